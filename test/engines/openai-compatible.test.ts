@@ -112,9 +112,9 @@ const instead = (type: string, body: string | Buffer): ServerTrouble => ({ inste
 describe('a server that fails', () => {
   test.each<[string, ServerTrouble, Reason, number | undefined]>([
     ['over its quota, and says for how long', failing(429, { 'Retry-After': '60' }), 'engine_unavailable', 60],
-    ['full', failing(429), 'overloaded', 0],
-    ['full, and says nothing more', failing(503), 'overloaded', 0],
-    ['full for a second', failing(429, { 'Retry-After': '1' }), 'overloaded', 1],
+    ['full', failing(429), 'engine_unavailable', 0],
+    ['full, and says nothing more', failing(503), 'engine_unavailable', 0],
+    ['full for a second', failing(429, { 'Retry-After': '1' }), 'engine_unavailable', 1],
     ['out of service', failing(503, { 'Retry-After': '7' }), 'engine_unavailable', 7],
     ['away behind its proxy', failing(502), 'engine_unavailable', 0],
     ['away behind its proxy for long', failing(504, { 'Retry-After': 'soon' }), 'engine_unavailable', 0],

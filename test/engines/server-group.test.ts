@@ -22,9 +22,7 @@ function openGroup(count: number) {
         if (holds.has(n)) await new Promise(() => {});
         yield { samples: Int16Array.of(n), sampleRateHz: 24_000 };
       },
-      list: async () => ({ model: 'm', voices: [{ id: `voice-${n}`, name: 'x' }], uploaded: undefined }),
-      warmUp: async () => {},
-      hasClone: () => false,
+      listVoices: async () => ({ model: 'm', voices: [{ id: `voice-${n}`, name: 'x' }], uploaded: undefined }),
       uploadClone: async () => {},
       deleteClone: async () => {},
     }),

@@ -19,6 +19,9 @@ import { createUploadCloning, isCloneName, unpackRecording } from './uploaded-vo
 const name = 'openai-compatible';
 const inspectMsMax = 10_000;
 const segmentCharsMax = 600;
+const warmUpText = 'This sentence is spoken before the first one.';
+/** Commands that only list voices are over by then. */
+const warmUpAfterMs = 1_000;
 const deleteMsMax = 5_000;
 /** A clone that was not spoken for so long is deleted at the servers; it is uploaded again when it is spoken. */
 const idleMsMax = 24 * 3_600_000;
@@ -62,11 +65,13 @@ export async function openOpenAiCompatible(options: OpenAiCompatibleOptions, log
       return voices.map((voice) => toVoice(voice, { model, languages }));
     },
   });
-  const [first] = list.voices();
-  if (first && options.sampleRateHz === 0) {
-    // Before the first caller. Whether it succeeds shows when that one comes.
-    void server.warmUp(first.voiceId, closing.signal).catch(() => {});
-  }
+  const warmUp = async () => {
+    const [first] = list.voices();
+    if (!first || options.sampleRateHz > 0) return;
+    // Whether it succeeds shows when a caller comes.
+    await Array.fromAsync(server.speak({ voice: first.voiceId, text: warmUpText }, closing.signal)).catch(() => {});
+  };
+  const timer = setTimeout(warmUp, warmUpAfterMs).unref();
 
   return {
     name,
@@ -89,9 +94,10 @@ export async function openOpenAiCompatible(options: OpenAiCompatibleOptions, log
       if (!clone) return server.speak({ voice: voice.voiceId, text }, signal);
       const recording = unpackRecording(clone);
       clones.noteUse(recording.name);
-      return server.speak({ voice: recording.name, text, recording }, signal);
+      return server.speak({ voice: recording.name, text, clone: recording }, signal);
     },
     async close() {
+      clearTimeout(timer);
       closing.abort(new Failure('engine_unavailable'));
       list.close();
     },
@@ -140,7 +146,7 @@ async function findVoices(
   { url, voices, model }: OpenAiCompatibleOptions,
   signal: AbortSignal,
 ): Promise<ServerListing & { voices: ListedVoice[] }> {
-  const listed = await server.list(signal).catch((error): ServerListing => {
+  const listed = await server.listVoices(signal).catch((error): ServerListing => {
     if (voices.length === 0 || model === '') throw error;
     return { model, voices: undefined, uploaded: undefined };
   });
@@ -173,7 +179,7 @@ async function inspect(options: OpenAiCompatibleOptions): Promise<EngineReport> 
     let report = '';
     for (const server of serversOf(options)) {
       // Even where voices are configured, only the server's answer shows that it is there.
-      await server.list(signal);
+      await server.listVoices(signal);
       const { model, voices, uploaded } = await findVoices(server, options, signal);
       report = `model ${model}, ${voices.length} voices${uploaded ? ', clones voices' : ''}`;
     }
@@ -226,8 +232,8 @@ export const openAiCompatible = defineEngine({
     }),
     sampleRateHz: integerSetting({
       name: 'SONANT_OPENAI_SAMPLE_RATE',
-      help: 'Sample rate of samples whose rate it does not state, in hertz; 0: found out by a sentence at the start',
-      min: 0,
+      help: 'Sample rate of samples whose rate it does not state, in hertz; default: found out by a sentence',
+      min: 8_000,
       max: 48_000,
       fallback: 0,
     }),

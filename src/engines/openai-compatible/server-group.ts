@@ -2,7 +2,8 @@
 // fails is skipped for a while, longer each time; when all are skipped, the one that returns first is tried. Requests that
 // were under way together fail together, which counts once.
 import { Failure } from '../../errors.ts';
-import { ServerFull, type SpeechServer } from './speech-server.ts';
+import { ServerFull } from './server-full.ts';
+import type { SpeechServer } from './speech-server.ts';
 
 interface Member {
   server: SpeechServer;
@@ -36,12 +37,6 @@ export function createServerGroup(
     member.failures++;
   };
 
-  const onAll = async (work: (server: SpeechServer) => Promise<void>): Promise<void> => {
-    const ends = await Promise.allSettled(members.map(({ server }) => work(server)));
-    const failed = ends.find((end) => end.status === 'rejected');
-    if (failed) throw failed.reason;
-  };
-
   return {
     async *speak(request, signal) {
       const member = choose();
@@ -57,20 +52,22 @@ export function createServerGroup(
         member.underWay--;
       }
     },
-    async list(signal) {
+    async listVoices(signal) {
       const member = choose();
       const { outUntilMs } = member;
       try {
-        return await member.server.list(signal);
+        return await member.server.listVoices(signal);
       } catch (error) {
         note(member, outUntilMs, error);
         throw error;
       }
     },
-    warmUp: (voice, signal) => onAll((server) => server.warmUp(voice, signal)),
-    hasClone: (name) => members.some(({ server }) => server.hasClone(name)),
-    uploadClone: (recording, signal) => choose().server.uploadClone(recording, signal),
-    deleteClone: (name, signal) => onAll((server) => server.deleteClone(name, signal)),
+    uploadClone: (clone, signal) => choose().server.uploadClone(clone, signal),
+    async deleteClone(name, signal) {
+      const ends = await Promise.allSettled(members.map(({ server }) => server.deleteClone(name, signal)));
+      const failed = ends.find((end) => end.status === 'rejected');
+      if (failed) throw failed.reason;
+    },
   };
 }
 

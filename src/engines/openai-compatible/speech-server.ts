@@ -8,6 +8,7 @@ import { readWavHeader } from '../../audio/wav-reader.ts';
 import { Failure } from '../../errors.ts';
 import { traceHeaders } from '../../telemetry/trace.ts';
 import { type BareFormat, barePcm } from '../pcm-stream.ts';
+import { ServerFull } from './server-full.ts';
 import { cutAtLimit, type Stated, soundOfEvents } from './speech-events.ts';
 import { isCloneName, openUploads, type Recording } from './uploaded-voices.ts';
 
@@ -30,8 +31,8 @@ export interface SpeechServerOptions {
 export interface SpeechRequest {
   voice: string;
   text: string;
-  /** For a clone: it is uploaded as `voice` where the server does not have it. */
-  recording?: Recording | undefined;
+  /** It is uploaded where the server does not have it; `voice` is its name there. */
+  clone?: Recording | undefined;
 }
 
 export interface ListedVoice {
@@ -51,29 +52,10 @@ export interface ServerListing {
 export interface SpeechServer {
   /** The sound, from the first piece on. Throws `ServerFull` where the server has no room for the request. */
   speak(request: SpeechRequest, signal: AbortSignal): AsyncGenerator<Pcm>;
-  list(signal: AbortSignal): Promise<ServerListing>;
-  /** Speaks a sentence that nobody hears: the server loads its model, and shows its sample rate. */
-  warmUp(voice: string, signal: AbortSignal): Promise<void>;
-  /** Whether the clone was at the server when it was last asked. */
-  hasClone(name: string): boolean;
-  uploadClone(recording: Recording, signal: AbortSignal): Promise<void>;
+  listVoices(signal: AbortSignal): Promise<ServerListing>;
+  uploadClone(clone: Recording, signal: AbortSignal): Promise<void>;
   /** Succeeds too where the server does not have it. */
   deleteClone(name: string, signal: AbortSignal): Promise<void>;
-}
-
-/** The longest wait that is one for room, and not for a quota or a repair. */
-const fullMsMax = 2_000;
-
-/** The server works, but has no room for the request: 429, or 503. It says nothing about the health of the server. */
-export class ServerFull extends Failure {
-  /** 0 where the server does not say when. */
-  readonly retryAfterMs: number;
-
-  constructor(retryAfterMs: number, cause: Error) {
-    const reason = retryAfterMs > fullMsMax ? 'engine_unavailable' : 'overloaded';
-    super(reason, { retryAfterSeconds: retryAfterMs / 1000 }, cause);
-    this.retryAfterMs = retryAfterMs;
-  }
 }
 
 const listBytesMax = 1 << 20;
@@ -82,10 +64,13 @@ const errorCharsMax = 500;
 const errorBytesMax = 4_096;
 /** It may pass, at an unknown time. */
 const retrySecondsUnknown = 0;
+/** A model may be loaded for the first sentence. */
+const findMsMax = 60_000;
+const outcomeMsMax = 2_000;
 const sampleRateHzUsual = 24_000;
 /** OpenAI's, where the server lists no models. */
 const modelUsual = 'tts-1';
-const warmUpText = 'One moment, please.';
+const probeText = 'One moment, please.';
 /** No sound, or sound in a coding that was not requested. */
 const otherTypes = /json|html|xml|mpeg|mp3|mp4|aac|ogg|opus|flac|webm/i;
 const speechModels = /tts|speech|voice|kokoro|orpheus|piper|bark|dia|parler/i;
@@ -102,7 +87,10 @@ function toBody({ voice, text }: SpeechRequest, model: string, form: SoundForm) 
   };
 }
 
-export function createSpeechServer(options: SpeechServerOptions): SpeechServer {
+export function createSpeechServer(
+  options: SpeechServerOptions,
+  now: () => number = () => performance.now(),
+): SpeechServer {
   const { url, apiKey } = options;
   const headers = { ...(apiKey !== '' && { Authorization: `Bearer ${apiKey}` }) };
   let form: SoundForm = options.form === 'auto' ? 'pcm' : options.form;
@@ -135,54 +123,60 @@ export function createSpeechServer(options: SpeechServerOptions): SpeechServer {
   const uploads = openUploads({
     reach,
     list: (signal) => readList('/audio/voices', signal),
+    now,
     refusalOf: async (answer, signal) => answerFailure(answer, (await startOf(answer, errorBytesMax, signal)).toString()),
   });
 
-  const findModel = (signal: AbortSignal): Promise<string> => {
-    if (options.model !== '') return Promise.resolve(options.model);
+  const findModel = async (): Promise<string> => {
+    if (options.model !== '') return options.model;
     // speaches lists models of other tasks too unless it is asked for those that speak.
-    model ??= readList('/models?task=text-to-speech', signal).then(modelIn).catch((error) => {
-      model = undefined;
-      throw error;
-    });
+    model ??= found(
+      (signal) => readList('/models?task=text-to-speech', signal).then(modelIn),
+      () => {
+        model = undefined;
+      },
+    );
     return model;
   };
 
   const post = async (request: SpeechRequest, asked: SoundForm, signal: AbortSignal): Promise<Response> => {
-    const body = JSON.stringify(toBody(request, await findModel(signal), asked));
+    const body = JSON.stringify(toBody(request, await findModel(), asked));
     const all = { ...traceHeaders(), 'Content-Type': 'application/json' };
     return reach('/audio/speech', { method: 'POST', headers: all, body }, signal);
   };
 
   /** A response with sound in it. The request is made again where it was refused for a reason that can be removed. */
-  async function ask(request: SpeechRequest, signal: AbortSignal): Promise<Response> {
-    const { recording } = request;
-    if (recording) await uploads.ensure(recording, signal);
-    const answer = await post(request, form, signal);
+  async function ask(request: SpeechRequest, signal: AbortSignal, isRestored = false): Promise<Response> {
+    const { clone } = request;
+    if (clone) await uploads.ensure(clone, signal);
+    const asked = form;
+    const answer = await post(request, asked, signal);
     const type = answer.headers.get('content-type') ?? '';
     if (answer.ok && !otherTypes.test(type)) return answer;
     const text = (await startOf(answer, errorBytesMax, signal)).toString();
-    const mayLackForm = options.form === 'auto' && form !== 'file';
-    if (mayLackForm && [400, 422].includes(answer.status) && /response_format|stream_format|\bpcm\b/i.test(text)) {
+    const isRefused = [400, 422].includes(answer.status);
+    if (isRefused && options.form === 'auto' && asked !== 'file' && /response_format|stream_format|\bpcm\b/i.test(text)) {
       form = 'file';
-      return ask(request, signal);
+      return ask(request, signal, isRestored);
     }
-    if (recording && [400, 404, 422].includes(answer.status) && (await uploads.restore(recording, signal)))
-      return ask(request, signal);
+    const mayLackClone = isRefused || answer.status === 404;
+    if (clone && mayLackClone && !isRestored && (await uploads.restore(clone, signal))) return ask(request, signal, true);
     if (answer.status === 404) model = undefined;
     throw answerFailure(answer, `${type} ${text}`);
   }
 
-  const findRate = (request: SpeechRequest, signal: AbortSignal): Promise<number> => {
-    if (options.sampleRateHz > 0) return Promise.resolve(options.sampleRateHz);
-    rateHz ??= probeRate(request, signal).catch((error) => {
-      rateHz = undefined;
-      throw error;
-    });
+  const findRate = async (request: SpeechRequest): Promise<number> => {
+    if (options.sampleRateHz > 0) return options.sampleRateHz;
+    rateHz ??= found(
+      (signal) => probeRate(request, signal),
+      () => {
+        rateHz = undefined;
+      },
+    );
     return rateHz;
   };
   async function probeRate({ voice }: SpeechRequest, signal: AbortSignal): Promise<number> {
-    const answer = await post({ voice, text: warmUpText }, 'file', signal);
+    const answer = await post({ voice, text: probeText }, 'file', signal);
     const start = await startOf(answer, answer.ok ? listBytesMax : errorBytesMax, signal);
     const isRefused = answer.status >= 400 && answer.status < 500 && answer.status !== 429;
     if (!answer.ok && !isRefused) throw answerFailure(answer, start.toString());
@@ -196,7 +190,7 @@ export function createSpeechServer(options: SpeechServerOptions): SpeechServer {
     const isEvents = /event-stream/i.test(answer.headers.get('content-type') ?? '');
     const bytes = isEvents ? soundOfEvents(answer.body ?? none(), stated, failureOf) : rawSound(answer);
     const findBare = async (): Promise<BareFormat> => ({
-      sampleRateHz: stated.sampleRateHz ?? (await findRate(request, signal)),
+      sampleRateHz: stated.sampleRateHz ?? (await findRate(request)),
       channels: stated.channels,
     });
     try {
@@ -206,34 +200,41 @@ export function createSpeechServer(options: SpeechServerOptions): SpeechServer {
       if (error instanceof Failure) throw error;
       throw new Failure('engine_error', { retryAfterSeconds: retrySecondsUnknown }, error);
     }
-    await checkOutcome(answer, signal);
+    if (!isEvents) await checkOutcome(answer, signal);
   }
 
   /** SGLang-Omni states only afterwards, and elsewhere, that it cut bare samples off. */
   async function checkOutcome(answer: Response, signal: AbortSignal): Promise<void> {
     const id = answer.headers.get('x-sglang-omni-speech-id');
     if (id === null) return;
-    const outcome = (await readList(`/audio/speech/${encodeURIComponent(id)}`, signal).catch(() => undefined)) as
-      | { finish_reason?: unknown }
-      | undefined;
+    const soon = AbortSignal.any([signal, AbortSignal.timeout(outcomeMsMax)]);
+    const outcome = await readList(`/audio/speech/${encodeURIComponent(id)}`, soon).catch(() => undefined);
     signal.throwIfAborted();
-    if (outcome?.finish_reason === 'length') throw cutAtLimit();
+    if ((outcome as { finish_reason?: unknown } | undefined)?.finish_reason === 'length') throw cutAtLimit();
   }
 
   return {
     speak,
-    async list(signal) {
-      const found = await findModel(signal);
-      const list = await readList(`/audio/voices?model=${encodeURIComponent(found)}`, signal);
-      return { model: found, voices: voicesIn(list), uploaded: uploads.namesIn(list) };
+    async listVoices(signal) {
+      const own = await findModel();
+      const list = await readList(`/audio/voices?model=${encodeURIComponent(own)}`, signal);
+      return { model: own, voices: voicesIn(list), uploaded: uploads.namesIn(list) };
     },
-    async warmUp(voice, signal) {
-      for await (const _ of speak({ voice, text: warmUpText }, signal));
-    },
-    hasClone: uploads.has,
     uploadClone: uploads.upload,
     deleteClone: uploads.remove,
   };
+}
+
+/** What all requests wait for does not end with the one that asked first. */
+async function found<T>(find: (signal: AbortSignal) => Promise<T>, forget: () => void): Promise<T> {
+  const late = AbortSignal.timeout(findMsMax);
+  try {
+    return await find(late);
+  } catch (error) {
+    forget();
+    if (error instanceof Failure) throw error;
+    throw new Failure('engine_unavailable', { retryAfterSeconds: retrySecondsUnknown }, error);
+  }
 }
 
 async function* none(): AsyncGenerator<Uint8Array> {}
@@ -286,7 +287,7 @@ const answerFailure = ({ status, headers }: Response, text: string): Failure =>
 function failureOf(status: number, text: string, retryAfter: string | null = null): Failure {
   const cause = new Error(`the server answers ${status}: ${text}`);
   const retryAfterSeconds = secondsIn(retryAfter) ?? retrySecondsUnknown;
-  if (status === 429 || status === 503) return new ServerFull(retryAfterSeconds * 1000, cause);
+  if (status === 429 || status === 503) return new ServerFull(retryAfterSeconds, cause);
   if (status === 502 || status === 504) return new Failure('engine_unavailable', { retryAfterSeconds }, cause);
   // Only the operator can replace a key that is wrong or has no credit left.
   if (status === 401 || status === 402 || status === 403) return new Failure('engine_unavailable', {}, cause);

@@ -28,10 +28,11 @@ interface UploadOptions {
   /** The list of voices, as parsed. */
   list(signal: AbortSignal): Promise<unknown>;
   refusalOf(answer: Response, signal: AbortSignal): Promise<Failure>;
+  now(): number;
 }
 
 /** The clones at one server. */
-export function openUploads({ reach, list, refusalOf }: UploadOptions) {
+export function openUploads({ reach, list, refusalOf, now }: UploadOptions) {
   /** When each was known to be there. */
   const confirmed = new Map<string, number>();
 
@@ -44,13 +45,13 @@ export function openUploads({ reach, list, refusalOf }: UploadOptions) {
     const answer = await reach('/audio/voices', { method: 'POST', body }, signal);
     if (!answer.ok) throw withoutText(await refusalOf(answer, signal), text);
     await answer.body?.cancel();
-    confirmed.set(name, performance.now());
+    confirmed.set(name, now());
   }
 
   /** Returns whether it had to be uploaded. */
   async function restore(recording: Recording, signal: AbortSignal): Promise<boolean> {
     const isThere = namesIn(await list(signal))?.includes(recording.name) ?? false;
-    if (isThere) confirmed.set(recording.name, performance.now());
+    if (isThere) confirmed.set(recording.name, now());
     else await upload(recording, signal);
     return !isThere;
   }
@@ -59,10 +60,9 @@ export function openUploads({ reach, list, refusalOf }: UploadOptions) {
     upload,
     restore,
     async ensure(recording: Recording, signal: AbortSignal): Promise<void> {
-      const sinceMs = performance.now() - (confirmed.get(recording.name) ?? -Infinity);
+      const sinceMs = now() - (confirmed.get(recording.name) ?? -Infinity);
       if (sinceMs > confirmedMsMax) await restore(recording, signal);
     },
-    has: (name: string): boolean => confirmed.has(name),
     async remove(name: string, signal: AbortSignal): Promise<void> {
       confirmed.delete(name);
       const answer = await reach(`/audio/voices/${name}`, { method: 'DELETE' }, signal);
