@@ -86,7 +86,7 @@ async function sendRaw({ sound, trouble, response }: Speaking, headers: Record<s
 async function sendEvents(
   { sound, trouble, response }: Speaking,
   headers: Record<string, string>,
-  { delta, done, failed }: { delta(piece: Buffer): string; done: string; failed: string },
+  { delta, done, failed }: { delta(piece: Buffer): string; done: string; failed?: string },
 ) {
   response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', ...headers });
   response.flushHeaders();
@@ -99,6 +99,7 @@ async function sendEvents(
     await new Promise((resolve) => setImmediate(resolve));
     response.write(event.slice(50));
   }
+  if (trouble.isFailing && failed === undefined) return void setTimeout(() => response.destroy(), 30);
   response.end(trouble.isFailing ? failed : trouble.isCut ? '' : done);
 }
 
@@ -170,7 +171,7 @@ const refuseVllm: Vendor['refuse'] = ({ model, voice, response_format, stream },
   if (stream && !['pcm', 'wav'].includes(response_format ?? 'wav'))
     return vllmError(400, 'BadRequestError', 'Streaming takes pcm or wav.', 'response_format');
   if (![...names, ...uploaded.map(({ name }) => name)].includes(voice ?? names[0]!))
-    return vllmError(400, 'BadRequestError', `Invalid speaker '${voice}'. Supported: ${names.join(', ')}`);
+    return vllmError(400, 'BadRequestError', `Invalid voice '${voice}'. Supported: ${names.join(', ')}`);
   return undefined;
 };
 
@@ -246,6 +247,7 @@ const sglang: Vendor = {
 
 const sglangOld: Vendor = {
   ...sglang,
+  // Its stream raises an HTTPException, after the status was sent.
   rateHz: 24_000,
   async speak(speaking) {
     if (!speaking.body.stream) return sendFile(speaking, 24_000);
@@ -257,7 +259,6 @@ const sglangOld: Vendor = {
     return sendEvents(speaking, {}, {
       delta: (piece) => `data: ${dumps(chunk({ audio: audio(piece), finish_reason: null }))}\n\n`,
       done: `data: ${dumps(chunk({ audio: null, finish_reason: 'stop' }))}\n\ndata: [DONE]\n\n`,
-      failed: `data: ${dumps({ error: { message: 'worker died', type: 'server_error' } })}\n\n`,
     });
   },
 };
@@ -318,7 +319,6 @@ const speaches: Vendor = {
     return sendEvents(speaking, {}, {
       delta: (piece) => `data: ${JSON.stringify({ type: 'speech.audio.delta', audio: piece.toString('base64') })}\n\n`,
       done: `data: ${JSON.stringify({ type: 'speech.audio.done', token_usage: zero })}\n\n`,
-      failed: '',
     });
   },
 };
@@ -410,7 +410,7 @@ export async function openVendor(vendorName: VendorName, change: Partial<Vendor>
       const before = state.uploaded.length;
       state.uploaded = state.uploaded.filter((voice) => voice.name !== name);
       const isGone = state.uploaded.length < before;
-      return answer(isGone ? 200 : 404, isGone ? { success: true } : { success: false, error: `no voice ${name}` });
+      return answer(isGone ? 200 : 404, isGone ? { success: true } : { success: false, error: `Voice '${name}' not found` });
     }
     const form = await new Response(await buffer(request), {
       headers: { 'content-type': request.headers['content-type']! },

@@ -64,6 +64,7 @@ export async function openOpenAiCompatible(options: OpenAiCompatibleOptions, log
       void clones.sweep(uploaded ?? []);
       return voices.map((voice) => toVoice(voice, { model, languages }));
     },
+    mayBeEmpty: true,
   });
   const warmUp = async () => {
     const [first] = list.voices();
@@ -151,7 +152,9 @@ async function findVoices(
     return { model, voices: undefined, uploaded: undefined };
   });
   if (voices.length > 0) return { ...listed, voices: voices.map((id) => ({ id, name: id })) };
-  if (listed.voices && listed.voices.length > 0) return { ...listed, voices: listed.voices };
+  // A model that only clones has no voices of its own.
+  const mayBeEmpty = listed.uploaded !== undefined;
+  if (listed.voices && (mayBeEmpty || listed.voices.length > 0)) return { ...listed, voices: listed.voices };
   const message = `${url} does not say which voices it has; name them in SONANT_OPENAI_VOICES`;
   throw new Failure('engine_unavailable', { message });
 }

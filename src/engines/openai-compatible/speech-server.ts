@@ -160,7 +160,8 @@ export function createSpeechServer(
       return ask(request, signal, isRestored);
     }
     const mayLackClone = isRefused || answer.status === 404;
-    if (clone && mayLackClone && !isRestored && (await uploads.restore(clone, signal))) return ask(request, signal, true);
+    if (clone && mayLackClone && !isRestored && (await uploads.restore(clone, signal, text.includes(clone.name))))
+      return ask(request, signal, true);
     if (answer.status === 404) model = undefined;
     throw answerFailure(answer, `${type} ${text}`);
   }

@@ -48,9 +48,9 @@ export function openUploads({ reach, list, refusalOf, now }: UploadOptions) {
     confirmed.set(name, now());
   }
 
-  /** Returns whether it had to be uploaded. */
-  async function restore(recording: Recording, signal: AbortSignal): Promise<boolean> {
-    const isThere = namesIn(await list(signal))?.includes(recording.name) ?? false;
+  /** Returns whether it had to be uploaded. A list may hold what the server cannot speak any more. */
+  async function restore(recording: Recording, signal: AbortSignal, isLost = false): Promise<boolean> {
+    const isThere = !isLost && (namesIn(await list(signal))?.includes(recording.name) ?? false);
     if (isThere) confirmed.set(recording.name, now());
     else await upload(recording, signal);
     return !isThere;
