@@ -60,7 +60,8 @@ async function* readPcm(
   if (rest.length > 0) throw broken('it ends within a sample or a header');
 }
 
-const isWav = (bytes: Buffer): boolean => bytes[0] === 0x52 && bytes.length >= 12 && /^RIFF....WAVE/s.test(bytes.toString('latin1', 0, 12));
+const isWav = (bytes: Buffer): boolean =>
+  bytes[0] === 0x52 && bytes.length >= 12 && /^RIFF....WAVE/s.test(bytes.toString('latin1', 0, 12));
 
 function mixed(samples: Int16Array, channels: number): Int16Array {
   if (channels === 1) return samples;

@@ -60,7 +60,14 @@ describe('what it asks', () => {
       {
         path: '/v1/audio/speech',
         authorization: 'Bearer sk-test',
-        body: { model: 'tones', input: 'One two three.', voice: 'tone-low', response_format: 'pcm', stream: true, stream_format: 'audio' },
+        body: {
+          model: 'tones',
+          input: 'One two three.',
+          voice: 'tone-low',
+          response_format: 'pcm',
+          stream: true,
+          stream_format: 'audio',
+        },
       },
     ]);
   });

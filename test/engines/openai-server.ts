@@ -71,7 +71,8 @@ export async function openOpenAiServer(
     });
     if (request.method === 'GET') {
       const isVoices = new URL(request.url!, 'http://x').pathname === '/v1/audio/voices';
-      if (!isVoices || state.trouble.voices === undefined) return void response.writeHead(404).end('{"detail":"Not Found"}');
+      if (!isVoices || state.trouble.voices === undefined)
+        return void response.writeHead(404).end('{"detail":"Not Found"}');
       return void response.writeHead(200).end(JSON.stringify(state.trouble.voices));
     }
     const body = (await readJson(request)) as { voice: string; input: string };

@@ -22,7 +22,11 @@ async function open(vendorName: VendorName, trouble: VendorTrouble = {}, form: F
   const speak = (voice = 'tone-low') => Array.fromAsync(server.speak({ voice, text }, signal));
   return { ...opened, server, speak };
 }
-const whole = (pieces: readonly Pcm[]) => join(Int16Array, pieces.map(({ samples }) => samples));
+const whole = (pieces: readonly Pcm[]) =>
+  join(
+    Int16Array,
+    pieces.map(({ samples }) => samples),
+  );
 const rejection = (work: Promise<unknown>): Promise<Failure> =>
   work.then(
     () => expect.unreachable('it does not fail'),
@@ -48,8 +52,17 @@ const none = undefined;
 /** `pcm, wav`: the rate is found out by a sentence; `wav`: samples are refused. */
 const table: Record<VendorName, Row> = {
   'vLLM-Omni': row('Qwen/Qwen3-TTS', { voices: ['tone-high', 'tone-low'], asked: ['pcm', 'wav'], clones: true }),
-  'SGLang-Omni': row('fishaudio/s2-pro', { voices: ['default'], rateHz: 44_100, full: [0, 'engine_unavailable'], clones: true }),
-  'SGLang-Omni before #655': row('fishaudio/s2-pro', { voices: ['default'], full: [0, 'engine_unavailable'], clones: true }),
+  'SGLang-Omni': row('fishaudio/s2-pro', {
+    voices: ['default'],
+    rateHz: 44_100,
+    full: [0, 'engine_unavailable'],
+    clones: true,
+  }),
+  'SGLang-Omni before #655': row('fishaudio/s2-pro', {
+    voices: ['default'],
+    full: [0, 'engine_unavailable'],
+    clones: true,
+  }),
   'SGLang-Omni router': row('fishaudio/s2-pro', {
     ...{ voices: ['default'], rateHz: 44_100, full: [1_000, 'engine_unavailable'], clones: true },
   }),
@@ -109,16 +122,22 @@ describe.each(vendorNames)('%s', (vendorName) => {
 });
 
 describe('events', () => {
-  test.each<VendorName>(['vLLM-Omni', 'SGLang-Omni', 'speaches'])('of %s, where they are wanted', async (vendorName) => {
-    const { speak, soundOf, vendor } = await open(vendorName, { pieceBytes: 1_001 }, 'sse');
-    const pieces = await speak();
-    expect(whole(pieces)).toEqual(samplesOf(await soundOf(text)));
-    expect(pieces[0]!.sampleRateHz).toBe(vendor.rateHz);
-    for (const trouble of [{ isCut: true }, { isFailing: true }]) {
-      const broken = await open(vendorName, trouble, 'sse');
-      expect(await rejection(broken.speak())).toMatchObject({ reason: 'engine_error', facts: { retryAfterSeconds: 0 } });
-    }
-  });
+  test.each<VendorName>(['vLLM-Omni', 'SGLang-Omni', 'speaches'])(
+    'of %s, where they are wanted',
+    async (vendorName) => {
+      const { speak, soundOf, vendor } = await open(vendorName, { pieceBytes: 1_001 }, 'sse');
+      const pieces = await speak();
+      expect(whole(pieces)).toEqual(samplesOf(await soundOf(text)));
+      expect(pieces[0]!.sampleRateHz).toBe(vendor.rateHz);
+      for (const trouble of [{ isCut: true }, { isFailing: true }]) {
+        const broken = await open(vendorName, trouble, 'sse');
+        expect(await rejection(broken.speak())).toMatchObject({
+          reason: 'engine_error',
+          facts: { retryAfterSeconds: 0 },
+        });
+      }
+    },
+  );
 
   test('of WAV begin with its header', async () => {
     const { speak, soundOf, state } = await open('vLLM-Omni', {}, 'wav');
@@ -181,27 +200,30 @@ describe('a clone', () => {
     return { ...opened, more, engine, cloning: engine.cloning!, logged, say };
   }
 
-  test.each<VendorName>(['vLLM-Omni', 'SGLang-Omni'])('is made, spoken, forgotten, uploaded again and deleted at %s', async (vendorName) => {
-    const { engine, cloning, state, say, restart } = await openEngine(vendorName);
-    const clone = await cloning.make(sample(), signal);
-    const [uploaded] = state.uploaded;
-    expect(uploaded).toMatchObject({
-      name: expect.stringMatching(/^sonant-[0-9a-f]{24}$/),
-      consent: uploaded!.name,
-      ref_text: 'What I say here.',
-    });
-    expect(uploaded!.wav.length).toBe(44 + 4 * 48_000);
-    expect((await say(clone)).length).toBeGreaterThan(0);
-    expect(state.bodies.at(-1)!.voice).toBe(uploaded!.name);
-    expect(engine.voices.map(({ voiceId }) => voiceId)).not.toContain(uploaded!.name);
+  test.each<VendorName>(['vLLM-Omni', 'SGLang-Omni'])(
+    'is made, spoken, forgotten, uploaded again and deleted at %s',
+    async (vendorName) => {
+      const { engine, cloning, state, say, restart } = await openEngine(vendorName);
+      const clone = await cloning.make(sample(), signal);
+      const [uploaded] = state.uploaded;
+      expect(uploaded).toMatchObject({
+        name: expect.stringMatching(/^sonant-[0-9a-f]{24}$/),
+        consent: uploaded!.name,
+        ref_text: 'What I say here.',
+      });
+      expect(uploaded!.wav.length).toBe(44 + 4 * 48_000);
+      expect((await say(clone)).length).toBeGreaterThan(0);
+      expect(state.bodies.at(-1)!.voice).toBe(uploaded!.name);
+      expect(engine.voices.map(({ voiceId }) => voiceId)).not.toContain(uploaded!.name);
 
-    restart();
-    expect((await say(clone)).length).toBeGreaterThan(0);
-    if (vendorName === 'vLLM-Omni') expect(state.uploaded).toEqual([uploaded]);
-    await cloning.forget!(clone);
-    expect(state.uploaded).toEqual([]);
-    await cloning.forget!(clone);
-  });
+      restart();
+      expect((await say(clone)).length).toBeGreaterThan(0);
+      if (vendorName === 'vLLM-Omni') expect(state.uploaded).toEqual([uploaded]);
+      await cloning.forget!(clone);
+      expect(state.uploaded).toEqual([]);
+      await cloning.forget!(clone);
+    },
+  );
 
   test('is not listed as a voice of everyone', async () => {
     const { cloning, url } = await openEngine('vLLM-Omni');

@@ -70,7 +70,11 @@ function* piecesOf(sound: Buffer, { pieceBytes = 9_600 }: VendorTrouble): Genera
 }
 
 /** Writes bare bytes; a failure in the middle is a connection that is reset. */
-async function sendRaw({ sound, trouble, response }: Speaking, headers: Record<string, string>, head = Buffer.alloc(0)) {
+async function sendRaw(
+  { sound, trouble, response }: Speaking,
+  headers: Record<string, string>,
+  head: Buffer = Buffer.alloc(0),
+) {
   response.writeHead(200, headers);
   response.flushHeaders();
   await sleep(trouble.firstSoundMs ?? 0);
@@ -156,7 +160,12 @@ const vllmEvents = (format: string) => ({
     vllmEvent({ type: 'speech.audio.delta', audio: piece.toString('base64'), response_format: format } as never),
   done: vllmEvent({
     type: 'speech.audio.done',
-    usage: { input_tokens: 9, output_tokens: 40, total_tokens: 49, input_token_details: { text_tokens: 9, audio_tokens: 0 } },
+    usage: {
+      input_tokens: 9,
+      output_tokens: 40,
+      total_tokens: 49,
+      input_token_details: { text_tokens: 9, audio_tokens: 0 },
+    },
   } as never),
   failed: vllmEvent({
     type: 'speech.audio.error',
@@ -167,7 +176,8 @@ const vllmEvents = (format: string) => ({
 });
 
 const refuseVllm: Vendor['refuse'] = ({ model, voice, response_format, stream }, uploaded) => {
-  if (model !== 'Qwen/Qwen3-TTS') return vllmError(404, 'NotFoundError', `The model \`${model}\` does not exist.`, 'model');
+  if (model !== 'Qwen/Qwen3-TTS')
+    return vllmError(404, 'NotFoundError', `The model \`${model}\` does not exist.`, 'model');
   if (stream && !['pcm', 'wav'].includes(response_format ?? 'wav'))
     return vllmError(400, 'BadRequestError', 'Streaming takes pcm or wav.', 'response_format');
   if (![...names, ...uploaded.map(({ name }) => name)].includes(voice ?? names[0]!))
@@ -196,10 +206,7 @@ const vllm: Vendor = {
 
 /** `json.dumps` puts spaces behind colons and commas. */
 const dumps = (value: unknown): string =>
-  JSON.stringify(value, null, 1)
-    .replace(/^\s+/gm, '')
-    .replace(/,\n/g, ', ')
-    .replace(/\n/g, '');
+  JSON.stringify(value, null, 1).replace(/^\s+/gm, '').replace(/,\n/g, ', ').replace(/\n/g, '');
 const sglangError = (status: number, message: string, param: string | null = null) =>
   [status, { error: { message, type: 'invalid_request_error', param, code: null } }] as [number, unknown];
 
@@ -256,10 +263,14 @@ const sglangOld: Vendor = {
     };
     let index = 0;
     const chunk = (rest: object) => ({ id: 'speech-1', object: 'audio.speech.chunk', index: index++, ...rest });
-    return sendEvents(speaking, {}, {
-      delta: (piece) => `data: ${dumps(chunk({ audio: audio(piece), finish_reason: null }))}\n\n`,
-      done: `data: ${dumps(chunk({ audio: null, finish_reason: 'stop' }))}\n\ndata: [DONE]\n\n`,
-    });
+    return sendEvents(
+      speaking,
+      {},
+      {
+        delta: (piece) => `data: ${dumps(chunk({ audio: audio(piece), finish_reason: null }))}\n\n`,
+        done: `data: ${dumps(chunk({ audio: null, finish_reason: 'stop' }))}\n\ndata: [DONE]\n\n`,
+      },
+    );
   },
 };
 
@@ -275,7 +286,10 @@ const kokoro: Vendor = {
   refuse: ({ model }) =>
     ['tts-1', 'tts-1-hd', 'kokoro', 'gpt-4o-mini-tts'].includes(model ?? '')
       ? undefined
-      : [400, { detail: { error: 'invalid_model', message: `Unsupported model: ${model}`, type: 'invalid_request_error' } }],
+      : [
+          400,
+          { detail: { error: 'invalid_model', message: `Unsupported model: ${model}`, type: 'invalid_request_error' } },
+        ],
   speak: (speaking) =>
     speaking.body.stream === false || speaking.body.response_format === 'wav'
       ? sendFile(speaking, 24_000)
@@ -300,7 +314,11 @@ const openAi: Vendor = {
   rateHz: 24_000,
   models: { object: 'list', data: ['gpt-5', 'tts-1', 'whisper-1'].map((id) => ({ id, object: 'model' })) },
   voices: () => [404, { error: { message: 'Invalid URL (GET /v1/audio/voices)', type: 'invalid_request_error' } }],
-  full: [429, { 'retry-after': '20' }, { error: { message: 'Rate limit reached', type: 'requests', code: 'rate_limit_exceeded' } }],
+  full: [
+    429,
+    { 'retry-after': '20' },
+    { error: { message: 'Rate limit reached', type: 'requests', code: 'rate_limit_exceeded' } },
+  ],
   speak: (speaking) =>
     speaking.body.response_format === 'wav'
       ? sendRaw(speaking, { 'content-type': 'audio/wav' }, wavHead(24_000, 0xffffffff))
@@ -316,10 +334,15 @@ const speaches: Vendor = {
     if (format === 'wav') return sendFile(speaking, 22_050);
     if (stream_format !== 'sse') return sendRaw(speaking, { 'content-type': 'audio/pcm' });
     const zero = { input_tokens: 0, output_tokens: 0, total_tokens: 0 };
-    return sendEvents(speaking, {}, {
-      delta: (piece) => `data: ${JSON.stringify({ type: 'speech.audio.delta', audio: piece.toString('base64') })}\n\n`,
-      done: `data: ${JSON.stringify({ type: 'speech.audio.done', token_usage: zero })}\n\n`,
-    });
+    return sendEvents(
+      speaking,
+      {},
+      {
+        delta: (piece) =>
+          `data: ${JSON.stringify({ type: 'speech.audio.delta', audio: piece.toString('base64') })}\n\n`,
+        done: `data: ${JSON.stringify({ type: 'speech.audio.done', token_usage: zero })}\n\n`,
+      },
+    );
   },
 };
 
@@ -338,7 +361,9 @@ const mlx: Vendor = {
       ? [200, { object: 'list', model: asked.get('model'), data: names.map((id) => ({ id, name: id })) }]
       : [400, { detail: 'Query parameter model is required' }],
   speak: (speaking) =>
-    speaking.body.response_format === 'wav' ? sendFile(speaking, 24_000) : sendRaw(speaking, { 'content-type': 'audio/pcm' }),
+    speaking.body.response_format === 'wav'
+      ? sendFile(speaking, 24_000)
+      : sendRaw(speaking, { 'content-type': 'audio/pcm' }),
 };
 
 const dynamo: Vendor = {
@@ -359,7 +384,18 @@ const chatterbox: Vendor = {
   refuse: ({ response_format: format = 'wav' }) =>
     ['wav', 'opus', 'mp3'].includes(format)
       ? undefined
-      : [422, { detail: [{ type: 'literal_error', loc: ['body', 'response_format'], msg: "Input should be 'wav', 'opus' or 'mp3'" }] }],
+      : [
+          422,
+          {
+            detail: [
+              {
+                type: 'literal_error',
+                loc: ['body', 'response_format'],
+                msg: "Input should be 'wav', 'opus' or 'mp3'",
+              },
+            ],
+          },
+        ],
   speak: (speaking) => sendFile(speaking, 24_000),
 };
 
@@ -410,7 +446,10 @@ export async function openVendor(vendorName: VendorName, change: Partial<Vendor>
       const before = state.uploaded.length;
       state.uploaded = state.uploaded.filter((voice) => voice.name !== name);
       const isGone = state.uploaded.length < before;
-      return answer(isGone ? 200 : 404, isGone ? { success: true } : { success: false, error: `Voice '${name}' not found` });
+      return answer(
+        isGone ? 200 : 404,
+        isGone ? { success: true } : { success: false, error: `Voice '${name}' not found` },
+      );
     }
     const form = await new Response(await buffer(request), {
       headers: { 'content-type': request.headers['content-type']! },
@@ -427,7 +466,9 @@ export async function openVendor(vendorName: VendorName, change: Partial<Vendor>
       wav: Buffer.from(await sample.arrayBuffer()),
     };
     if ((voice.wav.length - 44) / 48_000 < 1)
-      return answer(...vllmError(400, 'BadRequestError', `audio_sample is too short for "${voice.ref_text}"`, 'audio_sample'));
+      return answer(
+        ...vllmError(400, 'BadRequestError', `audio_sample is too short for "${voice.ref_text}"`, 'audio_sample'),
+      );
     state.uploaded = [...state.uploaded.filter(({ name }) => name !== voice.name), voice];
     return answer(200, vendor.upload(voice));
   };
@@ -438,8 +479,11 @@ export async function openVendor(vendorName: VendorName, change: Partial<Vendor>
     state.asked.push(`${request.method} ${path}`);
     if (path.startsWith('/audio/voices')) return answerVoices(request, response, url);
     if (path.startsWith('/audio/speech/'))
-      return void response.writeHead(200, json).end(dumps({ request_id: 'speech-7', finish_reason: state.finishReason }));
-    if (path === '/models' && vendor.models) return void response.writeHead(200, json).end(JSON.stringify(vendor.models));
+      return void response
+        .writeHead(200, json)
+        .end(dumps({ request_id: 'speech-7', finish_reason: state.finishReason }));
+    if (path === '/models' && vendor.models)
+      return void response.writeHead(200, json).end(JSON.stringify(vendor.models));
     if (path !== '/audio/speech') return void response.writeHead(404, json).end('{"detail":"Not Found"}');
     const body = JSON.parse((await buffer(request)).toString()) as SpeechBody;
     state.bodies.push(body);
@@ -458,9 +502,9 @@ export async function openVendor(vendorName: VendorName, change: Partial<Vendor>
     server.close();
     await tone.close();
   });
+  /** The voices were in memory only. */
   const restart = () => {
     state.uploaded = [];
-    server.closeIdleConnections();
   };
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, vendor, state, soundOf, restart };
 }

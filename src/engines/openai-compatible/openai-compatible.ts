@@ -91,11 +91,11 @@ export async function openOpenAiCompatible(options: OpenAiCompatibleOptions, log
     get cloning() {
       return canClone ? cloning : undefined;
     },
-    speak({ voice, text, clone }: Segment, signal) {
-      if (!clone) return server.speak({ voice: voice.voiceId, text }, signal);
+    async *speak({ voice, text, clone }: Segment, signal) {
+      if (!clone) return yield* server.speak({ voice: voice.voiceId, text }, signal);
       const recording = unpackRecording(clone);
       clones.noteUse(recording.name);
-      return server.speak({ voice: recording.name, text, clone: recording }, signal);
+      yield* server.speak({ voice: recording.name, text, clone: recording }, signal);
     },
     async close() {
       clearTimeout(timer);
@@ -215,7 +215,7 @@ export const openAiCompatible = defineEngine({
       name: 'SONANT_OPENAI_MODEL',
       help: 'The model that it is to speak by; default: the one that it lists, or tts-1',
     }),
-    form: choiceSetting({
+    form: choiceSetting<SpeechServerOptions['form']>({
       name: 'SONANT_OPENAI_FORMAT',
       help: 'How it is to send sound: pcm, wav or sse as it is made, or file for a complete WAV; auto is pcm, or file where it refuses that',
       choices: ['auto', ...soundForms],

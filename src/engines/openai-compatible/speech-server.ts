@@ -124,7 +124,8 @@ export function createSpeechServer(
     reach,
     list: (signal) => readList('/audio/voices', signal),
     now,
-    refusalOf: async (answer, signal) => answerFailure(answer, (await startOf(answer, errorBytesMax, signal)).toString()),
+    refusalOf: async (answer, signal) =>
+      answerFailure(answer, (await startOf(answer, errorBytesMax, signal)).toString()),
   });
 
   const findModel = async (): Promise<string> => {
@@ -155,7 +156,12 @@ export function createSpeechServer(
     if (answer.ok && !otherTypes.test(type)) return answer;
     const text = (await startOf(answer, errorBytesMax, signal)).toString();
     const isRefused = [400, 422].includes(answer.status);
-    if (isRefused && options.form === 'auto' && asked !== 'file' && /response_format|stream_format|\bpcm\b/i.test(text)) {
+    if (
+      isRefused &&
+      options.form === 'auto' &&
+      asked !== 'file' &&
+      /response_format|stream_format|\bpcm\b/i.test(text)
+    ) {
       form = 'file';
       return ask(request, signal, isRestored);
     }
