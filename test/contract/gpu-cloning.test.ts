@@ -31,7 +31,7 @@ test('a clone survives a restart of its server, and does not survive the withdra
   await say('Good morning to all who are listening.');
   restart();
   await say('Good evening to all who are listening.');
-  expect(state.uploaded).toEqual([uploaded]);
+  expect(state.uploaded).toEqual([{ ...uploaded!, createdAt: expect.any(Number) }]);
 
   const piece = uploaded!.wav.subarray(20_000, 20_064);
   const inNothing = async () => {

@@ -184,14 +184,14 @@ describe('a clone', () => {
     urgent: true,
     clone,
   });
-  async function openEngine(vendorName: VendorName, others: readonly VendorName[] = []) {
+  async function openEngine(vendorName: VendorName, others: readonly VendorName[] = [], refreshMs = 60_000) {
     const opened = await openVendor(vendorName);
     const more = await Promise.all(others.map((each) => openVendor(each)));
     const logged: string[] = [];
     const engine = await openOpenAiCompatible(
       {
         ...options([opened, ...more].map(({ url }) => url).join(',')),
-        ...{ voices: [], languages: ['en'], requestsPerMinute: 0, requestsAtOnce: 8, sampleRateHz: 24_000 },
+        ...{ voices: [], languages: ['en'], requestsPerMinute: 0, requestsAtOnce: 8, sampleRateHz: 24_000, refreshMs },
       },
       (...entry) => logged.push(JSON.stringify(entry)),
     );
@@ -218,7 +218,7 @@ describe('a clone', () => {
 
       restart();
       expect((await say(clone)).length).toBeGreaterThan(0);
-      if (vendorName === 'vLLM-Omni') expect(state.uploaded).toEqual([uploaded]);
+      if (vendorName === 'vLLM-Omni') expect(state.uploaded).toEqual([{ ...uploaded!, createdAt: expect.any(Number) }]);
       await cloning.forget!(clone);
       expect(state.uploaded).toEqual([]);
       await cloning.forget!(clone);
@@ -252,13 +252,36 @@ describe('a clone', () => {
   });
 
   test('that cannot be deleted now is reported, without a word of it, and deleted when it is listed', async () => {
-    const { cloning, logged, state } = await openEngine('vLLM-Omni');
+    const { cloning, logged, state } = await openEngine('vLLM-Omni', [], 200);
     const clone = await cloning.make(sample(), signal);
     state.isReadOnly = true;
     await cloning.forget!(clone);
     expect(logged).toEqual([expect.stringMatching(/^\["warn","a clone could not be deleted.*answers 500/)]);
     expect(logged[0]).not.toMatch(/What I say|UklGR/);
     expect(state.uploaded).toHaveLength(1);
+    state.isReadOnly = false;
+    await expect.poll(() => state.uploaded.length, { timeout: 5_000 }).toBe(0);
+  });
+
+  test('that nobody has spoken for a day is deleted; one that is spoken is uploaded anew before', async () => {
+    const { cloning, state, say } = await openEngine('vLLM-Omni', [], 200);
+    const clones = [await cloning.make(sample(), signal), await cloning.make(sample(), signal)];
+    const [idle, used] = state.uploaded;
+    const hour = 3_600;
+    const operators = { ...idle!, name: 'of-the-operator', createdAt: 1 };
+    const nowSeconds = Math.floor(Date.now() / 1000);
+    const { url, ...other } = await openVendor('vLLM-Omni');
+    other.state.uploaded = [{ ...used!, createdAt: nowSeconds - 13 * hour }];
+    const server = createSpeechServer(options(url));
+    await Array.fromAsync(
+      server.speak({ voice: used!.name, text, clone: { ...used!, text: '', wav: new Uint8Array(50_044) } }, signal),
+    );
+    expect(other.state.uploaded[0]!.createdAt).toBeGreaterThanOrEqual(nowSeconds);
+
+    state.uploaded = [{ ...idle!, createdAt: nowSeconds - 25 * hour }, used!, operators];
+    await expect.poll(() => state.uploaded, { timeout: 5_000 }).toEqual([used, operators]);
+    expect((await say(clones[0]!)).length).toBeGreaterThan(0);
+    expect(state.uploaded.map(({ name }) => name)).toContain(idle!.name);
   });
 
   test('at a server that speaks unknown names in another voice is looked up again from time to time', async () => {

@@ -35,6 +35,8 @@ interface Uploaded {
   consent: string;
   ref_text: string | undefined;
   wav: Buffer;
+  /** Seconds. */
+  createdAt: number;
 }
 
 interface Speaking {
@@ -146,8 +148,8 @@ const stereo = (sound: Buffer): Buffer => {
 };
 
 const omniVoices: Vendor['voices'] = (_, uploaded) => {
-  const described = uploaded.map(({ name, consent, wav }) => {
-    return { name, consent, created_at: 1_764_000_000, file_size: wav.length, mime_type: 'audio/wav' };
+  const described = uploaded.map(({ name, consent, wav, createdAt }) => {
+    return { name, consent, created_at: createdAt, file_size: wav.length, mime_type: 'audio/wav' };
   });
   const voices = [...names, ...uploaded.map(({ name }) => name)].sort();
   return [200, { voices, uploaded_voices: described }];
@@ -217,7 +219,7 @@ const sglang: Vendor = {
     200,
     {
       voices: ['default', ...uploaded.map(({ name }) => name)],
-      uploaded_voices: uploaded.map(({ name, consent }) => ({ name, consent })),
+      uploaded_voices: uploaded.map(({ name, consent, createdAt }) => ({ name, consent, created_at: createdAt })),
       cache_stats: { hits: 0 },
     },
   ],
@@ -464,6 +466,7 @@ export async function openVendor(vendorName: VendorName, change: Partial<Vendor>
       consent,
       ref_text: typeof refText === 'string' ? refText : undefined,
       wav: Buffer.from(await sample.arrayBuffer()),
+      createdAt: Math.floor(Date.now() / 1000),
     };
     if ((voice.wav.length - 44) / 48_000 < 1)
       return answer(

@@ -14,7 +14,7 @@ import {
   type SpeechServerOptions,
   soundForms,
 } from './speech-server.ts';
-import { createUploadCloning, isCloneName, unpackRecording } from './uploaded-voices.ts';
+import { createUploadCloning, isLeftOver, type UploadedVoice, unpackRecording } from './uploaded-voices.ts';
 
 const name = 'openai-compatible';
 const inspectMsMax = 10_000;
@@ -23,8 +23,8 @@ const warmUpText = 'This sentence is spoken before the first one.';
 /** Commands that only list voices are over by then. */
 const warmUpAfterMs = 1_000;
 const deleteMsMax = 5_000;
-/** A clone that was not spoken for so long is deleted at the servers; it is uploaded again when it is spoken. */
-const idleMsMax = 24 * 3_600_000;
+/** What a server has and can may change with its restart. */
+const refreshMs = 5 * 60_000;
 
 export interface OpenAiCompatibleOptions extends SpeechServerOptions {
   /** The voices to offer; empty for those that the server lists. */
@@ -33,6 +33,7 @@ export interface OpenAiCompatibleOptions extends SpeechServerOptions {
   /** 0 is no limit. */
   requestsPerMinute: number;
   requestsAtOnce: number;
+  refreshMs?: number;
 }
 
 const toVoice = (
@@ -64,6 +65,7 @@ export async function openOpenAiCompatible(options: OpenAiCompatibleOptions, log
       void clones.sweep(uploaded ?? []);
       return voices.map((voice) => toVoice(voice, { model, languages }));
     },
+    refreshMs: options.refreshMs ?? refreshMs,
     mayBeEmpty: true,
   });
   const warmUp = async () => {
@@ -107,8 +109,6 @@ export async function openOpenAiCompatible(options: OpenAiCompatibleOptions, log
 
 /** The copies that servers have of clones. One that could not be deleted is deleted when it is listed. */
 function createCloneCopies(server: SpeechServer, log: EngineLog | undefined) {
-  const openedMs = performance.now();
-  const usedMs = new Map<string, number>();
   const forgotten = new Set<string>();
   const remove = async (cloneName: string) => {
     try {
@@ -118,21 +118,15 @@ function createCloneCopies(server: SpeechServer, log: EngineLog | undefined) {
       log?.('warn', 'a clone could not be deleted at a server; it is tried again', { clone: cloneName, message });
     }
   };
-  const isDue = (cloneName: string) =>
-    forgotten.has(cloneName) || performance.now() - (usedMs.get(cloneName) ?? openedMs) > idleMsMax;
   return {
-    noteUse(cloneName: string): void {
-      usedMs.set(cloneName, performance.now());
-      // Another voice, from the same file, may be spoken from the same clone.
-      forgotten.delete(cloneName);
-    },
+    /** Another voice, from the same file, may be spoken from a clone that was forgotten. */
+    noteUse: (cloneName: string) => void forgotten.delete(cloneName),
     forget(cloneName: string): Promise<void> {
       forgotten.add(cloneName);
-      usedMs.delete(cloneName);
       return remove(cloneName);
     },
-    async sweep(uploaded: readonly string[]): Promise<void> {
-      for (const each of uploaded) if (isCloneName(each) && isDue(each)) await remove(each);
+    async sweep(uploaded: readonly UploadedVoice[]): Promise<void> {
+      for (const each of uploaded) if (forgotten.has(each.name) || isLeftOver(each)) await remove(each.name);
     },
   };
 }

@@ -10,7 +10,7 @@ import { traceHeaders } from '../../telemetry/trace.ts';
 import { type BareFormat, barePcm } from '../pcm-stream.ts';
 import { ServerFull } from './server-full.ts';
 import { cutAtLimit, type Stated, soundOfEvents } from './speech-events.ts';
-import { isCloneName, openUploads, type Recording } from './uploaded-voices.ts';
+import { isCloneName, openUploads, type Recording, type UploadedVoice, uploadedIn } from './uploaded-voices.ts';
 
 /** How sound is requested: samples, a WAV or events as they are made, or a complete WAV. */
 export const soundForms = ['pcm', 'wav', 'sse', 'file'] as const;
@@ -45,8 +45,8 @@ export interface ServerListing {
   model: string;
   /** Without clones. Undefined where the server has no list. */
   voices: ListedVoice[] | undefined;
-  /** Names of the clones that were uploaded. Undefined where the server does not take any. */
-  uploaded: string[] | undefined;
+  /** Undefined where the server does not take voices. */
+  uploaded: UploadedVoice[] | undefined;
 }
 
 export interface SpeechServer {
@@ -225,7 +225,7 @@ export function createSpeechServer(
     async listVoices(signal) {
       const own = await findModel();
       const list = await readList(`/audio/voices?model=${encodeURIComponent(own)}`, signal);
-      return { model: own, voices: voicesIn(list), uploaded: uploads.namesIn(list) };
+      return { model: own, voices: voicesIn(list), uploaded: uploadedIn(list) };
     },
     uploadClone: uploads.upload,
     deleteClone: uploads.remove,

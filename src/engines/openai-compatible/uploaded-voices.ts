@@ -22,6 +22,8 @@ const namePattern = /^sonant-[0-9a-f]{24}$/;
 export const isCloneName = (name: string): boolean => namePattern.test(name);
 /** Some servers speak a name that they do not know in another voice, so it is looked up again after this time. */
 const confirmedMsMax = 10_000;
+const keptMs = 24 * 3_600_000;
+const renewMs = keptMs / 2;
 
 interface UploadOptions {
   reach(path: string, request: RequestInit, signal: AbortSignal): Promise<Response>;
@@ -50,10 +52,12 @@ export function openUploads({ reach, list, refusalOf, now }: UploadOptions) {
 
   /** Returns whether it had to be uploaded. A list may hold what the server cannot speak any more. */
   async function restore(recording: Recording, signal: AbortSignal, isLost = false): Promise<boolean> {
-    const isThere = !isLost && (namesIn(await list(signal))?.includes(recording.name) ?? false);
-    if (isThere) confirmed.set(recording.name, now());
+    const there = isLost ? undefined : uploadedIn(await list(signal))?.find(({ name }) => name === recording.name);
+    // It is uploaded anew in time, so that it is not deleted while it is used.
+    const isFresh = there !== undefined && there.ageMs < renewMs;
+    if (isFresh) confirmed.set(recording.name, now());
     else await upload(recording, signal);
-    return !isThere;
+    return !isFresh;
   }
 
   return {
@@ -70,16 +74,29 @@ export function openUploads({ reach, list, refusalOf, now }: UploadOptions) {
       await answer.body?.cancel();
     },
     forgetAll: () => confirmed.clear(),
-    /** Undefined where the list is not one of a server that takes voices. */
-    namesIn,
   };
 }
 
-function namesIn(list: unknown): string[] | undefined {
+/** A clone, or another voice, that was uploaded to a server. */
+export interface UploadedVoice {
+  name: string;
+  /** Since it was uploaded; 0 where the server does not say when. */
+  ageMs: number;
+}
+
+/** Undefined where the list is not one of a server that takes voices. */
+export function uploadedIn(list: unknown): UploadedVoice[] | undefined {
   const { uploaded_voices: voices } = (list ?? {}) as { uploaded_voices?: unknown };
   if (!Array.isArray(voices)) return undefined;
-  return voices.flatMap((voice: { name?: unknown } | null) => (typeof voice?.name === 'string' ? voice.name : []));
+  return voices.flatMap((voice: { name?: unknown; created_at?: unknown } | null) => {
+    const { name, created_at: seconds } = voice ?? {};
+    const ageMs = typeof seconds === 'number' && seconds > 0 ? Date.now() - seconds * 1000 : 0;
+    return typeof name === 'string' ? [{ name, ageMs }] : [];
+  });
 }
+
+/** No replica speaks it any more: each uploads what it speaks anew before. */
+export const isLeftOver = ({ name, ageMs }: UploadedVoice): boolean => isCloneName(name) && ageMs > keptMs;
 
 /** A server may quote the transcript, which is the caller's. */
 function withoutText({ reason, facts, cause }: Failure, text: string): Failure {
