@@ -247,8 +247,9 @@ describe('a clone', () => {
     const { cloning } = await openEngine('vLLM-Omni');
     const failure = await rejection(cloning.make(sample({ reference: pcm(0.5) }), signal));
     expect(failure).toMatchObject({ reason: 'invalid_request', facts: { details: [{ field: 'reference_audio' }] } });
-    expect((failure.cause as Error).message).toContain('too short');
-    expect((failure.cause as Error).message).not.toContain('What I say');
+    expect((failure.cause as Error).message).toBe('the server answers 400, and quotes the transcript');
+    const untold = await rejection(cloning.make(sample({ reference: pcm(0.5), referenceText: '' }), signal));
+    expect((untold.cause as Error).message).toContain('too short');
   });
 
   test('that cannot be deleted now is reported, without a word of it, and deleted when it is listed', async () => {

@@ -98,11 +98,14 @@ export function uploadedIn(list: unknown): UploadedVoice[] | undefined {
 /** No replica speaks it any more: each uploads what it speaks anew before. */
 export const isLeftOver = ({ name, ageMs }: UploadedVoice): boolean => isCloneName(name) && ageMs > keptMs;
 
-/** A server may quote the transcript, which is the caller's. */
-function withoutText({ reason, facts, cause }: Failure, text: string): Failure {
-  const { message } = cause as Error;
-  const shown = text === '' ? message : message.replaceAll(text, '(transcript)').replaceAll(JSON.stringify(text), '');
-  return new Failure(reason, facts, new Error(shown));
+/** A server may quote the transcript, which is the caller's, or the beginning of it. */
+function withoutText(failure: Failure, text: string): Failure {
+  const { message } = failure.cause as Error;
+  const begin = text.slice(0, 12);
+  const isQuoted = [begin, JSON.stringify(begin).slice(1, -1)].some((quoted) => message.includes(quoted));
+  if (text === '' || !isQuoted) return failure;
+  const status = message.slice(0, message.indexOf(':'));
+  return new Failure(failure.reason, failure.facts, new Error(`${status}, and quotes the transcript`));
 }
 
 const version = 1;
