@@ -18,10 +18,8 @@ export const nameOf = <Name extends string>(desc: GenEnum<number>, value: number
 
 export const toTime = (time: Date | undefined) => time && timestampFromDate(time);
 
-/** Without the members that are undefined, which no message is created from. */
-export function defined<T extends object>(fields: T): { [Name in keyof T]: Exclude<T[Name], undefined> } {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;
-}
+/** The same members by a type of which messages are made: both `create` and `writeMessage` take undefined for absent. */
+export const defined = <T extends object>(fields: T) => fields as { [Name in keyof T]: Exclude<T[Name], undefined> };
 
 export const unlessEmpty = <T>(items: readonly T[] | undefined): readonly T[] | undefined =>
   items?.length ? items : undefined;
