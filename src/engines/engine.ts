@@ -140,6 +140,11 @@ export interface Cloning {
    * back in `Segment.clone`. A sample that the engine does not accept is `invalid_request`, naming the field.
    */
   make(sample: CloneSample, signal: AbortSignal): Promise<Uint8Array>;
+  /**
+   * The clone is not spoken any more, and is about to be destroyed: copies of it elsewhere are deleted. It never fails; what
+   * cannot be deleted now is deleted later. Absent where there are none.
+   */
+  forget?(clone: Uint8Array): Promise<void>;
 }
 
 /** A part of a blend: one of the engine's own voices, and its share, 0 to 1. */

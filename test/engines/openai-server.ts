@@ -72,7 +72,9 @@ export async function openOpenAiServer(
       state.left += response.writableFinished ? 0 : 1;
     });
     if (request.method === 'GET') {
-      if (state.trouble.voices === undefined) return void response.writeHead(404).end('{"detail":"Not Found"}');
+      const isVoices = new URL(request.url!, 'http://x').pathname === '/v1/audio/voices';
+      if (!isVoices || state.trouble.voices === undefined)
+        return void response.writeHead(404).end('{"detail":"Not Found"}');
       return void response.writeHead(200).end(JSON.stringify(state.trouble.voices));
     }
     const body = (await readJson(request)) as { voice: string; input: string };

@@ -24,9 +24,11 @@ function openGroup(names: string, options: Partial<ServerGroupOptions> = {}) {
         await holds.get(name)?.promise;
         const failure = failing.get(name);
         if (failure) throw failure;
-        yield Buffer.from(name);
+        yield { samples: new Int16Array(1), sampleRateHz: 24_000 };
       },
-      listVoices: async () => [{ id: url, name: 'x' }],
+      listVoices: async () => ({ model: 'm', voices: [{ id: url, name: 'x' }], uploaded: undefined }),
+      uploadClone: async () => {},
+      deleteClone: async () => {},
     }),
     secondsOf: () => 1,
     requestsAtOnce: 100,
@@ -147,7 +149,7 @@ test('a server that is full is not broken: another speaks, and it is asked again
 
 test('a clone stays at the server that has spoken it while that has room, and all groups choose the same one', async () => {
   const groups = [openGroup('abcd', { requestsAtOnce: 2 }), openGroup('dcba', { requestsAtOnce: 2 })];
-  const clone = Uint8Array.of(1);
+  const clone = { name: 'sonant', text: '', wav: new Uint8Array(1) };
   const homes = new Set<string>();
   for (let n = 0; n < 40; n++) {
     const [one, other] = groups.map(({ requests }) => requests);

@@ -25,9 +25,11 @@ const openEngine = (servers: readonly Server[], tools: ServerTools = {}, request
       voices: ['tone-low'],
       languages: ['en'],
       sampleRateHz: 24_000,
+      form: 'auto',
       requestsPerMinute: 0,
       requestsAtOnce,
     },
+    undefined,
     tools,
   );
 
@@ -163,9 +165,11 @@ test('a name is resolved to the addresses that are called', async () => {
       voices: [],
       languages: ['en'],
       sampleRateHz: 24_000,
+      form: 'auto',
       requestsPerMinute: 0,
       requestsAtOnce: 20,
     },
+    undefined,
     { lookup: async () => ['127.0.0.1'], onStream: (server) => hosts.add(server) },
   );
   expect(engine.voices.length).toBe(2);

@@ -3,20 +3,19 @@
 // and the request goes to another one. A server that fails is skipped for a while, longer each time. One that is new or comes
 // back speaks a sentence first, while others take the requests. A server whose address is gone ends its streams.
 import { hash } from 'node:crypto';
+import { type Pcm, secondsOf as secondsOfPcm } from '../../audio/pcm.ts';
 import { Failure } from '../../errors.ts';
 import type { EngineServer, ServerTools } from '../engine.ts';
 import { Concurrency, Playback } from './continuity.ts';
 import { type AddressOptions, watchAddresses } from './server-addresses.ts';
 import { shareServerCounts } from './server-counts.ts';
 import { ServerFull } from './server-full.ts';
-import type { SpeechServer } from './speech-server.ts';
-
-type Piece = ReturnType<SpeechServer['speak']> extends AsyncGenerator<infer P> ? P : never;
-type SpokenRequest = Parameters<SpeechServer['speak']>[0] & { clone?: unknown };
+import type { SpeechRequest, SpeechServer } from './speech-server.ts';
 
 export interface ServerGroupOptions extends AddressOptions, ServerTools {
   createServer(url: string): SpeechServer;
-  secondsOf(piece: Piece): number;
+  /** Default: how long the piece lasts. */
+  secondsOf?: ((piece: Pcm) => number) | undefined;
   /** Requests that a server accepts at once. */
   requestsAtOnce: number;
   now?: (() => number) | undefined;
@@ -65,7 +64,7 @@ const warmUpMsMax = 60_000;
 const clonesKnownMax = 1_000;
 
 export function createServerGroup(options: ServerGroupOptions): ServerGroup {
-  const { secondsOf, now = () => performance.now(), random = Math.random } = options;
+  const { secondsOf = secondsOfPcm, now = () => performance.now(), random = Math.random } = options;
   const { share, onStream, onServerGone } = options;
   const closing = new AbortController();
   let members = new Map<string, Member>();
@@ -111,10 +110,10 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
   const soonest = (from: Iterable<Member>, time: 'outUntilMs' | 'fullUntilMs') =>
     [...from].reduce((one, other) => (other[time] < one[time] ? other : one));
 
-  const choose = (request: SpokenRequest): Member => {
+  const choose = (request: SpeechRequest): Member => {
     const up = [...members.values()].filter(isUp);
-    if (up.length > 0) warmUpDue(request);
     if (!request.clone) lastRequest = request;
+    if (up.length > 0) warmUpDue(lastRequest ?? request);
     // Without another server, the caller's own request shows whether one is back.
     const asked = up.length > 0 ? up : [soonest(members.values(), 'outUntilMs')];
     const free = asked.filter(({ fullUntilMs }) => fullUntilMs <= now());
@@ -136,7 +135,7 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
     const ranks = from.map((member) => ({ member, rank: hash('sha1', `${member.name} ${voice}`) }));
     return ranks.toSorted((a, b) => (a.rank < b.rank ? -1 : 1))[0]?.member;
   };
-  const noteClone = ({ voice, clone }: SpokenRequest, member: Member) => {
+  const noteClone = ({ voice, clone }: SpeechRequest, member: Member) => {
     if (!clone) return;
     const servers = cloneServers.get(voice) ?? new Set();
     cloneServers.delete(voice);
@@ -144,7 +143,7 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
     if (cloneServers.size > clonesKnownMax) cloneServers.delete(cloneServers.keys().next().value!);
   };
 
-  const warmUp = async (member: Member, request: SpokenRequest): Promise<void> => {
+  const warmUp = async (member: Member, request: SpeechRequest): Promise<void> => {
     member.isWarming = true;
     const late = new AbortController();
     const timer = setTimeout(() => late.abort(new Failure('engine_timeout')), warmUpMsMax).unref();
@@ -154,11 +153,11 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
     member.isWarming = false;
   };
 
-  const warmUpDue = (request: SpokenRequest) => {
+  const warmUpDue = (request: SpeechRequest) => {
     for (const member of members.values()) if (isDue(member)) void warmUp(member, request);
   };
-  /** Of a voice that the servers have; never a clone, which may be revoked meanwhile. */
-  let lastRequest: SpokenRequest | undefined;
+  /** Of a voice that the servers have; never of a clone, which may be revoked before the next warm-up. */
+  let lastRequest: SpeechRequest | undefined;
   const timer = setInterval(() => lastRequest && warmUpDue(lastRequest), outMsFirst).unref();
   /** Returns its new `outUntilMs`. */
   const bringBack = (member: Member): number => {
@@ -174,7 +173,7 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
     for (const servers of cloneServers.values()) servers.delete(member);
   };
 
-  async function* speakAt(member: Member, request: SpokenRequest, signal: AbortSignal): AsyncGenerator<Piece, void> {
+  async function* speakAt(member: Member, request: SpeechRequest, signal: AbortSignal): AsyncGenerator<Pcm, void> {
     const { concurrency } = member;
     let { outUntilMs } = member;
     const playback = new Playback();
@@ -252,6 +251,20 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
         throw error;
       }
     },
+    async uploadClone(clone, signal) {
+      await known();
+      const request = { voice: clone.name, text: '', clone };
+      const member = choose(request);
+      await member.server.uploadClone(clone, signal);
+      noteClone(request, member);
+    },
+    async deleteClone(name, signal) {
+      await known();
+      cloneServers.delete(name);
+      const ends = await Promise.allSettled(all().map(({ server }) => server.deleteClone(name, signal)));
+      const missed = ends.find((end) => end.status === 'rejected');
+      if (missed) throw missed.reason;
+    },
     get servers() {
       return all().map((member) => {
         const { name, outstanding, waiting, concurrency } = member;
@@ -283,6 +296,7 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
 /** Whether the failure is the server's, and not that of the request: it is away, too slow, or breaks off. */
 const isOfServer = (error: unknown): boolean =>
   error instanceof Failure &&
+  !(error instanceof ServerFull) &&
   (error.reason === 'engine_unavailable' ||
     error.reason === 'engine_timeout' ||
     error.facts.retryAfterSeconds !== undefined);
