@@ -283,6 +283,7 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
 /** Whether the failure is the server's, and not that of the request: it is away, too slow, or breaks off. */
 const isOfServer = (error: unknown): boolean =>
   error instanceof Failure &&
+  !(error instanceof ServerFull) &&
   (error.reason === 'engine_unavailable' ||
     error.reason === 'engine_timeout' ||
     error.facts.retryAfterSeconds !== undefined);
