@@ -113,8 +113,8 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
 
   const choose = (request: SpokenRequest): Member => {
     const up = [...members.values()].filter(isUp);
-    if (up.length > 0) warmUpDue(request);
     if (!request.clone) lastRequest = request;
+    if (up.length > 0) warmUpDue(lastRequest ?? request);
     // Without another server, the caller's own request shows whether one is back.
     const asked = up.length > 0 ? up : [soonest(members.values(), 'outUntilMs')];
     const free = asked.filter(({ fullUntilMs }) => fullUntilMs <= now());
@@ -157,7 +157,7 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
   const warmUpDue = (request: SpokenRequest) => {
     for (const member of members.values()) if (isDue(member)) void warmUp(member, request);
   };
-  /** Of a voice that the servers have; never a clone, which may be revoked meanwhile. */
+  /** Of a voice that the servers have; never of a clone, which may be revoked before the next warm-up. */
   let lastRequest: SpokenRequest | undefined;
   const timer = setInterval(() => lastRequest && warmUpDue(lastRequest), outMsFirst).unref();
   /** Returns its new `outUntilMs`. */
