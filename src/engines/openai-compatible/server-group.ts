@@ -120,7 +120,7 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
     const free = asked.filter(({ fullUntilMs }) => fullUntilMs <= now());
     if (free.length === 0) throw new ServerFull((soonest(asked, 'fullUntilMs').fullUntilMs - now()) / 1000, undefined);
     const roomy = free.filter(hasRoom);
-    const home = request.clone && homeOf(request.voice, roomy);
+    const home = request.clone ? homeOf(request.voice, roomy) : undefined;
     return home ?? lessLoaded(roomy.length > 0 ? roomy : free);
   };
   const lessLoaded = (from: readonly Member[]): Member => {
