@@ -41,7 +41,12 @@ export const bench: Bench = {
     const [{ port }] = await once(engine, 'message');
     const engineUrl = `http://127.0.0.1:${port}/v1`;
     const env = {
-      ...{ SONANT_OPENAI_URL: engineUrl, SONANT_DATA_DIR: folder, SONANT_LOG_LEVEL: 'warn' },
+      ...{
+        SONANT_OPENAI_URL: engineUrl,
+        SONANT_OPENAI_SAMPLE_RATE: '24000',
+        SONANT_DATA_DIR: folder,
+        SONANT_LOG_LEVEL: 'warn',
+      },
       ...{ SONANT_HTTP_ADDR: '127.0.0.1:0', SONANT_GRPC_ADDR: '127.0.0.1:0' },
     };
     const definitions = [openAiCompatible];

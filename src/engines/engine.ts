@@ -91,7 +91,7 @@ export interface EngineCapabilities {
   segmentsAtOnce: number;
   /** Largest number of segments started per minute, over all requests. Default: no limit. */
   segmentsPerMinute?: number;
-  /** Largest number of segments spoken at once, over all requests. Default: no limit. */
+  /** The most segments spoken at once, of all requests: it is never given more. It may change. Default: no limit. */
   segmentsSpokenMax?: number;
   /** Number of segments that one resource speaks at once (see `resourceOf`). Default: 1. */
   segmentsPerResource?: number;
@@ -157,6 +157,11 @@ export interface Cloning {
    * the voice. Throws `invalid_request` with the field if the engine rejects a sample.
    */
   make(sample: CloneSample, signal: AbortSignal): Promise<Uint8Array>;
+  /**
+   * The clone is not spoken any more, and is about to be destroyed: copies of it elsewhere are deleted. It never fails; what
+   * cannot be deleted now is deleted later. Absent where there are none.
+   */
+  forget?(clone: Uint8Array): Promise<void>;
 }
 
 /** One voice of a blend: a voice of the engine, and its weight from 0 to 1. */
@@ -191,7 +196,9 @@ export interface Engine {
   capabilitiesOf?(voice: Voice, languageCode: string): SpeakerCapabilities;
   /** Absent if the engine cannot clone; it may appear and disappear with the voices. */
   readonly cloning?: Cloning | undefined;
-  /** Absent if the engine cannot blend voices. */
+  /** Absent where it calls no servers. While one of them works, a failure is not the engine's. */
+  readonly servers?: readonly EngineServer[];
+  /** Absent where it cannot blend voices. */
   readonly blending?: Blending | undefined;
   /**
    * Yields the audio of a segment; nothing if there is nothing to say. Ends when the engine has finished its work on
@@ -220,7 +227,35 @@ export interface Engine {
 /** Reports facts for operators. They never contain callers' texts or recordings. */
 export type EngineLog = (level: 'info' | 'warn', message: string, facts: Readonly<Record<string, unknown>>) => void;
 
-/** The report of `sonant doctor` about an engine. `absent` is fine for an optional engine. */
+/** Publishes the requests of this replica at each server, and returns those of the other replicas. */
+export type ShareCounts = (counts: Readonly<Record<string, number>>) => Promise<{
+  others: Readonly<Record<string, number>>;
+  /** Replicas with requests under way, this one included. */
+  replicas: number;
+}>;
+
+/** One of the servers that an engine calls. */
+export interface EngineServer {
+  /** Host and port. */
+  name: string;
+  /** Requests of this replica that it speaks or that wait at it. */
+  outstanding: number;
+  /** Those without any sound yet. */
+  waiting: number;
+  /** How many requests it may get at once from all replicas; 0 while it gets none, because it failed. */
+  limit: number;
+}
+
+/** What an engine that calls several servers shares and reports. */
+export interface ServerTools {
+  share?: ShareCounts | undefined;
+  /** A stream of a server ended; a stream that broke off has an underrun too, up to there. */
+  onStream?(server: string, ended: { firstSoundMs: number | undefined; underrunSeconds: number }): void;
+  /** The server is not used any longer. */
+  onServerGone?(server: string): void;
+}
+
+/** What `sonant doctor` reports of an engine: `absent` is fine for an optional one. */
 export interface EngineReport {
   state: 'ready' | 'absent' | 'broken';
   message: string;
@@ -233,8 +268,13 @@ export interface EngineDefinition<S extends Settings = Settings> {
   settings: S;
   /** Checks whether the engine can work here. Leaves nothing open. */
   inspect(settings: SettingValues<S>, dataDir: string): Promise<EngineReport>;
-  /** Opens the engine. Undefined if an optional engine is not installed. Throws if the engine is broken. */
-  open(settings: SettingValues<S>, dataDir: string, log?: EngineLog): Promise<Engine | undefined>;
+  /** Opens the engine; undefined where it is absent (optional and not installed). Throws where it is broken. */
+  open(
+    settings: SettingValues<S>,
+    dataDir: string,
+    log?: EngineLog,
+    serverTools?: ServerTools,
+  ): Promise<Engine | undefined>;
   /**
    * Imports an operator's voice, completely or not at all. Returns the ids of its voices, or an empty list if it can
    * only clone. Undefined if the file is not for this engine. Throws `invalid_request` if the file cannot be used.

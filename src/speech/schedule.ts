@@ -53,6 +53,8 @@ const later = { interactive: { lane: 'later', dueMs: 2_000 }, bulk: { lane: 'bul
 /** Longest wait for the rate limit of an engine before any audio exists. */
 const rateMsMax = 10_000;
 const minuteMs = 60_000;
+/** How often the seats of an engine with servers are read while requests wait: servers come and go. */
+const serversLookMs = 250;
 const retryMsMax = 60_000;
 const retriesMaxOfOwner = 256;
 /** Time estimates for whole texts are rough: only this share must fit into the deadline. */
@@ -477,6 +479,7 @@ export class Schedule {
     const delays = Object.values(line.lanes).flatMap((lane) => [...lane].map(({ seat }) => this.#rateMs(line, seat)));
     for (const { sinceMs, dueMs = Infinity } of line.lanes.bulk)
       delays.push(sinceMs + dueMs - this.#now(), line.interactiveAtMs + seatLeftMs - this.#now());
+    if (delays.length > 0 && line.engine.servers) delays.push(serversLookMs);
     const ms = Math.min(...delays.filter((each) => each > 0));
     if (ms < Infinity) line.timer = setTimeout(() => this.#admit(line), Math.ceil(ms));
   }

@@ -38,12 +38,18 @@ interface DistributionOptions {
   unit?: string;
 }
 
+interface Observe {
+  (labels: Labels, value: number): void;
+  /** Removes the series. */
+  forget(labels: Labels): void;
+}
+
 export interface Metrics {
   /** Creates a counter. The returned function increments it. */
   counter(name: string, help: string): (labels?: Labels, by?: number) => void;
-  /** Creates a histogram, by default of durations in seconds. The returned function observes a value. */
-  distribution(name: string, help: string, options?: DistributionOptions): (labels: Labels, value: number) => void;
-  /** A counter whose value is read when the metrics are. */
+  /** A histogram, of durations in seconds where no bounds are given; the function that it returns observes one. */
+  distribution(name: string, help: string, options?: DistributionOptions): Observe;
+  /** A counter whose value is read from elsewhere. */
   total(name: string, help: string, read: () => number): void;
   /** A gauge whose values are read when the metrics are. */
   gauge(name: string, help: string, read: () => Iterable<readonly [Labels, number]>): void;
@@ -68,13 +74,14 @@ export function createMetrics(): Metrics {
     distribution(name, help, { bounds = secondsMax, otelName, unit = 's' } = {}) {
       const series = new Map<string, Distribution>();
       reads.push(() => ({ name, help, otelName, unit, type: 'histogram', bounds, points: [...series.values()] }));
-      return (labels, value) => {
+      const observe = (labels: Labels, value: number) => {
         const none = () => ({ labels, counts: Array<number>(bounds.length + 1).fill(0), sum: 0 });
         const one = findOrAdd(series, labels, none);
         const at = bounds.findIndex((max) => value <= max);
         one.counts[at < 0 ? bounds.length : at]!++;
         one.sum += value;
       };
+      return Object.assign(observe, { forget: (labels: Labels) => void series.delete(toKey(labels)) });
     },
     total: (name, help, read) => {
       reads.push(() => ({ name, help, type: 'counter', points: [[{}, read()]] }));

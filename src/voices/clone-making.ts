@@ -71,7 +71,10 @@ export function createCloneMaking({ engines, readSamples, speak }: CloneMakingOp
         const plain = await engine.cloning.make(sample, signal).finally(() => turn.end());
         const languageCodes = [...new Set([languageCode, ...engine.cloning.languageCodesFor(languageCode)])];
         const segment = toSampleSegment({ engine: engine.name, name, languageCodes }, plain);
-        const gainDb = await measureGain(speak(engine, segment, signal));
+        const gainDb = await measureGain(speak(engine, segment, signal)).catch(async (error) => {
+          await engine.cloning.forget?.(plain);
+          throw error;
+        });
         clones.push({ engine: engine.name, languageCodes, gainDb, plain });
       }
       return {

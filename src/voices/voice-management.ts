@@ -5,7 +5,7 @@ import { type Actor, toRecordEntry } from '../access/actor.ts';
 import type { Engine } from '../engines/engine.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import type { Lexicons } from '../speech/request-lexicons.ts';
-import type { StoredBinding, VoiceStatus } from '../speech/stored-voices.ts';
+import type { StoredBinding, StoredVoice, VoiceStatus } from '../speech/stored-voices.ts';
 import { type OfferedVoice, type Voices, voicesFor } from '../speech/voice.ts';
 import { noTexts, textsOf, type VoiceChange, type VoiceRow, type VoiceRows } from '../store/voice-rows.ts';
 import { checkSpeakers, type SpeakerChecks } from './blend-fields.ts';
@@ -104,9 +104,11 @@ export function createVoiceManagement(options: VoiceManagementOptions): VoiceMan
       const { voiceId } = voice;
       if (!kept && aliases.length === 0)
         throw notPossible('is a voice of an engine, which can be disabled but not deleted');
+      const forgetClones = await openToForget(kept, engines);
       await changes.apply(voiceId, (row) =>
         kept || isLive(row) ? toDeletion(requireOwn(row, actor), actor) : toAliasRemoval(voiceId, voices, actor),
       );
+      await forgetClones();
     },
 
     async revokeConsent(idOrAlias, actor) {
@@ -118,7 +120,9 @@ export function createVoiceManagement(options: VoiceManagementOptions): VoiceMan
         await voiceCache.refresh();
         return voices.find(voiceId);
       }
+      const forgetClones = await openToForget(kept, engines);
       await changes.apply(voiceId, (row) => toRevocation(requireOwn(row, actor), actor));
+      await forgetClones();
       return voices.find(voiceId);
     },
 
@@ -141,6 +145,19 @@ const createDefaultChoice =
     await rows.changeDefault(voiceId, entry);
     await voiceCache.refresh();
   };
+
+/** Opens the clones of a voice while they are there; the result has their engines delete copies of them elsewhere. */
+async function openToForget(kept: StoredVoice | undefined, engines: readonly Engine[]): Promise<() => Promise<void>> {
+  const works = (kept?.bindings ?? []).map(async (bound) => {
+    const cloning = engines.find(({ name }) => name === bound.engine)?.cloning;
+    if (!('openClone' in bound) || !cloning?.forget) return undefined;
+    // A clone that does not open, by another master key, is destroyed all the same.
+    const clone = await bound.openClone().catch(() => undefined);
+    return clone && (() => cloning.forget?.(clone));
+  });
+  const opened = await Promise.all(works);
+  return async () => void (await Promise.all(opened.map((forget) => forget?.())));
+}
 
 const isLive = (row: VoiceRow | undefined): boolean => row !== undefined && row.status !== 'deleted';
 

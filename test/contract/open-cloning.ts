@@ -7,6 +7,7 @@ import { operator } from '../../src/access/actor.ts';
 import { createKeyManagement } from '../../src/access/key-management.ts';
 import { loadConfig } from '../../src/app/config.ts';
 import { openService } from '../../src/app/service.ts';
+import type { EngineDefinition } from '../../src/engines/engine.ts';
 import { flite } from '../../src/engines/flite/flite.ts';
 import { createApiKeyRows } from '../../src/store/api-key-rows.ts';
 import { openStore } from '../../src/store/open-store.ts';
@@ -16,14 +17,18 @@ import { createLog } from '../../src/telemetry/log.ts';
 import { createStorage } from '../distributed/storage.ts';
 import { defineTone } from '../engines/tone-engine.ts';
 
-export async function openCloning(onClose: (close: () => Promise<void>) => void) {
+export async function openCloning(
+  onClose: (close: () => Promise<void>) => void,
+  cloner: EngineDefinition = defineTone({ name: 'cloner', clones: true, blends: true, languageCodes: ['en'] }),
+  settings: Record<string, string> = {},
+) {
   const folder = mkdtempSync(join(tmpdir(), 'sonant-cloning-'));
-  const definitions = [flite, defineTone({ name: 'cloner', clones: true, blends: true, languageCodes: ['en'] })];
+  const definitions = [flite, cloner];
   const logged: string[] = [];
   const written: string[] = [];
   const addresses = { SONANT_HTTP_ADDR: '127.0.0.1:0', SONANT_GRPC_ADDR: '127.0.0.1:0' };
   const storage = await createStorage(folder);
-  const config = loadConfig({ env: { ...storage.settings, ...addresses }, folder, engines: definitions });
+  const config = loadConfig({ env: { ...storage.settings, ...addresses, ...settings }, folder, engines: definitions });
   const log = createLog('debug', (line) => logged.push(line));
   const service = await openService({ config, definitions, log, isSinglePort: false });
   onClose(async () => {

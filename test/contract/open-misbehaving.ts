@@ -37,7 +37,7 @@ export async function openMisbehaving(onClose: (close: () => Promise<void>) => v
   const env = {
     ...(await createStorage(folder)).settings,
     ...{ SONANT_HTTP_ADDR: '127.0.0.1:0', SONANT_GRPC_ADDR: '127.0.0.1:0' },
-    ...{ SONANT_OPENAI_URL: openAi.url, SONANT_GOOGLE_ENDPOINT: cloud.endpoint },
+    ...{ SONANT_OPENAI_URL: openAi.url, SONANT_OPENAI_SAMPLE_RATE: '24000', SONANT_GOOGLE_ENDPOINT: cloud.endpoint },
     SONANT_GOOGLE_VOICES: 'en-US,cmn-CN,en-GB-Neural2',
   };
   const config = loadConfig({ env, folder, engines: definitions });

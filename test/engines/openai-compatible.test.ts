@@ -15,6 +15,7 @@ const options = (url: string): OpenAiCompatibleOptions => ({
   url,
   apiKey: 'sk-test',
   model: 'tones',
+  form: 'auto',
   voices: [],
   languages: ['en'],
   sampleRateHz: 24_000,
@@ -59,7 +60,14 @@ describe('what it asks', () => {
       {
         path: '/v1/audio/speech',
         authorization: 'Bearer sk-test',
-        body: { model: 'tones', input: 'One two three.', voice: 'tone-low', response_format: 'pcm', stream: true },
+        body: {
+          model: 'tones',
+          input: 'One two three.',
+          voice: 'tone-low',
+          response_format: 'pcm',
+          stream: true,
+          stream_format: 'audio',
+        },
       },
     ]);
   });
@@ -128,8 +136,9 @@ const instead = (type: string, body: string | Buffer): ServerTrouble => ({ inste
 describe('a server that fails', () => {
   test.each<[string, ServerTrouble, Reason, number | undefined]>([
     ['over its quota, and says for how long', failing(429, { 'Retry-After': '60' }), 'engine_unavailable', 60],
-    ['over its quota', failing(429), 'engine_unavailable', 0],
-    ['over its quota for a second', failing(429, { 'Retry-After': '1' }), 'engine_unavailable', 1],
+    ['full', failing(429), 'engine_unavailable', 0],
+    ['full, and says nothing more', failing(503), 'engine_unavailable', 0],
+    ['full for a second', failing(429, { 'Retry-After': '1' }), 'engine_unavailable', 1],
     ['out of service', failing(503, { 'Retry-After': '7' }), 'engine_unavailable', 7],
     ['away behind its proxy', failing(502), 'engine_unavailable', 0],
     ['away behind its proxy for long', failing(504, { 'Retry-After': 'soon' }), 'engine_unavailable', 0],

@@ -11,6 +11,8 @@ import { openTone } from './tone-engine.ts';
 export interface ServerTrouble {
   /** Answers this many requests with this status first. */
   failures?: { count: number; status: number; headers?: Record<string, string>; body?: string };
+  /** Answers 503 while it works on so many requests. */
+  runningMax?: number;
   /** Never answers. */
   isMute?: boolean;
   /** Closes the connection after this many bytes of audio. */
@@ -70,14 +72,17 @@ export async function openOpenAiServer(
       state.left += response.writableFinished ? 0 : 1;
     });
     if (request.method === 'GET') {
-      if (state.trouble.voices === undefined) return void response.writeHead(404).end('{"detail":"Not Found"}');
+      const isVoices = new URL(request.url!, 'http://x').pathname === '/v1/audio/voices';
+      if (!isVoices || state.trouble.voices === undefined)
+        return void response.writeHead(404).end('{"detail":"Not Found"}');
       return void response.writeHead(200).end(JSON.stringify(state.trouble.voices));
     }
     const body = (await readJson(request)) as { voice: string; input: string };
     const { authorization, traceparent } = request.headers;
     requests.push({ path: request.url!, authorization, traceparent, body: { ...body } });
-    const { failures, instead, wavRateHz, isMute } = state.trouble;
+    const { failures, instead, wavRateHz, isMute, runningMax = Infinity } = state.trouble;
     if (isMute) return;
+    if (state.running > runningMax) return void response.writeHead(503).end('{"error":{"message":"queue full"}}');
     if (failures && failures.count-- > 0) {
       const { status, headers = {}, body: told = '{"error":{"message":"no"}}' } = failures;
       return void response.writeHead(status, { 'Content-Type': 'application/json', ...headers }).end(told);

@@ -50,7 +50,11 @@ beforeAll(async () => {
   const wyomingKey = createApiKey().key;
   const installation = await openInstallation(2, {
     settings: {
-      ...{ SONANT_OPENAI_URL: engines.openai.url, SONANT_GOOGLE_ENDPOINT: engines.google.endpoint },
+      ...{
+        SONANT_OPENAI_URL: engines.openai.url,
+        SONANT_OPENAI_SAMPLE_RATE: '24000',
+        SONANT_GOOGLE_ENDPOINT: engines.google.endpoint,
+      },
       ...{ SONANT_GOOGLE_PER_MINUTE: '100000', SONANT_GOOGLE_CLONES_PER_MINUTE: '100000' },
       ...{ SONANT_WEBHOOK_ALLOW: '127.0.0.1', SONANT_AUDIO_MIB_MAX: '512' },
       // Both run on this machine and share its processors.

@@ -1,32 +1,54 @@
-// Any server with OpenAI's HTTP interface for speech: OpenAI itself, or a server of your own with open models (Kokoro-FastAPI,
-// vLLM-Omni, speaches, LocalAI). It is requested to send raw samples, 16 bits and one channel, as they are made; speed,
-// sample rate and format are applied outside the engine, since such servers differ in them.
+// Any server with OpenAI's HTTP interface for speech: OpenAI itself, or a server of your own with open models (vLLM-Omni,
+// SGLang-Omni, Kokoro-FastAPI, speaches, LocalAI). Speed, sample rate and format are applied outside the engine, since such
+// servers differ in them. A server that takes recordings clones voices too.
 import { Failure, toFailure } from '../../errors.ts';
-import { integerSetting, listSetting, textSetting } from '../../runtime/setting.ts';
-import { defineEngine, type Engine, type EngineReport, type Voice } from '../engine.ts';
-import { barePcm } from '../pcm-stream.ts';
+import { choiceSetting, integerSetting, listSetting, textSetting } from '../../runtime/setting.ts';
+import {
+  defineEngine,
+  type Engine,
+  type EngineLog,
+  type EngineReport,
+  type Segment,
+  type ServerTools,
+  type Voice,
+} from '../engine.ts';
 import { openVoiceList } from '../voice-list.ts';
-import { createServerGroup } from './server-group.ts';
-import { createSpeechServer, type ListedVoice, type SpeechServer } from './speech-server.ts';
+import { findAddresses } from './server-addresses.ts';
+import { createServerGroup, type ServerGroupOptions } from './server-group.ts';
+import {
+  createSpeechServer,
+  type ListedVoice,
+  type ServerListing,
+  type SpeechServer,
+  type SpeechServerOptions,
+  soundForms,
+} from './speech-server.ts';
+import { createUploadCloning, isLeftOver, type UploadedVoice, unpackRecording } from './uploaded-voices.ts';
 
 const name = 'openai-compatible';
 const inspectMsMax = 10_000;
 const segmentCharsMax = 600;
+const warmUpText = 'This sentence is spoken before the first one.';
+/** Commands that only list voices are over by then. */
+const warmUpAfterMs = 1_000;
+const deleteMsMax = 5_000;
+/** What a server has and can may change with its restart. */
+const refreshMs = 5 * 60_000;
 
-export interface OpenAiCompatibleOptions {
-  url: string;
-  apiKey: string;
-  model: string;
+export interface OpenAiCompatibleOptions extends SpeechServerOptions {
   /** The voices to offer; empty for those that the server lists. */
   voices: readonly string[];
   languages: readonly string[];
-  sampleRateHz: number;
   /** 0 is no limit. */
   requestsPerMinute: number;
   requestsAtOnce: number;
+  refreshMs?: number;
 }
 
-const toVoice = ({ id, name: listedName }: ListedVoice, { model, languages }: OpenAiCompatibleOptions): Voice => ({
+const toVoice = (
+  { id, name: listedName }: ListedVoice,
+  { model, languages }: { model: string; languages: readonly string[] },
+): Voice => ({
   voiceId: id,
   name: listedName,
   description: `Speaks by the model ${model}.`,
@@ -38,12 +60,41 @@ const toVoice = ({ id, name: listedName }: ListedVoice, { model, languages }: Op
   gainDb: 0,
 });
 
-export async function openOpenAiCompatible(options: OpenAiCompatibleOptions): Promise<Engine> {
-  const { model, sampleRateHz, requestsPerMinute, requestsAtOnce } = options;
-  const server = createServerGroup(serversOf(options));
-  const list = await openVoiceList({
-    load: async (signal) => (await findVoices(server, options, signal)).map((voice) => toVoice(voice, options)),
+export async function openOpenAiCompatible(
+  options: OpenAiCompatibleOptions,
+  log?: EngineLog,
+  grouping: ServerTools & Partial<ServerGroupOptions> = {},
+): Promise<Engine> {
+  const { url, languages, requestsPerMinute, requestsAtOnce } = options;
+  const server = createServerGroup({
+    urls: urlsOf(url),
+    createServer: (one) => createSpeechServer({ ...options, url: one }),
+    requestsAtOnce,
+    ...grouping,
   });
+  const closing = new AbortController();
+  const clones = createCloneCopies(server, log);
+  const cloning = createUploadCloning({ languageCodes: languages, upload: server.uploadClone, forget: clones.forget });
+  let canClone = false;
+  let foundModel = options.model;
+  const list = await openVoiceList({
+    async load(signal) {
+      const { model, voices, uploaded } = await findVoices(server, options, signal);
+      canClone = uploaded !== undefined;
+      foundModel = model;
+      void clones.sweep(uploaded ?? []);
+      return voices.map((voice) => toVoice(voice, { model, languages }));
+    },
+    refreshMs: options.refreshMs ?? refreshMs,
+    mayBeEmpty: true,
+  });
+  const warmUp = async () => {
+    const [first] = list.voices();
+    if (!first || options.sampleRateHz > 0) return;
+    // Whether it succeeds shows when a caller comes.
+    await Array.fromAsync(server.speak({ voice: first.voiceId, text: warmUpText }, closing.signal)).catch(() => {});
+  };
+  const timer = setTimeout(warmUp, warmUpAfterMs).unref();
 
   return {
     name,
@@ -53,34 +104,83 @@ export async function openOpenAiCompatible(options: OpenAiCompatibleOptions): Pr
     capabilities: {
       speakingRates: { min: 1, max: 1 },
       // OpenAI's first models and Kokoro follow no instructions; neither these nor OpenAI's other models take a seed.
-      instructions: !/^tts-1|kokoro/i.test(model),
-      seed: !/^(tts-1|gpt-)|kokoro/i.test(model),
+      get instructions() {
+        return !/^tts-1|kokoro/i.test(foundModel);
+      },
+      get seed() {
+        return !/^(tts-1|gpt-)|kokoro/i.test(foundModel);
+      },
       timings: false,
       readsNumbers: true,
       segmentCharsMax,
       segmentsAtOnce: 2,
-      segmentsSpokenMax: requestsAtOnce,
+      get segmentsSpokenMax() {
+        return server.seats;
+      },
       ...(requestsPerMinute > 0 && { segmentsPerMinute: requestsPerMinute }),
     },
-    speak: ({ voice, text, instructions, seed }, signal) =>
-      barePcm(server.speak({ voice: voice.voiceId, text, instructions, seed }, signal), sampleRateHz),
-    close: async () => list.close(),
+    get servers() {
+      return server.servers;
+    },
+    get cloning() {
+      return canClone ? cloning : undefined;
+    },
+    async *speak({ voice, text, instructions, seed, clone }: Segment, signal) {
+      const manner = { instructions, seed };
+      if (!clone) return yield* server.speak({ voice: voice.voiceId, text, ...manner }, signal);
+      const recording = unpackRecording(clone);
+      clones.noteUse(recording.name);
+      yield* server.speak({ voice: recording.name, text, ...manner, clone: recording }, signal);
+    },
+    async close() {
+      clearTimeout(timer);
+      closing.abort(new Failure('engine_unavailable'));
+      list.close();
+      server.close();
+    },
+  };
+}
+
+/** The copies that servers have of clones. One that could not be deleted is deleted when it is listed. */
+function createCloneCopies(server: SpeechServer, log: EngineLog | undefined) {
+  const forgotten = new Set<string>();
+  const remove = async (cloneName: string) => {
+    try {
+      await server.deleteClone(cloneName, AbortSignal.timeout(deleteMsMax));
+    } catch (error) {
+      const { message } = (toFailure(error).cause as Error | undefined) ?? (error as Error);
+      log?.('warn', 'a clone could not be deleted at a server; it is tried again', { clone: cloneName, message });
+    }
+  };
+  return {
+    /** Another voice, from the same file, may be spoken from a clone that was forgotten. */
+    noteUse: (cloneName: string) => void forgotten.delete(cloneName),
+    forget(cloneName: string): Promise<void> {
+      forgotten.add(cloneName);
+      return remove(cloneName);
+    },
+    async sweep(uploaded: readonly UploadedVoice[]): Promise<void> {
+      for (const each of uploaded) if (forgotten.has(each.name) || isLeftOver(each)) await remove(each.name);
+    },
   };
 }
 
 const urlsOf = (url: string) => url.split(',').map((one) => one.trim());
-const serversOf = ({ url, ...options }: OpenAiCompatibleOptions) =>
-  urlsOf(url).map((one) => createSpeechServer({ ...options, url: one }));
 
 /** The voices that are configured, or else those that the server lists. */
 async function findVoices(
   server: SpeechServer,
-  { url, voices }: OpenAiCompatibleOptions,
+  { url, voices, model }: OpenAiCompatibleOptions,
   signal: AbortSignal,
-): Promise<ListedVoice[]> {
-  if (voices.length > 0) return voices.map((id) => ({ id, name: id }));
-  const listed = await server.listVoices(signal);
-  if (listed && listed.length > 0) return listed;
+): Promise<ServerListing & { voices: ListedVoice[] }> {
+  const listed = await server.listVoices(signal).catch((error): ServerListing => {
+    if (voices.length === 0 || model === '') throw error;
+    return { model, voices: undefined, uploaded: undefined };
+  });
+  if (voices.length > 0) return { ...listed, voices: voices.map((id) => ({ id, name: id })) };
+  // A model that only clones has no voices of its own.
+  const mayBeEmpty = listed.uploaded !== undefined;
+  if (listed.voices && (mayBeEmpty || listed.voices.length > 0)) return { ...listed, voices: listed.voices };
   const message = `${url} does not say which voices it has; name them in SONANT_OPENAI_VOICES`;
   throw new Failure('engine_unavailable', { message });
 }
@@ -93,9 +193,9 @@ function whyNot(error: unknown, { url }: OpenAiCompatibleOptions): string {
   return facts.message ?? `${url}: ${detail}`;
 }
 
-async function open(options: OpenAiCompatibleOptions): Promise<Engine> {
+async function open(options: OpenAiCompatibleOptions, log?: EngineLog, tools?: ServerTools): Promise<Engine> {
   try {
-    return await openOpenAiCompatible(options);
+    return await openOpenAiCompatible(options, log, tools);
   } catch (error) {
     throw new Failure('engine_unavailable', { message: whyNot(error, options) }, toFailure(error).cause);
   }
@@ -105,20 +205,21 @@ async function inspect(options: OpenAiCompatibleOptions): Promise<EngineReport> 
   if (options.url === '') return { state: 'absent', message: 'SONANT_OPENAI_URL names no server' };
   try {
     const signal = AbortSignal.timeout(inspectMsMax);
-    let voices = options.voices;
-    for (const server of serversOf(options)) {
+    let report = '';
+    for (const url of await findAddresses({ urls: urlsOf(options.url) })) {
+      const server = createSpeechServer({ ...options, url });
       // Even where voices are configured, only the server's answer shows that it is there.
-      const listed = await server.listVoices(signal);
-      if (options.voices.length === 0) voices = (listed ?? []).map(({ id }) => id);
-      if (voices.length === 0) await findVoices(server, options, signal);
+      await server.listVoices(signal);
+      const { model, voices, uploaded } = await findVoices(server, options, signal);
+      report = `model ${model}, ${voices.length} voices${uploaded ? ', clones voices' : ''}`;
     }
-    return { state: 'ready', message: `${options.url}, ${voices.length} voices` };
+    return { state: 'ready', message: `${options.url}, ${report}` };
   } catch (error) {
     return { state: 'broken', message: whyNot(error, options) };
   }
 }
 
-const isUrl = (given: string) => /^https?:\/\/[^/]/.test(given) && !given.endsWith('/') && URL.canParse(given);
+const isUrl = (given: string) => /^(dns\+)?https?:\/\/[^/]/.test(given) && !given.endsWith('/') && URL.canParse(given);
 const languagesUsual = ['en'];
 const isLanguage = (text: string) => /^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$/.test(text);
 
@@ -128,8 +229,8 @@ export const openAiCompatible = defineEngine({
   settings: {
     url: textSetting({
       name: 'SONANT_OPENAI_URL',
-      help: 'A server that speaks OpenAI’s interface for speech, such as http://localhost:8880/v1, or several with commas between them',
-      allowed: 'http or https URLs without a slash at their ends',
+      help: 'A server that speaks OpenAI’s interface for speech, such as http://localhost:8880/v1, or several with commas between them; dns+http:// stands for all addresses of the name',
+      allowed: 'http, https or dns+http URLs without a slash at their ends',
       isAllowed: (given) => urlsOf(given).every(isUrl),
     }),
     apiKey: textSetting({
@@ -137,7 +238,16 @@ export const openAiCompatible = defineEngine({
       help: 'The API key of that server',
       secret: true,
     }),
-    model: textSetting({ name: 'SONANT_OPENAI_MODEL', help: 'The model that it is to speak by', fallback: 'tts-1' }),
+    model: textSetting({
+      name: 'SONANT_OPENAI_MODEL',
+      help: 'The model that it is to speak by; default: the one that it lists, or tts-1',
+    }),
+    form: choiceSetting<SpeechServerOptions['form']>({
+      name: 'SONANT_OPENAI_FORMAT',
+      help: 'How it is to send sound: pcm, wav or sse as it is made, or file for a complete WAV; auto is pcm, or file where it refuses that',
+      choices: ['auto', ...soundForms],
+      fallback: 'auto',
+    }),
     voices: listSetting({
       name: 'SONANT_OPENAI_VOICES',
       help: 'Its voices to offer; default: those that it lists',
@@ -152,10 +262,10 @@ export const openAiCompatible = defineEngine({
     }),
     sampleRateHz: integerSetting({
       name: 'SONANT_OPENAI_SAMPLE_RATE',
-      help: 'Sample rate of the bare samples that it sends, in hertz',
+      help: 'Sample rate of samples whose rate it does not state, in hertz; default: found out by a sentence',
       min: 8_000,
       max: 48_000,
-      fallback: 24_000,
+      fallback: 0,
     }),
     requestsPerMinute: integerSetting({
       name: 'SONANT_OPENAI_PER_MINUTE',
@@ -166,16 +276,16 @@ export const openAiCompatible = defineEngine({
     }),
     requestsAtOnce: integerSetting({
       name: 'SONANT_OPENAI_AT_ONCE',
-      help: 'Requests that it takes at once',
+      help: 'Requests that each server takes at once',
       min: 1,
       max: 10_000,
       fallback: 8,
     }),
   },
   inspect: (settings) => inspect(settings),
-  open: async (settings) => {
+  open: async (settings, _, log, tools) => {
     if (settings.url === '') return undefined;
     const languages = settings.languages.length > 0 ? settings.languages : languagesUsual;
-    return open({ ...settings, languages });
+    return open({ ...settings, languages }, log, tools);
   },
 });

@@ -1,15 +1,40 @@
 // A server with OpenAI's HTTP interface: POST /v1/audio/speech with a JSON body returns sound as it is made, GET
-// /v1/audio/voices lists the voices (OpenAI itself has no such list). Responses are checked: a status of 200 may come with
-// no sound, with an error in JSON, or with an MP3 where raw samples were requested. Every request is made once; a failure
-// states whether the same request may succeed later.
+// /v1/audio/voices lists the voices (OpenAI itself has no such list). Servers differ in what they accept and send. They are
+// asked for bare samples; a WAV or Server-Sent Events are read all the same, and responses are checked: a status of 200 may
+// come with no sound, with an error in JSON, or with an MP3. What a response does not state, such as the sample rate, is
+// found out by a sentence that is requested as a WAV. A failure states whether the same request may succeed later.
+import type { Pcm } from '../../audio/pcm.ts';
+import { readWavHeader } from '../../audio/wav-reader.ts';
 import { Failure } from '../../errors.ts';
 import { traceHeaders } from '../../telemetry/trace.ts';
+import { type BareFormat, barePcm } from '../pcm-stream.ts';
+import { ServerFull } from './server-full.ts';
+import { cutAtLimit, type Stated, soundOfEvents } from './speech-events.ts';
+import { isCloneName, openUploads, type Recording, type UploadedVoice, uploadedIn } from './uploaded-voices.ts';
 
-interface SpeechServerOptions {
+/** How sound is requested: samples, a WAV or events as they are made, or a complete WAV. */
+export const soundForms = ['pcm', 'wav', 'sse', 'file'] as const;
+type SoundForm = (typeof soundForms)[number];
+
+export interface SpeechServerOptions {
   /** Such as "http://localhost:8880/v1", without a slash at its end. */
   url: string;
   apiKey: string;
+  /** Empty for the one that the server lists. */
   model: string;
+  /** "auto" for samples, or a complete WAV where the server refuses them. */
+  form: 'auto' | SoundForm;
+  /** Of samples whose rate the server does not state; 0 where it is to be found out. */
+  sampleRateHz: number;
+}
+
+export interface SpeechRequest {
+  voice: string;
+  text: string;
+  instructions?: string | undefined;
+  seed?: number | undefined;
+  /** It is uploaded where the server does not have it; `voice` is its name there. */
+  clone?: Recording | undefined;
 }
 
 export interface ListedVoice {
@@ -17,71 +42,221 @@ export interface ListedVoice {
   name: string;
 }
 
-interface SpeechRequest {
-  voice: string;
-  text: string;
-  instructions?: string | undefined;
-  seed?: number | undefined;
+/** What a server says of itself. */
+export interface ServerListing {
+  model: string;
+  /** Without clones. Undefined where the server has no list. */
+  voices: ListedVoice[] | undefined;
+  /** Undefined where the server does not take voices. */
+  uploaded: UploadedVoice[] | undefined;
 }
 
 export interface SpeechServer {
-  /** The bytes of the sound, from the first on. */
-  speak(request: SpeechRequest, signal: AbortSignal): AsyncGenerator<Buffer>;
-  /** Undefined where the server has no list. */
-  listVoices(signal: AbortSignal): Promise<ListedVoice[] | undefined>;
+  /** The sound, from the first piece on. Throws `ServerFull` where the server has no room for the request. */
+  speak(request: SpeechRequest, signal: AbortSignal): AsyncGenerator<Pcm>;
+  listVoices(signal: AbortSignal): Promise<ServerListing>;
+  uploadClone(clone: Recording, signal: AbortSignal): Promise<void>;
+  /** Succeeds too where the server does not have it. */
+  deleteClone(name: string, signal: AbortSignal): Promise<void>;
 }
 
 const listBytesMax = 1 << 20;
 /** How much of an error goes into the log. */
-const errorBytesMax = 500;
+const errorCharsMax = 500;
+const errorBytesMax = 4_096;
 /** It may pass, at an unknown time. */
 const retrySecondsUnknown = 0;
+/** A model may be loaded for the first sentence. */
+const findMsMax = 60_000;
+const outcomeMsMax = 2_000;
+const sampleRateHzUsual = 24_000;
+/** OpenAI's, where the server lists no models. */
+const modelUsual = 'tts-1';
+const probeText = 'One moment, please.';
 /** No sound, or sound in a coding that was not requested. */
 const otherTypes = /json|html|xml|mpeg|mp3|mp4|aac|ogg|opus|flac|webm/i;
+const speechModels = /tts|speech|voice|kokoro|orpheus|piper|bark|dia|parler/i;
 
-export function createSpeechServer({ url, apiKey, model }: SpeechServerOptions): SpeechServer {
-  const headers = { ...(apiKey !== '' && { Authorization: `Bearer ${apiKey}` }) };
-
+/** The JSON of a request. Nothing is in it that some server refuses: no speed, no sample rate, no language. */
+function toBody({ voice, text, instructions, seed }: SpeechRequest, model: string, form: SoundForm) {
   return {
-    async *speak({ voice, text, ...manner }, signal) {
-      const body = JSON.stringify({ model, input: text, voice, response_format: 'pcm', stream: true, ...manner });
-      const all = { ...headers, ...traceHeaders(), 'Content-Type': 'application/json' };
-      const answer = await reach(`${url}/audio/speech`, { method: 'POST', headers: all, body, signal }, signal);
-      const type = answer.headers.get('content-type') ?? '';
-      if (!answer.ok || otherTypes.test(type))
-        throw failureOf(answer, `${type} ${await startOf(answer, errorBytesMax, signal)}`);
-      let isBegun = false;
-      try {
-        for await (const piece of answer.body ?? []) {
-          const bytes = Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);
-          if (!isBegun && isText(bytes)) throw failureOf(answer, bytes.toString('utf8', 0, errorBytesMax));
-          isBegun = true;
-          yield bytes;
-        }
-      } catch (error) {
-        signal.throwIfAborted();
-        if (error instanceof Failure) throw error;
-        throw new Failure('engine_error', { retryAfterSeconds: retrySecondsUnknown }, error);
-      }
-    },
-
-    async listVoices(signal) {
-      const answer = await reach(`${url}/audio/voices`, { headers, signal }, signal);
-      const text = await startOf(answer, listBytesMax, signal);
-      if (answer.status === 404 || answer.status === 405) return undefined;
-      if (!answer.ok) throw failureOf(answer, text.slice(0, errorBytesMax));
-      return parseVoices(text);
-    },
+    model,
+    input: text,
+    voice,
+    response_format: form === 'wav' || form === 'file' ? 'wav' : 'pcm',
+    // vLLM-Omni and SGLang-Omni differ in what they stream by default, so both fields are sent.
+    ...(form !== 'file' && { stream: true, stream_format: form === 'sse' ? 'sse' : 'audio' }),
+    instructions,
+    seed,
   };
 }
 
-/** A response of any status; a Failure where there is none. */
-async function reach(url: string, request: RequestInit, signal: AbortSignal): Promise<Response> {
-  try {
-    return await fetch(url, request);
-  } catch (cause) {
+export function createSpeechServer(
+  options: SpeechServerOptions,
+  now: () => number = () => performance.now(),
+): SpeechServer {
+  const { url, apiKey } = options;
+  const headers = { ...(apiKey !== '' && { Authorization: `Bearer ${apiKey}` }) };
+  let form: SoundForm = options.form === 'auto' ? 'pcm' : options.form;
+  /** As found out; forgotten when the server goes away, since another may return. */
+  let model: Promise<string> | undefined;
+  let rateHz: Promise<number> | undefined;
+
+  /** A response of any status; a Failure where there is none. */
+  async function reach(path: string, request: RequestInit, signal: AbortSignal): Promise<Response> {
+    try {
+      return await fetch(url + path, { ...request, headers: { ...headers, ...request.headers }, signal });
+    } catch (cause) {
+      signal.throwIfAborted();
+      model = undefined;
+      rateHz = undefined;
+      uploads.forgetAll();
+      throw new Failure('engine_unavailable', { retryAfterSeconds: retrySecondsUnknown }, cause);
+    }
+  }
+
+  /** The text of a list; undefined where the server has no such list, or wants what is not known here. */
+  async function readList(path: string, signal: AbortSignal): Promise<unknown> {
+    const answer = await reach(path, {}, signal);
+    const text = (await startOf(answer, listBytesMax, signal)).toString();
+    if ([400, 404, 405, 422].includes(answer.status)) return undefined;
+    if (!answer.ok) throw answerFailure(answer, text);
+    return parseJson(text);
+  }
+
+  const uploads = openUploads({
+    reach,
+    list: (signal) => readList('/audio/voices', signal),
+    now,
+    refusalOf: async (answer, signal) =>
+      answerFailure(answer, (await startOf(answer, errorBytesMax, signal)).toString()),
+  });
+
+  const findModel = async (): Promise<string> => {
+    if (options.model !== '') return options.model;
+    // speaches lists models of other tasks too unless it is asked for those that speak.
+    model ??= found(
+      (signal) => readList('/models?task=text-to-speech', signal).then(modelIn),
+      () => {
+        model = undefined;
+      },
+    );
+    return model;
+  };
+
+  const post = async (request: SpeechRequest, asked: SoundForm, signal: AbortSignal): Promise<Response> => {
+    const body = JSON.stringify(toBody(request, await findModel(), asked));
+    const all = { ...traceHeaders(), 'Content-Type': 'application/json' };
+    return reach('/audio/speech', { method: 'POST', headers: all, body }, signal);
+  };
+
+  /** A response with sound in it. The request is made again where it was refused for a reason that can be removed. */
+  async function ask(request: SpeechRequest, signal: AbortSignal, isRestored = false): Promise<Response> {
+    const { clone } = request;
+    if (clone) await uploads.ensure(clone, signal);
+    const asked = form;
+    const answer = await post(request, asked, signal);
+    const type = answer.headers.get('content-type') ?? '';
+    if (answer.ok && !otherTypes.test(type)) return answer;
+    const text = (await startOf(answer, errorBytesMax, signal)).toString();
+    const isRefused = [400, 422].includes(answer.status);
+    if (
+      isRefused &&
+      options.form === 'auto' &&
+      asked !== 'file' &&
+      /response_format|stream_format|\bpcm\b/i.test(text)
+    ) {
+      form = 'file';
+      return ask(request, signal, isRestored);
+    }
+    const mayLackClone = isRefused || answer.status === 404;
+    if (clone && mayLackClone && !isRestored && (await uploads.restore(clone, signal, text.includes(clone.name))))
+      return ask(request, signal, true);
+    if (answer.status === 404) model = undefined;
+    throw answerFailure(answer, `${type} ${text}`);
+  }
+
+  const findRate = async (request: SpeechRequest): Promise<number> => {
+    if (options.sampleRateHz > 0) return options.sampleRateHz;
+    rateHz ??= found(
+      (signal) => probeRate(request, signal),
+      () => {
+        rateHz = undefined;
+      },
+    );
+    return rateHz;
+  };
+  async function probeRate({ voice }: SpeechRequest, signal: AbortSignal): Promise<number> {
+    const answer = await post({ voice, text: probeText }, 'file', signal);
+    const start = await startOf(answer, answer.ok ? listBytesMax : errorBytesMax, signal);
+    const isRefused = answer.status >= 400 && answer.status < 500 && answer.status !== 429;
+    if (!answer.ok && !isRefused) throw answerFailure(answer, start.toString());
+    const isRiff = start.toString('latin1', 0, 4) === 'RIFF';
+    return (isRiff && readWavHeader(start).format?.sampleRateHz) || statedIn(answer).sampleRateHz || sampleRateHzUsual;
+  }
+
+  async function* speak(request: SpeechRequest, signal: AbortSignal): AsyncGenerator<Pcm> {
+    const answer = await ask(request, signal);
+    const stated = statedIn(answer);
+    const isEvents = /event-stream/i.test(answer.headers.get('content-type') ?? '');
+    const bytes = isEvents ? soundOfEvents(answer.body ?? none(), stated, failureOf) : rawSound(answer);
+    const findBare = async (): Promise<BareFormat> => ({
+      sampleRateHz: stated.sampleRateHz ?? (await findRate(request)),
+      channels: stated.channels,
+    });
+    try {
+      yield* barePcm(bytes, findBare);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof Failure) throw error;
+      throw new Failure('engine_error', { retryAfterSeconds: retrySecondsUnknown }, error);
+    }
+    if (!isEvents) await checkOutcome(answer, signal);
+  }
+
+  /** SGLang-Omni states only afterwards, and elsewhere, that it cut bare samples off. */
+  async function checkOutcome(answer: Response, signal: AbortSignal): Promise<void> {
+    const id = answer.headers.get('x-sglang-omni-speech-id');
+    if (id === null) return;
+    const soon = AbortSignal.any([signal, AbortSignal.timeout(outcomeMsMax)]);
+    const outcome = await readList(`/audio/speech/${encodeURIComponent(id)}`, soon).catch(() => undefined);
     signal.throwIfAborted();
-    throw new Failure('engine_unavailable', { retryAfterSeconds: retrySecondsUnknown }, cause);
+    if ((outcome as { finish_reason?: unknown } | undefined)?.finish_reason === 'length') throw cutAtLimit();
+  }
+
+  return {
+    speak,
+    async listVoices(signal) {
+      const own = await findModel();
+      const list = await readList(`/audio/voices?model=${encodeURIComponent(own)}`, signal);
+      return { model: own, voices: voicesIn(list), uploaded: uploadedIn(list) };
+    },
+    uploadClone: uploads.upload,
+    deleteClone: uploads.remove,
+  };
+}
+
+/** What all requests wait for does not end with the one that asked first. */
+async function found<T>(find: (signal: AbortSignal) => Promise<T>, forget: () => void): Promise<T> {
+  const late = AbortSignal.timeout(findMsMax);
+  try {
+    return await find(late);
+  } catch (error) {
+    forget();
+    if (error instanceof Failure) throw error;
+    throw new Failure('engine_unavailable', { retryAfterSeconds: retrySecondsUnknown }, error);
+  }
+}
+
+async function* none(): AsyncGenerator<Uint8Array> {}
+
+async function* rawSound(answer: Response): AsyncGenerator<Buffer> {
+  let isBegun = false;
+  for await (const piece of answer.body ?? none()) {
+    const bytes = Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);
+    if (!isBegun && isText(bytes)) throw answerFailure(answer, bytes.toString('utf8', 0, errorBytesMax));
+    isBegun = true;
+    yield bytes;
   }
 }
 
@@ -89,12 +264,22 @@ async function reach(url: string, request: RequestInit, signal: AbortSignal): Pr
 const isText = (bytes: Buffer): boolean =>
   bytes.length >= 16 && /^[\x20-\x7e\s]{16}/.test(bytes.toString('latin1', 0, 16));
 
+/** `X-Sample-Rate` and `X-Channels` of SGLang-Omni; `audio/pcm;rate=22050` of openedai-speech. */
+function statedIn({ headers }: Response): Stated & { channels: number } {
+  const [, rate] = /;\s*rate=(\d+)/i.exec(headers.get('content-type') ?? '') ?? [];
+  const sampleRateHz = Number(headers.get('x-sample-rate') ?? rate ?? 0);
+  return {
+    sampleRateHz: sampleRateHz > 0 ? sampleRateHz : undefined,
+    channels: headers.get('x-channels') === '2' ? 2 : 1,
+  };
+}
+
 /** The first bytes of a response, or as many as arrived before it was cut off. */
-async function startOf(answer: Response, bytesMax: number, signal: AbortSignal): Promise<string> {
+async function startOf(answer: Response, bytesMax: number, signal: AbortSignal): Promise<Buffer> {
   const pieces: Uint8Array[] = [];
   let bytes = 0;
   try {
-    for await (const piece of answer.body ?? []) {
+    for await (const piece of answer.body ?? none()) {
       pieces.push(piece);
       bytes += piece.length;
       if (bytes >= bytesMax) break;
@@ -103,15 +288,18 @@ async function startOf(answer: Response, bytesMax: number, signal: AbortSignal):
     // A partial body is enough for the log; a partial list does not parse.
     signal.throwIfAborted();
   }
-  return Buffer.concat(pieces).toString('utf8', 0, bytesMax);
+  return Buffer.concat(pieces).subarray(0, bytesMax);
 }
 
-/** Tells apart the server's faults, ours, and what will pass. */
-function failureOf({ status, headers }: Response, text: string): Failure {
+const answerFailure = ({ status, headers }: Response, text: string): Failure =>
+  failureOf(status, text.slice(0, errorCharsMax), headers.get('retry-after'));
+
+/** Tells apart a full server, its faults, ours, and what will pass. */
+function failureOf(status: number, text: string, retryAfter: string | null = null): Failure {
   const cause = new Error(`the server answers ${status}: ${text}`);
-  const retryAfterSeconds = secondsIn(headers.get('retry-after')) ?? retrySecondsUnknown;
-  if (status === 429 || (status >= 502 && status <= 504))
-    return new Failure('engine_unavailable', { retryAfterSeconds }, cause);
+  const retryAfterSeconds = secondsIn(retryAfter) ?? retrySecondsUnknown;
+  if (status === 429 || status === 503) return new ServerFull(retryAfterSeconds, cause);
+  if (status === 502 || status === 504) return new Failure('engine_unavailable', { retryAfterSeconds }, cause);
   // Only the operator can replace a key that is wrong or has no credit left.
   if (status === 401 || status === 402 || status === 403) return new Failure('engine_unavailable', {}, cause);
   const mayPass = status >= 500 && status !== 501;
@@ -125,21 +313,40 @@ function secondsIn(header: string | null): number | undefined {
   return seconds > 0 ? Math.ceil(seconds) : undefined;
 }
 
-/** `{"voices": [...]}` of texts, or of objects with an id or a name, as servers of this kind have it. */
-function parseVoices(text: string): ListedVoice[] | undefined {
-  let list: unknown;
+function parseJson(text: string): unknown {
   try {
-    const parsed = JSON.parse(text) as { voices?: unknown; data?: unknown };
-    list = Array.isArray(parsed) ? parsed : (parsed.voices ?? parsed.data);
+    return JSON.parse(text);
   } catch {
     return undefined;
   }
-  if (!Array.isArray(list)) return undefined;
-  const voices = list.flatMap((item: unknown): ListedVoice[] => {
+}
+
+/** `{"data": [{"id"}]}` of OpenAI, or a bare list: the only model, or the first that by its name speaks. */
+function modelIn(parsed: unknown): string {
+  const ids = itemsIn(parsed, 'data').flatMap((item) => {
+    const { id, name } = (item ?? {}) as Record<string, unknown>;
+    return [id, name].find((value) => typeof value === 'string') ?? [];
+  }) as string[];
+  if (ids.includes(modelUsual)) return modelUsual;
+  return ids.find((id) => speechModels.test(id)) ?? ids[0] ?? modelUsual;
+}
+
+/** `{"voices": [...]}` of texts, or of objects with an id or a name, as servers of this kind have it. */
+function voicesIn(parsed: unknown): ListedVoice[] | undefined {
+  if (typeof parsed !== 'object' || parsed === null) return undefined;
+  const isList = Array.isArray(parsed) || 'voices' in parsed || 'data' in parsed;
+  if (!isList) return undefined;
+  const voices = itemsIn(parsed, 'voices', 'data').flatMap((item): ListedVoice[] => {
     if (typeof item === 'string') return [{ id: item, name: item }];
     const { id, voice_id, name } = (item ?? {}) as Record<string, unknown>;
     const own = [id, voice_id, name].find((value) => typeof value === 'string') as string | undefined;
     return own === undefined ? [] : [{ id: own, name: typeof name === 'string' ? name : own }];
   });
-  return voices.filter(({ id }) => id.length >= 1 && id.length <= 128);
+  // A clone speaks only for those who may use it.
+  return voices.filter(({ id }) => id.length >= 1 && id.length <= 128 && !isCloneName(id));
+}
+
+function itemsIn(parsed: unknown, ...members: readonly string[]): readonly unknown[] {
+  const lists = [parsed, ...members.map((name) => (parsed as Record<string, unknown> | undefined)?.[name])];
+  return lists.find((list): list is unknown[] => Array.isArray(list)) ?? [];
 }

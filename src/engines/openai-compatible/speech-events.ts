@@ -1,0 +1,101 @@
+// Sound that comes as Server-Sent Events, in the dialects of OpenAI, vLLM-Omni, speaches and both versions of SGLang-Omni:
+//     data: {"type": "speech.audio.delta", "audio": base64}        data: {"type": "speech.audio.done", "usage": ...}
+//     data: {"object": "audio.speech.chunk", "audio": {"data": base64, "sample_rate": 24000}}      data: [DONE]
+//     data: {"type": "speech.audio.error" or "error", "error": {"message", "code"}}
+// Lines with `event:` may stand before them. Events that end without the last one were cut off, however HTTP ended.
+import { Failure } from '../../errors.ts';
+
+/** What was found out of the sound so far. */
+export interface Stated {
+  sampleRateHz?: number | undefined;
+}
+
+interface SpeechEvent {
+  type?: unknown;
+  audio?: unknown;
+  sample_rate?: unknown;
+  finish_reason?: unknown;
+  error?: unknown;
+}
+
+/** A stretch of sound of several minutes. */
+const lineCharsMax = 64 << 20;
+
+/** The bytes of the sound. A rate that an event states is put into `stated` before its sound is yielded. */
+export async function* soundOfEvents(
+  body: AsyncIterable<Uint8Array>,
+  stated: Stated,
+  failureOf: (status: number, message: string) => Failure,
+): AsyncGenerator<Buffer> {
+  let isDone = false;
+  for await (const data of dataOf(body)) {
+    if (data === '[DONE]') isDone = true;
+    // To the end, so that the connection can be used again.
+    if (isDone) continue;
+    const event = parseEvent(data);
+    if (event.error || event.type === 'error' || event.type === 'speech.audio.error') throw errorOf(event, failureOf);
+    if (event.finish_reason === 'length') throw cutAtLimit();
+    const { data: content, sample_rate: rate } = chunkOf(event);
+    if (typeof rate === 'number') state(stated, rate);
+    if (typeof content === 'string' && content !== '') yield Buffer.from(content, 'base64');
+    isDone = event.type === 'speech.audio.done';
+  }
+  if (!isDone) throw new Failure('engine_error', { retryAfterSeconds: 0 }, new Error('the events end before the last'));
+}
+
+/** The server stopped at its limit of tokens; it would do so again. */
+export const cutAtLimit = (): Failure =>
+  new Failure('engine_error', {}, new Error('the server cut the sound off at its limit of tokens'));
+
+/** The audio of an event is its bytes, or an object that has them. */
+const chunkOf = ({ audio, sample_rate }: SpeechEvent): { data?: unknown; sample_rate?: unknown } =>
+  typeof audio === 'object' && audio !== null ? audio : { data: audio, sample_rate };
+
+function state(stated: Stated, rate: number): void {
+  if (stated.sampleRateHz !== undefined && stated.sampleRateHz !== rate)
+    throw new Failure('engine_error', {}, new Error('the sample rate changes between events'));
+  stated.sampleRateHz = rate;
+}
+
+function errorOf({ error }: SpeechEvent, failureOf: (status: number, message: string) => Failure): Failure {
+  const { code, message } = (typeof error === 'object' && error !== null ? error : { message: error }) as {
+    code?: unknown;
+    message?: unknown;
+  };
+  const status = Number(code);
+  return failureOf(status >= 400 && status <= 599 ? status : 500, String(message));
+}
+
+function parseEvent(data: string): SpeechEvent {
+  try {
+    const event: unknown = JSON.parse(data);
+    if (typeof event === 'object' && event !== null) return event;
+  } catch {
+    // Reported below: the parser's message would quote what is not sound.
+  }
+  throw new Failure('engine_error', { retryAfterSeconds: 0 }, new Error('an event is not JSON'));
+}
+
+/** The data of each event, its lines joined. */
+async function* dataOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let lines: string[] = [];
+  let rest = '';
+  for await (const piece of body) {
+    // Only the new characters can hold the end of the line.
+    let from = rest.length;
+    rest += decoder.decode(piece, { stream: true });
+    let start = 0;
+    for (let end = rest.indexOf('\n', from); end >= 0; end = rest.indexOf('\n', from)) {
+      const line = rest.slice(start, rest[end - 1] === '\r' ? end - 1 : end);
+      start = end + 1;
+      from = start;
+      if (line.startsWith('data:')) lines.push(line.slice(line[5] === ' ' ? 6 : 5));
+      if (line !== '' || lines.length === 0) continue;
+      yield lines.join('\n');
+      lines = [];
+    }
+    rest = rest.slice(start);
+    if (rest.length > lineCharsMax) throw new Failure('engine_error', {}, new Error('an event does not end'));
+  }
+}

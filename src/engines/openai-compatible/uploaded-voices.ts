@@ -1,0 +1,173 @@
+// Clones at servers that take voices, such as vLLM-Omni and SGLang-Omni. The clone is the recording itself, which Sonant
+// stores encrypted; the server has a copy of it under a random name. A server forgets its copies in a restart, or never had
+// the clone, so it is uploaded again when it is to be spoken.
+//     POST /v1/audio/voices, a form: name, consent, audio_sample (a WAV), ref_text       DELETE /v1/audio/voices/{name}
+//     GET /v1/audio/voices   answers   {"voices": [names], "uploaded_voices": [{"name"}]}
+import { randomBytes } from 'node:crypto';
+import { toFloat } from '../../audio/level.ts';
+import { wavFile } from '../../audio/wav.ts';
+import { Failure } from '../../errors.ts';
+import type { CloneSample, Cloning } from '../engine.ts';
+
+export interface Recording {
+  /** Of the voice at the servers: nothing in it tells whose it is. */
+  name: string;
+  /** What is said in it; empty where that is not known. */
+  text: string;
+  /** A WAV file. */
+  wav: Uint8Array<ArrayBuffer>;
+}
+
+const namePattern = /^sonant-[0-9a-f]{24}$/;
+export const isCloneName = (name: string): boolean => namePattern.test(name);
+/** Some servers speak a name that they do not know in another voice, so it is looked up again after this time. */
+const confirmedMsMax = 10_000;
+const keptMs = 24 * 3_600_000;
+const renewMs = keptMs / 2;
+
+interface UploadOptions {
+  reach(path: string, request: RequestInit, signal: AbortSignal): Promise<Response>;
+  /** The list of voices, as parsed. */
+  list(signal: AbortSignal): Promise<unknown>;
+  refusalOf(answer: Response, signal: AbortSignal): Promise<Failure>;
+  now(): number;
+}
+
+/** The clones at one server. */
+export function openUploads({ reach, list, refusalOf, now }: UploadOptions) {
+  /** When each was known to be there. */
+  const confirmed = new Map<string, number>();
+
+  async function upload({ name, text, wav }: Recording, signal: AbortSignal): Promise<void> {
+    const body = new FormData();
+    body.set('name', name);
+    body.set('consent', name);
+    if (text !== '') body.set('ref_text', text);
+    body.set('audio_sample', new Blob([wav], { type: 'audio/wav' }), `${name}.wav`);
+    const answer = await reach('/audio/voices', { method: 'POST', body }, signal);
+    if (!answer.ok) throw withoutText(await refusalOf(answer, signal), text);
+    await answer.body?.cancel();
+    confirmed.set(name, now());
+  }
+
+  /** Returns whether it had to be uploaded. A list may hold what the server cannot speak any more. */
+  async function restore(recording: Recording, signal: AbortSignal, isLost = false): Promise<boolean> {
+    const there = isLost ? undefined : uploadedIn(await list(signal))?.find(({ name }) => name === recording.name);
+    // It is uploaded anew in time, so that it is not deleted while it is used.
+    const isFresh = there !== undefined && there.ageMs < renewMs;
+    if (isFresh) confirmed.set(recording.name, now());
+    else await upload(recording, signal);
+    return !isFresh;
+  }
+
+  return {
+    upload,
+    restore,
+    async ensure(recording: Recording, signal: AbortSignal): Promise<void> {
+      const sinceMs = now() - (confirmed.get(recording.name) ?? -Infinity);
+      if (sinceMs > confirmedMsMax) await restore(recording, signal);
+    },
+    async remove(name: string, signal: AbortSignal): Promise<void> {
+      confirmed.delete(name);
+      const answer = await reach(`/audio/voices/${name}`, { method: 'DELETE' }, signal);
+      if (!answer.ok && answer.status !== 404) throw await refusalOf(answer, signal);
+      await answer.body?.cancel();
+    },
+    forgetAll: () => confirmed.clear(),
+  };
+}
+
+/** A clone, or another voice, that was uploaded to a server. */
+export interface UploadedVoice {
+  name: string;
+  /** Since it was uploaded; 0 where the server does not say when. */
+  ageMs: number;
+}
+
+/** Undefined where the list is not one of a server that takes voices. */
+export function uploadedIn(list: unknown): UploadedVoice[] | undefined {
+  const { uploaded_voices: voices } = (list ?? {}) as { uploaded_voices?: unknown };
+  if (!Array.isArray(voices)) return undefined;
+  return voices.flatMap((voice: { name?: unknown; created_at?: unknown } | null) => {
+    const { name, created_at: seconds } = voice ?? {};
+    const ageMs = typeof seconds === 'number' && seconds > 0 ? Date.now() - seconds * 1000 : 0;
+    return typeof name === 'string' ? [{ name, ageMs }] : [];
+  });
+}
+
+/** No replica speaks it any more: each uploads what it speaks anew before. */
+export const isLeftOver = ({ name, ageMs }: UploadedVoice): boolean => isCloneName(name) && ageMs > keptMs;
+
+/** A server may quote the transcript, which is the caller's, or the beginning of it. */
+function withoutText(failure: Failure, text: string): Failure {
+  const { message } = failure.cause as Error;
+  const begin = text.slice(0, 12);
+  const isQuoted = [begin, JSON.stringify(begin).slice(1, -1)].some((quoted) => message.includes(quoted));
+  if (text === '' || !isQuoted) return failure;
+  const status = message.slice(0, message.indexOf(':'));
+  return new Failure(failure.reason, failure.facts, new Error(`${status}, and quotes the transcript`));
+}
+
+const version = 1;
+
+/** u8 1 (version), u8 length of the name, u32 length of the text, name, text, WAV; numbers are little-endian. */
+function packRecording({ name, text, wav }: Recording): Uint8Array {
+  const said = Buffer.from(text);
+  const head = Buffer.alloc(6);
+  head[0] = version;
+  head[1] = name.length;
+  head.writeUInt32LE(said.length, 2);
+  return new Uint8Array(Buffer.concat([head, Buffer.from(name), said, wav]));
+}
+
+/** Throws `engine_error` where this engine did not make the bytes. */
+export function unpackRecording(packed: Uint8Array): Recording {
+  const bytes = Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength);
+  const textAt = 6 + (bytes[1] ?? 0);
+  const wavAt = bytes.length < 6 ? 0 : textAt + bytes.readUInt32LE(2);
+  const name = bytes.toString('utf8', 6, textAt);
+  if (bytes[0] !== version || !isCloneName(name) || wavAt > bytes.length)
+    throw new Failure('engine_error', {}, new Error('these are not the bytes of a clone of this engine'));
+  return { name, text: bytes.toString('utf8', textAt, wavAt), wav: new Uint8Array(bytes.subarray(wavAt)) };
+}
+
+/** The servers take 1 to 30 seconds; models use at most fifteen. */
+const sampleSeconds = { min: 3, max: 15 };
+const sampleRateHz = 24_000;
+const textCharsMax = 500;
+
+export interface CloningOptions {
+  languageCodes: readonly string[];
+  upload(recording: Recording, signal: AbortSignal): Promise<void>;
+  forget(name: string): Promise<void>;
+}
+
+export const createUploadCloning = ({ languageCodes, upload, forget }: CloningOptions): Cloning => ({
+  sampleLanguageCodes: languageCodes,
+  languageCodesFor: () => languageCodes,
+  sampleRateHz,
+  sampleSeconds,
+  needsReferenceText: false,
+  consentScripts: {},
+  async make({ reference, referenceText }: CloneSample, signal) {
+    const text = referenceText.trim();
+    if (text.length > textCharsMax) throw refuse('reference_text', `must be ${textCharsMax} characters at most`);
+    const name = `sonant-${randomBytes(12).toString('hex')}`;
+    const recording = { name, text, wav: wavFile(toFloat(reference.samples, 0), reference.sampleRateHz) };
+    await upload(recording, signal).catch((error) => {
+      throw isOfSample(error) ? refuse('reference_audio', 'no voice can be made of this', error.cause) : error;
+    });
+    return packRecording(recording);
+  },
+  forget: (clone) => forget(unpackRecording(clone).name),
+});
+
+const refuse = (field: string, message: string, cause?: unknown) =>
+  new Failure('invalid_request', { details: [{ field, reason: 'format', message }] }, cause);
+
+/** Whether the server refuses the recording, and not that it has voices enough. */
+const isOfSample = (error: unknown): error is Failure =>
+  error instanceof Failure &&
+  error.cause instanceof Error &&
+  /answers (400|413|422)/.test(error.cause.message) &&
+  !/limit reached/i.test(error.cause.message);

@@ -1,0 +1,318 @@
+// A table of the speech servers that people run, each as its sources describe it: what is found in its lists, how its sound is
+// read, at which rate, what its errors become, when it is full, and whether it clones.
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { join, type Pcm, samplesOf } from '../../src/audio/pcm.ts';
+import type { CloneSample, Engine, Segment } from '../../src/engines/engine.ts';
+import { openOpenAiCompatible } from '../../src/engines/openai-compatible/openai-compatible.ts';
+import { ServerFull } from '../../src/engines/openai-compatible/server-full.ts';
+import { createSpeechServer, type soundForms } from '../../src/engines/openai-compatible/speech-server.ts';
+import { Failure } from '../../src/errors.ts';
+import { openVendor, type VendorName, type VendorTrouble, vendors } from './speech-vendors.ts';
+
+const signal = new AbortController().signal;
+const text = 'One two three.';
+
+type Form = 'auto' | (typeof soundForms)[number];
+const options = (url: string) => ({ url, apiKey: '', model: '', form: 'auto' as Form, sampleRateHz: 0 });
+
+async function open(vendorName: VendorName, trouble: VendorTrouble = {}, form: Form = 'auto') {
+  const opened = await openVendor(vendorName);
+  opened.state.trouble = trouble;
+  const server = createSpeechServer({ ...options(opened.url), form });
+  const speak = (voice = 'tone-low') => Array.fromAsync(server.speak({ voice, text }, signal));
+  return { ...opened, server, speak };
+}
+const whole = (pieces: readonly Pcm[]) =>
+  join(
+    Int16Array,
+    pieces.map(({ samples }) => samples),
+  );
+const rejection = (work: Promise<unknown>): Promise<Failure> =>
+  work.then(
+    () => expect.unreachable('it does not fail'),
+    (error) => error,
+  );
+
+interface Row {
+  model: string;
+  /** Undefined where the server has no list. */
+  voices: string[] | undefined;
+  /** The formats that are asked for, in order; the last one stays. */
+  asked: string[];
+  rateHz: number;
+  full: [retryAfterMs: number, reason: string] | undefined;
+  clones: boolean;
+}
+const both = ['tone-low', 'tone-high'];
+const row = (model: string, rest: Partial<Row>): Row => ({
+  ...{ model, voices: both, asked: ['pcm'], rateHz: 24_000, full: undefined, clones: false },
+  ...rest,
+});
+const none = undefined;
+/** `pcm, wav`: the rate is found out by a sentence; `wav`: samples are refused. */
+const table: Record<VendorName, Row> = {
+  'vLLM-Omni': row('Qwen/Qwen3-TTS', { voices: ['tone-high', 'tone-low'], asked: ['pcm', 'wav'], clones: true }),
+  'SGLang-Omni': row('fishaudio/s2-pro', {
+    voices: ['default'],
+    rateHz: 44_100,
+    full: [0, 'engine_unavailable'],
+    clones: true,
+  }),
+  'SGLang-Omni before #655': row('fishaudio/s2-pro', {
+    voices: ['default'],
+    full: [0, 'engine_unavailable'],
+    clones: true,
+  }),
+  'SGLang-Omni router': row('fishaudio/s2-pro', {
+    ...{ voices: ['default'], rateHz: 44_100, full: [1_000, 'engine_unavailable'], clones: true },
+  }),
+  'Kokoro-FastAPI': row('tts-1', { asked: ['pcm', 'wav'] }),
+  LocalAI: row('piper-en', { voices: none, rateHz: 16_000, full: [2_000, 'engine_unavailable'] }),
+  'Orpheus-FastAPI': row('tts-1', {}),
+  OpenAI: row('tts-1', { voices: none, asked: ['pcm', 'wav'], full: [20_000, 'engine_unavailable'] }),
+  speaches: row('speaches-ai/piper-en', { asked: ['pcm', 'wav'], rateHz: 22_050 }),
+  'openedai-speech': row('tts-1', { voices: none, rateHz: 22_050 }),
+  'mlx-audio': row('mlx-community/Kokoro-82M-bf16', { asked: ['pcm', 'wav'] }),
+  Dynamo: row('audex', { voices: none, rateHz: 16_000 }),
+  'Chatterbox-TTS-Server': row('tts-1', { asked: ['pcm', 'wav'] }),
+};
+const vendorNames = Object.keys(vendors) as VendorName[];
+
+describe.each(vendorNames)('%s', (vendorName) => {
+  const { model, voices, asked, rateHz, full, clones } = table[vendorName];
+
+  test('lists its model and its voices', async () => {
+    const { server } = await open(vendorName);
+    const listed = await server.listVoices(signal);
+    expect(listed.model).toBe(model);
+    expect(listed.voices?.map(({ id }) => id)).toEqual(voices);
+    expect(listed.uploaded).toEqual(clones ? [] : undefined);
+  });
+
+  test.each([undefined, 1_001])('speaks every sample at its rate, in pieces of %s bytes', async (pieceBytes) => {
+    const { speak, soundOf, state } = await open(vendorName, pieceBytes === undefined ? {} : { pieceBytes });
+    const pieces = await speak();
+    expect(new Set(pieces.map(({ sampleRateHz }) => sampleRateHz))).toEqual(new Set([rateHz]));
+    expect(whole(pieces)).toEqual(samplesOf(await soundOf(text)));
+    expect(state.bodies.map(({ response_format }) => response_format)).toEqual(asked);
+    expect(state.bodies[0]).toMatchObject({ model, voice: 'tone-low', input: text });
+    // What was found out is not asked again.
+    await speak();
+    expect(state.bodies.length).toBe(asked.length + 1);
+  });
+
+  test('that takes long for the first sound is waited for', async () => {
+    const { speak, soundOf } = await open(vendorName, { firstSoundMs: 150 });
+    expect(whole(await speak())).toEqual(samplesOf(await soundOf(text)));
+  });
+
+  test.each<VendorTrouble>([{ isCut: true }, { isFailing: true }])('never ends cleanly after %j', async (trouble) => {
+    const { speak } = await open(vendorName, trouble);
+    const failure = await rejection(speak());
+    expect(failure).toBeInstanceOf(Failure);
+    expect([failure.reason, failure.facts.retryAfterSeconds]).toEqual(['engine_error', 0]);
+  });
+
+  test.runIf(full)('is full, and not broken', async () => {
+    const { speak } = await open(vendorName, { isFull: true });
+    const failure = await rejection(speak());
+    expect(failure).toBeInstanceOf(ServerFull);
+    expect([(failure as ServerFull).retryAfterMs, failure.reason]).toEqual(full);
+  });
+});
+
+describe('events', () => {
+  test.each<VendorName>(['vLLM-Omni', 'SGLang-Omni', 'speaches'])(
+    'of %s, where they are wanted',
+    async (vendorName) => {
+      const { speak, soundOf, vendor } = await open(vendorName, { pieceBytes: 1_001 }, 'sse');
+      const pieces = await speak();
+      expect(whole(pieces)).toEqual(samplesOf(await soundOf(text)));
+      expect(pieces[0]!.sampleRateHz).toBe(vendor.rateHz);
+      for (const trouble of [{ isCut: true }, { isFailing: true }]) {
+        const broken = await open(vendorName, trouble, 'sse');
+        expect(await rejection(broken.speak())).toMatchObject({
+          reason: 'engine_error',
+          facts: { retryAfterSeconds: 0 },
+        });
+      }
+    },
+  );
+
+  test('of WAV begin with its header', async () => {
+    const { speak, soundOf, state } = await open('vLLM-Omni', {}, 'wav');
+    expect(whole(await speak())).toEqual(samplesOf(await soundOf(text)));
+    expect(state.bodies).toMatchObject([{ response_format: 'wav', stream: true, stream_format: 'audio' }]);
+  });
+});
+
+test('sound that was cut at the limit of tokens is a failure that lasts', async () => {
+  const { speak, state } = await open('SGLang-Omni');
+  state.finishReason = 'length';
+  const failure = await rejection(speak());
+  expect([failure.reason, failure.facts.retryAfterSeconds]).toEqual(['engine_error', undefined]);
+  expect(state.asked.at(-1)).toBe('GET /audio/speech/speech-7');
+});
+
+test('a setting overrides what would be found out', async () => {
+  const { url, state } = await openVendor('vLLM-Omni');
+  const given = { ...options(url), model: 'Qwen/Qwen3-TTS', sampleRateHz: 16_000 };
+  const [piece] = await Array.fromAsync(createSpeechServer(given).speak({ voice: 'tone-low', text }, signal));
+  expect(piece!.sampleRateHz).toBe(16_000);
+  expect(state.asked).toEqual(['POST /audio/speech']);
+});
+
+describe('a clone', () => {
+  const pcm = (seconds: number) => ({
+    samples: Int16Array.from({ length: 24_000 * seconds }, (_, n) => 9_000 * Math.sin(n / 20)),
+    sampleRateHz: 24_000,
+  });
+  const sample = (more: Partial<CloneSample> = {}): CloneSample => ({
+    reference: pcm(4),
+    referenceText: 'What I say here.',
+    consent: pcm(4),
+    consentScript: 'I agree.',
+    languageCode: 'en',
+    ...more,
+  });
+  const segmentOf = (engine: Engine, clone: Uint8Array): Segment => ({
+    voice: { ...engine.voices[0]!, voiceId: 'voc_1', kind: 'cloned' },
+    text,
+    languageCode: 'en',
+    speakingRate: 1,
+    timings: false,
+    urgent: true,
+    clone,
+  });
+  async function openEngine(vendorName: VendorName, others: readonly VendorName[] = [], refreshMs = 60_000) {
+    const opened = await openVendor(vendorName);
+    const more = await Promise.all(others.map((each) => openVendor(each)));
+    const logged: string[] = [];
+    const engine = await openOpenAiCompatible(
+      {
+        ...options([opened, ...more].map(({ url }) => url).join(',')),
+        ...{ voices: [], languages: ['en'], requestsPerMinute: 0, requestsAtOnce: 8, sampleRateHz: 24_000, refreshMs },
+      },
+      (...entry) => logged.push(JSON.stringify(entry)),
+    );
+    onTestFinished(() => engine.close());
+    const say = (clone: Uint8Array) => Array.fromAsync(engine.speak(segmentOf(engine, clone), signal));
+    return { ...opened, more, engine, cloning: engine.cloning!, logged, say };
+  }
+
+  test.each<VendorName>(['vLLM-Omni', 'SGLang-Omni'])(
+    'is made, spoken, forgotten, uploaded again and deleted at %s',
+    async (vendorName) => {
+      const { engine, cloning, state, say, restart } = await openEngine(vendorName);
+      const clone = await cloning.make(sample(), signal);
+      const [uploaded] = state.uploaded;
+      expect(uploaded).toMatchObject({
+        name: expect.stringMatching(/^sonant-[0-9a-f]{24}$/),
+        consent: uploaded!.name,
+        ref_text: 'What I say here.',
+      });
+      expect(uploaded!.wav.length).toBe(44 + 4 * 48_000);
+      expect((await say(clone)).length).toBeGreaterThan(0);
+      expect(state.bodies.at(-1)!.voice).toBe(uploaded!.name);
+      expect(engine.voices.map(({ voiceId }) => voiceId)).not.toContain(uploaded!.name);
+
+      restart();
+      expect((await say(clone)).length).toBeGreaterThan(0);
+      if (vendorName === 'vLLM-Omni') expect(state.uploaded).toEqual([{ ...uploaded!, createdAt: expect.any(Number) }]);
+      await cloning.forget!(clone);
+      expect(state.uploaded).toEqual([]);
+      await cloning.forget!(clone);
+    },
+  );
+
+  test('is not listed as a voice of everyone', async () => {
+    const { cloning, url } = await openEngine('vLLM-Omni');
+    await cloning.make(sample(), signal);
+    const { voices, uploaded } = await createSpeechServer(options(url)).listVoices(signal);
+    expect(voices?.map(({ id }) => id)).toEqual(['tone-high', 'tone-low']);
+    expect(uploaded).toHaveLength(1);
+  });
+
+  test('is uploaded to each server that is to speak it, and deleted at all', async () => {
+    const { cloning, state, more, say } = await openEngine('vLLM-Omni', ['vLLM-Omni']);
+    const clone = await cloning.make(sample(), signal);
+    const all = [state, more[0]!.state];
+    for (let i = 0; i < 4; i++) await say(clone);
+    expect(all.map(({ uploaded }) => uploaded.length).toSorted()).toEqual([0, 1]);
+    // One more than the server takes at once.
+    await Promise.all(Array.from({ length: 9 }, () => say(clone)));
+    expect(all.map(({ uploaded }) => uploaded.length)).toEqual([1, 1]);
+    await cloning.forget!(clone);
+    expect(all.map(({ uploaded }) => uploaded.length)).toEqual([0, 0]);
+  });
+
+  test('of a recording that the server refuses is the caller’s to correct, and the log has nothing of what is said', async () => {
+    const { cloning } = await openEngine('vLLM-Omni');
+    const failure = await rejection(cloning.make(sample({ reference: pcm(0.5) }), signal));
+    expect(failure).toMatchObject({ reason: 'invalid_request', facts: { details: [{ field: 'reference_audio' }] } });
+    expect((failure.cause as Error).message).toBe('the server answers 400, and quotes the transcript');
+    const untold = await rejection(cloning.make(sample({ reference: pcm(0.5), referenceText: '' }), signal));
+    expect((untold.cause as Error).message).toContain('too short');
+  });
+
+  test('that cannot be deleted now is reported, without a word of it, and deleted when it is listed', async () => {
+    const { cloning, logged, state } = await openEngine('vLLM-Omni', [], 200);
+    const clone = await cloning.make(sample(), signal);
+    state.isReadOnly = true;
+    await cloning.forget!(clone);
+    expect(logged).toEqual([expect.stringMatching(/^\["warn","a clone could not be deleted.*answers 500/)]);
+    expect(logged[0]).not.toMatch(/What I say|UklGR/);
+    expect(state.uploaded).toHaveLength(1);
+    state.isReadOnly = false;
+    await expect.poll(() => state.uploaded.length, { timeout: 5_000 }).toBe(0);
+  });
+
+  test('that nobody has spoken for a day is deleted; one that is spoken is uploaded anew before', async () => {
+    const { cloning, state, say } = await openEngine('vLLM-Omni', [], 200);
+    const clones = [await cloning.make(sample(), signal), await cloning.make(sample(), signal)];
+    const [idle, used] = state.uploaded;
+    const hour = 3_600;
+    const operators = { ...idle!, name: 'of-the-operator', createdAt: 1 };
+    const nowSeconds = Math.floor(Date.now() / 1000);
+    const { url, ...other } = await openVendor('vLLM-Omni');
+    other.state.uploaded = [{ ...used!, createdAt: nowSeconds - 13 * hour }];
+    const server = createSpeechServer(options(url));
+    await Array.fromAsync(
+      server.speak({ voice: used!.name, text, clone: { ...used!, text: '', wav: new Uint8Array(50_044) } }, signal),
+    );
+    expect(other.state.uploaded[0]!.createdAt).toBeGreaterThanOrEqual(nowSeconds);
+
+    state.uploaded = [{ ...idle!, createdAt: nowSeconds - 25 * hour }, used!, operators];
+    await expect.poll(() => state.uploaded, { timeout: 5_000 }).toEqual([used, operators]);
+    expect((await say(clones[0]!)).length).toBeGreaterThan(0);
+    expect(state.uploaded.map(({ name }) => name)).toContain(idle!.name);
+  });
+
+  test('at a server that speaks unknown names in another voice is looked up again from time to time', async () => {
+    const { url, state, restart } = await openVendor('SGLang-Omni');
+    const clock = { nowMs: 0 };
+    const server = createSpeechServer(options(url), () => clock.nowMs);
+    const clone = { name: `sonant-${'0'.repeat(24)}`, text: '', wav: new Uint8Array(50_044) };
+    const say = () => Array.fromAsync(server.speak({ voice: clone.name, text, clone }, signal));
+    await say();
+    const lists = () => state.asked.filter((each) => each === 'GET /audio/voices').length;
+    expect(state.uploaded).toHaveLength(1);
+    await say();
+    expect(lists()).toBe(1);
+    restart();
+    clock.nowMs = 10_001;
+    await say();
+    expect([lists(), state.uploaded.length]).toEqual([2, 1]);
+  });
+
+  test('needs a server that takes voices', async () => {
+    const { engine } = await openEngine('Kokoro-FastAPI');
+    expect(engine.cloning).toBeUndefined();
+  });
+
+  test('that this engine did not make is refused', async () => {
+    const { say } = await openEngine('vLLM-Omni');
+    for (const bytes of [[], [1, 2, 3], [1, 200, 0, 0, 0, 0], [...Buffer.from('{"name":"sonant-"}')]])
+      expect((await rejection(say(Uint8Array.from(bytes)))).reason).toBe('engine_error');
+  });
+});
