@@ -198,7 +198,7 @@ export interface Engine {
   readonly cloning?: Cloning | undefined;
   /** Absent where it calls no servers. While one of them works, a failure is not the engine's. */
   readonly servers?: readonly EngineServer[];
-  /** Absent where it cannot blend voices. */
+  /** Absent if the engine cannot blend voices. */
   readonly blending?: Blending | undefined;
   /**
    * Yields the audio of a segment; nothing if there is nothing to say. Ends when the engine has finished its work on
@@ -255,7 +255,7 @@ export interface ServerTools {
   onServerGone?(server: string): void;
 }
 
-/** What `sonant doctor` reports of an engine: `absent` is fine for an optional one. */
+/** The report of `sonant doctor` about an engine. `absent` is fine for an optional engine. */
 export interface EngineReport {
   state: 'ready' | 'absent' | 'broken';
   message: string;
@@ -268,7 +268,7 @@ export interface EngineDefinition<S extends Settings = Settings> {
   settings: S;
   /** Checks whether the engine can work here. Leaves nothing open. */
   inspect(settings: SettingValues<S>, dataDir: string): Promise<EngineReport>;
-  /** Opens the engine; undefined where it is absent (optional and not installed). Throws where it is broken. */
+  /** Opens the engine. Undefined if an optional engine is not installed. Throws if the engine is broken. */
   open(
     settings: SettingValues<S>,
     dataDir: string,

@@ -17,7 +17,7 @@ type SeatCapabilities = Pick<
 /** The engine, and its resource, that speaks a segment. */
 export interface Seat {
   engine: { name: string; capabilities: SeatCapabilities; servers?: readonly unknown[] | undefined };
-  /** Undefined or empty if the engine has no resources, or it is not known which one. */
+  /** Undefined or empty if the engine has no resources or the resource is unknown. */
   resource: string | undefined;
   isClone: boolean;
 }
@@ -221,7 +221,7 @@ const isOfEngine = (error: unknown): boolean =>
 /** The voice's model, if its engine states one. */
 const modelOf = ({ labels }: Voice): string => labels.model ?? labels.base ?? '';
 
-/** Reports to the breaker and the metrics how a run went. */
+/** Reports the result of a run to the breaker and the metrics. */
 function createObserver(engine: Engine, { voice }: Segment, trial: Try, watch: EngineWatch | undefined) {
   const model = modelOf(voice);
   const startedMs = performance.now();

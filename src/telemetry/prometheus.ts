@@ -47,9 +47,9 @@ interface Observe {
 export interface Metrics {
   /** Creates a counter. The returned function increments it. */
   counter(name: string, help: string): (labels?: Labels, by?: number) => void;
-  /** A histogram, of durations in seconds where no bounds are given; the function that it returns observes one. */
+  /** Creates a histogram, by default of durations in seconds. The returned function observes a value. */
   distribution(name: string, help: string, options?: DistributionOptions): Observe;
-  /** A counter whose value is read from elsewhere. */
+  /** A counter whose value is read when the metrics are. */
   total(name: string, help: string, read: () => number): void;
   /** A gauge whose values are read when the metrics are. */
   gauge(name: string, help: string, read: () => Iterable<readonly [Labels, number]>): void;

@@ -12,7 +12,7 @@ import type { CloneSample, Cloning } from '../engine.ts';
 export interface Recording {
   /** Of the voice at the servers: nothing in it tells whose it is. */
   name: string;
-  /** What is said in it; empty where that is not known. */
+  /** Transcript; empty if unknown. */
   text: string;
   /** A WAV file. */
   wav: Uint8Array<ArrayBuffer>;
@@ -120,7 +120,7 @@ function packRecording({ name, text, wav }: Recording): Uint8Array {
   return new Uint8Array(Buffer.concat([head, Buffer.from(name), said, wav]));
 }
 
-/** Throws `engine_error` where this engine did not make the bytes. */
+/** Throws `engine_error` if the bytes were not made by this engine. */
 export function unpackRecording(packed: Uint8Array): Recording {
   const bytes = Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength);
   const textAt = 6 + (bytes[1] ?? 0);
