@@ -14,6 +14,7 @@ import { createRunner, type Runner } from '../api/runner.ts';
 import { createSingleFlight, type SingleFlight } from '../delivery/single-flight.ts';
 import { createApiKeyRows } from '../store/api-key-rows.ts';
 import { openRedis, type RedisOptions } from '../store/redis.ts';
+import { createRedisCounts, type ShareCounts } from '../store/redis-counts.ts';
 import { createRedisLock } from '../store/redis-lock.ts';
 import { createRedisRelay, type Relay } from '../store/redis-relay.ts';
 import type { RowStore } from '../store/row-store.ts';
@@ -72,6 +73,8 @@ export interface SharedState {
   limiter: Limiter;
   addresses: FailedAttempts;
   singleFlight: SingleFlight;
+  /** Shares counts with other replicas; undefined without Redis. */
+  shareCounts: ShareCounts | undefined;
   /** Resumes event streams of other replicas; undefined without Redis. */
   relay: Relay | undefined;
   /** Publishes to all replicas that a key has ended. Other changes are not published. */
@@ -104,6 +107,7 @@ export async function openSharedState({
       limiter: createLimiter({ spentSince }),
       addresses: createFailedAttempts({ perMinute }),
       singleFlight: createSingleFlight(),
+      shareCounts: undefined,
       relay: undefined,
       publishKeyChange: async () => {},
       limiterState: () => undefined,
@@ -128,6 +132,7 @@ export async function openSharedState({
     limiter,
     addresses: createFailedAttempts({ perMinute, share: limiter.takeAttempt }),
     singleFlight: createSingleFlight(createRedisLock({ redis, prefix })),
+    shareCounts: createRedisCounts(redis, prefix),
     relay: createRedisRelay({
       redis: relayRedis,
       busier: redis,

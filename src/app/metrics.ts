@@ -3,7 +3,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { EndedCall } from '../api/ended-call.ts';
 import type { RoomState } from '../delivery/clip-room.ts';
-import type { Engine } from '../engines/engine.ts';
+import type { Engine, EngineServer, ServerTools } from '../engines/engine.ts';
 import type { EngineGuards, EngineWatch } from '../engines/guard.ts';
 import type { EndedRequest } from '../http/ended-request.ts';
 import type { Schedule } from '../speech/schedule.ts';
@@ -36,6 +36,7 @@ export function createServiceMetrics() {
   return {
     ...createJobMetrics(metrics),
     engineWatch: createEngineWatch(metrics),
+    watchServers: createServerWatch(metrics),
     onAdmit: (kind: 'interactive' | 'bulk', waitedMs: number): void => slotWait({ class: kind }, waitedMs / 1000),
     onCallEnd(call: EndedCall): void {
       const { method, door, status, durationMs } = call;
@@ -61,6 +62,18 @@ export function createServiceMetrics() {
       metrics.gauge('sonant_engine_waiting', 'Requests and segments that wait for a seat of an engine.', () =>
         engines.map((engine) => [{ engine: engine.name }, waitingFor(engine)] as const),
       );
+      const serverGauge = (name: string, help: string, read: (server: EngineServer) => number) =>
+        metrics.gauge(name, help, () =>
+          engines.flatMap(({ name: engine, servers = [] }) =>
+            servers.map((server) => [{ engine, server: server.name }, read(server)] as const),
+          ),
+        );
+      const outstandingHelp = 'Requests of this process under way at a server of an engine.';
+      serverGauge('sonant_engine_server_outstanding', outstandingHelp, ({ outstanding }) => outstanding);
+      const waitingHelp = 'Requests of this process under way at a server of an engine, without any sound yet.';
+      serverGauge('sonant_engine_server_waiting', waitingHelp, ({ waiting }) => waiting);
+      const limitHelp = 'Requests that a server of an engine gets at once, from all replicas; 0 while it gets none.';
+      serverGauge('sonant_engine_server_limit', limitHelp, ({ limit }) => limit);
     },
     watchRoom: (state: () => RoomState): void => watchRoom(metrics, state),
     watchLedger(ledger: { readonly owedRows: number }): void {
@@ -105,6 +118,24 @@ function createEngineWatch(metrics: Metrics): EngineWatch {
     },
     onRetry: (engine) => retries({ engine }),
   };
+}
+
+/** Streams of the servers of engines. The series of a server that is gone are removed. */
+function createServerWatch(metrics: Metrics) {
+  const firstSoundHelp = 'Time to the first sound of a request at a server of an engine.';
+  const firstSound = metrics.distribution('sonant_engine_server_first_sound_seconds', firstSoundHelp);
+  const underrunHelp = 'Sum of the gaps that a listener would hear in a stream of a server of an engine.';
+  const underrun = metrics.distribution('sonant_engine_underrun_seconds', underrunHelp);
+  return (engine: string): ServerTools => ({
+    onStream(server, { firstSoundMs, underrunSeconds }) {
+      if (firstSoundMs === undefined) return;
+      firstSound({ engine, server }, firstSoundMs / 1000);
+      underrun({ engine, server }, underrunSeconds);
+    },
+    onServerGone(server) {
+      for (const observe of [firstSound, underrun]) observe.forget({ engine, server });
+    },
+  });
 }
 
 /** RPCs, which the semantic conventions of OpenTelemetry count separately from HTTP requests. */

@@ -60,8 +60,8 @@ export async function openService(options: {
   const opening = beginOpening({ config, definitions, log, opened });
   const { onFault, tracing } = opening;
   const stored = await openStored(opening);
-  const speaking = await openSpeaking(opening, stored);
   const access = await openAccess(opening, stored.store);
+  const speaking = await openSpeaking(opening, stored, access.sharing);
   let httpPort = config.httpAddr.port;
   const baseUrl = () => config.baseUrl || localUrl(config.httpAddr.host, httpPort, tls !== undefined);
   const links = { baseUrl, keepMs: config.audioKeepHours * 3_600_000 };
@@ -171,6 +171,7 @@ function watchChanges({ opened, onFault }: Opening, { stored, speaking, access, 
 async function openSpeaking(
   { config, definitions, log, opened, metrics, tracing, onFault }: Opening,
   { store, clips, sweep }: Awaited<ReturnType<typeof openStored>>,
+  { shareCounts }: Access['sharing'],
 ) {
   const { index, memory } = clips;
   const purgeAudio = createVoicePurge({ index, segments: createJobRows(store), memory, sweep });
@@ -187,6 +188,10 @@ async function openSpeaking(
     definitions,
     ...keeping.sources,
     watch: metrics.engineWatch,
+    serverTools: (engine) => ({
+      ...metrics.watchServers(engine),
+      share: shareCounts && ((counts) => shareCounts(engine, counts)),
+    }),
     onAdmit: metrics.onAdmit,
     ...(tracing && { wrap: traceEngine }),
     log: (level, message, facts) => log[level](message, facts),

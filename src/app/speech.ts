@@ -1,6 +1,6 @@
 // Opens speech: the engines, their voices and the stored ones, lexicons, and synthesis; and the management of stored voices.
 import { findDataDirSecret, readDataDirSecret } from '../access/secrets.ts';
-import type { Engine, EngineDefinition, EngineLog } from '../engines/engine.ts';
+import type { Engine, EngineDefinition, EngineLog, ServerTools } from '../engines/engine.ts';
 import { createEngineGuards, type EngineWatch } from '../engines/guard.ts';
 import { openLexiconCache } from '../lexicons/lexicon-cache.ts';
 import { createLexiconManagement } from '../lexicons/lexicon-management.ts';
@@ -28,6 +28,8 @@ interface OpenSpeechOptions {
   lexicons?: Lexicons | undefined;
   readChanges?: (() => Promise<unknown>) | undefined;
   watch?: EngineWatch;
+  /** Of the engine of that name. */
+  serverTools?: (engine: string) => ServerTools;
   onAdmit?: ScheduleOptions['onAdmit'];
   /** Wraps each engine, for tracing. */
   wrap?: (engine: Engine) => Engine;
@@ -35,12 +37,12 @@ interface OpenSpeechOptions {
 }
 
 export async function openSpeech(options: OpenSpeechOptions) {
-  const { config, definitions, stored, lexicons, readChanges, watch, onAdmit, wrap, log } = options;
+  const { config, definitions, stored, lexicons, readChanges, watch, serverTools, onAdmit, wrap, log } = options;
   const guards = createEngineGuards(watch);
   await using opened = new AsyncDisposableStack();
   const results = await Promise.allSettled(
     definitions.map(async (definition) => {
-      const bare = await openEngine(config, definition, log);
+      const bare = await openEngine(config, definition, log, serverTools?.(definition.name));
       const engine = bare && wrap ? wrap(bare) : bare;
       if (engine) opened.defer(() => guards(engine).close());
       return engine;
@@ -68,9 +70,10 @@ async function openEngine(
   config: Config,
   { name, settings, isOptional, open }: EngineDefinition,
   log: EngineLog | undefined,
+  serverTools: ServerTools | undefined,
 ) {
   try {
-    return await open(config.engines[name]!, config.dataDir, log);
+    return await open(config.engines[name]!, config.dataDir, log, serverTools);
   } catch (error) {
     const own = new Set<unknown>(Object.values(settings));
     const isConfigured = config.inForce.some(({ setting, source }) => own.has(setting) && source !== 'default');

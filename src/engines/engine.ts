@@ -85,7 +85,7 @@ export interface EngineCapabilities {
   segmentsAtOnce: number;
   /** The most segments begun in a minute, of all requests. Default: no limit. */
   segmentsPerMinute?: number;
-  /** The most segments spoken at once, of all requests: it is never given more. Default: no limit. */
+  /** The most segments spoken at once, of all requests: it is never given more. It may change. Default: no limit. */
   segmentsSpokenMax?: number;
   /** How many segments of one resource are spoken at once (`resourceOf`). Default: 1. */
   segmentsPerResource?: number;
@@ -178,6 +178,8 @@ export interface Engine {
   capabilitiesOf?(voice: Voice, languageCode: string): SpeakerCapabilities;
   /** Absent where it cannot clone; it may come and go with the voices. */
   readonly cloning?: Cloning | undefined;
+  /** Absent where it calls no servers. While one of them works, a failure is not the engine's. */
+  readonly servers?: readonly EngineServer[];
   /** Absent where it cannot blend voices. */
   readonly blending?: Blending | undefined;
   /**
@@ -207,6 +209,34 @@ export interface Engine {
 /** Where an engine reports what operators should know. Texts and recordings of callers are never in it. */
 export type EngineLog = (level: 'info' | 'warn', message: string, facts: Readonly<Record<string, unknown>>) => void;
 
+/** Publishes the requests of this replica at each server, and returns those of the other replicas. */
+export type ShareCounts = (counts: Readonly<Record<string, number>>) => Promise<{
+  others: Readonly<Record<string, number>>;
+  /** Replicas with requests under way, this one included. */
+  replicas: number;
+}>;
+
+/** One of the servers that an engine calls. */
+export interface EngineServer {
+  /** Host and port. */
+  name: string;
+  /** Requests of this replica that it speaks or that wait at it. */
+  outstanding: number;
+  /** Those without any sound yet. */
+  waiting: number;
+  /** How many requests it may get at once from all replicas; 0 while it gets none, because it failed. */
+  limit: number;
+}
+
+/** What an engine that calls several servers shares and reports. */
+export interface ServerTools {
+  share?: ShareCounts | undefined;
+  /** A stream of a server ended; a stream that broke off has an underrun too, up to there. */
+  onStream?(server: string, ended: { firstSoundMs: number | undefined; underrunSeconds: number }): void;
+  /** The server is not used any longer. */
+  onServerGone?(server: string): void;
+}
+
 /** What `sonant doctor` reports of an engine: `absent` is fine for an optional one. */
 export interface EngineReport {
   state: 'ready' | 'absent' | 'broken';
@@ -221,7 +251,12 @@ export interface EngineDefinition<S extends Settings = Settings> {
   /** Finds out whether the engine can work here, and leaves nothing open. */
   inspect(settings: SettingValues<S>, dataDir: string): Promise<EngineReport>;
   /** Opens the engine; undefined where it is absent (optional and not installed). Throws where it is broken. */
-  open(settings: SettingValues<S>, dataDir: string, log?: EngineLog): Promise<Engine | undefined>;
+  open(
+    settings: SettingValues<S>,
+    dataDir: string,
+    log?: EngineLog,
+    serverTools?: ServerTools,
+  ): Promise<Engine | undefined>;
   /**
    * Imports a voice of the operator's, whole or not at all, and returns the ids of its voices: none where it only clones.
    * Undefined where the file is not for this engine; `invalid_request` where it is, and cannot be used.

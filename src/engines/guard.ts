@@ -16,7 +16,7 @@ type SeatCapabilities = Pick<
 
 /** What a segment is spoken by. */
 export interface Seat {
-  engine: { name: string; capabilities: SeatCapabilities };
+  engine: { name: string; capabilities: SeatCapabilities; servers?: readonly unknown[] | undefined };
   /** Undefined or empty if the engine has no resources, or it is not known which one. */
   resource: string | undefined;
   isClone: boolean;
@@ -103,7 +103,7 @@ export function createEngineGuard(engine: Engine, watch?: EngineWatch): EngineGu
   const breakerOf = ({ voice, clone }: Segment) => breakers.of(voice.voiceId, clone !== undefined);
 
   function run(segment: Segment, signal: AbortSignal, turn: Turn | undefined): AsyncGenerator<SpokenPcm> {
-    const observer = createObserver(engine.name, segment, beginTry(breakerOf(segment), turn), watch);
+    const observer = createObserver(engine, segment, beginTry(breakerOf(segment), turn), watch);
     return runEngine(engine, segment, signal, { ...observer, onIdle: () => turn?.end() });
   }
 
@@ -220,13 +220,13 @@ const isOfEngine = (error: unknown): boolean =>
 const modelOf = ({ labels }: Voice): string => labels.model ?? labels.base ?? '';
 
 /** Reports to the breaker and the metrics how a run went. */
-function createObserver(engine: string, { voice }: Segment, trial: Try, watch: EngineWatch | undefined) {
+function createObserver(engine: Engine, { voice }: Segment, trial: Try, watch: EngineWatch | undefined) {
   const model = modelOf(voice);
   const startedMs = performance.now();
   let firstSoundMs: number | undefined;
   let isOver = false;
   const end = (outcome: EndedSegment['outcome'], pace?: RunPace) => {
-    if (!isOver) watch?.onSegment(engine, { model, outcome, firstSoundMs, pace });
+    if (!isOver) watch?.onSegment(engine.name, { model, outcome, firstSoundMs, pace });
     isOver = true;
   };
   return {
@@ -237,8 +237,10 @@ function createObserver(engine: string, { voice }: Segment, trial: Try, watch: E
     onEnd(ended: { error?: unknown; pace?: RunPace }): void {
       const { error, pace } = ended;
       const restMs = retryAfterMs(error) ?? 0;
-      if ('error' in ended && isOfEngine(error)) trial.failed(restMs > retryMsMax ? restMs : 0);
-      else trial.succeeded();
+      if (!('error' in ended && isOfEngine(error))) trial.succeeded();
+      // One of its servers failed, and gets no requests; others do.
+      else if (engine.servers?.some(({ limit }) => limit > 0)) trial.cancelled();
+      else trial.failed(restMs > retryMsMax ? restMs : 0);
       if (!('error' in ended)) end('spoken', pace);
       else end(error instanceof Failure ? error.reason : 'internal_error');
     },

@@ -43,6 +43,8 @@ const later = { interactive: { lane: 'later', dueMs: 2_000 }, bulk: { lane: 'bul
 /** Longest wait for the rate of an engine before anything is heard. */
 const rateMsMax = 10_000;
 const minuteMs = 60_000;
+/** How often the seats of an engine with servers are read while requests wait: servers come and go. */
+const serversLookMs = 250;
 const retryMsMax = 60_000;
 const retriesMaxOfOwner = 256;
 /** Estimates of whole texts are rough: this share of one must fit into the deadline. */
@@ -453,6 +455,7 @@ export class Schedule {
     const delays = Object.values(line.lanes).flatMap((lane) => [...lane].map(({ seat }) => this.#rateMs(line, seat)));
     for (const { sinceMs, dueMs = Infinity } of line.lanes.bulk)
       delays.push(sinceMs + dueMs - this.#now(), line.interactiveAtMs + seatLeftMs - this.#now());
+    if (delays.length > 0 && line.engine.servers) delays.push(serversLookMs);
     const ms = Math.min(...delays.filter((each) => each > 0));
     if (ms < Infinity) line.timer = setTimeout(() => this.#admit(line), Math.ceil(ms));
   }

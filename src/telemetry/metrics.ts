@@ -40,11 +40,17 @@ export interface DistributionOptions {
   unit?: string;
 }
 
+interface Observe {
+  (labels: Labels, value: number): void;
+  /** Removes the series. */
+  forget(labels: Labels): void;
+}
+
 export interface Metrics {
   /** A counter; the function that it returns increments it. */
   counter(name: string, help: string): (labels?: Labels, by?: number) => void;
   /** A histogram, of durations in seconds where no bounds are given; the function that it returns observes one. */
-  distribution(name: string, help: string, options?: DistributionOptions): (labels: Labels, value: number) => void;
+  distribution(name: string, help: string, options?: DistributionOptions): Observe;
   /** A counter whose value is read from elsewhere. */
   total(name: string, help: string, read: () => number): void;
   /** A gauge, read when the metrics are. */
@@ -70,13 +76,14 @@ export function createMetrics(): Metrics {
     distribution(name, help, { bounds = secondsMax, otelName, unit = 's' } = {}) {
       const series = new Map<string, Distribution>();
       reads.push(() => ({ name, help, otelName, unit, type: 'histogram', bounds, points: [...series.values()] }));
-      return (labels, value) => {
+      const observe = (labels: Labels, value: number) => {
         const none = () => ({ labels, counts: Array<number>(bounds.length + 1).fill(0), sum: 0 });
         const one = findOrAdd(series, labels, none);
         const at = bounds.findIndex((max) => value <= max);
         one.counts[at < 0 ? bounds.length : at]!++;
         one.sum += value;
       };
+      return Object.assign(observe, { forget: (labels: Labels) => void series.delete(toKey(labels)) });
     },
     total: (name, help, read) => {
       reads.push(() => ({ name, help, type: 'counter', points: [[{}, read()]] }));

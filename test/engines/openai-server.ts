@@ -11,6 +11,8 @@ import { openTone } from './tone-engine.ts';
 export interface ServerTrouble {
   /** Answers so many requests with this status first. */
   failures?: { count: number; status: number; headers?: Record<string, string>; body?: string };
+  /** Answers 503 while it works on so many requests. */
+  runningMax?: number;
   /** Never answers. */
   isMute?: boolean;
   /** Ends the connection after so many bytes of sound. */
@@ -78,8 +80,9 @@ export async function openOpenAiServer(
     const body = (await readJson(request)) as { voice: string; input: string };
     const { authorization, traceparent } = request.headers;
     requests.push({ path: request.url!, authorization, traceparent, body: { ...body } });
-    const { failures, instead, wavRateHz, isMute } = state.trouble;
+    const { failures, instead, wavRateHz, isMute, runningMax = Infinity } = state.trouble;
     if (isMute) return;
+    if (state.running > runningMax) return void response.writeHead(503).end('{"error":{"message":"queue full"}}');
     if (failures && failures.count-- > 0) {
       const { status, headers = {}, body: told = '{"error":{"message":"no"}}' } = failures;
       return void response.writeHead(status, { 'Content-Type': 'application/json', ...headers }).end(told);

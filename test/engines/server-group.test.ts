@@ -1,100 +1,220 @@
 // Several servers as one: the work is shared, and one that fails is left out until it is well.
 import { expect, test } from 'vitest';
-import { createServerGroup } from '../../src/engines/openai-compatible/server-group.ts';
-import type { SpeechServer } from '../../src/engines/openai-compatible/speech-server.ts';
+import { ServerFull } from '../../src/engines/openai-compatible/server-full.ts';
+import { createServerGroup, type ServerGroupOptions } from '../../src/engines/openai-compatible/server-group.ts';
 import { Failure } from '../../src/errors.ts';
 
 const never = new AbortController().signal;
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+const unreachable = () => new Failure('engine_unavailable', { retryAfterSeconds: 0 });
 
-function openGroup(count: number) {
+/** Servers named by letters. A request is noted as the letter, or with "!" if it is the sentence before the first one. */
+function openGroup(names: string, options: Partial<ServerGroupOptions> = {}) {
   const clock = { nowMs: 0 };
-  const requests: number[] = [];
-  const failing = new Map<number, Failure>();
-  const holds = new Set<number>();
-  const servers = Array.from(
-    { length: count },
-    (_, n): SpeechServer => ({
-      async *speak() {
-        requests.push(n);
-        await undefined;
-        const failure = failing.get(n);
+  const requests: string[] = [];
+  const failing = new Map<string, Failure>();
+  const holds = new Map<string, PromiseWithResolvers<void>>();
+  const hold = (name: string) => holds.set(name, Promise.withResolvers()).get(name)!;
+  const group = createServerGroup({
+    urls: [...names].map((name) => `http://${name}`),
+    createServer: (url) => ({
+      async *speak({ text }) {
+        const name = new URL(url).host;
+        requests.push(text === 't' ? name : `${name}!`);
+        await holds.get(name)?.promise;
+        const failure = failing.get(name);
         if (failure) throw failure;
-        if (holds.has(n)) await new Promise(() => {});
-        yield { samples: Int16Array.of(n), sampleRateHz: 24_000 };
+        yield { samples: Int16Array.of(name.charCodeAt(0)), sampleRateHz: 24_000 };
       },
-      listVoices: async () => ({ model: 'm', voices: [{ id: `voice-${n}`, name: 'x' }], uploaded: undefined }),
+      listVoices: async () => ({ model: 'm', voices: [{ id: url, name: 'x' }], uploaded: undefined }),
       uploadClone: async () => {},
       deleteClone: async () => {},
     }),
-  );
-  const group = createServerGroup(servers, () => clock.nowMs);
-  const say = () => Array.fromAsync(group.speak({ voice: 'v', text: 't' }, never));
-  return { clock, requests, failing, holds, group, say };
+    secondsOf: () => 1,
+    requestsAtOnce: 100,
+    now: () => clock.nowMs,
+    ...options,
+  });
+  const say = (request: object = {}) => Array.fromAsync(group.speak({ voice: 'v', text: 't', ...request }, never));
+  const sayTimes = async (times: number) => {
+    let failures = 0;
+    for (let i = 0; i < times; i++) await say().catch(() => failures++);
+    return failures;
+  };
+  const limits = () => Object.fromEntries(group.servers.map(({ name, limit }) => [name, limit]));
+  return { clock, requests, failing, hold, group, say, sayTimes, limits };
 }
-const countOf = (requests: readonly number[]) => [0, 1, 2].map((n) => requests.filter((each) => each === n).length);
+const countOf = (requests: readonly string[], name: string) => requests.filter((each) => each === name).length;
 
-test('requests go round, and to the one with the least to do', async () => {
-  const { requests, holds, say } = openGroup(3);
-  for (let i = 0; i < 30; i++) await say();
-  expect(countOf(requests)).toEqual([10, 10, 10]);
-  holds.add(1);
-  for (let i = 0; i < 3; i++) void say();
-  await new Promise((resolve) => setImmediate(resolve));
+test('the one of two random servers with the least to do gets a request', async () => {
+  const { requests, hold, say, sayTimes, group } = openGroup('abc');
+  await sayTimes(300);
+  for (const name of 'abc') expect(countOf(requests, name)).toBeGreaterThan(60);
+  hold('b');
+  while (group.servers.every(({ outstanding }) => outstanding === 0)) {
+    void say();
+    await turn();
+  }
   requests.length = 0;
-  for (let i = 0; i < 10; i++) await say();
-  expect(requests).not.toContain(1);
+  await sayTimes(20);
+  expect(requests).not.toContain('b');
 });
 
-test('one that fails is left out, a longer while each time, and comes back', async () => {
-  const { clock, requests, failing, say } = openGroup(2);
-  failing.set(0, new Failure('engine_unavailable', { retryAfterSeconds: 0 }));
-  const ends = [];
-  for (let i = 0; i < 20; i++) ends.push(await say().catch(() => 'failed'));
-  expect(ends.filter((end) => end === 'failed').length).toBe(1);
+test('many at once are spread evenly', async () => {
+  const { hold, say, group } = openGroup('abcd');
+  for (const name of 'abcd') hold(name);
+  for (let i = 0; i < 100; i++) void say();
+  await turn();
+  const outstanding = group.servers.map((server) => server.outstanding);
+  expect(Math.max(...outstanding) - Math.min(...outstanding)).toBeLessThanOrEqual(4);
+  expect(group.servers.reduce((sum, { waiting }) => sum + waiting, 0)).toBe(100);
+});
+
+test('one that fails is left out, a longer while each time, and speaks a sentence before it gets requests again', async () => {
+  const { clock, requests, failing, say, sayTimes, limits } = openGroup('ab');
+  failing.set('a', unreachable());
+  expect(await sayTimes(20)).toBe(1);
+  expect(limits()).toEqual({ a: 0, b: 100 });
   clock.nowMs = 1_000;
-  for (let i = 0; i < 20; i++) await say().catch(() => {});
+  expect(await sayTimes(20)).toBe(0);
   clock.nowMs = 2_000;
-  for (let i = 0; i < 20; i++) await say();
-  expect(requests.filter((n) => n === 0).length).toBe(2);
+  expect(await sayTimes(20)).toBe(0);
+  expect(requests.filter((each) => each.startsWith('a'))).toEqual(['a', 'a!']);
   failing.clear();
   clock.nowMs = 3_000;
+  await say();
+  await turn();
+  expect(limits()).toEqual({ a: 100, b: 100 });
   requests.length = 0;
-  for (let i = 0; i < 20; i++) await say();
-  expect(requests.filter((n) => n === 0).length).toBe(10);
+  await sayTimes(50);
+  expect(countOf(requests, 'a')).toBeGreaterThan(5);
+  expect(requests).not.toContain('a!');
 });
 
 test('requests that fail together count once', async () => {
-  const { clock, requests, failing, say } = openGroup(2);
-  failing.set(0, new Failure('engine_unavailable', { retryAfterSeconds: 0 }));
-  const ends = await Promise.allSettled(Array.from({ length: 16 }, say));
-  expect(ends.filter(({ status }) => status === 'rejected').length).toBe(8);
+  const { clock, failing, say, limits } = openGroup('ab');
+  failing.set('a', unreachable());
+  const ends = await Promise.allSettled(Array.from({ length: 16 }, () => say()));
+  expect(ends.filter(({ status }) => status === 'rejected').length).toBeGreaterThan(4);
   failing.clear();
   clock.nowMs = 1_000;
-  requests.length = 0;
-  for (let i = 0; i < 20; i++) await say();
-  expect(countOf(requests)).toEqual([10, 10, 0]);
+  await say();
+  await turn();
+  expect(limits()).toEqual({ a: 100, b: 100 });
 });
 
-test('one that is tried while it is out, and fails, is out for longer, so that another is tried', async () => {
-  const { clock, requests, failing, say } = openGroup(2);
-  for (const n of [0, 1]) failing.set(n, new Failure('engine_unavailable', { retryAfterSeconds: 0 }));
+test('if all are out, the one whose time comes first gets the request itself', async () => {
+  const { clock, requests, failing, say } = openGroup('ab');
+  for (const name of 'ab') failing.set(name, unreachable());
   await expect(say()).rejects.toThrow();
   clock.nowMs = 500;
   await expect(say()).rejects.toThrow();
   const [first, second] = requests;
+  expect([first, second].toSorted()).toEqual(['a', 'b']);
   failing.delete(second!);
   await expect(say()).rejects.toThrow();
   await say();
   expect(requests).toEqual([first, second, first, second]);
 });
 
-test('where all are out, the one whose time comes first is tried; a text that is refused says nothing of a server', async () => {
-  const { requests, failing, say } = openGroup(2);
-  for (const n of [0, 1]) failing.set(n, new Failure('engine_unavailable', { retryAfterSeconds: 0 }));
-  for (let i = 0; i < 6; i++) await expect(say()).rejects.toMatchObject({ reason: 'engine_unavailable' });
-  expect(requests.length).toBe(6);
-  const refusing = openGroup(2);
-  for (const n of [0, 1]) refusing.failing.set(n, new Failure('engine_error'));
-  for (let i = 0; i < 10; i++) await expect(refusing.say()).rejects.toMatchObject({ reason: 'engine_error' });
-  expect(countOf(refusing.requests).slice(0, 2)).toEqual([5, 5]);
+test('a text that is refused says nothing of a server', async () => {
+  const { failing, sayTimes, limits } = openGroup('ab');
+  for (const name of 'ab') failing.set(name, new Failure('engine_error'));
+  expect(await sayTimes(10)).toBe(10);
+  expect(limits()).toEqual({ a: 100, b: 100 });
+});
+
+test('a server that is full is not broken: another speaks, and it is asked again when it said', async () => {
+  const { clock, requests, failing, say, sayTimes, limits, group } = openGroup('ab');
+  failing.set('a', new ServerFull(3, undefined));
+  expect(await sayTimes(20)).toBe(0);
+  expect(countOf(requests, 'a')).toBe(1);
+  expect(limits()).toEqual({ a: 100, b: 100 });
+  expect(group.seats).toBe(100);
+  failing.set('b', new ServerFull(2, undefined));
+  await expect(say()).rejects.toMatchObject({ reason: 'engine_unavailable', facts: { retryAfterSeconds: 2 } });
+  requests.length = 0;
+  clock.nowMs = 1_000;
+  await expect(say()).rejects.toMatchObject({ facts: { retryAfterSeconds: 1 } });
+  expect(requests).toEqual([]);
+  expect(group.seats).toBe(1);
+  failing.clear();
+  clock.nowMs = 2_000;
+  await sayTimes(5);
+  expect(requests).toEqual(['b', 'b', 'b', 'b', 'b']);
+  clock.nowMs = 3_000;
+  await sayTimes(50);
+  expect(countOf(requests, 'a')).toBeGreaterThan(5);
+});
+
+test('a clone stays at the server that has spoken it while that has room, and all groups choose the same one', async () => {
+  const groups = [openGroup('abcd', { requestsAtOnce: 2 }), openGroup('dcba', { requestsAtOnce: 2 })];
+  const clone = Uint8Array.of(1);
+  const homes = new Set<string>();
+  for (let n = 0; n < 40; n++) {
+    const [one, other] = groups.map(({ requests }) => requests);
+    for (const { say } of groups) for (let i = 0; i < 3; i++) await say({ voice: `clone-${n}`, clone });
+    expect(new Set([...one!.splice(0), ...other!]).size).toBe(1);
+    homes.add(other!.splice(0)[0]!);
+  }
+  expect([...homes].toSorted()).toEqual(['a', 'b', 'c', 'd']);
+  const { say, requests, hold } = groups[0]!;
+  await say({ voice: 'clone-0', clone });
+  const [home] = requests.splice(0);
+  const held = hold(home!);
+  const both = [0, 1].map(() => say({ voice: 'clone-0', clone }));
+  await turn();
+  await say({ voice: 'clone-0', clone });
+  const second = requests[2]!;
+  expect(requests).toEqual([home, home, second]);
+  expect(second).not.toBe(home);
+  held.resolve();
+  await Promise.all(both);
+});
+
+test('a new address speaks a sentence first; one that is gone ends its streams and gets no more', async () => {
+  let addresses = ['10.0.0.1', '10.0.0.2'];
+  const gone: string[] = [];
+  const { requests, hold, say, sayTimes, group, limits } = openGroup('', {
+    urls: ['dns+http://tts.example:8000/v1'],
+    lookup: async (name) => (name === 'tts.example' ? addresses : []),
+    everyMs: 20,
+    onServerGone: (server) => gone.push(server),
+  });
+  await sayTimes(20);
+  expect([...new Set(requests)].toSorted()).toEqual(['10.0.0.1:8000', '10.0.0.2:8000']);
+  const held = hold('10.0.0.1:8000');
+  const streams = Array.from({ length: 6 }, () => say());
+  await turn();
+  expect(group.servers[0]!.outstanding).toBeGreaterThan(0);
+  addresses = ['10.0.0.2', '10.0.0.3'];
+  await expect.poll(limits).toEqual({ '10.0.0.1:8000': 0, '10.0.0.2:8000': 100, '10.0.0.3:8000': 0 });
+  requests.length = 0;
+  await say();
+  await turn();
+  expect(requests.toSorted()).toEqual(['10.0.0.2:8000', '10.0.0.3:8000!']);
+  await sayTimes(30);
+  expect(requests).not.toContain('10.0.0.1:8000');
+  expect(countOf(requests, '10.0.0.3:8000')).toBeGreaterThan(3);
+  expect(gone).toEqual([]);
+  held.resolve();
+  expect((await Promise.all(streams)).map((pieces) => pieces.length)).toEqual([1, 1, 1, 1, 1, 1]);
+  expect(gone).toEqual(['10.0.0.1:8000']);
+  addresses = [];
+  await new Promise((resolve) => setTimeout(resolve, 60));
+  expect(Object.keys(limits())).toEqual(['10.0.0.2:8000', '10.0.0.3:8000']);
+  group.close();
+});
+
+test('a name that cannot be resolved is a failure that may pass', async () => {
+  let isKnown = false;
+  const lookup = async () => {
+    if (!isKnown) throw new Error('ENOTFOUND');
+    return ['::1'];
+  };
+  const { say, requests } = openGroup('', { urls: ['dns+http://tts.example:8000'], lookup });
+  await expect(say()).rejects.toMatchObject({ reason: 'engine_unavailable', facts: { retryAfterSeconds: 0 } });
+  isKnown = true;
+  await say();
+  expect(requests).toEqual(['[::1]:8000']);
 });

@@ -193,6 +193,7 @@ describe('a clone', () => {
         ...options([opened, ...more].map(({ url }) => url).join(',')),
         ...{ voices: [], languages: ['en'], requestsPerMinute: 0, requestsAtOnce: 8, sampleRateHz: 24_000, refreshMs },
       },
+      {},
       (...entry) => logged.push(JSON.stringify(entry)),
     );
     onTestFinished(() => engine.close());

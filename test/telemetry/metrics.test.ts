@@ -26,3 +26,12 @@ test('counters, gauges and durations are written in the exposition format', () =
   expect(lines).toContain('speaking{engine="a"} 2');
   expect(metrics.text().endsWith('\n')).toBe(true);
 });
+
+test('the series of what is gone can be removed', () => {
+  const metrics = createMetrics();
+  const took = metrics.distribution('took_seconds', 'How long.');
+  for (const server of ['a', 'b']) took({ server }, 1);
+  took.forget({ server: 'a' });
+  expect(metrics.text()).not.toContain('server="a"');
+  expect(metrics.text()).toContain('took_seconds_count{server="b"} 1');
+});

@@ -1,11 +1,21 @@
 // Any server with OpenAI's HTTP interface for speech: OpenAI itself, or a server of your own with open models (vLLM-Omni,
 // SGLang-Omni, Kokoro-FastAPI, speaches, LocalAI). Speed, sample rate and format are applied outside the engine, since such
 // servers differ in them. A server that takes recordings clones voices too.
+import { secondsOf } from '../../audio/pcm.ts';
 import { Failure, toFailure } from '../../errors.ts';
 import { choiceSetting, integerSetting, listSetting, textSetting } from '../../runtime/setting.ts';
-import { defineEngine, type Engine, type EngineLog, type EngineReport, type Segment, type Voice } from '../engine.ts';
+import {
+  defineEngine,
+  type Engine,
+  type EngineLog,
+  type EngineReport,
+  type Segment,
+  type ServerTools,
+  type Voice,
+} from '../engine.ts';
 import { openVoiceList } from '../voice-list.ts';
-import { createServerGroup } from './server-group.ts';
+import { findAddresses } from './server-addresses.ts';
+import { createServerGroup, type ServerGroupOptions } from './server-group.ts';
 import {
   createSpeechServer,
   type ListedVoice,
@@ -14,7 +24,7 @@ import {
   type SpeechServerOptions,
   soundForms,
 } from './speech-server.ts';
-import { createUploadCloning, isLeftOver, type UploadedVoice, unpackRecording } from './uploaded-voices.ts';
+import { createUploadCloning, type UploadedVoice, unpackRecording } from './uploaded-voices.ts';
 
 const name = 'openai-compatible';
 const inspectMsMax = 10_000;
@@ -51,9 +61,19 @@ const toVoice = (
   gainDb: 0,
 });
 
-export async function openOpenAiCompatible(options: OpenAiCompatibleOptions, log?: EngineLog): Promise<Engine> {
-  const { languages, requestsPerMinute, requestsAtOnce } = options;
-  const server = createServerGroup(serversOf(options));
+export async function openOpenAiCompatible(
+  options: OpenAiCompatibleOptions,
+  grouping: ServerTools & Partial<ServerGroupOptions> = {},
+  log?: EngineLog,
+): Promise<Engine> {
+  const { url, languages, requestsPerMinute, requestsAtOnce } = options;
+  const server = createServerGroup({
+    urls: urlsOf(url),
+    createServer: (one) => createSpeechServer({ ...options, url: one }),
+    secondsOf,
+    requestsAtOnce,
+    ...grouping,
+  });
   const closing = new AbortController();
   const clones = createCloneCopies(server, log);
   const cloning = createUploadCloning({ languageCodes: languages, upload: server.uploadClone, forget: clones.forget });
@@ -87,11 +107,16 @@ export async function openOpenAiCompatible(options: OpenAiCompatibleOptions, log
       readsNumbers: true,
       segmentCharsMax,
       segmentsAtOnce: 2,
-      segmentsSpokenMax: requestsAtOnce,
+      get segmentsSpokenMax() {
+        return server.seats;
+      },
       ...(requestsPerMinute > 0 && { segmentsPerMinute: requestsPerMinute }),
     },
     get cloning() {
       return canClone ? cloning : undefined;
+    },
+    get servers() {
+      return server.servers;
     },
     async *speak({ voice, text, clone }: Segment, signal) {
       if (!clone) return yield* server.speak({ voice: voice.voiceId, text }, signal);
@@ -103,6 +128,7 @@ export async function openOpenAiCompatible(options: OpenAiCompatibleOptions, log
       clearTimeout(timer);
       closing.abort(new Failure('engine_unavailable'));
       list.close();
+      server.close();
     },
   };
 }
@@ -126,14 +152,12 @@ function createCloneCopies(server: SpeechServer, log: EngineLog | undefined) {
       return remove(cloneName);
     },
     async sweep(uploaded: readonly UploadedVoice[]): Promise<void> {
-      for (const each of uploaded) if (forgotten.has(each.name) || isLeftOver(each)) await remove(each.name);
+      for (const each of uploaded) if (forgotten.has(each.name)) await remove(each.name);
     },
   };
 }
 
 const urlsOf = (url: string) => url.split(',').map((one) => one.trim());
-const serversOf = ({ url, ...options }: OpenAiCompatibleOptions) =>
-  urlsOf(url).map((one) => createSpeechServer({ ...options, url: one }));
 
 /** The voices that are configured, or else those that the server lists. */
 async function findVoices(
@@ -161,9 +185,9 @@ function whyNot(error: unknown, { url }: OpenAiCompatibleOptions): string {
   return facts.message ?? `${url}: ${detail}`;
 }
 
-async function open(options: OpenAiCompatibleOptions, log?: EngineLog): Promise<Engine> {
+async function open(options: OpenAiCompatibleOptions, tools?: ServerTools, log?: EngineLog): Promise<Engine> {
   try {
-    return await openOpenAiCompatible(options, log);
+    return await openOpenAiCompatible(options, tools, log);
   } catch (error) {
     throw new Failure('engine_unavailable', { message: whyNot(error, options) }, toFailure(error).cause);
   }
@@ -174,7 +198,8 @@ async function inspect(options: OpenAiCompatibleOptions): Promise<EngineReport> 
   try {
     const signal = AbortSignal.timeout(inspectMsMax);
     let report = '';
-    for (const server of serversOf(options)) {
+    for (const url of await findAddresses({ urls: urlsOf(options.url) })) {
+      const server = createSpeechServer({ ...options, url });
       // Even where voices are configured, only the server's answer shows that it is there.
       await server.listVoices(signal);
       const { model, voices, uploaded } = await findVoices(server, options, signal);
@@ -186,7 +211,7 @@ async function inspect(options: OpenAiCompatibleOptions): Promise<EngineReport> 
   }
 }
 
-const isUrl = (given: string) => /^https?:\/\/[^/]/.test(given) && !given.endsWith('/') && URL.canParse(given);
+const isUrl = (given: string) => /^(dns\+)?https?:\/\/[^/]/.test(given) && !given.endsWith('/') && URL.canParse(given);
 const languagesUsual = ['en'];
 const isLanguage = (text: string) => /^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$/.test(text);
 
@@ -196,8 +221,8 @@ export const openAiCompatible = defineEngine({
   settings: {
     url: textSetting({
       name: 'SONANT_OPENAI_URL',
-      help: 'A server that speaks OpenAI’s interface for speech, such as http://localhost:8880/v1, or several with commas between them',
-      allowed: 'http or https URLs without a slash at their ends',
+      help: 'A server that speaks OpenAI’s interface for speech, such as http://localhost:8880/v1, or several with commas between them; dns+http:// stands for all addresses of the name',
+      allowed: 'http, https or dns+http URLs without a slash at their ends',
       isAllowed: (given) => urlsOf(given).every(isUrl),
     }),
     apiKey: textSetting({
@@ -243,16 +268,16 @@ export const openAiCompatible = defineEngine({
     }),
     requestsAtOnce: integerSetting({
       name: 'SONANT_OPENAI_AT_ONCE',
-      help: 'Requests that it takes at once',
+      help: 'Requests that each server takes at once',
       min: 1,
       max: 10_000,
       fallback: 8,
     }),
   },
   inspect: (settings) => inspect(settings),
-  open: async (settings, _, log) => {
+  open: async (settings, _dataDir, log, tools) => {
     if (settings.url === '') return undefined;
     const languages = settings.languages.length > 0 ? settings.languages : languagesUsual;
-    return open({ ...settings, languages }, log);
+    return open({ ...settings, languages }, tools, log);
   },
 });

@@ -1,72 +1,288 @@
-// Several equal servers as one: each request goes to the healthy server with the fewest requests in progress. A server that
-// fails is skipped for a while, longer each time; when all are skipped, the one that returns first is tried. Requests that
-// were under way together fail together, which counts once.
+// Several equal servers as one. Of two servers chosen at random, a request goes to the one with fewer requests under way, those
+// of other replicas included; a clone goes to the servers that have spoken it. A server that is full is asked again later,
+// and the request goes to another one. A server that fails is skipped for a while, longer each time. One that is new or comes
+// back speaks a sentence first, while others take the requests. A server whose address is gone ends its streams.
+import { hash } from 'node:crypto';
+import type { Pcm } from '../../audio/pcm.ts';
 import { Failure } from '../../errors.ts';
+import type { EngineServer, ServerTools } from '../engine.ts';
+import { Concurrency, Playback } from './continuity.ts';
+import { type AddressOptions, watchAddresses } from './server-addresses.ts';
+import { shareServerCounts } from './server-counts.ts';
 import { ServerFull } from './server-full.ts';
-import type { SpeechServer } from './speech-server.ts';
+import type { SpeechRequest, SpeechServer } from './speech-server.ts';
 
-interface Member {
-  server: SpeechServer;
-  underWay: number;
-  failures: number;
-  outUntilMs: number;
+export interface ServerGroupOptions extends AddressOptions, ServerTools {
+  createServer(url: string): SpeechServer;
+  secondsOf(piece: Pcm): number;
+  /** Requests that a server accepts at once. */
+  requestsAtOnce: number;
+  now?: (() => number) | undefined;
+  random?: (() => number) | undefined;
+}
+
+interface ServerGroup extends SpeechServer {
+  readonly servers: readonly EngineServer[];
+  /** How many requests this replica may have under way at all servers. */
+  readonly seats: number;
+  close(): void;
+}
+
+class Member {
+  readonly url: string;
+  readonly name: string;
+  readonly server: SpeechServer;
+  readonly concurrency: Concurrency;
+  outstanding = 0;
+  waiting = 0;
+  failures = 0;
+  outUntilMs = 0;
+  fullUntilMs = 0;
+  /** Whether it has to speak a sentence before it gets requests. */
+  isCold: boolean;
+  isWarming = false;
+
+  constructor(url: string, { createServer, requestsAtOnce }: ServerGroupOptions, isCold: boolean) {
+    this.url = url;
+    this.name = new URL(url).host;
+    this.server = createServer(url);
+    this.concurrency = new Concurrency(requestsAtOnce);
+    this.isCold = isCold;
+  }
 }
 
 const outMsFirst = 1_000;
 const outMsMax = 60_000;
+/** A silence that is the server's fault. */
+const silentMs = 25_000;
+/** For a full server that does not say when it may be asked again. */
+const fullMsUsual = 1_000;
+const fullMsMax = 60_000;
+const warmUpText = 'This sentence is spoken before the first one.';
+const warmUpMsMax = 60_000;
+const clonesKnownMax = 1_000;
 
-export function createServerGroup(
-  servers: readonly SpeechServer[],
-  now: () => number = () => performance.now(),
-): SpeechServer {
-  const members = servers.map((server): Member => ({ server, underWay: 0, failures: 0, outUntilMs: 0 }));
-  let turn = 0;
+export function createServerGroup(options: ServerGroupOptions): ServerGroup {
+  const { secondsOf, now = () => performance.now(), random = Math.random } = options;
+  const { share, onStream, onServerGone } = options;
+  const closing = new AbortController();
+  let members = new Map<string, Member>();
+  /** Their addresses are gone, and they have streams to end. */
+  const draining = new Set<Member>();
+  /** By voice, the servers that have spoken a clone; the least recently used are dropped. */
+  const cloneServers = new Map<string, Set<Member>>();
+  const all = () => [...members.values(), ...draining];
+  const counts = shareServerCounts(share, () =>
+    Object.fromEntries(all().flatMap(({ name, outstanding }) => (outstanding > 0 ? [[name, outstanding]] : []))),
+  );
 
-  const choose = (): Member => {
-    // Of those that are equal, one after the other.
-    turn = (turn + 1) % members.length;
-    const inTurn = [...members.slice(turn), ...members.slice(0, turn)];
-    const inHealth = inTurn.filter(({ outUntilMs }) => outUntilMs <= now());
-    const soonest = () => inTurn.toSorted((a, b) => a.outUntilMs - b.outUntilMs)[0]!;
-    return inHealth.toSorted((a, b) => a.underWay - b.underWay)[0] ?? soonest();
+  const returning = (url: string): Member | undefined => {
+    const member = [...draining].find((each) => each.url === url);
+    if (member) member.isCold = draining.delete(member);
+    return member;
   };
-  /** Of a request that began before the server was last put out, the failure tells nothing new. */
-  const note = (member: Member, outUntilMs: number, error: unknown) => {
-    if (!isOfServer(error) || member.outUntilMs !== outUntilMs) return;
+  const addresses = watchAddresses(options, (urls) => {
+    const isFirst = members.size === 0;
+    const before = members;
+    members = new Map(
+      urls.map((url) => [url, before.get(url) ?? returning(url) ?? new Member(url, options, !isFirst)]),
+    );
+    for (const [url, member] of before) {
+      if (members.has(url)) continue;
+      if (member.outstanding > 0) draining.add(member);
+      else onServerGone?.(member.name);
+    }
+  });
+  const known = async (): Promise<void> => {
+    if (members.size > 0) return;
+    await addresses.refresh().catch((cause) => {
+      throw new Failure('engine_unavailable', { retryAfterSeconds: 0 }, cause);
+    });
+    if (members.size === 0) throw new Failure('engine_unavailable', { retryAfterSeconds: 0 });
+  };
+
+  const loadOf = (member: Member) => member.outstanding + counts.othersAt(member.name);
+  const isUp = (member: Member) => !member.isCold && member.outUntilMs <= now();
+  const hasRoom = (member: Member) => loadOf(member) < member.concurrency.limit;
+  const isDue = ({ isCold, isWarming, outUntilMs, fullUntilMs }: Member) =>
+    isCold && !isWarming && Math.max(outUntilMs, fullUntilMs) <= now();
+  const soonest = (from: Iterable<Member>, time: 'outUntilMs' | 'fullUntilMs') =>
+    [...from].reduce((one, other) => (other[time] < one[time] ? other : one));
+
+  const choose = (request: SpeechRequest): Member => {
+    const up = [...members.values()].filter(isUp);
+    if (up.length > 0) warmUpDue(request);
+    if (!request.clone) lastRequest = request;
+    // Without another server, the caller's own request shows whether one is back.
+    const asked = up.length > 0 ? up : [soonest(members.values(), 'outUntilMs')];
+    const free = asked.filter(({ fullUntilMs }) => fullUntilMs <= now());
+    if (free.length === 0) throw new ServerFull((soonest(asked, 'fullUntilMs').fullUntilMs - now()) / 1000, undefined);
+    const roomy = free.filter(hasRoom);
+    const home = request.clone && homeOf(request.voice, roomy);
+    return home ?? lessLoaded(roomy.length > 0 ? roomy : free);
+  };
+  const lessLoaded = (from: readonly Member[]): Member => {
+    const one = from[Math.floor(random() * from.length)]!;
+    const rest = from.filter((member) => member !== one);
+    const other = rest[Math.floor(random() * rest.length)] ?? one;
+    return loadOf(other) < loadOf(one) ? other : one;
+  };
+  /** A server that has the clone; otherwise all replicas choose the same one. */
+  const homeOf = (voice: string, from: readonly Member[]): Member | undefined => {
+    const having = from.filter((member) => cloneServers.get(voice)?.has(member));
+    if (having.length > 0) return lessLoaded(having);
+    const ranks = from.map((member) => ({ member, rank: hash('sha1', `${member.name} ${voice}`) }));
+    return ranks.toSorted((a, b) => (a.rank < b.rank ? -1 : 1))[0]?.member;
+  };
+  const noteClone = ({ voice, clone }: SpeechRequest, member: Member) => {
+    if (!clone) return;
+    const servers = cloneServers.get(voice) ?? new Set();
+    cloneServers.delete(voice);
+    cloneServers.set(voice, servers.add(member));
+    if (cloneServers.size > clonesKnownMax) cloneServers.delete(cloneServers.keys().next().value!);
+  };
+
+  const warmUp = async (member: Member, request: SpeechRequest): Promise<void> => {
+    member.isWarming = true;
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(new Failure('engine_timeout')), warmUpMsMax).unref();
+    const signal = AbortSignal.any([late.signal, closing.signal]);
+    await Array.fromAsync(speakAt(member, { ...request, text: warmUpText }, signal)).catch(() => {});
+    clearTimeout(timer);
+    member.isWarming = false;
+  };
+
+  const warmUpDue = (request: SpeechRequest) => {
+    for (const member of members.values()) if (isDue(member)) void warmUp(member, request);
+  };
+  /** Of a voice that the servers have; never a clone, which may be revoked meanwhile. */
+  let lastRequest: SpeechRequest | undefined;
+  const timer = setInterval(() => lastRequest && warmUpDue(lastRequest), outMsFirst).unref();
+  /** Returns its new `outUntilMs`. */
+  const bringBack = (member: Member): number => {
+    member.isCold = false;
+    member.outUntilMs = 0;
+    return 0;
+  };
+  const failed = (member: Member) => {
     member.outUntilMs = now() + Math.min(outMsFirst * 2 ** member.failures, outMsMax);
     member.failures++;
+    member.isCold = true;
+    // A restarted server has lost the clones.
+    for (const servers of cloneServers.values()) servers.delete(member);
   };
+
+  async function* speakAt(member: Member, request: SpeechRequest, signal: AbortSignal): AsyncGenerator<Pcm, void> {
+    const { concurrency } = member;
+    let { outUntilMs } = member;
+    const playback = new Playback();
+    const begunMs = now();
+    let sinceMs = begunMs;
+    const load = loadOf(member) + 1;
+    let hasGap = false;
+    const note = (error: unknown) => {
+      // A request that began before the server was last put out shows nothing new.
+      if (isOfServer(error) && member.outUntilMs === outUntilMs) failed(member);
+    };
+    // The guard's timeout is noted before the guard goes on. Deadlines of callers show nothing.
+    const noteAbort = () => {
+      if (now() - sinceMs >= silentMs) note(signal.reason);
+    };
+    signal.addEventListener('abort', noteAbort, { once: true });
+    member.outstanding++;
+    member.waiting++;
+    counts.changed();
+    try {
+      for await (const piece of member.server.speak(request, signal)) {
+        if (playback.firstSoundMs === undefined) {
+          member.waiting--;
+          if (member.outUntilMs === outUntilMs && !member.isWarming) outUntilMs = bringBack(member);
+        }
+        playback.add(now() - sinceMs, secondsOf(piece));
+        if (playback.hasGap && !hasGap) concurrency.gapped(loadOf(member), playback, begunMs, now());
+        hasGap = playback.hasGap;
+        yield piece;
+        sinceMs = now();
+      }
+      if (member.outUntilMs === outUntilMs) {
+        member.failures = 0;
+        bringBack(member);
+      }
+      if (!hasGap) concurrency.continuous(load, playback, begunMs, now());
+      noteClone(request, member);
+    } catch (error) {
+      if (error instanceof ServerFull)
+        member.fullUntilMs = now() + Math.min(error.retryAfterMs || fullMsUsual, fullMsMax);
+      else if (!signal.aborted) note(error);
+      throw error;
+    } finally {
+      signal.removeEventListener('abort', noteAbort);
+      member.outstanding--;
+      if (playback.firstSoundMs === undefined) member.waiting--;
+      counts.changed();
+      if (!member.isWarming) onStream?.(member.name, playback);
+      if (member.outstanding === 0 && draining.delete(member)) onServerGone?.(member.name);
+    }
+  }
 
   return {
     async *speak(request, signal) {
-      const member = choose();
-      const { outUntilMs } = member;
-      member.underWay++;
-      try {
-        yield* member.server.speak(request, signal);
-        member.failures = 0;
-      } catch (error) {
-        if (!signal.aborted || signal.reason instanceof Failure) note(member, outUntilMs, error);
-        throw error;
-      } finally {
-        member.underWay--;
+      await known();
+      for (let tries = members.size; ; tries--) {
+        const member = choose(request);
+        try {
+          return yield* speakAt(member, request, signal);
+        } catch (error) {
+          // Nothing of the request was begun there.
+          if (!(error instanceof ServerFull) || tries <= 1) throw error;
+        }
       }
     },
     async listVoices(signal) {
-      const member = choose();
+      await known();
+      const up = [...members.values()].filter(isUp);
+      const member = up.length > 0 ? lessLoaded(up) : soonest(members.values(), 'outUntilMs');
       const { outUntilMs } = member;
       try {
         return await member.server.listVoices(signal);
       } catch (error) {
-        note(member, outUntilMs, error);
+        if (isOfServer(error) && member.outUntilMs === outUntilMs) failed(member);
         throw error;
       }
     },
-    uploadClone: (clone, signal) => choose().server.uploadClone(clone, signal),
+    async uploadClone(clone, signal) {
+      await known();
+      await choose({ voice: clone.name, text: '', clone }).server.uploadClone(clone, signal);
+    },
     async deleteClone(name, signal) {
-      const ends = await Promise.allSettled(members.map(({ server }) => server.deleteClone(name, signal)));
+      const ends = await Promise.allSettled(all().map(({ server }) => server.deleteClone(name, signal)));
       const failed = ends.find((end) => end.status === 'rejected');
       if (failed) throw failed.reason;
+    },
+    get servers() {
+      return all().map((member) => {
+        const { name, outstanding, waiting, concurrency } = member;
+        return { name, outstanding, waiting, limit: isUp(member) && !draining.has(member) ? concurrency.limit : 0 };
+      });
+    },
+    get seats() {
+      let seats = 0;
+      let others = 0;
+      for (const member of all()) {
+        // A server that takes nothing more still has what it has.
+        const takes = isUp(member) && member.fullUntilMs <= now() && !draining.has(member);
+        const load = loadOf(member);
+        seats += takes ? Math.max(member.concurrency.limit, load) : load;
+        others += load - member.outstanding;
+      }
+      // Each replica gets its share, although others have more at the moment.
+      return Math.max(1, seats - others, Math.ceil(seats / counts.replicas));
+    },
+    close() {
+      closing.abort(new Failure('engine_unavailable'));
+      clearInterval(timer);
+      addresses.close();
+      counts.close();
     },
   };
 }

@@ -1,0 +1,65 @@
+// The addresses of servers. `dns+http://name:port` stands for every address of the name, and is resolved again every 30 s: the
+// name of a headless Service in Kubernetes is the list of its pods. If it cannot be resolved, the addresses of before stay.
+import { lookup as lookUp } from 'node:dns/promises';
+import { isIPv6 } from 'node:net';
+
+/** The addresses of a host name. */
+type Lookup = (name: string) => Promise<readonly string[]>;
+
+export interface AddressOptions {
+  urls: readonly string[];
+  lookup?: Lookup | undefined;
+  everyMs?: number | undefined;
+}
+
+const everyMsUsual = 30_000;
+/** Each server has series of metrics. */
+const addressesMax = 200;
+
+// The resolver of the system: it knows search domains and the hosts file.
+const lookupUsual: Lookup = async (name) => (await lookUp(name, { all: true })).map(({ address }) => address);
+
+const dnsPrefix = 'dns+';
+
+/** The URLs of all servers; rejects if a name cannot be resolved. */
+export async function findAddresses({ urls, lookup = lookupUsual }: AddressOptions): Promise<string[]> {
+  const found = await Promise.all(
+    urls.map(async (url) => {
+      if (!url.startsWith(dnsPrefix)) return [url];
+      const addresses = await lookup(new URL(url.slice(dnsPrefix.length)).hostname);
+      return addresses.slice(0, addressesMax).map((address) => toAddress(url, address));
+    }),
+  );
+  return [...new Set(found.flat())];
+}
+
+function toAddress(url: string, address: string): string {
+  const at = new URL(url.slice(dnsPrefix.length));
+  at.hostname = isIPv6(address) ? `[${address}]` : address;
+  return at.href.replace(/\/$/, '');
+}
+
+/** Calls `onFound` with the URLs now, if no name has to be resolved, and after each time that they were. */
+export function watchAddresses(options: AddressOptions, onFound: (urls: readonly string[]) => void) {
+  if (!options.urls.some((url) => url.startsWith(dnsPrefix))) {
+    onFound(options.urls);
+    return { refresh: async () => {}, close() {} };
+  }
+  let resolving: Promise<void> | undefined;
+  const refresh = (): Promise<void> => {
+    resolving ??= findAddresses(options)
+      .then((urls) => {
+        if (urls.length > 0) onFound(urls);
+      })
+      .finally(() => {
+        resolving = undefined;
+      });
+    return resolving;
+  };
+  const timer = setInterval(() => refresh().catch(() => {}), options.everyMs ?? everyMsUsual).unref();
+  return {
+    /** Resolves the names now. Rejects if that fails. */
+    refresh,
+    close: () => clearInterval(timer),
+  };
+}

@@ -1,0 +1,63 @@
+// The speech servers of a service as it is configured: their metrics, and counts that other replicas get through Redis.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { createApiKey } from '../../src/access/api-key.ts';
+import { loadConfig } from '../../src/app/config.ts';
+import { openService } from '../../src/app/service.ts';
+import { openAiCompatible } from '../../src/engines/openai-compatible/openai-compatible.ts';
+import { openRedis } from '../../src/store/redis.ts';
+import { createRedisCounts } from '../../src/store/redis-counts.ts';
+import { createLog } from '../../src/telemetry/log.ts';
+import { openOpenAiServer } from '../engines/openai-server.ts';
+import { hasRedis, openRedisServer } from '../store/redis-server.ts';
+
+test.skipIf(!hasRedis)('requests at a server are counted for operators and for other replicas', async () => {
+  const server = await openOpenAiServer({ pieceDelayMs: 200 });
+  const { host } = new URL(server.url);
+  const redisServer = await openRedisServer();
+  const redis = await openRedis({ url: redisServer.url, prefix: 'app-servers:' });
+  const folder = mkdtempSync(join(tmpdir(), 'sonant-servers-'));
+  onTestFinished(async () => {
+    redis.close();
+    await redisServer.close();
+    rmSync(folder, { recursive: true });
+  });
+  const { key } = createApiKey();
+  const env = {
+    SONANT_HTTP_ADDR: '127.0.0.1:0',
+    SONANT_GRPC_ADDR: '127.0.0.1:0',
+    SONANT_DATA_DIR: folder,
+    SONANT_BOOTSTRAP_KEY: key,
+    SONANT_REDIS_URL: redisServer.url,
+    SONANT_REDIS_PREFIX: 'app-servers:',
+    SONANT_OPENAI_URL: server.url,
+  };
+  const definitions = [openAiCompatible];
+  const config = loadConfig({ env, folder, engines: definitions });
+  const service = await openService({ config, definitions, log: createLog('silent'), isSinglePort: false });
+  try {
+    const url = `http://127.0.0.1:${service.httpPort}`;
+    const metrics = async () => (await fetch(`${url}/metrics`)).text();
+    const labels = `{engine="openai-compatible",server="${host}"}`;
+    const speaking = fetch(`${url}/api/audio/speech`, {
+      method: 'POST',
+      headers: { 'X-API-Key': key, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ voice_id: 'tone-low', text: 'One two three four five six.' }),
+    });
+    const otherReplica = createRedisCounts(redis, 'app-servers:');
+    await expect
+      .poll(async () => (await otherReplica('openai-compatible', {})).others, { interval: 20 })
+      .toEqual({ [host]: 1 });
+    expect(await metrics()).toContain(`sonant_engine_server_outstanding${labels} 1`);
+    expect(await metrics()).toContain(`sonant_engine_server_limit${labels} 8`);
+    expect((await speaking).status).toBe(200);
+    await expect.poll(metrics).toContain(`sonant_engine_server_outstanding${labels} 0`);
+    const text = await metrics();
+    expect(text).toContain(`sonant_engine_server_first_sound_seconds_count${labels} 1`);
+    expect(text).toContain(`sonant_engine_underrun_seconds_count${labels} 1`);
+  } finally {
+    await service.drain();
+  }
+});
