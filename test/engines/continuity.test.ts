@@ -77,13 +77,15 @@ async function simulate(isControlled: boolean) {
               await new Promise<void>((resolve) => {
                 stream.arrived = resolve;
               });
-            yield Buffer.alloc(1);
+            yield { samples: new Int16Array(1), sampleRateHz: 24_000 };
           }
         } finally {
           streams.delete(stream);
         }
       },
-      listVoices: async () => [],
+      listVoices: async () => ({ model: 'm', voices: [], uploaded: undefined }),
+      uploadClone: async () => {},
+      deleteClone: async () => {},
     }),
     // Sound that is never played to its end leaves no gaps.
     secondsOf: () => (isControlled ? pieceSeconds : Infinity),

@@ -139,9 +139,9 @@ test.skipIf(!hasRedis)('replicas share the seats of a server, and one that ends 
   const speak = (engine: Engine) =>
     Array.fromAsync(engine.speak(segmentOf(engine, true), leaving.signal)).catch(() => {});
   const all = Array.from({ length: 15 }, () => speak(one!.engine));
-  await expect.poll(() => two!.engine.capabilities.segmentsSpokenMax).toBe(5);
-  all.push(...Array.from({ length: 5 }, () => speak(two!.engine)));
+  // Its half, although the other replica has more at the moment.
   await expect.poll(() => two!.engine.capabilities.segmentsSpokenMax).toBe(10);
+  all.push(...Array.from({ length: 5 }, () => speak(two!.engine)));
   await expect.poll(() => one!.engine.capabilities.segmentsSpokenMax).toBe(15);
   leaving.abort(new Error('over'));
   await Promise.all(all);
@@ -161,6 +161,7 @@ test('a name is resolved to the addresses that are called', async () => {
       url: `dns+${url.replace('127.0.0.1', 'tts.example')}`,
       apiKey: '',
       model: 'tones',
+      form: 'auto',
       voices: [],
       languages: ['en'],
       sampleRateHz: 24_000,

@@ -111,14 +111,14 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
 
   const choose = (request: SpeechRequest): Member => {
     const up = [...members.values()].filter(isUp);
-    if (up.length > 0) warmUpDue(request);
     if (!request.clone) lastRequest = request;
+    if (up.length > 0) warmUpDue(lastRequest ?? request);
     // Without another server, the caller's own request shows whether one is back.
     const asked = up.length > 0 ? up : [soonest(members.values(), 'outUntilMs')];
     const free = asked.filter(({ fullUntilMs }) => fullUntilMs <= now());
     if (free.length === 0) throw new ServerFull((soonest(asked, 'fullUntilMs').fullUntilMs - now()) / 1000, undefined);
     const roomy = free.filter(hasRoom);
-    const home = request.clone && homeOf(request.voice, roomy);
+    const home = request.clone ? homeOf(request.voice, roomy) : undefined;
     return home ?? lessLoaded(roomy.length > 0 ? roomy : free);
   };
   const lessLoaded = (from: readonly Member[]): Member => {
@@ -155,7 +155,7 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
   const warmUpDue = (request: SpeechRequest) => {
     for (const member of members.values()) if (isDue(member)) void warmUp(member, request);
   };
-  /** Of a voice that the servers have; never a clone, which may be revoked meanwhile. */
+  /** Of a voice that the servers have; never of a clone, which may be revoked before the next warm-up. */
   let lastRequest: SpeechRequest | undefined;
   const timer = setInterval(() => lastRequest && warmUpDue(lastRequest), outMsFirst).unref();
   /** Returns its new `outUntilMs`. */
