@@ -26,11 +26,9 @@ const openEngine = (servers: readonly Server[], tools: ServerTools = {}, request
       voices: ['tone-low'],
       languages: ['en'],
       sampleRateHz: 24_000,
-      form: 'auto',
       requestsPerMinute: 0,
       requestsAtOnce,
     },
-    undefined,
     tools,
   );
 
@@ -167,11 +165,9 @@ test('a name is resolved to the addresses that are called', async () => {
       voices: [],
       languages: ['en'],
       sampleRateHz: 24_000,
-      form: 'auto',
       requestsPerMinute: 0,
       requestsAtOnce: 20,
     },
-    undefined,
     { lookup: async () => ['127.0.0.1'], onStream: (server) => hosts.add(server) },
   );
   expect(engine.voices.length).toBe(2);
