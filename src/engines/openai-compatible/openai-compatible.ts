@@ -264,8 +264,8 @@ export const openAiCompatible = defineEngine({
     }),
     sampleRateHz: integerSetting({
       name: 'SONANT_OPENAI_SAMPLE_RATE',
-      help: 'Sample rate of samples whose rate it does not state, in hertz; default: found out by a sentence',
-      min: 8_000,
+      help: 'Sample rate of samples whose rate it does not state, in hertz; 0: found out by a sentence',
+      min: 0,
       max: 48_000,
       fallback: 0,
     }),
