@@ -22,14 +22,13 @@ const openEngine = (servers: readonly Server[], tools: ServerTools = {}, request
       url: servers.map(({ url }) => url).join(','),
       apiKey: '',
       model: 'tones',
+      form: 'auto',
       voices: ['tone-low'],
       languages: ['en'],
       sampleRateHz: 24_000,
-      form: 'auto',
       requestsPerMinute: 0,
       requestsAtOnce,
     },
-    undefined,
     tools,
   );
 
@@ -162,14 +161,13 @@ test('a name is resolved to the addresses that are called', async () => {
       url: `dns+${url.replace('127.0.0.1', 'tts.example')}`,
       apiKey: '',
       model: 'tones',
+      form: 'auto',
       voices: [],
       languages: ['en'],
       sampleRateHz: 24_000,
-      form: 'auto',
       requestsPerMinute: 0,
       requestsAtOnce: 20,
     },
-    undefined,
     { lookup: async () => ['127.0.0.1'], onStream: (server) => hosts.add(server) },
   );
   expect(engine.voices.length).toBe(2);

@@ -5,9 +5,11 @@ import { join, type Pcm, samplesOf } from '../../src/audio/pcm.ts';
 import type { CloneSample, Engine, Segment } from '../../src/engines/engine.ts';
 import { openOpenAiCompatible } from '../../src/engines/openai-compatible/openai-compatible.ts';
 import { ServerFull } from '../../src/engines/openai-compatible/server-full.ts';
+import { soundOfEvents } from '../../src/engines/openai-compatible/speech-events.ts';
 import { createSpeechServer, type soundForms } from '../../src/engines/openai-compatible/speech-server.ts';
+import { barePcm } from '../../src/engines/pcm-stream.ts';
 import { Failure } from '../../src/errors.ts';
-import { openVendor, type VendorName, type VendorTrouble, vendors } from './speech-vendors.ts';
+import { openVendor, type VendorName, type VendorTrouble, vendors, wavHead } from './speech-vendors.ts';
 
 const signal = new AbortController().signal;
 const text = 'One two three.';
@@ -146,6 +148,76 @@ describe('events', () => {
   });
 });
 
+describe('sound in pieces', () => {
+  async function* inPieces(...pieces: readonly (string | Buffer)[]) {
+    for (const piece of pieces) yield Buffer.from(piece as string);
+  }
+  const samples = Buffer.from([1, 0, 2, 0, 3, 0, 4, 0]);
+  const head = (size: number, rateHz = 24_000) => wavHead(rateHz, size);
+  const decoded = async (...pieces: Buffer[]) => [
+    ...whole(await Array.fromAsync(barePcm(inPieces(...pieces), 16_000))),
+  ];
+
+  test.each([0, 8, 2_000_000_000, 0xffffffff])('of a WAV that states %i bytes is read to its end', async (size) => {
+    expect(await decoded(Buffer.concat([head(size), samples]))).toEqual([1, 2, 3, 4]);
+    expect(
+      await decoded(head(size).subarray(0, 9), head(size).subarray(9), samples.subarray(0, 3), samples.subarray(3)),
+    ).toEqual([1, 2, 3, 4]);
+  });
+
+  test('that are WAV files of their own is joined, at one rate only', async () => {
+    const piece = Buffer.concat([head(8), samples]);
+    expect(await decoded(piece, piece)).toEqual([1, 2, 3, 4, 1, 2, 3, 4]);
+    await expect(decoded(piece, Buffer.concat([head(8, 16_000), samples]))).rejects.toMatchObject({
+      reason: 'engine_error',
+    });
+  });
+
+  const failure = (status: number, message: string) =>
+    new Failure('engine_error', {}, new Error(`${status} ${message}`));
+  const heard = async (...pieces: string[]) => {
+    const stated = {};
+    const bytes = await Array.fromAsync(soundOfEvents(inPieces(...pieces), stated, failure));
+    return { text: Buffer.concat(bytes).toString(), ...stated };
+  };
+  const delta = 'data: {"type":"speech.audio.delta","audio":"b25l"}\n\n';
+  const done = 'data: {"type":"speech.audio.done"}\n\n';
+
+  test('that are events is read in every dialect', async () => {
+    expect(await heard(delta, delta, done)).toEqual({ text: 'oneone' });
+    expect(
+      await heard(': ping\r\n\r\nevent: speech.audio.delta\r\nda', 'ta:{"audio":\r\ndata: "b25l"}\r', '\n\r\n', done),
+    ).toEqual({
+      text: 'one',
+    });
+    expect(await heard(delta, 'data: {"type":"speech.audio.done","audio":""}\n\ndata: [DONE]\n\n')).toEqual({
+      text: 'one',
+    });
+    const chunk = (rate: number) =>
+      `data: {"object":"audio.speech.chunk","audio":{"data":"b25l","sample_rate":${rate}}}\n\n`;
+    expect(await heard(chunk(44_100), chunk(44_100), 'data: [DONE]\n\n')).toEqual({
+      text: 'oneone',
+      sampleRateHz: 44_100,
+    });
+    await expect(heard(chunk(44_100), chunk(24_000), done)).rejects.toThrow();
+  });
+
+  test.each([
+    ['ends without the last event', delta, 'before the last'],
+    ['ends within the last event', `${delta}data: {"type":"speech.audio.done"}\n`, 'before the last'],
+    [
+      'was cut at the limit of tokens',
+      `${delta}data: {"type":"speech.audio.done","finish_reason":"length"}\n\n`,
+      'limit of tokens',
+    ],
+    ['breaks', `${delta}data: {"type":"error","error":{"message":"died","code":507}}\n\n`, '507 died'],
+    ['breaks in one word', `${delta}data: {"error":"died"}\n\n${done}`, '500 died'],
+    ['is no JSON', 'data: died\n\n', 'not JSON'],
+  ])('that %s is a failure', async (_, text, cause) => {
+    await expect(heard(text)).rejects.toMatchObject({ cause: { message: expect.stringContaining(cause) } });
+  });
+});
+
 test('sound that was cut at the limit of tokens is a failure that lasts', async () => {
   const { speak, state } = await open('SGLang-Omni');
   state.finishReason = 'length';
@@ -193,6 +265,7 @@ describe('a clone', () => {
         ...options([opened, ...more].map(({ url }) => url).join(',')),
         ...{ voices: [], languages: ['en'], requestsPerMinute: 0, requestsAtOnce: 8, sampleRateHz: 24_000, refreshMs },
       },
+      {},
       (...entry) => logged.push(JSON.stringify(entry)),
     );
     onTestFinished(() => engine.close());
@@ -236,11 +309,9 @@ describe('a clone', () => {
   test('is uploaded to each server that is to speak it, and deleted at all', async () => {
     const { cloning, state, more, say } = await openEngine('vLLM-Omni', ['vLLM-Omni']);
     const clone = await cloning.make(sample(), signal);
+    // One has room for eight.
+    await Promise.all(Array.from({ length: 12 }, () => say(clone)));
     const all = [state, more[0]!.state];
-    for (let i = 0; i < 4; i++) await say(clone);
-    expect(all.map(({ uploaded }) => uploaded.length).toSorted()).toEqual([0, 1]);
-    // One more than the server takes at once.
-    await Promise.all(Array.from({ length: 9 }, () => say(clone)));
     expect(all.map(({ uploaded }) => uploaded.length)).toEqual([1, 1]);
     await cloning.forget!(clone);
     expect(all.map(({ uploaded }) => uploaded.length)).toEqual([0, 0]);

@@ -1,6 +1,7 @@
 // Any server with OpenAI's HTTP interface for speech: OpenAI itself, or a server of your own with open models (vLLM-Omni,
 // SGLang-Omni, Kokoro-FastAPI, speaches, LocalAI). Speed, sample rate and format are applied outside the engine, since such
 // servers differ in them. A server that takes recordings clones voices too.
+import { secondsOf } from '../../audio/pcm.ts';
 import { Failure, toFailure } from '../../errors.ts';
 import { choiceSetting, integerSetting, listSetting, textSetting } from '../../runtime/setting.ts';
 import {
@@ -23,7 +24,7 @@ import {
   type SpeechServerOptions,
   soundForms,
 } from './speech-server.ts';
-import { createUploadCloning, isLeftOver, type UploadedVoice, unpackRecording } from './uploaded-voices.ts';
+import { createUploadCloning, type UploadedVoice, unpackRecording } from './uploaded-voices.ts';
 
 const name = 'openai-compatible';
 const inspectMsMax = 10_000;
@@ -62,13 +63,14 @@ const toVoice = (
 
 export async function openOpenAiCompatible(
   options: OpenAiCompatibleOptions,
-  log?: EngineLog,
   grouping: ServerTools & Partial<ServerGroupOptions> = {},
+  log?: EngineLog,
 ): Promise<Engine> {
   const { url, languages, requestsPerMinute, requestsAtOnce } = options;
   const server = createServerGroup({
     urls: urlsOf(url),
     createServer: (one) => createSpeechServer({ ...options, url: one }),
+    secondsOf,
     requestsAtOnce,
     ...grouping,
   });
@@ -119,11 +121,11 @@ export async function openOpenAiCompatible(
       },
       ...(requestsPerMinute > 0 && { segmentsPerMinute: requestsPerMinute }),
     },
-    get servers() {
-      return server.servers;
-    },
     get cloning() {
       return canClone ? cloning : undefined;
+    },
+    get servers() {
+      return server.servers;
     },
     async *speak({ voice, text, instructions, seed, clone }: Segment, signal) {
       const manner = { instructions, seed };
@@ -160,7 +162,7 @@ function createCloneCopies(server: SpeechServer, log: EngineLog | undefined) {
       return remove(cloneName);
     },
     async sweep(uploaded: readonly UploadedVoice[]): Promise<void> {
-      for (const each of uploaded) if (forgotten.has(each.name) || isLeftOver(each)) await remove(each.name);
+      for (const each of uploaded) if (forgotten.has(each.name)) await remove(each.name);
     },
   };
 }
@@ -193,9 +195,9 @@ function whyNot(error: unknown, { url }: OpenAiCompatibleOptions): string {
   return facts.message ?? `${url}: ${detail}`;
 }
 
-async function open(options: OpenAiCompatibleOptions, log?: EngineLog, tools?: ServerTools): Promise<Engine> {
+async function open(options: OpenAiCompatibleOptions, tools?: ServerTools, log?: EngineLog): Promise<Engine> {
   try {
-    return await openOpenAiCompatible(options, log, tools);
+    return await openOpenAiCompatible(options, tools, log);
   } catch (error) {
     throw new Failure('engine_unavailable', { message: whyNot(error, options) }, toFailure(error).cause);
   }
@@ -262,8 +264,8 @@ export const openAiCompatible = defineEngine({
     }),
     sampleRateHz: integerSetting({
       name: 'SONANT_OPENAI_SAMPLE_RATE',
-      help: 'Sample rate of samples whose rate it does not state, in hertz; default: found out by a sentence',
-      min: 8_000,
+      help: 'Sample rate of samples whose rate it does not state, in hertz; 0: found out by a sentence',
+      min: 0,
       max: 48_000,
       fallback: 0,
     }),
@@ -283,9 +285,9 @@ export const openAiCompatible = defineEngine({
     }),
   },
   inspect: (settings) => inspect(settings),
-  open: async (settings, _, log, tools) => {
+  open: async (settings, _dataDir, log, tools) => {
     if (settings.url === '') return undefined;
     const languages = settings.languages.length > 0 ? settings.languages : languagesUsual;
-    return open({ ...settings, languages }, log, tools);
+    return open({ ...settings, languages }, tools, log);
   },
 });

@@ -3,7 +3,7 @@
 // and the request goes to another one. A server that fails is skipped for a while, longer each time. One that is new or comes
 // back speaks a sentence first, while others take the requests. A server whose address is gone ends its streams.
 import { hash } from 'node:crypto';
-import { type Pcm, secondsOf as secondsOfPcm } from '../../audio/pcm.ts';
+import type { Pcm } from '../../audio/pcm.ts';
 import { Failure } from '../../errors.ts';
 import type { EngineServer, ServerTools } from '../engine.ts';
 import { Concurrency, Playback } from './continuity.ts';
@@ -14,8 +14,7 @@ import type { SpeechRequest, SpeechServer } from './speech-server.ts';
 
 export interface ServerGroupOptions extends AddressOptions, ServerTools {
   createServer(url: string): SpeechServer;
-  /** Default: how long the piece lasts. */
-  secondsOf?: ((piece: Pcm) => number) | undefined;
+  secondsOf(piece: Pcm): number;
   /** Requests that a server accepts at once. */
   requestsAtOnce: number;
   now?: (() => number) | undefined;
@@ -64,7 +63,7 @@ const warmUpMsMax = 60_000;
 const clonesKnownMax = 1_000;
 
 export function createServerGroup(options: ServerGroupOptions): ServerGroup {
-  const { secondsOf = secondsOfPcm, now = () => performance.now(), random = Math.random } = options;
+  const { secondsOf, now = () => performance.now(), random = Math.random } = options;
   const { share, onStream, onServerGone } = options;
   const closing = new AbortController();
   let members = new Map<string, Member>();
@@ -253,17 +252,12 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
     },
     async uploadClone(clone, signal) {
       await known();
-      const request = { voice: clone.name, text: '', clone };
-      const member = choose(request);
-      await member.server.uploadClone(clone, signal);
-      noteClone(request, member);
+      await choose({ voice: clone.name, text: '', clone }).server.uploadClone(clone, signal);
     },
     async deleteClone(name, signal) {
-      await known();
-      cloneServers.delete(name);
       const ends = await Promise.allSettled(all().map(({ server }) => server.deleteClone(name, signal)));
-      const missed = ends.find((end) => end.status === 'rejected');
-      if (missed) throw missed.reason;
+      const failed = ends.find((end) => end.status === 'rejected');
+      if (failed) throw failed.reason;
     },
     get servers() {
       return all().map((member) => {

@@ -54,6 +54,7 @@ export interface ServerListing {
 export interface SpeechServer {
   /** The sound, from the first piece on. Throws `ServerFull` where the server has no room for the request. */
   speak(request: SpeechRequest, signal: AbortSignal): AsyncGenerator<Pcm>;
+  /** Deletes clones that nobody has spoken for a day. */
   listVoices(signal: AbortSignal): Promise<ServerListing>;
   uploadClone(clone: Recording, signal: AbortSignal): Promise<void>;
   /** Succeeds too where the server does not have it. */
@@ -229,7 +230,9 @@ export function createSpeechServer(
     async listVoices(signal) {
       const own = await findModel();
       const list = await readList(`/audio/voices?model=${encodeURIComponent(own)}`, signal);
-      return { model: own, voices: voicesIn(list), uploaded: uploadedIn(list) };
+      const uploaded = uploadedIn(list);
+      void uploads.sweep(uploaded ?? [], signal);
+      return { model: own, voices: voicesIn(list), uploaded };
     },
     uploadClone: uploads.upload,
     deleteClone: uploads.remove,

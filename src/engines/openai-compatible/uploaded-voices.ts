@@ -60,18 +60,26 @@ export function openUploads({ reach, list, refusalOf, now }: UploadOptions) {
     return !isFresh;
   }
 
+  async function remove(name: string, signal: AbortSignal): Promise<void> {
+    confirmed.delete(name);
+    const answer = await reach(`/audio/voices/${name}`, { method: 'DELETE' }, signal);
+    if (!answer.ok && answer.status !== 404) throw await refusalOf(answer, signal);
+    await answer.body?.cancel();
+  }
+
   return {
     upload,
     restore,
+    remove,
     async ensure(recording: Recording, signal: AbortSignal): Promise<void> {
       const sinceMs = now() - (confirmed.get(recording.name) ?? -Infinity);
       if (sinceMs > confirmedMsMax) await restore(recording, signal);
     },
-    async remove(name: string, signal: AbortSignal): Promise<void> {
-      confirmed.delete(name);
-      const answer = await reach(`/audio/voices/${name}`, { method: 'DELETE' }, signal);
-      if (!answer.ok && answer.status !== 404) throw await refusalOf(answer, signal);
-      await answer.body?.cancel();
+    /** Deletes clones that no replica speaks any more: each uploads what it speaks anew before. */
+    async sweep(uploaded: readonly UploadedVoice[], signal: AbortSignal): Promise<void> {
+      const leftOver = uploaded.filter(({ name, ageMs }) => isCloneName(name) && ageMs > keptMs);
+      // What fails is listed, and deleted, the next time.
+      for (const { name } of leftOver) await remove(name, signal).catch(() => {});
     },
     forgetAll: () => confirmed.clear(),
   };
@@ -94,9 +102,6 @@ export function uploadedIn(list: unknown): UploadedVoice[] | undefined {
     return typeof name === 'string' ? [{ name, ageMs }] : [];
   });
 }
-
-/** No replica speaks it any more: each uploads what it speaks anew before. */
-export const isLeftOver = ({ name, ageMs }: UploadedVoice): boolean => isCloneName(name) && ageMs > keptMs;
 
 /** A server may quote the transcript, which is the caller's, or the beginning of it. */
 function withoutText(failure: Failure, text: string): Failure {
