@@ -5,7 +5,7 @@ import { createServer, isIPv4, isIPv6 } from 'node:net';
 import { createSecureContext } from 'node:tls';
 import { isLoopbackHost } from '../net/client-addresses.ts';
 import type { Tls } from '../net/listen.ts';
-import type { Address } from '../runtime/setting.ts';
+import type { Address } from '../runtime/setting-types.ts';
 import { asConfigError, type Config, ConfigError, type ConfigMistake, mistakeIn } from './config.ts';
 import { linkMistakes } from './open-storage.ts';
 import { missingSecrets, signInMistakes } from './secrets.ts';

@@ -7,7 +7,7 @@ import { parseEnv } from 'node:util';
 import { parse as parseToml, TomlError } from 'smol-toml';
 import type { EngineDefinition } from '../engines/engine.ts';
 import { nearestName, questionOf } from '../runtime/nearest-name.ts';
-import type { Setting, SettingValues } from '../runtime/setting.ts';
+import type { Setting, SettingValues } from '../runtime/setting-types.ts';
 import { reasonOf } from '../runtime/system-errors.ts';
 import { serviceSettings } from './settings.ts';
 

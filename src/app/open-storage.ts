@@ -3,9 +3,9 @@
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { createUsageLedger } from '../access/usage-ledger.ts';
-import { openClipSweep } from '../delivery/clip-expiry.ts';
 import { type ClipMemory, createClipMemory } from '../delivery/clip-memory.ts';
 import { createClipRoom } from '../delivery/clip-room.ts';
+import { openClipSweep } from '../delivery/clip-sweep.ts';
 import type { ClipStore } from '../delivery/stores/clip-store.ts';
 import { openLocalClips } from '../delivery/stores/local-clips.ts';
 import { openS3Bucket } from '../delivery/stores/s3-bucket.ts';

@@ -12,7 +12,7 @@ import {
   listSetting,
   optionalAddressSetting,
   textSetting,
-} from '../runtime/setting.ts';
+} from '../runtime/setting-types.ts';
 import { type LogLevel, logLevels } from '../telemetry/log.ts';
 
 const secretCharsMin = 32;

@@ -1,5 +1,5 @@
-// The output formats. Each row has a content type, a file extension and a streaming encoder. The rest of the service knows a
-// format only by its row.
+// The output formats. Each row has a content type, a file extension and a streaming encoder. `book-file/` joins chapters in a
+// format; everything else knows a format by its row.
 import type { OutputFormat } from '../../gen/sonant/v1/speech_pb.ts';
 import type { Encoder } from './encoder.ts';
 import { createFlacEncoder } from './flac/flac-encoder.ts';

@@ -3,7 +3,7 @@
 // `engine_unavailable`, and sets `retryAfterSeconds` if a retry may succeed (0 if the time is unknown). Everything else
 // is done by the guard (src/engines/guard.ts). test/conformance/engine.ts checks both.
 import type { Pcm } from '../audio/pcm.ts';
-import type { Settings, SettingValues } from '../runtime/setting.ts';
+import type { Settings, SettingValues } from '../runtime/setting-types.ts';
 import type { PhonemeRange } from '../text/flat-text.ts';
 
 export interface Voice {

@@ -10,7 +10,7 @@ import { isKept, isWanted } from '../net/headers.ts';
 import { type CaptionKind, captionKinds } from '../speech/fields.ts';
 import type { ClipRow } from '../store/clip-rows.ts';
 import { sendPieces } from './body-writer.ts';
-import type { ReplyHeaderName } from './reply-headers.ts';
+import type { ReplyHeaderName } from './documented-headers.ts';
 import { documented, type RouteDocs, requestHeader } from './route-docs.ts';
 import { exampleAudioId, soundContent } from './speech/openapi.ts';
 

@@ -3,7 +3,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { apiVersion } from '../net/headers.ts';
 import { createId } from '../runtime/id.ts';
-import { replyHeaders } from './reply-headers.ts';
+import { replyHeaders } from './documented-headers.ts';
 
 /** Answers a preflight and returns true; otherwise sets the headers that let an allowed origin read the reply. */
 type Cors = (request: IncomingMessage, response: ServerResponse) => boolean;

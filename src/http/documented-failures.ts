@@ -2,8 +2,8 @@
 // example of each failure. The examples are rendered by the code that renders real failures.
 import { Failure, type FieldViolation, failureTable, fieldReasons, type Reason, retryAdvice } from '../errors.ts';
 import { toFailureBody, toFailureReply } from '../net/failure-reply.ts';
+import type { ReplyHeaderName } from './documented-headers.ts';
 import { toOpenAiReply } from './openai-failure.ts';
-import type { ReplyHeaderName } from './reply-headers.ts';
 import { isForKey, objectSchema, type RouteDocs, type Schema, text } from './route-docs.ts';
 
 const exampleRequestId = 'req_01JD3Q8S6V5W2K9YB4XJ';

@@ -15,8 +15,8 @@ import {
 } from '../contract/unknown-fields.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { headerText } from '../net/headers.ts';
+import type { ReplyHeaderName } from './documented-headers.ts';
 import { ignoredFieldCharsMax } from './http-limits.ts';
-import type { ReplyHeaderName } from './reply-headers.ts';
 import { isForKey, type RouteDocs } from './route-docs.ts';
 
 interface SortedFields {

@@ -3,7 +3,7 @@
 import type { FastifyContextConfig, onRequestHookHandler } from 'fastify';
 import type { Operation } from '../api/operation.ts';
 import type { Reason } from '../errors.ts';
-import type { ReplyHeaderName } from './reply-headers.ts';
+import type { ReplyHeaderName } from './documented-headers.ts';
 
 export type Schema = Readonly<Record<string, unknown>>;
 

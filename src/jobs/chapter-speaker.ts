@@ -13,8 +13,8 @@ import { chapterLeaseMs, jobKeepHoursMax } from './job-limits.ts';
 import { type JobSettings, toPartRequest } from './job-request.ts';
 import { removeChapterAudio } from './job-sweep.ts';
 import type { JobTools } from './job-tools.ts';
+import { keepSegments } from './kept-segments.ts';
 import { withReadingPauses } from './reading-pauses.ts';
-import { keepSegments } from './resumable-segments.ts';
 
 /**
  * Lifetime of an unfinished chapter's audio. If the process dies or the store is unreachable, nobody else removes it.

@@ -10,7 +10,7 @@ import { speakChapter } from './chapter-speaker.ts';
 import { attemptsMax, chapterLeaseMs, chapterPollMs, chapterRenewalMs, retryMs } from './job-limits.ts';
 import { expiryOf, type JobSettings } from './job-request.ts';
 import type { JobTools } from './job-tools.ts';
-import { SegmentFault } from './resumable-segments.ts';
+import { SegmentFault } from './kept-segments.ts';
 
 interface JobRunnerOptions extends JobTools {
   /** Number of chapters that are worked on at once; 0 for none. */
@@ -139,7 +139,6 @@ function renewLease(id: ChapterId, { rows, holder }: JobRunnerOptions, leaving: 
   return () => clearInterval(timer);
 }
 
-/** When a failure that may pass is to be tried again; any other ends the job. */
 /** Why a job has failed, as stored in its row. */
 export interface JobFault {
   reason: Reason;
@@ -150,6 +149,7 @@ export interface JobFault {
   text: string | undefined;
 }
 
+/** Returns when a failure that may pass is to be tried again; any other failure ends the job. */
 async function afterFailure(error: unknown, id: ChapterId, options: JobRunnerOptions): Promise<number | undefined> {
   const { rows, holder, keepMs, onFault } = options;
   const failure = toFailure(error instanceof SegmentFault ? error.cause : error);

@@ -1,6 +1,5 @@
-// The default voice, used when a request names no voice, and listed first. Candidates are the voice of
-// SONANT_DEFAULT_VOICE, the voice that was chosen, and the first voice of the first engine; the first that can speak is
-// used. A caller who may not use it gets the next voice in the order of voices.
+// The default voice of a caller, used when a request names no voice: the first voice of the caller's list that can speak.
+// `voice.ts` lists one voice first: that of SONANT_DEFAULT_VOICE, or the chosen one, or the first of the first engine.
 import type { OfferedVoice, Voices } from './voice.ts';
 
 /** What decided the default voice: SONANT_DEFAULT_VOICE, the choice, or neither. */

@@ -5,11 +5,11 @@
 import { cleanText } from './clean-text.ts';
 import { type Replacement, replaceIn } from './flat-text.ts';
 import { hasTable } from './language-table.ts';
-import { markBreaks } from './mark-breaks.ts';
 import { mark, markMarkup } from './markup.ts';
 import { type Paragraph, type ReadingState, readLiteral, readParagraph } from './paragraphs.ts';
-import { readByTable } from './read-table.ts';
+import { markBreaks } from './sentence-ends.ts';
 import { breakStrength, type SpokenToken, type Token, tokenize } from './tokenize.ts';
+import { readByTable } from './verbalize-by-table.ts';
 
 /** Verbalizes clean text of one language. */
 type Reader = (text: string, tokens: readonly Token[], languageCode: string) => SpokenToken[];

@@ -3,9 +3,9 @@
 // result depends on the text alone, not on its pieces. Numbers, abbreviations, URLs and markup that may continue are
 // not split. The joined parts are the text.
 import { cleanText } from './clean-text.ts';
-import { endsClause, mayAbbreviate, mayEndSentence } from './mark-breaks.ts';
 import { hasOpenMarkup, markMarkup } from './markup.ts';
 import { readClean } from './normalize-text.ts';
+import { endsClause, mayAbbreviate, mayEndSentence } from './sentence-ends.ts';
 import { breakStrength } from './tokenize.ts';
 
 /** Minimum length of a part that ends at a clause. The first part may be short, so that audio starts early. */

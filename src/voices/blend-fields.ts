@@ -3,9 +3,9 @@
 import { type Blend, type Engine, languagesOfBlend, type Voice } from '../engines/engine.ts';
 import type { FieldViolation } from '../errors.ts';
 import { type OfferedVoice, type Voices, type VoiceUser, voicesFor } from '../speech/voice.ts';
-import type { BindingRecord } from './stored-voice.ts';
 import { type BindableEngine, checkBindings } from './voice-bindings.ts';
 import { faultTo, type VoiceFields } from './voice-fields.ts';
+import type { BindingRecord } from './voice-from-row.ts';
 
 export interface SpeakerChecks {
   bindable: readonly BindableEngine[];

@@ -2,8 +2,8 @@
 import { type Engine, languagesOfBlend, type Voice } from '../engines/engine.ts';
 import type { FieldViolation } from '../errors.ts';
 import { isSpokenBy, type Voices, type VoiceUser, voicesFor } from '../speech/voice.ts';
-import type { BindingRecord } from './stored-voice.ts';
 import { faultTo, type VoiceFields } from './voice-fields.ts';
+import type { BindingRecord } from './voice-from-row.ts';
 
 export type BindableEngine = Pick<Engine, 'name' | 'voices'>;
 

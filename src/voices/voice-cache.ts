@@ -5,7 +5,7 @@ import { openPolling } from '../runtime/polling.ts';
 import { StoredVoices } from '../speech/stored-voices.ts';
 import { defaultAlias, type VoiceAliasRow, type VoiceRow, type VoiceRows } from '../store/voice-rows.ts';
 import type { Vault } from './clone-vault.ts';
-import { deletedVoice, endOf, toStoredVoice } from './stored-voice.ts';
+import { deletedVoice, endOf, toStoredVoice } from './voice-from-row.ts';
 
 export interface VoiceCacheOptions {
   rows: Pick<VoiceRows, 'listChanged' | 'listReused' | 'listChangedAliases' | 'findClone'>;

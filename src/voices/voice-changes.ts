@@ -6,8 +6,8 @@ import { Failure, type FieldViolation } from '../errors.ts';
 import { createId } from '../runtime/id.ts';
 import { type Voices, voicesFor } from '../speech/voice.ts';
 import type { VoiceChange, VoiceRow, VoiceRows, VoiceTexts } from '../store/voice-rows.ts';
-import type { BindingRecord, ConsentRecord } from './stored-voice.ts';
 import type { VoiceCache } from './voice-cache.ts';
+import type { BindingRecord, ConsentRecord } from './voice-from-row.ts';
 
 export type RowDraft = Omit<VoiceRow, 'revision'>;
 

@@ -20,9 +20,9 @@ import {
   type VoiceTexts,
 } from '../store/voice-rows.ts';
 import type { Vault } from './clone-vault.ts';
-import { type BindingRecord, bindingsOf, type ConsentRecord } from './stored-voice.ts';
 import { toNewRow } from './voice-changes.ts';
 import { breaksOf, checkLanguages, faultTo } from './voice-fields.ts';
+import { type BindingRecord, bindingsOf, type ConsentRecord } from './voice-from-row.ts';
 
 const version = 1;
 

@@ -12,7 +12,6 @@ import { type SealedClone, textsOf, type VoiceRow } from '../store/voice-rows.ts
 import { checkSpeakers, type SpeakerChecks } from './blend-fields.ts';
 import type { CloneMaking, MadeClone, MadeClones, PreparedClone } from './clone-making.ts';
 import type { Vault } from './clone-vault.ts';
-import type { BindingRecord, ConsentRecord } from './stored-voice.ts';
 import { checkSpoken, enginesFor, languagesOf } from './voice-bindings.ts';
 import { type NewVoice, takenFault, toNewRow, type VoiceChanges } from './voice-changes.ts';
 import {
@@ -24,6 +23,7 @@ import {
   toAliasChange,
   type VoiceFields,
 } from './voice-fields.ts';
+import type { BindingRecord, ConsentRecord } from './voice-from-row.ts';
 
 interface VoiceMakingOptions {
   changes: VoiceChanges;

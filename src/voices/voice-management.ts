@@ -11,7 +11,6 @@ import { noTexts, textsOf, type VoiceChange, type VoiceRow, type VoiceRows } fro
 import { checkSpeakers, type SpeakerChecks } from './blend-fields.ts';
 import type { CloneMaking, PreparedClone } from './clone-making.ts';
 import type { Vault } from './clone-vault.ts';
-import { type BindingRecord, bindingsOf, type ConsentRecord } from './stored-voice.ts';
 import { checkSpoken, enginesFor } from './voice-bindings.ts';
 import type { VoiceCache } from './voice-cache.ts';
 import { createVoiceChanges, invalidVoiceId, type NewVoice, type RowDraft, toNewRow } from './voice-changes.ts';
@@ -24,6 +23,7 @@ import {
   toAliasChange,
   type VoiceFields,
 } from './voice-fields.ts';
+import { type BindingRecord, bindingsOf, type ConsentRecord } from './voice-from-row.ts';
 import { type CheckedVoice, checkMayChange, checkMayShare, createVoiceMaking, requireOwn } from './voice-making.ts';
 
 export interface VoiceManagement {

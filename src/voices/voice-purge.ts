@@ -1,8 +1,8 @@
 // Ends the stored audio of voices that may no longer be used. The audio leaves the index at once, in batches so that
 // other queries are not delayed; the files are removed later by a sweep.
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { ClipSweep } from '../delivery/clip-expiry.ts';
 import type { ClipMemory } from '../delivery/clip-memory.ts';
+import type { ClipSweep } from '../delivery/clip-sweep.ts';
 import type { ClipRows } from '../store/clip-rows.ts';
 import type { JobRows } from '../store/job-rows.ts';
 

@@ -1,11 +1,12 @@
 // The secrets that sign webhooks, one per key and its successors: shown once when they are created, and stored
 // encrypted. During a replacement, both the old and the new secret sign.
 
-import { createHmac, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { Seal } from '../access/sealed-tokens.ts';
 import { Failure } from '../errors.ts';
 import type { AuditRow } from '../store/api-key-rows.ts';
 import type { WebhookRows, WebhookSecretRow } from '../store/webhook-rows.ts';
+import { secretPrefix } from './webhook-signature.ts';
 
 /** Facts about a secret, without the secret itself. */
 export interface WebhookSecret {
@@ -96,29 +97,10 @@ export function createWebhookSecrets({
   };
 }
 
-const prefix = 'whsec_';
 const secretBytes = 32;
-const hintChars = prefix.length + 6;
+const hintChars = secretPrefix.length + 6;
 
-const createWebhookSecret = (): string => prefix + randomBytes(secretBytes).toString('base64');
+const createWebhookSecret = (): string => secretPrefix + randomBytes(secretBytes).toString('base64');
 
 /** Enough to recognize a secret. */
 const hintOf = (secret: string): string => secret.slice(0, hintChars);
-
-interface SignedHeaders extends Record<string, string> {
-  'webhook-id': string;
-  'webhook-timestamp': string;
-  'webhook-signature': string;
-}
-
-export function signedHeaders(
-  { messageId, body, atMs }: { messageId: string; body: string; atMs: number },
-  secrets: readonly string[],
-): SignedHeaders {
-  const timestamp = String(Math.floor(atMs / 1000));
-  const signatures = secrets.map((secret) => {
-    const key = Buffer.from(secret.slice(prefix.length), 'base64');
-    return `v1,${createHmac('sha256', key).update(`${messageId}.${timestamp}.${body}`).digest('base64')}`;
-  });
-  return { 'webhook-id': messageId, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') };
-}

@@ -31,7 +31,8 @@ import {
   waitSpread,
   waitsMs,
 } from './webhook.ts';
-import { signedHeaders, type WebhookSecrets, whyLost } from './webhook-secrets.ts';
+import { type WebhookSecrets, whyLost } from './webhook-secrets.ts';
+import { signedHeaders } from './webhook-signature.ts';
 import type { WebhookTargets } from './webhook-target.ts';
 
 export interface SenderOptions extends AttemptOptions {

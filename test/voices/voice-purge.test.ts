@@ -2,7 +2,7 @@
 // gone.
 import { expect, onTestFinished, test } from 'vitest';
 import { operator, toRecordEntry } from '../../src/access/actor.ts';
-import { openClipSweep } from '../../src/delivery/clip-expiry.ts';
+import { openClipSweep } from '../../src/delivery/clip-sweep.ts';
 import type { ClipStore } from '../../src/delivery/stores/clip-store.ts';
 import { createClipRows } from '../../src/store/clip-rows.ts';
 import { createJobRows } from '../../src/store/job-rows.ts';

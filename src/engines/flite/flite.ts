@@ -11,7 +11,7 @@ import { Failure } from '../../errors.ts';
 import { makeFolder } from '../../runtime/files.ts';
 import { Host } from '../../runtime/host.ts';
 import { openLockedFolder, removeLeftFolders } from '../../runtime/locks.ts';
-import { integerSetting } from '../../runtime/setting.ts';
+import { integerSetting } from '../../runtime/setting-types.ts';
 import { threadLink } from '../../runtime/worker-links.ts';
 import {
   type BroughtVoice,

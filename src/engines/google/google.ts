@@ -1,7 +1,7 @@
 // Google Cloud Text-to-Speech: stock voices, whose list is refreshed periodically, and clones. A configured login
 // enables it; without one, Google's client is not loaded.
 import { Failure, toFailure } from '../../errors.ts';
-import { integerSetting, listSetting, textSetting } from '../../runtime/setting.ts';
+import { integerSetting, listSetting, textSetting } from '../../runtime/setting-types.ts';
 import { defineEngine, type Engine, type EngineReport } from '../engine.ts';
 import { openVoiceList } from '../voice-list.ts';
 import { type GoogleLogin, openGoogleClient } from './google-client.ts';

@@ -3,7 +3,7 @@
 // servers differ in them. A server that takes recordings clones voices too.
 import { secondsOf } from '../../audio/pcm.ts';
 import { Failure, toFailure } from '../../errors.ts';
-import { choiceSetting, integerSetting, listSetting, textSetting } from '../../runtime/setting.ts';
+import { choiceSetting, integerSetting, listSetting, textSetting } from '../../runtime/setting-types.ts';
 import {
   defineEngine,
   type Engine,

@@ -3,7 +3,7 @@
 // it exits its process on odd text or a bad model. `sonant doctor` reports broken models; the others speak.
 
 import { availableParallelism } from 'node:os';
-import { integerSetting } from '../../runtime/setting.ts';
+import { integerSetting } from '../../runtime/setting-types.ts';
 import { defineEngine, type EngineReport } from '../engine.ts';
 import { auditionFault, tryOutModel } from './hearing.ts';
 import { importModel } from './import-model.ts';

@@ -3,7 +3,7 @@
 import type { FastifyInstance } from 'fastify';
 import { apiVersion } from '../../net/headers.ts';
 import { failureExamples, toFailureAnswers } from '../documented-failures.ts';
-import { type ReplyHeaderName, replyHeaders } from '../reply-headers.ts';
+import { type ReplyHeaderName, replyHeaders } from '../documented-headers.ts';
 import {
   type Content,
   isForKey,

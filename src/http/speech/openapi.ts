@@ -4,7 +4,7 @@ import { idempotencyKeyCharsMax } from '../../api/call-limits.ts';
 import { speechOperations } from '../../api/operation.ts';
 import { audioFormats } from '../../audio/formats.ts';
 import { formatNames, speechFieldRows } from '../../speech/fields.ts';
-import type { ReplyHeaderName } from '../reply-headers.ts';
+import type { ReplyHeaderName } from '../documented-headers.ts';
 import {
   describeObject,
   documentOperation,

@@ -6,7 +6,7 @@ import type { Delivered, DeliveredFacts } from '../../delivery/delivery.ts';
 import { headerText } from '../../net/headers.ts';
 import type { CaptionKind } from '../../speech/fields.ts';
 import type { SpeechInfo } from '../../speech/speech-events.ts';
-import type { ReplyHeaderName } from '../reply-headers.ts';
+import type { ReplyHeaderName } from '../documented-headers.ts';
 
 export type SpeechHeaders = Partial<Record<ReplyHeaderName, string>>;
 

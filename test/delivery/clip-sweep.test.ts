@@ -1,6 +1,6 @@
 // Expired audio is removed even if some of it cannot be, and a sweep ends when the service does.
 import { expect, test } from 'vitest';
-import { openClipSweep } from '../../src/delivery/clip-expiry.ts';
+import { openClipSweep } from '../../src/delivery/clip-sweep.ts';
 import type { ClipStore } from '../../src/delivery/stores/clip-store.ts';
 import { Failure } from '../../src/errors.ts';
 import type { ExpiredQuery } from '../../src/store/clip-rows.ts';

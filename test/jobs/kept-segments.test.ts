@@ -1,6 +1,6 @@
 // Stored segments: charged once, refunded if they are not stored, and none of a voice that has ended.
 import { expect, test } from 'vitest';
-import { type KeepSegmentsOptions, keepSegments } from '../../src/jobs/resumable-segments.ts';
+import { type KeepSegmentsOptions, keepSegments } from '../../src/jobs/kept-segments.ts';
 import type { PlannedCut } from '../../src/speech/text-cutter.ts';
 import { LeaseLost, type SegmentRow } from '../../src/store/job-segment-rows.ts';
 
