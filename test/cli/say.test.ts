@@ -95,7 +95,7 @@ test('speaks a text over the limit of a request', async () => {
 test('says that the engine follows no instructions and takes no seed', async () => {
   const asked = ['--instructions', 'Whisper.', '--seed', '7', '--json'];
   const { code, out, err } = await sonant(['say', 'Hi.', '-o', 'whisper.wav', ...asked]);
-  expect([code, err]).toEqual([0, 'sonant: has no effect here: instructions, seed\n']);
+  expect([code, err]).toEqual([0, 'sonant: warning: ignored, no effect here: instructions, seed\n']);
   expect(JSON.parse(out).warnings).toEqual(['ignored:instructions', 'ignored:seed']);
 });
 
