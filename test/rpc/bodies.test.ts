@@ -99,12 +99,16 @@ test.each([
   expect(await rawCall(target, jobPath, [envelope(bytes)])).toMatchObject(refused);
   const zipped = [envelope(gzipSync(bytes), 1)];
   expect(await rawCall(target, jobPath, zipped, { 'grpc-encoding': 'gzip' })).toMatchObject(refused);
+  // In gRPC, this flag has no meaning: it is the end of a stream in the Connect protocol.
+  expect(await rawCall(target, jobPath, [envelope(bytes, 2)])).toMatchObject(refused);
 });
 
 test.each([
   ['cut off', fieldOf(2, Buffer.alloc(30_000)).subarray(0, 20_000)],
   ['no message', Buffer.alloc(30_000, 0xff)],
   ['a tag of six bytes', Buffer.concat([Buffer.from([0x88, 0x80, 0x80, 0x80, 0x80, 0]), Buffer.alloc(30_000, 0x10)])],
+  ['a number that is encoded as bytes', fieldOf(5, flood)],
+  ['a nested message that ends after its outer field', Buffer.concat([fieldOf(3, Buffer.from([0x0a, 0x7f])), flood])],
   ['a group without its end', Buffer.concat([fieldOf(2, Buffer.alloc(30_000)), unknown.subarray(3, 5)])],
 ])('what is %s is refused', async (_, bytes) => {
   const { target } = await openTestServices();
