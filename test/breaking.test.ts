@@ -39,11 +39,11 @@ test('a change that breaks clients of the last release fails the check', () => {
   commit();
   git('tag', 'v1.0.0');
 
-  const more = before.replace('string text = 2;', '$&\n  // More.\n  string more = 99;');
+  const more = before.replace('  // Text to speak, not blank', '  // More.\n  string more = 99;\n$&');
   expect(faultsOf(more)).toEqual({ status: 0, output: '' });
   const other = before
-    .replace('string voice_id = 1;', 'bytes voice_id = 1;')
-    .replace('string text = 2;', 'string words = 2;')
+    .replace('string voice_id = 1 ', 'bytes voice_id = 1 ')
+    .replace('string text = 2 ', 'string words = 2 ')
     .replace('OUTPUT_FORMAT_MP3 = 3;', 'OUTPUT_FORMAT_MPEG = 3;')
     .replace('rpc EstimateSpeech(', 'rpc Estimate(');
   const { status, output } = faultsOf(other);

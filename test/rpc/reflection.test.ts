@@ -80,9 +80,11 @@ describe.each([
     const speech = [
       'sonant/v1/speech.proto',
       'sonant/v1/scope.proto',
-      'google/protobuf/descriptor.proto',
+      'sonant/v1/rest.proto',
       'google/protobuf/timestamp.proto',
       'google/protobuf/duration.proto',
+      'buf/validate/validate.proto',
+      'google/protobuf/descriptor.proto',
     ];
     const extended = 'google.protobuf.MethodOptions';
     const answers = await post(
@@ -98,7 +100,7 @@ describe.each([
       { case: 'allExtensionNumbersOfType', value: extended },
     );
     const scope = ['sonant/v1/scope.proto', 'google/protobuf/descriptor.proto'];
-    expect(answers).toEqual([services, speech, speech, speech, speech, scope, [50401, 72295728, 50402]]);
+    expect(answers).toEqual([services, speech, speech, speech, speech, scope, [50402, 50401, 72295728]]);
   });
 
   test('says so where there is nothing, and goes on', async () => {
