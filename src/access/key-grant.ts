@@ -17,7 +17,7 @@ export interface KeyGrant {
   expiresAtMs?: number | undefined;
 }
 
-/** Requested permissions of a new or changed key. Omitted ones stay unchanged. */
+/** Requested permissions of a new or changed key. Omitted permissions stay unchanged. */
 export interface KeyPermissions {
   scopes?: readonly string[] | undefined;
   voiceIds?: readonly string[] | null | undefined;
@@ -59,7 +59,7 @@ export function requireWithin(grant: KeyGrant, requested: KeyPermissions): void 
   violations.throwIfAny();
 }
 
-/** An unknown scope counts as one that the grant lacks. */
+/** An unknown scope counts as a scope that the grant lacks. */
 function checkScopes({ scopes: granted }: KeyGrant, scopes: readonly string[], violations: Violations): void {
   const isMissing = (scope: string) => !granted.some((each) => each === scope);
   const missing = scopes.filter(isMissing);

@@ -7,7 +7,7 @@ import { toLanguageCode } from '../text/language-code.ts';
 import { voiceFilterCharsMax } from './call-limits.ts';
 
 interface VoiceFilter {
-  /** Canonical BCP-47. Empty matches all voices, as in the other fields. */
+  /** Canonical BCP-47. In each field of the filter, an empty text matches all voices. */
   languageCode: string;
   engine: string;
   /** Words to find in id, aliases, name, description or labels. */
