@@ -23,7 +23,7 @@ export async function checkSettings(config: Config, isSinglePort: boolean): Prom
   return tls;
 }
 
-/** Mistakes that the settings alone show. */
+/** Mistakes that can be found without opening a port or reading a file. */
 export const settingMistakes = (config: Config, isSinglePort: boolean): ConfigMistake[] => [
   ...sharedPorts(config, isSinglePort),
   ...missingSecrets(config),
@@ -42,7 +42,7 @@ function listenersOf({ httpAddr, grpcAddr, adminAddr, wyomingAddr }: Config, isS
   return listeners;
 }
 
-/** Without this check, the second listener of a port would report that another program uses it. */
+/** Without this check, the second listener on a port would report that another program uses the port. */
 function sharedPorts(config: Config, isSinglePort: boolean): ConfigMistake[] {
   const listeners = listenersOf(config, isSinglePort);
   return listeners.flatMap(([name, address], i) => {
@@ -84,7 +84,7 @@ function nextOf(address: Address, used: Set<number>): string {
   return String(address).replace(/\d+$/, String(port));
 }
 
-/** A wildcard address collides with every address of its family. */
+/** Whether the addresses collide. A wildcard address collides with every address of its family. */
 function collide(a: Address, b: Address): boolean {
   if (a.port !== b.port || a.port === 0) return false;
   const isAll = (host: string) => host === '0.0.0.0' || host === '::';

@@ -61,7 +61,7 @@ interface GatewaySettings {
   /** Where to listen. Without it, only sockets handed to `accept` are served. */
   address?: ListenAddress;
   tls?: Tls;
-  /** Connections counted over all listeners. Default: only this listener's. */
+  /** The connections of all listeners. Default: only the connections of this listener. */
   connections?: Connections;
   /** Prefix of public URLs, without a trailing slash; known once all listeners are open. */
   baseUrl(): string;
@@ -87,7 +87,7 @@ export interface GatewayOptions {
   watch: {
     checks: readonly ReadinessCheck[];
     onRequestEnd: OnRequestEnd;
-    /** The metrics, in the text format of Prometheus; undefined if they are read elsewhere. */
+    /** The metrics, in the text format of Prometheus; undefined if another port serves them. */
     readMetrics?: (() => string) | undefined;
     /** Called with faults that are not reported to a caller. */
     onFault(fault: unknown): void;
@@ -122,7 +122,7 @@ export interface Gateway {
   accept(socket: Socket): void;
   /** Discards the stored events of this voice. */
   forgetVoice(voiceId: string): void;
-  /** Makes readiness checks fail. Requests are still served, each as the last one of its connection. */
+  /** Makes readiness checks fail. Requests are still served, but each connection closes after its next reply. */
   leave(): void;
   /** Lets running requests finish within `timeoutMs`, then ends them with `overloaded` and closes. */
   drain(timeoutMs: number): Promise<void>;
@@ -135,7 +135,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   let isDraining = false;
   const hasRequested = new WeakSet<Socket>();
   const onRequest = (server: Server, { socket }: IncomingMessage, response: ServerResponse) => {
-    // Without this, a connection whose reply was being sent when draining began would wait for its next request.
+    // Without this, a connection that was sending a reply when draining began would stay open and wait for a request.
     response.on('close', () => isDraining && setImmediate(() => server.closeIdleConnections()));
     hasRequested.add(socket);
   };

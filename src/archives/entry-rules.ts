@@ -18,7 +18,7 @@ export class ArchiveFault extends Error {}
 /** These limits also apply to copied folders. */
 export const contentLimits = { files: 5_000, bytes: 8 * 2 ** 30, depth: 8 } as const;
 const nameBytesMax = 255;
-/** Weights compress at most tenfold; zeros compress a thousandfold or more. */
+/** Weights compress at most tenfold, zeros a thousandfold or more. */
 const ratioMax = 200;
 const unratedBytes = 64 * 2 ** 20;
 
@@ -34,7 +34,7 @@ export class EntryRules {
     this.#packedBytes = packedBytes;
   }
 
-  /** The normalized path; undefined for the folder itself. */
+  /** Returns the normalized path; undefined if the entry is the root folder. */
   accept(name: string, kind: 'file' | 'folder', bytes: number): string | undefined {
     const parts = parsePath(name);
     if (parts.length === 0 && kind === 'folder') return undefined;

@@ -9,7 +9,7 @@ const blockBytes = 512;
 const extensionBytesMax = 65_536;
 
 const extensionsMax = 2 * contentLimits.files;
-/** Data that may follow the end: tar fills its last record. */
+/** Number of bytes that may follow the end, because tar fills its last record. */
 const paddingBytesMax = 2 ** 20;
 
 const damaged = () => new ArchiveFault('is damaged: a header is invalid');
@@ -54,7 +54,7 @@ export async function* readTar(source: AsyncIterable<Uint8Array>): AsyncGenerato
   }
 }
 
-/** Fields stated before a header, which override it. */
+/** Fields that entries before a header state. They override those of the header. */
 interface Stated {
   name?: string;
   size?: number;
@@ -71,7 +71,7 @@ function checkHeader(header: Uint8Array): void {
 function headerName(header: Uint8Array): string {
   const name = readText(header.subarray(0, 100));
   const isUstar = readText(header.subarray(257, 262)) === 'ustar';
-  // GNU archives have times in place of the prefix.
+  // GNU archives have times where POSIX archives have the prefix.
   const isPosix = isUstar && header[262] === 0;
   const prefix = isPosix ? readText(header.subarray(345, 500)) : '';
   return prefix === '' ? name : `${prefix}/${name}`;
