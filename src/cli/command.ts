@@ -18,7 +18,7 @@ export interface CommandLine {
   loadConfig(): Config;
   openApp(): Promise<App>;
   openKeys(): Promise<Keys>;
-  /** Without engines, everything but cloning works, even if an engine is broken. */
+  /** If no engines are given, everything but cloning works, even if an engine is broken. */
   openVoiceManagement(engines?: readonly EngineDefinition[]): Promise<OpenedVoiceManagement>;
   openUsage(): Promise<OpenedUsage>;
   openService(options: { isSinglePort: boolean }): Promise<Service>;
@@ -45,7 +45,7 @@ export interface Command {
   options: Readonly<Record<string, Option>>;
   /** Subcommands, such as `create` and `list`. */
   actions?: readonly string[];
-  /** The usage lines and the description. The options follow in the help text. */
+  /** The usage lines and the description. The help text has the options after them. */
   usage(): string;
   /** Returns the exit code. */
   run(line: CommandLine): Promise<number>;
@@ -84,10 +84,13 @@ export class CommandError extends Error {}
 
 const load = () => loadConfig({ env: process.env, folder: process.cwd(), engines: registry });
 
-/** Loads the parts of the service only when a command opens them: most commands need few, and `--help` needs none. */
+/**
+ * Loads the parts of the service only when a command opens them, because most commands need few parts and `--help`
+ * needs none.
+ */
 const loadParts = () => import('../app/command-line.ts');
 
-/** The real command line. Tests pass their own to a command. */
+/** The command line of the program. Tests pass their own to a command. */
 export const commandLine: Omit<CommandLine, 'args' | 'signal'> = {
   loadConfig: load,
   openApp: async () => (await loadParts()).openApp(load(), registry),

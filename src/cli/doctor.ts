@@ -57,9 +57,9 @@ is not an error, nor is a port in use, because the service itself may use it.`,
     for (const { name, inspect } of registry) {
       findings.push({ what: `engine ${name}`, ...(await inspect(engines[name]!, dataDir)) });
     }
-    // Two working engines may offer the same voice.
+    // Opening all engines also finds two working engines that offer the same voice.
     if (!findings.some(isBroken)) {
-      // A check must not migrate the database, which opening it does.
+      // Opening the database migrates it, which a check must not do.
       const canOpen = database.state === 'ready' || !isStoreThere(config);
       const voices = canOpen
         ? await inspect(() => inspectVoices(line, database.state === 'ready'))
