@@ -14,7 +14,7 @@ import { type Heard, LiveTurn } from './live-turn.ts';
 
 export type LiveInput =
   | { type: 'start'; start: LiveStart }
-  /** A phrase that ends a sentence is spoken at once. */
+  /** Adds text to the turn. If the text is a phrase and ends a sentence, that sentence is spoken at once. */
   | { type: 'text'; text: string; isPhrase?: boolean }
   /** Ends the turn: its remaining text is spoken, even an incomplete sentence. */
   | { type: 'flush' }

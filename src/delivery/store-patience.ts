@@ -1,13 +1,14 @@
 // Runs optional work on the store of clips. Work that fails because the store is full or unreachable, or that takes too
-// long, is abandoned. While the store is slow or unreachable, one attempt at a time probes it, and nobody waits for it.
+// long, is abandoned. While the store is slow or unreachable, one attempt at a time probes the store, and no caller
+// waits for the attempt.
 import { Failure } from '../errors.ts';
 
 const waitMsMaxDefault = 2_000;
 
 export interface StorePatience {
   /**
-   * Returns the result; undefined if the store did not deliver it in time. Rejects with errors that are not the
-   * store's.
+   * Returns the result; undefined if the store did not deliver it in time. Rejects with errors that do not come from
+   * the store.
    */
   run<Result>(work: () => Promise<Result>): Promise<Result | undefined>;
 }
