@@ -74,8 +74,8 @@ export async function makeFirstKey({
   }
   const { row, audit } = toOperatorKey('first key', parsed, pepper);
   if (await rows.addFirst(row, audit)) return { key: parsed.key, file };
-  // Another process stored its first key before. If it uses this folder, its key is in this file; otherwise the key
-  // differs.
+  // Another process stored its first key before. If that process uses this folder, its key is in this file; otherwise
+  // it has another key.
   if (!(await rows.find(parsed.idPart))) await rm(file, { force: true });
   return undefined;
 }

@@ -66,7 +66,7 @@ function checkScopes({ scopes: granted }: KeyGrant, scopes: readonly string[], v
   if (missing.length === 0) return;
   const message = `A key cannot grant scopes that it lacks: ${missing.join(', ')}.`;
   if (violations.details.length === 0) throw new Failure('insufficient_scope', { message, requiredScopes: missing });
-  // The list gets no violation of its own if one of its items has one.
+  // The list itself gets no violation if one of its items already has a violation.
   const hasFaultyItem = violations.has('scopes');
   for (const [i, scope] of scopes.entries())
     if (isMissing(scope)) violations.report(hasFaultyItem ? `scopes[${i}]` : 'scopes', 'scope', message);

@@ -96,7 +96,7 @@ interface Verified {
 
 const anywhere = () => true;
 
-/** Salt of this process for the hashes by which the cache identifies keys, so that it contains no keys. */
+/** Salt of this process for the hashes by which the cache identifies keys, so that the cache contains no keys. */
 const nameSalt = randomBytes(16).toString('hex');
 const toName = (key: string): string => hash('sha256', nameSalt + key, 'base64');
 

@@ -35,7 +35,7 @@ export function monthAt(nowMs: number): Month {
 /** Number of pending rows above which further work is refused. Each running synthesis may still add one row. */
 const pendingRowsMaxDefault = 10_000;
 const retryMsDefault = 1_000;
-/** A batch waits while every turn of the event loop adds to it, for at most this many turns. */
+/** Maximum number of turns of the event loop that a batch waits for. It waits as long as every turn adds entries. */
 const turnsMax = 4;
 /** Rows per transaction, so that other statements can run in between. */
 const rowsAtOnceMax = 500;

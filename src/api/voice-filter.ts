@@ -16,7 +16,7 @@ interface VoiceFilter {
 
 /**
  * Parses a filter; an empty string is no filter. `names` are the names of the fields in the API. Violations are added
- * to those found before.
+ * to the violations found before.
  */
 export function parseVoiceFilter(
   { languageCode, engine, text }: VoiceFilter,

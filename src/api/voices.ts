@@ -162,7 +162,10 @@ export type VoiceOperations = ReturnType<typeof createVoiceOperations>;
 export function createVoiceOperations(voices: Voices) {
   const { findCurrent } = voices;
   return {
-    /** All voices that can speak now, in the usual order, each with the aliases by which the caller can find it. */
+    /**
+     * All voices that can speak now, in the order of a list of voices. Each has the aliases by which the caller can
+     * find it.
+     */
     async listReadyVoices({ caller }: Call): Promise<OfferedVoice[]> {
       const usable = voicesFor(voices, caller);
       const ready = usable.list().filter(({ status }) => status === 'ready');

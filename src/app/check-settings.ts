@@ -56,7 +56,7 @@ function sharedPorts(config: Config, isSinglePort: boolean): ConfigMistake[] {
 export async function portsInUse(config: Config, isSinglePort: boolean): Promise<ConfigMistake[]> {
   const listeners = listenersOf(config, isSinglePort);
   const taken: Listening[] = [];
-  // Sequential, so that a probe does not find the port of another probe in use.
+  // Addresses are probed one after another, because a probe would find the port of another probe in use.
   for (const each of listeners) if (await isTaken(each[1])) taken.push(each);
   const used = new Set(listeners.map(([, { port }]) => port));
   return taken.map(([name, address]) => {
@@ -92,7 +92,7 @@ function collide(a: Address, b: Address): boolean {
   return a.host === b.host || a.host === '::' || b.host === '::' || ((isAll(a.host) || isAll(b.host)) && areOneFamily);
 }
 
-/** The Wyoming protocol has no authentication: whoever connects speaks with the operator's key. */
+/** The Wyoming protocol has no authentication: every client speaks with the operator's key. */
 function wyomingMistakes(config: Config): ConfigMistake[] {
   const { wyomingAddr: address, wyomingKey, wyomingAllow } = config;
   const mistakes: ConfigMistake[] = [];

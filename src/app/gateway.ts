@@ -58,7 +58,7 @@ import { farewellMs, jobBytesMax, jobValuesMax, readerStallMs as usualReaderStal
 import type { Relay } from '../store/redis-relay.ts';
 
 interface GatewaySettings {
-  /** Where to listen. Without it, only sockets handed to `accept` are served. */
+  /** The address to listen on. Without an address, only sockets that are passed to `accept` are served. */
   address?: ListenAddress;
   tls?: Tls;
   /** The connections of all listeners. Default: only the connections of this listener. */
@@ -66,7 +66,7 @@ interface GatewaySettings {
   /** Prefix of public URLs, without a trailing slash; known once all listeners are open. */
   baseUrl(): string;
   isBehindProxy?: boolean;
-  /** Reject unknown members instead of ignoring and reporting them. */
+  /** Whether unknown members are rejected instead of ignored and reported. */
   isStrict: boolean;
   /** Origins whose pages may read replies, such as "https://example.com". */
   allowedOrigins: readonly string[];
@@ -171,13 +171,13 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     server.close();
     server.closeIdleConnections();
     const timers = [
-      // Connections without a request so far get a moment to send one.
+      // Connections that have not sent a request get a moment to send one.
       setTimeout(() => destroyAll(callers, (socket) => !hasRequested.has(socket)), farewellMs),
       setTimeout(() => runner.stop(), timeoutMs),
       setTimeout(() => destroyAll(callers), timeoutMs + farewellMs),
     ];
     const late = sleep(timeoutMs + farewellMs, undefined, { ref: false });
-    // Readers on other replicas have no socket here.
+    // Readers on other replicas have no socket here, so they are awaited separately.
     await Promise.all([gone, Promise.race([untilReadElsewhere(), late])]);
     timers.forEach(clearTimeout);
     destroyAll(sockets);

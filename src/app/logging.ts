@@ -30,7 +30,10 @@ export function openCallLog(log: Log) {
   };
 }
 
-/** Logs an internal error as an error, a failure of a store or engine as a warning, and anything else at the usual level. */
+/**
+ * Logs an internal error as an error, a failure of a store or engine as a warning, and anything else at the level
+ * `usual`.
+ */
 export function logEnd(
   log: Log,
   usual: 'debug' | 'info',

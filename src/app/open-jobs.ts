@@ -1,4 +1,4 @@
-// Opens jobs (rows, runner, sweep) and webhooks (secrets, targets, sender).
+// Opens jobs (rows, runner, cleanup) and webhooks (secrets, targets, sender).
 import { JobSchema } from '../../gen/sonant/v1/job_service_pb.ts';
 import type { Seal } from '../access/sealed-tokens.ts';
 import type { UsageLedger } from '../access/usage-ledger.ts';

@@ -1,5 +1,5 @@
-// Opens everything that is stored: the database, stored audio (in the data folder or an S3 bucket) with its quotas and sweep, and the
-// usage ledger. `doctor` checks a bucket with `checkClipStore`.
+// Opens everything that is stored: the database, stored audio (in the data folder or an S3 bucket) with its quotas and
+// cleanup, and the usage ledger. `doctor` checks a bucket with `checkClipStore`.
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { createUsageLedger } from '../access/usage-ledger.ts';

@@ -156,7 +156,7 @@ interface Changing {
   runner: Runner;
 }
 
-/** Applies changes of other processes at once if the store can notify. */
+/** Applies changes that other processes make, at once if the store can notify of them. */
 function watchChanges({ opened, onFault }: Opening, { stored, speaking, access, runner }: Changing): void {
   const onKeys = () => {
     access.keyVerifier.forget();

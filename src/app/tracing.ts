@@ -1,5 +1,5 @@
-// Sends traces and metrics to a collector, and wraps what a call waits for (engines, clip store, database, shared synthesis) in
-// spans of its trace. Without a collector, nothing is wrapped.
+// Sends traces and metrics to a collector. Wraps the engines, the clip store, the database and shared synthesis, so
+// that a call's waits for them are spans of its trace. Without a collector, nothing is wrapped.
 import { hostname } from 'node:os';
 import type { SingleFlight } from '../delivery/single-flight.ts';
 import type { ClipStore } from '../delivery/stores/clip-store.ts';

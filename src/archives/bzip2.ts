@@ -4,7 +4,7 @@
 import { ArchiveFault } from './entry-rules.ts';
 
 const levelBytes = 100_000;
-/** Largest compressed block: one with the longest codes and all its tables. */
+/** Size of the largest compressed block, which has the longest codes and all tables. */
 const packedBlockBytesMax = 2_500_000;
 const pieceBytes = 1 << 20;
 

@@ -25,7 +25,9 @@ const unratedBytes = 64 * 2 ** 20;
 export const tooLarge = `has more than ${contentLimits.files} files or ${contentLimits.bytes / 2 ** 30} GiB, which is too much for a model`;
 
 export class EntryRules {
-  /** Paths in lower case, so that no two files collide on a case-insensitive file system. */
+  /**
+   * Kinds of entries by path. Paths are in lower case, so that no two files collide on a case-insensitive file system.
+   */
   #kinds = new Map<string, 'file' | 'folder'>();
   #bytes = 0;
   #packedBytes: number;
@@ -83,7 +85,7 @@ const shownChars = 80;
 const quote = (name: string): string => JSON.stringify(name.slice(0, shownChars)).replace(/[^\x20-\x7e]/g, toEscape);
 const toEscape = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
-/** Links are followed, because the folder is the operator's own. */
+/** Links are followed, because the folder belongs to the operator. */
 export async function copyFolder(from: string, to: string, signal: AbortSignal): Promise<void> {
   const left = { files: contentLimits.files as number, bytes: contentLimits.bytes as number };
   const refuse = (what: string) => new Failure('invalid_request', { message: `${from} ${what}` });

@@ -123,7 +123,7 @@ class ByteReader {
     this.#source = source[Symbol.asyncIterator]();
   }
 
-  /** At least one byte and at most `count`; undefined at the end. */
+  /** Returns at least one byte and at most `count`; undefined at the end. */
   async some(count: number): Promise<Uint8Array | undefined> {
     while (this.#chunk.length === 0) {
       const { value, done } = await this.#source.next();
@@ -135,7 +135,7 @@ class ByteReader {
     return taken;
   }
 
-  /** Exactly `count` bytes, or fewer at the end. */
+  /** Returns exactly `count` bytes, or fewer at the end. */
   async take(count: number): Promise<Uint8Array> {
     const taken = new Uint8Array(count);
     let length = 0;
@@ -165,7 +165,7 @@ class ByteReader {
     throw new ArchiveFault('has data after its end');
   }
 
-  /** The next `left.bytes` bytes. `left` is updated to the bytes that were not read. */
+  /** Yields the next `left.bytes` bytes. `left` is updated to the number of bytes that were not read. */
   async *stream(left: { bytes: number }): AsyncGenerator<Uint8Array> {
     while (left.bytes > 0) {
       const chunk = await this.some(left.bytes);

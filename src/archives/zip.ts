@@ -36,7 +36,7 @@ function unpacked(file: FileHandle, { method, packedBytes }: ZipRow, start: numb
   const packed = file.createReadStream({ start, end: start + packedBytes - 1, autoClose: false });
   if (method === 0) return packed;
   const inflate = createInflateRaw();
-  // The reader of the stream receives its error.
+  // Errors are ignored here, because the reader of the stream receives them.
   pipeline(packed, inflate, () => {});
   return inflate;
 }

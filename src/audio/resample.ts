@@ -25,7 +25,7 @@ const halfStep = 4;
 
 const banks = new Map<string, FilterBank>();
 
-/** Returns a cached or new filter. A filter of the usual rates takes at most 1 % of the cache. */
+/** Returns a cached or new filter. A filter of common rates takes at most 1 % of the cache. */
 function filterBankFor(inRateHz: number, outRateHz: number): FilterBank {
   const key = `${inRateHz}/${outRateHz}`;
   const known = banks.get(key);

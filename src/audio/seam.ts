@@ -1,7 +1,7 @@
 // Trims most of the quiet that an engine puts around a segment, so that joined segments have only the pauses of the
-// text between them. Promises: no sample of -48 dBFS or more is dropped, nor any within 20 ms of one; quiet within the
-// sound is unchanged; the output does not depend on how the input is split. The quiet after the sound is held back,
-// because the input that follows decides how much of the quiet is kept.
+// text between them. Promises: no sample of -48 dBFS or more is dropped, and no sample within 20 ms of such a sample;
+// quiet within the sound is unchanged; the output does not depend on how the input is split. The quiet after the sound
+// is held back, because the input that follows decides how much of the quiet is kept.
 //   in   ......quiet|sound quiet sound|quiet......
 //   out         lead|sound quiet sound|margin, and trail on request
 

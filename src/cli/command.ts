@@ -1,5 +1,6 @@
 // The interface of a command and its table of options, from which arguments are parsed, help texts are written and
-// shells complete. Also has exit errors, tables and opened parts of the service.
+// shells complete. This file also has the errors that end a command, table output, and the parts of the service that
+// commands open.
 import { createInterface } from 'node:readline/promises';
 import { parseArgs, styleText } from 'node:util';
 import type { App, Keys, OpenedUsage, OpenedVoiceManagement } from '../app/command-line.ts';
@@ -27,7 +28,7 @@ export interface CommandLine {
   ask?(question: string, signal: AbortSignal): Promise<string>;
 }
 
-/** An option as `parseArgs` reads it and as the help text and completion show it. */
+/** An option, with the fields that `parseArgs` reads and those that the help text and completion show. */
 interface Option {
   type: 'string' | 'boolean';
   /** Placeholder of the value in the help text. */

@@ -1,4 +1,4 @@
-// `sonant doctor`: checks that everything Sonant needs on this machine works, and reports what does not.
+// `sonant doctor`: checks everything that Sonant needs on this machine, and reports problems.
 import { access, constants, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { checkIssuer } from '../access/oidc-issuer.ts';

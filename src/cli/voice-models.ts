@@ -133,7 +133,7 @@ async function findModel(
 
 const namesOf = (offered: readonly OfferedModel[]) => offered.map(({ row }) => row.name);
 
-/** The name that the makers of the model gave it. */
+/** The name of the model's file without its ending, as its makers published it. */
 const assetOf = ({ url }: ModelRow): string => basename(new URL(url).pathname).replace(archiveEnding, '');
 
 async function getFile(

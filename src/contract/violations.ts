@@ -1,4 +1,5 @@
-// Collects the violations of one request from all checks. After one check has reported a field, later checks cannot.
+// Collects the violations of one request from all checks. Once a check has reported a field, later checks add no
+// violations to it.
 import { Failure, type FieldReason, type FieldViolation } from '../errors.ts';
 
 /** Number of violations after which `report` adds no more. */

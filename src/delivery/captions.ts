@@ -139,8 +139,8 @@ function toLines(tokens: readonly Token[]): string[] {
 }
 
 /**
- * Index of the token that begins the second line. It is the number of tokens if one line is enough, and undefined if
- * two lines are not enough. Measures without joining strings, because it is called for every word.
+ * Index of the token that begins the second line, which is the number of tokens if one line is enough; undefined if two
+ * lines are not enough. Measures without joining strings, because it is called for every word.
  */
 function secondLineOf(tokens: readonly Token[]): number | undefined {
   const { from, line } = tokens[0]!;

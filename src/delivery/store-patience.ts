@@ -39,7 +39,7 @@ export function createStorePatience({ waitMsMax = waitMsMaxDefault, onFault }: S
       return result;
     } catch (error) {
       if (!isOfStore(error)) throw error;
-      // A full store answers at once, so only an unreachable one counts as away.
+      // A full store answers at once, so only an unreachable store counts as away.
       if (error.reason === 'storage_unavailable') noteAway(error);
       return undefined;
     } finally {

@@ -1,4 +1,4 @@
-// Finds stored audio by its file name; no key is needed.
+// Finds stored audio by its file name, without a key.
 import { audioFormats, type FormatName } from '../audio/formats.ts';
 import { Failure } from '../errors.ts';
 import { type CaptionKind, captionKinds } from '../speech/fields.ts';

@@ -58,7 +58,7 @@ const orderMax = 12;
 const coefficientBits = 12;
 const shiftMax = 15;
 
-/** Returns the predictor with the fewest estimated bits, or undefined if none helps. */
+/** Returns the predictor with the fewest estimated bits, or undefined if no predictor saves bits. */
 function findPredictor(samples: Int16Array): Predictor | undefined {
   const correlation = autocorrelate(samples);
   if (correlation[0] === 0) return undefined;

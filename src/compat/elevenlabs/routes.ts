@@ -40,7 +40,7 @@ export function addElevenLabsRoutes(app: FastifyInstance, options: VendorRoutesO
 
   addSockets(app, options);
 
-  /** `contentType` defaults to that of the audio. */
+  /** `contentType` defaults to the content type of the audio. */
   const speak =
     (render: (events: AsyncIterable<LiveEvent>, text: string) => AsyncIterable<Uint8Array>, contentType?: string) =>
     async (request: FastifyRequest, reply: FastifyReply) => {

@@ -165,7 +165,7 @@ export class WyomingConnection {
         this.#streamed = undefined;
         return undefined;
       default:
-        // Events of services that Sonant does not provide, such as speech recognition.
+        // Events of services that Sonant does not provide, such as speech recognition, are ignored.
         return undefined;
     }
   }

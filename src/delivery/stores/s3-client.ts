@@ -121,8 +121,8 @@ async function createClient(
 }
 
 /**
- * One call with all its attempts. The total is limited here, because the SDK does not limit the pauses between
- * attempts.
+ * Makes one call with all its attempts. The total time is limited here, because the SDK does not limit the pauses
+ * between attempts.
  */
 async function call<Answer>(limitMs: { attemptMs: number; callMs: number }, send: Send<Answer>, signal?: AbortSignal) {
   const sending = new AbortController();

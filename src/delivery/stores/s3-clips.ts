@@ -240,7 +240,7 @@ class S3Draft implements ClipDraft {
     }
   }
 
-  /** Uploaded parts are removed in the background. Parts that cannot be removed now are left to the sweep. */
+  /** Uploaded parts are removed in the background. Parts that cannot be removed now are left to the next sweep. */
   async discard(): Promise<void> {
     if (this.#isEnded) return;
     this.#discarded.abort();
