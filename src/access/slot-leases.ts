@@ -1,6 +1,6 @@
-// The leases of this process's concurrency slots in Redis. A lease is renewed during the synthesis, which also reports
-// the characters that are in the usage ledger, and released at the end. Slots that ended during an outage are dropped
-// when Redis is reachable again; the owner's count of the month is then read from the ledger again.
+// The leases of this process's concurrency slots in Redis. A lease is renewed while its synthesis runs, and released at
+// the end. A renewal also reports the characters that are in the usage ledger. Slots that ended during an outage are
+// dropped when Redis is reachable again; the owner's count of the month is then read from the ledger again.
 import type { Redis } from '../store/redis.ts';
 import type { Chain, RedisAccounts, Slot } from './redis-account.ts';
 
