@@ -83,7 +83,7 @@ export type Reason = keyof typeof failureTable;
 /** Reasons whose failures can be retried only if they have a wait. */
 const sometimesRetryable: readonly Reason[] = ['idempotency_conflict', 'engine_error'];
 
-/** Whether the same request may succeed later, in the words of the documents. */
+/** Whether the same request may succeed later, in the words of the API documents. */
 export function retryAdvice(reason: Reason): 'yes' | 'if it has a wait' | 'no' {
   if (failureTable[reason].retryable) return 'yes';
   return sometimesRetryable.includes(reason) ? 'if it has a wait' : 'no';
@@ -136,14 +136,14 @@ export interface FieldViolation {
   allowed?: readonly (string | number)[];
 }
 
-/** Details for the caller. Never a path, a stack or a vendor's own message. */
+/** Details for the caller, which never include a path, a stack or a vendor's own message. */
 export interface FailureFacts {
   message?: string;
-  /** The known name, as in `message`, that an unknown one was probably meant to be. */
+  /** The suggestion for a misspelt name, as in `message`. */
   meant?: string;
   details?: readonly FieldViolation[];
   requiredScopes?: readonly string[];
-  /** 0 if the time is unknown. */
+  /** Time after which a retry may succeed; 0 if it is unknown. */
   retryAfterSeconds?: number;
   limit?: number;
   actual?: number;
@@ -168,10 +168,10 @@ export class Failure extends Error {
   }
 }
 
-/** For failures whose wait is unknown. */
+/** Wait before a retry of a failure that states none. */
 const retrySecondsDefault = 1;
 
-/** Whether a store, an engine or a caller failed, and not the program. */
+/** Whether the failure comes from a store, an engine or a caller, not from an error in the program. */
 export const isOfOthers = (fault: unknown): boolean => fault instanceof Failure && fault.reason !== 'internal_error';
 
 /** How long to wait before a retry; undefined if a retry cannot help. */
@@ -180,7 +180,7 @@ export const retrySecondsOf = ({ reason, facts }: Failure): number | undefined =
   return known === 0 ? retrySecondsDefault : known;
 };
 
-/** `error` itself if it is a Failure, else `internal_error` with it as the cause. */
+/** Returns `error` itself if it is a Failure, and otherwise an `internal_error` with `error` as the cause. */
 export function toFailure(error: unknown): Failure {
   return error instanceof Failure ? error : new Failure('internal_error', {}, error);
 }

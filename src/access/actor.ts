@@ -12,12 +12,12 @@ export interface Actor extends VoiceUser {
   name: string;
   address: string;
   requestId: string;
-  /** The account whose share of the engines is used. */
+  /** The account of the actor. Its share of the engines is used. */
   accountId: string;
   grant: KeyGrant;
 }
 
-/** The person who runs the command line on the machine itself; may do everything. */
+/** The person at the command line of the machine itself. This actor may do everything. */
 export const operator: Actor = {
   name: 'operator',
   address: '',
@@ -27,13 +27,13 @@ export const operator: Actor = {
   usesAllVoices: true,
 };
 
-/** The caller of a request as the actor of a change. */
+/** Makes the caller of a request the actor of a change. */
 export const toActor = (
   { actorName, accountId, grant, voiceIds, usesAllVoices }: KeyCaller,
   { address, requestId }: { address: string; requestId: string },
 ): Actor => ({ name: actorName, address, requestId, accountId, grant, voiceIds, usesAllVoices });
 
-/** A change and its actor in the form of an audit record. */
+/** Combines a change and its actor into an audit record. */
 export const toRecordEntry = <const Change extends { detail: object }>(
   { detail, ...change }: Change,
   { name, address, requestId }: Actor,

@@ -11,7 +11,7 @@ import type { SignIn } from './sign-in.ts';
 /** The credentials of a call. */
 export interface Presented {
   key: string | undefined;
-  /** Replaces the key: the id of the key that a ticket was issued to. */
+  /** Id of the key that the ticket of the call was issued to. It replaces `key`. */
   ticketKeyId?: string | undefined;
   /** The Authorization header. */
   authorization?: string | undefined;
@@ -32,7 +32,7 @@ export type Admit = (presented: Presented, ...choices: readonly (readonly string
 interface AdmitOptions {
   keyVerifier: Pick<KeyVerifier, 'verify' | 'verifyId'>;
   signIn?: Pick<SignIn, 'verifyToken' | 'session'> | undefined;
-  /** Absent if nothing is limited. */
+  /** Absent if no limits apply. */
   limits?: { limiter: Pick<Limiter, 'takeRequest' | 'reportStatus'>; addresses: FailedAttempts } | undefined;
 }
 
@@ -75,9 +75,7 @@ export function createAdmit({ keyVerifier, signIn, limits }: AdmitOptions): Admi
   };
 }
 
-/**
- * If an API key came as a bearer token, explains where it belongs; if bearer tokens are not accepted, explains what is.
- */
+/** Throws a Failure that names the header for API keys if a bearer token is an API key, or if none is accepted. */
 function checkHeader(authorization: string | undefined, takesToken: boolean): void {
   const isKey = /^Bearer +snt_/i.test(authorization ?? '');
   const message = 'Send the API key in the X-API-Key header (gRPC: the metadata x-api-key), not in Authorization.';

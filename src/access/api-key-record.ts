@@ -40,9 +40,9 @@ export interface ApiKey {
   createdAtMs: number;
   expiresAtMs: number | undefined;
   revokedAtMs: number | undefined;
-  /** May be up to a minute old. */
+  /** The recorded time may lag by up to a minute. */
   lastUsedAtMs: number | undefined;
-  /** Undefined: all voices, or any address. */
+  /** Undefined voices mean all voices; undefined addresses mean any address. */
   voiceIds: readonly string[] | undefined;
   allowedIps: readonly string[] | undefined;
   limits: KeyLimits;
@@ -52,10 +52,10 @@ export interface ApiKey {
   madeBy: string | undefined;
 }
 
-/** Longest chain of keys that made each other. */
+/** Maximum length of a chain in which each key made the next key. */
 const generationsMax = 8;
 const dayMs = 24 * 60 * 60 * 1000;
-/** Compared with a key that has no row, so that the comparison takes as long as for others. */
+/** A key without a row is compared with this hash, so that the comparison takes as long as for a key with a row. */
 const noHash = Buffer.alloc(32);
 
 /** The secret of a new key, its creator's grant, and the current time. */
@@ -197,7 +197,9 @@ export function toApiKey(row: ApiKeyRow, nowMs: number): ApiKey {
 /** Skips unknown scopes, which a newer version of the service has written. */
 const scopesOf = (row: ApiKeyRow): readonly Scope[] => row.scopes.split(' ').filter(isScope);
 
-/** Whether the row belongs to this key, in constant time. Rows hashed before a pepper was set are still valid. */
+/**
+ * Whether the row belongs to this key, in constant time. Rows that were hashed before a pepper was set are still valid.
+ */
 export function isRowOf(row: ApiKeyRow | undefined, { key }: ParsedApiKey, pepper: Pepper | undefined): boolean {
   const hash = hashApiKey(key, row?.hashKind === 'sha256' ? undefined : pepper);
   return timingSafeEqual(hash, row?.hash ?? noHash);

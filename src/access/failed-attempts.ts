@@ -25,7 +25,7 @@ const addressesMax = 50_000;
 
 export function createFailedAttempts({ perMinute, now = Date.now, share }: FailedAttemptsOptions): FailedAttempts {
   const rate = { perMinute, burst: perMinute };
-  /** In the order of the last failures. */
+  /** The time when all attempts of a network are available again. Entries are in the order of their last failures. */
   const fullAtUs = new Map<string, number>();
   const reject = (waitUs: number) => {
     const message = 'Too many attempts without a valid API key came from this address.';
@@ -39,7 +39,7 @@ export function createFailedAttempts({ perMinute, now = Date.now, share }: Faile
     fullAtUs.set(name, time);
     if (fullAtUs.size > addressesMax) fullAtUs.delete(fullAtUs.keys().next().value!);
   };
-  /** Reads the attempts at other replicas, which count from the next attempt on. Without Redis they do not count. */
+  /** Counts the attempt for all replicas. Attempts at other replicas affect only later attempts here. */
   const synchronize = async (name: string) => {
     const fullInUs = await share?.(name, rate).catch(() => undefined);
     if (fullInUs === undefined) return;

@@ -25,8 +25,8 @@ interface AcceptedKey {
 }
 
 /**
- * Adds `key` to the table if it is missing, and revokes the bootstrap keys that it replaces. Keys made with those stay
- * valid, as after a rotation.
+ * Adds `key` to the table if it is missing, and revokes the bootstrap keys that it replaces. Keys that were made with
+ * the replaced keys stay valid, as after a rotation.
  */
 export async function acceptBootstrapKey({ rows, pepper, key }: Table & { key: string }): Promise<AcceptedKey> {
   const parsed = parseApiKey(key);
@@ -50,8 +50,8 @@ export interface FirstKey {
 }
 
 /**
- * Returns the first key and its file, or undefined if there are keys already. Only one of several starting processes
- * gets the key.
+ * Returns the first key and its file, or undefined if there are keys already. If several processes start at once, only
+ * one of them gets the key.
  */
 export async function makeFirstKey({
   rows,
@@ -74,7 +74,8 @@ export async function makeFirstKey({
   }
   const { row, audit } = toOperatorKey('first key', parsed, pepper);
   if (await rows.addFirst(row, audit)) return { key: parsed.key, file };
-  // Another process was first: in the same folder with the key of this file, or in another folder with another key.
+  // Another process stored its first key before. If that process uses this folder, its key is in this file; otherwise
+  // it has another key.
   if (!(await rows.find(parsed.idPart))) await rm(file, { force: true });
   return undefined;
 }

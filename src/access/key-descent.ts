@@ -1,6 +1,6 @@
 // The descent of a key: its creator, that creator's creator, and so on up to its account. A key has a permission only
 // if it and all its ancestors have it, so restricting or ending an ancestor affects every key below it. The newest
-// rotation of an ancestor counts. People and machines that sign in have the usual limits.
+// rotation of an ancestor counts. People and machines that sign in have the default limits.
 import { commonBlocks } from '../net/client-addresses.ts';
 import type { ApiKeyRow, ApiKeyRows } from '../store/api-key-rows.ts';
 import { type ApiKey, toApiKey } from './api-key-record.ts';

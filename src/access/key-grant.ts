@@ -17,7 +17,7 @@ export interface KeyGrant {
   expiresAtMs?: number | undefined;
 }
 
-/** Requested permissions of a new or changed key. Omitted ones stay unchanged. */
+/** Requested permissions of a new or changed key. Omitted permissions stay unchanged. */
 export interface KeyPermissions {
   scopes?: readonly string[] | undefined;
   voiceIds?: readonly string[] | null | undefined;
@@ -59,14 +59,14 @@ export function requireWithin(grant: KeyGrant, requested: KeyPermissions): void 
   violations.throwIfAny();
 }
 
-/** An unknown scope counts as one that the grant lacks. */
+/** An unknown scope counts as a scope that the grant lacks. */
 function checkScopes({ scopes: granted }: KeyGrant, scopes: readonly string[], violations: Violations): void {
   const isMissing = (scope: string) => !granted.some((each) => each === scope);
   const missing = scopes.filter(isMissing);
   if (missing.length === 0) return;
   const message = `A key cannot grant scopes that it lacks: ${missing.join(', ')}.`;
   if (violations.details.length === 0) throw new Failure('insufficient_scope', { message, requiredScopes: missing });
-  // The list gets no violation of its own if one of its items has one.
+  // The list itself gets no violation if one of its items already has a violation.
   const hasFaultyItem = violations.has('scopes');
   for (const [i, scope] of scopes.entries())
     if (isMissing(scope)) violations.report(hasFaultyItem ? `scopes[${i}]` : 'scopes', 'scope', message);

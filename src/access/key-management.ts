@@ -43,19 +43,19 @@ export interface KeyManagement {
 
 export interface RevokedKey {
   apiKey: ApiKey;
-  /** Number of other keys that were revoked with it: descendants and replaced keys. */
+  /** Number of descendants and replaced keys that were revoked with `apiKey`. */
   othersRevoked: number;
 }
 
 export interface ChangedKey {
   keyId: string;
-  /** The first of its ancestors, or its owner. */
+  /** The first ancestor of the key, or the owner of a key without ancestors. */
   accountId: string;
   /** Whether the key can never be valid again. */
   isEnded: boolean;
-  /** Whether all its descendants have ended with it. */
+  /** Whether all descendants of the key have ended with it. */
   haveDescendantsEnded: boolean;
-  /** Ids of keys that it had replaced and that have ended with it. */
+  /** Ids of the keys that the key had replaced and that have ended with it. */
   predecessorsEnded: readonly string[];
 }
 
@@ -157,8 +157,9 @@ const unchangeable = (message: string) =>
   new Failure('invalid_request', { message, details: [{ field: 'id', reason: 'state', message }] });
 
 /**
- * Also revokes the keys below it, and the replaced keys that are still valid, because they have the same permissions. A
- * replaced key is revoked alone, because the keys below it descend from its successor.
+ * Also revokes the descendants of the key, and the keys that it has replaced and that are still valid, because they
+ * have the same permissions. A key that was itself replaced is revoked alone, because its descendants now belong to its
+ * successor.
  */
 function toRevocation({ keyId, revokedAtMs, replacedBy }: ApiKeyRow, actor: Actor, atMs: number): ApiKeyDecision {
   const toAudit = (endedId: string, detail: object = { with: keyId }) =>

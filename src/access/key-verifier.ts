@@ -1,6 +1,6 @@
 // Verifies API keys. A key that is missing, malformed, unknown, revoked or expired always fails with the same
 // `invalid_api_key`, so that the error reveals nothing. Results are cached for half a second: a change by another
-// process takes effect within that time, and one by this process at once.
+// process takes effect within that time, and a change by this process at once.
 import { hash, randomBytes } from 'node:crypto';
 import { Failure } from '../errors.ts';
 import { createAddressCheck } from '../net/client-addresses.ts';
@@ -96,20 +96,21 @@ interface Verified {
 
 const anywhere = () => true;
 
-/** Salt of this process for the hashes by which the cache identifies keys, so that it contains no keys. */
+/** Salt of this process for the hashes by which the cache identifies keys, so that the cache contains no keys. */
 const nameSalt = randomBytes(16).toString('hex');
 const toName = (key: string): string => hash('sha256', nameSalt + key, 'base64');
 
 export function createKeyVerifier({ rows, pepper, now = Date.now }: KeyVerifierOptions): KeyVerifier {
   const lastUse = createLastUse((uses) => rows.noteUses(uses), usesWrittenEveryMs);
   /**
-   * Two caches, so that invalid keys cannot evict valid ones. Both are indexed by hash, so that neither contains a key.
+   * Valid and invalid keys have separate caches, so that invalid keys cannot evict valid ones. Both caches are indexed
+   * by hash, so that neither contains a key.
    */
   let known = new ExpiringCache<Verified>(cacheOptions);
   const unknown = new ExpiringCache<true>(cacheOptions);
 
   const lookUp = async (parsed: ParsedApiKey, name: string, nowMs: number): Promise<Verified | undefined> => {
-    // `forget` replaces the cache. A row that was read before must not enter the new one.
+    // `forget` replaces the cache. A row that was read before must not enter the new cache.
     const cache = known;
     const row = await rows.find(parsed.idPart);
     const verified = isRowOf(row, parsed, pepper) && row ? await toVerified(rows, row, nowMs) : undefined;

@@ -20,7 +20,7 @@ import {
 } from './rate-limit.ts';
 import { monthAt } from './usage-ledger.ts';
 
-/** A key, or a person or machine that makes keys, and its limits. */
+/** The limits of a key, or of a person or machine that makes keys. */
 export interface LimitedAccount {
   /** The owner, which stays the same when a key is replaced. */
   callerId: string;
@@ -28,21 +28,21 @@ export interface LimitedAccount {
   limits: KeyLimits;
 }
 
-/** The account whose limits are checked, and its ancestors, whose limits cover all their keys together. */
+/** The account whose limits are checked, and its ancestors. The limits of an ancestor cover all its keys together. */
 export interface Limited extends LimitedAccount {
   keyId: string;
-  /** Nearest ancestor first. Default: none. */
+  /** The ancestors, the nearest one first. Default: none. */
   above?: readonly LimitedAccount[];
 }
 
 /** A running synthesis. `end` must be called on success and on failure. */
 export interface Synthesis {
   /**
-   * Reports how many of its characters are in the usage ledger, for a limiter that reads the ledger during the
-   * synthesis.
+   * Reports how many characters of the synthesis are in the usage ledger, for a limiter that reads the ledger
+   * meanwhile.
    */
   recorded?(chars: number): void;
-  /** Releases its slot and refunds the characters that were not spoken. */
+  /** Releases the slot of the synthesis and refunds the characters that were not spoken. */
   end(spokenChars: number): void;
 }
 
@@ -52,8 +52,8 @@ export interface Limiter {
   /** Reports the status without charging anything. */
   reportStatus(caller: Limited, report: ReportLimitStatus): Promise<void>;
   /**
-   * Charges characters and takes a slot, waiting at most `slotWaitMs`. If a limit refuses it, the request is refunded
-   * too.
+   * Charges characters and takes a slot, waiting at most `slotWaitMs`. If a limit refuses the synthesis, the request is
+   * refunded too.
    */
   takeSynthesis(caller: Limited, chars: number, options: TakeOptions): Promise<Synthesis>;
   /** Number of running syntheses of an owner and all its descendants. */
@@ -66,7 +66,7 @@ export const chainOf = (caller: Limited): readonly [LimitedAccount, ...LimitedAc
   ...(caller.above ?? []),
 ];
 
-/** The last of the chain. The counts of all its keys are stored together. */
+/** Id of the last key in the chain, the account. The counts of all keys of an account are stored together. */
 export const accountIdOf = ({ callerId, above }: Pick<Limited, 'callerId' | 'above'>): string =>
   above?.at(-1)?.callerId ?? callerId;
 
@@ -74,25 +74,28 @@ export interface TakeOptions {
   signal: AbortSignal;
   report: ReportLimitStatus;
   /**
-   * A running synthesis that continues as this one: its slot is kept without a wait, and its characters are added to
-   * this one's. If this fails, it continues to run.
+   * A running synthesis that the new one continues: the new one gets its slot without a wait, and its characters too.
+   * If the new one is refused, the old one continues to run.
    */
   replaces?: Synthesis | undefined;
   /**
-   * One of several parts that one request takes. A refusal does not refund the request, and is not a fault of the
-   * text's length.
+   * Whether the synthesis is one of several parts of a request. A refused part does not refund the request, and its
+   * text is not reported as too long.
    */
   isPart?: boolean | undefined;
-  /** For background work: characters are charged, but it neither waits for a slot nor is refused if there is none. */
+  /** Whether the synthesis is background work: its characters are charged, but it starts even if no slot is free. */
   needsNoSlot?: boolean | undefined;
 }
 
 export interface LimiterOptions {
-  /** Characters that the owner and all its descendants have spent since then, from the usage ledger. */
+  /** Characters that the owner and all its descendants have spent since `sinceMs`, from the usage ledger. */
   spentSince(callerId: string, sinceMs: number): Promise<number>;
   /** The clock, in fractional epoch milliseconds. */
   now?: () => number;
-  /** The share of every limit that this process may use if others use the rest; at least one of each. */
+  /**
+   * The share of every limit that this process may use if other processes use the rest, but at least one request and
+   * slot.
+   */
   share?: number;
 }
 
@@ -202,7 +205,7 @@ class HeldSynthesis implements Synthesis {
     return holding;
   }
 
-  /** Bound, because callers may pass on this function alone. */
+  /** A bound function, because callers may pass it on without its object. */
   readonly end = (spokenChars: number): void => {
     const held = this.takeHolding();
     if (held) endHolding(held, spokenChars);
@@ -224,7 +227,7 @@ function endHolding({ parts, releases }: Holding, spokenChars: number): void {
 interface Member {
   account: Account;
   limits: KeyLimits;
-  /** Whether it is the key of the call itself. */
+  /** Whether the account is the key of the call itself. */
   isOwn: boolean;
 }
 
@@ -243,8 +246,9 @@ export async function reportStatus(
 }
 
 /**
- * Takes a slot of each account, starting with the key's own: while a call waits for an ancestor's slot, it holds only
- * slots that nobody else could use without that one. An account's slots go to its keys in turn.
+ * Takes a slot of each account, starting with the key's own. While a call waits for a slot of an ancestor, it thus
+ * holds only slots of keys below that ancestor, which nobody can use without a slot of the ancestor. An account's slots
+ * go to its keys in turn.
  */
 async function takeSlots(
   chain: readonly Member[],
@@ -268,11 +272,11 @@ interface Account {
   slots: SlotQueue;
 }
 
-/** Idle accounts are removed when there are this many, and then each time the number has doubled. */
+/** Idle accounts are removed when there are this many accounts, and then each time the number has doubled. */
 const keptMin = 1_000;
 
 interface AccountsOptions extends Pick<MonthlyQuotaOptions, 'now' | 'share'> {
-  /** Characters that the owner and all its descendants have spent since then. */
+  /** Characters that the owner and all its descendants have spent since `sinceMs`. */
   spentSince(callerId: string, sinceMs: number): Promise<number>;
 }
 
@@ -302,7 +306,7 @@ interface QuotaCharge {
 }
 
 interface MonthlyQuotaOptions {
-  /** Characters in the ledger since then. */
+  /** Characters in the ledger since `sinceMs`. */
   spentSince(sinceMs: number): Promise<number>;
   now(): number;
   /** The share of the remaining characters that this process may use. */
@@ -340,7 +344,7 @@ function createMonthlyQuota({ spentSince, now, share }: MonthlyQuotaOptions) {
       const { endsMs, spent } = currentMonth();
       return { characters: leftOf(quota, await spent), endsMs };
     },
-    /** Charges the characters, or fails and charges none. Without a quota they are only counted. */
+    /** Charges the characters, or fails and charges none. Without a quota, characters are only counted. */
     async take(chars: number, quota: number | undefined, isOwn = true): Promise<QuotaCharge> {
       // Without a quota, a month that was counted before continues to be counted, since the key may get a quota again.
       const counted = quota === undefined ? month : currentMonth();

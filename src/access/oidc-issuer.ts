@@ -24,8 +24,8 @@ export interface LoginFacts {
 export interface Issuer {
   begin(redirectUri: string): Promise<{ url: string; facts: LoginFacts }>;
   /**
-   * Returns the claims of the person who was redirected to `url`. Throws `invalid_request` if it does not match the
-   * login.
+   * Returns the claims of the person who was redirected to `url`. Throws `invalid_request` if the URL does not match
+   * the login.
    */
   finish(url: URL, facts: LoginFacts): Promise<Claims>;
   /**
@@ -35,12 +35,12 @@ export interface Issuer {
 }
 
 const timeoutSeconds = 10;
-/** Delay before a retry if the issuer has not answered. */
+/** Time after which a client may retry if the issuer has not answered. */
 const issuerRetrySeconds = 5;
 const clockToleranceSeconds = 5;
 /** Keys are fetched again for a token that no known key has signed, but not more often than this. */
 const keysCooldownMs = 1_000;
-/** Asymmetric algorithms only. */
+/** Accepted algorithms; all are asymmetric. */
 const algorithms = [
   'RS256',
   'RS384',
@@ -54,14 +54,14 @@ const algorithms = [
   'EdDSA',
   'Ed25519',
 ];
-/** Access and ID tokens only. */
+/** Accepted types of tokens: access and ID tokens. */
 const types = /^(application\/)?(at\+)?jwt$/i;
 const tokenCharsMax = 16 * 1024;
 
 const unavailable = (cause: unknown) =>
   new Failure('temporarily_unavailable', { retryAfterSeconds: issuerRetrySeconds }, cause);
 
-/** Whether the error means that the issuer did not answer, or not with a valid response. */
+/** Whether the error means that the issuer sent no answer or an invalid one. */
 const isUnavailable = (cause: unknown) => {
   const { code } = (cause ?? {}) as { code?: string };
   return (
@@ -130,7 +130,7 @@ export function createIssuer(options: IssuerOptions): Issuer {
   };
 }
 
-/** Rejects if the issuer does not answer, or not with a valid response. */
+/** Rejects if the issuer sends no answer or an invalid one. */
 export async function checkIssuer(options: IssuerOptions): Promise<void> {
   const { keys } = await discover(options);
   await keys.reload();

@@ -9,7 +9,7 @@ import type { KeyLimits } from './key-limits.ts';
 export interface LimitStatus {
   limits: KeyLimits;
   requests: { remaining: number; fullInSeconds: number };
-  /** Only for a key with a monthly quota. */
+  /** Present only for a key with a monthly quota. */
   characters?: { remaining: number; fullInSeconds: number };
 }
 
@@ -80,9 +80,9 @@ export interface Rate {
 
 interface Taken {
   isAllowed: boolean;
-  /** The new state: when the full burst is available again. */
+  /** The new state: the time at which the full burst is available again. */
   fullAtUs: number;
-  /** Time until the next request is allowed; 0 for now. */
+  /** Time until the next request is allowed; 0 if it is allowed now. */
   waitUs: number;
 }
 
@@ -120,7 +120,7 @@ export function tooManyRequests({ requestsPerMinute: limit }: KeyLimits, waitUs:
   return new Failure('rate_limit_exceeded', { message, limit, limitReason: 'requests', retryAfterSeconds });
 }
 
-/** Rejects a text that exceeds the whole monthly quota, so that no retry can help. */
+/** Rejects a text that exceeds the whole monthly quota; no retry can help. */
 export function checkFitsQuota(chars: number, quota: number | undefined, isOwn: boolean): void {
   if (quota === undefined || chars <= quota) return;
   const subject = isOwn ? 'this key' : 'all keys of this account together';

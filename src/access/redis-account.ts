@@ -13,9 +13,9 @@ export interface AccountReply {
   nowUs: number;
   /** The current month by the clock of Redis. */
   month: Month;
-  /** Index of the owner that decided the outcome; 0 is the key's own. */
+  /** Index in `owners` of the owner that decided the outcome; 0 is the owner of the key itself. */
   decider: number;
-  /** The key's own owner first. Empty if the reply is only about the call. */
+  /** The owner of the key itself comes first. Empty if the reply is only about the call. */
   owners: readonly OwnerState[];
 }
 
@@ -25,7 +25,7 @@ interface OwnerState {
   spentChars: number | undefined;
 }
 
-/** An account, and the owners whose limits apply, the key's own first. */
+/** An account, and the owners whose limits apply. The owner of the key itself comes first. */
 export interface Chain {
   accountId: string;
   ownerIds: readonly string[];
@@ -38,18 +38,18 @@ export const toChain = (caller: Limited): Chain => ({
 
 export interface Slot {
   month: Month;
-  /** The member of the sorted set in Redis. */
+  /** The slot's member of the sorted set in Redis. */
   name: string;
-  /** How many of its characters are in the usage ledger. */
+  /** How many characters of the slot are in the usage ledger. */
   recordedChars: number;
 }
 
 export interface SlotOptions {
-  /** The slot that it replaces and whose characters it includes. */
+  /** The slot that the new slot replaces. The new slot includes its characters. */
   replaced: Slot | undefined;
   /** Whether the request is refunded if too few characters are left. */
   refundsRequest: boolean;
-  /** Whether it is taken even if none is free. */
+  /** Whether the slot is taken even if no slot is free. */
   needsNoSlot: boolean;
 }
 
@@ -59,13 +59,13 @@ interface RedisAccountsOptions {
   /** A unique name of this replica. */
   replica: string;
   spentSince: LimiterOptions['spentSince'];
-  /** The clock in epoch milliseconds. Default: the server's. */
+  /** The clock in epoch milliseconds. Default: the clock of the Redis server. */
   now?: (() => number) | undefined;
 }
 
 /** How long a slot stays taken after its replica has last renewed it. */
 const leaseMs = 30_000;
-/** How long Redis stores that a key has ended: longer than any replica caches its validity. */
+/** How long Redis stores that a key has ended: longer than any replica caches that the key is valid. */
 const endedMs = 3_600_000;
 /** How often the ledger is read for one reply, if a read takes longer than Redis accepts. */
 export const ledgerReadsMax = 3;
@@ -90,7 +90,7 @@ export function createRedisAccounts(options: RedisAccountsOptions) {
         args: chainOf(caller).flatMap(({ limits }) => ratesOf(rateOf(limits))),
       });
     },
-    /** Counts for a name that is not a key. */
+    /** Counts a request under a name that is not the id of a key. */
     takeNamed: (name: string, rate: Rate) =>
       run('take_request', { accountId: name, ownerIds: [name] }, { args: ratesOf(rate) }),
     read: (caller: Limited) => run('read', toChain(caller), { args: [] }),
@@ -119,7 +119,7 @@ export function createRedisAccounts(options: RedisAccountsOptions) {
     dropSlots: (chain: Chain, slots: readonly Slot[]) => run('drop_slots', chain, { args: namesOf(slots) }),
     running: async (ownerId: string, accountId: string) =>
       (await run('running', { accountId, ownerIds: [ownerId] }, { args: [] })).decider + 1,
-    /** Creates a slot with a unique name, which is not taken yet. */
+    /** Creates a slot with a unique name. The slot is not taken yet. */
     newSlot(chars: number): Slot {
       const month = monthNow();
       return { month, name: `${replica}.${++slotCount}:${month.name}:${chars}`, recordedChars: 0 };
@@ -167,19 +167,19 @@ function createCounts(run: RunScript, spentSince: LimiterOptions['spentSince']) 
 
 const namesOf = (slots: readonly Slot[]) => slots.map(({ name }) => name);
 const nameOf = (prefix: string, accountId: string, part: string) => `${prefix}{${accountId}}:${part}`;
-/** The interval, and the length of the full burst. */
+/** The interval and the length of the full burst of each rate. */
 const ratesOf = (rate: Rate) => [intervalOf(rate), rate.burst * intervalOf(rate)];
 
 /**
- * The outcome, the time, the deciding owner, and for each owner the time at which all requests are available, and its
- * count.
+ * The outcome, the time, the index of the deciding owner, and for each owner two values: the time at which all its
+ * requests are available again, and its count of characters.
  */
 type ScriptReply = [AccountReply['outcome'], number, number, ...(number | string | null)[]];
 
 type RunScript = ReturnType<typeof createScriptRunner>['run'];
 
 function createScriptRunner({ redis, prefix, now }: RedisAccountsOptions) {
-  /** Difference between the server's clock and the local one, which gives the server's current month. */
+  /** Difference between the server's clock and the local clock, from which the server's current month is computed. */
   let clockOffsetMs = 0;
   const monthNow = () => monthAt(now ? now() : Date.now() + clockOffsetMs);
 

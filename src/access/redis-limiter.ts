@@ -38,7 +38,7 @@ interface RedisLimiter extends Limiter {
   close(): Promise<void>;
 }
 
-/** For metrics. */
+/** The state of the limiter, for metrics. */
 export interface LimiterState {
   isAway: boolean;
   /** Number of times that Redis became unavailable. */
@@ -140,7 +140,7 @@ function createRedisSyntheses(accounts: RedisAccounts, leases: SlotLeases) {
     return synthesis;
   };
 
-  /** Takes a slot with these functions, for a synthesis that may continue another one. */
+  /** Takes a slot with `take`, for a synthesis that may continue another one. */
   const follow = async (
     caller: Limited,
     { chars, replaces }: { chars: number; replaces: Synthesis | undefined },
@@ -172,7 +172,7 @@ function createRedisSyntheses(accounts: RedisAccounts, leases: SlotLeases) {
         return { slot, local: undefined };
       });
     },
-    /** Takes a slot while Redis is unreachable, and holds it so that Redis learns of it later. */
+    /** Takes a slot from the fallback limiter while Redis is unreachable. The slot's lease is stored in Redis later. */
     takeAlone: (alone: Limiter, caller: Limited, chars: number, options: TakeOptions): Promise<Synthesis> =>
       follow(caller, { chars, replaces: options.replaces }, async (before) => {
         const local = await alone.takeSynthesis(caller, chars, { ...options, replaces: before?.local });

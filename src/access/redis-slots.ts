@@ -1,5 +1,5 @@
-// A concurrency slot in Redis: taken together with the characters of the quota, either in place of a held slot or when
-// one is free. Until then the caller waits in a queue.
+// Takes concurrency slots in Redis, together with the characters of the quota. A slot either replaces a held slot, or
+// the caller waits in a queue until a slot is free.
 import { Failure } from '../errors.ts';
 import { onAbort } from '../runtime/abort.ts';
 import { SlotQueue, SlotTimeout } from '../runtime/slot-queue.ts';
@@ -44,7 +44,7 @@ export function createRedisSlots(accounts: RedisAccounts, leases: SlotLeases) {
   const leaveQueue = (caller: Limited, isRefunded: boolean) =>
     accounts.leaveQueue(caller, { isRefunded, isLast: polling.isEmptyOf(accountIdOf(caller)) });
 
-  /** Replaces the held slot, if Redis has not lost it. Otherwise waits for one. */
+  /** Replaces the held slot if Redis still has it; otherwise waits for a free slot. */
   const take = async (
     caller: Limited,
     chars: number,
@@ -60,7 +60,7 @@ export function createRedisSlots(accounts: RedisAccounts, leases: SlotLeases) {
     const granted =
       kept ??
       (await waitForSlot(caller, signal, request).catch((error: unknown) => {
-        // No caller of this replica is waiting any more.
+        // If no other caller of the account waits here, this replica leaves the queue.
         if (signal.aborted && polling.isEmptyOf(accountIdOf(caller))) leaveQueue(caller, false).catch(() => {});
         throw error;
       }));
@@ -89,7 +89,10 @@ function refusalOf(caller: Limited, { outcome, decider, owners, month, nowUs }: 
   return tooManyCharacters({ chars, quota, left, isOwn: decider === 0 }, month.endsMs - nowUs / 1000);
 }
 
-/** Requests a slot once. Undefined if none is free; `onFull` is then called with the owner that has none. */
+/**
+ * Requests a slot once. Undefined if no slot is free; `onFull` is then called with the index of the owner that has no
+ * free slot.
+ */
 async function requestSlot(
   { accounts, leases }: { accounts: RedisAccounts; leases: SlotLeases },
   { caller, chars, ...options }: { caller: Limited; chars: number } & SlotOptions,
@@ -99,7 +102,7 @@ async function requestSlot(
   for (let attempt = 0; attempt <= ledgerReadsMax * chain.ownerIds.length; attempt++) {
     const slot = accounts.newSlot(chars);
     const reply = await accounts.takeSlot(caller, slot, options).catch((error: unknown) => {
-      // Redis may have taken the slot nevertheless.
+      // Redis may have taken the slot despite the error.
       leases.drop(chain, slot);
       throw error;
     });

@@ -12,7 +12,8 @@ import { makeFolder, writeOnce } from '../runtime/files.ts';
 export type SealUse = 'login' | 'session' | 'access' | 'ticket' | 'live-ticket' | 'webhook';
 
 /**
- * Longest token that clients may send, and the overhead of a longer one besides its facts: header, use, times and tag.
+ * Maximum length of a token that clients send. In a token with its own limit for facts, this is the room for everything
+ * else: header, use, times and tag.
  */
 const tokenCharsMax = 4096;
 /** The facts are encoded in base64. */

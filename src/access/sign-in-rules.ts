@@ -34,7 +34,7 @@ export function checkSignInRules({ subjects, domains, groups }: SignInRules, cla
   });
 }
 
-/** Only the claims that the rules use, and only the groups that they name. */
+/** Returns only the claims that the rules use, and only the groups that the rules name. */
 export function claimsOfRules(
   { groups }: SignInRules,
   { iss, sub, email, email_verified, groups: own }: Claims,
@@ -43,7 +43,7 @@ export function claimsOfRules(
   return { iss, sub, email, email_verified, groups: named };
 }
 
-/** Scopes of bearer tokens and sessions. A token may have been requested with fewer. */
+/** Scopes of bearer tokens and sessions. A client may request a token with fewer scopes. */
 export const tokenScopes: readonly Scope[] = ['keys:read', 'keys:write'];
 
 /** A caller that may manage keys and nothing else. `id` permanently identifies the person or client. */

@@ -46,7 +46,7 @@ export interface SignInOptions {
   /** Undefined if no issuer is configured. */
   issuer: Issuer | undefined;
   signInRules: SignInRules;
-  /** Each as "id:SHA-256 of its secret". */
+  /** Each client is "id:SHA-256 of its secret". */
   clients: readonly string[];
   keyScopes: readonly string[];
 }
@@ -112,7 +112,7 @@ export function createSignIn({ seal, issuer, signInRules, clients, keyScopes }: 
       return { ...toHolder(facts), scopes: tokenScopes.filter((scope) => given.includes(scope)) };
     },
     async tokenForClient(id, secret, scopes) {
-      // An unknown client takes as long as a wrong secret.
+      // The check of an unknown client takes as long as the check of a wrong secret.
       const hash = hashes.get(id) ?? noHash;
       const isRight = timingSafeEqual(createHash('sha256').update(secret).digest(), hash);
       return isRight && hashes.has(id) ? seal.close('access', { kind: 'client', id, scopes }, tokenSeconds) : undefined;

@@ -32,10 +32,10 @@ export function monthAt(nowMs: number): Month {
   return { name: date.toISOString().slice(0, 7), beginsMs: Date.UTC(year, month), endsMs: Date.UTC(year, month + 1) };
 }
 
-/** Number of pending rows above which further work is refused. Each running synthesis may still add one. */
+/** Number of pending rows above which further work is refused. Each running synthesis may still add one row. */
 const pendingRowsMaxDefault = 10_000;
 const retryMsDefault = 1_000;
-/** A batch waits while every turn of the event loop adds to it, for at most this many turns. */
+/** Maximum number of turns of the event loop that a batch waits for. It waits as long as every turn adds entries. */
 const turnsMax = 4;
 /** Rows per transaction, so that other statements can run in between. */
 const rowsAtOnceMax = 500;
@@ -166,7 +166,7 @@ function createPendingRows(rows: Pick<UsageRows, 'addAll'>, { retryMs = retryMsD
   };
 
   return {
-    /** Why rows are pending; undefined if none are. */
+    /** The failure that made rows wait; undefined if no rows are pending. */
     get failure() {
       return failure;
     },
@@ -196,7 +196,7 @@ const canRetry = (error: unknown): error is Failure =>
   !isOutcomeUnknown(error);
 
 function addTo(sums: Sums, spoken: UsageRow): void {
-  // Ids of keys, and days, contain no spaces.
+  // Neither the ids of keys nor days contain spaces.
   const name = `${spoken.keyId} ${spoken.day} ${spoken.voiceId}`;
   const before = sums.get(name);
   sums.set(name, before ? plus(before, spoken) : spoken);

@@ -75,7 +75,7 @@ function toMessage(book: Book) {
     title,
     author,
     language,
-    // The cover in the form in which a job accepts it.
+    // The cover as bytes, as a job accepts it.
     cover: cover ?? new Uint8Array(),
     metadata,
     chapters: chapters.map(({ title, text, part, headingLevel }) => ({

@@ -5,7 +5,7 @@ import type { OpenCallLimits } from './open-calls.ts';
 export const unaryCallMs = 5 * 60_000;
 /** Longest duration of a stream: the longest text, spoken slowly and read in real time. */
 export const streamCallMs = 6 * 3_600_000;
-/** Limits of calls that need no key. More refusals than this bar the address. */
+/** Limits of calls that need no key. An address with more refusals than `refusals` allows is barred. */
 export const openCallLimits: OpenCallLimits = {
   perConnectionMax: 16,
   perAddressMax: 128,
@@ -16,9 +16,12 @@ export const openCallLimits: OpenCallLimits = {
   checkEveryMs: 1_000,
   refusals: { perMinute: 600, burst: 100 },
 };
-/** Interval of the check of the keys of running calls. A revocation must take effect within a second. */
+/** Interval between checks of the keys of running calls. A revocation must take effect within a second. */
 export const keyCheckMs = 500;
-/** Number of estimates that run at once, and that wait; more are refused as `overloaded`. They share the event loop. */
+/**
+ * Maximum numbers of estimates that run and that wait. More are refused as `overloaded`, because all share the event
+ * loop.
+ */
 export const estimatesAtOnceMax = 1;
 export const estimatesWaitingMax = 64;
 /**
@@ -29,10 +32,11 @@ export const liveIdleMs = 10 * 60_000;
 export const liveStartMs = 30_000;
 export const liveWaitingCharsMax = 50_000;
 /**
- * Turns waiting to be spoken plus interrupt notices waiting to be read. Turns are counted because a turn may be empty.
+ * Turns waiting to be spoken plus interrupt notices waiting to be read. The limit on characters does not cover empty
+ * turns, so turns are limited too.
  */
 export const liveWaitingTurnsMax = 1000;
-/** Minimum interval of the check whether a turn has been spoken as far as its text has arrived. */
+/** Minimum interval between checks whether all text of a turn that has arrived has been spoken. */
 export const catchUpCheckMs = 50;
 /** Number of completely spoken turns that an interrupt may still name. */
 export const heardTurnsMax = 8;
@@ -57,8 +61,8 @@ export const idempotencyKeyCharsMax = 255;
 export const answerLeaseMs = 10_000;
 export const answerRenewalMs = 3_000;
 /**
- * How long a ticket for a stream is valid; the characters of all unused tickets and of one key's; and the minimum that
- * a ticket counts for.
+ * How long a ticket for a stream is valid; the maximum number of characters of all unused tickets, and of the unused
+ * tickets of one key; and the number of characters that a ticket counts for at least.
  */
 export const ticketMs = 60_000;
 export const ticketCharsMax = 16_000_000;

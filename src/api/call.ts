@@ -1,4 +1,4 @@
-// One call of an operation: who calls, from where, and until when.
+// One call of an operation: its caller, the caller's address, and the signals that end the call.
 import { type Actor, toActor } from '../access/actor.ts';
 import { usualLimits as usualKeyLimits } from '../access/key-limits.ts';
 import type { KeyCaller } from '../access/key-verifier.ts';
@@ -22,7 +22,7 @@ export interface Call {
   reportSpeech(facts: SpeechFacts): void;
 }
 
-/** Facts about the speech of a call. They never contain its text. */
+/** Facts about the speech of a call, never its text. */
 export interface SpeechFacts {
   voiceId?: string;
   engine?: string;

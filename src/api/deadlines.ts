@@ -21,7 +21,7 @@ export function createDeadlines(): Deadlines {
   };
 }
 
-/** All entries with the same timeout, so that the oldest entry always expires first. */
+/** All entries with the same timeout. The oldest entry always expires first. */
 class Line {
   readonly #timeoutMs: number;
   readonly #watched = new Set<Watched>();

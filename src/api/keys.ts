@@ -125,8 +125,8 @@ export function withVoiceIds(fields: KeyFields, voices: Voices, user: VoiceUser,
 }
 
 /**
- * The fields of a new key. A field that is null in JSON gets its usual default, which is refused if it exceeds the
- * caller's grant. An absent field gets at most the caller's grant.
+ * The fields of a new key. A field that is null in JSON gets its default, which is refused if it exceeds the caller's
+ * grant. An absent field gets its default, limited to the caller's grant.
  */
 export function toNewFields(spec: ApiKeySpec | undefined, cleared: readonly string[]): KeyFields {
   const fields = toFields(spec);
@@ -134,7 +134,7 @@ export function toNewFields(spec: ApiKeySpec | undefined, cleared: readonly stri
   return { ...fields, ...resets, limits: { ...fields.limits, ...resets.limits } };
 }
 
-/** An empty list counts as absent over gRPC, which cannot distinguish them. */
+/** An empty list counts as absent, because gRPC cannot distinguish the two. */
 function toFields(spec: ApiKeySpec | undefined) {
   const { requestsPerMinute, concurrency, charactersPerMonth } = spec?.limits ?? {};
   return {

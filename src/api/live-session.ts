@@ -14,7 +14,7 @@ import { type Heard, LiveTurn } from './live-turn.ts';
 
 export type LiveInput =
   | { type: 'start'; start: LiveStart }
-  /** A phrase that ends a sentence is spoken at once. */
+  /** Adds text to the turn. If the text is a phrase and ends a sentence, that sentence is spoken at once. */
   | { type: 'text'; text: string; isPhrase?: boolean }
   /** Ends the turn: its remaining text is spoken, even an incomplete sentence. */
   | { type: 'flush' }
@@ -49,7 +49,7 @@ export type LiveEvent =
 interface LiveSessionOptions {
   call: Pick<Call, 'signal' | 'leaving'>;
   start: LiveStart;
-  /** The language of the voice, used if the start names none. */
+  /** The language of the voice. It is used if the start of the session names no language. */
   languageCode: string;
   speakTurn(turn: LiveTurn, signal: AbortSignal): AsyncIterable<SpeechEvent>;
 }
@@ -234,7 +234,7 @@ export class LiveSession {
       throw new Failure('invalid_request', { details });
     }
     const known = [...this.#spoken, ...this.#turns];
-    // The turn was already interrupted, or a later turn is being heard. A client may send an interrupt twice.
+    // The named turn was already interrupted, or a later turn is being heard. A client may send an interrupt twice.
     if (heard !== undefined && !known.some(({ index }) => index === heard)) return;
     clearTimeout(this.#pause);
     this.#half = '';

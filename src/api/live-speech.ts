@@ -60,7 +60,7 @@ async function readInputs(session: LiveSession, inputs: AsyncIterator<LiveInput>
     for (let next = await inputs.next(); !next.done; next = await inputs.next()) session.handle(next.value);
     session.end();
   } finally {
-    // Called at once, because the events before the failure may wait long for their reader.
+    // Closes the inputs at once, because the events before a failure may wait long for their reader.
     inputs.return?.()?.catch(() => {});
   }
 }

@@ -1,6 +1,6 @@
 // A turn of live speech: its text, and how much of it has been sent and heard. When a turn is interrupted, it reports
-// the text up to the word being heard, found by the times of the words, or by the pace of earlier words if these times
-// are not known yet.
+// the text up to the word being heard. The times of the words determine that word, or the pace of earlier words if its
+// time is not known yet.
 import { audioFormats } from '../audio/formats.ts';
 import { charsPerSecond } from '../speech/estimate.ts';
 import type { LiveStart } from '../speech/live-request.ts';
@@ -34,7 +34,7 @@ export class LiveTurn {
   #firstAudioMs: number | undefined;
   /** Characters of the text whose audio has been sent at least in part. */
   begunChars = 0;
-  /** Spoken characters that have been started: these are charged. */
+  /** Characters whose speech has started. These characters are charged. */
   spokenChars = 0;
   #spokenCharsDone = 0;
   sentSeconds = 0;

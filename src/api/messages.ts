@@ -1,4 +1,4 @@
-// Shared by handlers: names of enum values, pages, update masks, and times.
+// Helpers that handlers share: names of enum values, pages, update masks, and times.
 import type { DescMessage, Message } from '@bufbuild/protobuf';
 import type { GenEnum } from '@bufbuild/protobuf/codegenv2';
 import { type FieldMask, timestampFromDate } from '@bufbuild/protobuf/wkt';
@@ -46,7 +46,8 @@ export function pathsOf(desc: DescMessage, mask: FieldMask | undefined, violatio
     violations.report('update_mask', 'length', message, { limit: updatePathsMax, actual });
     return new Set();
   }
-  // The mask of a JSON request contains only the readable fields; why it is empty has already been reported.
+  // The mask of a JSON request contains only fields that could be read. If it is empty, the reason has already been
+  // reported.
   if (mask && actual === 0 && violations.details.length > 0) return new Set();
   if (actual > 0 && paths.every((path) => allowed.includes(path))) return new Set(paths);
   violations.report('update_mask', 'enum', `must name at least one of ${allowed.join(', ')}`, { allowed });

@@ -1,7 +1,7 @@
 // Charges speech to its key: a concurrency slot while it runs, characters of the monthly quota, and usage rows. Usage
 // is stored before the audio is acknowledged (a whole text before its response, a chunk before its end is reported), so
-// that it is counted even if the service is killed right after. If the store is full or unreachable, the ledger keeps
-// usage in memory. Characters that were not spoken are refunded.
+// that usage is counted even if the service is killed right afterwards. If the store is full or unreachable, the ledger
+// keeps usage in memory. Characters that were not spoken are refunded.
 import type { Limiter, Synthesis, TakeOptions } from '../access/limiter.ts';
 import { dayOf, type UsageLedger } from '../access/usage-ledger.ts';
 import { audioFormats } from '../audio/formats.ts';
@@ -240,7 +240,7 @@ class TurnCharges implements LivePlace {
     if (!this.#isTaking) this.rest();
   }
 
-  /** How many of the first `turnChars` characters of the turn belong to the slot. */
+  /** How many of the first `turnChars` characters of the turn belong to the held slot. */
   #ofHeld(turnChars: number, heldChars: number): number {
     return Math.max(0, Math.min(heldChars, turnChars - this.#charsBefore));
   }

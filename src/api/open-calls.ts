@@ -1,6 +1,6 @@
 // Limits the running calls that need no key: their number per connection, per address and in total, their duration, and
-// the time they wait for a client that reads nothing. If there is no room, the address with the most calls loses one to
-// an address with fewer. An address that is refused too often is barred: transports drop its calls unanswered.
+// the time they wait for a client that reads nothing. If there is no room, the address with the most calls loses a call
+// to an address with fewer calls. An address that is refused too often is barred: transports drop its calls unanswered.
 import { type Rate, takeOne } from '../access/rate-limit.ts';
 import { Failure } from '../errors.ts';
 import { networkOf } from '../net/client-addresses.ts';
@@ -38,7 +38,7 @@ export class OpenCalls {
   readonly #shares: FairShares<OpenCall>;
   readonly #onConnection = new WeakMap<object, number>();
   readonly #sinceMs = new Map<OpenCall, number>();
-  /** Per network: the time when all its refusals are available again. */
+  /** By network: the time at which all refusals that are allowed to the network are available again. */
   readonly #refusedUntilUs = new Map<string, number>();
   readonly #timer: NodeJS.Timeout;
 

@@ -1,5 +1,5 @@
-// A call from its headers to its last result: admitted, started, limited in time, and ended exactly once. An aborted
-// call ends at once, even if the operation ignores its signal.
+// A call from its headers to its last result. It is admitted, started, limited in time, and ended exactly once. An
+// aborted call ends at once, even if the operation ignores its signal.
 import { type Admit, checkScopes, type Presented } from '../access/admit.ts';
 import type { KeyCaller } from '../access/key-verifier.ts';
 import type { LimitStatus } from '../access/rate-limit.ts';
@@ -63,7 +63,7 @@ export class RunningCall {
   readonly #span: Span | undefined;
   readonly #speech: SpeechFacts = {};
   #caller: KeyCaller | undefined;
-  /** The operations that the call was admitted to; one of them is run. */
+  /** The operations that the call was admitted to. The call runs one of them. */
   #admittedTo: readonly Operation[] = [];
   #operation: Operation | undefined;
   #messageCount = 0;
@@ -123,8 +123,8 @@ export class RunningCall {
   }
 
   /**
-   * Narrows a call that was admitted to several operations to one. Throws `insufficient_scope` if its key may not call
-   * this one.
+   * Narrows a call that was admitted to several operations to one of them. Throws `insufficient_scope` if the call's
+   * key may not call that operation.
    */
   narrow(operation: Operation): void {
     checkScopes(this.caller, operation.scopes);
@@ -257,8 +257,8 @@ export class RunningCall {
   }
 
   /**
-   * One timer for the whole stream, which counts only while a result waits to be read. Calls without a key share one
-   * timer.
+   * Uses one timer for the whole stream. The timer counts only while a result waits to be read. Calls without a key
+   * share one timer.
    */
   #watchStall() {
     const { readerStallMs: stallMs } = this.#shared.timeLimits;

@@ -24,7 +24,7 @@ interface GivenInJson {
 
 /** A handler with a check. `run` receives the result of the check, such as the engines that a voice names. */
 interface Checked<Request, Result, Plan = any> {
-  /** Adds violations. Also runs for a message that breaks the rules, so values may be anything. */
+  /** Adds violations. The check also runs for a message that breaks the rules, so values may be anything. */
   check(message: Request, call: Call, violations: Violations, given: GivenInJson): Plan | Promise<Plan>;
   run(message: Request, call: Call, plan: Plan): Result;
 }

@@ -115,7 +115,7 @@ function toSizeLimit(bytesMax: number | undefined): SizeLimit | undefined {
 
 const isTooMuch = (byteCount: number, { bytesMax }: SizeLimit): boolean => estimateShare * byteCount > bytesMax;
 
-/** Most requests are clearly small enough, without an estimate from their text. */
+/** Most requests are clearly small enough, so their texts need no estimate. */
 const mayBeTooMuch = (request: SpeechRequest, limit: SizeLimit): boolean => isTooMuch(expectedBytesOf(request), limit);
 
 async function checkEstimate(planned: PlannedSpeech, limit: SizeLimit, signal: AbortSignal): Promise<void> {

@@ -1,6 +1,7 @@
 // Tickets: browsers cannot send an API key with EventSource or WebSocket, so a page first requests a URL that starts
 // its stream once, within a minute, on any replica. A ticket is either for the events of one request or for live
-// speech. Used for the other, it is refused and used up. With a Last-Event-ID, the URL of events resumes its stream.
+// speech. A ticket that is used for the other kind of stream is refused and used up. With a Last-Event-ID, the URL of
+// events resumes its stream.
 import type { Seal, SealUse } from '../access/sealed-tokens.ts';
 import { Failure } from '../errors.ts';
 import { requestBytesMax } from '../net/request-limits.ts';
@@ -28,10 +29,11 @@ export interface Tickets {
 
 const ticketIdBits = 128;
 export const isTicketId = (id: string): boolean => /^tkt_[0-9A-Z]{36}$/.test(id);
-/** The use of a ticket; its seal is valid for no other. */
+/** The use of a ticket. The seal of a ticket is valid only for its use. */
 type TicketUse = Extract<SealUse, 'ticket' | 'live-ticket'>;
 /**
- * Largest sealed content. For events, it contains a request as large as a request body, plus field names and defaults.
+ * Largest sealed content. The content of a ticket for events is a request, which may be as large as a request body,
+ * plus field names and defaults.
  */
 const factsBytesMax: Readonly<Record<TicketUse, number | undefined>> = {
   ticket: requestBytesMax + 4096,

@@ -7,7 +7,7 @@ import { toLanguageCode } from '../text/language-code.ts';
 import { voiceFilterCharsMax } from './call-limits.ts';
 
 interface VoiceFilter {
-  /** Canonical BCP-47. Empty matches all voices, as in the other fields. */
+  /** Canonical BCP-47. In each field of the filter, an empty text matches all voices. */
   languageCode: string;
   engine: string;
   /** Words to find in id, aliases, name, description or labels. */
@@ -16,7 +16,7 @@ interface VoiceFilter {
 
 /**
  * Parses a filter; an empty string is no filter. `names` are the names of the fields in the API. Violations are added
- * to those found before.
+ * to the violations found before.
  */
 export function parseVoiceFilter(
   { languageCode, engine, text }: VoiceFilter,

@@ -49,7 +49,7 @@ export function createVoiceHandlers({ voices, engines, management, preview }: Vo
   const { findCurrent } = voices;
   const inVoice = (offered: OfferedVoice, call: Call) => ({ voice: toVoice(offered, call) });
 
-  /** Adds the faults that the check finds. Runs the check again with current rows if it misses a voice or lexicon. */
+  /** Adds the faults that the check finds. If a voice or lexicon is missing, runs the check again with current rows. */
   const checkCurrent = async <Plan>(
     violations: Violations,
     check: (faults: FieldViolation[]) => Plan | Promise<Plan>,
@@ -112,7 +112,7 @@ export function createVoiceHandlers({ voices, engines, management, preview }: Vo
         const fields = toNewFields(spec);
         const check = (faults: FieldViolation[]) => {
           const found = management.checkNew(voiceId || undefined, fields, actorOf(call), faults);
-          // The request had a blend that could not be read, so the missing bindings are not reported.
+          // If the request had a blend that could not be read, the missing bindings are not reported.
           const missing = faults.findIndex(({ field, reason }) => field === 'bindings' && reason === 'required');
           if (missing >= 0 && violations.has('blend')) faults.splice(missing, 1);
           return found;
@@ -162,7 +162,10 @@ export type VoiceOperations = ReturnType<typeof createVoiceOperations>;
 export function createVoiceOperations(voices: Voices) {
   const { findCurrent } = voices;
   return {
-    /** All voices that can speak now, in the usual order, each with the aliases by which the caller can find it. */
+    /**
+     * All voices that can speak now, in the order of a list of voices. Each has the aliases by which the caller can
+     * find it.
+     */
     async listReadyVoices({ caller }: Call): Promise<OfferedVoice[]> {
       const usable = voicesFor(voices, caller);
       const ready = usable.list().filter(({ status }) => status === 'ready');
@@ -170,7 +173,10 @@ export function createVoiceOperations(voices: Voices) {
       return ready.map((each) => ({ ...each, aliases: each.aliases.filter(isFound(each)) }));
     },
     getVoice: ({ caller }: Call, voiceId: string) => findCurrent(() => voicesFor(voices, caller).find(voiceId)),
-    /** Finds the caller's or a public voice. Returns the default voice if the voice does not exist or none is named. */
+    /**
+     * Finds a voice that the caller owns or that is public. Returns the default voice if there is no such voice or none
+     * is named.
+     */
     async findOrDefault({ caller }: Pick<Call, 'caller'>, idOrAlias: string | undefined) {
       const usable = voicesFor(voices, { ...caller, usesAllVoices: false });
       const { offered } = findDefault(usable);
@@ -185,7 +191,7 @@ export function createVoiceOperations(voices: Voices) {
   };
 }
 
-/** Equal for all voices, because Sonant itself provides what an engine lacks. */
+/** The capabilities are equal for all voices, because Sonant itself adds those that an engine lacks. */
 const capabilities = {
   sampleRates: [...outputSampleRatesHz],
   outputFormats: [...formatNames],

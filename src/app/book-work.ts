@@ -28,7 +28,7 @@ const endlessRoom: Pick<ClipRoom, 'reserve' | 'noteRemoved'> = {
   noteRemoved() {},
 };
 
-/** `onFault` receives errors that do not end a job. Fails if another command uses the folder. */
+/** `onFault` receives errors that do not end a job. Fails if another command uses the work folder. */
 export async function openBookWork(
   { speech }: Pick<App, 'speech'>,
   { folder, signal, onFault }: { folder: string; signal: AbortSignal; onFault(fault: unknown): void },

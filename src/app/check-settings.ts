@@ -23,7 +23,7 @@ export async function checkSettings(config: Config, isSinglePort: boolean): Prom
   return tls;
 }
 
-/** Mistakes that the settings alone show. */
+/** Mistakes that can be found without opening a port or reading a file. */
 export const settingMistakes = (config: Config, isSinglePort: boolean): ConfigMistake[] => [
   ...sharedPorts(config, isSinglePort),
   ...missingSecrets(config),
@@ -42,7 +42,7 @@ function listenersOf({ httpAddr, grpcAddr, adminAddr, wyomingAddr }: Config, isS
   return listeners;
 }
 
-/** Without this check, the second listener of a port would report that another program uses it. */
+/** Without this check, the second listener on a port would report that another program uses the port. */
 function sharedPorts(config: Config, isSinglePort: boolean): ConfigMistake[] {
   const listeners = listenersOf(config, isSinglePort);
   return listeners.flatMap(([name, address], i) => {
@@ -56,7 +56,7 @@ function sharedPorts(config: Config, isSinglePort: boolean): ConfigMistake[] {
 export async function portsInUse(config: Config, isSinglePort: boolean): Promise<ConfigMistake[]> {
   const listeners = listenersOf(config, isSinglePort);
   const taken: Listening[] = [];
-  // Sequential, so that a probe does not find the port of another probe in use.
+  // Addresses are probed one after another, because a probe would find the port of another probe in use.
   for (const each of listeners) if (await isTaken(each[1])) taken.push(each);
   const used = new Set(listeners.map(([, { port }]) => port));
   return taken.map(([name, address]) => {
@@ -84,7 +84,7 @@ function nextOf(address: Address, used: Set<number>): string {
   return String(address).replace(/\d+$/, String(port));
 }
 
-/** A wildcard address collides with every address of its family. */
+/** Whether the addresses collide. A wildcard address collides with every address of its family. */
 function collide(a: Address, b: Address): boolean {
   if (a.port !== b.port || a.port === 0) return false;
   const isAll = (host: string) => host === '0.0.0.0' || host === '::';
@@ -92,7 +92,7 @@ function collide(a: Address, b: Address): boolean {
   return a.host === b.host || a.host === '::' || b.host === '::' || ((isAll(a.host) || isAll(b.host)) && areOneFamily);
 }
 
-/** The Wyoming protocol has no authentication: whoever connects speaks with the operator's key. */
+/** The Wyoming protocol has no authentication: every client speaks with the operator's key. */
 function wyomingMistakes(config: Config): ConfigMistake[] {
   const { wyomingAddr: address, wyomingKey, wyomingAllow } = config;
   const mistakes: ConfigMistake[] = [];

@@ -42,7 +42,7 @@ export async function openVoiceManagement(config: Config, definitions: readonly 
   return { rows, vault, voices: speech.voices, management, lexicons, close: () => kept.disposeAsync() };
 }
 
-/** The audio of deleted voices is purged by the service when it sees the change. */
+/** The service purges the audio of deleted voices when it sees the change. */
 async function openVoicesOfStore(config: Config, opened: AsyncDisposableStack): Promise<StoredVoices> {
   const store = await openStore(config);
   opened.defer(() => store.close());

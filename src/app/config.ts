@@ -1,6 +1,6 @@
 // Loads one frozen Config from the environment, `.env` and `sonant.toml` in the working folder (in that order of
-// precedence), or throws all mistakes together: each with the name of the setting, its value and source, and what is
-// allowed. An unknown name is a mistake too, so that a typo cannot go unnoticed.
+// precedence), or throws all mistakes together. Each mistake has the name of the setting, its value, its source and the
+// allowed values. An unknown name is a mistake too, so that a typo is noticed.
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
@@ -123,7 +123,10 @@ export function loadConfig({
 export const allSettings = (engines: readonly EngineDefinition[]): Setting[] =>
   [serviceSettings, ...engines.map(({ settings }) => settings)].flatMap((group) => Object.values<Setting>(group));
 
-/** The closest setting, compared without the common prefix. Other services call an address PORT, HOST, LISTEN or BIND. */
+/**
+ * The setting with the closest name, compared without the common prefix. The endings PORT, HOST, LISTEN and BIND count
+ * as ADDR, because other services use them for addresses.
+ */
 function nearestSetting(name: string, known: readonly string[]): string | undefined {
   const given = name.slice(prefix.length).replace(/(^|_)(PORT|HOST|LISTEN|BIND)$/, '$1ADDR');
   const meant = nearestName(
@@ -187,7 +190,7 @@ function readToml(path: string, mistakes: ConfigMistake[]): Record<string, strin
   return values;
 }
 
-/** Sonant's messages for those of the parser, which show the line and so possibly a secret. */
+/** Messages that replace those of the parser, which quote the line and could thus show a secret. */
 const tomlFaults: readonly (readonly [RegExp, string])[] = [
   [/redefin/, 'this setting already has a value above; remove one of the two'],
   [/string|escape/, 'quoted text must end on its line, and a \\ in it must be written as \\\\'],

@@ -58,15 +58,15 @@ import { farewellMs, jobBytesMax, jobValuesMax, readerStallMs as usualReaderStal
 import type { Relay } from '../store/redis-relay.ts';
 
 interface GatewaySettings {
-  /** Where to listen. Without it, only sockets handed to `accept` are served. */
+  /** The address to listen on. Without an address, only sockets that are passed to `accept` are served. */
   address?: ListenAddress;
   tls?: Tls;
-  /** Connections counted over all listeners. Default: only this listener's. */
+  /** The connections of all listeners. Default: only the connections of this listener. */
   connections?: Connections;
   /** Prefix of public URLs, without a trailing slash; known once all listeners are open. */
   baseUrl(): string;
   isBehindProxy?: boolean;
-  /** Reject unknown members instead of ignoring and reporting them. */
+  /** Whether unknown members are rejected instead of ignored and reported. */
   isStrict: boolean;
   /** Origins whose pages may read replies, such as "https://example.com". */
   allowedOrigins: readonly string[];
@@ -87,7 +87,7 @@ export interface GatewayOptions {
   watch: {
     checks: readonly ReadinessCheck[];
     onRequestEnd: OnRequestEnd;
-    /** The metrics, in the text format of Prometheus; undefined if they are read elsewhere. */
+    /** The metrics, in the text format of Prometheus; undefined if another port serves them. */
     readMetrics?: (() => string) | undefined;
     /** Called with faults that are not reported to a caller. */
     onFault(fault: unknown): void;
@@ -122,7 +122,7 @@ export interface Gateway {
   accept(socket: Socket): void;
   /** Discards the stored events of this voice. */
   forgetVoice(voiceId: string): void;
-  /** Makes readiness checks fail. Requests are still served, each as the last one of its connection. */
+  /** Makes readiness checks fail. Requests are still served, but each connection closes after its next reply. */
   leave(): void;
   /** Lets running requests finish within `timeoutMs`, then ends them with `overloaded` and closes. */
   drain(timeoutMs: number): Promise<void>;
@@ -135,7 +135,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   let isDraining = false;
   const hasRequested = new WeakSet<Socket>();
   const onRequest = (server: Server, { socket }: IncomingMessage, response: ServerResponse) => {
-    // Without this, a connection whose reply was being sent when draining began would wait for its next request.
+    // Without this, a connection that was sending a reply when draining began would stay open and wait for a request.
     response.on('close', () => isDraining && setImmediate(() => server.closeIdleConnections()));
     hasRequested.add(socket);
   };
@@ -171,13 +171,13 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     server.close();
     server.closeIdleConnections();
     const timers = [
-      // Connections without a request so far get a moment to send one.
+      // Connections that have not sent a request get a moment to send one.
       setTimeout(() => destroyAll(callers, (socket) => !hasRequested.has(socket)), farewellMs),
       setTimeout(() => runner.stop(), timeoutMs),
       setTimeout(() => destroyAll(callers), timeoutMs + farewellMs),
     ];
     const late = sleep(timeoutMs + farewellMs, undefined, { ref: false });
-    // Readers on other replicas have no socket here.
+    // Readers on other replicas have no socket here, so they are awaited separately.
     await Promise.all([gone, Promise.race([untilReadElsewhere(), late])]);
     timers.forEach(clearTimeout);
     destroyAll(sockets);

@@ -1,5 +1,6 @@
-// Logs how calls and requests ended, and errors that no caller receives. Calls that cost a client nothing to repeat are limited to
-// a few lines a minute and then counted: calls without a valid key, by reason, and calls refused for overload, by key.
+// Logs how calls and requests ended, and errors that no caller receives. A client can repeat some calls at no cost:
+// calls without a valid key, and calls refused for overload. Of these, only a few lines a minute are logged (by reason
+// or by key), and the rest are counted.
 import type { EndedCall } from '../api/call.ts';
 import { type Failure, failureTable, isOfOthers } from '../errors.ts';
 import { type Log, openRepeatedLines } from '../telemetry/log.ts';
@@ -29,7 +30,10 @@ export function openCallLog(log: Log) {
   };
 }
 
-/** Logs an internal error as an error, a failure of a store or engine as a warning, and anything else at the usual level. */
+/**
+ * Logs an internal error as an error, a failure of a store or engine as a warning, and anything else at the level
+ * `usual`.
+ */
 export function logEnd(
   log: Log,
   usual: 'debug' | 'info',

@@ -114,7 +114,7 @@ function createEngineWatch(metrics: Metrics): EngineWatch {
   };
 }
 
-/** Streams of the servers of engines. The series of a server that is gone are removed. */
+/** Metrics of the streams at the servers of engines. The series of a server that is gone are removed. */
 function createServerWatch(metrics: Metrics) {
   const firstSoundHelp = 'Time to the first sound of a request at a server of an engine.';
   const firstSound = metrics.distribution('sonant_engine_server_first_sound_seconds', firstSoundHelp);
@@ -132,7 +132,7 @@ function createServerWatch(metrics: Metrics) {
   });
 }
 
-/** RPCs, which the semantic conventions of OpenTelemetry count separately from HTTP requests. */
+/** Metrics of RPCs, which the semantic conventions of OpenTelemetry count separately from HTTP requests. */
 function createRpcMetrics(metrics: Metrics) {
   const observe = metrics.distribution('rpc_server_call_duration_seconds', 'Duration of RPCs.', {
     otelName: 'rpc.server.call.duration',
@@ -156,10 +156,12 @@ function createHttpMetrics(metrics: Metrics) {
   };
 }
 
-/** Callers can create any number of voices, so later ones are labelled "other". */
+/**
+ * Number of voices with their own label. Callers can create any number of voices, so later voices are labelled "other".
+ */
 const labelledVoicesMax = 100;
 
-/** Speech of calls, by voice and engine. */
+/** Metrics of the speech of calls, by voice and engine. */
 function createSpeechMetrics(metrics: Metrics) {
   const firstSound = metrics.distribution(
     'sonant_first_sound_seconds',
@@ -208,7 +210,7 @@ function watchRoom(metrics: Metrics, state: () => RoomState): void {
 
 const jobStatuses = ['succeeded', 'failed', 'canceled'];
 
-/** Counters begin at 0 for every outcome, so the first one shows as an increase. */
+/** Counters begin at 0 for every outcome, so that the first event shows as an increase. */
 function createJobMetrics(metrics: Metrics) {
   const jobs = metrics.counter('sonant_jobs_total', 'Ended jobs, by status.');
   const webhooks = metrics.counter('sonant_webhooks_total', 'Ended webhook messages, by outcome.');
@@ -224,10 +226,10 @@ function createJobMetrics(metrics: Metrics) {
 }
 
 const delayQuantiles = [0.5, 0.99, 1];
-/** Costs an idle process 0.6 ms of CPU per second; 20 ms would cost 2 to 3. */
+/** This resolution costs an idle process 0.6 ms of CPU time per second. A resolution of 20 ms would cost 2 to 3 ms. */
 const delayResolutionMs = 100;
 
-/** Memory, CPU time and event loop delay of the process. Returns a function that stops measuring. */
+/** Measures memory, CPU time and event loop delay of the process. Returns a function that stops measuring. */
 function watchProcess(metrics: Metrics): () => void {
   metrics.gauge('sonant_process_resident_bytes', 'Resident memory of the process.', () => [
     [{}, process.memoryUsage.rss()],

@@ -92,7 +92,7 @@ interface SharedStateOptions {
   answerMs?: number;
 }
 
-/** Timeout of Redis for the relay of streams. */
+/** Timeout of a Redis command of the relay of streams. */
 const relayAnswerMs = 2_000;
 
 export async function openSharedState({
@@ -123,7 +123,7 @@ export async function openSharedState({
         log.warn('Redis unavailable; limits are enforced without it', { fallback: redisFallback, cause }),
       onBack: () => log.info('Redis available again'),
     }),
-    // Audio has a connection of its own, so that it does not delay the commands of the limiter.
+    // The relay's audio has a connection of its own, so that it does not delay the commands of the limiter.
     open({ answerMs: relayAnswerMs }),
   ]);
   const fallback = createFallbackLimiter({ fallback: redisFallback, replicas, spentSince });
@@ -149,7 +149,7 @@ export async function openSharedState({
   };
 }
 
-/** Waits for both. If one fails, closes the other. */
+/** Waits for both resources to open. If one fails, closes the other. */
 async function bothOrNone<T extends { close(): void }>(opening: readonly [Promise<T>, Promise<T>]): Promise<[T, T]> {
   const [one, other] = await Promise.allSettled(opening);
   if (one.status === 'fulfilled' && other.status === 'fulfilled') return [one.value, other.value];

@@ -1,4 +1,4 @@
-// Opens jobs (rows, runner, sweep) and webhooks (secrets, targets, sender).
+// Opens jobs (rows, runner, cleanup) and webhooks (secrets, targets, sender).
 import { JobSchema } from '../../gen/sonant/v1/job_service_pb.ts';
 import type { Seal } from '../access/sealed-tokens.ts';
 import type { UsageLedger } from '../access/usage-ledger.ts';
@@ -28,10 +28,10 @@ export interface OpenJobsOptions extends Pick<JobTools, 'room' | 'limiter' | 'fi
   links: { baseUrl(): string; keepMs: number };
   /** Chapters that this process speaks at once. */
   chaptersMax: number;
-  /** Without webhooks, a job that names one is refused. */
+  /** Without these, a job that names a webhook is refused. */
   webhooks?: Webhooks | undefined;
   onEnd?(status: string): void;
-  /** The name that leases are held under. Default: the name of this process. */
+  /** The name under which leases are held. Default: the name of this process. */
   holder?: string;
 }
 

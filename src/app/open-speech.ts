@@ -1,4 +1,4 @@
-// Opens speech: the engines, their voices and the stored ones, lexicons, and synthesis; and the management of stored voices.
+// Opens speech (the engines, their voices, stored voices, lexicons and synthesis) and the management of stored voices.
 import { findDataDirSecret, readDataDirSecret } from '../access/sealed-tokens.ts';
 import type { Engine, EngineDefinition, EngineLog, ServerTools } from '../engines/engine.ts';
 import { createEngineGuards, type EngineWatch } from '../engines/guard.ts';
@@ -28,7 +28,7 @@ interface OpenSpeechOptions {
   lexicons?: Lexicons | undefined;
   readChanges?: (() => Promise<unknown>) | undefined;
   watch?: EngineWatch;
-  /** Of the engine of that name. */
+  /** The server tools of the engine with this name. */
   serverTools?: (engine: string) => ServerTools;
   onAdmit?: ScheduleOptions['onAdmit'];
   /** Wraps each engine, for tracing. */
@@ -86,7 +86,7 @@ async function openEngine(
 export type StoredVoices = Awaited<ReturnType<typeof openStoredVoices>>;
 
 const masterKeyFile = 'master-key';
-/** Caller of the tests of clones. Engines are shared fairly between callers. */
+/** Id of the caller that tests clones, because engines are shared fairly between callers. */
 const callerId = 'cloning';
 
 type VoiceSpeech = Pick<OpenedSpeech, 'engines' | 'voices' | 'guards' | 'schedule'>;

@@ -1,5 +1,5 @@
-// Opens everything that is stored: the database, stored audio (in the data folder or an S3 bucket) with its quotas and sweep, and the
-// usage ledger. `doctor` checks a bucket with `checkClipStore`.
+// Opens everything that is stored: the database, stored audio (in the data folder or an S3 bucket) with its quotas and
+// cleanup, and the usage ledger. `doctor` checks a bucket with `checkClipStore`.
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { createUsageLedger } from '../access/usage-ledger.ts';
@@ -54,12 +54,15 @@ export async function openStored({ config, opened, metrics, tracing, onFault }: 
   return { store, clips: shared, room, sweep, ledger };
 }
 
-/** Stored audio, as all parts of the service share it. */
+/** The parts of stored audio that the whole service shares. */
 export interface StoredClips {
   index: ClipRows;
   memory: ClipMemory;
   linkTo: OpenedClips['linkTo'];
-  /** Calls the listener when clips end before they expire: at once if this process ends them, soon if another does. */
+  /**
+   * Calls the listener when clips end before they expire: at once if this process ends them, soon if another process
+   * does.
+   */
   onEnded(listener: () => void): () => void;
 }
 
@@ -89,7 +92,7 @@ interface OpenedClips {
   linkTo: LinkTo | undefined;
 }
 
-/** Settings that the links need and that are missing. */
+/** Missing settings that the links need. */
 export function linkMistakes({ s3Bucket, s3Links, s3PublicUrl }: Config): ConfigMistake[] {
   if (s3Bucket === '' || s3Links !== 'public' || s3PublicUrl !== '') return [];
   const allowed = 'must be the address of the bucket, because links are public';
@@ -114,8 +117,8 @@ const linkTimeoutMs = 10_000;
 const linkLifeMs = 60_000;
 
 /**
- * Uses a bucket as the service does: writes a small object, reads it through the store and, if links lead to the store, through a
- * link, and deletes it. The error names the step that failed and has the message of the store.
+ * Uses a bucket as the service does: writes a small object, reads it through the store (and through a link, if links
+ * lead to the store), and deletes it. The error has the name of the failed step and the message of the store.
  */
 export async function checkClipStore({ clips, linkTo }: OpenedClips): Promise<void> {
   const key = createId('aud', 128);

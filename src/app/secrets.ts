@@ -1,6 +1,6 @@
-// Secrets and sign-in, from the settings. Replicas of one database must have the same secrets, or one could not read the sessions and
-// clones of another. So on a shared database every secret must be set and must match the fingerprint in the database; otherwise the
-// start fails, unless the operator declares the secrets as new.
+// Secrets and sign-in, from the settings. Replicas of one database must have the same secrets, because they read each
+// other's sessions and clones. So with a shared database, every secret must be set and must match the fingerprint in
+// the database. Otherwise the start fails, unless the operator declares the secrets as new.
 import { createHmac } from 'node:crypto';
 import { createPepper, type Pepper } from '../access/api-key.ts';
 import { createIssuer, type IssuerOptions } from '../access/oidc-issuer.ts';
@@ -72,13 +72,13 @@ const secretsOf = ({ secret, masterKey, keyPepper }: Config) => ({
   SONANT_KEY_PEPPER: { secret: keyPepper, isRequired: false },
 });
 
-/** Secrets that a shared database needs and that are not set. */
+/** Missing secrets that a shared database needs. */
 export const missingSecrets = (config: Config): ConfigMistake[] =>
   Object.entries(config.databaseUrl === '' ? {} : secretsOf(config))
     .filter(([, { secret, isRequired }]) => secret === '' && isRequired)
     .map(([name]) => ({ name, source, allowed: 'must be set, to the same value on every replica' }));
 
-/** Called before anything is served. A refused start leaves no fingerprint. */
+/** Checks the secrets before anything is served. A refused start leaves no fingerprint. */
 export async function checkSharedSecrets(config: Config, rows: FingerprintRows): Promise<void> {
   const fingerprints = Object.entries(secretsOf(config)).map(
     ([name, { secret }]) => [name, createHmac('sha256', secret).update(use).digest('hex')] as const,

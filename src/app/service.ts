@@ -1,4 +1,4 @@
-// Builds the service from a Config, and closes it in reverse order. The only file that imports every folder.
+// Builds the service from a Config, and closes its parts in reverse order. Only this file imports every folder.
 import { isIPv6 } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FirstKey } from '../access/first-key.ts';
@@ -110,7 +110,7 @@ export async function openService(options: {
     firstKey: access.firstKey,
     isIdle: runner.isIdle,
     async drain() {
-      // Load balancers must see that the service is not ready before it refuses a request.
+      // Before the service refuses a request, load balancers must see that it is not ready.
       gateway.leave();
       services.health.close();
       await sleep(config.leaveSeconds * 1000);
@@ -156,7 +156,7 @@ interface Changing {
   runner: Runner;
 }
 
-/** Applies changes of other processes at once if the store can notify. */
+/** Applies changes that other processes make, at once if the store can notify of them. */
 function watchChanges({ opened, onFault }: Opening, { stored, speaking, access, runner }: Changing): void {
   const onKeys = () => {
     access.keyVerifier.forget();
@@ -303,7 +303,7 @@ async function openWyoming(
   );
 }
 
-/** Opens the installation of models: the table of models, with those of the operator, and the folder. */
+/** Opens the installation of models: the table of models, including the operator's models, and the folder. */
 export async function openModels(
   { config, definitions, log }: Pick<Opening, 'config' | 'definitions' | 'log'>,
   opened: readonly Engine[],

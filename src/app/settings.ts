@@ -21,7 +21,7 @@ const audioMemoryShare = 0.5;
 
 const isWebUrl = (given: string) => /^https?:\/\/[^/]/.test(given) && URL.canParse(given);
 const isUrlWithoutSlash = (given: string) => isWebUrl(given) && !given.endsWith('/');
-/** A base URL that paths are appended to: without a query, a fragment and a slash at its end. */
+/** Whether paths can be appended to the URL: it has no query, no fragment and no slash at its end. */
 const isBaseUrl = (given: string) =>
   /^https?:\/\/[^/?#]+(\/[^?#]*)?$/.test(given) && !given.endsWith('/') && URL.canParse(given);
 

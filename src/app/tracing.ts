@@ -1,5 +1,5 @@
-// Sends traces and metrics to a collector, and wraps what a call waits for (engines, clip store, database, shared synthesis) in
-// spans of its trace. Without a collector, nothing is wrapped.
+// Sends traces and metrics to a collector. Wraps the engines, the clip store, the database and shared synthesis, so
+// that a call's waits for them are spans of its trace. Without a collector, nothing is wrapped.
 import { hostname } from 'node:os';
 import type { SingleFlight } from '../delivery/single-flight.ts';
 import type { ClipStore } from '../delivery/stores/clip-store.ts';
@@ -81,7 +81,7 @@ export function traceEngine(engine: Engine): Engine {
       }
     })();
   };
-  // Other members may change, so they are read from the engine itself.
+  // The other members of an engine may change, so they are read from the engine itself.
   return Object.create(engine, { speak: { value: speak } }) as Engine;
 }
 
@@ -112,7 +112,7 @@ export function traceStore(store: RowStore, system: string): RowStore {
   const span = (name: string, statement?: string) => ({
     name: `${system} ${name}`,
     kind: 'client' as const,
-    // Values are parameters, so the text of a statement contains none.
+    // Statements have their values in parameters, so the text of a statement contains no values.
     attributes: { 'db.system.name': system, 'db.query.text': statement },
   });
   return {

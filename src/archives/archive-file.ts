@@ -59,7 +59,7 @@ async function* readFile(file: FileHandle, onRead: (bytes: number) => void): Asy
 
 async function* gunzip(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const stream = createGunzip({ chunkSize: readBytes });
-  // The reader of the stream receives its error.
+  // Errors are ignored here, because the reader of the stream receives them.
   pipeline(Readable.from(bytes), stream, () => {});
   yield* stream;
 }

@@ -4,7 +4,7 @@
 import { ArchiveFault } from './entry-rules.ts';
 
 const levelBytes = 100_000;
-/** Largest compressed block: one with the longest codes and all its tables. */
+/** Size of the largest compressed block, which has the longest codes and all tables. */
 const packedBlockBytesMax = 2_500_000;
 const pieceBytes = 1 << 20;
 
@@ -57,7 +57,7 @@ class Block {
   #left = 0;
   #link = 0;
   #last = -1;
-  /** Length of the current run of equal bytes, up to four; then the remaining repetitions of the last byte. */
+  /** Length of the current run of equal bytes, up to four, and the remaining repetitions of the last byte. */
   #alike = 0;
   #repeats = 0;
   #sum = -1;
@@ -134,15 +134,15 @@ const groupSymbols = 50;
 const codeBitsMax = 20;
 const lookupBits = 11;
 const tablesMax = 6;
-/** Blocks never use more. Encoders may write some more, which are ignored. */
+/** Number of selectors that a block can use. Encoders may write more, which are ignored. */
 const selectorsMax = 18_002;
 
 const damaged = (): ArchiveFault => new ArchiveFault('is damaged: its compressed data cannot be read');
 
 interface CodeTable {
-  /** By the next 11 bits: symbol << 5 | length; 0 for longer codes. */
+  /** Indexed by the next 11 bits: symbol << 5 | length; 0 for longer codes. */
   lookup: Int32Array;
-  /** By length: the last code, and the number to subtract from a code to get its index in `symbols`. */
+  /** Indexed by length: the last code, and the number to subtract from a code to get its index in `symbols`. */
   lastCode: Int32Array;
   offset: Int32Array;
   symbols: Uint16Array;

@@ -18,14 +18,16 @@ export class ArchiveFault extends Error {}
 /** These limits also apply to copied folders. */
 export const contentLimits = { files: 5_000, bytes: 8 * 2 ** 30, depth: 8 } as const;
 const nameBytesMax = 255;
-/** Weights compress at most tenfold; zeros compress a thousandfold or more. */
+/** Weights compress at most tenfold, zeros a thousandfold or more. */
 const ratioMax = 200;
 const unratedBytes = 64 * 2 ** 20;
 
 export const tooLarge = `has more than ${contentLimits.files} files or ${contentLimits.bytes / 2 ** 30} GiB, which is too much for a model`;
 
 export class EntryRules {
-  /** Paths in lower case, so that no two files collide on a case-insensitive file system. */
+  /**
+   * Kinds of entries by path. Paths are in lower case, so that no two files collide on a case-insensitive file system.
+   */
   #kinds = new Map<string, 'file' | 'folder'>();
   #bytes = 0;
   #packedBytes: number;
@@ -34,7 +36,7 @@ export class EntryRules {
     this.#packedBytes = packedBytes;
   }
 
-  /** The normalized path; undefined for the folder itself. */
+  /** Returns the normalized path; undefined if the entry is the root folder. */
   accept(name: string, kind: 'file' | 'folder', bytes: number): string | undefined {
     const parts = parsePath(name);
     if (parts.length === 0 && kind === 'folder') return undefined;
@@ -83,7 +85,7 @@ const shownChars = 80;
 const quote = (name: string): string => JSON.stringify(name.slice(0, shownChars)).replace(/[^\x20-\x7e]/g, toEscape);
 const toEscape = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
-/** Links are followed, because the folder is the operator's own. */
+/** Links are followed, because the folder belongs to the operator. */
 export async function copyFolder(from: string, to: string, signal: AbortSignal): Promise<void> {
   const left = { files: contentLimits.files as number, bytes: contentLimits.bytes as number };
   const refuse = (what: string) => new Failure('invalid_request', { message: `${from} ${what}` });

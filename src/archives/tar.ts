@@ -9,7 +9,7 @@ const blockBytes = 512;
 const extensionBytesMax = 65_536;
 
 const extensionsMax = 2 * contentLimits.files;
-/** Data that may follow the end: tar fills its last record. */
+/** Number of bytes that may follow the end, because tar fills its last record. */
 const paddingBytesMax = 2 ** 20;
 
 const damaged = () => new ArchiveFault('is damaged: a header is invalid');
@@ -54,7 +54,7 @@ export async function* readTar(source: AsyncIterable<Uint8Array>): AsyncGenerato
   }
 }
 
-/** Fields stated before a header, which override it. */
+/** Fields that entries before a header state. They override those of the header. */
 interface Stated {
   name?: string;
   size?: number;
@@ -71,7 +71,7 @@ function checkHeader(header: Uint8Array): void {
 function headerName(header: Uint8Array): string {
   const name = readText(header.subarray(0, 100));
   const isUstar = readText(header.subarray(257, 262)) === 'ustar';
-  // GNU archives have times in place of the prefix.
+  // GNU archives have times where POSIX archives have the prefix.
   const isPosix = isUstar && header[262] === 0;
   const prefix = isPosix ? readText(header.subarray(345, 500)) : '';
   return prefix === '' ? name : `${prefix}/${name}`;
@@ -123,7 +123,7 @@ class ByteReader {
     this.#source = source[Symbol.asyncIterator]();
   }
 
-  /** At least one byte and at most `count`; undefined at the end. */
+  /** Returns at least one byte and at most `count`; undefined at the end. */
   async some(count: number): Promise<Uint8Array | undefined> {
     while (this.#chunk.length === 0) {
       const { value, done } = await this.#source.next();
@@ -135,7 +135,7 @@ class ByteReader {
     return taken;
   }
 
-  /** Exactly `count` bytes, or fewer at the end. */
+  /** Returns exactly `count` bytes, or fewer at the end. */
   async take(count: number): Promise<Uint8Array> {
     const taken = new Uint8Array(count);
     let length = 0;
@@ -165,7 +165,7 @@ class ByteReader {
     throw new ArchiveFault('has data after its end');
   }
 
-  /** The next `left.bytes` bytes. `left` is updated to the bytes that were not read. */
+  /** Yields the next `left.bytes` bytes. `left` is updated to the number of bytes that were not read. */
   async *stream(left: { bytes: number }): AsyncGenerator<Uint8Array> {
     while (left.bytes > 0) {
       const chunk = await this.some(left.bytes);

@@ -5,7 +5,7 @@ import { Failure } from '../errors.ts';
 import { runInThread } from '../runtime/run-once.ts';
 import type { UnpackingNews, UnpackingTask } from './unpacking-thread.ts';
 
-/** A bzip2 block takes 4 MB, and the blocks read ahead 8 MB. */
+/** A bzip2 block takes 4 MB, and the blocks that are read ahead take 8 MB. */
 const heapMegabytesMax = 128;
 
 interface Unpacking {

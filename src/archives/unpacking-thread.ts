@@ -1,5 +1,5 @@
-// The thread that unpacks one archive; see unpack-archive.ts. Files are created in a new folder, so they are never
-// opened through a link.
+// The thread that unpacks one archive; see unpack-archive.ts. Files are created in a new folder, so no file is opened
+// through a link.
 import { mkdir, open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';

@@ -36,7 +36,7 @@ function unpacked(file: FileHandle, { method, packedBytes }: ZipRow, start: numb
   const packed = file.createReadStream({ start, end: start + packedBytes - 1, autoClose: false });
   if (method === 0) return packed;
   const inflate = createInflateRaw();
-  // The reader of the stream receives its error.
+  // Errors are ignored here, because the reader of the stream receives them.
   pipeline(packed, inflate, () => {});
   return inflate;
 }
@@ -53,7 +53,7 @@ const damagedDirectory = () => new ArchiveFault('is damaged: its directory canno
 /** Reads the bytes of an archive at given positions. */
 export interface ZipSource {
   bytes: number;
-  /** `count` bytes from `at`; fewer only at the end. */
+  /** Returns `count` bytes from `at`; fewer only at the end of the archive. */
   read(at: number, count: number): Promise<Buffer>;
 }
 
@@ -69,7 +69,7 @@ export interface ZipRow {
 
 interface ZipRules {
   filesMax: number;
-  /** The message if an archive has more of them. */
+  /** The message if an archive has more files. */
   tooLarge: string;
 }
 

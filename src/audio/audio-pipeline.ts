@@ -29,7 +29,7 @@ const openStages = ({ inRateHz, tempo }: AudioInput, outRateHz: number) => ({
   resampler: new Resampler({ inRateHz, outRateHz }),
 });
 
-/** Multiplies all samples by the gain, and each by its own factor if there are factors. */
+/** Multiplies all samples by the gain. If there are factors, also multiplies each sample by its own factor. */
 function scale(samples: Int16Array, gainDb: number, factors: Float32Array | undefined): Float32Array {
   const scaled = toFloat(samples, gainDb);
   if (factors) for (let i = 0; i < scaled.length; i++) scaled[i]! *= factors[i]!;
@@ -62,7 +62,7 @@ export async function openAudioPipeline(options: AudioPipelineOptions) {
     return take();
   };
   return {
-    /** Returns the bytes that are ready, possibly none. Each sample may have its own factor besides the gain. */
+    /** Returns the bytes that are ready, possibly none. Each sample may have its own factor in addition to the gain. */
     push(samples: Int16Array, factors?: Float32Array): Uint8Array {
       const { stretch, resampler } = stages;
       if (stretch) resampler.pass(stretch.process(scale(samples, input.gainDb, factors)), 1, encode);
@@ -92,7 +92,10 @@ export async function openAudioPipeline(options: AudioPipelineOptions) {
     end(): Uint8Array {
       return join(Uint8Array, [endInput(), encoder.end()]);
     },
-    /** After `end`, the first bytes of the complete file, which replace those of the stream. Undefined if they are equal. */
+    /**
+     * After `end`, the first bytes of the complete file, which replace the first bytes of the stream. Undefined if they
+     * are equal.
+     */
     get head(): Uint8Array | undefined {
       return encoder.head?.();
     },

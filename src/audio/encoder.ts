@@ -1,4 +1,4 @@
-// The contract of the encoders. Each format has one (formats.ts).
+// The contract of the encoders. Each format has an encoder (see formats.ts).
 
 /** Encodes one stream, in order. The returned bytes form one valid file. */
 export interface Encoder {
@@ -6,7 +6,10 @@ export interface Encoder {
   encode(samples: Float32Array): Uint8Array;
   /** Ends the stream. Returns its last bytes. */
   end(): Uint8Array;
-  /** After `end`, returns the first bytes of the complete file. They replace the stream's, which lack the length. */
+  /**
+   * After `end`, returns the first bytes of the complete file. They replace the first bytes of the stream, which lack
+   * the length.
+   */
   head?(): Uint8Array;
   /** Frees the encoder. Not needed after `end`. */
   close(): void;

@@ -1,5 +1,5 @@
-// The output formats. Each row has a content type, a file extension and a streaming encoder. `book-file/` joins chapters in a
-// format; everything else knows a format by its row.
+// The output formats. Each row has a content type, a file extension and a streaming encoder. `book-file/` joins
+// chapters in a format; all other code uses only the row of a format.
 import type { OutputFormat } from '../../gen/sonant/v1/speech_pb.ts';
 import type { Encoder } from './encoder.ts';
 import { createFlacEncoder } from './flac/flac-encoder.ts';
@@ -27,7 +27,7 @@ function toALaw(sample: number): number {
   return (sign | (segment << 4) | (step & 0x0f)) ^ 0x55;
 }
 
-/** A byte for each 16-bit sample. */
+/** Makes a table with a byte for each 16-bit sample. */
 const tableOf = (encode: (sample: number) => number) =>
   Uint8Array.from({ length: 65_536 }, (_, i) => encode((i << 16) >> 16));
 const tables = new Map<typeof toMuLaw, Uint8Array>();
@@ -60,7 +60,7 @@ export interface AudioFormat {
   delaySamples?: number;
 }
 
-/** The names of the values of the enum in the protos. */
+/** The names of the formats, from the enum in the protos. */
 export type FormatName = Exclude<Lowercase<keyof typeof OutputFormat>, 'unspecified'>;
 
 const bareBytesPerSecond = (sampleRateHz: number) => sampleRateHz * 2;

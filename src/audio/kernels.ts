@@ -1,10 +1,11 @@
-// Calls loops over samples that are compiled to WebAssembly with SIMD (wasm/audio-kernels.ts). Each thread has one instance,
-// with memory of a fixed size that all streams share. Between calls it keeps only filter weights. Results are views of it,
-// valid until the next call, which may take them as input. A call handles at most `blockSamplesMax` samples. Memory:
+// Calls the sample loops of wasm/audio-kernels.ts, compiled to WebAssembly with SIMD. Each thread has one instance,
+// with memory of a fixed size that all streams share. Between calls, only filter weights stay in the memory. A result
+// is a view of that memory. It is valid until the next call, and may be that call's input. A call handles at most
+// `blockSamplesMax` samples. Memory:
 //      input from elsewhere | history and input of a filter | output of the first stage | of the last | weights
 import { readFileSync } from 'node:fs';
 
-/** Half a second at 32 kHz, more than is processed at a time. */
+/** Half a second at 32 kHz, which is more than is usually processed at a time. */
 export const blockSamplesMax = 16_384;
 /** Length of the longest filter, which divides the rate by 1024. */
 export const tapsMax = 2 ** 16;

@@ -1,7 +1,7 @@
 // Measures the loudness of speech, and the gain to the target loudness. ITU-R BS.1770 for one channel: K-weighting (a
-// high shelf and a high-pass filter), then the mean power of 400 ms blocks, one every 100 ms; the mean of those above
-// -70 LUFS (absolute gate); then the mean of those less than 10 LU below that (relative gate). In LUFS a power is
-// -0.691 + 10 log10(power), so a full-scale sine at 997 Hz measures -3.01.
+// high shelf and a high-pass filter), then the power of 400 ms blocks, one every 100 ms. The loudness is the mean power
+// of the blocks that are above -70 LUFS (absolute gate) and less than 10 LU below the mean of all blocks above -70 LUFS
+// (relative gate). In LUFS a power is -0.691 + 10 log10(power), so a full-scale sine at 997 Hz measures -3.01.
 import type { Pcm } from './pcm.ts';
 
 /** Target loudness of every voice. Speech peaks 14 to 21 dB above it, nearly always under the limiter's knee. */
@@ -75,7 +75,8 @@ function highPassFilter(sampleRateHz: number): Filter {
   const k = Math.tan((Math.PI * 38.13547087602444) / sampleRateHz);
   const q = 0.5003270373238773;
   const poles: Triple = [1 + k / q + k * k, 2 * (k * k - 1), 1 - k / q + k * k];
-  // The standard's numerator is 1, -2, 1 after normalising: here it is multiplied by the first pole term in advance.
+  // The standard's normalised numerator is 1, -2, 1. It is multiplied by poles[0] here because `biquad` divides by
+  // poles[0].
   return biquad([poles[0], -2 * poles[0], poles[0]], poles);
 }
 

@@ -1,7 +1,7 @@
-// Encodes MP3: MPEG-1 and MPEG-2 Audio Layer III (ISO/IEC 11172-3 and 13818-3), with LAME as WebAssembly. One channel at
-// a constant 64 kbit/s, which is ample for speech. Only frames: no ID3 tag, and no Xing frame, which a stream cannot
-// fill in. Bytes lag behind the sound by about 0.1 s. The wasm is loaded on first use; encoders take 2 MB each and are
-// reused, each time reset, so that the same sound gives the same bytes.
+// Encodes MP3: MPEG-1 and MPEG-2 Audio Layer III (ISO/IEC 11172-3 and 13818-3), with LAME as WebAssembly. One channel
+// at a constant 64 kbit/s, which is ample for speech. The output has only frames: no ID3 tag, and no Xing frame,
+// because a stream does not know its content. Bytes lag behind the sound by about 0.1 s. The wasm is loaded on first
+// use. An encoder takes 2 MB and is reused; it is reset each time, so that the same sound gives the same bytes.
 import { readFile } from 'node:fs/promises';
 import type { WasmMediaEncoder } from 'wasm-media-encoders';
 import type { Encoder } from './encoder.ts';
@@ -11,7 +11,10 @@ import { join } from './pcm.ts';
 type Lame = WasmMediaEncoder<'audio/mpeg'>;
 type Mp3SampleRateHz = NonNullable<Parameters<Lame['configure']>[0]['outputSampleRate']>;
 
-/** LAME's encoder delay of 576 and the decoder's of 529. Without a Xing frame, players do not skip them. */
+/**
+ * LAME's encoder delay of 576 samples plus the decoder's delay of 529. Without a Xing frame, players do not skip these
+ * samples.
+ */
 export const mp3DelaySamples = 1105;
 
 const bitrateKbps = 64;
@@ -24,7 +27,7 @@ let wasm: unknown;
 
 export async function openMp3Encoder(sampleRateHz: number): Promise<Encoder> {
   let lame: Lame | undefined = idleEncoders.pop() ?? (await createLame());
-  // Without an output rate, LAME chooses one. It rejects a rate that MP3 does not have.
+  // Without an output rate, LAME chooses one. LAME rejects a rate that MP3 does not have.
   const outputSampleRate = sampleRateHz as Mp3SampleRateHz;
   lame.configure({ sampleRate: sampleRateHz, outputSampleRate, channels: 1, bitrate: bitrateKbps });
 

@@ -1,6 +1,6 @@
-// Encodes Opus (RFC 6716) in Ogg (RFC 7845), with libopus as WebAssembly: one channel, about 32 kbit/s, packets of 20 ms.
-// A page holds a fifth of a second, so bytes lag behind the sound by that. Numbers are little-endian; recording/ogg-pages.ts
-// draws a page.
+// Encodes Opus (RFC 6716) in Ogg (RFC 7845), with libopus as WebAssembly: one channel, about 32 kbit/s, packets of 20
+// ms. A page holds a fifth of a second, so bytes lag that far behind the sound. Numbers are little-endian;
+// recording/ogg-pages.ts draws a page.
 //     page 0  "OpusHead" | 1: 1 | 1: channel | 2: samples to skip | 4: rate of the input | 2: 0 | 1: 0
 //     page 1  "OpusTags" | 4: length | name of the encoder | 4: 0
 //     others  packets; the position is the number of samples up to their end, at 48 kHz, with those to skip
@@ -12,7 +12,7 @@ import { crcOf } from './recording/ogg-pages.ts';
 
 const opusRateHz = 48_000;
 const bitsPerSecond = 32_000;
-/** From 0 to 10. A higher value doubles the time and does not make speech sound better. */
+/** Effort from 0 to 10. A higher value doubles the time and does not make speech sound better. */
 const complexity = 5;
 const packetsPerSecond = 50;
 const packetsPerPage = 10;
@@ -92,7 +92,7 @@ export async function openOggOpusEncoder(sampleRateHz: number): Promise<Encoder>
 }
 
 const pageSizesMax = 255;
-/** Lacing values of a packet: as many of 255 as its size holds, and the remainder. */
+/** Lacing values of a packet: 255 as often as its size contains it, and the remainder. */
 const sizesOf = ({ length }: Uint8Array): number[] => [...Array(Math.floor(length / 255)).fill(255), length % 255];
 
 interface Page {
@@ -118,7 +118,9 @@ export function createOggPages() {
   };
   return {
     next: ({ packets, position, flag = 0 }: Page): Buffer => pageOf(packets.flatMap(sizesOf), packets, position, flag),
-    /** Writes a header packet, which may take several pages. Pages on which it does not end have no position. */
+    /**
+     * Writes a header packet, which may take several pages. Pages on which the packet does not end have no position.
+     */
     *spread(packet: Uint8Array): Generator<Buffer> {
       const sizes = sizesOf(packet);
       for (let at = 0; at < sizes.length; at += pageSizesMax) {

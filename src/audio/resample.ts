@@ -1,8 +1,8 @@
-// Changes the sample rate of a stream with a rational polyphase filter: with out/in = up/down in lowest terms, output n is
-// at n*down/up in input samples and is a dot product of the input around it with one of `up` rows of weights
-// (the filter bank). Promises: no delay (output 0 is at input 0), exactly ceil(n*out/in) samples after flush, the same bits
-// however the input is split, and constant memory. Up to 0.9 of the lower Nyquist frequency the gain is within 0.7 dB; images
-// and aliases, from 1.05 of it on, are under -98 dB.
+// Changes the sample rate of a stream with a rational polyphase filter: with out/in = up/down in lowest terms, output n
+// is at the input position n*down/up. It is the dot product of the input around that position and one of `up` rows of
+// weights (the filter bank). Promises: no delay (output 0 is at input 0), exactly ceil(n*out/in) samples after flush,
+// the same bits however the input is split, and constant memory. Up to 0.9 of the lower Nyquist frequency, the gain is
+// within 0.7 dB. From 1.05 of that frequency on, images and aliases are under -98 dB.
 import {
   blockSamplesMax,
   blocksOf,
@@ -25,7 +25,7 @@ const halfStep = 4;
 
 const banks = new Map<string, FilterBank>();
 
-/** Returns a cached or new filter. A filter of the usual rates takes at most 1 % of the cache. */
+/** Returns a cached or new filter. A filter of common rates takes at most 1 % of the cache. */
 function filterBankFor(inRateHz: number, outRateHz: number): FilterBank {
   const key = `${inRateHz}/${outRateHz}`;
   const known = banks.get(key);
@@ -60,7 +60,7 @@ function designBank(inRateHz: number, outRateHz: number): FilterBank {
       const distance = k - half + 1 - phase / up;
       row[k] = sinc(narrowing * cutoffOfNyquist * distance) * kaiser(distance / half);
     }
-    // Unit gain at 0 Hz in every row: otherwise a constant level would ripple.
+    // Gives every row unit gain at 0 Hz, because otherwise a constant level would ripple.
     const sum = row.reduce((total, weight) => total + weight, 0);
     for (let k = 0; k < taps; k++) weights[phase * taps + k] = row[k]! / sum;
   }
@@ -86,7 +86,7 @@ function besselI0(x: number): number {
 
 export class Resampler {
   readonly #bank: FilterBank | undefined;
-  /** The input that the next output needs, oldest first; shorter than the filter. */
+  /** Received input that the next output needs, oldest first. It is shorter than the filter. */
   readonly #history: Float32Array;
   #held: number;
   #phase = 0;
@@ -162,8 +162,8 @@ export class Resampler {
 }
 
 /**
- * Returns the number of outputs that `held` inputs suffice for, if the first output is `phase`/up after the filter's first
- * position.
+ * Returns the number of outputs for which `held` inputs suffice, if the first output is `phase`/up after the filter's
+ * first position.
  */
 function countReady({ up, down, taps }: FilterBank, held: number, phase: number): number {
   const positions = held - taps + 1;

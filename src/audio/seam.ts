@@ -1,15 +1,16 @@
-// Trims most of the quiet that an engine puts around a segment, so that joined segments have only the pauses of the text
-// between them. Promises: no sample of -48 dBFS or more is dropped, nor any within 20 ms of one; quiet within the sound
-// is unchanged; the output does not depend on how the input is split. The quiet after the sound is held back, because the
-// part of it to keep depends on the input that follows.
+// Trims most of the quiet that an engine puts around a segment, so that joined segments have only the pauses of the
+// text between them. Promises: no sample of -48 dBFS or more is dropped, and no sample within 20 ms of such a sample;
+// quiet within the sound is unchanged; the output does not depend on how the input is split. The quiet after the sound
+// is held back, because the input that follows decides how much of the quiet is kept.
 //   in   ......quiet|sound quiet sound|quiet......
 //   out         lead|sound quiet sound|margin, and trail on request
 
 import { fromDb } from './level.ts';
 import { join } from './pcm.ts';
 
-// Measured by peak, at the level of the output. The hiss between the words of the built-in voices is below this. The softest
-// consonants, such as a final th, exceed it every few milliseconds, and the margin preserves their onset and decay.
+// Peak level of quiet, in the output. The hiss between the words of the built-in voices is below this level. The
+// softest consonants, such as a final th, exceed it every few milliseconds, and the margin preserves their onset and
+// decay.
 const quietDbfs = -48;
 const usualMarginSeconds = 0.02;
 
@@ -21,7 +22,7 @@ interface SeamLimits {
   gainDb: number;
   leadSecondsMax: number;
   trailSecondsMax: number;
-  /** Limits the margins around the sound, if less quiet than usual is wanted. */
+  /** Limits the margins around the sound to less than their default. */
   marginSecondsMax?: number;
 }
 
@@ -33,7 +34,7 @@ export class SeamTrimmer {
   readonly #leadMax: number;
   readonly #trailSecondsMax: number;
   #hasSound = false;
-  /** Undecided quiet: before the sound the end of the lead, after it the quiet beyond the margin. */
+  /** Quiet that is held back: before the sound, the end of the lead; after the sound, the quiet beyond the margin. */
   #held: Int16Array[] = [];
   /** How much of the current quiet has been returned. */
   #trail = 0;
@@ -110,7 +111,7 @@ export class SeamTrimmer {
 /** Returns the smallest absolute value of a sample that is not quiet if this gain is applied later. */
 export const loudFrom = (gainDb = 0): number => 32768 * fromDb(quietDbfs - gainDb);
 
-// Loops, since a callback for each sample of a long quiet costs ten times as much.
+// The following functions are loops, because a callback for each sample of a long quiet costs ten times as much.
 
 /** Index of the first loud sample, or -1. */
 function onsetOf(samples: Int16Array, loud: number): number {

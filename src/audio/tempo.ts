@@ -1,15 +1,16 @@
-// Makes speech faster or slower at the same pitch, by waveform-similarity overlap-add (WSOLA): short frames, each taken from
-// near its time in the input, shifted so that it continues the frame before it, and cross-faded with it. Promises: output time
-// t is input time t*factor, within a frame; round(length/factor) samples after flush; the same bits however the input is split;
-// little more than the input of one frame in memory.
+// Makes speech faster or slower at the same pitch, by waveform-similarity overlap-add (WSOLA): it cross-fades short
+// frames. Each frame is taken from the input near its own time, at the shift where it best continues the frame before
+// it. Promises: output time t is input time t*factor, within a frame; round(length/factor) samples after flush; the
+// same bits however the input is split; little more than the input of one frame in memory.
 import { join } from './pcm.ts';
 
 export const tempoFactors = { min: 0.25, max: 8 } as const;
 
 const hopSeconds = 0.01;
-// Half the longest period of a voice (about 62 Hz): some shift within this always aligns the periods.
+// Half the longest period of a voice (about 62 Hz). Some shift within this range always aligns the periods.
 const reachSeconds = 0.008;
-// The search first tries every stride-th shift on every stride-th sample, at about this rate; then all near the best.
+// The search first tries every stride-th shift on every stride-th sample, at about this rate, and then all shifts near
+// the best one.
 const coarseRateHz = 8000;
 
 export class Tempo {
@@ -113,8 +114,8 @@ function similarity(a: Float32Array, b: Float32Array, at: number, stride: number
 }
 
 /**
- * Cross-fades along a raised cosine. Similar signals add up in amplitude, others, as in an s, only in power; without
- * compensation the level would flutter at the frame rate.
+ * Cross-fades along a raised cosine. Similar signals add up in amplitude; others, such as an s, only in power. Without
+ * compensation, the level would flutter at the frame rate.
  */
 function crossFade(from: Float32Array, to: Float32Array): Float32Array {
   const similar = Math.max(0, similarity(from, to, 0, 1));

@@ -11,7 +11,7 @@ export interface WavFormat {
   tag: number;
   channels: number;
   sampleRateHz: number;
-  /** From the header, not validated: may be fractional or NaN. */
+  /** Computed from the header without a check, so it may be fractional or NaN. */
   bytesPerSample: number;
 }
 
@@ -34,7 +34,9 @@ export const floatTag = 3;
 const extensibleTag = 0xfffe;
 const guidTail = Buffer.from('000000001000800000aa00389b71', 'hex');
 const sizeIn64 = 0xffff_ffff;
-/** Writers that do not know the size write 0, the largest number, or one near it. No supported WAV is that large. */
+/**
+ * Writers that do not know the size write 0, the largest number, or a number near it. No supported WAV is that large.
+ */
 const openSizeMin = 0x7fff_0000;
 
 /** Reads as much of the header as the bytes contain. */

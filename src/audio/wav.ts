@@ -1,11 +1,11 @@
-// Writes WAV: RIFF (Multimedia Programming Interface and Data Specifications 1.0) with PCM (RFC 2361, tag 1), one channel.
-// Numbers are little-endian, with four bytes, or two if marked `:2`.
+// Writes WAV: RIFF (Multimedia Programming Interface and Data Specifications 1.0) with PCM (RFC 2361, tag 1), one
+// channel. Numbers are little-endian, with four bytes, or two if marked `:2`.
 //      0 "RIFF" | file size - 8 | "WAVE"
 //     12 "fmt " | 16 | 1:2 PCM | 1:2 channel | samples a second | bytes a second | 2:2 bytes a frame | 16:2 bits
 //     36 "data" | file size - 44
 //     44 samples, two bytes each
-// The length of a stream is unknown: both sizes are 0xFFFFFFFF, which players read as "to the end". The header of a
-// complete file has the true sizes.
+// The length of a stream is unknown, so both its sizes are 0xFFFFFFFF, which players read as "to the end". The header
+// of a complete file has the true sizes.
 import type { Encoder } from './encoder.ts';
 import { toInt16 } from './level.ts';
 import { join } from './pcm.ts';

@@ -1,4 +1,4 @@
-// The text of a document as blocks: headings, paragraphs and breaks, with the places that links can lead to.
+// The text of a document as blocks (headings, paragraphs and breaks), with the places to which links can lead.
 import type { BookPart } from './book.ts';
 
 export interface Block {
@@ -9,9 +9,9 @@ export interface Block {
   text: string;
   /** The part of the book that the markup states. */
   part?: BookPart | undefined;
-  /** Whether it is a footnote or a side note. */
+  /** Whether the block is part of a footnote or a side note. */
   isNote: boolean;
-  /** Whether it is in the main content of a page. */
+  /** Whether the block is in the main content of a page. */
   isMain: boolean;
 }
 

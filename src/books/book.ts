@@ -7,10 +7,10 @@ export const bookParts: readonly BookPart[] = ['front', 'body', 'notes', 'back']
 
 export interface BookChapter {
   title: string;
-  /** Begins with the heading as printed. */
+  /** The text of the chapter. It begins with the heading as printed. */
   text: string;
   part: BookPart;
-  /** 1 to 6; absent if the chapter has no heading of its own. */
+  /** Level of the chapter's heading, 1 to 6; absent if the chapter has no heading of its own. */
   headingLevel?: number;
 }
 
@@ -31,14 +31,14 @@ export interface BookMetadata {
 
 export interface Book {
   title: string;
-  /** Several authors are separated by commas; empty if none is stated. */
+  /** The author, or several separated by commas; empty if none is stated. */
   author: string;
-  /** In canonical form; empty if none is stated. */
+  /** The language tag in canonical form; empty if none is stated. */
   language: string;
   cover?: BookCover;
   metadata: BookMetadata;
   chapters: BookChapter[];
-  /** Sentences about content that was left out or read differently than stated. */
+  /** Sentences about content that was left out, or that was not read as the book states. */
   warnings: string[];
 }
 

@@ -3,7 +3,7 @@
 import { parseRoman } from '../text/number-words.ts';
 
 const number = String.raw`(?:\d{1,4}|[ivxlcdm]{1,9})`;
-/** One to a hundred, as words. Long enough to match few other words. */
+/** Matches the numbers from one to a hundred as words, but also some other words. */
 const words = String.raw`(?:the )?\p{L}{2,14}(?:[- ]\p{L}{2,9})?`;
 const before =
   'chapter|chap\\.?|canto|stave|letter|lecture|lesson|scene|act|book|part|volume|section|kapitel|kap\\.?|abschnitt|buch|teil|band|chapitre|livre|partie|tome|lettre|capítulo|capitulo|cap\\.?|libro|parte|carta|capitolo|lettera|livro|hoofdstuk|boek|deel|rozdział|rozdzial|księga|część|kapitola|díl|luku|osa|bölüm|bok|del|глава|часть|книга|розділ|частина|κεφάλαιο';

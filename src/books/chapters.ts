@@ -1,5 +1,5 @@
 // Divides the text of a book into chapters at given places. Every paragraph is in one chapter: a chapter that has only
-// a heading joins the next, and notes within the text are moved to the end.
+// a heading is joined with the next chapter, and notes within the text are moved to the end.
 import { cutText } from '../text/count-chars.ts';
 import { type Block, breakText, charsOf } from './block.ts';
 import type { BookChapter, BookPart } from './book.ts';
@@ -8,12 +8,14 @@ import { isBareNumber, isChapterTitle, isNumberOnly } from './chapter-titles.ts'
 import { partOfTitle } from './part-names.ts';
 
 export interface ChapterStart {
-  /** Number of its first block. */
+  /** Number of the chapter's first block. */
   at: number;
   /** Title in the table of contents. If empty, the first heading is used. */
   title: string;
   part?: BookPart | undefined;
-  /** Whether the title comes from a table of contents. If the text does not begin with it, it is spoken first. */
+  /**
+   * Whether the title comes from a table of contents. Such a title is spoken before a text that does not begin with it.
+   */
   isListed?: boolean;
 }
 
@@ -83,7 +85,7 @@ function trimBreaks(text: string[]): string[] {
   return text;
 }
 
-/** The first heading, joined with the next one if the first is only a number. */
+/** The first heading. If it is only a number, it is joined with the next heading. */
 function headingTitle(said: readonly Block[]): string {
   const at = said.slice(0, headingSearchedBlocks).findIndex(({ kind }) => kind === 'heading');
   if (at < 0) return '';
@@ -130,7 +132,8 @@ function mostCommonPart(said: readonly Block[]): BookPart | undefined {
 }
 
 /**
- * Joins a chapter that has only a heading with the next one (the last with the previous one), and drops empty chapters.
+ * Joins a chapter that has only a heading with the next chapter (the last chapter with the previous one), and drops
+ * empty chapters.
  */
 function joinEmpty(drafts: readonly Draft[]): Draft[] {
   const joined: Draft[] = [];
@@ -153,7 +156,7 @@ function joinEmpty(drafts: readonly Draft[]): Draft[] {
   return joined;
 }
 
-/** A bare number is joined with the name that follows; the title of a part is not. */
+/** Joins a title that is only a number with the next title. Any other title is replaced by the next title. */
 const joinTitles = (held: string, own: string): string => {
   if (own === '') return held;
   return isNumberOnly(held) && !isNumberOnly(own) ? toTitle(`${held}\n${own}`) : own;
@@ -166,7 +169,7 @@ const toChapter = ({ title, text, part, level }: Draft, n: number): BookChapter 
   ...(level > 0 && { headingLevel: level }),
 });
 
-/** A title page has a name or two below its title. */
+/** Maximum number of characters below the title on a title page, such as a name or two. */
 const titlePageCharsMax = 200;
 const sentenceEnd = /[.!?…。！？][\p{Pe}\p{Pf}"']*\s*$/u;
 
@@ -200,7 +203,8 @@ function chooseDepth(headings: readonly Heading[]): number {
 }
 
 /**
- * If the first heading is the only one at its level, with a name or two and no sentence below it, it is a title page.
+ * The first heading begins a title page if no other heading is at its level, and only a name or two and no sentence is
+ * below it.
  */
 function partOfFirst(blocks: readonly Block[], [first, second, ...more]: readonly Heading[]): ChapterStart['part'] {
   if (!first || !second || [second, ...more].some(({ level }) => level <= first.level)) return undefined;

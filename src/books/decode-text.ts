@@ -22,19 +22,19 @@ function markedCharset(bytes: Uint8Array): string | undefined {
   if (first === 0xef && second === 0xbb && third === 0xbf) return 'utf-8';
   if (first === 0xff && second === 0xfe) return 'utf-16le';
   if (first === 0xfe && second === 0xff) return 'utf-16be';
-  // "<?" and "<h" of a document without a byte order mark.
+  // A UTF-16 document without a byte order mark begins with "<", as in "<?xml" or "<html".
   if (first === 0x3c && second === 0) return 'utf-16le';
   if (first === 0 && second === 0x3c) return 'utf-16be';
   return undefined;
 }
 
-/** From the XML declaration or a `meta` element. */
+/** Reads the charset from the XML declaration or a `meta` element. */
 function declaredCharset(bytes: Uint8Array): string | undefined {
   const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, searchedBytes)).toString('latin1');
   const declared =
     /^\s*<\?xml[^>]{0,200}?\bencoding\s*=\s*["']([\w.:-]{1,40})["']/i.exec(head)?.[1] ??
     /<meta[^>]{0,200}?\bcharset\s*=\s*["']?([\w.:-]{1,40})/i.exec(head)?.[1];
-  // The declaration was readable as bytes, so a stated UTF-16 must be wrong.
+  // The declaration was readable as single bytes, so a declared UTF-16 must be wrong.
   return declared && /^utf-?16/i.test(declared) ? 'utf-8' : declared;
 }
 

@@ -1,5 +1,5 @@
-// Reads the text of an HTML or XHTML document, even if malformed, in one pass: the visible text without navigation,
-// scripts, page numbers and references to notes. Ruby is read by its base text.
+// Reads the text of an HTML or XHTML document, even a malformed one, in one pass. The text is what a reader sees,
+// without navigation, scripts, page numbers and references to notes. Of ruby, only the base text is read.
 import { Parser } from 'htmlparser2';
 import type { Block, TextDocument } from './block.ts';
 import type { BookPart } from './book.ts';
@@ -46,7 +46,7 @@ interface Element {
   isMain: boolean;
   isVerbatim: boolean;
   isRaised: boolean;
-  /** For a link or a raised text: number of pieces of text before it. */
+  /** Number of pieces of text before the element, if it is a link or a raised text. */
   piecesBefore: number;
   isReference: boolean;
   hasFragment: boolean;
@@ -286,10 +286,10 @@ const backPattern = /^[[(]?[↩↵⤴⬆↑^←⏎]{1,2}[\ufe0e\ufe0f]?[\])]?$/u
 
 interface LinkText {
   text: string;
-  /** Whether it leads to a place in a document. */
+  /** Whether the link leads to a place in a document. */
   hasFragment: boolean;
   isRaised: boolean;
-  /** The text of its paragraph before the link. */
+  /** The text of the paragraph before the link. */
   before: string;
 }
 

@@ -33,7 +33,7 @@ export const statesFormula = (name: string, { alttext }: Attributes): boolean =>
 
 const pageNumberClass = /(?:^|\s)(?:page-?num(?:ber)?s?|pageno|pgnum|x-ebookmaker-pageno|page-?break-?number)(?:\s|$)/i;
 
-/** Whether the element is invisible or not to be read aloud. */
+/** Whether the element is not read aloud, for example because it is invisible. */
 export function isHidden(name: string, attributes: Attributes): boolean {
   if (unreadTags.has(name) && !statesFormula(name, attributes)) return true;
   if (attributes.hidden !== undefined || attributes['aria-hidden'] === 'true') return true;

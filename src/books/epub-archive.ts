@@ -15,7 +15,7 @@ import {
 const megabytes = (bytes: number): string => `${bytes >> 20} MiB`;
 
 export class BookArchive {
-  /** In the order of the archive. */
+  /** All paths in the order of the archive. */
   readonly paths: readonly string[];
   #source: ZipSource;
   #rows: ReadonlyMap<string, ZipRow>;
@@ -50,7 +50,7 @@ export class BookArchive {
     }
   }
 
-  /** The path that is meant; undefined if there is no such file. */
+  /** Finds the actual path for a stated path; undefined if there is no such file. */
   find(path: string): string | undefined {
     if (this.#rows.has(path)) return path;
     const plain = toPlain(path);

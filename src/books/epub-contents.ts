@@ -8,7 +8,7 @@ import { findAll, findFirst, type MarkupElement, parseMarkup, textIn } from './m
 
 export interface ContentsEntry {
   title: string;
-  /** Undefined for a heading without a target above other entries. */
+  /** The target of the entry. Undefined if the entry is only a heading for other entries. */
   to: EpubReference | undefined;
   children: readonly ContentsEntry[];
 }
@@ -58,7 +58,9 @@ const readList = (list: MarkupElement, path: string): ContentsEntry[] =>
       };
     });
 
-/** The link of an item that contains it in a paragraph, outside the item's sublist. */
+/**
+ * Finds the link of an item that has its link in another element, such as a paragraph, but not in the item's sublist.
+ */
 const findOutside = (item: MarkupElement): MarkupElement | undefined =>
   item.children
     .filter(({ name }) => name !== 'ol')

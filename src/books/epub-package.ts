@@ -11,7 +11,7 @@ import { findAll, findFirst, type MarkupElement, parseMarkup, textIn } from './m
 
 export interface EpubItem {
   id: string;
-  /** As stated; the archive finds the actual file. */
+  /** The path as the package states it. The archive finds the actual file. */
   path: string;
   mediaType: string;
   properties: string;
@@ -111,7 +111,7 @@ function readMetadata(root: MarkupElement): Pick<EpubPackage, 'title' | 'author'
   };
 }
 
-/** The role in EPUB 2. */
+/** The role of a creator or contributor in EPUB 2. */
 const statedRole = (attributes: MarkupElement['attributes']): string | undefined =>
   attributes['opf:role'] ?? attributes.role;
 

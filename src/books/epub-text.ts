@@ -16,7 +16,7 @@ interface EpubDocument {
   /** The title that the document states. */
   title: string;
   isLinear: boolean;
-  /** Number of its first block, and of the first block after it. */
+  /** Number of the document's first block, and of the first block after the document. */
   from: number;
   to: number;
   anchors: ReadonlyMap<string, number>;
@@ -25,9 +25,9 @@ interface EpubDocument {
 interface EpubText {
   blocks: Block[];
   documents: EpubDocument[];
-  /** The language that the first document with a statement names. */
+  /** The language of the first document that states one. */
   language: string;
-  /** Number of the block that a reference leads to; undefined if it leads nowhere. */
+  /** Number of the block to which a reference leads; undefined if the reference leads nowhere. */
   placeOf(reference: EpubReference): number | undefined;
   warnings: string[];
 }
@@ -68,7 +68,10 @@ const isText = ({ mediaType, path }: EpubItem): boolean =>
   /html|dtbook|^text\/xml$|^application\/xml$/.test(mediaType) ||
   (/\.x?html?$/i.test(path) && !/^image\//.test(mediaType));
 
-/** The documents in the order of the spine, else of the contents, else of the package. */
+/**
+ * The documents in the order of the spine. Without a spine, the order of the contents is used, and without contents
+ * that of the package.
+ */
 function orderOf(archive: BookArchive, { spine, items, nav }: EpubPackage, { entries }: EpubContents) {
   const warnings: string[] = [];
   const isLinear = new Map(spine.map(({ item, isLinear: is }) => [archive.find(item.path), is]));
@@ -94,11 +97,14 @@ const byNumber = new Intl.Collator('en', { numeric: true });
 const pathsOf = (entries: readonly ContentsEntry[]): string[] =>
   entries.flatMap(({ to, children }) => [...(to ? [to.path] : []), ...pathsOf(children)]);
 
-/** Text between the title of a part and its first chapter is at most this long: a motto. */
+/** Maximum length of a motto, which is text between the title of a part and its first chapter. */
 const mottoCharsMax = 300;
 /** Text before the first chapter, or before the stated start, is front matter if it is shorter than this. */
 const frontCharsMax = 20_000;
-/** Inner entries of a level with fewer characters are sections; entries above them with more are parts. */
+/**
+ * Inner entries can be chapters if their median is at least the minimum of characters, or if the median of the entries
+ * above them is over the maximum.
+ */
 const chapterCharsMin = 6_000;
 const chapterCharsMax = 100_000;
 const depthMax = 6;
@@ -115,11 +121,11 @@ export function startsOfEpub(text: EpubText, contents: EpubContents): ChapterSta
 }
 
 interface PlacedEntry extends ContentsEntry {
-  /** Number of its first block; undefined if it leads nowhere. */
+  /** Number of the entry's first block; undefined if the entry leads nowhere. */
   at: number | undefined;
 }
 
-/** Goes level by level. A deeper entry for the same place gives a more specific title. */
+/** Reads the contents level by level. Of several entries for the same place, the deepest one gives the title. */
 function startsByContents(text: EpubText, entries: readonly ContentsEntry[]): ChapterStart[] {
   const starts = new Map<number, ChapterStart>();
   const place = (entry: ContentsEntry): PlacedEntry => ({ ...entry, at: entry.to && text.placeOf(entry.to) });
@@ -142,7 +148,8 @@ interface Family {
 }
 
 /**
- * Keeps the entries of a level that are parts of the book with chapters below; entries within a chapter are sections.
+ * Keeps the entries of a level that are parts of the book, which have chapters below them. Entries within a chapter are
+ * sections.
  */
 function partChooser({ blocks, documents }: EpubText) {
   const charsBefore = [0];

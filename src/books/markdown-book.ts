@@ -1,5 +1,5 @@
-// Reads Markdown as a book: CommonMark and GitHub's tables, with the library `marked`, whose HTML is read like any
-// other. YAML before the text contains metadata; footnotes are notes.
+// Reads Markdown as a book: CommonMark and GitHub's tables. The library `marked` converts it to HTML, which is read
+// like any other HTML. YAML before the text contains metadata; footnotes are notes.
 import { marked } from 'marked';
 import { parse as parseYaml } from 'yaml';
 import type { BookMetadata } from './book.ts';
@@ -33,7 +33,7 @@ const withoutEmpty = ({ title, author, language }: Stated): Partial<ReadText> =>
   ...(language && { language }),
 });
 
-/** Undefined if it is not a YAML mapping: then the lines are text between two rules. */
+/** Undefined if the lines are not a YAML mapping; they are then text between two rules. */
 function readFrontMatter(yaml: string): Stated | undefined {
   const fields = parseMapping(yaml);
   if (!fields) return undefined;

@@ -10,7 +10,7 @@ import { partOfTitle } from './part-names.ts';
 
 const titleLinesMax = 3;
 const titleLineCharsMax = 80;
-/** Titles in the contents and at the chapters. */
+/** Maximum number of titles, because each may be in the contents and at its chapter. */
 const titlesMax = 2 * bookChaptersMax;
 const startMark = /^\*\*\* ?START OF TH(?:E|IS) PROJECT GUTENBERG/;
 const endMark = /^(?:\*\*\* ?END OF TH(?:E|IS) PROJECT GUTENBERG|End of (?:the )?Project Gutenberg)/;
@@ -77,7 +77,10 @@ function findStarts(paragraphs: readonly PlainParagraph[], from: number, to: num
   return apart.length >= 2 ? apart.slice(0, bookChaptersMax) : titled.filter((at) => isChapterTitle(first(at)));
 }
 
-/** The remaining lines of a chapter title are its name, so none may be a chapter title itself. */
+/**
+ * Whether the paragraph is a title. The lines after a chapter number are the chapter's name, so none of them may be a
+ * chapter title itself.
+ */
 const isTitled = (paragraph: PlainParagraph): boolean => {
   const [first, ...more] = paragraph.lines;
   if (isChapterTitle(first!)) return !more.some(isChapterTitle);
@@ -105,7 +108,7 @@ function withoutContents(found: readonly number[], paragraphs: readonly PlainPar
 const isNextTo = (found: readonly number[], at: number, first: number): boolean =>
   at === first || found[at]! - found[at - 1]! === 1;
 
-/** The numbers that count up from 1. */
+/** Keeps the numbers that count up from 1. */
 function countingUp(found: readonly number[], textOf: (at: number) => string): number[] {
   const counted: number[] = [];
   let next = 1;
@@ -118,7 +121,10 @@ function countingUp(found: readonly number[], textOf: (at: number) => string): n
   return counted;
 }
 
-/** A short line that begins like a title, has no final punctuation, and stands between empty lines before prose. */
+/**
+ * Whether the line is short, begins like a title, has no final punctuation, and stands between empty lines before
+ * prose.
+ */
 function isApart(paragraphs: readonly PlainParagraph[], at: number): boolean {
   const { lines, blankBefore } = paragraphs[at]!;
   const [line] = lines;
@@ -136,7 +142,7 @@ function toChapterTitle(paragraphs: readonly PlainParagraph[], at: number, to: n
   return toTitle(`${title}\n${below.lines[0]!.replace(/\.$/, '')}`);
 }
 
-/** A short line that is not a sentence: with a full stop only if it is in capitals. */
+/** Whether the line is short and not a sentence. It may end with a full stop only if it is in capitals. */
 const isName = (line: string): boolean =>
   line.length <= 60 &&
   !isChapterTitle(line) &&
@@ -182,7 +188,7 @@ function readHeader(paragraphs: readonly PlainParagraph[]): Pick<ReadText, 'titl
   };
 }
 
-/** A title page: a short line, and a line that names the author. */
+/** Reads a title page, which is a short line and a line that names the author. */
 function readOpening(paragraphs: readonly PlainParagraph[]): { title: string; author: string } {
   const lines = paragraphs.slice(0, 6).flatMap((paragraph) => paragraph.lines);
   const at = lines
@@ -201,7 +207,7 @@ function readOpening(paragraphs: readonly PlainParagraph[]): { title: string; au
 interface PlainParagraph {
   /** Lines without indents. */
   lines: string[];
-  /** Number of empty lines before it. */
+  /** Number of empty lines before the paragraph. */
   blankBefore: number;
 }
 

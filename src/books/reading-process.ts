@@ -19,7 +19,7 @@ export interface ReadingTask extends ChapterOptions {
   /** The media type. */
   type?: string;
   charset?: string;
-  /** Name of the file. Its extension shows the kind; it is the title of a book that has none. */
+  /** Name of the file. Its extension shows the kind of book. It is also the title of a book that states none. */
   name?: string;
 }
 
@@ -47,7 +47,7 @@ async function read(bytes: Buffer<ArrayBuffer>, task: ReadingTask): Promise<Book
 function readKind(kind: BookKind, bytes: Buffer<ArrayBuffer>, task: ReadingTask): ReadText | Promise<ReadText> {
   if (kind === 'epub') return readEpubBook(bytes, task);
   const text = decodeText(bytes, task.charset);
-  // Frees the bytes before the text needs memory, because garbage collection is late.
+  // Frees the bytes before the text needs memory, because garbage collection would free them later.
   bytes.buffer.transfer(0);
   if (kind === 'html') return readHtmlBook(text, task);
   return kind === 'markdown' ? readMarkdownBook(text, task) : readPlainBook(text, task);

@@ -1,5 +1,5 @@
-// The output of `say` and `book`: its format, and a file, which is written atomically, or a pipe, which is written
-// while the audio is generated. Both apply back-pressure.
+// The output of `say` and `book`. A file is written atomically, a pipe while the audio is generated. Both apply
+// back-pressure.
 import { once } from 'node:events';
 import { constants, fstatSync, ftruncateSync, openSync, readSync, statSync, writeSync } from 'node:fs';
 import { type FileHandle, open, realpath, rename, rm, stat } from 'node:fs/promises';
@@ -15,7 +15,10 @@ import { CommandError, UsageError, withOpened } from './command.ts';
 
 const otherExtensions: Readonly<Record<string, string>> = { ogg: 'opus' };
 
-/** The format of `--format`, else of the file extension, else WAV. Warns if the flag and the extension disagree. */
+/**
+ * Chooses the format named by `--format`, or else by the file extension, or else WAV. Warns if the flag and the
+ * extension disagree.
+ */
 export function chooseFormat(named: string | undefined, output: string): FormatName {
   const formats = formatNames.map((name) => audioFormats[name]);
   const given = extname(output).slice(1).toLowerCase();
@@ -46,7 +49,7 @@ export async function openAudioFile(path: string, signal: AbortSignal): Promise<
   const found = await stat(path).catch(() => undefined);
   if (found?.isDirectory()) throw new UsageError(`${path} is a folder; name a file`);
   if (found?.isFIFO()) return openNamedPipe(path, signal);
-  // A device is written directly: it cannot be renamed or rewound.
+  // A device is written directly, because a file cannot be renamed into its place and a device cannot be rewound.
   const isPlain = !found || found.isFile();
   const target = found ? await realpath(path) : path;
   const draft = isPlain ? `${target}.part-${process.pid}` : path;
@@ -123,7 +126,7 @@ async function waitForReader(path: string, signal: AbortSignal): Promise<Socket>
   }
 }
 
-/** Standard output. If it is a file, as after `>`, and was empty, the header is corrected at the end. */
+/** Opens standard output. If it is a file that was empty, as after `>`, the header is corrected at the end. */
 export function openStandardOutput(signal: AbortSignal): AudioSink {
   const { stdout } = process;
   if (isClosed(stdout.fd)) throw new CommandError('standard output is closed; name an audio file: -o FILE');
@@ -137,7 +140,7 @@ export function openStandardOutput(signal: AbortSignal): AudioSink {
       if (!head) return;
       const { size } = fstatSync(stdout.fd);
       writeSync(stdout.fd, head, 0, head.length, 0);
-      // After `>>` the header was appended instead.
+      // After `>>`, the system appends the corrected header instead, so it is cut off again.
       if (fstatSync(stdout.fd).size > size) ftruncateSync(stdout.fd, size);
     },
   };

@@ -12,7 +12,7 @@ import { toLanguageCode } from '../text/language-code.ts';
 import { pausesMsMax } from '../text/pause-tags.ts';
 import { type FlagsOf, flag, formatTable, option, UsageError, withSpeechFlags } from './command.ts';
 
-/** The parts of a book that a job request contains. The book was read here or by a service. */
+/** The parts of a book that a job request contains. The book was read by this command or by a service. */
 export interface JobBook {
   language: string;
   chapters: readonly BookChapter[];
@@ -227,7 +227,7 @@ export function listChapters(chapters: readonly ChosenChapter[]): string {
   return formatTable([['NUMBER', 'PART', 'CHARACTERS', 'TITLE'], ...rows]);
 }
 
-/** Voices of speakers, by the name in capitals. */
+/** Voices of speakers, by the speaker's name in capitals. */
 type Speakers = ReadonlyMap<string, string>;
 
 /** Parses NAME=VOICE. */
@@ -304,13 +304,13 @@ const toMarkup = ({ voice, text }: ReturnType<typeof toLine>): string =>
 const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 const escapeMarkup = (text: string): string => text.replace(/[&<>"]/g, (sign) => entities[sign]!);
 
-/** The folder that keeps the work until the file is complete. */
+/** The folder with the unfinished work, which is kept until the file is complete. */
 export const workFolderOf = (output: string): string => `${resolve(output)}.work`;
 
 export const captionPathOf = (output: string, kind: string): string =>
   `${output.slice(0, output.length - extname(output).length)}.${kind}`;
 
-/** Explains a job that failed. Without a fault, the job was canceled. */
+/** Explains why a job did not finish. A job without a fault was canceled. */
 export function explainFault(
   fault: { message: string; title: string | undefined; text: string | undefined } | undefined,
 ): string {

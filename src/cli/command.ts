@@ -1,5 +1,6 @@
 // The interface of a command and its table of options, from which arguments are parsed, help texts are written and
-// shells complete. Also has exit errors, tables and opened parts of the service.
+// shells complete. This file also has the errors that end a command, table output, and the parts of the service that
+// commands open.
 import { createInterface } from 'node:readline/promises';
 import { parseArgs, styleText } from 'node:util';
 import type { App, Keys, OpenedUsage, OpenedVoiceManagement } from '../app/command-line.ts';
@@ -18,7 +19,7 @@ export interface CommandLine {
   loadConfig(): Config;
   openApp(): Promise<App>;
   openKeys(): Promise<Keys>;
-  /** Without engines, everything but cloning works, even if an engine is broken. */
+  /** If no engines are given, everything but cloning works, even if an engine is broken. */
   openVoiceManagement(engines?: readonly EngineDefinition[]): Promise<OpenedVoiceManagement>;
   openUsage(): Promise<OpenedUsage>;
   openService(options: { isSinglePort: boolean }): Promise<Service>;
@@ -27,7 +28,7 @@ export interface CommandLine {
   ask?(question: string, signal: AbortSignal): Promise<string>;
 }
 
-/** An option as `parseArgs` reads it and as the help text and completion show it. */
+/** An option, with the fields that `parseArgs` reads and those that the help text and completion show. */
 interface Option {
   type: 'string' | 'boolean';
   /** Placeholder of the value in the help text. */
@@ -45,7 +46,7 @@ export interface Command {
   options: Readonly<Record<string, Option>>;
   /** Subcommands, such as `create` and `list`. */
   actions?: readonly string[];
-  /** The usage lines and the description. The options follow in the help text. */
+  /** The usage lines and the description. The help text has the options after them. */
   usage(): string;
   /** Returns the exit code. */
   run(line: CommandLine): Promise<number>;
@@ -84,10 +85,13 @@ export class CommandError extends Error {}
 
 const load = () => loadConfig({ env: process.env, folder: process.cwd(), engines: registry });
 
-/** Loads the parts of the service only when a command opens them: most commands need few, and `--help` needs none. */
+/**
+ * Loads the parts of the service only when a command opens them, because most commands need few parts and `--help`
+ * needs none.
+ */
 const loadParts = () => import('../app/command-line.ts');
 
-/** The real command line. Tests pass their own to a command. */
+/** The command line of the program. Tests pass their own to a command. */
 export const commandLine: Omit<CommandLine, 'args' | 'signal'> = {
   loadConfig: load,
   openApp: async () => (await loadParts()).openApp(load(), registry),

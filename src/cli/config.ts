@@ -1,4 +1,4 @@
-// `sonant config`: prints the settings in force and the source of each. `--help` describes all settings.
+// `sonant config`: prints the effective settings and the source of each. `--help` describes all settings.
 import { allSettings } from '../app/config.ts';
 import { registry } from '../engines/registry.ts';
 import { type Command, formatTable, jsonFlag, parseCommandArgs } from './command.ts';

@@ -1,4 +1,4 @@
-// `sonant doctor`: checks that everything Sonant needs on this machine works, and reports what does not.
+// `sonant doctor`: checks everything that Sonant needs on this machine, and reports problems.
 import { access, constants, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { checkIssuer } from '../access/oidc-issuer.ts';
@@ -57,9 +57,9 @@ is not an error, nor is a port in use, because the service itself may use it.`,
     for (const { name, inspect } of registry) {
       findings.push({ what: `engine ${name}`, ...(await inspect(engines[name]!, dataDir)) });
     }
-    // Two working engines may offer the same voice.
+    // Opening all engines also finds two working engines that offer the same voice.
     if (!findings.some(isBroken)) {
-      // A check must not migrate the database, which opening it does.
+      // Opening the database migrates it, which a check must not do.
       const canOpen = database.state === 'ready' || !isStoreThere(config);
       const voices = canOpen
         ? await inspect(() => inspectVoices(line, database.state === 'ready'))

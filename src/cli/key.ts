@@ -81,7 +81,7 @@ const actions: Readonly<Record<string, Action>> = {
     const { message, violations } = readRequest(CreateApiKeyRequestSchema, toMembers(flags));
     const given = toNewFields(message.spec, []);
     const user = { usesAllVoices: given.scopes?.includes('admin') };
-    // Opens the engines to replace aliases of voices with ids, because most voices are theirs.
+    // Opens the engines to replace aliases of voices with ids, because most voices belong to engines.
     const fields =
       flags.voices === undefined
         ? given
@@ -122,7 +122,9 @@ const actions: Readonly<Record<string, Action>> = {
 
 const pageSize = 1_000;
 
-/** The flag of a field: `--requests-per-minute` of `limits.requests_per_minute`, `--scopes` of `scopes[0]`. */
+/**
+ * Returns the flag of a field: `--requests-per-minute` for `limits.requests_per_minute`, `--scopes` for `scopes[0]`.
+ */
 function flagOf(field: string): string {
   const name = field.replace(/^limits\.|\[\d+\]$/g, '');
   return name === 'voice_ids' ? '--voices' : `--${name.replaceAll('_', '-')}`;

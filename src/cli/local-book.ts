@@ -83,7 +83,7 @@ async function beginJob({ jobs, call }: BookWork, fields: Readonly<Record<string
   const reading = newReading(true);
   readMembers(message, createJob.input, fields, reading);
   const { job }: { job: JobView } = await checkFlags(() => callUnary(createJob, jobs, message, call, reading));
-  // A job of another command for the same file would take half of the machine.
+  // Deletes the job of another command for the same file, because it would take half of the machine.
   const { jobs: all }: { jobs: JobView[] } = await callUnary(listJobs, jobs, create(listJobs.input), call);
   for (const { id } of all) if (id !== jobId) await jobs.deleteJob(create(deleteJob.input, { jobId: id }), call);
   if (job.status === JobStatus.FAILED || job.status === JobStatus.CANCELED)

@@ -17,7 +17,7 @@ type Running = ChildProcessByStdio<Writable, null, Readable>;
 
 const raw = (sampleRateHz: number) => ['-t', 'raw', '-r', `${sampleRateHz}`, '-e', 'signed', '-b', '16', '-c', '1'];
 
-/** In order of preference: first the one that uses the sound server of the desktop. */
+/** Players in order of preference. The first one uses the sound server of the desktop. */
 const players: readonly Player[] = [
   { program: 'paplay', args: (rate) => ['--raw', '--format=s16le', `--rate=${rate}`, '--channels=1'] },
   { program: 'aplay', args: (rate) => ['-q', '-t', 'raw', '-f', 'S16_LE', '-r', `${rate}`, '-c', '1', '-'] },
@@ -71,7 +71,7 @@ function toSink(program: string, running: Running, signal: AbortSignal): AudioSi
   running.stderr.setEncoding('utf8').on('data', (text: string) => {
     stderr = (stderr + text).slice(-stderrCharsMax);
   });
-  // A closed pipe is reported when the program ends.
+  // Errors of the pipe are ignored here, because the end of the program reports them.
   running.stdin.on('error', () => {});
   const ended = once(running, 'close').then(([code]) => code as number | null);
   const failed = () => {

@@ -1,5 +1,5 @@
-// The progress of a command on a terminal: a bar, the remaining time, and the position in a book. Nothing is shown in a
-// pipe.
+// The progress of a command on a terminal: a bar, the remaining time, and the position in a book. Nothing is shown if
+// the output is a pipe.
 
 const width = 30;
 const redrawMs = 100;
@@ -22,7 +22,7 @@ export function createProgressBar(terminal: NodeJS.WriteStream) {
   };
 }
 
-/** While less than this share is done, the rate is too uncertain to estimate from. */
+/** While less than this share is done, the rate is too uncertain for an estimate. */
 const shareMin = 0.002;
 
 /** Returns a function of (done, all) that formats the remaining time as ", 12 min left", or returns "" while it is unknown. */

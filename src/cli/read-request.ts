@@ -1,4 +1,4 @@
-// Reads the values of flags as the REST API reads a body: by the contract and its rules.
+// Reads the values of flags by the contract and its rules, as the REST API reads a body.
 import { create, type DescMessage, type MessageShape } from '@bufbuild/protobuf';
 import { newReading, readMembers } from '../contract/decode.ts';
 import { checkRules } from '../contract/rules.ts';
@@ -18,5 +18,5 @@ export function readRequest<Desc extends DescMessage>(
   return { message, violations };
 }
 
-/** The number in a flag. NaN, which breaks every rule, if it is not a number. */
+/** The number in a flag. A text that is not a number gives NaN, which breaks every rule. */
 export const toNumber = (text: string | undefined) => (text === undefined ? undefined : Number(text));

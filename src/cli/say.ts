@@ -28,7 +28,7 @@ import { openLexiconFile } from './lexicon.ts';
 import { openPlayer, playerNames } from './player.ts';
 import { createProgressBar } from './progress.ts';
 
-/** Options that set fields of the request, from the rows of the fields. */
+/** Options that set fields of the request. They are made from the table of fields. */
 const fieldOptions: Command['options'] = Object.fromEntries(
   speechFieldRows.flatMap(({ flag: row, schema }) => {
     if (!row) return [];
@@ -48,7 +48,7 @@ const options = {
   json: flag('print a description of the result as JSON'),
 };
 
-/** The compiler does not know the names of the options that come from rows. */
+/** The compiler does not know the names of the options that are made from the table of fields. */
 type Flags = FlagsOf<typeof options> & {
   voice?: string;
   language?: string;
@@ -206,7 +206,10 @@ function fileOf(lexicon: string): string {
 /** About two weeks of speech. */
 const textMiBMax = 16;
 
-/** The text given as an argument, if any. npm consumes options that come without `--` and passes on only their values. */
+/**
+ * The text given as an argument, if any. If options are not preceded by `--`, npm consumes them and passes on only
+ * their values.
+ */
 function takeText(positionals: readonly string[], input: string | undefined): string | undefined {
   const [given, ...more] = positionals;
   if (more.length > 0) {
@@ -219,7 +222,9 @@ function takeText(positionals: readonly string[], input: string | undefined): st
   return given;
 }
 
-/** The text of a file or of standard input. One that is not UTF-8 or too long is refused, never changed or cut. */
+/**
+ * The text of a file or of standard input. A text that is not UTF-8 or is too long is refused, never changed or cut.
+ */
 async function readText(input: string | undefined, signal: AbortSignal): Promise<string> {
   const missing = 'add a text: sonant say "Hello." -o hello.wav';
   if (input === undefined && process.stdin.isTTY) throw new UsageError(missing);

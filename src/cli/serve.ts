@@ -24,7 +24,7 @@ signal ends it at once.`,
     const config = line.loadConfig();
     const service = await line.openService({ isSinglePort: values['single-port'] ?? false });
     greet(line, config, service);
-    // A process that is killed later would not write the cache.
+    // Writes the cache now, because a process that is killed later would not write it.
     flushCompileCache();
     freeStartMemory(service.isIdle);
     const { signal } = line;

@@ -40,7 +40,7 @@ interface JobJson {
   error: { message: string; chapter: number | null; text: string | null } | null;
 }
 
-/** How long a service may refuse the book, and how long it may be unreachable. */
+/** How long a refused request is repeated, and how long a service may be unreachable. */
 const patienceMs = { refused: 60_000, unreachable: 600_000 };
 
 export interface Served {
@@ -172,7 +172,7 @@ async function beginJob({ folder, fingerprint, toBody }: Work, { client, signal 
   try {
     await withRetries(retries, () => checkServedFlags(url, () => client.send(pathOf(job.id), { method: 'PUT', body })));
   } catch (error) {
-    // After a reply there is no job. Without a reply there may be one.
+    // If the service replied with an error, there is no job. Without a reply, there may be a job.
     if (error instanceof UsageError || error instanceof Failure) await rm(jobFileIn(folder));
     throw error;
   }
@@ -187,13 +187,13 @@ const findJob = (client: ServiceClient, id: string): Promise<JobJson | undefined
     throw error;
   });
 
-/** Deletes the job of another command for the same file, which nobody would download. */
+/** Deletes the job of another command for the same file, because nobody would download the result. */
 async function abandon({ url, id }: ServedJob, client: ServiceClient): Promise<void> {
   if (url !== client.url) process.stderr.write(`sonant: job ${id} continues at ${url}\n`);
   else if (await findJob(client, id)) await client.send(pathOf(id), { method: 'DELETE' });
 }
 
-/** Like `checkFlags`, but an unknown voice is unknown to the service, not to this machine. */
+/** Like `checkFlags`, but says that an unknown voice is missing from the service, not from this machine. */
 const checkServedFlags = <Result>(url: string, check: () => Promise<Result>): Promise<Result> =>
   checkFlags(() =>
     check().catch((error: unknown) => {

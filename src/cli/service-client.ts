@@ -16,7 +16,10 @@ export function parseServiceUrl(given: string): string {
   return given.replace(/\/+$/, '');
 }
 
-/** The key of the flag, the environment or the data folder. The key in the data folder is sent to this machine only. */
+/**
+ * Finds the key in the flag, the environment or the data folder. The key in the data folder is sent to this machine
+ * only.
+ */
 export async function findServiceKey(
   given: string | undefined,
   url: string,
@@ -39,7 +42,7 @@ export class Unreachable extends CommandError {}
 
 interface Sending {
   method?: string;
-  /** Bytes are sent as they are, anything else as JSON. */
+  /** The body of the request. Bytes are sent unchanged, anything else as JSON. */
   body?: object | Uint8Array<ArrayBuffer>;
   headers?: Readonly<Record<string, string>>;
 }

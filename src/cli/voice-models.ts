@@ -48,7 +48,7 @@ export async function getVoice(
   const bar = createGetBar();
   const options = {
     dataDir,
-    // A URL given by the user is never replaced by the mirror.
+    // A URL that the user gave is never replaced by a URL of the mirror.
     modelsUrl: found.isUrl ? '' : modelsUrl,
     files,
     signal: line.signal,
@@ -83,7 +83,7 @@ export async function getVoice(
 const explainRetry = ({ host, why, pauseMs, attempt, attemptsMax }: Retry): string =>
   `cannot download from ${host}: ${why}; trying again in ${pauseMs / 1000} s (attempt ${attempt} of ${attemptsMax})`;
 
-/** Makes a voice of the model the default: the wanted one, or else the first in the order of voices. */
+/** Makes a voice of the model the default voice: the wanted voice, or else the first in the order of voices. */
 async function makeBestDefault(line: CommandLine, isOwn: (voiceId: string) => boolean, wanted?: string) {
   return withOpened(await line.openVoiceManagement(registry), async (opened) => {
     const own = opened.voices.list().flatMap(({ voice: { voiceId } }) => (isOwn(voiceId) ? voiceId : []));
@@ -133,7 +133,7 @@ async function findModel(
 
 const namesOf = (offered: readonly OfferedModel[]) => offered.map(({ row }) => row.name);
 
-/** The name that the makers of the model gave it. */
+/** The name of the model's file without its ending, as its makers published it. */
 const assetOf = ({ url }: ModelRow): string => basename(new URL(url).pathname).replace(archiveEnding, '');
 
 async function getFile(

@@ -39,7 +39,7 @@ function findVoice({ voices }: OpenedVoiceManagement, name: string): OfferedVoic
   });
 }
 
-/** Makes the voice the default one. Returns a sentence about the default voice. */
+/** Makes the voice the default voice. Returns a sentence about it. */
 export async function makeDefault(opened: OpenedVoiceManagement, voiceId: string): Promise<string> {
   await opened.management.chooseDefault(voiceId, operator);
   return explainDefault(opened);

@@ -137,7 +137,7 @@ const actions: Readonly<Record<string, Action>> = {
     const print = json ? () => {} : line.print;
     const { dataDir } = line.loadConfig();
     const source = { path, dataDir, ...(name !== undefined && { name }), signal, print };
-    // An engine's voice has no access of its own: every key may use it.
+    // A voice that an engine imports cannot have an access setting, because every key may use it.
     let voiceIds = access === undefined ? await importVoice(source) : undefined;
     if (!voiceIds)
       await withOpened(await line.openVoiceManagement(), async ({ rows, vault }) => {
@@ -250,7 +250,7 @@ async function blendVoice(
 ): Promise<OfferedVoice> {
   if (name === undefined || given.length === 0) throw new UsageError(`usage: ${blendUsage}`);
   const parts = given.map(parsePart);
-  // A name that is a valid id becomes the id, so the new voice can be used by its name.
+  // A name that is a valid id becomes the voice's id, so that the new voice can be used by its name.
   const id = voiceId ?? (isVoiceId(name) ? name : undefined);
   const flagOf = (field: string) => {
     const part = /^blend\[(\d+)\]/.exec(field)?.[1];

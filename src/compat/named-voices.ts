@@ -1,5 +1,5 @@
-// Voices for the lists of other vendors' APIs: once under their id, and again under each alias, so that clients find
-// the voice that they look for. The cursor of a page is the last id of the previous page.
+// Voices for the lists of other vendors' APIs. A voice is listed under its id and again under each alias, so that
+// clients find the name that they look for. The cursor of a page is the last id of the previous page.
 import { parseVoiceFilter, toPredicate } from '../api/voice-filter.ts';
 import type { Fields } from '../contract/unknown-fields.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
@@ -10,7 +10,7 @@ export const toNamedVoices = <Offered extends OfferedVoice>(offered: Offered) =>
 
 export type NamedVoice = ReturnType<typeof toNamedVoices>[number];
 
-/** The vendor's names of list parameters. A parameter without a name does not exist there. */
+/** The vendor's names of list parameters. The vendor has no parameter where the name is missing. */
 interface ListNames {
   size: string;
   text: string;

@@ -1,6 +1,7 @@
 // /v1: the speech endpoints of OpenAI's API, with failures and events in OpenAI's format. The API key is a bearer token
-// or in X-API-Key. If the caller lacks a voice that OpenAI publishes, the default voice speaks, reported in
-// X-Ignored-Fields and X-Voice-Id, unless SONANT_STRICT is set. Other unknown voices are not found.
+// or in X-API-Key. If a request names a voice that OpenAI publishes and the caller has no such voice, the default voice
+// speaks. X-Ignored-Fields and X-Voice-Id report this. With SONANT_STRICT, such a request fails. Other unknown voices
+// are not found.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { speechOperations, voiceOperations } from '../api/operation.ts';
 import type { SpeechOperations } from '../api/speech.ts';

@@ -1,6 +1,6 @@
-// The contexts of one WebSocket of another vendor's client. Each is a call of live speech, and all speak at the same
-// time. The vendor's writer converts events to messages. After a context is cancelled, only its last messages follow.
-// When the service stops, the connection closes with 1012 as soon as no context is speaking.
+// The contexts of one WebSocket of another vendor's client. Each context is a call of live speech, and all contexts
+// speak at the same time. The vendor's writer converts events to messages. After a context is cancelled, only its last
+// messages follow. When the service stops, the connection closes with 1012 as soon as no context is speaking.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { callerLeft } from '../api/call.ts';
 import type { LiveEvent, LiveInput } from '../api/live-session.ts';
@@ -51,7 +51,7 @@ export interface ContextSocket {
 export interface ContextProtocol {
   /** The message field that contains text. */
   textField: string;
-  /** A Failure that it throws closes the connection. */
+  /** Handles a message. A Failure that this function throws closes the connection. */
   handle(message: Fields): void;
   toError(failure: Failure): object;
   /** Called when the last context has ended. */
@@ -59,8 +59,8 @@ export interface ContextProtocol {
 }
 
 /**
- * Adds the space that clients omit between phrases, unless the phrase ends with half of a surrogate pair, which
- * continues in the next one.
+ * Adds the space that clients omit between phrases. Adds none after half of a surrogate pair, which the next phrase
+ * completes.
  */
 export const toPhrase = (text: string): string => (/[\s\uD800-\uDBFF]$/.test(text) ? text : `${text} `);
 
@@ -74,12 +74,12 @@ export class SpeechContext<Writer extends ContextWriter> {
     this.writer = writer;
   }
 
-  /** Whether its call accepts no more text, because it was cancelled or has failed. */
+  /** Whether the context accepts no more text, because its text has ended, or it was cancelled or has failed. */
   get isOver(): boolean {
     return this.inputs.isEnded;
   }
 
-  /** Stops its audio at once. */
+  /** Stops the audio of the context at once. */
   cancel(): void {
     this.isCancelled = true;
     this.call?.abort(callerLeft);
@@ -156,7 +156,7 @@ export class SpeechContexts<Writer extends ContextWriter> {
   }
 }
 
-/** Serves a WebSocket until it is closed. Its upgrade must have been checked. */
+/** Serves a WebSocket until it is closed. The upgrade must have been checked before. */
 export async function serveContexts<Writer extends ContextWriter>(
   { live, admission, leaving, readerStallMs, api }: ContextsOptions & { api: string },
   [request, reply]: [FastifyRequest, FastifyReply],

@@ -19,7 +19,7 @@ export interface Reading {
   isStrict: boolean;
   ignored: UnknownField[];
   violations: Violations;
-  /** Paths of the fields with a value, which may be empty. */
+  /** Paths of the fields that have a value, even an empty one. */
   given: string[];
   /** Paths of the given lists that are empty. */
   emptyLists: string[];
@@ -163,7 +163,7 @@ function readOf(field: DescField): Read {
       const empty = () => (field.listKind === 'message' ? create(field.message) : emptyOf(field));
       return (value, path, reading) => {
         if (!Array.isArray(value)) return mustBe('a list', reading, path);
-        // An item that cannot be read becomes an empty one, so that the others keep their indexes.
+        // An item that cannot be read becomes an empty item, so that the other items keep their indexes.
         return value.map((each, i) => item(each, `${path}[${i}]`, reading) ?? empty());
       };
     }
@@ -254,7 +254,7 @@ function readMessage(desc: DescMessage, isStrict = false): Read {
   return (value, path, reading) => {
     if (!isObject(value)) return mustBe('an object', reading, path);
     const message = create(desc);
-    // Members given in an inner message do not matter for an update mask, since it names the field as a whole.
+    // An update mask names the field as a whole, so the members given in the inner message are not collected for it.
     const { ignored, violations } = reading;
     const own = { ignored, violations, isStrict: isStrict || reading.isStrict, given: [], emptyLists: [], cleared: [] };
     readMembers(message, desc, value, own, { prefix: `${path}.` });

@@ -1,4 +1,4 @@
-// Writes the result of a handler, a message or the init object of one, as JSON, with a writer made once for each field. An
+// Writes a handler's result as JSON. The result is a message or its init object. Each field's writer is made once. An
 // unset member is null. A list is null only if its field says so.
 import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
 import { type Duration, type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';

@@ -62,7 +62,7 @@ export function documentMethod(method: DescMethod, endpoint: Endpoint, scopes: r
     description: binding?.description || options.description || firstParagraph(commentOf(method.name)),
     scopes,
     ...(parameters.length > 0 && { parameters }),
-    // Getters, because only the document needs these.
+    // These members are getters, because only the OpenAPI document needs them.
     ...(body && {
       get body() {
         return toBody(method, endpoint);
@@ -80,7 +80,7 @@ export function documentMethod(method: DescMethod, endpoint: Endpoint, scopes: r
 const toWords = (name: string) =>
   name.replace(/([a-z])([A-Z])/g, (_, before, after) => `${before} ${after.toLowerCase()}`);
 
-/** The first paragraph without its part about failures, which the document states separately. */
+/** The first paragraph of a comment, without its text about failures, which the document states separately. */
 const firstParagraph = (comment: string) => comment.split('\n\n')[0]!.replace(/ ?Fails (with|as) .*$/s, '');
 
 let comments: ReadonlyMap<string, string> | undefined;
@@ -124,7 +124,7 @@ function toHeaderParameter(field: DescField): Parameter {
 }
 
 function toBody(method: DescMethod, { body, inPath }: Endpoint): NonNullable<MethodDocs['body']> {
-  // The route adds the types of the file.
+  // The route adds the content types of the file.
   if (isFile(body)) return { examples: {} };
   const { name, input } = method;
   const isUpdate = body !== '*';
@@ -143,13 +143,13 @@ function toBody(method: DescMethod, { body, inPath }: Endpoint): NonNullable<Met
   };
 }
 
-/** A schema with a title is a component, whose other uses need not be nullable. */
+/** A schema with a title is a component, which is not changed itself, because its other uses need not be nullable. */
 const nullable = (schema: Schema): Schema =>
   schema.title
     ? { oneOf: [schema, { type: 'null' }], description: schema.description }
     : { ...schema, type: [schema.type, 'null'] };
 
-/** The schema of an object whose members may be null, and those of their objects. */
+/** The schema of an object whose members may be null, as may the members of its inner objects. */
 function withNull(schema: Schema): Schema {
   const toNullable = ([name, each]: [string, Schema]) => [name, nullable(withNull(each))];
   const { properties } = schema;
@@ -198,7 +198,7 @@ function toEventAnswers({ input, output }: DescMethod, responseBody: DescField |
   };
 }
 
-/** An event of the first kind and one of the last that is no failure, or two of the only kind. */
+/** Two example events: one of the first type and one of the last type except `error`, or two of the only type. */
 function exampleEvents(desc: DescMessage, responseBody: DescField | undefined): string {
   const toText = (start: string, data: object) => `${start}data: ${JSON.stringify(data)}\n\n`;
   if (responseBody?.message) return toText(`event: ${responseBody.name}\n`, exampleOf(responseBody.message)).repeat(2);
@@ -213,7 +213,9 @@ function exampleEvents(desc: DescMessage, responseBody: DescField | undefined): 
 const typesOf = ({ fields }: DescMessage): readonly string[] =>
   fields.flatMap((field) => (restOf(field).eventType ? enumNames(field.enum!).names : []));
 
-/** The data of events: members that are not set are left out. The last may say why the events end. */
+/**
+ * The schema of the data of events. Unset members are left out. The last event may instead state why the events end.
+ */
 function toEventSchema(desc: DescMessage): Schema {
   const members = membersOf(desc);
   const required = members.filter(({ rest }) => rest.given).map(({ name }) => name);
@@ -370,8 +372,8 @@ function kindOf<K extends Kind>(rules: FieldRules | undefined, kind: K) {
 }
 
 /**
- * Returns an object in which each member has its own example, or a value that its type allows. Members that may be absent
- * are there only with an example of their own.
+ * Returns an object in which each member has its own example, or a value that its type allows. Optional members are
+ * included only if they have an example of their own.
  */
 const exampleOf = (desc: DescMessage): Record<string, unknown> =>
   Object.fromEntries(

@@ -1,5 +1,6 @@
-// Checks the `buf.validate` rules of the protos with functions made once for each message type. The official library takes
-// 75 ms to import and ten times as long for a message. A test checks the same messages with both.
+// Checks the `buf.validate` rules of the protos with functions made once for each message type. The official library
+// takes 75 ms to import, and checks a message ten times as slowly as these functions. A test checks the same messages
+// with both.
 import { type DescField, type DescMessage, type Message, ScalarType } from '@bufbuild/protobuf';
 import { type FieldRules, Ignore } from '../../gen/buf/validate/validate_pb.ts';
 import type { FieldReason } from '../errors.ts';
@@ -84,7 +85,7 @@ function toFieldCheck(field: DescField, hasMask: boolean): CheckMessage[] {
   ];
 }
 
-/** Of a mask that names only fields of a message: their paths in it. */
+/** The paths of a mask that lie within the named field, without the name of that field. */
 const innerPathsOf = (name: string, mask: readonly string[]) =>
   mask.flatMap((path) => (path.startsWith(`${name}.`) ? [path.slice(name.length + 1)] : []));
 

@@ -29,11 +29,11 @@ export interface Endpoint {
   body: DescField | '*' | undefined;
   /** Response field that is the body; undefined for the entire response. */
   responseBody: DescField | undefined;
-  /** Options of an additional binding; undefined for the usual endpoint. */
+  /** Options of an additional binding; undefined for the RPC's main endpoint. */
   binding: RestBinding | undefined;
 }
 
-/** The REST endpoints of an RPC, the usual one first. Empty if the RPC has no annotation. */
+/** The REST endpoints of an RPC, the main endpoint first. Empty if the RPC has no annotation. */
 export function endpointsOf(method: DescMethod): readonly Endpoint[] {
   const rule = getOption(method, http);
   const { additional } = getOption(method, restOption);
@@ -76,7 +76,7 @@ export const hasPresence = ({ presence }: DescField): boolean => presence === Fe
 export const rulesOf = (field: DescField): FieldRules => getOption(field, rulesOption);
 export const restOf = (field: DescField): RestField => getOption(field, rest_field);
 
-/** A member of a JSON object. With `outer`, it is a field of that nested message, whose members are inlined. */
+/** A member of a JSON object. If `outer` is set, the member is a field of that nested message, which is inlined. */
 export interface Member {
   name: string;
   field: DescField;
@@ -101,7 +101,7 @@ export function membersOf(desc: DescMessage): readonly Member[] {
 }
 
 interface EnumNames {
-  /** Values without the unspecified one. */
+  /** The names of all values except the unspecified one. */
   names: readonly string[];
   toNumber(name: string): number | undefined;
   /** Undefined for the unspecified value. */

@@ -20,25 +20,28 @@ export interface UnknownField {
 /** `prefix` precedes the names of nested members. */
 export const unknownField = (name: string, known: readonly string[], prefix = ''): UnknownField => ({
   name: prefix + name,
-  // Computed on demand: few of many unknown members are reported.
+  // Computed on demand, because only a few of many unknown members are reported.
   get meant() {
     const meant = nearestName(name, known);
     return meant && prefix + meant;
   },
 });
 
-/** For a request that is refused because of it. */
+/** The violation in a request that is refused because of the unknown member. */
 export const toViolation = ({ name: field, meant }: UnknownField): FieldViolation => ({
   field,
   reason: 'unknown',
   message: meant ? `is not a known field; did you mean ${meant}?` : 'is not a known field; remove it',
 });
 
-/** For a request that is refused for other reasons: the name may be the misspelt name of a missing member. */
+/**
+ * The violation in a request that is refused for other reasons. The unknown name may be a misspelt name of a missing
+ * member.
+ */
 const toIgnoredViolation = (unknown: UnknownField): FieldViolation =>
   unknown.meant ? toViolation(unknown) : { ...toViolation(unknown), message: 'is not a known field' };
 
-/** Adds the unknown members to an `invalid_request`: one may be the misspelt name of a missing member. */
+/** Adds the unknown members to an `invalid_request`, because their names may be misspelt names of missing members. */
 export function nameUnknown(failure: Failure, unknown: readonly UnknownField[]): Failure {
   const { reason, facts, cause } = failure;
   const { details = [] } = facts;
@@ -50,7 +53,7 @@ export function nameUnknown(failure: Failure, unknown: readonly UnknownField[]):
   return new Failure(reason, { ...facts, details: [...details, ...more.map(toIgnoredViolation)] }, cause);
 }
 
-/** Rethrows the error; a failure gets the unknown members in its details. */
+/** Rethrows the error. Adds the unknown members to the details of a failure. */
 export function throwNamed(error: unknown, unknown: readonly UnknownField[]): never {
   throw error instanceof Failure ? nameUnknown(error, unknown) : error;
 }

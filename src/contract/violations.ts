@@ -1,4 +1,5 @@
-// Collects the violations of one request from all checks. After one check has reported a field, later checks cannot.
+// Collects the violations of one request from all checks. Once a check has reported a field, later checks add no
+// violations to it.
 import { Failure, type FieldReason, type FieldViolation } from '../errors.ts';
 
 /** Number of violations after which `report` adds no more. */
@@ -6,7 +7,7 @@ const violationsMax = 100;
 
 export interface ViolationFacts {
   allowed?: FieldViolation['allowed'];
-  /** Limit and actual size of a text that is too long. Copied to the failure. */
+  /** Limit and actual size of a text that is too long. They are copied to the failure. */
   limit?: number;
   actual?: number;
 }
@@ -18,7 +19,10 @@ export class Violations {
   readonly #containers = new Set<string>();
   #size: { limit: number; actual: number } | undefined;
 
-  /** Adds a violation, unless the field, a part of it or a field that contains it has one, which may be the cause. */
+  /**
+   * Adds a violation, unless the field, a part of it or a field that contains it already has a violation, which may be
+   * the cause.
+   */
   report(field: string, reason: FieldReason, message: string, { allowed, limit, actual }: ViolationFacts = {}): void {
     if (this.details.length >= violationsMax || this.has(field)) return;
     this.#note(field);

@@ -1,5 +1,5 @@
 // The cache key: a hash of everything that the audio of a request depends on. It is made from the fields of the request
-// and its voices, so that the cache is searched before the text is planned or segmented.
+// and its voices, so that the cache can be searched before the text is planned or segmented.
 import { hash } from 'node:crypto';
 import type { Casting, CastVoice } from '../speech/cast.ts';
 import { soundFactsOf } from '../speech/fields.ts';

@@ -33,8 +33,8 @@ const cueSecondsMin = 1;
 const lingerSeconds = 0.5;
 const lineBreak = /\r\n|[\n\r\u2028\u2029]/g;
 /**
- * The part of a gap that belongs to the previous word: everything up to a space, and closing marks, which follow a
- * space in French.
+ * The part of a gap that belongs to the word before it: everything up to a space, and closing marks, which in French
+ * follow a space.
  */
 const closingMarks = /^\S*(?:\s+[\p{Terminal_Punctuation}\p{Pe}\p{Pf}…]+(?=\s|$))*/u;
 
@@ -42,20 +42,20 @@ export interface CaptionedText {
   text: string;
   /** Canonical BCP-47. The ends of sentences depend on it. */
   languageCode: string;
-  /** Converts the position of a word from the text that was sent to this text. Absent if they are the same. */
+  /** Maps a word's position in the caller's text to its position in `text`. Absent if the two texts are the same. */
   locate?(word: TimedWord): TimedWord;
 }
 
 /** A word with its punctuation. */
 interface Token {
   text: string;
-  /** Whether no space precedes it, as in Chinese. */
+  /** Whether no space precedes the token, as in Chinese. */
   glued: boolean;
-  /** Number of its line in the text. */
+  /** Number of the token's line in the text. */
   line: number;
-  /** Strength of the break after it. */
+  /** Strength of the break after the token. */
   breath: number;
-  /** Its range in code points, as if the text were one line. */
+  /** Range of the token in code points, as if the text were one line. */
   from: number;
   to: number;
   startSeconds: number;
@@ -73,7 +73,7 @@ export function toCues(captioned: CaptionedText, given: readonly TimedWord[], se
       groups.push(group);
       group = [];
     }
-    // The rest of the group may still be too long for another token.
+    // After a cut, the rest of the group may still be too long for another token.
     while (group.length > 0 && !fits([...group, token])) {
       const count = splitOf(group, token);
       groups.push(group.slice(0, count));
@@ -114,8 +114,8 @@ const fits = (tokens: readonly Token[]): boolean =>
   tokens.at(-1)!.endSeconds - tokens[0]!.startSeconds <= cueSecondsMax && secondLineOf(tokens) !== undefined;
 
 /**
- * Number of tokens that stay in a cue that has no room for `next`: up to a sentence, line or clause, unless that leaves
- * too few.
+ * Number of tokens that stay in a cue that has no room for `next`. The cue ends at a sentence, line or clause, unless
+ * too few tokens would stay.
  */
 function splitOf(group: readonly Token[], next: Token): number {
   const { line } = group.at(-1)!;
@@ -130,7 +130,7 @@ function splitOf(group: readonly Token[], next: Token): number {
   return isEnough(afterClause) ? afterClause : group.length;
 }
 
-/** One or two lines: the lines of the text, otherwise lines of similar length. */
+/** Divides a cue into one or two lines: the lines of the text, or otherwise lines of similar length. */
 function toLines(tokens: readonly Token[]): string[] {
   const joined = (from: number, to?: number) =>
     tokens.slice(from, to).reduce((line, { text, glued }, i) => line + (i > 0 && !glued ? ' ' : '') + text, '');
@@ -139,8 +139,8 @@ function toLines(tokens: readonly Token[]): string[] {
 }
 
 /**
- * Index of the token that begins the second line; the number of tokens if one line is enough; undefined if two are not.
- * Called for every word, so it measures without joining strings.
+ * Index of the token that begins the second line, which is the number of tokens if one line is enough; undefined if two
+ * lines are not enough. Measures without joining strings, because it is called for every word.
  */
 function secondLineOf(tokens: readonly Token[]): number | undefined {
   const { from, line } = tokens[0]!;
@@ -196,8 +196,8 @@ function tailOf(gap: string): string {
 }
 
 /**
- * The last line of the text before a word, since lines without words are not spoken. Its line break becomes the space
- * before the word.
+ * The last line of the text between two words, because earlier lines without words are not spoken. Its line break
+ * becomes the space before the next word.
  */
 function lastLineOf(gap: string): string {
   const breaks = [...gap.matchAll(lineBreak)];
@@ -289,7 +289,7 @@ export function toCaptioned({ source, items }: MarkedText, languageCode: string)
       continue;
     }
     for (const { text: written, from, to } of item.pieces) {
-      // The line ends of a document are layout only.
+      // Line ends in a document are only layout, so they become spaces.
       const shown = item.isLiteral ? written.replace(/\s/g, ' ') : written;
       stretches.push({ from: offsetOf(from), to: offsetOf(to), at: chars, length: countChars(shown) });
       put(shown);

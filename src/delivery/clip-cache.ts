@@ -1,6 +1,5 @@
 // Finds the clip of an equal request by the same caller. A clip that is returned as a link is marked as used, so that
-// it is not removed right away to make room. If the audio itself is returned, a slow or unreachable store is not an
-// error.
+// it is not removed at once to make room. If the audio itself is returned, a slow or unreachable store is not an error.
 import { Failure } from '../errors.ts';
 import type { Casting } from '../speech/cast.ts';
 import { bestCasting, type CastSpeech } from '../speech/plan.ts';
@@ -25,7 +24,7 @@ interface ClipCacheOptions {
   keepMs: number;
 }
 
-/** A request for speech; its plan is not needed. */
+/** A request for speech without its plan, which the cache does not need. */
 type CachedSpeech = Omit<CastSpeech, 'plan'>;
 
 interface ClipCache {
@@ -48,7 +47,8 @@ export function createClipCache({ speech, clips, memory, index, patience, keepMs
   };
 
   /**
-   * A clip of the best engine always counts; a clip of another engine only while the engines before it cannot speak.
+   * Finds a clip of the best engine. A clip of another engine is used only while the engines preferred to it cannot
+   * speak.
    */
   const find = async (found: CachedSpeech, ownerId: string) => {
     const { bindings, cast } = found;
@@ -67,7 +67,7 @@ export function createClipCache({ speech, clips, memory, index, patience, keepMs
     if (isMarked(clip, nowMs)) return true;
     try {
       if (!(await index.markUsed(clip.clipId))) return false;
-      // The row may be the cached one.
+      // The row may be in the cache of rows, which must have the same time.
       clip.usedAtMs = nowMs;
       return true;
     } catch (error) {
@@ -99,7 +99,10 @@ export function createClipCache({ speech, clips, memory, index, patience, keepMs
 /** Whether the clip was marked as used recently. */
 const isMarked = ({ usedAtMs }: ClipRow, nowMs: number): boolean => (usedAtMs ?? 0) > nowMs - keptMsMin / 2;
 
-/** As long as keys are cached: a missed notification about a change has effect only this long. */
+/**
+ * How long rows are cached, which is as long as keys are. A missed notification about a change has effect only this
+ * long.
+ */
 const knownMsDefault = 500;
 const clipsMax = 4_096;
 
@@ -149,7 +152,7 @@ export function createKnownClips({ index, isRevocable, knownMs = knownMsDefault 
       find(cachedName(ownerId, cacheKey), () => index.findCached(ownerId, cacheKey, untilMs), untilMs),
     async add(clip) {
       await index.add(clip);
-      // The newest clip of a request answers it.
+      // The row of an older clip must not be found any more, because the newest clip of a request answers it.
       version++;
       if (clip.cacheKey !== null) known.delete(cachedName(clip.ownerId, clip.cacheKey));
     },

@@ -1,6 +1,6 @@
 // A memory cache of stored audio, which saves opening files. A clip is cached at its second read, reloaded after half a
-// minute, and dropped when it is removed. The total size is limited; a clip that is being read counts until its reader
-// is done, so that slow readers cannot exceed the limit.
+// minute, and dropped when the clip is removed. The total size is limited; a clip that is being read counts until its
+// reader is done, so that slow readers cannot exceed the limit.
 import type { ByteRange, ClipStore } from './stores/clip-store.ts';
 
 /** Bytes of all cached clips, including those that are being read. */
@@ -12,22 +12,22 @@ const heldClipsMax = 4_096;
 const heldMsMaxDefault = 30_000;
 /** Number of clips that were read once and are cached at the next read. */
 const readOnceMax = 4_096;
-/** Largest piece that a reader gets, and so keeps in memory if it stalls. */
+/** Maximum size of a piece. A reader that stalls keeps its piece in memory. */
 const pieceBytes = 256 * 1024;
 
 export type ClipPieces = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 
 export interface ReadClip {
-  /** Must be read to the end or closed. */
+  /** The audio, which must be read to the end or closed. */
   pieces: ClipPieces;
   close(): void;
 }
 
 export interface ClipMemory {
-  /** The same store. Clips removed through it are also dropped from memory. */
+  /** The clip store. Clips that are removed through this object are also dropped from memory. */
   clips: ClipStore;
   isHeld(clipId: string): boolean;
-  /** The audio of a clip from memory or from the store; undefined if it does not exist. */
+  /** The audio of a clip from memory or from the store; undefined if the clip does not exist. */
   read(clip: { clipId: string; byteCount: number }, range?: ByteRange): Promise<ReadClip | undefined>;
   /** Drops all clips. */
   clear(): void;
@@ -104,9 +104,9 @@ export function createClipMemory(store: ClipStore, options: ClipMemoryOptions = 
   };
 }
 
-/** The cached clips, and their memory including clips that are being loaded or read. */
+/** The cached clips, and the memory of all clips that are cached or are being loaded or read. */
 function createHeldClips(bytesMax: number) {
-  /** Least recently read first. */
+  /** The cached clips, the least recently read first. */
   const held = new Map<string, HeldClip>();
   let bytes = 0;
   const giveBack = (clip: HeldClip) => {
@@ -163,7 +163,7 @@ const withRemoval = (store: ClipStore, forget: (key: string) => void): ClipStore
   async remove(key) {
     forget(key);
     await store.remove(key);
-    // A concurrent reader may have added it again.
+    // A concurrent reader may have added the clip again.
     forget(key);
   },
   sweep: (isKnown) => store.sweep(isKnown),

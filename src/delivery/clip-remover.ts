@@ -1,5 +1,5 @@
-// Removes stored clips early to make room: rows first, so that no link leads to a missing file. A clip that cannot be
-// removed is skipped; the sweep tries it again.
+// Removes stored clips early to make room. A clip expires in its row before its file is removed, so that no link leads
+// to a missing file. A clip that cannot be removed is skipped, and the cleanup (`ClipSweep`) tries again.
 import { Failure } from '../errors.ts';
 import type { ClipRows, StoredClipRow } from '../store/clip-rows.ts';
 import { removeClip } from './stored-captions.ts';
@@ -21,8 +21,8 @@ export interface ClipRemover {
   /** Removes expired clips, of all accounts or one, until `bytes` bytes are free. Returns the number of bytes freed. */
   removeExpired(bytes: number, accountId?: string): Promise<number>;
   /**
-   * Removes the account's oldest clips: those without a link, or those whose link was not given out recently. Returns
-   * the number of bytes freed.
+   * Removes the oldest clips of an account: either clips without a link, or clips whose link was not given out
+   * recently. Returns the number of bytes freed.
    */
   removeOldest(accountId: string, bytes: number, kind: 'unlinked' | 'linked'): Promise<number>;
   /** Number of clips that were removed before they expired. */
@@ -83,7 +83,7 @@ export function createClipRemover({ clips, index, onRemoved, onFault }: ClipRemo
           if (isExpired) await removeFile();
         } catch (error) {
           if (!(error instanceof Failure && error.reason === 'storage_full')) throw error;
-          // If there is no room even for the row, the file makes some.
+          // If the database has no room to change the row, removing the file first makes room.
           await removeFile();
           isExpired = await expire();
         }

@@ -1,7 +1,7 @@
-// Makes room for stored audio, within quotas per account and in total and the free space of the file system. A clip
-// that would not fit is refused before it is spoken. Expired clips are removed first. An account over its quota loses
-// its oldest clips; if the total is exceeded, the largest account loses its oldest. Clips without a link go first, and
-// never displace linked clips; a link given within the last minute stays.
+// Makes room for stored audio, within a quota for each account, a total quota, and the free space of the file system. A
+// clip that would not fit is refused before it is spoken. Expired clips are removed first. An account over its quota
+// loses its oldest clips; if the total quota is exceeded, the largest account does. Clips without a link are removed
+// first, and never displace clips with a link. A clip whose link was given out within the last minute stays.
 import { Failure } from '../errors.ts';
 import type { ClipRows, StoredClipRow } from '../store/clip-rows.ts';
 import { type ClipRemover, type ClipRemoverOptions, createClipRemover, keptMsMin } from './clip-remover.ts';
@@ -9,14 +9,16 @@ import type { ClipStore, Disk } from './stores/clip-store.ts';
 
 /** How long the measured size of the file system stays valid. */
 const diskMs = 1_000;
-/** Share of the file system for audio if no quota is set, and the share of this for one account. */
+/** Share of the file system for audio if no quota is set, and the share of that space for one account. */
 const diskShareMax = 0.5;
 const accountShareMax = 0.25;
-/** Share of the file system that audio leaves free for the database, the log and others. */
+/** Share of the file system that audio leaves free for the database, the log and other files. */
 const freeShareMin = 0.1;
 const freeBytesMax = 1 << 30;
 
-/** Factor on the expected size of a clip, since expectations are rough and refusals come early. */
+/**
+ * Factor on the expected size of a clip, because expectations are rough and a clip must be refused before it is spoken.
+ */
 const margin = 1.5;
 
 export interface RoomLimits {
@@ -27,9 +29,9 @@ export interface RoomLimits {
 
 /** Room for one clip. */
 export interface Reservation {
-  /** Call when `bytes` bytes exist in total; makes more room if they exceed the expectation. */
+  /** Must be called when `bytes` bytes exist in total. Makes more room if they exceed the expectation. */
   grow(bytes: number): Promise<void>;
-  /** Call when the clip is in the index. */
+  /** Must be called when the clip is in the index. */
   keep(bytes: number): void;
   /** Releases the room. Does nothing after `keep`. */
   release(): void;
@@ -37,7 +39,7 @@ export interface Reservation {
 
 export interface RoomState {
   storedBytes: number;
-  /** The quotas; undefined if there is none. */
+  /** The quotas; undefined if there is no quota. */
   bytesMax: number | undefined;
   accountBytesMax: number | undefined;
   /** Bytes that can be stored without removing a clip; undefined if there is no limit. */
@@ -54,7 +56,7 @@ interface RoomRequest {
 export interface ClipRoom {
   /** Makes room for the expected bytes, or throws `storage_full`. */
   reserve(request: RoomRequest): Promise<Reservation>;
-  /** Call when a clip and its file have been removed. */
+  /** Must be called when a clip and its file have been removed. */
   noteRemoved(clip: Pick<StoredClipRow, 'accountId' | 'byteCount'>): void;
   /**
    * Removes clips if the file system has less free space than audio must leave. Returns whether there is enough now.
@@ -143,8 +145,8 @@ export function createClipRoom({ clips, index, limits, onFault }: ClipRoomOption
 }
 
 /**
- * The clips that may be removed: expired clips of all accounts or one, then the oldest of the first account that has
- * any.
+ * The clips that may be removed: expired clips of all accounts or of one, then the oldest clips of the first account
+ * that has any.
  */
 interface Removal {
   accounts: readonly string[];
@@ -192,7 +194,7 @@ function createQuota(limits: RoomLimits, bytes: StoredBytes, disk: Pick<DiskWatc
     spareOnDisk,
     excess,
     excessOf: (accountId: string, added: number) => bytes.held(accountId) + added - accountBytesMax(),
-    /** Never more than could be stored, if that is enough. */
+    /** Adds the margin, but no more than the quotas allow if the expected size fits into them. */
     withMargin: (expected: number) =>
       Math.max(expected, Math.min(Math.ceil(margin * expected), Math.floor(accountBytesMax()), Math.floor(bytesMax()))),
     /** Whether `added` bytes would fit if everything else were removed. */
@@ -231,7 +233,7 @@ function createDiskWatch(clips: Pick<ClipStore, 'disk'>) {
   };
 }
 
-/** Overhead per clip: its row, its captions, and the rest of its last disk block. */
+/** Overhead per clip: its row, its captions, and the unused rest of its last disk block. */
 const bytesPerClip = 4096;
 const countAgainMsMin = 30_000;
 /** Largest share of the time that is spent on counting. */

@@ -1,6 +1,6 @@
-// Removes expired clips: files every minute, rows a week later, and once a day files that a crash left without a row.
-// Also restores the minimum free space. A clip that cannot be removed is skipped until the next sweep. One sweep runs
-// and at most one waits, in small batches, so that requests are not delayed.
+// Removes the files of expired clips every minute, their rows a week later, and once a day files that a crash left
+// without a row. Also restores the minimum free space. A clip that cannot be removed is skipped until the next sweep.
+// At most one sweep runs and one waits. A sweep works in small batches, so that requests are not delayed.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Failure, isOfOthers } from '../errors.ts';
 import type { ClipRows, StoredClipRow } from '../store/clip-rows.ts';
@@ -10,7 +10,7 @@ import type { ClipStore } from './stores/clip-store.ts';
 
 const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
-/** How long a URL answers `audio_expired` before it answers `not_found`. */
+/** How long the answer at the URL of an expired clip is `audio_expired`, before it becomes `not_found`. */
 const expiredRowsMs = 7 * dayMs;
 /** Number of rows of purged clips that are kept, whatever their age. */
 const expiredRowsMax = 50_000;
@@ -62,7 +62,7 @@ export function openClipSweep(options: ClipSweepOptions) {
 
   let last: Promise<void> = Promise.resolve();
   let waiting: Promise<void> | undefined;
-  /** Sweeps after the running sweep. Callers that ask before it begins share it. */
+  /** Sweeps after the running sweep. All calls before the new sweep begins share it. */
   const run = (): Promise<void> => {
     if (waiting) return waiting;
     const begin = () => {
@@ -78,7 +78,7 @@ export function openClipSweep(options: ClipSweepOptions) {
   timer.unref();
   return {
     run,
-    /** Has the sweeps remove these files, which no row refers to any more. */
+    /** Leaves files to the next sweeps, which remove them. No row refers to these files any more. */
     discard(keys: readonly string[]): void {
       for (const key of keys) discarded.add(key);
     },

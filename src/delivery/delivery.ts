@@ -26,11 +26,11 @@ import type { ClipStore } from './stores/clip-store.ts';
 export interface Delivery {
   /** The cached clip of an equal request by the same account, so that the request needs no plan. */
   findCached(found: CastSpeech, caller: Caller): Promise<ClipRow | undefined>;
-  /** Undefined if the clip was removed in the meantime. */
+  /** Opens a cached clip. Undefined if the clip was removed in the meantime. */
   openCached(clip: ClipRow, found: CastSpeech): Promise<Delivered | undefined>;
   /**
-   * Speaks the text, or uses the cache unless the answer must be `fresh`. A link resolves when its clip is stored;
-   * other answers do not depend on the store.
+   * Speaks the text, or uses the cache unless the answer must be `fresh`. An answer with a link resolves when the clip
+   * is stored; other answers do not depend on the store.
    */
   deliver(planned: PlannedSpeech, caller: Caller, signal: AbortSignal, options: DeliverOptions): Promise<Delivered>;
   /** Streams the speech while it is stored. The info and the end of the stream contain the link. */
@@ -41,7 +41,7 @@ export interface Delivery {
 
 interface DeliverOptions {
   fresh: boolean;
-  /** Size at which the synthesis ends with a Failure, for audio without a link. */
+  /** Size of audio without a link above which the synthesis ends with a Failure. */
   sizeLimit?: SizeLimit | undefined;
 }
 
@@ -53,7 +53,7 @@ export interface DeliveredFacts {
   sampleRateHz: number;
   seconds: number;
   byteCount: number;
-  /** Whether it came from the cache, without an engine. */
+  /** Whether the audio came from the cache, without an engine. */
   cached: boolean;
   warnings: readonly string[];
   /** Empty if no link was requested. */
@@ -64,8 +64,8 @@ export interface DeliveredFacts {
 }
 
 /**
- * If the answer is the audio itself, it is already open: it must be read to the end or closed, and stays readable even
- * if the clip is removed.
+ * If the answer is the audio itself, the audio is already open. It must be read to the end or closed, and stays
+ * readable even if the clip is removed.
  */
 export interface Delivered extends DeliveredFacts {
   /** The file, which can be read once. */
@@ -76,7 +76,7 @@ export interface Delivered extends DeliveredFacts {
 export interface DeliveryOptions {
   speech: Pick<Speech, 'speak' | 'restMs'>;
   clips: ClipStore;
-  /** Default: a memory cache used only here. */
+  /** Default: a memory cache that only this object uses. */
   memory?: Pick<ClipMemory, 'isHeld' | 'read'>;
   index: Pick<ClipRows, 'add' | 'findCached' | 'markDeleted' | 'markPurged' | 'markUsed'>;
   room: Pick<ClipRoom, 'reserve' | 'noteRemoved'>;

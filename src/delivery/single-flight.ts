@@ -1,6 +1,6 @@
-// Single flight: of several callers that need the same work at the same time, one does it and the others get its
-// result. The work is aborted when its last caller has gone. With a lock, at most one replica works under a key; the
-// others wait and then find the stored result.
+// Single flight: if several callers need the same work at the same time, it is done once and all get its result. The
+// work is aborted when its last caller has gone. With a lock, at most one replica works under a key; the others wait
+// and then find the stored result.
 import { onAbort, withAbort } from '../runtime/abort.ts';
 
 export interface SingleFlight {
@@ -9,7 +9,7 @@ export interface SingleFlight {
 }
 
 interface FlightWork<T> {
-  /** Looks again for a stored result: this or another replica may have stored one since. */
+  /** Looks for a stored result again, because this or another replica may have stored one in the meantime. */
   find(): Promise<T | undefined>;
   make(signal: AbortSignal): Promise<T>;
 }

@@ -1,6 +1,6 @@
-// Speaks a whole text: into a clip if the answer is a link, or into memory if it is the audio. Audio in memory is also
-// stored, before the answer if the store is quick, otherwise after it. If memory is short, audio goes directly to the
-// store.
+// Speaks a whole text: into a clip if the answer is a link, or into memory if the answer is the audio. Audio in memory
+// is also stored, before the answer if the store is quick, otherwise after the answer. If memory is short, audio goes
+// directly to the store.
 import type { Failure } from '../errors.ts';
 import { expectedBytesOf } from '../speech/estimate.ts';
 import type { PlannedSpeech } from '../speech/plan.ts';
@@ -72,7 +72,7 @@ export function createSpeaking(options: SpeakingOptions): Speaking {
 
   const keep = (held: HeldSound, planned: PlannedSpeech, caller: Caller) => {
     const stored = () => store(replay(held.events()), planned, caller, held.done.byteCount);
-    // The answer does not depend on the result, whatever fails.
+    // The answer does not depend on the stored clip, so any failure is only reported.
     return patience.run(stored).catch(onFault);
   };
 
@@ -96,9 +96,9 @@ export function createSpeaking(options: SpeakingOptions): Speaking {
           return { clip };
         }
         const clip = await keep(held, planned, caller);
-        // Nobody would read the answer.
+        // If the caller has left, nobody would read the answer.
         signal.throwIfAborted();
-        // Storing a clip may displace others before the answer is read, so the audio stays in memory.
+        // The audio stays in memory, because the stored clip may be displaced by others before the answer is read.
         return { clip: clip ?? toClipRecord(held.info, held.done, recordOptions(planned, caller)), held };
       } catch (error) {
         held.release();
@@ -162,8 +162,8 @@ interface Memory {
 }
 
 /**
- * The bytes of one audio. An answer may never be read, so they are released at the latest when the object is
- * garbage-collected.
+ * The bytes of one audio. They are released at the latest when the object is garbage-collected, because an answer may
+ * never be read.
  */
 interface Share {
   memory: Memory;

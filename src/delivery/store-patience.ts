@@ -1,13 +1,14 @@
 // Runs optional work on the store of clips. Work that fails because the store is full or unreachable, or that takes too
-// long, is abandoned. While the store is slow or unreachable, one attempt at a time probes it, and nobody waits for it.
+// long, is abandoned. While the store is slow or unreachable, one attempt at a time probes the store, and no caller
+// waits for the attempt.
 import { Failure } from '../errors.ts';
 
 const waitMsMaxDefault = 2_000;
 
 export interface StorePatience {
   /**
-   * Returns the result; undefined if the store did not deliver it in time. Rejects with errors that are not the
-   * store's.
+   * Returns the result; undefined if the store did not deliver it in time. Rejects with errors that do not come from
+   * the store.
    */
   run<Result>(work: () => Promise<Result>): Promise<Result | undefined>;
 }
@@ -38,7 +39,7 @@ export function createStorePatience({ waitMsMax = waitMsMaxDefault, onFault }: S
       return result;
     } catch (error) {
       if (!isOfStore(error)) throw error;
-      // A full store answers at once, so only an unreachable one counts as away.
+      // A full store answers at once, so only an unreachable store counts as away.
       if (error.reason === 'storage_unavailable') noteAway(error);
       return undefined;
     } finally {

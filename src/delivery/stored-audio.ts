@@ -1,4 +1,4 @@
-// Finds stored audio by its file name; no key is needed.
+// Finds stored audio by its file name, without a key.
 import { audioFormats, type FormatName } from '../audio/formats.ts';
 import { Failure } from '../errors.ts';
 import { type CaptionKind, captionKinds } from '../speech/fields.ts';
@@ -14,7 +14,7 @@ interface StoredAudioOptions {
   captionsOf(clipId: string): Promise<readonly Cue[] | undefined>;
   /** Set if the store itself serves audio. */
   linkTo?: LinkTo | undefined;
-  /** Whether it may be deleted before it expires, because it is a clone's and the person can withdraw consent. */
+  /** Whether the clip may be deleted before it expires, because a cloned person can withdraw consent. */
   isRevocable(clip: ClipRow): boolean;
 }
 

@@ -44,7 +44,7 @@ export interface BookTimeline {
   sampleCount: number;
 }
 
-/** The mark of a chapter, from its start to the start of the next. */
+/** The mark of a chapter, from its start to the start of the next chapter. */
 export interface ChapterMark {
   title: string;
   startSeconds: number;
@@ -64,7 +64,9 @@ export interface BookPart {
 export const wrongFile = (index: number, what: string): Error =>
   new Error(`The file of chapter ${index + 1} of a book ${what}; it is damaged or belongs to other audio.`);
 
-/** Yields the bytes of a chapter's file after the head. Fails if `byteCount` is given and their number differs. */
+/**
+ * Yields the bytes of a chapter's file after the head. Fails if `byteCount` is given and the number of bytes differs.
+ */
 export async function* bytesAfter(
   chapter: Pick<BookChapter, 'file'>,
   { index, headBytes, byteCount }: { index: number; headBytes: number; byteCount?: number },
@@ -80,8 +82,8 @@ export async function* bytesAfter(
 }
 
 /**
- * Cuts a stream into parts and yields several at a time. `lengthAt` returns the length of the part at an offset, or undefined
- * if it needs more bytes. Returns the bytes that are left at the end.
+ * Cuts a stream into parts and yields several at a time. `lengthAt` returns the length of the part at an offset, or
+ * undefined if more bytes are needed. Returns the bytes that are left at the end.
  */
 export async function* inParts(
   source: AsyncIterable<Uint8Array>,

@@ -41,9 +41,10 @@ export async function* writeBookFile(
   yield* writers[format]({ sampleRateHz, rateHz, chapters, plan, marks, tags });
 }
 
-// The timeline. Frame formats can only join complete frames, so the padding of a chapter counts as part of its gap. The gap
-// has the number of silent frames that puts the next chapter closest to its nominal start, so rounding does not accumulate.
-// If a gap is shorter than the padding (at most 72 ms in MP3, 27 ms in Opus), the timeline has later starts of chapters.
+// The timeline. Frame formats can only join complete frames, so the padding of a chapter counts as part of its gap. The
+// number of silent frames in a gap is chosen to start the next chapter as close as possible to its nominal start, so
+// rounding errors do not add up. If a gap is shorter than the padding (at most 72 ms in MP3, 27 ms in Opus), later
+// chapters start later.
 
 type ChapterLength = Pick<BookChapter, 'sampleCount' | 'gapSampleCount'>;
 
@@ -89,7 +90,7 @@ function planBook(format: FormatName, sampleRateHz: number, lengths: readonly Ch
   return { chapters, frames, frameSamples, sampleCount: last + (lengths.at(-1)?.gapSampleCount ?? 0) };
 }
 
-/** Returns the timeline for marks and captions, which is the timeline of the joined file. */
+/** Returns the timeline of the joined file, for marks and captions. */
 export function bookTimeline(
   format: FormatName,
   sampleRateHz: number,

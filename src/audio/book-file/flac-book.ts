@@ -1,7 +1,7 @@
-// Joins chapters of FLAC (RFC 9639) into one stream. The last frame of each chapter is short, so the stream has blocks of
-// variable length, and its frames are renumbered by sample. Only the last block of a stream may have fewer than 16 samples,
-// so any other block that short is joined with the block after it.
-// The head, big-endian, each block with 1 bit: last | 7: type | 24: size:
+// Joins chapters of FLAC (RFC 9639) into one stream. The last frame of each chapter is short, so the stream has blocks
+// of variable length, and its frames are renumbered by sample. Only the last block of a stream may have fewer than 16
+// samples. Any other block of that length is joined with the block after it. The head, big-endian, each block with 1
+// bit: last | 7: type | 24: size:
 //     "fLaC" | 0: STREAMINFO, with the number of all samples, and 0 in fields that are unknown before the frames are written
 //     4: comments with the chapters (tags.ts) | 6: the cover
 import { crc16 } from '../flac/bit-writer.ts';
@@ -83,7 +83,7 @@ export async function* writeFlacBook(part: BookPart): AsyncGenerator<Uint8Array>
     sampleNumber += length;
     return frame;
   };
-  /** Samples that are too few for a block and are joined with the next block. */
+  /** Samples that are too few for a block, and so are joined with the next block. */
   let carried = new Int16Array(0);
   const write = async (block: FlacBlock): Promise<Uint8Array[]> => {
     if (carried.length === 0 && block.length >= blockSamplesMin) return [frameOf(block)];
@@ -155,14 +155,19 @@ async function decode({ length, subframe }: FlacBlock, sampleRateHz: number): Pr
   return Int16Array.from(samples, (sample) => Math.max(Math.round(sample * fullScale), -fullScale - 1));
 }
 
-/** Block lengths of silence: a frame each. The last block includes a remainder that is too short for its own block. */
+/**
+ * Block lengths of silence. Each block is one frame; the last one includes a remainder that is too short for a block.
+ */
 function* silenceLengths(samples: number, frameSamples: number): Generator<number> {
   let left = samples;
   for (; left >= frameSamples + blockSamplesMin; left -= frameSamples) yield frameSamples;
   if (left > 0) yield left;
 }
 
-/** Enough block lengths to find the shortest and the longest: a chapter's first two, its last, and those of the silence. */
+/**
+ * Enough block lengths to find the shortest and the longest: those of a chapter's first two blocks, its last block, and
+ * the silence.
+ */
 function* blockLengths(plan: BookPart['plan']['frames'], frameSamples: number): Generator<number> {
   let carried = 0;
   for (const { sound, silence } of plan) {

@@ -1,6 +1,7 @@
 // Joins chapters of MP3: an ID3 tag with the chapters, a frame that tells players the length and what to skip, and the
-// frames of the chapters as they are. The first frame of a chapter refers to none before it, and the last ones hold no
-// sound, so there is no seam. The frame, with its head and side information as of silence, big-endian:
+// frames of the chapters as they are. The first frame of a chapter does not refer to earlier frames, and its last
+// frames contain no sound, so a seam is inaudible. The information frame begins with the head and side information of a
+// silent frame. These fields follow, big-endian:
 //     "Info" | 4: 15, all there | 4: frames | 4: bytes | 100: place of each percent of the time, in 256ths | 4: quality
 //     "LAME3.100" | 1: constant rate | 10: 0 | 1: kbit/s | 12 bits: samples to skip | 12: to skip at the end | 6: 0
 //     4: bytes | 2: CRC of the frames, 0 for none | 2: CRC of this frame up to here, polynomial 0x8005, reflected
@@ -32,7 +33,7 @@ function mp3FrameBytes(count: number, sampleRateHz: number): number {
 
 const mp3SideBytes = (sampleRateHz: number): number => (isMpeg1(sampleRateHz) ? 17 : 9);
 
-/** Returns a silent, unpadded frame, like the encoder's first one. */
+/** Returns a silent, unpadded frame, like the first frame of the encoder. */
 function mp3SilentFrame(sampleRateHz: number): Buffer {
   const frame = Buffer.alloc(mp3FrameBytes(1, sampleRateHz));
   const version = isMpeg1(sampleRateHz) ? 3 : 2;

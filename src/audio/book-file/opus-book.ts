@@ -11,7 +11,7 @@ import { pictureBlock, vorbisComments } from './tags.ts';
 
 const packetsPerSecond = 50;
 const opusRateHz = 48_000;
-/** The encoder's delay in samples at 48 kHz. Each of its files declares it. */
+/** The encoder's delay in samples at 48 kHz. Each file of the encoder declares this delay. */
 const opusSkippedSamples = 312;
 
 export const opusPacketSamples = (rateHz: number): number => rateHz / packetsPerSecond;

@@ -1,4 +1,5 @@
-// Writes an ID3v2.3 tag (id3.org) with chapters (ID3v2 Chapter Frame Addendum 1.0), which more players read than 2.4. Big-endian:
+// Writes an ID3v2.3 tag (id3.org) with chapters (ID3v2 Chapter Frame Addendum 1.0), which more players read than
+// ID3v2.4. Big-endian:
 //     "ID3" | 3, 0, 0 | 4 bytes of 7 bits: size | frames: 4: name | 4: size | 2: 0 | body
 //     TIT2 and other texts: 1: coding, 1 for UTF-16 | FF FE | text
 //     APIC: 0 | content type, 0 | 3, the front cover | 0 | bytes

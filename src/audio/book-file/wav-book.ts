@@ -19,7 +19,7 @@ const silenceSamples = 32_768;
 
 export async function* writeWavBook(part: BookPart): AsyncGenerator<Uint8Array> {
   const { rateHz, plan, marks, tags } = part;
-  // Players that read both would show the chapters twice.
+  // The chapters are stored only once, because players that read both tags would show them twice.
   const areCues = marks.every(({ startSeconds }) => startSeconds * rateHz <= placeMax);
   const id3 = chunk('id3 ', id3Tag(tags, areCues ? [] : marks));
   const after = Buffer.concat([...(areCues ? cues(marks, rateHz) : []), ...info(tags), id3]);

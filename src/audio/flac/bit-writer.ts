@@ -20,7 +20,7 @@ export class BitWriter {
     }
   }
 
-  /** Writes a Rice code: the quotient by 2^parameter as that many zeros, a one, and the remainder. */
+  /** Writes a Rice code: as many zeros as the quotient of the value by 2^parameter, a one, and the remainder. */
   putRice(value: number, parameter: number): void {
     const zeros = value >>> parameter;
     const rest = (1 << parameter) | (value & ((1 << parameter) - 1));

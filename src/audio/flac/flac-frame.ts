@@ -46,7 +46,7 @@ function inUtf8(number: number): number[] {
 }
 
 interface Predictor {
-  /** Weights, the nearest sample first. */
+  /** The weights; the first one is for the nearest sample. */
   coefficients: Int32Array;
   /** The sum of the products is divided by 2^shift. */
   shift: number;
@@ -58,7 +58,7 @@ const orderMax = 12;
 const coefficientBits = 12;
 const shiftMax = 15;
 
-/** Returns the predictor with the fewest estimated bits, or undefined if none helps. */
+/** Returns the predictor with the fewest estimated bits, or undefined if no predictor saves bits. */
 function findPredictor(samples: Int16Array): Predictor | undefined {
   const correlation = autocorrelate(samples);
   if (correlation[0] === 0) return undefined;
@@ -101,7 +101,10 @@ function autocorrelate(samples: Int16Array): Float64Array {
   });
 }
 
-/** Estimated bits of a block with this prediction error, without the constant part of each sample. */
+/**
+ * Estimates the bits of a block with this prediction error. Leaves out the bits per sample that are the same for every
+ * prediction.
+ */
 const bitsFor = (error: number, length: number, order: number): number =>
   length * Math.max(0.5 * Math.log2(error / length), 0) + order * (coefficientBits + 16);
 
@@ -132,7 +135,7 @@ interface RicePlan {
 const orderLargest = 6;
 const parameterMax = 14;
 const parameterBits = 4;
-/** Two bits for the coding method, four for the order. */
+/** The head has two bits for the coding method and four for the order. */
 const headBits = 6;
 
 /** Returns the best coding of the residual of a block. The residual lacks the warm-up samples. */

@@ -9,7 +9,7 @@ import { type Recording, RecordingFault, refuseOddShape, Track, unreadable } fro
 
 const infoEnd = 42;
 const headBytesMax = 16;
-/** A kilobyte may hold 13 seconds of eight silent channels. */
+/** Size of a piece to decode. It is small because a kilobyte may hold 13 seconds of eight silent channels. */
 const pieceBytes = 1_024;
 
 async function readFlac(file: Buffer, decoder: WasmDecoder, track: Track): Promise<void> {
@@ -56,7 +56,7 @@ function readWav(file: Buffer, secondsMax: number, track: Track): void {
   const bytes = samplesOf(file, data);
   const frameBytes = channels * bytesPerSample;
   const frames = Math.floor(bytes.length / frameBytes);
-  // Checked before any sample is read.
+  // The duration is checked before any sample is read.
   if (frames > secondsMax * sampleRateHz)
     throw new RecordingFault('audio_too_long', `lasts more than ${secondsMax} seconds`);
   const read = sampleReader(bytes, format);

@@ -1,5 +1,5 @@
 // Collects the output of the decoders: the mean of all channels, at one rate. It fails on more than `secondsMax` and on
-// implausible shapes, so memory is bounded whatever a file declares.
+// implausible rates or numbers of channels, so memory is bounded whatever a file declares.
 import { join } from '../pcm.ts';
 
 /** A decoded recording: mono, full scale at +-1, at its own rate. */
@@ -26,7 +26,7 @@ const channelsMax = 8;
 const sampleRateHzMin = 1_000;
 const sampleRateHzMax = 192_000;
 
-/** Checks what a header declares, before anything is allocated for it. */
+/** Checks the channels and the rate that a header declares, before memory is allocated for them. */
 export function refuseOddShape(channels: number, sampleRateHz: number): void {
   if (!(channels >= 1 && channels <= channelsMax))
     throw unreadable(`has ${channels} channels; 1 to ${channelsMax} are supported`);

@@ -1,5 +1,5 @@
-// Converts the messages of a Cartesia client to inputs of its contexts. `done` is the last message of a context; after
-// `cancel`, no other message of it follows.
+// Converts the messages of a Cartesia client to inputs of its contexts. `done` is the last message of a context. After
+// `cancel`, it is the only message of the context that follows.
 
 import type { Fields } from '../../contract/unknown-fields.ts';
 import { Failure, type FieldReason } from '../../errors.ts';
@@ -17,13 +17,13 @@ import { createEventWriter, doneMessage } from './events.ts';
 import { type Generation, parseGeneration } from './generation.ts';
 
 export interface CartesiaWriter extends ContextWriter {
-  /** Whether each transcript is a phrase, which is so without a delay. */
+  /** Whether each transcript is a phrase, as is the case if the buffer delay is 0. */
   takesPhrases: boolean;
   /** Adds text to the turn. */
   addText(text: string): void;
   /** Notes that the client has requested the end of a turn. */
   flush(): void;
-  /** Whether its last text has arrived. */
+  /** Whether the last text of the context has arrived. */
   isEnded: boolean;
 }
 
@@ -65,14 +65,17 @@ export function createCartesiaProtocol(
     inputs.end();
   };
 
-  /** Reports that a context cannot be opened, which also ends it. */
+  /** Reports that a context cannot be opened, and ends the context. */
   const refuse = (contextId: unknown, error: unknown) => {
     const context_id = String(contextId ?? '');
     void send({ ...toError(fromThrown(error)), context_id });
     if (context_id !== '') void send({ ...doneMessage, context_id });
   };
 
-  /** The context continues to speak, so its status must not be one that clients take for its end. */
+  /**
+   * Makes an error message for a context that is still speaking. Its status must be below 500, so that clients do not
+   * end the context.
+   */
   const endedMessage = (contextId: string) => {
     const message = `The context ${contextId} has received its last text and is still being spoken; use another one.`;
     return toErrorMessage(new Failure('invalid_request', { message }), requestId, { isHarmless: true });

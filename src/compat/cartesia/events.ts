@@ -11,7 +11,7 @@ export type CartesiaMessage = Readonly<Record<string, unknown>> & { type: string
 const statusOk = 200;
 const statusPartial = 206;
 
-/** `wasFlushed` returns, for an ended turn, whether a client has requested its end. */
+/** `wasFlushed` returns whether a client has requested the end of an ended turn. */
 export function createEventWriter(
   { start, encoding }: Generation,
   wasFlushed: (turn: number) => boolean = () => false,

@@ -3,8 +3,6 @@
 //     {"context_id","model_id","transcript","continue","voice":{"mode":"id","id"},"flush","max_buffer_delay_ms",
 //      "output_format":{"container","encoding","sample_rate"},"language","add_timestamps","generation_config":{"speed","emotion"}}
 //     {"context_id","cancel":true}
-// What has no meaning here (a model, a volume) is ignored and named, as Cartesia tolerates it; what has a meaning
-// is never replaced by something else.
 import type { FormatName } from '../../audio/formats.ts';
 import { type Fields, isObject, type UnknownField } from '../../contract/unknown-fields.ts';
 import type { FieldViolation } from '../../errors.ts';
@@ -19,7 +17,7 @@ export interface Generation {
   /** Encoding of raw audio; undefined for audio in a container. */
   encoding: Encoding | undefined;
   transcript: string;
-  /** Context of an HTTP request, which its events name. */
+  /** Context that an HTTP request names, and that its events repeat. */
   contextId: string | undefined;
   /** The ignored members. */
   ignored: readonly UnknownField[];
@@ -105,7 +103,7 @@ function readOutputFormat(given: unknown, faults: FieldViolation[]) {
     faults.push({ field: `output_format.${field}`, reason: 'enum', message });
     return { format: 'pcm', encoding: undefined, sampleRate };
   };
-  // The encoding that MP3 is made from does not matter.
+  // The encoding from which MP3 is made does not matter.
   if (container === 'mp3') return { format: 'mp3', encoding: undefined, sampleRate };
   if (container === 'wav') {
     if (encoding !== 'pcm_s16le') return refuse('encoding', ['pcm_s16le in wav']);
@@ -116,7 +114,7 @@ function readOutputFormat(given: unknown, faults: FieldViolation[]) {
   return { format: rawFormats[encoding as Encoding], encoding: encoding as Encoding, sampleRate };
 }
 
-/** Uses the first member that is present; the others are its older names. */
+/** Returns the first of these members that is present. The others are older names of the same setting. */
 function speedOf({ generation_config: config, speed, voice }: Fields, faults: FieldViolation[]): unknown {
   const controls = isObject(voice) && isObject(voice.__experimental_controls) ? voice.__experimental_controls : {};
   const exact = isObject(config) ? config.speed : undefined;
@@ -127,7 +125,10 @@ function speedOf({ generation_config: config, speed, voice }: Fields, faults: Fi
   return step === undefined ? undefined : 1 + speedPerStep * Math.min(Math.max(-1, step), 1);
 }
 
-/** Cartesia names an emotion, such as "excited", where other engines take a sentence. */
+/**
+ * Makes a sentence of an emotion, because Cartesia's clients send a name, such as "excited", and engines take a
+ * sentence.
+ */
 function instructionsOf({ generation_config: config }: Fields): unknown {
   const emotion = isObject(config) ? config.emotion : undefined;
   return typeof emotion === 'string' && emotion !== '' ? `Speak with this emotion: ${emotion}.` : emotion;

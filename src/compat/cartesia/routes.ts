@@ -1,6 +1,6 @@
 // The speech endpoints of Cartesia's API: GET /tts/websocket, POST /tts/bytes, POST /tts/sse, GET /voices and GET
-// /voices/{id}. The API key is in X-API-Key, a bearer token or, for browser WebSockets, the query's `api_key`. All of
-// it is live speech.
+// /voices/{id}. The API key is in X-API-Key, a bearer token or, for browser WebSockets, the query's `api_key`. Every
+// request for speech becomes live speech.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { LiveEvent, LiveInput } from '../../api/live-session.ts';
 import { speechOperations, voiceOperations } from '../../api/operation.ts';

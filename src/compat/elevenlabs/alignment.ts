@@ -68,7 +68,7 @@ export class CharacterTimes {
   }
 }
 
-/** End of the closing punctuation and white space. */
+/** Index after the punctuation and white space that follow the reported text. */
 function endOfGap({ chars, told }: TurnText): number {
   const follows = /^[^\p{L}\p{N}\s]*\s*/u.exec(chars.slice(told, told + gapCharsMax).join(''))?.[0] ?? '';
   return told + [...follows].length;
@@ -100,7 +100,7 @@ export class AlignmentMessages {
     this.#pending.push(...timed);
     const last = this.#pending.at(-1);
     if (this.#isAbsolute) return this.#take(this.#pending.length);
-    // For these clients, a word is complete when a space follows it.
+    // For clients that count from the previous message, a word is complete when a space follows it.
     if (endsTurn && last && last.char !== ' ')
       this.#pending.push({ char: ' ', startMs: last.endMs, endMs: last.endMs });
     const count = this.#pending.findLastIndex(({ char }) => char === ' ') + 1;

@@ -1,6 +1,6 @@
-// Converts the messages of an ElevenLabs client to inputs of its contexts. Closing a context speaks its flushed text to
-// the end, and drops a text that was not flushed: that is how clients interrupt. Closing the socket first speaks all
-// text of all contexts. `isFinal` is the last message of a context.
+// Converts the messages of an ElevenLabs client to inputs of its contexts. When a client closes a context, its flushed
+// text is spoken to the end, and the rest is dropped; this is how clients interrupt. When a client closes the socket,
+// all text of all contexts is spoken first. `isFinal` is the last message of a context.
 //     {"text":" ","context_id","voice_settings"}  {"text","context_id","flush"}  {"context_id","close_context":true}
 //     {"text":""}                                 keeps alive; ends the text if the connection has a single context
 //     {"close_socket":true}
@@ -27,7 +27,7 @@ interface ProtocolOptions {
 
 type Context = SpeechContext<ElevenLabsWriter>;
 
-/** The context of messages that name none. */
+/** Id of the context of messages that name no context. */
 const unnamed = '';
 
 export class ElevenLabsProtocol implements ContextProtocol {
@@ -125,7 +125,9 @@ export class ElevenLabsProtocol implements ContextProtocol {
     this.#socket.close(1000);
   }
 
-  /** The connection stays open until every context has spoken all its text: a clean close means complete audio. */
+  /**
+   * The connection stays open until every context has spoken all its text, because a clean close means complete audio.
+   */
   #closeSocket(): void {
     this.#isClosing = true;
     for (const context of this.#contexts.all()) finish(context);

@@ -14,7 +14,7 @@ interface SpokenContext {
   contextId: string | undefined;
   start: LiveStart;
   isAbsolute: boolean;
-  /** Called when no message has arrived for too long. */
+  /** Called when no message has arrived for `contextIdleMs`. */
   onIdle(): void;
   onFailure(): void;
   contextIdleMs: number;

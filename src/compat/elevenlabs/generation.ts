@@ -3,7 +3,6 @@
 // ignored, as ElevenLabs tolerates them.
 //     {voice_id}?output_format=pcm_24000&language_code=en&auto_mode=true&inactivity_timeout=180&sync_alignment=true
 //     {"text","voice_settings":{"speed"},"seed"}
-// What has no meaning here (a model, the bit rate, other settings of the voice) is ignored, as ElevenLabs tolerates it.
 
 import { type Fields, isObject, type UnknownField } from '../../contract/unknown-fields.ts';
 import type { FieldViolation } from '../../errors.ts';
@@ -24,7 +23,7 @@ interface Generation {
 export interface SocketSettings {
   /** The start of a context with these voice settings. */
   startWith(voiceSettings: unknown): LiveStart;
-  /** Whether each text is a complete phrase, whose end also ends a sentence at once. */
+  /** Whether each text is a complete phrase. If such a text ends a sentence, that sentence is spoken at once. */
   isAuto: boolean;
   /** Whether character times count from the start of the context, instead of from the end of the previous message. */
   isAbsolute: boolean;
@@ -83,7 +82,7 @@ function toStart(
     ...readOutputFormat(output ?? formatDefault, faults),
     language_code: language ?? ownLanguage,
     speaking_rate: isObject(settings) ? (settings.speed ?? undefined) : undefined,
-    // Of a query it is text.
+    // A seed in a query is text.
     seed: typeof seed === 'string' && /^\d+$/.test(seed) ? Number(seed) : seed,
     timestamps: 'word',
     buffer_ms: bufferMs,

@@ -1,7 +1,7 @@
 // The speech endpoints of ElevenLabs's API, below /v1/text-to-speech/{voice_id}: the WebSockets stream-input and
 // multi-stream-input, and POST with and without /stream and /with-timestamps; also GET /v1/voices,
-// /v1/voices/{voice_id}, its /settings, and /v1/models. The API key is in xi-api-key. All of it is live speech. An
-// unknown voice fails the upgrade.
+// /v1/voices/{voice_id}, its /settings, and /v1/models. The API key is in xi-api-key. Every request for speech becomes
+// live speech. The upgrade of a WebSocket fails if the voice is unknown.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { liveWaitingCharsMax } from '../../api/call-limits.ts';
 import type { LiveEvent, LiveInput } from '../../api/live-session.ts';
@@ -40,7 +40,7 @@ export function addElevenLabsRoutes(app: FastifyInstance, options: VendorRoutesO
 
   addSockets(app, options);
 
-  /** `contentType` defaults to that of the audio. */
+  /** `contentType` defaults to the content type of the audio. */
   const speak =
     (render: (events: AsyncIterable<LiveEvent>, text: string) => AsyncIterable<Uint8Array>, contentType?: string) =>
     async (request: FastifyRequest, reply: FastifyReply) => {
@@ -85,7 +85,7 @@ export function addElevenLabsRoutes(app: FastifyInstance, options: VendorRoutesO
   app.get('/v1/voices/:voiceId/settings', got, async (request, reply) => (await readVoice(request, reply)).settings);
   app.get('/v1/voices/settings/default', listed, async () => voiceSettings);
 
-  // OpenAI's clients get another list at this path.
+  // The constraint is needed because OpenAI's clients get another list at this path.
   app.addConstraintStrategy(ofElevenLabs);
   const constraints = { [ofElevenLabs.name]: 'yes' };
   app.get('/v1/models', { ...listed, constraints }, async (request, reply) =>
@@ -165,7 +165,7 @@ function toVoicePage(ready: readonly OfferedVoice[], query: Fields): Fields {
 
 function toModels(ready: readonly OfferedVoice[], textCharsMax: number): Fields[] {
   const codes = new Set(ready.flatMap(({ voice }) => voice.languageCodes.map(languageOf)));
-  // Created on first use: the names take long to load, and are rarely requested.
+  // The names are created on first use, because they take long to load and are rarely requested.
   const languageNames = new Intl.DisplayNames('en', { type: 'language' });
   const languages = [...codes].sort().map((code) => ({ language_id: code, name: languageNames.of(code) ?? code }));
   return modelIds.map((id) => ({
@@ -208,7 +208,7 @@ async function* objectOf(events: AsyncIterable<LiveEvent>, text: string): AsyncG
   for await (const { audio, timed } of piecesOf(events, text)) {
     all.push(...timed);
     const bytes = Buffer.concat([held, audio]);
-    // Three bytes are four characters of base64.
+    // Groups of three bytes, because they make four characters of base64 without padding.
     const whole = bytes.length - (bytes.length % 3);
     held = bytes.subarray(whole);
     if (whole > 0) yield Buffer.from(before + bytes.toString('base64', 0, whole));

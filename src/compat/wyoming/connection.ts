@@ -60,7 +60,7 @@ function languageOf(given: unknown): string {
 /** The start of live speech in the chosen voice. Throws a Failure if no voice matches. */
 function toStart({ name, languageCode }: VoiceChoice, voices: readonly Voice[]): LiveStart {
   const found = voices.filter((voice) => languageCode === undefined || isSpokenBy(voice, languageCode));
-  // Every voice of "en" speaks en-GB, but not every one has that accent.
+  // Every voice of "en" can speak en-GB, but only some have that accent.
   const native = found.find(({ languageCodes }) =>
     languageCodes.some((code) => `${code}-`.startsWith(`${languageCode}-`)),
   );
@@ -123,15 +123,18 @@ export class WyomingConnection {
     this.#socket.once('close', () => this.#leave());
     try {
       for await (const bytes of this.#socket.iterator({ destroyOnReturn: false })) await this.#take(bytes as Buffer);
-      // A client that has closed its sending side may still receive audio. A client that is gone is noticed when it is
-      // written to.
+      // A client that has closed its sending side may still receive audio. Whether a client is gone shows when data is
+      // sent to it.
       if (!this.#streamed) await this.#speech;
     } finally {
       this.#leave();
     }
   }
 
-  /** After the end, bytes are still read, so that the last answer is not lost, but no longer parsed as events. */
+  /**
+   * After the end of the connection, bytes are still read, so that the last answer is not lost, but not parsed as
+   * events.
+   */
   async #take(bytes: Buffer): Promise<void> {
     try {
       if (this.#isEnded) return;
@@ -148,7 +151,8 @@ export class WyomingConnection {
       case 'ping':
         return this.#send('pong', { text: data.text ?? null });
       case 'synthesize':
-        // Home Assistant sends the whole text once more, for servers that do not support pieces.
+        // While a text arrives in pieces, this event is ignored: Home Assistant sends the whole text again for servers
+        // that do not support pieces.
         return this.#streamed ? undefined : this.#speakWhole(data);
       case 'synthesize-start':
         if (this.#streamed) throw invalid('synthesize-start arrived before the synthesize-stop of the previous text.');
@@ -161,7 +165,7 @@ export class WyomingConnection {
         this.#streamed = undefined;
         return undefined;
       default:
-        // Events of services that Sonant does not provide, such as speech recognition.
+        // Events of services that Sonant does not provide, such as speech recognition, are ignored.
         return undefined;
     }
   }

@@ -41,7 +41,7 @@ export async function openWyomingServer(options: WyomingServerOptions): Promise<
   // A client that has sent everything may close its sending side, and still gets its answer.
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
     const { remoteAddress = '' } = socket;
-    // 'close' follows, which the connection watches.
+    // The connection watches the event 'close', which follows.
     socket.on('error', () => socket.destroy());
     if (isAllowed(remoteAddress)) open.set(socket, serve(socket));
     else {
@@ -68,7 +68,7 @@ export async function openWyomingServer(options: WyomingServerOptions): Promise<
   return { port, drain: (timeoutMs) => (drained ??= drain(timeoutMs)) };
 }
 
-/** Whether the connection broke, or was closed before its client had ended it. */
+/** Whether the connection broke, or was closed before the client had ended it. */
 const isLoss = (error: unknown): boolean =>
   ['ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ERR_STREAM_PREMATURE_CLOSE'].includes(
     (error as NodeJS.ErrnoException | undefined)?.code ?? '',

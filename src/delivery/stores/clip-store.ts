@@ -1,19 +1,19 @@
-// The contract of a store for finished audio: bytes under a key, written once and read often. A clip exists when its
-// draft is committed, complete and durable; a crash before that leaves nothing visible. A key is a prefix, an
-// underscore, and upper-case letters and digits ("aud_01JD..."), so that it cannot be a path; any other key has no
+// The contract of a store for finished audio: bytes under a key, written once and read often. A clip exists once its
+// draft is committed, and is then complete and durable. A crash before that leaves nothing visible. A key is a prefix,
+// an underscore, and upper-case letters and digits ("aud_01JD..."), so that it cannot be a path; any other key has no
 // clip. Errors are `storage_unavailable`, or `storage_full` if there is no room.
 import type { Readable } from 'node:stream';
 
 export interface ClipStore {
   /** Opens a draft of a new clip. `contentType` is stored if the store itself serves clips. */
   create(key: string, contentType: string): Promise<ClipDraft>;
-  /** The clip; undefined if it does not exist. */
+  /** Opens the clip; undefined if it does not exist. */
   open(key: string, range?: ByteRange): Promise<StoredClip | undefined>;
   /** Removes the clip if it exists. A reader that has opened it can still read all of it. */
   remove(key: string): Promise<void>;
   /**
    * Removes leftovers of crashes: abandoned drafts, and old clips that `isKnown` rejects because their row was never
-   * written. Returns the number removed.
+   * written. Returns the number of removed drafts and clips.
    */
   sweep(isKnown: (key: string) => Promise<boolean>): Promise<number>;
   /** The file system of the clips; undefined if the size of the store is unknown. */

@@ -12,7 +12,7 @@ import { makeFolder } from '../../runtime/files.ts';
 import { SlotQueue } from '../../runtime/slot-queue.ts';
 import { type ByteRange, type ClipDraft, type ClipStore, type Disk, isClipKey, type StoredClip } from './clip-store.ts';
 
-/** A draft without writes for this long is abandoned, as is a clip of this age without a row. */
+/** A draft to which nothing was written for this time is abandoned, as is a clip of this age without a row. */
 const abandonedAfterMs = 60 * 60 * 1000;
 
 export async function openLocalClips({ dir }: { dir: string }): Promise<ClipStore> {
@@ -206,7 +206,7 @@ async function moveInto(from: string, to: string): Promise<void> {
   await syncFolder(folder);
 }
 
-/** Without this, a power failure could undo a rename. */
+/** Writes a folder to disk. Without this, a power failure could undo a rename. */
 async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, 'r');
   try {
@@ -231,7 +231,7 @@ async function removeAbandoned(path: string): Promise<boolean> {
     await rm(path);
     return true;
   } catch (error) {
-    // Its writer or another sweep has already removed it.
+    // The writer of the file or another sweep has already removed it.
     if (codeOf(error) === 'ENOENT') return false;
     throw error;
   }

@@ -1,6 +1,6 @@
 // Loads the AWS SDK when a bucket is opened, and configures it for any S3-compatible service. Every call has a timeout,
 // within which transient errors are tried three times. Errors of the store are `storage_unavailable`, or `storage_full`
-// if it reports that.
+// if the store reports that.
 import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
 import { Failure } from '../../errors.ts';
 
@@ -9,7 +9,7 @@ export interface S3Address {
   endpoint: string;
   /** URL of the same service for clients, if it differs. */
   publicEndpoint?: string;
-  /** Without them, the SDK finds credentials itself. */
+  /** Without credentials here, the SDK finds some itself. */
   credentials?: { accessKeyId: string; secretAccessKey: string };
 }
 
@@ -21,7 +21,7 @@ export interface Timeouts {
   /** Timeouts of calls with up to 1 MiB: for one attempt, and for all attempts. */
   attemptMs: number;
   callMs: number;
-  /** Timeout of calls with a part of 5 MiB, or that make the store assemble parts. */
+  /** The same timeouts of calls that send a part of 5 MiB or make the store assemble parts. */
   uploadAttemptMs: number;
   uploadMs: number;
 }
@@ -39,7 +39,7 @@ const usualTimeouts: Timeouts = {
 };
 const attemptsMax = 3;
 const smallBytesMax = 1 << 20;
-/** One socket per reader, and as many again for writers. */
+/** Maximum number of sockets: one for each reader, and as many for writers. */
 const socketsMax = 8192;
 /** The region that other services expect if none is set. */
 const usualRegion = 'us-east-1';
@@ -66,7 +66,7 @@ export async function openS3Client(address: S3Address, changed: Partial<Timeouts
   const { connectMs, checkMs, attemptMs, callMs, uploadAttemptMs, uploadMs } = timeouts;
   const sdk = await load();
   const client = await createClient(sdk, endpoint, address, connectMs);
-  /** A client that signs links; a signature includes the host. */
+  /** A separate client signs links, because a signature includes the host. */
   const linking =
     publicEndpoint === '' || publicEndpoint === endpoint
       ? client
@@ -100,10 +100,10 @@ async function createClient(
   const settings: S3ClientConfig = {
     ...(endpoint !== '' && { endpoint, forcePathStyle: true }),
     ...(credentials && { credentials }),
-    // Many stores other than Amazon's reject the SDK's default.
+    // Many stores other than Amazon's reject the SDK's default checksums.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
-    // Otherwise every part would use a connection of its own.
+    // With this header, every part would use a connection of its own.
     expectContinueHeader: false,
     maxAttempts: attemptsMax,
     requestHandler: {
@@ -121,8 +121,8 @@ async function createClient(
 }
 
 /**
- * One call with all its attempts. The total is limited here, because the SDK does not limit the pauses between
- * attempts.
+ * Makes one call with all its attempts. The total time is limited here, because the SDK does not limit the pauses
+ * between attempts.
  */
 async function call<Answer>(limitMs: { attemptMs: number; callMs: number }, send: Send<Answer>, signal?: AbortSignal) {
   const sending = new AbortController();

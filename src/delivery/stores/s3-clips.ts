@@ -18,7 +18,7 @@ interface S3ClipsOptions {
   abandonedAfterMs?: number;
 }
 
-/** A smaller body is fetched at once, so that a slow reader does not hold a connection. */
+/** A body smaller than this is fetched at once, so that a slow reader does not hold a connection. */
 const smallBytes = 16 * 1024;
 
 /** The path of a clip in the bucket. */
@@ -128,7 +128,7 @@ export class S3Clips implements ClipStore {
   }
 }
 
-/** Read buffer for a slow reader, in addition to the connection's. */
+/** Size of the read buffer for a slow reader, in addition to the buffer of the connection. */
 const readBytes = 128 * 1024;
 
 class S3Body extends Readable {
@@ -143,7 +143,7 @@ class S3Body extends Readable {
     this.#source = source;
     this.#missingBytes = byteCount;
     this.#stallMs = stallMs;
-    // It may fail before its reader has attached; the reader still gets the error.
+    // Prevents an uncaught error if the stream fails before its reader has attached. The reader still gets the error.
     this.on('error', () => undefined);
     source.on('data', (bytes: Uint8Array) => this.#push(bytes));
     source.pause();
@@ -240,7 +240,7 @@ class S3Draft implements ClipDraft {
     }
   }
 
-  /** Uploaded parts are removed in the background. Parts that cannot be removed now are left to the sweep. */
+  /** Uploaded parts are removed in the background. Parts that cannot be removed now are left to the next sweep. */
   async discard(): Promise<void> {
     if (this.#isEnded) return;
     this.#discarded.abort();
@@ -295,7 +295,7 @@ class S3Draft implements ClipDraft {
   }
 }
 
-/** The bytes of a part, copied, so that the caller may reuse its buffer. */
+/** A copy of the bytes of a part, so that the caller may reuse its buffer. */
 class Part {
   readonly #sizeMin: number;
   #buffer = Buffer.alloc(0);

@@ -1,6 +1,6 @@
-// Links to clips in the store itself. A signed link is valid for at most an hour, never longer than the clip or the
-// credentials. It is reused during the first half of its life, so that every client has at least half to start the
-// download. A public link is valid as long as the clip exists.
+// Links to clips in the store itself. A signed link is valid for at most an hour, and never longer than the clip or the
+// credentials. It is reused during the first half of that time, so that every client has at least the other half to
+// start the download. A public link is valid as long as the clip exists.
 import type { S3Bucket } from './s3-bucket.ts';
 import { toS3Path } from './s3-clips.ts';
 
@@ -31,7 +31,7 @@ export const createPublicLinks =
   });
 
 export function createSignedLinks({ bucket, prefix }: { bucket: S3Bucket; prefix: string }): LinkTo {
-  /** By key, oldest first. */
+  /** Links by key of the clip, the oldest first. */
   const links = new Map<string, { url: string; renewAtMs: number }>();
 
   const sign = async ({ key, contentType, fileName, expiresAtMs }: LinkedClip) => {
@@ -43,7 +43,7 @@ export function createSignedLinks({ bucket, prefix }: { bucket: S3Bucket; prefix
       seconds: Math.ceil(lifeMs / 1000),
       contentType,
       disposition: `inline; filename="${fileName}"`,
-      // Valid for the last client that gets the link: never beyond the expiry of the clip.
+      // The time is short enough for the last client that gets the link, so that no cache outlives the clip.
       cacheControl: `public, max-age=${secondsUntil(expiresAtMs - lifeMs / 2)}, immutable`,
     });
     const [oldest] = links.keys();
