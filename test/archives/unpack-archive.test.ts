@@ -85,7 +85,7 @@ describe('an archive is unpacked:', () => {
         ]);
       },
     ],
-    // Programs list such a header so that the group is taken for the size.
+    // In the listing that a program prints of such an archive, the group could be taken for the size.
     [
       'a group named like a size',
       () =>

@@ -1,4 +1,4 @@
-// Cartesia's WebSocket, with the messages of Pipecat's CartesiaTTSService, and parsed as it parses them.
+// Cartesia's WebSocket, with the messages of Pipecat's CartesiaTTSService, and with replies parsed as by that service.
 import { once } from 'node:events';
 import { afterAll, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
@@ -28,7 +28,7 @@ async function openPipecat() {
   const stopped: string[] = [];
   const words: Record<string, [string, number][]> = {};
   const sound: Record<string, number> = {};
-  // Like _process_messages.
+  // Reads messages like Pipecat's _process_messages.
   socket.on('message', (data) => {
     const message = JSON.parse(String(data)) as Message;
     seen.push(message);

@@ -6,7 +6,7 @@ import { afterAll, expect, test } from 'vitest';
 import { openTestGateway } from '../http/open-gateway.ts';
 import { testCertificate } from '../rpc/test-certificate.ts';
 
-// Its WebSocket always uses TLS.
+// The WebSocket of Cartesia's client always uses TLS.
 setDefaultCACertificates([...getCACertificates(), testCertificate.cert]);
 const plain = await openTestGateway({ settings: { tls: testCertificate } }, afterAll);
 const shared = { ...plain, url: plain.url.replace('http:', 'https:') };

@@ -27,9 +27,9 @@ export interface Replica {
 
 export interface ReplicaOptions {
   settings?: Readonly<Record<string, string>>;
-  /** Instead of the tone engine and flite. */
+  /** Engines to use instead of the tone engine and flite. */
   engines?: readonly EngineDefinition[];
-  /** Whether the database sends no notifications between replicas. Each still polls twice a second. */
+  /** Whether the database sends no notifications between replicas. Each replica still polls twice a second. */
   isSilent?: boolean;
 }
 

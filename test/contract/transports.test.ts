@@ -43,7 +43,7 @@ const outputFormats = {
 } as const;
 const cases = formatNames.flatMap((format) => [24_000, 44_100, 48_000].map((rate) => [format, rate] as const));
 
-/** Audio that follows the end of its own chunk. */
+/** Audio events that follow the end of their own chunk. */
 const audioAfterItsChunk = (events: readonly ReadEvent[]) =>
   events.filter(
     ({ data }, i) =>

@@ -37,9 +37,9 @@ const rejection = (work: Promise<unknown>): Promise<Failure> =>
 
 interface Row {
   model: string;
-  /** Undefined where the server has no list. */
+  /** Ids of the listed voices; undefined if the server has no list. */
   voices: string[] | undefined;
-  /** The formats that are asked for, in order; the last one stays. */
+  /** The formats that the engine requests, in order; it keeps the last one. */
   asked: string[];
   rateHz: number;
   full: [retryAfterMs: number, reason: string] | undefined;
@@ -51,7 +51,7 @@ const row = (model: string, rest: Partial<Row>): Row => ({
   ...rest,
 });
 const none = undefined;
-/** `pcm, wav`: the rate is found out by a sentence; `wav`: samples are refused. */
+/** With `pcm, wav`, the engine asks for a WAV file to find the rate; with `wav`, the server refuses raw samples. */
 const table: Record<VendorName, Row> = {
   'vLLM-Omni': row('Qwen/Qwen3-TTS', { voices: ['tone-high', 'tone-low'], asked: ['pcm', 'wav'], clones: true }),
   'SGLang-Omni': row('fishaudio/s2-pro', {
@@ -98,7 +98,7 @@ describe.each(vendorNames)('%s', (vendorName) => {
     expect(whole(pieces)).toEqual(samplesOf(await soundOf(text)));
     expect(state.bodies.map(({ response_format }) => response_format)).toEqual(asked);
     expect(state.bodies[0]).toMatchObject({ model, voice: 'tone-low', input: text });
-    // What was found out is not asked again.
+    // The engine remembers the format and rate, and does not ask again.
     await speak();
     expect(state.bodies.length).toBe(asked.length + 1);
   });

@@ -132,7 +132,7 @@ const workConstants = () => ({
   nothing: floats([1], [0]),
 });
 
-/** Work on each letter, whose result times zero is added to the audio. */
+/** Simulated work on each letter; its result times zero is added to the audio. */
 const workNodes = (times: number): Uint8Array[] => [
   node('Mul', ['tones3', 'row'], ['work0']),
   ...Array.from({ length: times }, (_, n) => node('MatMul', [`work${n}`, 'matrix'], [`work${n + 1}`])),

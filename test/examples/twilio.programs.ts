@@ -63,7 +63,7 @@ async function* inWords(text: string) {
   yield* text.match(/\s*\S+\s*/g) ?? [];
 }
 
-/** Padded to whole frames. */
+/** The sound, padded to whole frames. */
 const padded = (sound: Buffer) => Buffer.concat([sound, Buffer.alloc((160 - (sound.length % 160)) % 160, 0xff)]);
 
 test('a caller hears the greeting, interrupts the answer, and is told what was heard', async () => {

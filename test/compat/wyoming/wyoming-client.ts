@@ -45,7 +45,7 @@ export async function openWyoming(
   return { ...gateway, server, refused, faults, connect: connectClient };
 }
 
-/** As Python writes it: a space after each colon and comma, and data after the line. */
+/** A frame as Python writes it: a space after each colon and comma, and data after the line. */
 export function frameOf(type: string, data?: object): Buffer {
   const toPython = (value: object) =>
     JSON.stringify(value, undefined, 1)

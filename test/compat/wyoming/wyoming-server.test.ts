@@ -99,7 +99,7 @@ test('a text in pieces is spoken while it comes, and the repeated text is ignore
   const { send, until } = connect();
   send('synthesize-start', { voice: { name: 'tone-low' } });
   send('synthesize-chunk', { text: 'The bed light is off. The kit' });
-  // Its audio arrives while more text is expected.
+  // The first sentence's audio arrives while more text is expected.
   const early = await until('audio-chunk');
   send('synthesize-chunk', { text: 'chen lights are on.' });
   send('synthesize', { text: 'The bed light is off. The kitchen lights are on.', voice: { name: 'tone-low' } });
