@@ -9,8 +9,8 @@ const turn = () => new Promise((resolve) => setImmediate(resolve));
 const unreachable = () => new Failure('engine_unavailable', { retryAfterSeconds: 0 });
 
 /**
- * A group of servers named by letters. A request is logged as its server's letter, with "!" if it is not the test's
- * text but the sentence that a server speaks first.
+ * A group of servers named by letters. A request is logged as its server's letter; "!" marks the sentence that warms a
+ * server up.
  */
 function openGroup(names: string, options: Partial<ServerGroupOptions> = {}) {
   const clock = { nowMs: 0 };

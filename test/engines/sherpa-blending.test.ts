@@ -98,7 +98,7 @@ describe('blended voices', { timeout: 120_000 }, () => {
     const american = await say(own('af_alloy'));
     const british = await say(own('bm_lewis'));
     expect(isSame(await say(alone!), british)).toBe(true);
-    // Each speaker's pitch is a hundredth of the first speaker's above the previous one.
+    // Each speaker's pitch is higher than the previous one's by a hundredth of the first speaker's.
     const sid = (name: string) => kokoroNames.indexOf(name);
     const ratio = (one: Int16Array, other: Int16Array) => hzOf(one) / hzOf(other);
     expect(ratio(await say(half!), american)).toBeCloseTo(1 + sid('bm_lewis') / 200, 2);
@@ -178,7 +178,7 @@ describe('blended voices', { timeout: 120_000 }, () => {
     expect(isSame(sounds[0]!, whole.blend)).toBe(true);
     expect(isSame(sounds[1]!, whole.blend)).toBe(false);
     expect(isSame(await say(voice!, long), whole.blend)).toBe(true);
-    // Only the processes of the first set of blends end, with the last request that began with that set.
+    // Processes of the first set of blends end with the last request that began with that set.
     const gone = () => started.filter(({ isGone }) => isGone).length;
     kept();
     await expect.poll(gone, patience).toBeGreaterThan(0);
@@ -248,7 +248,7 @@ describe('blended voices', { timeout: 120_000 }, () => {
     expect(pages).toHaveLength(2);
     const [later] = blends.blending!.blend([one, blendOf(['F1', 0.5], ['F3', 0.5])]);
     expect([after!.version, later!.version, later!.gainDb]).toEqual([before!.version, before!.version, -3]);
-    // The only change is that of `setGains`: the stored gains were not read again.
+    // The only change is the replaced page; reading its gains again changed nothing.
     expect(heard.mock.calls.length).toBe(count + 1);
   });
 

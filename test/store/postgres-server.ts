@@ -27,9 +27,9 @@ export interface OwnPostgresServer extends PostgresServer {
   folder: string;
   /** URL of an existing database. */
   url: string;
-  /** Id of the postmaster, whose children the backends are. */
+  /** Process id of the postmaster, the parent of the backends. */
   readonly pid: number;
-  /** Ends it at once like a crash, or by the given signal; SIGINT is its fast shutdown. */
+  /** Ends the server at once like a crash, or by the given signal; SIGINT is PostgreSQL's fast shutdown. */
   kill(signal?: 'SIGINT' | 'SIGQUIT' | 'SIGKILL'): Promise<void>;
   /** Starts it again after `kill`. */
   start(): Promise<void>;
