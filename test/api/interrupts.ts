@@ -1,6 +1,6 @@
-// Interrupts turns of live speech at random moments. Reports for each what followed the interrupt, how long the engine
-// continued, and whether the text reported as heard matches the word times of the uninterrupted turn. The engine is
-// slow, so that the moments are spread over the whole turn.
+// Interrupts turns of live speech at random moments. Reports for each turn the events after the interrupt, how long the
+// engine continued, and whether the text reported as heard matches the word times of the uninterrupted turn. The engine
+// is slow, so that the moments are spread over the whole turn.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LiveEvent } from '../../src/api/live-session.ts';
 import type { Engine } from '../../src/engines/engine.ts';

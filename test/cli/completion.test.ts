@@ -49,7 +49,7 @@ test.skipIf(!isInstalled('fish'))('fish', async () => {
 });
 
 test.skipIf(!isInstalled('zsh'))('zsh', async () => {
-  // Outside its line editor zsh has no compadd; its unfiltered arguments are checked.
+  // Outside its line editor, zsh has no compadd, so the unfiltered arguments of compadd are checked.
   expectOffers(
     await offered('zsh', lines, (file, words) => {
       const stand = 'compdef() {}; compadd() { shift; print -- $@ }; _describe() { print -- $commands }';

@@ -10,8 +10,8 @@ const patient = { timeout: 20_000 };
 type Message = Record<string, unknown> & { type: string; context_id: string };
 
 /**
- * The output of _build_msg; a service that accepts sentences sends `max_buffer_delay_ms`, one that accepts tokens does
- * not.
+ * The output of _build_msg: a service that accepts sentences sends `max_buffer_delay_ms`, a service that accepts tokens
+ * does not.
  */
 const messageOf = (context_id: string, transcript: string, more: object = {}) => ({
   ...{ transcript, continue: true, context_id, model_id: 'sonic-3.5', voice: { mode: 'id', id: 'tone-low' } },

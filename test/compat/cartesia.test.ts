@@ -17,7 +17,7 @@ const client = clientOf(shared);
 const raw = { container: 'raw', encoding: 'pcm_s16le', sample_rate: 24_000 } as const;
 const options = { model_id: 'sonic-3', voice: { mode: 'id', id: 'tone-low' }, output_format: raw } as const;
 
-/** Longer than any pause of a busy machine. */
+/** A timeout longer than any pause of a busy machine. */
 const patient = { timeout: 20_000 };
 
 type Message = Record<string, unknown> & { type: string };

@@ -110,8 +110,8 @@ describe.each(cases)('%s at %i Hz', (format, sampleRateHz) => {
       }
       expect(bytes.equals(Buffer.concat(pieces))).toBe(true);
     };
-    // Read at the same time: Node 24.21 reports a premature close to a reader that starts after an HTTP/2 response's
-    // last frame.
+    // The streams are read at the same time: Node 24.21 reports a premature close to a reader that starts after an
+    // HTTP/2 response's last frame.
     await Promise.all(streams.map(read));
   });
 });

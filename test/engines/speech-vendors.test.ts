@@ -1,5 +1,5 @@
-// A table of the speech servers that people run, each as its sources describe it: what is found in its lists, how its sound is
-// read, at which rate, what its errors become, when it is full, and whether it clones.
+// A table of the speech servers that people run, as the servers' sources describe them: model, voices, requested
+// formats, sample rate, answer when full, and whether the server clones. Each row is checked with the engine.
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { join, type Pcm, samplesOf } from '../../src/audio/pcm.ts';
 import type { CloneSample, Engine, Segment } from '../../src/engines/engine.ts';
@@ -309,7 +309,7 @@ describe('a clone', () => {
   test('is uploaded to each server that is to speak it, and deleted at all', async () => {
     const { cloning, state, more, say } = await openEngine('vLLM-Omni', ['vLLM-Omni']);
     const clone = await cloning.make(sample(), signal);
-    // One has room for eight.
+    // One server is given at most eight requests at once.
     await Promise.all(Array.from({ length: 12 }, () => say(clone)));
     const all = [state, more[0]!.state];
     expect(all.map(({ uploaded }) => uploaded.length)).toEqual([1, 1]);

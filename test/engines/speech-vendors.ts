@@ -424,7 +424,7 @@ export async function openVendor(vendorName: VendorName, change: Partial<Vendor>
   const state = {
     trouble: {} as VendorTrouble,
     uploaded: [] as Uploaded[],
-    /** What was asked, in order. */
+    /** Received requests as method and path, in order. */
     asked: [] as string[],
     bodies: [] as SpeechBody[],
     finishReason: 'stop',

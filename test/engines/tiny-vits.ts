@@ -20,7 +20,7 @@ export interface TinyVits {
    * not change.
    */
   work?: number;
-  /** Added to or replacing its metadata; an empty value removes an entry. */
+  /** Entries that are added to the model's metadata or replace some of it; an empty value removes an entry. */
   metadata?: Readonly<Record<string, string>>;
 }
 

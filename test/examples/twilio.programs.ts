@@ -11,7 +11,7 @@ import { dominantFrequencyHz } from '../audio/measure-tone.ts';
 import { type GatewayTestOptions, openTestGateway } from '../http/open-gateway.ts';
 import { openTwilioPeer, samplesOf } from './twilio-peer.ts';
 
-/** Longer than any pause of a busy machine. */
+/** A timeout longer than any pause of a busy machine. */
 const patient = { timeout: 30_000 };
 const authToken = 'a token of the tests';
 const publicHost = 'agent.example.com';

@@ -24,7 +24,7 @@ const understood = /^(2..|304|404|410|503)$/;
 
 const commands = groupsOf(document)
   .flatMap(({ operations }) => operations)
-  // This command would end the key of all others.
+  // This command would revoke the key that all other commands use.
   .filter(({ operation }) => operation.operationId !== 'revokeOwnApiKey')
   .flatMap((example) =>
     curlExamplesOf(document, example).map(({ command, title }) => ({ ...example, command, title })),

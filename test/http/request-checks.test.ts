@@ -216,7 +216,7 @@ test('a body of any type is discarded by every operation that takes none', async
   );
   expect(bodiless.length).toBeGreaterThan(10);
   for (const [method, path] of [...bodiless, ['POST', '/oauth/sign-out'] as const]) {
-    // Each request has its own key, because one of them revokes its key.
+    // Each request has its own key, because one of the requests revokes its key.
     const headers = { 'X-API-Key': await shared.makeKey(scopes), 'Content-Type': 'text/plain' };
     const answer = await shared.send(path, { method, body: 'x', headers });
     expect([path, answer.status]).toEqual([path, expect.toBeOneOf([201, 204, 404, 410])]);

@@ -3,12 +3,12 @@ import { isMainThread, threadId } from 'node:worker_threads';
 import type { TaskControl } from '../../src/runtime/host-child.ts';
 
 export interface FaultyStart {
-  /** What a worker does instead of its start or, for 'exit-later', with its first task. */
+  /** The misbehaviour of a worker instead of its start or, for 'exit-later', with its first task. */
   does?: 'exit' | 'hang' | 'throw' | 'exit-later';
 }
 
 export interface FaultyTask {
-  /** What a worker does after its pieces. */
+  /** The behaviour of a worker after its pieces. */
   does: 'end' | 'fail' | 'exit' | 'throw' | 'hang' | 'listen' | 'linger' | 'flood' | 'wear';
   /** "{worker}" stands for the id of the thread or process. */
   pieces?: string[];

@@ -1,4 +1,4 @@
-// Faults of PostgreSQL: killed, frozen, and with PgBouncer in between, which also keeps the contract.
+// Faults of PostgreSQL (killed, frozen); and PgBouncer in between, with which the store also keeps the contract.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
 import type { Failure } from '../../src/errors.ts';

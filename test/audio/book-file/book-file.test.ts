@@ -1,5 +1,5 @@
-// The file of a book: random chapters, joined in every format at every rate, are where the timeline says (checked with
-// ffmpeg) and sound as they do alone, and ffprobe reads the marks.
+// The file of a book with random chapters, in every format at every rate. Chapters are where the timeline says (checked
+// with ffmpeg) and sound as they do alone, and ffprobe reads the marks.
 import { mkdtempDisposableSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
