@@ -16,7 +16,7 @@ const browserModules = globSync('src/console/browser/*.js', { cwd: root });
 const modules = [...sources, ...browserModules];
 const everything = [...modules, ...tests];
 
-/** From the lowest to the highest; folders on one line do not import each other. */
+/** Folders from the lowest to the highest; those on one line do not import each other. */
 const order = [
   'errors',
   'runtime',

@@ -24,7 +24,7 @@ const { key } = createApiKey();
 const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' };
 const chunks = Array.from({ length: 3 }, (_, i) => `This is sentence number ${i}, and it goes on for quite a while.`);
 let folder: string;
-/** More often than in its configuration, so that the test need not wait long. */
+/** Health checks are more frequent than in the balancer's configuration, so that the test need not wait long. */
 const checkEveryMs = 200;
 
 /** The settings that replicas share. */
@@ -113,7 +113,7 @@ describe.skipIf(!isInstalled('haproxy'))('behind the balancer', () => {
     const client = openGrpcClient(SpeechService, new URL(url).host);
     const metadata = { 'x-api-key': key };
     const long = Array.from({ length: 60 }, () => chunks).flat();
-    // At every replica.
+    // Opens an unread stream at every replica.
     const unread = replicas.map(() =>
       client.stream('streamSpeech', { voiceId: 'arthur', textChunks: long }, { metadata }),
     );

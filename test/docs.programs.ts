@@ -12,7 +12,7 @@ import { isInstalled } from './programs.ts';
 
 const blocks = pages.flatMap(blocksOf);
 const service = blocks.find(({ serves }) => serves)!;
-/** For a busy machine. */
+/** Time limit for a page, on a busy machine. */
 const pageMsMax = 240_000;
 let stage: Stage;
 

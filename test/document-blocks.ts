@@ -11,15 +11,15 @@ import type { Program } from './programs.ts';
 export const root = join(import.meta.dirname, '..');
 
 export interface Block {
-  /** Its position: "docs/streaming.md:17". */
+  /** Position of the block: "docs/streaming.md:17". */
   place: string;
   language: string;
   text: string;
-  /** The file that it is saved as. */
+  /** Name of the file that the block is saved as. */
   name: string | undefined;
   serves: boolean;
   needs: Program | undefined;
-  /** Why it is not run. */
+  /** Reason why the block is not run. */
   notRun: string | undefined;
 }
 

@@ -1,6 +1,6 @@
 // The examples, by the commands of examples/README.md with only the addresses changed: each language's client is
 // generated, compiled and run against a running service, all at once, and prints the same as REST returns. Also the
-// page, in Chromium.
+// examples for browsers, in Chromium.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';

@@ -138,7 +138,7 @@ async function killerOf(mutant: Mutant, tests: readonly string[]): Promise<strin
     for (const file of unknown) failsAnyway.set(file, failedWithout.includes(file));
     const suspects = failed.filter((file) => !failsAnyway.get(file));
     if (suspects.length === 0) continue;
-    // Repeated, since a test that failed only because the machine was busy does not fail again.
+    // The tests are repeated, since a test that failed only because the machine was busy does not fail again.
     writeFileSync(path, withMutant(source, mutant));
     const again = await runTests(suspects).finally(() => writeFileSync(path, source));
     if (again.length > 0) return again[0];

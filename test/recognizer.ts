@@ -1,6 +1,6 @@
-// Recognizes speech with Debian's PocketSphinx, its American English model and a general language model, so that it
-// must hear the words. Results vary slightly: 6 to 10 words of 220 are missed, rarely 11. sox converts audio to 16 kHz,
-// so that Sonant's own code is not measured with itself.
+// Recognizes speech with Debian's PocketSphinx, its American English model and a general language model, so that words
+// must be recognized by their sound. Results vary slightly: 6 to 10 words of 220 are missed, rarely 11. sox converts
+// audio to 16 kHz, so that Sonant's own code is not measured with itself.
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';

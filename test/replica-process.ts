@@ -11,9 +11,9 @@ export interface ReplicaProcess {
   grpcPort: number;
   /** Port of health and metrics. */
   adminPort: number;
-  /** Of the latest process. */
+  /** Id of the latest process. */
   pid(): number;
-  /** All its standard error output since it was created. */
+  /** All standard error output of the replica since it was created. */
   said(): string;
   isUp(): boolean;
   /** Resolves when it serves. */

@@ -1,4 +1,4 @@
-// The account of a key: the root of its descent, whatever was rotated in between.
+// A key's account is the first key of its chain of parents, also after rotations.
 import { expect, test } from 'vitest';
 import { accountOf } from '../../src/access/api-key-record.ts';
 

@@ -7,7 +7,7 @@ import { createApiKey, createPepper, hashApiKey, hintOf, parseApiKey } from '../
 
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-/** The check digits, computed in another way: BigInt, then padded. */
+/** Appends the check digits, computed in another way: BigInt, then padded. */
 function withCheck(body: string): string {
   let check = '';
   for (let rest = BigInt(crc32(body)); rest > 0n; rest /= 62n) check = digits[Number(rest % 62n)] + check;
@@ -36,7 +36,7 @@ test('all digits are about as likely as each other, and no key comes twice', () 
   for (const digit of keys.map((key) => key.slice(15, 58)).join('')) counts.set(digit, (counts.get(digit) ?? 0) + 1);
   const expected = (2_000 * 43) / 62;
   const chiSquared = [...digits].reduce((sum, digit) => sum + ((counts.get(digit) ?? 0) - expected) ** 2 / expected, 0);
-  // 61 degrees of freedom: beyond 150 once in a thousand million runs; a modulo bias gives some thousands.
+  // With 61 degrees of freedom, chi-squared exceeds 150 once in a thousand million runs; a modulo bias gives thousands.
   expect(chiSquared).toBeLessThan(150);
 });
 

@@ -1,4 +1,5 @@
-// A limiter on a real server, as one of several replicas, with its own clock, a number as the ledger, and a caller.
+// A limiter on a real Redis server, as one of several replicas, with its own clock, one number as its ledger, and one
+// caller.
 import { createFallbackLimiter, type FallbackName } from '../../src/access/fallback-limiter.ts';
 import type { LimiterOptions } from '../../src/access/limiter.ts';
 import type { LimitStatus } from '../../src/access/rate-limit.ts';
@@ -10,7 +11,7 @@ export interface ReplicaOptions extends Partial<Pick<LimiterOptions, 'spentSince
   url: string;
   prefix: string;
   fallback?: FallbackName;
-  /** Longer than any pause of a busy machine, unless the test is about timeouts. */
+  /** Time limit for an answer of Redis. The default is longer than any pause of a busy machine. */
   answerMs?: number;
 }
 

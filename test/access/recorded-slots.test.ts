@@ -1,5 +1,6 @@
 // The monthly count in Redis, read from the usage ledger while streams run that have already written some characters
-// there. Those count once, even if Redis was unreachable, lost its data, or took the replica of a stream for dead.
+// there. Those characters count once, even if Redis was unreachable, lost its data, or took the replica of a stream for
+// dead.
 import { afterEach, expect, test } from 'vitest';
 import { refusalOf, silent, usual } from '../conformance/limited-descendants.ts';
 import { hasOwnRedis, openOwnRedisServer } from '../store/redis-server.ts';

@@ -1,5 +1,5 @@
-// The limits that replicas share, on a real Redis or Valkey: the contract, exact under concurrency from many processes;
-// and what happens when a replica dies, and when the server is frozen, killed and restarted.
+// The limits that replicas share, on a real Redis or Valkey. They keep the contract, and are exact while many processes
+// use them at once. Also what happens when a replica dies, and when the server is frozen, killed and restarted.
 import { fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -21,7 +21,7 @@ import { openReplica, type ReplicaOptions } from './open-redis-limiter.ts';
 
 type Replica = Awaited<ReturnType<typeof openReplica>>;
 
-/** Starting it takes a while. */
+/** A cluster takes a while to start, so it starts before the tests. */
 const cluster = hasOwnRedis ? openRedisCluster() : undefined;
 afterAll(async () => (await cluster)?.close());
 
@@ -144,7 +144,7 @@ describe.skipIf(!hasRedis)('with a server', () => {
     const [limit, otherLimit] = [limitOf(one), limitOf(other)];
     for (let i = 0; i < 5; i++) limit.noteFailure('10.0.0.1');
     otherLimit.check('10.0.0.1');
-    // It does not know of the outage until its own first failure.
+    // The other replica learns that the address is blocked only at its own first failure.
     await expect
       .poll(() => one.limiter.takeAttempt('10.0.0.1', { perMinute: 5, burst: 5 }))
       .toBeGreaterThan(50_000_000);
@@ -226,7 +226,7 @@ describe.skipIf(!hasOwnRedis)('with a server that may be ill-treated', () => {
     await server.kill();
     ledger.chars += 200;
     (await other.speak(200, limits)).end(200);
-    // Of the remaining 800, half are for this replica.
+    // Each of the two replicas may use half of the remaining 800 characters.
     expect(await refusalOf(one.speak(401, limits))).toMatchObject({ facts: { limitReason: 'characters' } });
     await server.start();
     await expect.poll(() => one.redis.isAway || other.redis.isAway).toBe(false);

@@ -1,4 +1,4 @@
-// The queue for slots of other replicas: however a wait ends, nothing of it remains.
+// A wait that ends (answer, timeout, abort, failed poll) leaves no entry in the queue for slots of other replicas.
 import { expect, test } from 'vitest';
 import { createSlotPolling } from '../../src/access/redis-slots.ts';
 

@@ -76,7 +76,9 @@ const voice: Voice = {
   ...{ labels: {}, version: '1', gainDb: 0 },
 };
 
-/** An engine whose audio is ready, without a generator; each piece makes one piece of the answer. */
+/**
+ * An engine whose audio is ready, written without a generator. Each piece of its audio becomes one piece of the answer.
+ */
 function readyEngine(): Engine {
   const samples = new Int16Array(6_000).map((_, n) => 8_000 * Math.sin(n / 12));
   const speak = ({ text }: Segment) => {

@@ -1,6 +1,6 @@
-// Interrupts turns of live speech at random moments. Reports for each what followed the interrupt, how long the engine
-// continued, and whether the text reported as heard matches the word times of the uninterrupted turn. The engine is
-// slow, so that the moments are spread over the whole turn.
+// Interrupts turns of live speech at random moments. Reports for each turn the events after the interrupt, how long the
+// engine continued, and whether the text reported as heard matches the word times of the uninterrupted turn. The engine
+// is slow, so that the moments are spread over the whole turn.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LiveEvent } from '../../src/api/live-session.ts';
 import type { Engine } from '../../src/engines/engine.ts';
@@ -8,10 +8,10 @@ import { type OpenedLive, openLive, speakPieces, wordsOf } from './open-live.ts'
 
 export interface Interrupted {
   bytesAfter: number;
-  /** From the interrupt to the end of the engine's work; 0 if it had already ended. */
+  /** Time from the interrupt to the end of the engine's work; 0 if the work had already ended. */
   engineMs: number;
   isExact: boolean;
-  /** The reported text, and the text by the word times. */
+  /** The text reported as heard, and the text heard according to the word times. */
   told: string;
   expected: string;
 }
@@ -19,7 +19,7 @@ export interface Interrupted {
 export interface WatchedEngine {
   engine: Engine;
   running(): number;
-  /** When the last of its segments ended. */
+  /** Time at which the engine's last segment ended. */
   endedMs(): number;
 }
 

@@ -44,10 +44,10 @@ test('with pauses in which what there is is spoken, no word is lost, doubled or 
   expect(early).toBeGreaterThan(10);
 });
 
-/** A word that is divided over segments is reported with each. */
+/** A word that is divided over segments is reported once for each segment. */
 const placesOf = (events: Parameters<typeof wordsOf>[0]) => [...new Set(wordsOf(events).map(toPlace))];
 
-/** A full stop may belong to an abbreviation or end a sentence, which is inaudible. */
+/** Drops a final full stop, because whether it ends an abbreviation or a sentence is inaudible. */
 const toPlace = ({ offset, text }: { offset: number; text: string }) => `${offset} ${text.replace(/\.$/, '')}`;
 
 test('wherever the writer pauses, every word is spoken once, as a whole', async () => {
@@ -56,7 +56,7 @@ test('wherever the writer pauses, every word is spoken once, as a whole', async 
     const whole = await plannedWords(languageCode, text);
     for (let n = 0; n < 12; n++) {
       const at = 1 + Math.floor(random() * (text.length - 1));
-      // This may be the end of a sentence or a continuing address; the two cannot be distinguished.
+      // The text so far may be a whole sentence or the start of an address; the two cannot be distinguished.
       const isJoined = /[.!]$/.test(text.slice(0, at)) && /^\p{L}/u.test(text.slice(at));
       if (isJoined || /^[\uDC00-\uDFFF]/.test(text.slice(at))) continue;
       expect(await plannedWords(languageCode, text, at), text.slice(0, at)).toEqual(whole);

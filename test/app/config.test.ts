@@ -1,4 +1,4 @@
-// Configuration: where values come from, and that every mistake is reported together.
+// Configuration: where values come from, and that all mistakes are reported together.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -76,7 +76,7 @@ export interface ZipEntry {
   mode?: number;
   bytes?: number;
   flags?: number;
-  /** The stated position of its content. */
+  /** The stated position of the entry's content. */
   at?: number;
 }
 

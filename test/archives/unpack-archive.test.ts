@@ -1,4 +1,5 @@
-// Archives of models are read completely and by their content, and hostile ones write nothing outside their folder.
+// Archives of models are unpacked completely, their format is recognized by their content, and hostile archives write
+// nothing outside their folder.
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -85,7 +86,7 @@ describe('an archive is unpacked:', () => {
         ]);
       },
     ],
-    // Programs list such a header so that the group is taken for the size.
+    // In the listing that a program prints of such an archive, the group could be taken for the size.
     [
       'a group named like a size',
       () =>

@@ -15,7 +15,7 @@ import { noise, tone } from './measure-tone.ts';
 const { flac } = audioFormats;
 const sound = (sampleRateHz: number, seconds = 0.5) => tone({ frequencyHz: 700, sampleRateHz, seconds });
 
-/** Decodes with libFLAC, for which 1 is 32767. libFLAC reports incomplete or inconsistent files. */
+/** Decodes with libFLAC, which reports incomplete or inconsistent files. Its sample 1.0 stands for 32767. */
 async function decode(file: Uint8Array): Promise<Int16Array> {
   const { samples } = await decodeRecording(file, { secondsMax: 600 });
   return Int16Array.from(samples, (sample) => Math.max(Math.round(sample * 32_767), -32_768));

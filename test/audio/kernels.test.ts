@@ -131,7 +131,7 @@ test('many streams take turns in the one memory, and none hears another', () => 
 });
 
 test('more filters than the memory holds make room for each other, and it does not grow', () => {
-  // Together they are too large.
+  // Together, the two filters are larger than the memory.
   const pairs = [40_009, 30_011].map((outRateHz) => ({ inRateHz: 16_000, outRateHz }));
   const sound = noise(500, 1);
   const alone = pairs.map((pair) => allAtOnce(new Resampler(pair), sound));

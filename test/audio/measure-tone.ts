@@ -38,7 +38,7 @@ export function peak(samples: Samples): number {
   return highest;
 }
 
-/** Without its first and last quarter, where a filter starts and ends. */
+/** The samples without their first and last quarter, where a filter starts and ends. */
 export const middle = (samples: Float32Array): Float32Array =>
   samples.subarray(samples.length >> 2, samples.length - (samples.length >> 2));
 

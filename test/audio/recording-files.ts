@@ -15,7 +15,7 @@ export interface WavKind {
   isExtensible?: boolean;
   /** The size that the data chunk declares, if it is wrong. */
   dataBytes?: number;
-  /** RF64, with the true size in its ds64. */
+  /** Writes RF64, with the true size in its ds64 chunk. */
   isLarge?: boolean;
 }
 
@@ -96,7 +96,7 @@ function flacInfo(channels: number, sampleRateHz: number, samples: number, isLas
   return info;
 }
 
-/** Frames of 16 bits whose subframes are verbatim: (RFC 9639, 9) head, CRC-8, samples of each channel, CRC-16. */
+/** Frames (RFC 9639, 9) of 16 bits with verbatim subframes: head, CRC-8, samples of each channel, CRC-16. */
 function flacFrames(channels: Channels, sampleRateHz: number): Buffer[] {
   const frames: Buffer[] = [];
   for (let from = 0; from < channels[0]!.length; from += flacBlock) {

@@ -7,7 +7,7 @@ export const container = (path = 'OEBPS/content.opf'): string =>
 
 export interface PackageParts {
   metadata?: string;
-  /** id=href, with the prefix "*" for an item outside the spine and "-" for one that is not linear. */
+  /** Items as id=href. The prefix "*" marks an item outside the spine, "-" an item that is not linear. */
   items: readonly string[];
   /** Further items of the manifest, and attributes of the spine. */
   manifest?: string;

@@ -14,7 +14,7 @@ export const threeEntries: readonly Entry[] = [
 ];
 export const navItem = '<item id="nav" href="nav.xhtml" media-type="application/xhtml+xml" properties="nav"/>';
 export const meta = { 'META-INF/container.xml': container() };
-/** An EPUB 3 with three chapters; others differ from it. */
+/** An EPUB 3 with three chapters; other books are variations of it. */
 export const good: Files = {
   ...meta,
   'OEBPS/content.opf': opf({ items: threeItems, manifest: navItem }),

@@ -13,7 +13,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Returns the completions of each line. `script` returns the shell code that prints those of one line. */
+/** Returns the completions of each line. `script` returns the shell code that prints the completions of one line. */
 async function offered(shell: string, lines: readonly string[], script: (file: string, words: string[]) => string) {
   const { code, out } = await runSonant(folder, ['completion', shell]);
   expect(code).toBe(0);
@@ -27,7 +27,7 @@ async function offered(shell: string, lines: readonly string[], script: (file: s
 
 const lines = ['sonant ke', 'sonant key ', 'sonant say --format ', 'sonant say -f m', 'sonant say --speaki'];
 const all = ['key', 'create list revoke rotate', 'mp3 pcm wav', 'mp3', '--speaking-rate'];
-/** More formats may be added later. */
+/** Only some completions are expected, because more formats may be added later. */
 const expectOffers = (offers: readonly string[][]) =>
   offers.forEach((offer, at) => {
     for (const word of all[at]!.split(' ')) expect(offer).toContain(word);
@@ -49,7 +49,7 @@ test.skipIf(!isInstalled('fish'))('fish', async () => {
 });
 
 test.skipIf(!isInstalled('zsh'))('zsh', async () => {
-  // Outside its line editor zsh has no compadd; its unfiltered arguments are checked.
+  // Outside its line editor, zsh has no compadd, so the unfiltered arguments of compadd are checked.
   expectOffers(
     await offered('zsh', lines, (file, words) => {
       const stand = 'compdef() {}; compadd() { shift; print -- $@ }; _describe() { print -- $commands }';

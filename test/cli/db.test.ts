@@ -80,7 +80,7 @@ there('every row of every table arrives as it was, and comes only into an empty 
   );
   expect(tables.map(({ name }) => name).sort()).toEqual(named.map(({ name }) => name));
 
-  // The service or another process has it open.
+  // The service or another process has the database open.
   await expect(run(dbCommand, 'copy')).rejects.toMatchObject({
     cause: { message: expect.stringContaining('another process has it open') },
   });

@@ -14,7 +14,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Runs it with a shell's redirections in a new data folder. */
+/** Runs the command with a shell's redirections in a new data folder. */
 const shell = (command: string, before = '') =>
   spawnSync('sh', ['-c', `${before} "${process.execPath}" "${main}" ${command}`], {
     cwd: folder,

@@ -77,7 +77,7 @@ test('speaks to LiveKit’s plugin for Cartesia over TLS, if that trusts the cer
   const folder = mkdtempSync(join(tmpdir(), 'sonant-tls-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
-  // As in docs/compatibility.md.
+  // The same options as in docs/compatibility.md.
   const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'];
   const kind = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-noenc', '-days', '825'];
   await promisify(execFile)('openssl', ['req', ...kind, ...subject, '-keyout', key, '-out', cert]);

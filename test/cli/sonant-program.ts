@@ -39,7 +39,7 @@ export async function untilWaiting({ pid }: ChildProcess): Promise<void> {
   const ticksToPoll = 2;
   let before = 0;
   for (let quiet = 0; quiet < looksInARow; ) {
-    // The fields after the name, which is in brackets.
+    // The fields after the process name, which is in brackets.
     const [, state, fields] = /\) (\S) (.*)/s.exec(readFileSync(`/proc/${pid}/stat`, 'latin1'))!;
     const [userTicks, systemTicks] = fields!.split(' ').slice(10, 12).map(Number);
     const used = userTicks! + systemTicks!;

@@ -1,4 +1,4 @@
-// Stored voices on the command line, which must not depend on a working engine: consent can always be withdrawn.
+// Commands for stored voices work without an engine, so that consent can always be withdrawn.
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

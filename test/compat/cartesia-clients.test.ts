@@ -1,4 +1,4 @@
-// Cartesia's WebSocket, with the messages of Pipecat's CartesiaTTSService, and parsed as it parses them.
+// Cartesia's WebSocket, with the messages of Pipecat's CartesiaTTSService, and with replies parsed as by that service.
 import { once } from 'node:events';
 import { afterAll, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
@@ -10,8 +10,8 @@ const patient = { timeout: 20_000 };
 type Message = Record<string, unknown> & { type: string; context_id: string };
 
 /**
- * The output of _build_msg; a service that accepts sentences sends `max_buffer_delay_ms`, one that accepts tokens does
- * not.
+ * The output of _build_msg: a service that accepts sentences sends `max_buffer_delay_ms`, a service that accepts tokens
+ * does not.
  */
 const messageOf = (context_id: string, transcript: string, more: object = {}) => ({
   ...{ transcript, continue: true, context_id, model_id: 'sonic-3.5', voice: { mode: 'id', id: 'tone-low' } },
@@ -28,7 +28,7 @@ async function openPipecat() {
   const stopped: string[] = [];
   const words: Record<string, [string, number][]> = {};
   const sound: Record<string, number> = {};
-  // Like _process_messages.
+  // Reads messages like Pipecat's _process_messages.
   socket.on('message', (data) => {
     const message = JSON.parse(String(data)) as Message;
     seen.push(message);

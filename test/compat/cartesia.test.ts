@@ -6,7 +6,7 @@ import { afterAll, expect, test } from 'vitest';
 import { openTestGateway } from '../http/open-gateway.ts';
 import { testCertificate } from '../rpc/test-certificate.ts';
 
-// Its WebSocket always uses TLS.
+// The WebSocket of Cartesia's client always uses TLS.
 setDefaultCACertificates([...getCACertificates(), testCertificate.cert]);
 const plain = await openTestGateway({ settings: { tls: testCertificate } }, afterAll);
 const shared = { ...plain, url: plain.url.replace('http:', 'https:') };
@@ -17,7 +17,7 @@ const client = clientOf(shared);
 const raw = { container: 'raw', encoding: 'pcm_s16le', sample_rate: 24_000 } as const;
 const options = { model_id: 'sonic-3', voice: { mode: 'id', id: 'tone-low' }, output_format: raw } as const;
 
-/** Longer than any pause of a busy machine. */
+/** A timeout longer than any pause of a busy machine. */
 const patient = { timeout: 20_000 };
 
 type Message = Record<string, unknown> & { type: string };

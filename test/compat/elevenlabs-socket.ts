@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { expect } from 'vitest';
 
-/** Longer than any pause of a busy machine. */
+/** A timeout longer than any pause of a busy machine. */
 export const patient = { timeout: 20_000 };
 
 interface Alignment {

@@ -18,7 +18,7 @@ const bearer = { Authorization: `Bearer ${key}` };
 const theirs = { 'xi-api-key': key };
 const cartesia = { ...bearer, 'Cartesia-Version': '2026-03-01' };
 
-/** Bypasses the check against the OpenAPI document, which contains none of these. */
+/** Bypasses the check against the OpenAPI document, which contains none of these addresses. */
 async function ask(method: string, path: string, headers: Record<string, string>) {
   const raw = connectRaw(gateway);
   const lines = Object.entries({ Host: 'a', Connection: 'close', ...headers }).map((line) => line.join(': '));

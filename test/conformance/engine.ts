@@ -237,7 +237,7 @@ export function engineConformance(
       const stayed = Array.from({ length: 6 }, () => say(longText));
       setTimeout(() => leaving.abort('left'), 2);
       for (const heard of await Promise.all(stayed)) expectSame(heard, before);
-      // A quick engine may have finished some before they were aborted.
+      // A quick engine may have finished some segments before they were aborted.
       for (const refusal of await Promise.all(left)) expect(['left', undefined]).toContain(refusal);
     });
 

@@ -55,7 +55,7 @@ export function testDescendants(openLimiter: Open): void {
     const { requests, limits } = await limitStatus('ben');
     expect([requests, limits.requestsPerMinute]).toEqual([{ remaining: 0, fullInSeconds: 60 }, 600]);
     clock.nowMs += 1_000;
-    // 30 and 30 of the 200 were charged, so each key has its own full burst again.
+    // Each key was charged for only 30 of its 100 requests, so its own burst is full again.
     const own = { callerId: 'ann', keyId: 'ann', limits: usual };
     expect(await admitted(Array.from({ length: 200 }, () => limiter.takeRequest(own, silent)))).toBeGreaterThan(70);
     expect(await refusalOf(request('ben'))).toBeUndefined();

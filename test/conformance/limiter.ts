@@ -90,7 +90,7 @@ export function limiterConformance(
         clock.nowMs += 50;
         if (!(await refusalOf(request({ requestsPerMinute: 300 })))) count++;
       }
-      // The first came after 50 ms, so the last of the 300 is due only after the minute.
+      // The first request came after 50 ms, so the last of the 300 is due only after the minute.
       expect(count).toBe(100 + 299);
     });
 
@@ -191,7 +191,7 @@ export function limiterConformance(
       for (let i = 0; i < 3; i++) {
         expect((await refusalOf(again(1)))?.facts.limitReason).toBe('concurrency');
         expect((await refusalOf(again(995, holder)))?.facts.limitReason).toBe('characters');
-        // More than a whole month's quota, which is reported as a fault of the text only for whole texts.
+        // The text exceeds a whole month's quota. Only a whole text, not a part, is invalid for that reason.
         expect(await refusalOf(again(1_001, holder))).toMatchObject({
           reason: 'rate_limit_exceeded',
           facts: { limitReason: 'characters', limit: 1_000, actual: 1_011, retryAfterSeconds: 12 * 3600 },

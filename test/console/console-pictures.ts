@@ -1,6 +1,6 @@
-// Takes the screenshots of docs/console of the API key prompt, the Speak and the Talk page and the models, in light, dark and on a
-// phone, from a service that it starts. Those of the other pages are taken by console-pages.programs.ts, which creates data to show. Needs Chromium;
-// `npm run screenshots` runs both.
+// Takes screenshots for docs/console: the API key prompt and the Speak, Talk and Models pages, in light, dark and on a
+// phone. The script starts its own service. console-pages.programs.ts takes those of the other pages, because it
+// creates the data that they show. Needs Chromium; `npm run screenshots` runs both.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -109,7 +109,7 @@ async function takeAll(page: Page, url: string, key: string): Promise<void> {
   await take(page, 'talk-phone');
 }
 
-/** With a key that may install models. */
+/** Takes the screenshots of the Models page, with a key that may install models. */
 async function takeModels(page: Page, url: string, key: string): Promise<void> {
   await page.run(`sessionStorage.setItem('sonant-key', '${key}')`);
   await page.goTo(`${url}/console#/voices/+models`);

@@ -142,7 +142,7 @@ describe.skipIf(!isInstalled('chromium'))('the Talk page', () => {
 
   test('a paste arrives in pieces, like the text of a language model, and is a turn of its own', async () => {
     const paste = (text: string) =>
-      // As a user gesture, without which browsers play no audio.
+      // Pastes as a user gesture, without which browsers play no audio.
       page.send('Runtime.evaluate', {
         userGesture: true,
         expression: `(() => {

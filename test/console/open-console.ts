@@ -1,5 +1,5 @@
-// Opens the console in Chromium for a test, with a fake microphone that plays a file, and returns functions to operate and
-// inspect its pages. If SCREENSHOTS names a folder, the screenshots of docs/console are saved there.
+// Opens the console in Chromium for a test, with a fake microphone that plays a file, and returns functions to operate
+// and inspect its pages. If SCREENSHOTS names a folder, the screenshots of docs/console are saved there.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ export interface ConsoleOptions {
 
 type OnClose = (close: () => Promise<void>) => void;
 
-/** A page whose fake microphone plays the WAV file; it stores violations of the content security policy. */
+/** A page whose fake microphone plays the WAV file; the page stores violations of the content security policy. */
 async function openPageWithMicrophone(microphone: Buffer, onClose: OnClose) {
   const folder = mkdtempSync(join(tmpdir(), 'sonant-microphone-'));
   onClose(async () => rmSync(folder, { recursive: true }));

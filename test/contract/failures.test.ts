@@ -1,5 +1,5 @@
 // Every row of the table of failures, raised through REST: by its real cause if possible, else by the engine or by
-// admission. The rows are a type, so a missing one does not compile.
+// admission. The rows are a type, so a missing row does not compile.
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { createIssuer } from '../../src/access/oidc-issuer.ts';
 import { Failure, failureTable, type Reason } from '../../src/errors.ts';
@@ -16,7 +16,7 @@ const gateway = await openTestGateway(
   },
   afterAll,
 );
-/** Nothing listens there. */
+/** The issuer's address has no listener. */
 const issuer = createIssuer({
   issuer: 'http://127.0.0.1:1',
   clientId: 'sonant',
@@ -31,7 +31,7 @@ const { send, speak } = gateway;
 beforeEach(async () => {
   refusal = undefined;
   delete gateway.tone.trouble.failsAfterSegments;
-  // A webhook that fails repeatedly would be paused.
+  // A success between the failures keeps the engine's circuit breaker closed.
   await speak(fresh());
 }, 10_000);
 

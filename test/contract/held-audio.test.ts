@@ -1,11 +1,11 @@
-// Stored audio in a process's memory that ends there or at another replica, because its owner deletes it or the speaker
-// withdraws consent. It is never served again, neither by URL nor from the cache.
+// Stored audio in a process's memory, deleted there or at another replica because its owner deletes it or the speaker
+// withdraws consent. The audio is never served again, neither by URL nor from the cache.
 import { afterAll, expect, test } from 'vitest';
 import { openCloning } from './open-cloning.ts';
 import { openReplicas } from './open-replicas.ts';
 
 const opened = await openReplicas(2, afterAll);
-/** Database reads are repeated after half a second at the latest. */
+/** Waits until replicas have read the database again, which takes half a second at most. */
 const readAnew = () => new Promise((resolve) => setTimeout(resolve, 600));
 
 test.skipIf(!opened)('audio in memory that is deleted at another replica is gone within a second', async () => {

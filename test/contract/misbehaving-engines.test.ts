@@ -23,13 +23,13 @@ const statuses = {
 
 interface End {
   requests: number;
-  /** Absent if the audio is complete. */
+  /** Failure before any audio (`refused`) or after some (`broken`); both are absent if the audio is complete. */
   refused?: keyof typeof statuses;
   broken?: keyof typeof statuses;
   retryAfter?: number;
 }
 interface Misbehaviour extends Trouble {
-  /** For a Google voice that needs one call per segment. */
+  /** The misbehaviour for a Google voice that needs one call per segment. */
   batch?: GoogleTrouble;
   patience?: { firstSoundMsMax?: number; stallMsMax?: number };
   end: End;
@@ -42,7 +42,7 @@ const refusing = (times: number, as: number): { google: GoogleTrouble; batch: Go
   const trouble = { failures: { count: times, code: as, told: secret } };
   return { google: trouble, batch: trouble };
 };
-/** So that audio before the break is sent before it. */
+/** Delays each message, so that audio before a break arrives before the break. */
 const gently = { messageDelayMs: 5 };
 const late = { firstDelayMs: 150 };
 const never = { firstDelayMs: 60_000 };
@@ -88,7 +88,7 @@ const misbehaviours: Record<string, Misbehaviour> = {
     openAi: { instead: { type: 'audio/pcm', body: '' } },
     google: { sound: Buffer.alloc(0) },
     batch: { sound: wholeWavHeader(24_000, Buffer.alloc(0)) },
-    // Silence is requested once more.
+    // A segment whose audio is silent is requested once more.
     end: { refused: 'engine_error', requests: 2 },
   },
   'sends what is no sound': {
@@ -112,7 +112,10 @@ const vendors = {
   },
 };
 
-/** The expected result on an API: complete audio waits for its end, and a cut connection reports nothing more. */
+/**
+ * The failure that an API is expected to report. APIs that send complete audio report every failure like a refusal; a
+ * cut REST stream reports no reason.
+ */
 function expectedAt(gateway: TransportName, { refused, broken, retryAfter }: End): SpeechOutcome['failure'] {
   const error = refused ?? broken;
   if (error === undefined) return undefined;
@@ -215,7 +218,7 @@ test.concurrent('an unexpected sample rate is resampled', async ({ onTestFinishe
     for (const name of transportNames) {
       const { sound: slower, failure } = await service.transports[name](voice, text);
       expect(failure, name).toBeUndefined();
-      // The silence before and after it is always the same.
+      // The silence before and after the speech is always the same.
       const [longer, usual] = [slower, whole].map(({ length }) => length - 0.16 * 24_000 * 2);
       // The silence between two segments is also trimmed to the same margins.
       expect(longer! / usual!, name).toBeCloseTo(24 / 16, 1);
@@ -237,7 +240,7 @@ describe.concurrent('a request that is heard already', () => {
     expect(parts.length).toBeGreaterThan(2);
     service.misbehave({ openAi: slow });
     const hearing = service.transports['REST, streamed']('tone-low', long);
-    // The first two are requested at once.
+    // The first two segments are requested at once.
     await expect.poll(() => service.openAi.requests.length, { interval: 5 }).toBe(2);
     expect(service.running()).toBeGreaterThan(0);
     service.misbehave({ openAi: { ...slow, ...failing(times, 500) } });

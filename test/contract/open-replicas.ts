@@ -27,9 +27,9 @@ export interface Replica {
 
 export interface ReplicaOptions {
   settings?: Readonly<Record<string, string>>;
-  /** Instead of the tone engine and flite. */
+  /** Engines to use instead of the tone engine and flite. */
   engines?: readonly EngineDefinition[];
-  /** Whether the database sends no notifications between replicas. Each still polls twice a second. */
+  /** Whether the database sends no notifications between replicas. Each replica still polls twice a second. */
   isSilent?: boolean;
 }
 
@@ -65,7 +65,7 @@ export async function openReplicas(
     const url = `http://127.0.0.1:${service.httpPort}`;
     return { url, target: `127.0.0.1:${service.grpcPort}`, service, tone: tone! };
   };
-  // Started at the same time, as in production.
+  // The replicas start at the same time, as in production.
   const replicas = await Promise.all(Array.from({ length: count }, open));
   onClose(async () => {
     for (const { service } of replicas) await service.drain();
@@ -87,7 +87,7 @@ export async function openReplicas(
   return { replicas, key, makeKey };
 }
 
-/** From then on, `pg_notify` does nothing in this database. */
+/** Makes `pg_notify` do nothing in this database from now on. */
 async function silence(database: string): Promise<void> {
   const client = new pg.Client(database);
   await client.connect();

@@ -1,5 +1,5 @@
 // All ways to request a text, over a whole service with one real engine; each returns raw samples at 24 kHz. Segments
-// are cached, so that many ways are cheap: they are compared by what they request.
+// are cached, which makes many ways cheap, so the ways are compared by the segments that they request.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,4 +1,4 @@
-// Work that begins at one replica continues at another: four of them on one PostgreSQL and one Redis.
+// Work that begins at one replica continues at another. Four replicas share one PostgreSQL and one Redis.
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
@@ -6,7 +6,7 @@ import { eventsIn, readEvents, soundIn } from '../http/event-reader.ts';
 import { openGrpcClient } from '../rpc/grpc-client.ts';
 import { openReplicas, type Replica } from './open-replicas.ts';
 
-/** For a busy machine; one second is promised. */
+/** Timeout for a busy machine; Sonant promises one second. */
 const patient = { timeout: 10_000 };
 const opened = await openReplicas(4, afterAll);
 const silent = await openReplicas(2, afterAll, { isSilent: true });
@@ -141,7 +141,7 @@ describe('four replicas', () => {
       Array.from({ length: 160 }, (_, i) => send(all[i % 4]!, 'GET', '/api/voices', undefined, headers)),
     );
     const admitted = answers.filter(({ status }) => status === 200).length;
-    // A burst of 60, and one more for each second that all of it took.
+    // A burst of 60 requests, and one more for each second that all of them took.
     const seconds = Math.ceil((performance.now() - startMs) / 1000);
     expect(admitted).toBeGreaterThanOrEqual(60);
     expect(admitted).toBeLessThanOrEqual(60 + seconds);
@@ -249,7 +249,7 @@ describe('two replicas that are not notified of the changes of each other', () =
     expect(created.error ?? undefined).toBeUndefined();
     return created;
   };
-  /** Creates it at the first replica. Returns the names to read at the other: the id, and an alias. */
+  /** Creates a voice at the first replica. Returns its id and an alias, to read at the other replica. */
   const makeVoice = async (more: object = {}) => {
     const name = `v${++made}`;
     await create('/api/voices', { voice_id: name, name, blend, aliases: [`${name}-alias`], ...more });

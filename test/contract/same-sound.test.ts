@@ -23,7 +23,10 @@ if (espeakNg) describeWays(espeakNg, [...english, ...otherTexts.filter(isOfThisR
 function describeWays(engine: Engine, texts: readonly (readonly [languageCode: string, text: string])[]) {
   describe(engine.name, () => {
     let ways: Awaited<ReturnType<typeof openWays>>;
-    /** By text: a job adds reading pauses between paragraphs, and so sounds different. */
+    /**
+     * Audio of each text as a chapter. It differs from other audio, because a job adds reading pauses between
+     * paragraphs.
+     */
     const chapters = new Map<string, Buffer>();
     const table: string[] = [];
 
@@ -54,7 +57,7 @@ function describeWays(engine: Engine, texts: readonly (readonly [languageCode: s
       const notes = Object.entries(ways.whole).map(([way, ask]) => note(way, ask(asked)));
       for (const [way, ask] of Object.entries(ways.live)) {
         for (const [name, pieces] of Object.entries({ wholeText, wordByWord, oddPieces })) {
-          // There, each message ends with a word.
+          // In auto mode, each message ends with a word.
           if (way.includes('auto_mode') && pieces === oddPieces) continue;
           notes.push(note(`${way}, ${name}`, ask(asked, pieces)));
         }

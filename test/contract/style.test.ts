@@ -1,5 +1,5 @@
-// Instructions and a seed through every transport and every vendor's API: the engine gets them where it takes them, and
-// where it does not, the request is spoken and the warnings say so.
+// Instructions and a seed through every transport and every vendor's API: an engine that supports them receives them;
+// with any other engine, the request is spoken and the warnings name them.
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type CallOptions, createClient } from '@connectrpc/connect';
@@ -19,7 +19,7 @@ const text = 'Good morning.';
 const voice = { voice_id: 'tone-low' };
 const both = ['ignored:instructions', 'ignored:seed'];
 
-/** Speaks over a transport; the warnings of the answer, where it has a place for them. */
+/** Speaks over a transport. Returns the warnings of the answer, if the transport can report warnings. */
 type Speak = (gateway: TestGateway) => Promise<readonly string[] | undefined>;
 
 const warningsIn = (headers: Headers) => headers.get('X-Warnings')?.split(', ') ?? [];
@@ -34,7 +34,7 @@ const heard = async (answer: Response) => {
   return warningsIn(answer.headers);
 };
 
-/** Sends the messages over a WebSocket; the messages until it is idle or closed. */
+/** Sends the messages over a WebSocket. Returns the received messages until it is idle or closed. */
 async function talk({ url, key }: TestGateway, path: string, messages: readonly object[]) {
   const options = { headers: { 'X-API-Key': key, 'xi-api-key': key } } as unknown as string[];
   const socket = new WebSocket(url.replace('http', 'ws') + path, options);
@@ -60,7 +60,7 @@ async function overRpc({ url, services, key }: TestGateway, kind: 'unary' | 'str
     if (kind === 'unary') {
       const options: CallOptions = { headers };
       const connect = createClient(SpeechService, createConnectTransport({ baseUrl: url, httpVersion: '1.1' }));
-      // Another text: the one of REST is in the cache, under the same key.
+      // Another text than over REST, because that text is in the cache under the same key.
       const request = { ...message, text: 'Good night.', returnFormat: ReturnFormat.BUFFER };
       const { warnings } = await connect.synthesizeSpeech(request, options);
       expect((await connect.estimateSpeech({ ...message, textChunks: [text] }, options)).warnings).toEqual(warnings);

@@ -37,7 +37,7 @@ test.each([
   const cuts = segmentText(text, { languageCode, spellOut: !readsNumbers, segmentCharsMax, firstCharsMax });
   const meant = [...cuts].map((cut) => cut.text);
   expect(inputs.map((pieces) => pieces.join(''))).toEqual(meant);
-  // The service also intends to speak every letter.
+  // The planned segments also contain every letter.
   const lettersOf = (said: string) => said.replace(/[^\p{L}]/gu, '');
   expect(lettersOf(meant.join(''))).toBe(lettersOf(text));
 });

@@ -43,7 +43,7 @@ const outputFormats = {
 } as const;
 const cases = formatNames.flatMap((format) => [24_000, 44_100, 48_000].map((rate) => [format, rate] as const));
 
-/** Audio that follows the end of its own chunk. */
+/** Audio events that follow the end of their own chunk. */
 const audioAfterItsChunk = (events: readonly ReadEvent[]) =>
   events.filter(
     ({ data }, i) =>
@@ -110,8 +110,8 @@ describe.each(cases)('%s at %i Hz', (format, sampleRateHz) => {
       }
       expect(bytes.equals(Buffer.concat(pieces))).toBe(true);
     };
-    // Read at the same time: Node 24.21 reports a premature close to a reader that starts after an HTTP/2 response's
-    // last frame.
+    // The streams are read at the same time: Node 24.21 reports a premature close to a reader that starts after an
+    // HTTP/2 response's last frame.
     await Promise.all(streams.map(read));
   });
 });

@@ -1,4 +1,4 @@
-// Expired audio is removed even if some of it cannot be, and a sweep ends when the service does.
+// Expired audio is removed even if some files cannot be deleted, and a cleanup ends when the service ends.
 import { expect, test } from 'vitest';
 import { openClipSweep } from '../../src/delivery/clip-sweep.ts';
 import type { ClipStore } from '../../src/delivery/stores/clip-store.ts';

@@ -1,5 +1,5 @@
-// Of several processes that need the same speech, one makes it: deliveries of three replicas with one store of clips,
-// on a real Redis or Valkey. Another takes over if the first fails, disconnects or dies, or Redis does.
+// If several processes need the same speech, only one makes it: deliveries of replicas with one store of clips, on a
+// real Redis or Valkey. Another process takes over if the first fails, disconnects or dies, or if Redis dies.
 import { fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -83,7 +83,7 @@ describe.skipIf(!hasRedis)('with a server', () => {
     const all = await Promise.all(Array.from({ length: 100 }, (_, i) => deliver(i % 4)));
     expect(tone.counts.begun).toBe(1);
     expect(new Set(all.map(({ audioId }) => audioId)).size).toBe(1);
-    // All others received it without an engine.
+    // The 75 requests at the other replicas were answered with stored audio.
     expect(all.filter(({ cached }) => !cached)).toHaveLength(25);
   });
 

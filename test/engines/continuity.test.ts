@@ -1,5 +1,5 @@
-// Streams without gaps: a server that speaks 7.5 seconds of sound in a second, divided evenly among its streams, is given no
-// more streams than it can keep up with. Time is simulated.
+// Streams without gaps: a server that speaks 7.5 seconds of sound in a second, divided evenly among its streams, is
+// given no more streams than it can keep up with. Time is simulated.
 import { expect, test } from 'vitest';
 import { Concurrency, Playback } from '../../src/engines/openai-compatible/continuity.ts';
 import { createServerGroup } from '../../src/engines/openai-compatible/server-group.ts';
@@ -28,7 +28,7 @@ test('one late stream changes nothing; raising is slower each time that it faile
   expect(concurrency.limit).toBe(20);
   concurrency.gapped(16, late, 0, 10);
   expect(concurrency.limit).toBe(9);
-  // These began before.
+  // These streams began before the limit was lowered.
   for (let i = 0; i < 10; i++) concurrency.gapped(16, late, 5, 20);
   expect(concurrency.limit).toBe(9);
   const raisedAfter = (fromMs: number) => {
@@ -42,9 +42,9 @@ test('one late stream changes nothing; raising is slower each time that it faile
   expect(concurrency.limit).toBe(6);
   for (let limit = 7; limit < 10; limit++) raisedAfter(0);
   expect(concurrency.limit).toBe(9);
-  // The next one failed before.
+  // The next higher limit has failed before.
   expect(raisedAfter(35_000)).toBe(20_000);
-  // A server with little to do does not show what it can do, nor does one that barely keeps up.
+  // A server with few streams does not show its capacity, nor does a server that barely keeps up.
   concurrency.continuous(3, fast, 200_000, 200_000);
   const barely = Object.assign(new Playback(), { receivedSeconds: 10.5, elapsedSeconds: 10 });
   concurrency.continuous(10, barely, 200_000, 200_000);
@@ -61,7 +61,10 @@ const streamSeconds = 8;
 const clients = 16;
 const minutes = 10;
 
-/** The share of streams without an audible gap, in all and after the first minute, and how many streams there were. */
+/**
+ * The share of streams without an audible gap, over all streams and over those after the first minute, and the number
+ * of streams.
+ */
 async function simulate(isControlled: boolean) {
   let nowMs = 0;
   const streams = new Set<{ made: number; arrived: (() => void) | undefined }>();
@@ -126,9 +129,9 @@ test('a server that is slower than speech from 8 streams on speaks nearly all of
   const [without, controlled] = [await simulate(false), await simulate(true)];
   console.log('streams without a gap:', { without, controlled });
   expect(without.share).toBeLessThan(0.05);
-  // It had to be found out first.
+  // The limit had to be found first.
   expect(controlled.share).toBeGreaterThan(0.93);
   expect(controlled.shareLater).toBeGreaterThan(0.97);
-  // The sum of the sound is what the server can speak.
+  // Control uses at least three quarters of the server's capacity.
   expect(controlled.count).toBeGreaterThan(0.75 * without.count);
 });

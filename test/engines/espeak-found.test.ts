@@ -18,7 +18,7 @@ describe('the library of eSpeak NG, as it was found', { timeout: 60_000 }, () =>
   beforeEach((context) => context.skip(!hasLibrary, 'not found here'));
   afterAll(() => Promise.all(opened.map((engine) => engine.close())));
 
-  /** Also returns the ids of the started processes. */
+  /** Opens the engine. Also returns the ids of the started processes. */
   const open = async (options: { dataDir: string }) => {
     const pids: number[] = [];
     const engine = (await openEspeakNg({ ...options, onStart: (pid) => pids.push(pid!) }))!;

@@ -37,7 +37,7 @@ describe('the library of eSpeak NG', { timeout: 60_000 }, () => {
   beforeEach((context) => context.skip(!hasLibrary, 'not found here'));
   afterAll(() => Promise.all(opened.map((guard) => guard.close())));
 
-  /** Also returns the ids of the started processes. */
+  /** Opens the engine. Also returns the ids of the started processes. */
   const open = async (options: Partial<EspeakNgOptions> = {}) => {
     const pids: number[] = [];
     const engine = (await openEspeakNg({ ...options, onStart: (pid) => pids.push(pid!) }))!;

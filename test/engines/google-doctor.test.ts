@@ -1,4 +1,4 @@
-// Without Google in the configuration, nothing of it is loaded; with it, doctor reports what is missing, and no secret.
+// If Google is not configured, none of its modules are loaded; if it is, doctor reports what is missing, and no secret.
 import { execFile } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -90,7 +90,7 @@ describe('doctor says', () => {
 
 describe('Google’s client', () => {
   const root = join(import.meta.dirname, '../..');
-  /** Runs as if nothing of it was installed; reports at the end which modules were requested. */
+  /** Runs as if no package of Google were installed; reports at the end which modules were requested. */
   const without = `
     import { registerHooks } from 'node:module';
     const tried = [];

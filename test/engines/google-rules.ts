@@ -1,6 +1,6 @@
-// What Google Cloud Text-to-Speech refuses, and with which messages, according to its documentation and users: more
-// than 5000 bytes per input, long sentences, rates beyond 0.25 to 2, mismatched voices and languages, MP3 for clones,
-// streams of other voices than Chirp 3 HD and clones, and inexact consent.
+// Refusals of Google Cloud Text-to-Speech and their messages, according to its documentation and users: more than 5000
+// bytes per input, long sentences, rates beyond 0.25 to 2, mismatched voices and languages, MP3 for clones, streams of
+// other voices than Chirp 3 HD and clones, and inexact consent.
 import { create, toBinary } from '@bufbuild/protobuf';
 import { anyPack, durationFromMs } from '@bufbuild/protobuf/wkt';
 import { status as code, Metadata } from '@grpc/grpc-js';
@@ -19,7 +19,7 @@ export class Refusal extends Error {
   }
 }
 
-/** In the form for the gRPC server. */
+/** Converts a refusal to an error of the gRPC server. */
 export function toStatus(error: unknown) {
   const { message, code: refusedAs = code.INTERNAL, retrySeconds } = error as Refusal;
   const metadata = new Metadata();
@@ -81,7 +81,7 @@ export function checkVoice(
   const { languageCode, name, voiceClone } = requests;
   if (voiceClone) {
     const key = voiceClone.voiceCloningKey;
-    // Quotes its input, as careless servers do.
+    // The message quotes the key, as careless servers do.
     if (!keys.has(key)) throw new Refusal(`Invalid voice cloning key: "${key.slice(0, 24)}..." (${key})`);
     const known = Object.keys(consentScripts).map(toGoogleLanguage);
     if (!known.includes(languageCode)) throw new Refusal(`Language ${languageCode} is not supported for voice clones.`);

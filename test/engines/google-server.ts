@@ -153,7 +153,7 @@ export async function openGoogleServer(
           if (after.what === 'end') return;
           if (after.what === 'break') throw new Refusal('as the test wants it', after.code);
           if (after.what === 'lose') {
-            // Sent data should arrive first, however busy the machine is.
+            // Data already sent should arrive before the break, however busy the machine is.
             for (let turns = 0; turns < 20; turns++) await sleep(2);
             lose();
           }

@@ -60,7 +60,7 @@ export async function openOpenAiServer(
       response.write(sound.subarray(from, Math.min(end, from + pieceBytes)));
     }
     if (cutAfterBytes === undefined) return void response.end();
-    // Written data should arrive first, however busy the machine is.
+    // Data already written should arrive before the break, however busy the machine is.
     for (let turns = 0; turns < 20; turns++) await sleep(2);
     response.destroy();
   };

@@ -13,7 +13,7 @@ const never = new AbortController().signal;
 const stalledAfterMs = 30;
 const pieceSamples = 4_000;
 
-/** Counts up, one word per piece; `split` moves the borders of the pieces. */
+/** A source of samples that count up, with one word per piece; `split` moves the borders of the pieces. */
 function createCounter(length: number, { split = 0 } = {}) {
   const counts = { begun: 0, pieces: 0, aborted: 0 };
   async function* run(signal: AbortSignal): AsyncGenerator<SpokenPcm> {

@@ -8,7 +8,10 @@ const never = new AbortController().signal;
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 const unreachable = () => new Failure('engine_unavailable', { retryAfterSeconds: 0 });
 
-/** Servers named by letters. A request is noted as the letter, or with "!" if it is the sentence before the first one. */
+/**
+ * A group of servers named by letters. A request is logged as its server's letter; "!" marks the sentence that warms a
+ * server up.
+ */
 function openGroup(names: string, options: Partial<ServerGroupOptions> = {}) {
   const clock = { nowMs: 0 };
   const requests: string[] = [];

@@ -1,4 +1,4 @@
-// Several servers on loopback behind one engine, as a service uses them: each segment in its turn, retried by the guard.
+// Several servers on loopback behind one engine, as in a service: each segment in its turn, retried by the guard.
 import { expect, test } from 'vitest';
 import { secondsOf } from '../../src/audio/pcm.ts';
 import type { Engine, Segment, ServerTools } from '../../src/engines/engine.ts';
@@ -77,7 +77,7 @@ test('100 streams over four servers, of which one is killed, one is full and one
   console.log({ whole: whole.length, broken: broken.length, spread, firstSoundMedianMs: Math.round(median) });
   expect(killed!.server.listening).toBe(false);
   for (const { value } of whole) expect(value).toBeCloseTo(expected, 3);
-  // Only streams that the killed server was speaking to break off.
+  // Only streams being served by the killed server may fail.
   expect(broken.length).toBeLessThanOrEqual(25);
   for (const { reason } of broken) expect(reason).toMatchObject({ name: 'Failure' });
   expect(guard.state).toBe('closed');
@@ -139,7 +139,7 @@ test.skipIf(!hasRedis)('replicas share the seats of a server, and one that ends 
   const speak = (engine: Engine) =>
     Array.fromAsync(engine.speak(segmentOf(engine, true), leaving.signal)).catch(() => {});
   const all = Array.from({ length: 15 }, () => speak(one!.engine));
-  // Its half, although the other replica has more at the moment.
+  // The other replica gets its half of the 20, although the first has 15 requests at the moment.
   await expect.poll(() => two!.engine.capabilities.segmentsSpokenMax).toBe(10);
   all.push(...Array.from({ length: 5 }, () => speak(two!.engine)));
   await expect.poll(() => one!.engine.capabilities.segmentsSpokenMax).toBe(15);

@@ -98,17 +98,17 @@ describe('blended voices', { timeout: 120_000 }, () => {
     const american = await say(own('af_alloy'));
     const british = await say(own('bm_lewis'));
     expect(isSame(await say(alone!), british)).toBe(true);
-    // Each speaker is a hundredth above the previous one.
+    // Each speaker's pitch is higher than the previous one's by a hundredth of the first speaker's.
     const sid = (name: string) => kokoroNames.indexOf(name);
     const ratio = (one: Int16Array, other: Int16Array) => hzOf(one) / hzOf(other);
     expect(ratio(await say(half!), american)).toBeCloseTo(1 + sid('bm_lewis') / 200, 2);
     const mean = 1 + (sid('bf_emma') + sid('bm_lewis')) / 300;
     expect(ratio(await say(third!), british)).toBeCloseTo(mean / (1 + sid('bm_lewis') / 100), 2);
-    // With the accent of the first part, and the languages that all parts speak.
+    // Each blend has the accent of its first part, and the languages that all its parts speak.
     expect(half).toMatchObject({ engine: 'sherpa-onnx', kind: 'stock', languageCodes: ['en-US', 'en'] });
     expect(third!.languageCodes).toEqual(['en-GB', 'en']);
     expect(mixed!.languageCodes).toEqual([]);
-    // One process for the model's voices, and one for all blends.
+    // The model has one process for its voices, and one for all blends.
     expect(started).toHaveLength(2);
   });
 
@@ -178,7 +178,7 @@ describe('blended voices', { timeout: 120_000 }, () => {
     expect(isSame(sounds[0]!, whole.blend)).toBe(true);
     expect(isSame(sounds[1]!, whole.blend)).toBe(false);
     expect(isSame(await say(voice!, long), whole.blend)).toBe(true);
-    // Only the page of the first blend ends, with the last request that began with it.
+    // Processes of the first set of blends end with the last request that began with that set.
     const gone = () => started.filter(({ isGone }) => isGone).length;
     kept();
     await expect.poll(gone, patience).toBeGreaterThan(0);
@@ -200,7 +200,7 @@ describe('blended voices', { timeout: 120_000 }, () => {
     expect(stored.blends_db).toEqual({ '0:0.25+2:0.75': voice!.gainDb });
     expect(stored.gains_db).toEqual(engine.voices.map(({ gainDb }) => gainDb));
     expect(voice!.voiceId).toBe(unheard!.voiceId);
-    // Another replica, or the next start, reads it.
+    // Another replica, or the next start, reads the stored gain.
     const again = await openSherpaEngine({
       ...{ dataDir: join(model, '../..'), threads: 1, processesMax: 2, modelProcessesMax: 1, idleSeconds: 600 },
       ...{ steps: 0, hearAfterMs: 3_600_000 },
@@ -211,7 +211,7 @@ describe('blended voices', { timeout: 120_000 }, () => {
 
   test('all speakers and blends are heard, where what is heard cannot be stored', async () => {
     const makeUnwritable = async (path: string) => {
-      // Nobody can write a file in its place, not even root.
+      // A folder in the place of the file: nobody can write the file, not even root.
       await mkdir(join(path, 'sonant-gain.json'), { recursive: true });
       return makeTinySupertonic(path, { speakers: 6 });
     };
@@ -248,7 +248,7 @@ describe('blended voices', { timeout: 120_000 }, () => {
     expect(pages).toHaveLength(2);
     const [later] = blends.blending!.blend([one, blendOf(['F1', 0.5], ['F3', 0.5])]);
     expect([after!.version, later!.version, later!.gainDb]).toEqual([before!.version, before!.version, -3]);
-    // One change, from the page itself: nothing was read again.
+    // The only change is the replaced page; reading its gains again changed nothing.
     expect(heard.mock.calls.length).toBe(count + 1);
   });
 

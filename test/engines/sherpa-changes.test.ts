@@ -33,7 +33,7 @@ describe('models that come and go', { timeout: 240_000 }, () => {
     const dataDir = await mkdtemp(join(folder, 'data-'));
     const models = (name: string) => join(dataDir, 'models', name);
     const started: ModelLink[] = [];
-    /** Like an import: complete, and in one step. */
+    /** Installs a model like an import: complete, and in one step. */
     const install = async (name: string, make: (folder: string) => Promise<string>) => {
       await make(models(`.import-${name}`));
       await rename(models(`.import-${name}`), models(name));

@@ -39,7 +39,7 @@ describe('models of many languages', { timeout: 120_000 }, () => {
   beforeEach((context) => context.skip(!findLibrary(''), 'not found here'));
   const espeakData = findEspeakData();
 
-  /** The service's path from a request to the child, and the child's input. */
+  /** Opens the service's path from a request to the child process, and records the child's input. */
   async function open(dataDir: string) {
     const requests: { text: string; generationConfig: Readonly<Record<string, unknown>> }[] = [];
     const engine = await openSherpaEngine({

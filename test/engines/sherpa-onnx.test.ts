@@ -27,7 +27,7 @@ const newDataDir = () => mkdtemp(join(folder, 'data-'));
 const settings = { threads: 1, processesMax: 2, modelProcessesMax: 1, idleSeconds: 600, steps: 0 };
 const { signal } = new AbortController();
 const patience = { timeout: 30_000 };
-/** Regular expressions match a text. */
+/** Replaces each regular expression by a matcher of text. */
 const toMatcher = (facts: object): object =>
   Object.fromEntries(
     Object.entries(facts).map(([key, value]) => {
@@ -117,7 +117,7 @@ describe('models of one\u2019s own', { timeout: 60_000 }, () => {
     expect(engine.voices[0]!.version).toBe(version);
     await engine.close();
 
-    // Another replica has measured some of them.
+    // Another replica has measured some of the gains.
     await writeFile(kept, JSON.stringify({ version, gains_db: [3, 4, null, null, null, null] }));
     const other = await open(dataDir);
     expect(other.voices.map(({ gainDb }) => gainDb)).toEqual([3, 4, 3.5, 3.5, 3.5, 3.5]);

@@ -1,4 +1,4 @@
-// The processes of models: their number, when they end, and callers that wait for one that dies.
+// The processes of models: their number, when they end, and callers that wait for a process that dies.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -109,7 +109,7 @@ describe('the processes of models', { timeout: 60_000 }, () => {
     const model = await makeModel('killed');
     const { hear, speak, started } = open();
     const before = await hear(model);
-    // Enough audio that it is not complete when the first of it is read.
+    // The audio is so long that it is not complete when its first piece is read.
     const speaking = speak(model, 'go on. '.repeat(2_000));
     expect((await speaking.next()).done).toBe(false);
     const waiting = hear(model);

@@ -79,7 +79,7 @@ describe('faults of an engine that sends a segment as it speaks it', { timeout: 
     const late = await hear({ fault: 'clipped' }, textOf(1));
     expect(late.begun).toBe(1);
     expect(late.samples.length).toBeGreaterThan(8_000);
-    // Nothing of these is sent.
+    // None of this audio is sent.
     for (const fault of ['silent', 'short'] as const) {
       const { begun, samples } = await hear({ fault }, textOf(1));
       expect([begun, samples.length]).toEqual([2, 0]);

@@ -1,5 +1,5 @@
-// A table of the speech servers that people run, each as its sources describe it: what is found in its lists, how its sound is
-// read, at which rate, what its errors become, when it is full, and whether it clones.
+// A table of the speech servers that people run, as the servers' sources describe them: model, voices, requested
+// formats, sample rate, answer when full, and whether the server clones. Each row is checked with the engine.
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { join, type Pcm, samplesOf } from '../../src/audio/pcm.ts';
 import type { CloneSample, Engine, Segment } from '../../src/engines/engine.ts';
@@ -37,9 +37,9 @@ const rejection = (work: Promise<unknown>): Promise<Failure> =>
 
 interface Row {
   model: string;
-  /** Undefined where the server has no list. */
+  /** Ids of the listed voices; undefined if the server has no list. */
   voices: string[] | undefined;
-  /** The formats that are asked for, in order; the last one stays. */
+  /** The formats that the engine requests, in order; it keeps the last one. */
   asked: string[];
   rateHz: number;
   full: [retryAfterMs: number, reason: string] | undefined;
@@ -51,7 +51,7 @@ const row = (model: string, rest: Partial<Row>): Row => ({
   ...rest,
 });
 const none = undefined;
-/** `pcm, wav`: the rate is found out by a sentence; `wav`: samples are refused. */
+/** With `pcm, wav`, the engine asks for a WAV file to find the rate; with `wav`, the server refuses raw samples. */
 const table: Record<VendorName, Row> = {
   'vLLM-Omni': row('Qwen/Qwen3-TTS', { voices: ['tone-high', 'tone-low'], asked: ['pcm', 'wav'], clones: true }),
   'SGLang-Omni': row('fishaudio/s2-pro', {
@@ -98,7 +98,7 @@ describe.each(vendorNames)('%s', (vendorName) => {
     expect(whole(pieces)).toEqual(samplesOf(await soundOf(text)));
     expect(state.bodies.map(({ response_format }) => response_format)).toEqual(asked);
     expect(state.bodies[0]).toMatchObject({ model, voice: 'tone-low', input: text });
-    // What was found out is not asked again.
+    // The engine remembers the format and rate, and does not ask again.
     await speak();
     expect(state.bodies.length).toBe(asked.length + 1);
   });
@@ -309,7 +309,7 @@ describe('a clone', () => {
   test('is uploaded to each server that is to speak it, and deleted at all', async () => {
     const { cloning, state, more, say } = await openEngine('vLLM-Omni', ['vLLM-Omni']);
     const clone = await cloning.make(sample(), signal);
-    // One has room for eight.
+    // One server is given at most eight requests at once.
     await Promise.all(Array.from({ length: 12 }, () => say(clone)));
     const all = [state, more[0]!.state];
     expect(all.map(({ uploaded }) => uploaded.length)).toEqual([1, 1]);

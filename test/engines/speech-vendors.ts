@@ -1,7 +1,7 @@
-// Speech servers on loopback as their sources describe them: what each accepts, refuses, lists, and sends byte for byte. The
-// voice is the tone engine. Sources: vLLM-Omni 0131cb55, SGLang-Omni 843e9ec9 (old: before #655), Kokoro-FastAPI 26eec06, LocalAI
-// 82c191af, speaches 870e1e1, openedai-speech 31f0335, mlx-audio ebf44dfc, Dynamo 0b00ddce, Chatterbox-TTS-Server 68213e7,
-// Orpheus-FastAPI 7bd4cfc, and OpenAI's reference.
+// Speech servers on loopback as their sources describe them: what each accepts, refuses, lists, and sends byte for
+// byte. The voice is the tone engine. Sources: vLLM-Omni 0131cb55, SGLang-Omni 843e9ec9 (old: before #655),
+// Kokoro-FastAPI 26eec06, LocalAI 82c191af, speaches 870e1e1, openedai-speech 31f0335, mlx-audio ebf44dfc, Dynamo
+// 0b00ddce, Chatterbox-TTS-Server 68213e7, Orpheus-FastAPI 7bd4cfc, and OpenAI's reference.
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -13,11 +13,11 @@ import { openTone } from './tone-engine.ts';
 export interface VendorTrouble {
   /** Breaks off after half of the sound, as this server does. */
   isCut?: boolean;
-  /** Fails in the middle, and says so, as this server does; where it has no way to say it, it breaks off. */
+  /** Fails in the middle, and reports the failure as this server does; a server that cannot report it breaks off. */
   isFailing?: boolean;
   isFull?: boolean;
   firstSoundMs?: number;
-  /** Sent in pieces of so many bytes. */
+  /** Size of the pieces that the sound is sent in. */
   pieceBytes?: number;
 }
 
@@ -52,11 +52,11 @@ interface Vendor {
   models?: unknown;
   /** Status and body of the list of voices. */
   voices(asked: URLSearchParams, uploaded: readonly Uploaded[]): [status: number, body: unknown];
-  /** Why a request is refused, as status and body. */
+  /** Status and body of a refusal; undefined accepts the request. */
   refuse?(body: SpeechBody, uploaded: readonly Uploaded[]): [status: number, body: unknown] | undefined;
   full?: [status: number, headers: Record<string, string>, body: unknown];
   speak(speaking: Speaking): Promise<void>;
-  /** The answer to an upload; absent where there is none. */
+  /** The answer to an upload; absent if the server accepts no uploads. */
   upload?(voice: Uploaded): unknown;
 }
 
@@ -88,7 +88,7 @@ async function sendRaw(
   response.destroy();
 }
 
-/** Writes events; `isCut` ends them in peace without the last. */
+/** Writes events. With `isCut`, the stream ends normally, but without its last event. */
 async function sendEvents(
   { sound, trouble, response }: Speaking,
   headers: Record<string, string>,
@@ -241,7 +241,7 @@ const sglang: Vendor = {
       'x-sglang-omni-speech-id': 'speech-7',
     };
     if (!body.stream) return sendFile(speaking, sglang.rateHz);
-    // The status waits for the first sound.
+    // This server sends the status only with the first sound.
     await sleep(trouble.firstSoundMs ?? 0);
     const now = { ...speaking, trouble: { ...trouble, firstSoundMs: 0 } };
     if (body.stream_format !== 'sse') return sendRaw(now, { 'content-type': 'audio/pcm', ...stated });
@@ -256,7 +256,7 @@ const sglang: Vendor = {
 
 const sglangOld: Vendor = {
   ...sglang,
-  // Its stream raises an HTTPException, after the status was sent.
+  // This server's stream raises an HTTPException, after the status was sent.
   rateHz: 24_000,
   async speak(speaking) {
     if (!speaking.body.stream) return sendFile(speaking, 24_000);
@@ -424,7 +424,7 @@ export async function openVendor(vendorName: VendorName, change: Partial<Vendor>
   const state = {
     trouble: {} as VendorTrouble,
     uploaded: [] as Uploaded[],
-    /** What was asked, in order. */
+    /** Received requests as method and path, in order. */
     asked: [] as string[],
     bodies: [] as SpeechBody[],
     finishReason: 'stop',
@@ -505,7 +505,7 @@ export async function openVendor(vendorName: VendorName, change: Partial<Vendor>
     server.close();
     await tone.close();
   });
-  /** The voices were in memory only. */
+  /** Uploaded voices were in memory only. */
   const restart = () => {
     state.uploaded = [];
   };

@@ -44,8 +44,8 @@ const encoder = () =>
   });
 
 /**
- * It is run first on the voice, then on the text, then for each frame. Its states are the measured loudness (0 before
- * that), and the number of remaining frames, one for each letter.
+ * The library runs this model first on the voice, then on the text, then for each frame. Its states are the measured
+ * loudness (0 before that), and the number of remaining frames, one for each letter.
  */
 const lmMain = () =>
   graph({
@@ -95,7 +95,7 @@ const lmMain = () =>
     ],
   });
 
-/** Leads from noise directly to its condition. */
+/** Gives the direction that leads from noise to its condition in one step. */
 const lmFlow = () =>
   graph({
     inputs: [

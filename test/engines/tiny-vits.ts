@@ -20,7 +20,7 @@ export interface TinyVits {
    * not change.
    */
   work?: number;
-  /** Added to or replacing its metadata; an empty value removes an entry. */
+  /** Entries that are added to the model's metadata or replace some of it; an empty value removes an entry. */
   metadata?: Readonly<Record<string, string>>;
 }
 
@@ -132,7 +132,7 @@ const workConstants = () => ({
   nothing: floats([1], [0]),
 });
 
-/** Work on each letter, whose result times zero is added to the audio. */
+/** Simulated work on each letter; its result times zero is added to the audio. */
 const workNodes = (times: number): Uint8Array[] => [
   node('Mul', ['tones3', 'row'], ['work0']),
   ...Array.from({ length: times }, (_, n) => node('MatMul', [`work${n}`, 'matrix'], [`work${n + 1}`])),

@@ -43,12 +43,12 @@ export type ToneFault = 'clipped' | 'NaN' | 'silent' | 'short' | 'endless';
 export interface ToneOptions {
   name?: string;
   sampleRateHz?: number;
-  /** Languages of its two voices; they do not change the audio. */
+  /** Languages of the engine's two voices; they do not change the audio. */
   languageCodes?: readonly string[];
   capabilities?: Partial<EngineCapabilities>;
-  /** Whether it makes clones: tones with the pitch of the first sample. */
+  /** Whether the engine makes clones: tones with the pitch of the first sample. */
   clones?: boolean;
-  /** Whether it blends its voices: tones between theirs. */
+  /** Whether the engine blends its voices: a blend's tones lie between those of its parts. */
   blends?: boolean;
   trouble?: ToneTrouble;
 }
@@ -56,10 +56,10 @@ export interface ToneOptions {
 export interface ToneCounts {
   begun: number;
   finished: number;
-  /** Aborted by their signal or by a reader that stopped. */
+  /** Segments aborted by their signal or by a reader that stopped. */
   aborted: number;
   failed: number;
-  /** Begun and not yet ended. */
+  /** Segments begun and not yet ended. */
   running: number;
   pieces: number;
 }
@@ -74,7 +74,7 @@ export interface ToneEngine extends Engine {
 const gapSeconds = 0.06;
 const wordSecondsMax = 1;
 const rampSeconds = 0.005;
-/** Measured to give -21 LUFS. */
+/** Amplitude that was measured to give -21 LUFS. */
 const level = 0.15 * 32_768;
 
 /** Words, or in scripts without spaces several characters, which are syllables. */
@@ -85,7 +85,7 @@ const wordsOf = (text: string): RegExpExecArray[] => [...text.matchAll(wordPatte
 /** About 14 letters per second, as people speak. */
 const secondsOfWord = (word: string): number => Math.min(0.08 + 0.07 * word.length, wordSecondsMax);
 
-/** 200 to 500 Hz; a voice's own pitch moves it by up to a fifth. */
+/** The pitch of a word, from 200 to 500 Hz, raised by up to a fifth for the voice. */
 const pitchOf = (word: string, transposition: number): number => {
   let hash = 7;
   for (let index = 0; index < word.length; index++) hash = (hash * 31 + word.charCodeAt(index)) % 1009;
@@ -93,8 +93,7 @@ const pitchOf = (word: string, transposition: number): number => {
 };
 
 /**
- * The content of its clones: a word that no text is likely to contain, and the zero crossings per second of the
- * reference.
+ * The content of a clone: a word that no text is likely to contain, and the zero crossings per second of the reference.
  */
 export const cloneMark = 'tone-clone-secret';
 
@@ -124,7 +123,7 @@ const cloning: Cloning = {
 
 const transpositions = { low: 1, high: 1.2 };
 
-/** Blends have it in their ids. */
+/** The factor of a voice's pitch; a blend has it in its id. */
 const transpositionOf = ({ voiceId }: Voice): number =>
   voiceId.endsWith('low') ? transpositions.low : Number(/-blend-([\d.]+)$/.exec(voiceId)?.[1] ?? transpositions.high);
 

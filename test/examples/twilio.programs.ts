@@ -11,7 +11,7 @@ import { dominantFrequencyHz } from '../audio/measure-tone.ts';
 import { type GatewayTestOptions, openTestGateway } from '../http/open-gateway.ts';
 import { openTwilioPeer, samplesOf } from './twilio-peer.ts';
 
-/** Longer than any pause of a busy machine. */
+/** A timeout longer than any pause of a busy machine. */
 const patient = { timeout: 30_000 };
 const authToken = 'a token of the tests';
 const publicHost = 'agent.example.com';
@@ -63,7 +63,7 @@ async function* inWords(text: string) {
   yield* text.match(/\s*\S+\s*/g) ?? [];
 }
 
-/** Padded to whole frames. */
+/** The sound, padded to whole frames. */
 const padded = (sound: Buffer) => Buffer.concat([sound, Buffer.alloc((160 - (sound.length % 160)) % 160, 0xff)]);
 
 test('a caller hears the greeting, interrupts the answer, and is told what was heard', async () => {

@@ -145,7 +145,7 @@ const frame = (message: Uint8Array): Buffer => {
   head.writeUInt32BE(message.length, 1);
   return Buffer.concat([head, message]);
 };
-/** Internal and unknown: no input of a caller may lead there. */
+/** The status codes UNKNOWN and INTERNAL, which no input of a caller may cause. */
 const grpcBugs = new Set(['2', '13']);
 
 const grpc = onService(({ grpcPort, key }) => ({

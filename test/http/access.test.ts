@@ -72,7 +72,7 @@ const credentials: Readonly<Record<string, () => Promise<Headers>>> = {
   },
 };
 
-/** Operations that depend on their body. */
+/** Bodies of operations whose permissions depend on the body. */
 const bodies: Readonly<Record<string, Readonly<Record<string, object>>>> = {
   'post /api/audio/speech': {
     ', method rest': { voice_id: 'tone-low', text: 'Hi.', return_format: 'buffer' },

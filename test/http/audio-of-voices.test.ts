@@ -8,7 +8,7 @@ const headers = { 'X-API-Key': key };
 const send = async (method: string, path: string, body?: object) =>
   (await gateway.send(path, { method, headers, ...(body && { body }) })).status;
 const bound = (...voices: string[]) => voices.map((voice_id) => ({ engine: 'tone', voice_id }));
-/** Lets it speak; returns a function that requests the status of the link. */
+/** Speaks with the voice; returns a function that requests the status of the link. */
 const linkTo = async (voice_id: string) => {
   const answer = await gateway.speak({ voice_id, text: 'Good night.' }, { headers });
   const { audio_url } = (await answer.json()) as { audio_url: string };

@@ -1,5 +1,5 @@
-// The quota of stored audio, over HTTP: who loses audio when it is full, what is refused before it is spoken, and that
-// recently acknowledged audio stays.
+// The quota of stored audio, over HTTP: whose audio is removed when the quota is full, which requests are refused
+// before they are spoken, and that recently acknowledged audio stays.
 import type { Readable } from 'node:stream';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { expectedBytesOf } from '../../src/speech/estimate.ts';
@@ -7,7 +7,7 @@ import { parseSpeechRequest } from '../../src/speech/request.ts';
 import { isDistributed } from '../distributed/storage.ts';
 import { bytesOf, openTestGateway, type TestGateway } from './open-gateway.ts';
 
-/** About 350 kB each, all different. */
+/** Texts whose audio takes about 350 kB each, all different. */
 let texts = 0;
 const text = () => `Number ${texts++}. ${'one two three four '.repeat(3)}`;
 const expectedBytes = expectedBytesOf(parseSpeechRequest({ voice_id: 'tone-low', text: text() }));
@@ -140,7 +140,7 @@ test('a sound is whole though its clip makes room for others before it is read',
   await makeRoom();
   const { add } = ledger;
   const hearWhileRoomIsMade = async () => {
-    // The last step before the audio is read.
+    // The ledger entry is the last step before the audio is read.
     ledger.add = (...asked) => add(...asked).then(makeRoom);
     const heard = await hear();
     ledger.add = add;

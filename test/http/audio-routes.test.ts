@@ -1,4 +1,4 @@
-// GET and HEAD /audio/{id}.{format}: the features that players and caches rely on, and that a path leads to nothing
+// GET and HEAD /audio/{id}.{format}: the features that players and caches rely on, and that no path leads to anything
 // else.
 import { afterAll, describe, expect, test } from 'vitest';
 import { createId } from '../../src/runtime/id.ts';

@@ -37,7 +37,7 @@ describe('the commit rule', () => {
 
   test('a clip that goes missing while it is sent does not end cleanly either', async () => {
     const gateway = await openTestGateway();
-    // Too large for memory: a smaller one would fail before its first byte.
+    // The clip is too large for the memory cache: a smaller clip would fail before its first byte.
     const body = { text: 'word '.repeat(200), sample_rate: 48_000, return_format: 'buffer' };
     await (await gateway.speak(body)).arrayBuffer();
     const open = gateway.clips.open.bind(gateway.clips);
@@ -48,7 +48,7 @@ describe('the commit rule', () => {
       const pieces = body[Symbol.asyncIterator].bind(body);
       body[Symbol.asyncIterator] = async function* () {
         yield (await pieces().next()).value;
-        // The first piece is in transit.
+        // Gives the first piece time to be sent.
         await sleep(20);
         throw new Error('the disk is gone');
       };

@@ -24,7 +24,7 @@ const understood = /^(2..|304|404|410|503)$/;
 
 const commands = groupsOf(document)
   .flatMap(({ operations }) => operations)
-  // It would end the key of all other commands.
+  // This command would revoke the key that all other commands use.
   .filter(({ operation }) => operation.operationId !== 'revokeOwnApiKey')
   .flatMap((example) =>
     curlExamplesOf(document, example).map(({ command, title }) => ({ ...example, command, title })),

@@ -5,7 +5,7 @@ import { Failure } from '../../src/errors.ts';
 import { bytesOf, openTestGateway } from './open-gateway.ts';
 import { connectRaw, toRequest } from './raw-http.ts';
 
-/** For tests that change nothing that others would notice. */
+/** A gateway for tests that change nothing that other tests would notice. */
 const shared = await openTestGateway({}, afterAll);
 
 const requestId = /^req_[0-9A-Z]{26}$/;

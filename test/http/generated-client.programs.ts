@@ -1,5 +1,5 @@
-// A client that a public generator makes from the /openapi.json of a running service: it compiles, knows the types of
-// requests, responses and failures, and speaks: a link, audio, events, a list, and each failure by name.
+// A public generator makes a client from the /openapi.json of a running service. The client compiles, and knows the
+// types of requests, responses and failures. It receives a link, audio, events, a list, and each failure by name.
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,7 +16,7 @@ const gateway = await openTestGateway({}, afterAll);
 const folder = mkdtempSync(join(tmpdir(), 'sonant-client-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Written as by somebody who knows only the types. */
+/** The program of a user who knows only the types. */
 const calls = `
 import * as sonant from './client.ts';
 

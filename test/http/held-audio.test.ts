@@ -1,4 +1,4 @@
-// Stored audio in memory: every way to end it also ends it there, and every request still counts.
+// Stored audio in memory: whatever ends the audio also removes it from memory, and every request for it still counts.
 import { expect, test } from 'vitest';
 import { expectedBytesOf } from '../../src/speech/estimate.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';

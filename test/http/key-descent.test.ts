@@ -26,7 +26,7 @@ async function makeFamily() {
   return { parent, child, grandchild, patch };
 }
 const selfOf = async (key: string) => (await send('/self', undefined, { key })).json;
-/** Returns the number of keys that were revoked with it. */
+/** Revokes a key. Returns the number of descendants that were revoked with it. */
 const revoke = async (id: string) =>
   (await send(`/${id}`, undefined, { key: admin, method: 'DELETE' })).headers.get('X-Descendants-Revoked');
 const childrenOf = async ({ keyVerifier }: TestGateway, parent: string, fields = {}) => {

@@ -76,7 +76,7 @@ describe('every response to a valid key', () => {
 
 describe('over its limit', () => {
   test('of requests, a key gets Retry-After over every transport, and is admitted after it', async () => {
-    // One request becomes available every three seconds; even a busy machine needs less time for the rest.
+    // One request becomes available every three seconds; the other steps take less time, even on a busy machine.
     const { headers, key } = await keyOf(shared, { requestsPerMinute: 20 });
     for (let i = 0; i < 20; i++) await (await shared.send('/api/voices', { headers })).arrayBuffer();
     const refused = await shared.send('/api/voices', { headers });
@@ -119,7 +119,7 @@ describe('over its limit', () => {
     const minutes = (performance.now() - startMs) / 60_000;
     agent.destroy();
     const let_in = (odd: number) => all.filter((code, i) => i % 2 === odd && code === 200).length;
-    // Requests that became due in the meantime, and not one more.
+    // Besides its burst, each key made the requests that became due in the meantime, and no more.
     expect(let_in(1)).toBeGreaterThanOrEqual(1);
     expect(let_in(1)).toBeLessThanOrEqual(1 + Math.floor(minutes));
     expect(let_in(0)).toBeGreaterThanOrEqual(100);

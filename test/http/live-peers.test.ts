@@ -8,7 +8,7 @@ import { openTestGateway, type TestGateway } from './open-gateway.ts';
 
 const path = '/api/audio/speech/live';
 const shared = await openTestGateway({}, afterAll);
-/** Longer than any pause of a busy machine. */
+/** A timeout longer than any pause of a busy machine. */
 const patient = { timeout: 30_000 };
 const start = { type: 'start', voice_id: 'tone-low' };
 
@@ -35,7 +35,7 @@ test('a peer that sends text faster than it is spoken is refused', async () => {
   await expect.poll(() => gateway.schedule.state.speaking, patient).toBe(0);
 });
 
-/** The warning that names them has the maximum length. */
+/** Unknown members whose warning has the maximum length. */
 const manyUnknown = Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`${n}`.padEnd(60, 'x'), n]));
 
 test.each([
@@ -46,7 +46,7 @@ test.each([
   const gateway = await openTestGateway();
   const { socket, send } = await connect(gateway);
   socket.pause();
-  // Its audio fills the buffers, so that the answers wait.
+  // The peer's audio fills the buffers, so that the answers wait.
   send({ ...start, sample_rate: 48_000 });
   for (let i = 0; i < 8; i++) send({ type: 'text', text: 'This goes on and on and on and on. '.repeat(150) });
   const begun = () => gateway.tone.counts.pieces;

@@ -232,7 +232,7 @@ describe('every reply of the page', () => {
     expect(headers).not.toHaveProperty('strict-transport-security');
     const text = await page.text();
     expect(text).not.toMatch(/<script(?! type="module" src="key-page\.js")|<style| on\w+=|style="/);
-    // It works below any path prefix of a proxy.
+    // The page works below any path prefix of a proxy.
     expect(text).not.toMatch(/ [\w-]+="\//);
     for (const name of ['key-page.js', 'key-page.css']) {
       const file = await fetch(`${gateway.url}/oauth/${name}`);

@@ -80,7 +80,7 @@ async function makeKey(kid: string) {
 
 /** The user "ada" is ada@example.test, "eve" is from another domain, and "mallory" has no verified address. */
 function toProvider(issuer: string, redirectUri: string, jwk: object): Provider {
-  // It warns that this is not for production, which is intended.
+  // The provider would warn that its settings are not for production, which is intended.
   const { warn, info } = console;
   Object.assign(console, { warn() {}, info() {} });
   try {

@@ -58,14 +58,14 @@ export interface GatewayTestOptions {
   room?: Partial<RoomLimits>;
   ledger?: Pick<UsageLedgerOptions, 'pendingRowsMax' | 'retryMs'>;
   engine?: ToneOptions;
-  /** Instead of the tone engine. */
+  /** Engines to use instead of the tone engine. */
   engines?: Engine[];
   timeLimits?: TimeLimits;
   /** Chapters of jobs that are spoken at once. */
   jobChaptersMax?: number;
 }
 
-/** Its name is not Latin, so it cannot be in a header unencoded. */
+/** A voice whose name is not Latin, so that headers must encode the name. */
 export const farVoice = { voiceId: 'far', name: 'Бьорк 声 🎙' };
 
 const unlimited = { takeSynthesis: async () => ({ end() {} }) };
@@ -114,7 +114,7 @@ export async function openTestGateway(
   const usage = createUsageRows(store);
   const ledger = createUsageLedger(usage, { onFault, ...options.ledger });
   const spentSince = (keyId: string, sinceMs: number) => usage.charactersSince(keyId, dayOf(sinceMs));
-  // Longer than any pause of a busy machine; otherwise limits would be enforced without Redis.
+  // The time limit is longer than any pause of a busy machine; after it, limits would be enforced without Redis.
   const sharing = await openSharedState({ config, spentSince, log: createLog('silent'), answerMs: 5_000 });
   const { limiter, addresses, singleFlight } = sharing;
   const keyVerifier = openKeys({ rows: createApiKeyRows(store), onChange: sharing.publishKeyChange });
@@ -220,7 +220,7 @@ export async function openTestGateway(
     folder,
     storage,
     store,
-    /** Without the memory cache. */
+    /** The store of clips, without the memory cache. */
     clips: opened.clips,
     rows,
     limiter,

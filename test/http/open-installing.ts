@@ -117,7 +117,7 @@ export async function openInstalling(onClose: (close: () => Promise<void>) => vo
     get url() {
       return `http://127.0.0.1:${service.httpPort}`;
     },
-    /** For gRPC. */
+    /** The address for gRPC. */
     get target() {
       return `127.0.0.1:${service.grpcPort}`;
     },

@@ -6,7 +6,7 @@ import { openTestGateway } from './open-gateway.ts';
 const gateway = await openTestGateway({}, afterAll);
 const headers = { 'X-API-Key': await gateway.makeKey(scopes) };
 
-/** The filter matches the whole list. */
+/** Lists, each with a filter that matches all of its items. */
 const lists = [
   { name: 'voices', path: '/api/voices', rpc: 'VoiceService/ListVoices', filter: ['engine', 'tone'] },
   { name: 'lexicons', path: '/api/lexicons', rpc: 'LexiconService/ListLexicons' },

@@ -140,7 +140,7 @@ test('an alias that everyone and an account have is the account’s for its keys
     [200, 'mine'],
     [200, 'tone-high'],
   ]);
-  // An admin may use all voices; names mean its own voices and public ones.
+  // An admin may use all voices, but an alias leads an admin only to its own and public voices.
   expect(await speakAs('onyx', admin)).toEqual([200, 'tone-high']);
   for (const as of [owner, other, admin]) {
     const listed = (await send('GET', '/v1/audio/voices', undefined, as)).body.voices as { id: string; name: string }[];

@@ -4,7 +4,7 @@ import { scopes } from '../../src/access/scopes.ts';
 import type { OpenApi } from '../../src/http/docs/openapi-document.ts';
 import { openTestGateway } from './open-gateway.ts';
 
-/** For tests that change nothing that others would notice. */
+/** A gateway for tests that change nothing that other tests would notice. */
 const shared = await openTestGateway({}, afterAll);
 
 const hello = { voice_id: 'tone-low', text: 'Hello there.' };
@@ -216,7 +216,7 @@ test('a body of any type is discarded by every operation that takes none', async
   );
   expect(bodiless.length).toBeGreaterThan(10);
   for (const [method, path] of [...bodiless, ['POST', '/oauth/sign-out'] as const]) {
-    // One of the tests revokes it.
+    // Each request has its own key, because one of the requests revokes its key.
     const headers = { 'X-API-Key': await shared.makeKey(scopes), 'Content-Type': 'text/plain' };
     const answer = await shared.send(path, { method, body: 'x', headers });
     expect([path, answer.status]).toEqual([path, expect.toBeOneOf([201, 204, 404, 410])]);

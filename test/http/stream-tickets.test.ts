@@ -159,7 +159,7 @@ describe('a ticket', () => {
       output_format: 'pcm',
     };
     const { sse_url } = await ticketOf(gateway, body);
-    // It reconnects after three seconds, and the page closes it when everything has arrived.
+    // EventSource reconnects after three seconds; the script closes it when everything has arrived.
     const script = `
       const source = new EventSource(process.argv[1]);
       const alive = setInterval(() => {}, 1000);

@@ -5,7 +5,7 @@ import { type JobJson, type JobsGateway, openJobsGateway } from './open-jobs.ts'
 const keepHours = 1.3333333;
 const body = { keep_hours: keepHours, chapters: undefined, text: 'One text.' };
 
-/** Of the job, and of its audio. */
+/** Expiry times of the job and of its audio. */
 async function expiriesOf({ store }: JobsGateway): Promise<number[]> {
   const sql = 'select expires_at_ms as ms from jobs union all select expires_at_ms as ms from clips';
   return (await store.query<{ ms: number }>(sql)).map(({ ms }) => ms);

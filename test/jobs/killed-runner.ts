@@ -1,5 +1,5 @@
-// A worker on jobs that can be killed: from then on nothing reaches the stores, as if its process were gone. It has the
-// name of a dead process of this machine.
+// A worker on jobs that can be killed: after its death nothing reaches the stores, as if its process were gone. The
+// worker has the name of a dead process of this machine.
 import type { ClipStore } from '../../src/delivery/stores/clip-store.ts';
 import { createId, processName } from '../../src/runtime/id.ts';
 import { createClipRows } from '../../src/store/clip-rows.ts';
@@ -7,13 +7,13 @@ import type { RowStore } from '../../src/store/row-store.ts';
 import type { JobsGateway } from './open-jobs.ts';
 
 export interface KilledRunner {
-  /** Resolves when it is dead. */
+  /** Resolves when the worker is dead. */
   dead: Promise<void>;
   /** Number of store operations so far. */
   readonly operations: number;
 }
 
-/** Dies at the operation with this number. */
+/** Opens a worker that dies at the store operation with this number. */
 export function openKilledRunner(
   { store, storedClips, openOwnJobs }: Pick<JobsGateway, 'store' | 'storedClips' | 'openOwnJobs'>,
   diesAt: number,

@@ -1,4 +1,4 @@
-// Which type a caller accepts.
+// Whether an Accept header asks for a type.
 import { expect, test } from 'vitest';
 import { asksFor } from '../../src/net/headers.ts';
 

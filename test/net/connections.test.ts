@@ -1,4 +1,4 @@
-// The connection limits: which connection is closed for which when there is no room, on real sockets.
+// The connection limits: which connection is closed to make room for a new one, on real sockets.
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
@@ -22,7 +22,7 @@ async function open(options: Options) {
     for (const client of clients) client.destroy();
     server.close();
   });
-  /** Whether it stays open is known once the next connection has arrived. */
+  /** Opens a connection; resolves when the connection was closed or accepted. */
   const dial = async (localAddress: string) => {
     const before = taken.length;
     const client = connect({ port, host: '127.0.0.1', localAddress });
@@ -46,7 +46,7 @@ test('at the limit of an address, its connection that was idle for longest is cl
   end();
   await dial('127.0.0.2');
   await dial('127.0.0.2');
-  // The first became idle after the third and the fifth.
+  // The first connection became idle later than the third and the fifth.
   expect(taken.map(isOpen)).toEqual([true, false, false, true, false, true, true]);
   expect(isOpen(other)).toBe(true);
 });
@@ -68,7 +68,7 @@ test('at the limit in all, a newcomer displaces an idle connection of the addres
   await dial('127.0.0.4');
   await dial('127.0.0.3');
   expect(taken.map(isOpen)).toEqual([true, false, false, true, true, true, true]);
-  // Two connections each, except for the newcomer's address: its own connection is closed for it.
+  // No address has more connections than the newcomer's, so one of that address is closed.
   await dial('127.0.0.2');
   expect(taken.map(isOpen)).toEqual([true, false, false, false, true, true, true, true]);
 });
@@ -96,7 +96,7 @@ test('a newcomer never displaces a member of an address that has as few as its o
   };
   expect(['a1', 'a2', 'a3'].map((name) => add(name, '2001:db8::1'))).toEqual([true, true, true]);
   expect(add('b1', '2001:db8:0:1::1')).toBe(true);
-  // Of the same /64 network as the first.
+  // An address in the same /64 network as the first.
   expect(add('a4', '2001:db8::ffff')).toBe(false);
   expect(add('b2', '2001:db8:0:1::2')).toBe(true);
   expect(displaced).toEqual([{ name: 'a1' }]);

@@ -123,7 +123,7 @@ test('others have their turns between the steps', async () => {
   };
   expect(await Promise.all([inSteps(slow()), inSteps(slow())])).toEqual(['done', 'done']);
   isOver = true;
-  // One step of either runs per turn.
+  // Only one step of the two runs per turn.
   expect(turns).toBeGreaterThanOrEqual(40);
 });
 

@@ -1,4 +1,4 @@
-// What counts as this machine, and what only looks like it.
+// Addresses and hosts that count as this machine, and those that only look like it.
 import { describe, expect, test } from 'vitest';
 import { isLoopbackHost, isLoopbackUrl } from '../../src/net/client-addresses.ts';
 

@@ -1,4 +1,4 @@
-// Public addresses: a row for each block that is not public, at its edges, and addresses that embed another one.
+// Public addresses: each block that is not public is tested at its edges, as are addresses that embed another address.
 import { expect, test } from 'vitest';
 import { isPublicAddress } from '../../src/net/client-addresses.ts';
 

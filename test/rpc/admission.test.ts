@@ -1,4 +1,4 @@
-// The gate: which calls are admitted, before a byte of the body is read, and calls within this process.
+// The admission of calls, before a byte of the body is read, and of calls within this process.
 
 import { once } from 'node:events';
 import { connect } from 'node:http2';

@@ -7,14 +7,14 @@ import { connectClients, goodKey, openTestServices } from './open-services.ts';
 import { openSession, rawCall, request, speechMessage, streamPath, synthesizePath } from './raw-grpc.ts';
 
 const key = { headers: { 'x-api-key': 'good' } };
-/** Ignores its signal, and takes ten seconds. */
+/** A text whose synthesis ignores its signal, and takes ten seconds. */
 const deaf = 'deaf pieces=1000 wait=10';
 const limits = { unaryCallMs: 150, streamCallMs: 150, readerStallMs: 60_000 };
 
 describe('the deadline of the caller', () => {
   test.each(['unary', 'stream'])('ends a %s call whose synthesis ignores its signal', async (kind) => {
     const { target, calls } = await openTestServices();
-    // Raw, because a gRPC client would not wait for the answer.
+    // A raw call, because a gRPC client would not wait for the answer.
     const path = kind === 'unary' ? synthesizePath : streamPath;
     const begunMs = performance.now();
     const ended = await rawCall(target, path, [speechMessage(deaf)], { 'grpc-timeout': '100m' });

@@ -1,4 +1,4 @@
-// Reports about calls: each ends once and is reported once, whatever happened to it; and unreadable requests fail
+// Reports about calls: each call ends once and is reported once, whatever happened to it; unreadable requests fail
 // properly too.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';

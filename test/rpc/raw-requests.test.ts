@@ -1,5 +1,5 @@
-// Raw requests: answers to requests that are not calls, that nothing is printed, and that a refused caller cannot send
-// the rest.
+// Raw requests: requests that are not calls are answered, nothing is printed, and a refused caller cannot send the rest
+// of its request.
 
 import { once } from 'node:events';
 import { connect as connectSocket, type Socket } from 'node:net';

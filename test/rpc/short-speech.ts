@@ -178,7 +178,7 @@ export function openShortSpeech() {
       kept.delete(audioId);
     },
   };
-  /** Does not fit into 32 bits. */
+  /** The estimated size does not fit into 32 bits. */
   const estimateSpeech: SpeechOperations['estimateSpeech'] = async (_call, request) => {
     check(request);
     const segmentCount = request.chunks.length;

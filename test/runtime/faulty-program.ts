@@ -1,11 +1,11 @@
-// A process of the host's tests that communicates through its pipes, in lines (line-codec.ts). Its argument is its
-// start.
+// A process of the host's tests that communicates through its pipes, in lines (line-codec.ts). Its argument is a
+// FaultyStart in JSON.
 import { writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { WorkerReply } from '../../src/runtime/host.ts';
 import { perform, start } from './faulty-work.ts';
 
-/** Like a program without an event loop, it waits until its output is read. */
+/** Waits until the output is read, like a program without an event loop. */
 function reply(message: WorkerReply<string>): void {
   const bytes = Buffer.from(`${JSON.stringify(message)}\n`);
   for (let at = 0; at < bytes.length; ) {

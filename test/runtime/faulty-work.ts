@@ -3,12 +3,12 @@ import { isMainThread, threadId } from 'node:worker_threads';
 import type { TaskControl } from '../../src/runtime/host-child.ts';
 
 export interface FaultyStart {
-  /** What a worker does instead of its start or, for 'exit-later', with its first task. */
+  /** The misbehaviour of a worker instead of its start or, for 'exit-later', with its first task. */
   does?: 'exit' | 'hang' | 'throw' | 'exit-later';
 }
 
 export interface FaultyTask {
-  /** What a worker does after its pieces. */
+  /** The behaviour of a worker after its pieces. */
   does: 'end' | 'fail' | 'exit' | 'throw' | 'hang' | 'listen' | 'linger' | 'flood' | 'wear';
   /** "{worker}" stands for the id of the thread or process. */
   pieces?: string[];
@@ -22,7 +22,7 @@ export const floodChars = 60_000;
 
 const nothing = new Int32Array(new SharedArrayBuffer(4));
 const block = (ms: number): unknown => Atomics.wait(nothing, 0, 0, ms);
-/** A process reads messages in the meantime; a thread checks shared memory. */
+/** A process must read messages during the pause; a thread checks shared memory instead. */
 const pause = (ms: number): unknown =>
   isMainThread ? new Promise<void>((resolve) => setTimeout(resolve, ms)) : block(ms);
 const worker = String(isMainThread ? process.pid : threadId);
@@ -42,7 +42,7 @@ export async function perform({ does, pieces = [] }: FaultyTask, control: TaskCo
   if (does === 'fail') throw new Error('the task failed');
   if (does === 'throw') setImmediate(() => Promise.reject(new Error('the worker threw')));
   if (does === 'exit') {
-    // Until its pieces have been written.
+    // Waits until the pieces have been written.
     await pause(50);
     process.exit(3);
   }

@@ -1,4 +1,4 @@
-// Which processes are known to be dead by their name: only those of this machine since its start.
+// A process is known to be dead by its name only if it ran on this machine since the machine's start.
 import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';

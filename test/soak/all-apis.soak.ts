@@ -1,7 +1,7 @@
 // Every API at once, at twice the capacity, with faults, for MINUTES: two replicas behind the balancer on PostgreSQL,
 // Redis and S3. The verdict: every byte is right, every status is one that the documents name for the situation, and
-// nothing is held at the end. The offered rate is RATE times the rate that is served to clients that wait for each
-// other.
+// nothing is held at the end. The offered rate is RATE times the rate that is served while clients wait for their
+// answers.
 import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -57,7 +57,7 @@ beforeAll(async () => {
       },
       ...{ SONANT_GOOGLE_PER_MINUTE: '100000', SONANT_GOOGLE_CLONES_PER_MINUTE: '100000' },
       ...{ SONANT_WEBHOOK_ALLOW: '127.0.0.1', SONANT_AUDIO_MIB_MAX: '512' },
-      // Both run on this machine and share its processors.
+      // Both replicas run on this machine and share its processors.
       SONANT_FLITE_THREADS: String(Math.max(1, Math.floor(availableParallelism() / 2))),
       ...{ SONANT_BOOTSTRAP_KEY: wyomingKey, SONANT_WYOMING_KEY: wyomingKey },
     },
@@ -151,7 +151,7 @@ async function countInRedis(redis: Redis, what: 'slots' | 'locks'): Promise<numb
 const firstMsOf = (calls: readonly CallOutcome[]) =>
   calls.flatMap(({ outcome, firstMs }) => (outcome === 'ok' && firstMs !== undefined ? [firstMs] : []));
 
-/** Twice, since each API has two texts. On a busy machine, a call may be refused even so. */
+/** Learns in two rounds, since each API has two texts. On a busy machine, a call may be refused, so it is repeated. */
 async function learn(): Promise<void> {
   for (const round of [0, 1])
     for (const [api, ask] of askers()) {

@@ -162,7 +162,7 @@ export function openApiClients({ url, target, key, wyomingPorts }: ApiClientOpti
       const answer = await http.post('/api/audio/speech', { ...streamBody, method: 'streaming' }, watch);
       check('long', await readAll(answer, watch, isLearning ? undefined : slowBytesPerSecond), watch);
     },
-    /** Cut anywhere, and resumed from there. */
+    /** An event stream that is cut anywhere, and resumed from there. */
     async 'events resumed'(watch) {
       const answer = await http.post(eventsPath, streamBody, watch);
       const id = answer.headers.get('X-Audio-Id');

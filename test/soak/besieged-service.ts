@@ -43,7 +43,7 @@ export interface BesiegedService extends Service {
   healthPort: number;
 }
 
-/** With /healthz on its own port, or with HEALTH=public on the public port. */
+/** Opens the service with /healthz on its own port or, with HEALTH=public, on the public port. */
 export async function openBesieged(settings: Readonly<Record<string, string>> = {}): Promise<BesiegedService> {
   const adminPort = await freePort();
   const admin = HEALTH === 'admin' ? { SONANT_ADMIN_ADDR: `127.0.0.1:${adminPort}` } : {};

@@ -53,7 +53,7 @@ test(`a book of ${CHARS} characters`, { timeout: Number(HOURS) * 3_600_000 }, as
     `sound: ${(made.seconds / 3600).toFixed(2)} h, ${mib(whole)}; work folder at most ${mib(peak)}, ` +
       `segments of the longest chapter ${mib(longest * engineRateHz * 2)}`,
   );
-  // The chapters, the joined file, the segments of one chapter, and the database.
+  // The folder holds the chapters, the joined file, the segments of one chapter, and the database.
   expect(peak).toBeLessThan(2 * whole + 2 * longest * engineRateHz * 2 + 2 ** 26);
 
   const marks = await marksOf(join(folder, `book.${FORMAT}`));
@@ -133,7 +133,7 @@ function reportMemory(samples: readonly Sample[]): void {
   if (slope) expect(slope.mibPerHour).toBeLessThan(3 * slope.standardError + slopeMax);
 }
 
-/** MiB per hour: 18 hours of audio in an hour would need gigabytes. */
+/** Allowed growth in MiB per hour; keeping 18 hours of audio would need gigabytes. */
 const slopeMax = 8;
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
 const mean = (values: readonly number[]) => sum(values) / values.length;

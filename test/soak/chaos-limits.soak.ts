@@ -21,7 +21,7 @@ afterAll(() => installation?.close());
 
 interface Asking {
   body?: object;
-  /** Of one replica, not of the balancer. */
+  /** URL of one replica, instead of the balancer. */
   url?: string;
   method?: string;
 }
@@ -38,7 +38,7 @@ const ask = (
   });
 const urlOf = ({ httpPort }: { httpPort: number }) => `http://127.0.0.1:${httpPort}`;
 
-/** The sum over all replicas. */
+/** The metric's sum over all replicas. */
 async function metric(name: RegExp): Promise<number> {
   const texts = await Promise.all(
     installation.replicas.map(async ({ adminPort }) => (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text()),
@@ -95,7 +95,7 @@ test(`${clients} clients of ${callsPerClient} calls: requests a minute`, async (
   const firstOf = (name: 'sentMs' | 'answeredMs') => Math.min(...all.map((request) => request[name]));
   const refused = all.filter(({ isAdmitted }) => !isAdmitted);
   const admitted = all.length - refused.length;
-  // A refused call arrives after all accepted calls were counted; the server's clock shows how many were allowed.
+  // When the last refused call was sent, all calls that were allowed until then had been admitted.
   const lastRefusedMs = Math.max(...refused.map(({ sentMs }) => sentMs));
   const endMs = Math.max(...all.map(({ answeredMs }) => answeredMs));
   const least = burst + Math.floor((lastRefusedMs - firstOf('answeredMs')) / intervalMs) - 1;
@@ -122,7 +122,7 @@ test('syntheses at once, and characters a month', async () => {
           call.cancel();
           speech.close();
         });
-        // Nobody reads further, so that each call keeps its slot.
+        // The call is not read further, so that it keeps its slot.
         call.once('data', () => {
           call.pause();
           resolve('admitted');

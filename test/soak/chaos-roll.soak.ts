@@ -8,9 +8,9 @@ import { type CheckedInstallation, openCheckedInstallation } from './open-checke
 
 const { ROUNDS = '2' } = process.env;
 const rounds = Number(ROUNDS);
-/** Until the balancer notices that a replica is available again. */
+/** Time until the balancer notices that a replica is available again. */
 const backMs = 2_500;
-/** Short calls are the ones that a closing listener could lose. */
+/** Most callers make short calls, because a closing listener could lose those. */
 const callers: readonly Kind[] = [...kinds, 'key', 'key', 'key', 'key'];
 
 let installation: CheckedInstallation;

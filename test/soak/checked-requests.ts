@@ -5,7 +5,7 @@ import grpc from '@grpc/grpc-js';
 import { explain } from '../rpc/grpc-client.ts';
 
 const { GIVE_UP_SECONDS = '90' } = process.env;
-/** Longer than anything may take, unless the machine has hardly any time for it. */
+/** Longer than anything may take on a machine that is not overloaded. */
 export const giveUpMs = Number(GIVE_UP_SECONDS) * 1000;
 
 export interface Outcome {
@@ -26,7 +26,7 @@ export class Seen extends Error {}
 export class Watch {
   readonly beganMs = performance.now();
   silentMs = 0;
-  /** Time until the first data, which is the first audio of a stream, since its headers wait for that. */
+  /** Time until the first data. For a stream, this is the first audio, because the headers wait for it. */
   firstMs: number | undefined;
   /** Bytes of audio that were compared and right. */
   bytes = 0;
@@ -157,7 +157,7 @@ export async function seen<T>(work: Promise<T>): Promise<T> {
     if (error.metadata === undefined) throw error;
     const { code, info } = explain(error);
     if (error.code === grpc.status.DEADLINE_EXCEEDED && info === undefined) throw new Error('nothing for ever');
-    // Not from the service itself, but from the balancer or this client.
+    // A failure without a reason is not from the service, but from the balancer or this client.
     throw new Seen(`${code} ${info?.reason.toLowerCase() ?? `(${error.details})`}`);
   });
 }

@@ -11,7 +11,7 @@ export interface FaultWindow {
   name: string;
   beganMs: number;
   endedMs: number;
-  /** How long calls may be affected after its end. */
+  /** How long calls may be affected after the fault's end. */
   graceMs: number;
   /** The affected APIs, if not all. */
   apis?: readonly string[];
@@ -90,7 +90,7 @@ function faultsOf({ replicas, postgres, redis, s3, wires }: Installation, { open
   ];
 }
 
-/** Repeats the faults until stopped; the window of the current fault is extended. */
+/** Repeats the faults until stopped. The window of a fault stays open until the fault has ended. */
 export function startFaults(installation: Installation, engines: Engines) {
   const windows: FaultWindow[] = [];
   const stopping = new AbortController();

@@ -39,7 +39,7 @@ async function repeat(name: string, restMs: number, work: (n: number) => Promise
   }
 }
 
-/** Never the same twice, so that nothing is cached. */
+/** A sentence that is never the same twice, so that nothing is cached. */
 const sentence = (n: number) => ({
   voice_id: 'arthur',
   method: 'streaming',

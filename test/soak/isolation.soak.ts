@@ -28,7 +28,7 @@ const longChunks = () => chunksOf(8);
 let service: Service;
 beforeAll(async () => {
   service = await openService({ settings: { SONANT_SPEAKING_MAX: '4', SONANT_WAITING_MAX: '0' } });
-  // Warm-up: all threads have spoken.
+  // Warms up: every thread speaks.
   await Promise.all([0, 1, 2].map(() => longStream(chunksOf(1))));
 });
 afterAll(() => service.close());

@@ -70,7 +70,7 @@ async function expectWhole(killed: Killed): Promise<void> {
     if (ended_at !== null) break;
     doneAt.push(progress.chars_done);
     await killed.kill();
-    // A process is slow after its start, so it lives longer if the job is behind, which spreads the kills over the job.
+    // If the job is behind, the next process lives longer, which spreads the kills over the job.
     const isBehind = progress.chars_done / progress.chars < doneAt.length / (kills + 1);
     aliveMs *= isBehind ? 1.25 : 0.8;
     if (doneAt.length % 10 === 0) console.log(`${where}: ${doneAt.length} kills, ${progress.chars_done} characters`);

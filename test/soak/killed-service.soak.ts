@@ -15,7 +15,7 @@ import { baseUrl, openService, type Service } from './open-service.ts';
 const { KILLS = '50' } = process.env;
 const kills = Number(KILLS);
 const loadMsMax = 2000;
-/** Of each kind of request. */
+/** Number of callers for each kind of request. */
 const callers = 2;
 const formats = ['wav', 'mp3', 'pcm'];
 /** All lengths differ, so that a clip's stored length identifies its audio. */
@@ -27,7 +27,7 @@ afterAll(async () => {
   if (service) rmSync(service.dataDir, { recursive: true });
 });
 
-/** What was acknowledged, and what was only announced when the service died. */
+/** Acknowledged links and keys, and links that were only announced when the service died. */
 class Promised {
   readonly links = new Set<string>();
   readonly announced = new Set<string>();

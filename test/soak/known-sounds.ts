@@ -14,7 +14,7 @@ export interface KnownText {
 
 export interface KnownSounds {
   short: readonly KnownText[];
-  /** Half a minute each, to be cut midway. */
+  /** Texts of half a minute each, to be cut midway. */
   long: readonly KnownText[];
 }
 
@@ -23,7 +23,7 @@ export type Post = (path: string, body: object) => Promise<Response>;
 const sayingOf = (first: number, count: number) =>
   Array.from({ length: count }, (_, n) => sentences[(first + n) % sentences.length]!).join(' ');
 const formats = ['wav', 'mp3', 'pcm'] as const;
-/** Many bytes for little speech. */
+/** A high rate, which gives many bytes for little speech. */
 export const longRateHz = 48_000;
 
 export async function learnSounds(post: Post): Promise<KnownSounds> {

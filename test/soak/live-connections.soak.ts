@@ -43,7 +43,7 @@ async function open() {
   return { socket, closed, send, messages, bytes: () => bytes, closedAfterMs: () => closedAfterMs };
 }
 
-/** Is sent a lot of audio. */
+/** Opens a peer that is sent a lot of audio. */
 async function talk() {
   const peer = await open();
   peer.send({ ...start, sample_rate: 48_000 });

@@ -1,4 +1,4 @@
-// Two replicas on one PostgreSQL and one Redis, with 50 live streams whose text is still being written when one of them
+// Two replicas on one PostgreSQL and one Redis, with 50 live streams whose text is still being written when one replica
 // gets SIGTERM: every running turn is finished and equals the whole text's audio; then its client continues at the
 // other replica.
 import { once } from 'node:events';
@@ -20,7 +20,7 @@ import { openService, type Service } from './open-service.ts';
 
 const { STREAMS = '50' } = process.env;
 const streamCount = Number(STREAMS);
-/** Sent before SIGTERM, with the start of the rest. */
+/** Text sent before SIGTERM, with the start of the rest. */
 const opening = 'Good morning to all of you, dear friends. ';
 const rateHz = 8000;
 const start = { type: 'start', voice_id: 'clara', sample_rate: rateHz, buffer_ms: 10_000 };
@@ -122,7 +122,7 @@ test(`SIGTERM of one of two replicas with ${streamCount} live streams`, async ()
       `replica ended after ${((performance.now() - sinceMs) / 1000).toFixed(1)} s`,
   );
   for (const { peer } of peers) peer.socket.terminate();
-  // A turn that waited too long for its text has paused.
+  // Turns that waited too long for their text contain a pause, but are also finished.
   expect(finished).toBe(streamCount);
   expect([...new Set(codes)]).toEqual([1012]);
   expect(again.filter(Boolean).length).toBe(left.length);

@@ -3,7 +3,7 @@ import { sentences } from '../sentences.ts';
 
 let count = 0;
 
-/** About this many characters, and never more. */
+/** A text of about this many characters, and never more. */
 export function textOf(chars: number): string {
   const start = (count++ * 7) % sentences.length;
   let text = `Number ${count}.`;

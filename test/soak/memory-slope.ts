@@ -1,9 +1,9 @@
 // Memory growth of a process under steady load, with its standard error. The first minutes are excluded: caches fill,
-// code is compiled, and V8 and the C library take what the largest load so far needed.
+// code is compiled, and V8 and the C library take memory for the largest load so far.
 
 export interface MemorySlope {
   mibPerHour: number;
-  /** Of the slope, from the means of blocks, because neighbouring samples are correlated. */
+  /** Standard error of the slope, from the means of blocks, because neighbouring samples are correlated. */
   standardError: number;
   /** Mean after the first minutes. */
   meanMib: number;

@@ -42,7 +42,7 @@ const bucketName = 'sonant-soak';
 const plenty: KeyLimits = { requestsPerMinute: 1_000_000, concurrency: 10_000, charactersPerMonth: undefined };
 
 export interface InstallationOptions {
-  /** Whether there are proxies that can cut connections, which cost a little time. */
+  /** Whether to open proxies that can cut connections; the proxies cost a little time. */
   isWired?: boolean;
   settings?: Readonly<Record<string, string>>;
   settingsOf?(replica: number): Readonly<Record<string, string>>;

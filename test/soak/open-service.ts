@@ -1,5 +1,5 @@
 // The real service in its own process, as `npm start` runs it, with a data folder in /tmp and only the embedded engine;
-// and its costs for the machine. It can be killed and restarted on the same data.
+// it can be killed and restarted on the same data. Also measures its CPU time and memory.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -108,7 +108,7 @@ export function makeKey(dataDir: string, more: readonly string[] = [], program =
   return JSON.parse(made.toString()).key;
 }
 
-/** Resolves when it reports that it serves. */
+/** Resolves with the ports when the service reports that it serves. */
 function portsOf(child: ChildProcess, said: () => string): Promise<[number, number]> {
   return new Promise((resolve, reject) => {
     let greeting = '';
@@ -128,7 +128,7 @@ const tickMs = 10;
 export const rssOf = ({ pid }: Pick<Service, 'pid'>): number =>
   Number(readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ')[1]) * pageBytes;
 
-/** CPU time of all its threads so far, including ended ones. */
+/** CPU time of all the service's threads so far, including ended ones. */
 export function cpuMsOf({ pid }: Service): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'latin1')
     .replace(/^.*\) /s, '')
@@ -136,7 +136,7 @@ export function cpuMsOf({ pid }: Service): number {
   return (Number(fields[11]) + Number(fields[12])) * tickMs;
 }
 
-/** CPU time of the engine's living threads so far. An idle one uses almost none. */
+/** CPU time of the engine's living threads so far. An idle thread uses almost none. */
 export function engineMsOf({ pid }: Service): number {
   const folder = `/proc/${pid}/task`;
   const read = (id: string, file: string) => readFileSync(join(folder, id, file), 'latin1').trim();
@@ -145,7 +145,7 @@ export function engineMsOf({ pid }: Service): number {
     .reduce((sum, id) => sum + Number(read(id, 'schedstat').split(' ')[0]) / 1e6, 0);
 }
 
-/** Less than any segment takes to speak. */
+/** Less CPU time than any segment takes to speak. */
 export const engineMsMin = 10;
 
 /** Watches the memory; the returned function returns its maximum. */

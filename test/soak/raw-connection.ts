@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 
 export interface Raw {
   socket: Socket;
-  /** All answered bytes, or the last of them. */
+  /** The received bytes, or only the last of them. */
   answered(): string;
   isClosed(): boolean;
   /** Writes as fast as possible; returns false when the peer no longer reads. */

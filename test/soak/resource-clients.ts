@@ -1,5 +1,5 @@
-// Clients of stored resources: jobs whose end a webhook announces, lexicons, cloned voices and keys. Each creates one,
-// uses it, deletes it, and checks that it is gone.
+// Clients of stored resources: jobs whose end a webhook announces, lexicons, cloned voices and keys. Each client
+// creates a resource, uses it, deletes it, and checks that it is gone.
 import { createHmac, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -43,7 +43,7 @@ export async function openResourceClients({ url, key }: { url: string; key: stri
     const body = { text: `${sentences[2]} Sonant says so.`, output_format: 'pcm', return_format: 'buffer', ...fields };
     return readAll(await http.post('/api/audio/speech', body, watch), watch);
   };
-  /** Repeats while the service refuses because it is busy or faulty. */
+  /** Repeats the work while the service refuses because it is busy or faulty. */
   const untilDone = async <T>(work: () => Promise<T>, msMax: number): Promise<T> => {
     for (const since = performance.now(); ; ) {
       try {
@@ -54,7 +54,7 @@ export async function openResourceClients({ url, key }: { url: string; key: stri
       }
     }
   };
-  /** Whether it is refused from some moment on: deleted at one replica, gone at all. */
+  /** Waits until the work fails because the resource is gone: other replicas notice a deletion later. */
   const untilGone = async (work: () => Promise<unknown>) => {
     for (const since = performance.now(); ; ) {
       const error: unknown = await work().then(

@@ -1,7 +1,7 @@
 // Two hundred readers that request ten minutes of audio and then read nothing, and two hundred more: the service
 // produces only what the buffers hold, uses little memory for each, serves others, and recovers when they have gone.
-// The cost of a reader is measured with the second group: with the first, V8 and the C library take what many streams
-// at once need.
+// The cost of a reader is measured with the second group: the first also makes V8 and the C library allocate memory for
+// many streams.
 import { connect as connectHttp2 } from 'node:http2';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -80,7 +80,7 @@ const shortRequest = async () => {
   return [answer.status, (await answer.arrayBuffer()).byteLength > 10_000];
 };
 
-/** Every thread has spoken and every line of code has run, with enough bytes to fill some buffers. */
+/** Makes every thread speak and all code run, with enough bytes to fill some buffers. */
 async function warmUp(): Promise<void> {
   const body = { method: 'streaming', text_chunks: chunksOf(1, 600) };
   for (const headers of [{}, { Accept: 'text/event-stream' }])

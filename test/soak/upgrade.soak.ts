@@ -14,13 +14,13 @@ import { type CheckedInstallation, openCheckedInstallation } from './open-checke
 import { makeKey, openService, type Service } from './open-service.ts';
 import { openVersionBefore, type VersionBefore } from './version-before.ts';
 
-/** Forty merges ago by default. */
+/** By default, BEFORE is the commit of forty merges ago. */
 const {
   BEFORE = execFileSync('git', ['rev-list', '--first-parent', '-n', '1', '--skip', '40', 'HEAD']).toString().trim(),
 } = process.env;
-/** Until the balancer notices that a replica is available again, plus a while with both versions. */
+/** Time until the balancer notices that a replica is available again, plus a while with both versions. */
 const besideMs = 6_000;
-/** The stubs of the earlier version are those of gRPC. */
+/** Calls of a client that uses the earlier version's gRPC stubs. */
 const oldCallers: readonly Kind[] = ['grpc', 'grpc stream', 'link'];
 
 const opened = new AsyncDisposableStack();
@@ -97,7 +97,7 @@ test(
   30 * 60_000,
 );
 
-/** At a replica that has jobs: the earlier version may have none, and then ignores them. */
+/** Makes a job at a replica that has jobs; the earlier version may have none, and then ignores this job. */
 async function makeJob(url: string, key: string, port: number): Promise<string> {
   const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' };
   const body = JSON.stringify({ voice_id: 'arthur', chapters: [{ title: 'One', text: 'The end. '.repeat(200) }] });

@@ -8,9 +8,9 @@ import type { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 
 export interface VersionBefore {
   commit: string;
-  /** Its command line. */
+  /** Path of that version's command line. */
   main: string;
-  /** The service in its stubs. */
+  /** The speech service in that version's stubs. */
   service: typeof SpeechService;
   remove(): void;
 }

@@ -1,5 +1,4 @@
-// The demand of a request at the scheduler: the engine names the resource that speaks it, not labels that callers
-// write.
+// The resource that speaks a request is named by the engine, not by labels that callers write.
 import { expect, test } from 'vitest';
 import type { Engine, Segment, Voice } from '../../src/engines/engine.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';

@@ -39,7 +39,7 @@ test('a sentence in three chunks lasts as long as in one', async () => {
 
 test('the pause of a sentence is left as the engine makes it', async () => {
   const two = ['This is the first.', 'This is the second.'];
-  // Its level is not changed, so silence is the same before and after.
+  // The level of this voice is not changed, so silences are the same in the engine's audio and in the output.
   const voice = flite.voices.find(({ voiceId }) => voiceId === 'fergus')!;
   const raw: Int16Array[] = [];
   for (const text of two) {
@@ -68,7 +68,7 @@ test.each([0.25, 0.5, 0.75, 1.25, 1.5, 2, 3, 4])(
   async (speaking_rate) => {
     const text = 'The old harbour master walked slowly along the stone pier, every single evening. Nobody knew why.';
     const [normal, changed] = await Promise.all([say({ text }), say({ text, speaking_rate })]);
-    // The silence before and after it is always the same.
+    // The silence before and after the speech is always the same.
     const spoken = [normal, changed].map(({ seconds }) => seconds - 0.16);
     expect(Math.abs((spoken[1]! * speaking_rate) / spoken[0]! - 1)).toBeLessThan(0.03);
   },
@@ -79,7 +79,7 @@ test('formats and rates agree on the length, within 1 %', async () => {
   const seconds = await Promise.all(
     [24000, 44100, 48000].flatMap((sample_rate) => [
       say({ text, output_format: 'wav', sample_rate }).then(({ audio }) => (audio.length - 44) / 2 / sample_rate),
-      // 64 kbit/s, and at most a tenth of a second of padding.
+      // An MP3 file has 64 kbit/s, and at most a tenth of a second of padding.
       say({ text, output_format: 'mp3', sample_rate }).then(({ audio }) => audio.length / 8000 - 0.05),
     ]),
   );

@@ -5,7 +5,7 @@ import { prefetch } from '../../src/speech/prefetch.ts';
 
 afterEach(() => void vi.useRealTimers());
 
-/** A speaker of letters, which records what it was asked to begin and to end. */
+/** A speaker of letters, which records the words that it begins and the words that are left. */
 function createSpeaker() {
   const begun: string[] = [];
   const left: string[] = [];

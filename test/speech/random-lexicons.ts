@@ -19,7 +19,7 @@ function writeEntries(random: Random): LexiconEntry[] {
   });
 }
 
-/** The longest entry at that word, from the first lexicon; exact matches precede folded ones. */
+/** The longest entry that matches at that word. Earlier lexicons come first and, in a lexicon, exact matches. */
 function search(said: readonly string[], at: number, lexicons: readonly (readonly LexiconEntry[])[]) {
   for (let count = said.length - at; count > 0; count--) {
     const written = said.slice(at, at + count).join(' ');
@@ -49,7 +49,7 @@ function writeText(random: Random): RandomText {
     const written = isSsml && random() < 0.3 ? word.replace('a', '&#x61;') : word;
     source += written + (random() < 0.2 && left > 1 ? pick(random, ['\n', '  ', '\t ']) : ' ');
   }
-  // A text that is mostly in another script than the voice's is refused.
+  // These words keep the text mostly in the voice's script; a text mostly in another script is refused.
   for (const word of ['hotel', 'juliet', 'golf', 'delta', 'charlie']) {
     said.push(word);
     source += `${word} `;

@@ -11,7 +11,7 @@ const rates = [24_000, 44_100, 48_000];
 interface RandomText {
   fields: object;
   source: string;
-  /** In order; the first is before the first word. */
+  /** Lengths of the pauses, in order. */
   pausesMs: readonly number[];
 }
 
@@ -56,7 +56,7 @@ export async function checkRandomPauses(count: number): Promise<void> {
     for (const ms of pausesMs) {
       const at = lengths.findIndex((length) => Math.abs(length - ms) < 1);
       expect(at, `${ms} ms in ${where}`).toBeGreaterThanOrEqual(0);
-      // Other gaps are those that the engine makes between words when it speaks slowly.
+      // Skips gaps that the engine makes between words when it speaks slowly.
       lengths.splice(0, at + 1);
       pauses++;
     }

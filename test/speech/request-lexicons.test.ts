@@ -149,7 +149,7 @@ test('the cache key has the content of the lexicons, and not their ids', () => {
   const none = keyOf({}, []);
   const one = keyOf({ aws }, ['aws']);
   expect(one).not.toBe(none);
-  // Audio without a lexicon comes with a warning.
+  // A missing lexicon adds a warning to the audio, which therefore has another key.
   expect(keyOf({}, [], ['gone'])).not.toBe(none);
   expect(keyOf({ same: aws }, ['same'])).toBe(one);
   expect(keyOf({ aws }, [], ['aws'])).toBe(one);

@@ -30,7 +30,7 @@ const voicePairs = [
   ['tone-low', 'clara'],
   ...(espeak ? [['espeak-en-us', 'clara'] as const] : []),
 ] as const;
-/** Two ways to the same audio may differ by what is trimmed at the ends of segments. */
+/** Two documents with the same audio may differ in length by the silence trimmed at the ends of segments. */
 const sameSeconds = 0.03;
 
 const hasTimes = (voiceId: string): boolean =>

@@ -14,11 +14,14 @@ export interface Requirement {
   warnings?: readonly string[];
   /** Additional warnings if the engine reports no word times. */
   untimedWarnings?: readonly string[];
-  /** Its length compared with another document: same, longer, shorter, or longer by this many milliseconds. */
+  /**
+   * Length of the audio, compared with that of another document: same, longer, shorter, or longer by this many
+   * milliseconds.
+   */
   beside?: readonly [relation: 'same' | 'longer' | 'shorter' | number, document: string];
-  /** Whether it only applies to engines that pause between sentences, which the tone engine does not. */
+  /** Whether the requirement only applies to engines that pause between sentences, which the tone engine does not. */
   needsBreath?: boolean;
-  /** The reason of its refusal. */
+  /** The reason for which the document is refused. */
   refused?: RegExp;
 }
 

@@ -33,7 +33,7 @@ const voiceIds = [
   ...(hasEspeak ? ['espeak-en-gb', 'espeak-en-us'] : []),
 ];
 
-/** Each begins with a soft consonant, and ends with one that fades. */
+/** Each text begins with a soft consonant, and ends with a consonant that fades. */
 const texts = [
   'Fish and chips.',
   'Three thin thieves left.',

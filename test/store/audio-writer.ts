@@ -49,7 +49,7 @@ async function storeClips(): Promise<never> {
 async function storeKeys(): Promise<never> {
   for (;;) {
     acknowledge((await keyVerifier.create({})).key);
-    // Rows alone never wait for the event loop; the clips need a turn.
+    // Without this pause, storing keys would never yield to the event loop, which storing clips needs.
     await setTimeout(3);
   }
 }

@@ -1,4 +1,4 @@
-// Faults of PostgreSQL: killed, frozen, and with PgBouncer in between, which also keeps the contract.
+// Faults of PostgreSQL (killed, frozen); and PgBouncer in between, with which the store also keeps the contract.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
 import type { Failure } from '../../src/errors.ts';
@@ -84,7 +84,7 @@ there('a frozen connection is given up after the time of a statement, and anothe
     await freeze();
     const waiting = Array.from({ length: 3 }, () => reasonOf(store.query('select 1 as one')));
     const unavailable = 'storage_unavailable';
-    // Calls that wait for a connection learn earlier that there is none.
+    // Calls that wait for a connection fail with the same reason.
     expect(await Promise.all(waiting)).toEqual([unavailable, unavailable, unavailable]);
     expect(await store.query('select 1 as one')).toEqual([{ one: 1 }]);
   } finally {

@@ -1,4 +1,5 @@
-// A process that opens a PostgreSQL database, and prints the steps that it then has: node postgres-opener.ts URL
+// A process that opens a PostgreSQL database, and prints the migration steps that the database then has: node
+// postgres-opener.ts URL
 import { openPostgres } from '../../src/store/postgres.ts';
 
 const store = await openPostgres({ url: process.argv[2]! });

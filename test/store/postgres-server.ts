@@ -1,5 +1,5 @@
 // PostgreSQL for tests: the server of TEST_DATABASE_URL, or an installed one on a Unix socket in a new folder, which
-// ends with the process that started it, even if that is killed. `undefined` if there is none.
+// ends with the process that started it, even if that process is killed. `undefined` if there is none.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, chownSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -27,9 +27,9 @@ export interface OwnPostgresServer extends PostgresServer {
   folder: string;
   /** URL of an existing database. */
   url: string;
-  /** Id of the postmaster, whose children the backends are. */
+  /** Process id of the postmaster, the parent of the backends. */
   readonly pid: number;
-  /** Ends it at once like a crash, or by the given signal; SIGINT is its fast shutdown. */
+  /** Ends the server at once like a crash, or by the given signal; SIGINT is PostgreSQL's fast shutdown. */
   kill(signal?: 'SIGINT' | 'SIGQUIT' | 'SIGKILL'): Promise<void>;
   /** Starts it again after `kill`. */
   start(): Promise<void>;

@@ -17,8 +17,8 @@ test.skipIf(!hasRedis)('each gets the sums of the others', async () => {
   expect(await two!('gpu', { b: 4 })).toEqual({ others: { a: 2, b: 1 }, replicas: 2 });
   expect(await three!('gpu', {})).toEqual({ others: { a: 2, b: 5 }, replicas: 3 });
   expect(await three!('another engine', { a: 1 })).toEqual({ others: {}, replicas: 1 });
-  // One without requests is no longer counted.
+  // A replica without requests is no longer counted.
   expect(await one!('gpu', {})).toEqual({ others: { b: 4 }, replicas: 2 });
-  // Nor is one that died.
+  // A replica that has died is no longer counted either.
   await expect.poll(() => one!('gpu', { a: 1 }), { interval: 500 }).toEqual({ others: {}, replicas: 1 });
 });

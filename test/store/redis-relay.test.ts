@@ -32,13 +32,13 @@ describe.skipIf(!hasRedis)('a relay', () => {
     closing.push(() => redis.close());
     return { redis, relay: createRedisRelay({ redis, prefix, onFault, askMs: 3_000 }) };
   };
-  /** The offer was not awaited. */
+  /** Asks until an answer arrives, because the offer was not awaited. */
   const ask = async (relay: Relay) => {
     let answer: Answer | undefined;
     await expect.poll(async () => (answer = await relay.ask('mine', '?'))).toBeDefined();
     return answer!;
   };
-  /** Answers with this many lines, and records how far it came and whether it was left. */
+  /** Answers with this many lines. Records how many were made, and whether the reader left. */
   const serve = async (count: number, more: { breaksAt?: number; error?: Error; waitsAt?: number } = {}) => {
     const noted = { made: 0, left: 0 };
     const opened = await open();
@@ -95,7 +95,7 @@ return {redis.call('XLEN', found), redis.call('PTTL', found)}`);
     expect(await relay.ask('yours', '?')).toBeUndefined();
     expect(await ask(relay)).toBeDefined();
     expect(await holder.ask('mine', '?')).toBeUndefined();
-    // A replica that died has withdrawn nothing, and does not listen.
+    // A replica that has died did not withdraw its offer, but no longer listens.
     holding.close();
     await expect.poll(() => relay.ask('mine', '?')).toBeUndefined();
   });
@@ -127,7 +127,7 @@ return {redis.call('XLEN', found), redis.call('PTTL', found)}`);
     };
     await expect(read()).rejects.toMatchObject({ reason: 'internal_error' });
     expect(seen.length).toBe(5);
-    // The cause is known only there.
+    // Only the other replica knows the cause.
     await expect.poll(() => faults).toMatchObject([{ message: 'broken' }]);
   });
 
@@ -176,7 +176,7 @@ return {redis.call('XLEN', found), redis.call('PTTL', found)}`);
       };
       const [holder, asker] = [await replica(), await replica()];
       holder.relay.serve(async () => ({ head: 'yes', lines: (async function* () {})(), leave() {} }));
-      /** Repeats until it is answered; every earlier outcome must be retryable. */
+      /** Repeats the question until it is answered; every earlier outcome must be retryable. */
       const answered = async () => {
         const outcomes: (string | undefined)[] = [];
         const ask = () =>

@@ -28,7 +28,7 @@ export const typicalSets: readonly (readonly Language[])[] = [
   ['en', 'zh', 'ja', 'hi', 'ru'],
 ];
 
-/** At most this many, evenly over the declaration. */
+/** At most `max` beginnings of sentences, taken evenly over the declaration. */
 export function beginnings(language: Language, wordCount: number, max = Infinity): string[] {
   const found = sentencesOf(language).flatMap((sentence) => {
     const words = [...new Intl.Segmenter(language, { granularity: 'word' }).segment(sentence)];

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { PartCutter } from '../../src/text/part-cutter.ts';
 import { createRandom, createText } from './random-text.ts';
 
-/** The parts of a text that arrives in pieces that end at these positions; the last is the result of `flush`. */
+/** The parts of a text that arrives in pieces with these end positions; the last part is the result of `flush`. */
 function cut(text: string, ends: readonly number[] = [], languageCode = 'en-US'): string[] {
   const cutter = new PartCutter(languageCode);
   const parts: string[] = [];

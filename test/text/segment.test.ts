@@ -56,7 +56,7 @@ test('a sentence that is too long is cut at its breaths', () => {
   expect(cuts.join(' ')).toBe(`${long} Good.`);
   expect(cuts.at(-1)).toBe('Good.');
   for (const text of cuts) expect(text.length).toBeLessThanOrEqual(300);
-  // The first ones are always short, so that audio starts soon.
+  // The first cuts are always short, so that audio starts soon.
   const [first, second] = texts(long, { segmentCharsMax: 300, firstCharsMax: 20 });
   expect(first!.length).toBeLessThanOrEqual(20);
   expect(second!.length).toBeLessThanOrEqual(40);
@@ -104,7 +104,7 @@ test.each([
   const parts = text.split('|');
   const joined = parts.join(' ');
   const max = Math.max(...parts.map((part) => part.length));
-  // Between the longest sentence and the shortest two, each sentence is a cut.
+  // With the longest sentence as the limit, every cut ends with a sentence.
   const cuts = cut(joined, { spellOut: false, segmentCharsMax: max });
   const ends = cuts.filter(({ breakAfter }) => breakAfter === 'sentence' || breakAfter === 'paragraph');
   expect(ends).toHaveLength(cuts.length);

@@ -1,4 +1,4 @@
-// Reference and consent, read in threads like in the service: results, refusals, and that hostile input is ended in
+// Reference and consent, read in threads like in the service: results, refusals, and that reading hostile input ends in
 // time.
 import { beforeAll, describe, expect, test } from 'vitest';
 import { secondsOf } from '../../src/audio/pcm.ts';
@@ -116,7 +116,7 @@ describe('who leaves', () => {
   });
 });
 
-/** Only frame headers: for each, the decoder searches half a megabyte for a matching end. */
+/** A file of frame headers only: for each header, the decoder searches half a megabyte for a matching end. */
 function endlessFlac(): Buffer {
   const file = flacFile([new Float32Array(4_096)], 24_000);
   const head = file.subarray(42, 50);

@@ -1,4 +1,5 @@
-// A voice as a file: imported elsewhere it is the same, if the master key is the same; incomplete files are refused.
+// A voice as a file: an import elsewhere gives the same voice if the master key is the same; incomplete files are
+// refused.
 import { beforeEach, expect, test } from 'vitest';
 import { operator, toRecordEntry } from '../../src/access/actor.ts';
 import { createVoiceRows, noTexts, type VoiceRows } from '../../src/store/voice-rows.ts';

@@ -54,7 +54,7 @@ test('each change notifies other processes once', async () => {
   ];
   for (const [index, change] of changes.entries()) {
     await change();
-    // The first was the voice of the other tests.
+    // The first announcement was for the voice of the other tests.
     expect(announced).toEqual(Array(index + 2).fill('voices'));
   }
 });

@@ -81,7 +81,7 @@ export async function openTestSender(store: RowStore, { target, ...given }: Send
   return { clock, rows, secrets, webhooks, faults, send, settle, turn };
 }
 
-/** With a key that has a secret. */
+/** Opens a store, and a sender for a key that has a secret. */
 export async function openSigned(setting: SenderSetting = {}) {
   const stored = await openTestStore();
   const sender = await openTestSender(stored.store, setting);

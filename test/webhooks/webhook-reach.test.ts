@@ -1,4 +1,4 @@
-// Reachable targets of messages: no internal address, by number, by name or by a name that changes; and by TLS only the
+// Messages reach no internal address, whether given by number, by name or by a name that changes, and by TLS only the
 // host of the name.
 import { describe, expect, test } from 'vitest';
 import { testCertificate } from '../rpc/test-certificate.ts';

@@ -13,7 +13,7 @@ import { audit, openReceiver, openSigned, openTestSender } from './open-sender.t
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
-/** At the time of the signature, because the library uses the machine's time. */
+/** Verifies a signature at the time that it states, because the library would use the machine's time. */
 function verify(secret: string, { headers, body }: { headers: object; body: string }): unknown {
   const signed = headers as Record<string, string>;
   const webhook = new Webhook(secret);

@@ -16,7 +16,7 @@ import { readWavHeader } from '../../../src/audio/wav-reader.ts';
 import { isInstalled } from '../../programs.ts';
 import { bookOf, createRandom, makeChapters, probed } from './make-book.ts';
 
-/** Noise, so that it is larger than an Ogg page. */
+/** A picture of noise, so that it is larger than an Ogg page. */
 const picture = ['-f', 'lavfi', '-i', "nullsrc=s=256x256,geq='random(1)*255:128:128'", '-frames:v', '1'];
 const { stdout: png } = spawnSync('ffmpeg', ['-v', 'error', ...picture, '-f', 'image2pipe', '-c:v', 'png', 'pipe:1']);
 const tags: BookTags = {
@@ -82,7 +82,7 @@ test.each([24_000, 44_100])('the LAME tag of an MP3 of %i Hz has the checksum of
   const lame = file.indexOf('LAME3.100');
   const sync = file.lastIndexOf(Buffer.of(0xff), lame);
   const tag = file.subarray(sync, lame + 34);
-  // CRC-16 with the polynomial 0x8005, bit by bit over the reflected message, as the tag's specification has it.
+  // CRC-16 with the polynomial 0x8005, bit by bit over the reflected message, as the tag's specification describes.
   let register = 0;
   for (const byte of tag)
     for (let bit = 0; bit < 8; bit++) {
@@ -108,7 +108,7 @@ test('a WAV above 4 GiB is an RF64 with its true sizes and its cues', async () =
   const handle = openSync(file, 'w');
   let at = 0;
   let head: Buffer | undefined;
-  // The zeros are a hole in the file.
+  // The zeros are not written, which leaves a hole in the file.
   for await (const part of writeBookFile('wav', sampleRateHz, chapters, tags)) {
     head ??= Buffer.from(part);
     if (part.length !== zeros.length) writeSync(handle, part, 0, part.length, at);

@@ -1,5 +1,5 @@
-// A Wyoming listener with the whole service, and a client that sends recorded frames: exactly what the Python package
-// `wyoming` 1.7 writes and reads.
+// A Wyoming listener with the whole service, and a client that sends recorded frames: exactly as the Python package
+// `wyoming` 1.7 writes and reads them.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
@@ -45,7 +45,7 @@ export async function openWyoming(
   return { ...gateway, server, refused, faults, connect: connectClient };
 }
 
-/** As Python writes it: a space after each colon and comma, and data after the line. */
+/** A frame as Python writes it: a space after each colon and comma, and data after the line. */
 export function frameOf(type: string, data?: object): Buffer {
   const toPython = (value: object) =>
     JSON.stringify(value, undefined, 1)

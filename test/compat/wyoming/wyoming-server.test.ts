@@ -5,7 +5,7 @@ import { allKeys } from '../../../src/store/api-key-rows.ts';
 import type { TestGateway } from '../../http/open-gateway.ts';
 import { frameOf, openClient, openWyoming, soundOf } from './wyoming-client.ts';
 
-/** Longer than any pause of a busy machine. */
+/** A timeout longer than any pause of a busy machine. */
 const patient = { timeout: 20_000 };
 const format = { rate: 24_000, width: 2, channels: 1 };
 const typesOf = (events: readonly { type: string }[]) => [...new Set(events.map(({ type }) => type))];
@@ -99,7 +99,7 @@ test('a text in pieces is spoken while it comes, and the repeated text is ignore
   const { send, until } = connect();
   send('synthesize-start', { voice: { name: 'tone-low' } });
   send('synthesize-chunk', { text: 'The bed light is off. The kit' });
-  // Its audio arrives while more text is expected.
+  // The first sentence's audio arrives while more text is expected.
   const early = await until('audio-chunk');
   send('synthesize-chunk', { text: 'chen lights are on.' });
   send('synthesize', { text: 'The bed light is off. The kitchen lights are on.', voice: { name: 'tone-low' } });

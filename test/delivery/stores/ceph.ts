@@ -31,7 +31,7 @@ export async function startCeph(folder: string): Promise<Ceph & { stop(): Promis
   const daemons: ChildProcess[] = [];
   const start = (program: string, ...args: string[]) => {
     const log = openSync(join(folder, 'log', `${program}.out`), 'w');
-    // It is killed when this process ends in any way.
+    // Each daemon is killed when this process ends, however it ends.
     const line = ['--pdeathsig', 'KILL', program, '-c', conf, '-f', ...args];
     daemons.push(spawn('setpriv', line, { stdio: ['ignore', log, log] }));
   };

@@ -88,7 +88,7 @@ async function passBack(answered: IncomingMessage, response: ServerResponse, fau
     if (fault?.kind === 'slow') await sleep(fault.pauseMs);
     if (fault && 'afterBytes' in fault && passed + bytes.length > fault.afterBytes) {
       response.write(bytes.subarray(0, fault.afterBytes - passed));
-      // Sent data should arrive first.
+      // Data already sent should arrive before the cut.
       await sleep(20);
       if (fault.kind === 'cut-answer') response.socket?.resetAndDestroy();
       return;

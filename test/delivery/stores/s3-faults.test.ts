@@ -253,7 +253,7 @@ describe.skipIf(!hasS3)('an S3 service', () => {
   });
 });
 
-/** Repeats until it succeeds: on a busy machine, a short timeout is sometimes too short. */
+/** Repeats the work until it succeeds: on a busy machine, a short timeout is sometimes too short. */
 async function recovered<T>(work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {

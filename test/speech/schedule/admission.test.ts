@@ -4,7 +4,7 @@ import { Failure } from '../../../src/errors.ts';
 import { type Demand, Schedule, type ScheduleOptions } from '../../../src/speech/schedule.ts';
 import { demandAt, never, seatAt, settle } from './open-schedule.ts';
 
-/** Requests for an engine that has a seat for each. */
+/** Requests for an engine that can speak all of them at once. */
 function createSlots(options: ScheduleOptions) {
   const schedule = new Schedule(options);
   const seat = seatAt({ segmentsSpokenMax: 1000 });

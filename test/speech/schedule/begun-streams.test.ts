@@ -24,9 +24,9 @@ test.each([
   const { waitMs, firstMs, gapMs, busy, heard, refused } = await simulateStreams({ seats, offered });
   expect(busy).toBeGreaterThan(0.9);
   expect(waitMs).toBeLessThanOrEqual(waitMsMax);
-  // Refused requests are not counted as served late.
+  // Excess requests are refused instead of being served late.
   expect(refused).toBeGreaterThan(heard / 2);
-  // A segment that has begun is spoken to its end.
+  // A new request may wait for a segment that has begun.
   expect(firstMs).toBeLessThan(2 * alone.firstMs + segmentMs / seats);
   expect(gapMs).toBeLessThan(2000);
 });

@@ -39,7 +39,7 @@ export function openSchedule(options: Partial<ScheduleOptions> = {}) {
         failures.push(error);
       },
     );
-  /** After this time the request has audio and is over. */
+  /** Ends the request, with audio, after this time. */
   const finish = async (name: string, ms = 100) => {
     clock.ms += ms;
     const { turn, heard, end, seat } = held.get(name)!;

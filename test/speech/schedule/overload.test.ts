@@ -4,13 +4,14 @@ import type { Demand } from '../../../src/speech/schedule.ts';
 import { demandAt, never, openSchedule, seatAt, settle } from './open-schedule.ts';
 import { simulateClients } from './simulated-streams.ts';
 
-/** An engine with a seat for each request. */
+/** An engine that can speak all requests at once. */
 const wide = seatAt({ segmentsSpokenMax: 1000 });
 const single = seatAt({ segmentsSpokenMax: 1 });
 const bulk = { kind: 'bulk' } as const;
 
 /**
- * Requests that each took this long, one after the other, while another waited, so that the scheduler has measured it.
+ * Runs requests that each take this long, one after the other while another waits, so that the scheduler has measured
+ * the duration.
  */
 async function openMeasured(ms: number, more: Partial<Demand> = {}) {
   const opened = openSchedule();
@@ -131,7 +132,7 @@ test('a deadline is no reason to refuse a request that need not wait', async () 
 });
 
 test('a whole text that would not be done by its deadline is refused, where a stream of it waits', async () => {
-  // Three milliseconds per character.
+  // The engine takes three milliseconds per character.
   const { ask, refused, clock, schedule } = await openMeasured(300, { wholeChars: 100 });
   ask('b1', single, { wholeChars: 4000, deadlineMs: clock.ms + 3000, waitMsMax: 5000 });
   ask('b2', single, { deadlineMs: clock.ms + 3000, waitMsMax: 5000 });

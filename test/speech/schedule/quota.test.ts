@@ -31,7 +31,7 @@ test('one greedy key with twenty long streams does not delay another’s first s
   const begunBefore = tone.segments.length;
   for await (const event of stream('tone-high', 'Let me in.', 'guest')) if (event.type === 'audio') break;
   const first = tone.segments.findIndex(({ voice }) => voice.voiceId === 'tone-high');
-  // The segment being spoken is among those begun before; at most one more gets its turn.
+  // After the segments that had begun, at most one more precedes the guest's.
   expect(first - begunBefore).toBeLessThanOrEqual(1);
   leaving.abort(new Error('enough'));
   await Promise.all(greedy);
@@ -50,7 +50,7 @@ test('nor does one that has twenty requests waiting for their first', async () =
   const others = [take('guest', true), take('reader', false)];
   await Promise.all([...greedy, ...others]);
   expect(begun.indexOf('guest')).toBeLessThanOrEqual(2);
-  // Requests with audio come after all first segments, and then in turn.
+  // The reader's later segment comes after all first segments, and then in turn.
   expect(begun.indexOf('reader')).toBeLessThanOrEqual(23);
 });
 

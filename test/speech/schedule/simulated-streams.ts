@@ -7,7 +7,7 @@ import { type Admission, Schedule } from '../../../src/speech/schedule.ts';
 import { demandAt, never, seatAt } from './open-schedule.ts';
 
 export interface SimulatedStreams {
-  /** Relative to what the engine can speak. */
+  /** Offered load relative to the engine's capacity. */
   offered: number;
   seats: number;
   /** Segments of the longer texts. */
@@ -29,7 +29,7 @@ const clientsMs = 60_000;
 /** Time before anything is counted. */
 const warmUpMs = 10_000;
 const patienceMs = 5000;
-/** Of the logarithm of a segment's duration. */
+/** Standard deviation of the logarithm of a segment's duration. */
 const sigma = 0.3;
 
 export async function simulateStreams(load: SimulatedStreams) {
@@ -57,7 +57,7 @@ export async function simulateStreams(load: SimulatedStreams) {
     const demand = demandAt(seat, { owner, kind: isBulk ? 'bulk' : 'interactive', firstChars: first.chars });
     const askedMs = now();
     const leaving = new AbortController();
-    // The timers of the scheduler run on another clock.
+    // The scheduler's timers use the real clock, so the longest wait is simulated here.
     if (!isBulk) {
       schedule.check({ ...demand, waitMsMax: patienceMs });
       void sleep(patienceMs).then(() => leaving.abort(new Error('too long')));
@@ -113,7 +113,7 @@ export async function simulateStreams(load: SimulatedStreams) {
   };
 }
 
-/** Sleepers are woken in the order of their times, each with all its consequences before the next. */
+/** Wakes sleepers in the order of their times. All consequences of one end before the next wakes. */
 function createClock() {
   let nowMs = 0;
   const sleeping: { atMs: number; wake(): void }[] = [];
@@ -140,7 +140,7 @@ function createClock() {
   };
 }
 
-/** Equal for equal seeds. */
+/** Random numbers, the same in every run. */
 function randomNumbers(): () => number {
   let state = 7;
   return () => {
@@ -159,7 +159,7 @@ export interface SimulatedClients {
   seats: number;
   /** Clients that request one sentence repeatedly, and return after the requested wait. */
   polite?: number;
-  /** Requests of impatient clients, relative to what the engine can speak. */
+  /** Requests of impatient clients, relative to the engine's capacity. */
   offered?: number;
   /** Impatient clients disconnect if they have received nothing after this time. */
   leaveMs?: number;
@@ -228,7 +228,7 @@ export async function simulateClients(load: SimulatedClients) {
     refused,
     left,
     heard: firstMs.length,
-    /** Served sentences, relative to what the engine can speak. */
+    /** Served sentences, relative to the engine's capacity. */
     goodput: (firstMs.length * turnMs * Math.exp(sigma ** 2 / 2)) / seats / (clientsMs - warmUpMs),
     firstMs: quantileOf(firstMs, 0.5),
     firstMsMax: Math.max(0, ...firstMs),
