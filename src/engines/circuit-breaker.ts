@@ -39,7 +39,7 @@ export class CircuitBreaker {
     return this.#openUntil > this.#now() ? 'open' : 'half_open';
   }
 
-  /** Milliseconds until the engine may be called again; 0 for now. */
+  /** Milliseconds until the engine may be called again; 0 if it may be called now. */
   restMs(): number {
     if (this.#openUntil === undefined) return 0;
     const leftMs = this.#openUntil - this.#now();

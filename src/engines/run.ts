@@ -75,7 +75,10 @@ export async function* runEngine(
 
 const contractBroken = (message: string) => new Failure('engine_error', {}, new Error(message));
 
-/** Ends a wait when the signal aborts or the time is over. Its own signal aborts then, and when the reader stops. */
+/**
+ * Ends a wait when the signal aborts or the time is over. The watchdog's own signal aborts then, and when the reader
+ * stops.
+ */
 function createWatchdog(signal: AbortSignal) {
   const stopping = new AbortController();
   /** Ends the current wait; undefined if there is none. */

@@ -12,7 +12,7 @@ const bytesMax = 1_048_576;
 
 interface FoundLibrary {
   facts?: LibraryFacts;
-  /** Why the library does not speak. */
+  /** The reason why the library does not speak. */
   fault?: string;
 }
 

@@ -34,7 +34,7 @@ const idleMs = 10_000;
 
 interface Task {
   model: Model;
-  /** Known gains; more than are stored if the folder is not writable. */
+  /** Known gains. They include gains that could not be stored because the folder is not writable. */
   gains: Gains;
   /** The speaker that was requested. */
   wanted: number;
@@ -47,7 +47,7 @@ export class Hearing {
   readonly #closing = new AbortController();
   readonly #pool: ModelPool;
   readonly #readyAtMs: number;
-  /** Speakers that could not be measured, of models that otherwise speak. */
+  /** Speakers that could not be measured, although other speakers of their model speak. */
   readonly #failed = new WeakMap<Model, Set<number>>();
   #tasks: Task[] = [];
   #running: Promise<void> | undefined;
@@ -227,7 +227,7 @@ export async function auditionModel(model: Model, pool: ModelPool): Promise<void
   if (gain !== undefined) await keepGains(model, [gain]);
 }
 
-/** Why a model does not speak, for operators. */
+/** The reason why a model does not speak, for operators. */
 export function auditionFault(model: Model, error: unknown): string {
   const { cause, message } = error as Error;
   return `${model.modelId} cannot be loaded or does not speak: ${cause instanceof Error ? cause.message : message}`;

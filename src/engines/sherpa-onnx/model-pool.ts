@@ -51,7 +51,7 @@ const keyOf = ({ folder, version }: Model): string => `${folder}\0${version}`;
 export class ModelPool {
   readonly #options: ModelPoolOptions;
   readonly #host: Host<ModelRequest, ModelPiece>;
-  /** By process group. */
+  /** The loaded models by process group. */
   readonly #loads = new Map<string, LoadedAs>();
   /** Number of requests that keep a model, by the model's key. */
   readonly #kept = new Map<string, number>();
@@ -140,8 +140,8 @@ export class ModelPool {
   }
 
   /**
-   * Chooses the least recently used processes. Those that cannot be loaded again, because their files are gone, come
-   * last.
+   * Chooses the least recently used processes. Processes whose model cannot be loaded again, because its files are
+   * gone, come last.
    */
   #chooseToEnd(idle: readonly HostedWorker[]): readonly HostedWorker[] {
     const excess = this.#host.workers.length + 1 - this.#options.processesMax;

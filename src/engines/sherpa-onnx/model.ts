@@ -17,7 +17,7 @@ export type Reading =
   | { by: 'lexicon'; path: string }
   /** Code units of the decomposed text (NFKD), case-sensitive. */
   | { by: 'codes'; has(codeUnit: number): boolean }
-  /** By eSpeak NG or by bytes, which can read any text. */
+  /** The library reads phonemes of eSpeak NG, or bytes; either way, any text can be read. */
   | { by: 'phonemes' };
 
 /** Rule files in the library's form: paths separated by commas. They are Chinese rules. */
@@ -29,7 +29,7 @@ export interface TextRules {
 /** A file with one style per speaker: one or several lists of 32-bit floats. */
 export interface StyleFile {
   path: string;
-  /** Where the library's configuration names it: kind of model, and member. */
+  /** Place of the file's path in the library's configuration: kind of model, and member. */
   kind: string;
   member: string;
   /** Each list, speaker by speaker. The file's header precedes the first list. */
@@ -60,7 +60,7 @@ export interface ModelFacts {
   reading: Reading;
   zeroShot?: ZeroShot;
   styles?: StyleFile;
-  /** Refinement steps, for a model that refines: more are better and slower. */
+  /** Number of refinement steps, for a model that has them: more are better and slower. */
   steps?: number;
   /** Whether the model generates audio from noise; equal seeds give equal audio. */
   isSeeded?: boolean;
@@ -72,7 +72,7 @@ export interface ModelFacts {
 
 interface ZeroShot {
   needsReferenceText: boolean;
-  /** Recordings that come with the model, which can speak with their voices. */
+  /** Recordings that come with the model, with whose voices it can speak. */
   samples: readonly VoiceSample[];
 }
 
@@ -95,7 +95,7 @@ export interface Model extends ModelFacts {
   extra: LibraryOptions;
   /** Bytes of the files that are loaded. */
   fileBytes: number;
-  /** Version of its content and of everything else that changes its audio. */
+  /** Version of the model's content and of everything else that changes its audio. */
   version: string;
   /** For a model whose speakers are blends of another model's. */
   blended?: BlendedSpeakers;
