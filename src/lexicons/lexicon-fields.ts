@@ -18,10 +18,10 @@ import { MarkupFault } from '../text/marked-text.ts';
 import { readPls } from '../text/pls.ts';
 
 export interface CheckedLexicon {
-  /** Undefined: unchanged. */
+  /** Undefined leaves the value unchanged. */
   name: string | undefined;
   access: VoiceAccess | undefined;
-  /** JSON. */
+  /** The entries as JSON. */
   entries: string;
   entryCount: number;
   byteCount: number;
@@ -29,7 +29,8 @@ export interface CheckedLexicon {
 }
 
 /**
- * Runs in steps, because there may be many entries. A new lexicon needs a name, from the request or from the document.
+ * Checks the fields in steps, because there may be many entries. A new lexicon needs a name, from the request or from
+ * the document.
  */
 export function* checkLexicon(
   spec: LexiconSpec,
@@ -65,7 +66,7 @@ function* readEntries({ entries: given }: LexiconSpec, violations: Violations, i
   if (given.length === 0 && !isEmptied)
     violations.report('entries', 'required', 'are required unless a PLS document is sent');
   const entries: LexiconEntry[] = [];
-  // If there are too many, the excess is only counted.
+  // Entries beyond the limit are only counted.
   for (const [i, entry] of given.slice(0, lexiconEntriesMax).entries()) {
     entries.push(toEntry(entry));
     checkEntry(entry, `entries[${i}]`, violations);

@@ -64,7 +64,7 @@ ${code('grpcurl', grpcurlOf(protoReference, service, method))}
 </section>`;
 }
 
-/** Limits and default of a field. An enum states its values itself. */
+/** Limits and default of a field. The values of an enum are listed with the enum. */
 function limitsOf(message: string, name: string): string {
   const field = registry.getMessage(`sonant.v1.${message}`)?.fields.find((each) => each.name === name);
   return field && !field.enum ? moreOf(schemaOf(field, 'request')) : '';

@@ -1,5 +1,5 @@
 // The OpenAPI document prepared for the page at /docs: operations by tag, fields with their types and limits in words,
-// responses with their content types, and the failures of each.
+// responses with their content types, and the failures of each operation.
 
 import type { Schema } from '../route-docs.ts';
 import type { DocumentedContent, DocumentedOperation, DocumentedResponse, OpenApi } from './openapi-document.ts';
