@@ -46,7 +46,7 @@ export class CircuitBreaker {
     return leftMs > 0 ? leftMs : this.#probe ? probeMs : 0;
   }
 
-  /** Throws `engine_unavailable` with the wait while the engine may not be called. */
+  /** While the engine may not be called, throws `engine_unavailable` with the wait. */
   check(): void {
     const waitMs = this.restMs();
     if (waitMs <= 0) return;

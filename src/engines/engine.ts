@@ -221,8 +221,8 @@ export interface Engine {
    */
   resourceOf?(segment: Pick<Segment, 'voice' | 'languageCode' | 'clone'>): string;
   /**
-   * Called when a request begins to use the voice; the result is called when it ends. Until then a removed or changed
-   * voice continues to speak as it was.
+   * Called when a request begins to use the voice. Returns a function that is called when the request ends. Until then
+   * a removed or changed voice continues to speak as it was.
    */
   keep?(voice: Voice, clone?: Uint8Array): () => void;
   /** Frees all resources. Called after the signals of all segments have aborted. */

@@ -17,7 +17,7 @@ type SeatCapabilities = Pick<
 /** The engine that speaks a segment, and the resource with which it speaks. */
 export interface Seat {
   engine: { name: string; capabilities: SeatCapabilities; servers?: readonly unknown[] | undefined };
-  /** Undefined or empty if the engine has no resources or the resource is unknown. */
+  /** Name of the resource; undefined or empty if the engine has no resources or the resource is unknown. */
   resource: string | undefined;
   isClone: boolean;
 }
@@ -53,7 +53,7 @@ export interface EngineWatch {
 }
 
 export interface EndedSegment {
-  /** Empty if the engine states no model. */
+  /** Name of the model; empty if the engine states none. */
   model: string;
   outcome: 'spoken' | 'left' | Reason;
   firstSoundMs: number | undefined;

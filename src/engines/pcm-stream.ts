@@ -74,7 +74,7 @@ interface BegunSound extends BareFormat {
   start: number;
 }
 
-/** Undefined while the bytes do not show where the samples begin. */
+/** Format and start of the samples in a WAV; undefined while the bytes do not show where the samples begin. */
 function wavIn(bytes: Buffer): BegunSound | undefined {
   if (bytes.length < 12) return undefined;
   if (!isWav(bytes)) throw broken('no RIFF');

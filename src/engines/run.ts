@@ -19,7 +19,7 @@ interface RunObserver {
   onEnd?(ended: { error?: unknown; pace?: RunPace }): void;
   /** Called when the run has ended, successfully or not. */
   onLeave?(): void;
-  /** Called when the engine has finished its work on the segment, or its time to stop is over. */
+  /** Called when the engine has finished its work on the segment, or has not stopped in time. */
   onIdle?(): void;
 }
 

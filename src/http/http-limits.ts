@@ -9,7 +9,7 @@ export const slowRequestCheckMs = 5_000;
 export const keepAliveMs = 75_000;
 /** Number of unanswered requests per connection. */
 export const pipelinedMax = 64;
-/** For how long, and for how many bytes, the data of a rejected client is discarded before the connection is closed. */
+/** Time and number of bytes for which the data of a rejected client is discarded before the connection is closed. */
 export const lingerMs = 2_000;
 export const lingerBytesMax = 32 << 20;
 export const lingerCheckMs = 50;
@@ -22,7 +22,7 @@ export const formPartsMax = 40;
 export const ignoredFieldCharsMax = 64;
 /** Interval of keepalive comments in an event stream. */
 export const keepaliveEveryMs = 15_000;
-/** For how long, and for how many bytes, synthesis continues without a reader. */
+/** Time and number of bytes for which synthesis continues without a reader. */
 export const readerGraceMs = 10_000;
 export const unreadBytesMax = 1 << 20;
 /** How long events are kept after a stream ends, and the memory limits for one stream and for all streams. */

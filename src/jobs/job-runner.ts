@@ -150,7 +150,7 @@ export interface JobFault {
   text: string | undefined;
 }
 
-/** Returns the time of the next try after a temporary failure; any other failure ends the job. */
+/** Returns the time of the next try after a temporary failure. After any other failure, ends the job. */
 async function afterFailure(error: unknown, id: ChapterId, options: JobRunnerOptions): Promise<number | undefined> {
   const { rows, holder, keepMs, onFault } = options;
   const failure = toFailure(error instanceof SegmentFault ? error.cause : error);

@@ -18,7 +18,7 @@ import { MarkupFault } from '../text/marked-text.ts';
 import { readPls } from '../text/pls.ts';
 
 export interface CheckedLexicon {
-  /** Undefined leaves the value unchanged. */
+  /** New name; undefined leaves the name unchanged. */
   name: string | undefined;
   access: VoiceAccess | undefined;
   /** The entries as JSON. */

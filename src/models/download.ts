@@ -249,7 +249,7 @@ function emptyIfAbsent(error: NodeJS.ErrnoException): '' {
   throw error;
 }
 
-/** Undefined if the text is incomplete because the process was killed while writing it. */
+/** Parses the version; undefined if the text is incomplete because the process was killed while writing it. */
 function parseVersion(text: string): Version | undefined {
   try {
     return JSON.parse(text) as Version;
@@ -364,7 +364,7 @@ const sampleMs = 100;
 interface RecentRate {
   /** Notes that `done` bytes have arrived so far. */
   note(done: number): void;
-  /** 0 if the rate is unknown. */
+  /** Bytes per second; 0 if the rate is unknown. */
   perSecond(): number;
 }
 

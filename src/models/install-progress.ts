@@ -13,7 +13,7 @@ const endStates: readonly InstallState[] = ['done', 'cancelled', 'failed'];
 export interface InstallStatus {
   state: InstallState;
   bytesDone: number;
-  /** Undefined while the total is unknown. */
+  /** Total size; undefined while it is unknown. */
   bytesTotal: number | undefined;
   bytesPerSecond: number | undefined;
   secondsLeft: number | undefined;

@@ -79,7 +79,10 @@ function missingPackage(fault: string): string | undefined {
   return isMissing(fault) ? `${libraryUsual} is not installed; install it with "apt install libespeak-ng1"` : undefined;
 }
 
-/** Undefined if the library is not installed. Throws if it does not work, or if a configured library is missing. */
+/**
+ * Opens the engine; undefined if the library is not installed. Throws if the library does not work, or if a configured
+ * library is missing.
+ */
 export async function openEspeakNg(options: EspeakNgOptions = {}): Promise<Engine | undefined> {
   try {
     return await openLibrary(options);

@@ -22,7 +22,7 @@ interface StoredLibrary extends FoundLibrary {
 }
 
 export interface FoundLibraries {
-  /** Undefined if nothing valid is stored. */
+  /** Reads the stored facts; undefined if nothing valid is stored. */
   read(): FoundLibrary | undefined;
   keep(found: FoundLibrary): void;
   /** Called when the stored facts turned out to be wrong. */

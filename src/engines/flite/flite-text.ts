@@ -13,7 +13,7 @@ export interface SpokenToken {
   phones?: string;
 }
 
-/** Longer tokens are cut, so that no endless number or word reaches flite. */
+/** Tokens are cut to this length, so that no endless number or word reaches flite. */
 const tokenCharsMax = 40;
 const punctuationRunMax = 3;
 /** Number of signs that are read out in one token; further signs are silent. */

@@ -131,7 +131,7 @@ function toTask({ text, speakingRate, timings, pitch, phonemes }: Segment, speak
   return { args, sampleRateHz: speaker.sampleRateHz, parts, timings };
 }
 
-/** Throws if an imported voice cannot be used. */
+/** Opens and closes the engine. Throws if an imported voice cannot be used. */
 const tryOut = async (dataDir: string): Promise<void> => (await openFlite({ threads: 1, dataDir })).close();
 
 async function inspect(dataDir: string): Promise<EngineReport> {

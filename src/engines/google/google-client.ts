@@ -35,7 +35,7 @@ export type GoogleClient = Awaited<ReturnType<typeof openGoogleClient>>;
 export const streamRateHz = 24_000;
 const scope = 'https://www.googleapis.com/auth/cloud-platform';
 const usualPort = 443;
-/** Longer than any segment takes; segments are ended by their signals. */
+/** No segment takes this long; segments are ended by their signals. */
 const timeout = 15 * 60_000;
 const calling = { timeout, retry: null };
 /** Metadata that continues the trace of the call. */

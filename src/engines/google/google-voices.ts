@@ -80,7 +80,7 @@ const spanish =
 /** Languages that a clone made in en-US also speaks. Other clones speak only their own. */
 export const languagesOfAmericans: readonly string[] = ['de-DE', 'es-US', 'es-ES', 'fr-CA', 'fr-FR', 'pt-BR'];
 
-/** By language in canonical form. */
+/** The consent sentence by language in canonical form. */
 export const consentScripts: Readonly<Record<string, string>> = {
   'ar-XA': 'أنا مالك هذا الصوت وأوافق على أن تستخدم Google هذا الصوت لإنشاء نموذج صوتي اصطناعي.',
   'bn-IN': 'আমি এই ভয়েসের মালিক এবং আমি একটি সিন্থেটিক ভয়েস মডেল তৈরি করতে এই ভয়েস ব্যবহার করে Google-এর সাথে সম্মতি দিচ্ছি।',

@@ -5,7 +5,7 @@
 
 /** The state of the playback of one stream. */
 export class Playback {
-  /** Undefined before the first sound. */
+  /** Time to the first sound; undefined before it. */
   firstSoundMs: number | undefined;
   /** The sum of the gaps so far. */
   underrunSeconds = 0;

@@ -157,7 +157,10 @@ function createCloneCopies(server: SpeechServer, log: EngineLog | undefined) {
     }
   };
   return {
-    /** Called when a clone is spoken. Another voice from the same file may still use a clone that was forgotten. */
+    /**
+     * Called when a clone is spoken. Notes that the clone is still in use: another voice from the same file may use a
+     * clone that was forgotten.
+     */
     noteUse: (cloneName: string) => void forgotten.delete(cloneName),
     forget(cloneName: string): Promise<void> {
       forgotten.add(cloneName);

@@ -20,7 +20,7 @@ export interface SpeechServerOptions {
   /** Base URL such as "http://localhost:8880/v1", without a slash at its end. */
   url: string;
   apiKey: string;
-  /** Empty for the model that the server lists. */
+  /** Name of the model; empty for the model that the server lists. */
   model: string;
   /** "auto" requests samples, or a complete WAV if the server refuses samples. */
   form: 'auto' | SoundForm;
@@ -47,7 +47,7 @@ export interface ServerListing {
   model: string;
   /** The voices without clones. Undefined if the server has no list. */
   voices: ListedVoice[] | undefined;
-  /** Undefined if the server does not accept uploaded voices. */
+  /** The uploaded voices; undefined if the server does not accept any. */
   uploaded: UploadedVoice[] | undefined;
 }
 

@@ -132,7 +132,7 @@ function packRecording({ name, text, wav }: Recording): Uint8Array {
   return new Uint8Array(Buffer.concat([head, Buffer.from(name), said, wav]));
 }
 
-/** Throws `engine_error` if the bytes were not made by this engine. */
+/** Parses a clone. Throws `engine_error` if the bytes were not made by this engine. */
 export function unpackRecording(packed: Uint8Array): Recording {
   const bytes = Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength);
   const textAt = 6 + (bytes[1] ?? 0);

@@ -4,7 +4,7 @@
 /** One below full scale, because samples at full scale count as clipped. */
 const peak = 32_766;
 
-/** Undefined if a sample is not a finite number. */
+/** Converts samples; undefined if one of them is not a finite number. */
 export function toSamples(floats: Float32Array): Int16Array<ArrayBuffer> | undefined {
   const samples = new Int16Array(floats.length);
   for (let i = 0; i < floats.length; i++) {

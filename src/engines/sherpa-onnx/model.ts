@@ -50,7 +50,7 @@ export interface ModelFacts {
   /** The library's configuration, in the library's names. */
   config: Readonly<Record<string, LibraryOptions>>;
   sampleRateHz: number;
-  /** 0 for a model that clones the voice of a reference. */
+  /** Number of speakers; 0 for a model that clones the voice of a reference. */
   speakers: number;
   speakerNames: readonly string[];
   speakerOf?(name: string): NamedSpeaker;
@@ -97,7 +97,7 @@ export interface Model extends ModelFacts {
   fileBytes: number;
   /** Version of the model's content and of everything else that changes its audio. */
   version: string;
-  /** For a model whose speakers are blends of another model's. */
+  /** The blends, if the speakers of this model are blends of another model's speakers. */
   blended?: BlendedSpeakers;
 }
 

@@ -34,7 +34,7 @@ export interface ModelChange {
 interface Folder {
   signature: string;
   gainsSignature: string;
-  /** Undefined while the model is unknown or faulty. */
+  /** The model; undefined while it is unknown or faulty. */
   offered: OfferedModel | undefined;
   isRead: boolean;
   isSilent: boolean;
@@ -63,7 +63,7 @@ export class OfferedModels {
     return this.#voices;
   }
 
-  /** Sorted by name. */
+  /** The offered models, sorted by name. */
   get current(): OfferedModel[] {
     return this.#sorted().flatMap(({ offered, isSilent }) => (offered && !isSilent ? offered : []));
   }

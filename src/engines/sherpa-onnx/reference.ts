@@ -34,7 +34,7 @@ export function packReference({ modelId, samples, sampleRateHz, text }: Referenc
   return new Uint8Array(Buffer.concat([head, id, rate, said, sound]));
 }
 
-/** Throws `engine_error` if the bytes were not made by this engine. */
+/** Parses a clone. Throws `engine_error` if the bytes were not made by this engine. */
 export function parseReference(packed: Uint8Array): Reference {
   const bytes = Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength);
   let at = 0;

@@ -12,7 +12,7 @@ export interface ReferenceOperation {
 
 export interface ReferenceField {
   name: string;
-  /** For example `string` or `list of Voice`. */
+  /** The type in words, for example `string` or `list of Voice`. */
   kind: string;
   /** Name of the schema that the kind refers to, if any. */
   schemaName: string | undefined;
