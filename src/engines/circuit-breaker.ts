@@ -1,6 +1,6 @@
 // A circuit breaker. After several failures in a row, its engine is not called for a while, longer each time, and
-// requests fail at once. Then one segment probes the engine; others follow only if it succeeds. If the engine itself
-// states how long it must rest, it is not called for that time.
+// requests fail at once. Then one segment probes the engine; further segments follow only if that one succeeds. If the
+// engine itself states how long it must rest, it is not called for that time.
 import { Failure } from '../errors.ts';
 
 const failuresMax = 5;

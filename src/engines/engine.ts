@@ -16,7 +16,10 @@ export interface Voice {
   /** BCP-47 ranges: "en" covers "en-US" and "en-GB". The first is the voice's own language. */
   languageCodes: readonly string[];
   labels: Readonly<Record<string, string>>;
-  /** Changes when the voice speaks the same text differently; cached audio of other versions is then out of date. */
+  /**
+   * Version, which changes whenever the voice speaks the same text differently; cached audio of other versions is out
+   * of date.
+   */
   version: string;
   /**
    * Gain that brings this voice to -21 LUFS; it is applied outside the engine. Measure a few sentences with `gainDbFor`

@@ -138,5 +138,5 @@ const lexiconNameCharsMax = 200;
 /** Limits of all lexicons of an account, and of all accounts together. */
 export const accountLexiconBytesMax = 16 << 20;
 export const allLexiconBytesMax = 256 << 20;
-/** Entries of all lexicons that stay compiled; others are compiled again when they are used. */
+/** Number of entries of all lexicons that stay compiled; other lexicons are compiled again when they are used. */
 export const compiledEntriesMax = 400_000;

@@ -36,7 +36,7 @@ export function createInstallableModels({ offered, engines, dataDir }: Installab
     );
   const list = async () => [...offered, ...(await Promise.all(engines.map(ownOf))).flat()];
   return {
-    /** Models of the table in order, then the others. */
+    /** Models of the table in order, then installed models that are in no table. */
     list,
     async find(name: string): Promise<OfferedModel> {
       const all = await list();

@@ -1,5 +1,5 @@
 // Converts IPA to the names of eSpeak NG's phonemes, as reported by `espeak-ng --ipa` (version 1.51). Consonants are
-// the same in all its languages; vowels depend on the language.
+// the same in all languages; vowels depend on the language.
 
 import { toRows } from '../../text/language-table.ts';
 import { withoutModifiers } from '../../text/x-sampa.ts';

@@ -242,8 +242,8 @@ export function googleFailure(error: unknown, secret = ''): Failure {
 }
 
 /**
- * Converts a REST error, `{"error": {"code": 429, "status": "RESOURCE_EXHAUSTED", "message", "details"}}`, to the same
- * status.
+ * Converts a REST error, `{"error": {"code": 429, "status": "RESOURCE_EXHAUSTED", "message", "details"}}`, to the form
+ * of a gRPC status.
  */
 export function toGoogleStatus(httpStatus: number, answer: unknown): GoogleStatus {
   const { error } = (answer ?? {}) as { error?: { status?: unknown; message?: unknown; details?: unknown } };

@@ -105,7 +105,7 @@ export async function openOpenAiCompatible(
     },
     capabilities: {
       speakingRates: { min: 1, max: 1 },
-      // OpenAI's first models and Kokoro follow no instructions; neither these nor OpenAI's other models take a seed.
+      // OpenAI's tts-1 models and Kokoro follow no instructions. Kokoro and all models of OpenAI accept no seed.
       get instructions() {
         return !/^tts-1|kokoro/i.test(foundModel);
       },

@@ -25,7 +25,7 @@ interface HearingOptions {
 }
 
 const waitMsUsual = 5_000;
-/** Number of speakers per model that are measured; others have the mean gain of these. */
+/** Number of speakers per model that are measured; further speakers get the mean gain of the measured ones. */
 const heardMax = 200;
 /** Number of speakers between two writes. */
 const batchMax = 4;
@@ -173,7 +173,10 @@ const sentences: Readonly<Record<string, string>> = {
   zh: '天还没亮，那条船就早早地离开了港口。',
 };
 
-/** A sentence in the language, or words of the model if there is none or the model lacks a word of it. */
+/**
+ * A sentence in the language. If there is no such sentence, or the model lacks one of its words, words that the model
+ * has.
+ */
 async function auditionText(model: Model, languageCode: string): Promise<string> {
   const sentence = sentences[new Intl.Locale(languageCode).language];
   const text = sentence === undefined ? '' : await toModelText(sentence, model).catch(() => '');

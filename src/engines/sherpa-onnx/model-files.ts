@@ -128,7 +128,7 @@ export class OnnxChecks {
     return Number(given);
   }
 
-  /** The inputs must have these types, and further inputs these names; others make the library exit. */
+  /** The inputs must have these types, and further inputs these names; other inputs make the library exit. */
   needInputs(types: readonly number[], further: readonly RegExp[] | 'any' = []): void {
     const { inputs = [], outputs = [] } = this.#file ?? {};
     const areRight = types.every((type, n) => inputs[n]?.elementType === type);

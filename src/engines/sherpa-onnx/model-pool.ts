@@ -1,5 +1,6 @@
-// The processes of loaded models: how many each model has, and which ones end to make room for others. A model that was
-// removed from the folder speaks for running requests, and its processes end with the last of them.
+// The processes of loaded models. The pool decides how many each model has, and which processes end to make room for
+// others. A model that was removed from the folder speaks for running requests, and its processes end with the last of
+// them.
 import { Failure } from '../../errors.ts';
 import { Host, type HostedWorker, type WorkerLink } from '../../runtime/host.ts';
 import { processLink } from '../../runtime/worker-links.ts';
@@ -73,7 +74,8 @@ export class ModelPool {
   }
 
   /**
-   * Sets the existing models. All others end with their running requests. Before the first call, every model exists.
+   * Sets the existing models. All other models end with their running requests. Before the first call, every model
+   * exists.
    */
   setModels(models: readonly Model[]): void {
     this.#current = new Set(models.map(keyOf));

@@ -11,7 +11,7 @@ export interface NamedSpeaker {
   extra?: LibraryOptions;
 }
 
-/** How the library splits text into tokens, which decides what text it can read. */
+/** How the library splits text into tokens, and therefore which text it can read. */
 export type Reading =
   | { by: 'characters'; tokens: ReadonlySet<string> }
   | { by: 'lexicon'; path: string }

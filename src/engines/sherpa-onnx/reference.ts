@@ -1,5 +1,6 @@
 // Clones for models that imitate a reference. The clone is the recording and its transcript, packed as below: texts in
-// UTF-8, lengths in bytes, numbers little-endian. The bytes are a person's voice: whoever has them can speak with it.
+// UTF-8, lengths in bytes, numbers little-endian. The bytes are a person's voice: anyone who has the bytes can speak
+// with the voice.
 //     "SNTR"  u8 1 (version)  u8 length, model id  u32 sample rate  u32 length, text  u32 count, i16 samples
 import type { Pcm } from '../../audio/pcm.ts';
 import { Failure, type FieldReason } from '../../errors.ts';

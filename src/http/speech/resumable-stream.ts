@@ -103,7 +103,7 @@ export class ResumableStream {
     };
   }
 
-  /** Discards the oldest events until the others fit into `bytesMax`. */
+  /** Discards the oldest events until the remaining ones fit into `bytesMax`. */
   shrink(bytesMax: number): void {
     let freed = 0;
     let count = 0;
