@@ -1,4 +1,5 @@
-// Sound that comes as Server-Sent Events, in the dialects of OpenAI, vLLM-Omni, speaches and both versions of SGLang-Omni:
+// Sound that comes as Server-Sent Events, in the dialects of OpenAI, vLLM-Omni, speaches and both versions of
+// SGLang-Omni:
 //     data: {"type": "speech.audio.delta", "audio": base64}        data: {"type": "speech.audio.done", "usage": ...}
 //     data: {"object": "audio.speech.chunk", "audio": {"data": base64, "sample_rate": 24000}}      data: [DONE]
 //     data: {"type": "speech.audio.error" or "error", "error": {"message", "code"}}
