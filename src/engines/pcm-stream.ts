@@ -21,8 +21,8 @@ const broken = (why: string): Failure => new Failure('engine_error', {}, new Err
 export const wavPcm = (bytes: AsyncIterable<Buffer>): AsyncGenerator<Pcm> => readPcm(bytes, undefined);
 
 /**
- * Reads bare samples. `bare` is their rate, or finds their format, which is called when the bytes begin without a WAV
- * header. If a WAV comes instead, its header states the format.
+ * Reads bare samples. `bare` is their rate, or a function that finds their format; it is called if the bytes begin
+ * without a WAV header. If a WAV comes instead, its header states the format.
  */
 export const barePcm = (
   bytes: AsyncIterable<Buffer>,

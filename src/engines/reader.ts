@@ -19,7 +19,7 @@ interface ReadOptions {
 /** This is less than two seconds of audio. */
 const stalledBytesMax = 65_536;
 const stalledAfterMsUsual = 2_000;
-/** Larger pieces are not joined: they already fill an event of the response. */
+/** Small pieces are joined up to this length, which is at most the audio of one event; larger pieces are not copied. */
 const joinedSamplesMax = 15_360;
 /** Shared error object: creating one per call would capture a stack trace. */
 const readerLeft = new Error('the reader left');

@@ -173,7 +173,8 @@ type WriteEvent = (event: Readonly<Record<string, any>>) => Buffer;
 
 /**
  * Writes a response of a stream as a Server-Sent Event. The event's name is its `event_type`, or the name of the member
- * that is its body: id: 17 event: job.chapter.done data: {"type":"job.chapter.done","chapter":2,"job":{...}}
+ * that is its body:
+ *     id: 17     event: job.chapter.done     data: {"type":"job.chapter.done","chapter":2,"job":{...}}
  */
 function createEventWriter({ output }: DescMethod, { responseBody }: Endpoint): WriteEvent {
   const id = output.fields.find((field) => restOf(field).eventId);

@@ -81,7 +81,7 @@ export class Concurrency {
     if (this.limit >= this.#max || load < this.limit * fullShare) return;
     const raised = this.limit + 1;
     const usualMs = raised < this.#loweredAt ? raiseMsFirst : this.#raiseMs;
-    // Some servers send no faster than sound is played, so a higher limit is tried rarely even at low speed.
+    // Some servers send no faster than sound is played, so a higher limit is sometimes tried even at low speed.
     const dueMs = speed * this.limit >= raised ? usualMs : raiseMsMax;
     if (nowMs - this.#changedMs < dueMs) return;
     if (raised > loweredFarAbove * this.#loweredAt) this.#raiseMs = raiseMsFirst;
