@@ -135,7 +135,7 @@ interface FairSharesOptions<Member> {
 interface Share<Member> {
   network: string;
   count: number;
-  /** Members that may be displaced, the one that has been displaceable longest first. */
+  /** Members that may be displaced, in the order in which that became possible. */
   displaceable: Set<Member>;
   /** The current second, and the number of members that newcomers of the same address displaced in it. */
   second: number;
