@@ -1,6 +1,6 @@
 // A circuit breaker. After several failures in a row, its engine is not called for a while, longer each time, and
-// requests fail at once. Then one segment probes the engine; others follow only if it succeeds. If the engine itself
-// states how long it must rest, it is not called for that time.
+// requests fail at once. Then one segment probes the engine; further segments follow only if that one succeeds. If the
+// engine itself states how long it must rest, it is not called for that time.
 import { Failure } from '../errors.ts';
 
 const failuresMax = 5;
@@ -39,14 +39,14 @@ export class CircuitBreaker {
     return this.#openUntil > this.#now() ? 'open' : 'half_open';
   }
 
-  /** Milliseconds until the engine may be called again; 0 for now. */
+  /** Milliseconds until the engine may be called again; 0 if it may be called now. */
   restMs(): number {
     if (this.#openUntil === undefined) return 0;
     const leftMs = this.#openUntil - this.#now();
     return leftMs > 0 ? leftMs : this.#probe ? probeMs : 0;
   }
 
-  /** Throws `engine_unavailable` with the wait while the engine may not be called. */
+  /** While the engine may not be called, throws `engine_unavailable` with the wait. */
   check(): void {
     const waitMs = this.restMs();
     if (waitMs <= 0) return;

@@ -1,7 +1,7 @@
 // The contract of an engine. It speaks each Segment completely or throws, yields audio as it is made, stops soon after
 // its signal aborts, and keeps concurrent segments separate. It fails with `engine_error`, `engine_timeout` or
 // `engine_unavailable`, and sets `retryAfterSeconds` if a retry may succeed (0 if the time is unknown). Everything else
-// is done by the guard (src/engines/guard.ts). test/conformance/engine.ts checks both.
+// is done by the guard (src/engines/guard.ts). test/conformance/engine.ts checks engines in their guard.
 import type { Pcm } from '../audio/pcm.ts';
 import type { Settings, SettingValues } from '../runtime/setting-types.ts';
 import type { PhonemeRange } from '../text/flat-text.ts';
@@ -16,7 +16,10 @@ export interface Voice {
   /** BCP-47 ranges: "en" covers "en-US" and "en-GB". The first is the voice's own language. */
   languageCodes: readonly string[];
   labels: Readonly<Record<string, string>>;
-  /** Changes when the voice speaks the same text differently; cached audio of other versions is then out of date. */
+  /**
+   * Version, which changes whenever the voice speaks the same text differently; cached audio of other versions is out
+   * of date.
+   */
   version: string;
   /**
    * Gain that brings this voice to -21 LUFS; it is applied outside the engine. Measure a few sentences with `gainDbFor`
@@ -38,17 +41,19 @@ export interface Segment {
   pitch?: number;
   /** How to speak, in free text, such as "Whisper."; only where `capabilities.instructions` is set. */
   instructions?: string;
-  /** Of its random choices, 0 to 2^32 - 1; only where `capabilities.seed` is set. */
+  /** Seed of the engine's random choices, 0 to 2^32 - 1; only where `capabilities.seed` is set. */
   seed?: number;
   /** Ranges of the text, in order, with phonemes from `toPhonemes`. */
   phonemes?: readonly PhonemeRange[];
   /** Whether word times are requested. */
   timings: boolean;
-  /** Whether its caller has received no audio yet. Urgent segments begin before others. */
+  /** Whether the caller has received no audio yet. Urgent segments begin before others. */
   urgent: boolean;
-  /** Whether nobody waits for it. It is aborted when interactive speech begins, and repeated later. */
+  /** Whether nobody waits for the segment. It is then aborted when interactive speech begins, and repeated later. */
   isBackground?: boolean;
-  /** Whether its audio was faulty before, and was not sent. The engine should speak it differently if it can. */
+  /**
+   * Whether the segment's audio was faulty before and was not sent. The engine should speak it differently if it can.
+   */
   isAgain?: boolean;
   /** The result of the engine's `cloning.make`, for a voice that is a clone. `voice` is then not in `voices`. */
   clone?: Uint8Array;
@@ -72,9 +77,9 @@ export interface EngineCapabilities {
   speakingRates: { min: number; max: number };
   /** Pitch factors that the engine supports. Default: only 1. */
   pitches?: { min: number; max: number };
-  /** Whether it follows instructions on how to speak; where it does not, a warning says so. */
+  /** Whether the engine follows instructions on how to speak. If not, a warning says so. */
   instructions?: boolean;
-  /** Whether the same seed gives the same sound, as far as it can; where it does not, a warning says so. */
+  /** Whether equal seeds give equal sound, as far as the engine can. If not, a warning says so. */
   seed?: boolean;
   /** Whether the engine times words. If not, word times are estimated. */
   timings: boolean;
@@ -91,15 +96,15 @@ export interface EngineCapabilities {
   segmentsAtOnce: number;
   /** Largest number of segments started per minute, over all requests. Default: no limit. */
   segmentsPerMinute?: number;
-  /** The most segments spoken at once, of all requests: it is never given more. It may change. Default: no limit. */
+  /** Largest number of segments that the engine gets at once, over all requests. It may change. Default: no limit. */
   segmentsSpokenMax?: number;
   /** Number of segments that one resource speaks at once (see `resourceOf`). Default: 1. */
   segmentsPerResource?: number;
   /** Largest number of clone segments started per minute, if they are counted separately. */
   cloneSegmentsPerMinute?: number;
   /**
-   * Whether its voices sound synthetic: made of formants or joined units, not by a neural model. Natural voices are
-   * listed first.
+   * Whether the engine's voices sound synthetic: made of formants or joined units, not by a neural model. Natural
+   * voices are listed first.
    */
   isSynthetic?: boolean;
   /**
@@ -158,8 +163,8 @@ export interface Cloning {
    */
   make(sample: CloneSample, signal: AbortSignal): Promise<Uint8Array>;
   /**
-   * The clone is not spoken any more, and is about to be destroyed: copies of it elsewhere are deleted. It never fails; what
-   * cannot be deleted now is deleted later. Absent where there are none.
+   * Deletes the copies of a clone that servers have, before the clone itself is destroyed. Never fails: a copy that
+   * cannot be deleted now is deleted later. Absent if the engine makes no such copies.
    */
   forget?(clone: Uint8Array): Promise<void>;
 }
@@ -180,7 +185,8 @@ export interface Blending {
   /**
    * Called with all stored blends each time. Returns their voices in the same order; undefined if a part is missing or
    * the parts have different groups. A blend speaks the languages of all its parts (`languagesOfBlend`) with the accent
-   * of the first. A voice that is no longer in the list speaks until the end of running requests (see `keep`).
+   * of the first. The voice of a blend that is no longer passed continues to speak until running requests end (see
+   * `keep`).
    */
   blend(blends: readonly Blend[]): readonly (Voice | undefined)[];
 }
@@ -196,7 +202,9 @@ export interface Engine {
   capabilitiesOf?(voice: Voice, languageCode: string): SpeakerCapabilities;
   /** Absent if the engine cannot clone; it may appear and disappear with the voices. */
   readonly cloning?: Cloning | undefined;
-  /** Absent where it calls no servers. While one of them works, a failure is not the engine's. */
+  /**
+   * Absent if the engine calls no servers. While one of them works, failures do not open the engine's circuit breaker.
+   */
   readonly servers?: readonly EngineServer[];
   /** Absent if the engine cannot blend voices. */
   readonly blending?: Blending | undefined;
@@ -216,8 +224,8 @@ export interface Engine {
    */
   resourceOf?(segment: Pick<Segment, 'voice' | 'languageCode' | 'clone'>): string;
   /**
-   * Called when a request begins to use the voice; the result is called when it ends. Until then a removed or changed
-   * voice continues to speak as it was.
+   * Called when a request begins to use the voice. Returns a function that is called when the request ends. Until then
+   * a removed or changed voice continues to speak as it was.
    */
   keep?(voice: Voice, clone?: Uint8Array): () => void;
   /** Frees all resources. Called after the signals of all segments have aborted. */
@@ -227,10 +235,10 @@ export interface Engine {
 /** Reports facts for operators. They never contain callers' texts or recordings. */
 export type EngineLog = (level: 'info' | 'warn', message: string, facts: Readonly<Record<string, unknown>>) => void;
 
-/** Publishes the requests of this replica at each server, and returns those of the other replicas. */
+/** Publishes this replica's number of requests at each server, and returns the numbers of all other replicas. */
 export type ShareCounts = (counts: Readonly<Record<string, number>>) => Promise<{
   others: Readonly<Record<string, number>>;
-  /** Replicas with requests under way, this one included. */
+  /** Number of replicas with requests under way, including this one. */
   replicas: number;
 }>;
 
@@ -238,20 +246,20 @@ export type ShareCounts = (counts: Readonly<Record<string, number>>) => Promise<
 export interface EngineServer {
   /** Host and port. */
   name: string;
-  /** Requests of this replica that it speaks or that wait at it. */
+  /** Number of this replica's requests that the server speaks or that wait at it. */
   outstanding: number;
-  /** Those without any sound yet. */
+  /** Number of outstanding requests that have no sound yet. */
   waiting: number;
-  /** How many requests it may get at once from all replicas; 0 while it gets none, because it failed. */
+  /** Number of requests that the server may get at once from all replicas; 0 while it gets none. */
   limit: number;
 }
 
 /** What an engine that calls several servers shares and reports. */
 export interface ServerTools {
   share?: ShareCounts | undefined;
-  /** A stream of a server ended; a stream that broke off has an underrun too, up to there. */
+  /** Called when a server's stream has ended or broken off, with the sum of its gaps until then. */
   onStream?(server: string, ended: { firstSoundMs: number | undefined; underrunSeconds: number }): void;
-  /** The server is not used any longer. */
+  /** Called when the server is no longer used. */
   onServerGone?(server: string): void;
 }
 
@@ -276,8 +284,9 @@ export interface EngineDefinition<S extends Settings = Settings> {
     serverTools?: ServerTools,
   ): Promise<Engine | undefined>;
   /**
-   * Imports an operator's voice, completely or not at all. Returns the ids of its voices, or an empty list if it can
-   * only clone. Undefined if the file is not for this engine. Throws `invalid_request` if the file cannot be used.
+   * Imports an operator's voice, completely or not at all. Returns the ids of the imported voices, or an empty list if
+   * the imported model can only clone. Undefined if the file is not for this engine. Throws `invalid_request` if the
+   * file cannot be used.
    */
   importVoice?(brought: BroughtVoice): Promise<readonly string[] | undefined>;
   /** Downloadable models of this engine; `importVoice` imports them. */
@@ -316,7 +325,7 @@ export interface PrepareOptions {
 export interface BroughtVoice {
   path: string;
   dataDir: string;
-  /** Name of the voice. Default: its own name. */
+  /** Name of the voice. Default: the name in its file or folder. */
   name?: string;
   /** Further files of a model, and their names in its folder. */
   parts?: readonly { path: string; as: string }[];

@@ -14,15 +14,15 @@ type SeatCapabilities = Pick<
   'segmentsSpokenMax' | 'segmentsPerResource' | 'segmentsPerMinute' | 'cloneSegmentsPerMinute'
 >;
 
-/** The engine, and its resource, that speaks a segment. */
+/** The engine that speaks a segment, and the resource with which it speaks. */
 export interface Seat {
   engine: { name: string; capabilities: SeatCapabilities; servers?: readonly unknown[] | undefined };
-  /** Undefined or empty if the engine has no resources or the resource is unknown. */
+  /** Name of the resource; undefined or empty if the engine has no resources or the resource is unknown. */
   resource: string | undefined;
   isClone: boolean;
 }
 
-/** Permission to have a segment spoken. */
+/** Permission to have a segment spoken by the engine. */
 export interface Turn {
   /** Call when the engine is idle. A turn in which the engine was not called is unused and does not count. */
   end(isUnused?: boolean): void;
@@ -30,13 +30,13 @@ export interface Turn {
   retryIn(ms: number): void;
 }
 
-/** Resolves when the segment may begin. It is urgent if its caller has received no audio yet. */
+/** Resolves when the segment may begin. A segment is urgent if its caller has received no audio yet. */
 export type TakeTurn = (seat: Seat, isUrgent: boolean, signal: AbortSignal) => Promise<Turn>;
 
 interface EngineGuard {
-  /** Without `take`, the segment begins at once and is made only as fast as it is read. */
+  /** Without `take`, the segment begins at once, and its audio is made only as fast as it is read. */
   speak(segment: Segment, signal: AbortSignal, take?: TakeTurn): AsyncGenerator<SpokenPcm, void>;
-  /** Milliseconds until the engine may be called again for this voice or clone; 0 for now. */
+  /** Milliseconds until the engine may be called again for this voice or clone; 0 if it may be called now. */
   restMs(voiceId: string, isClone: boolean): number;
   /** Ends running and future calls with `engine_unavailable`, and closes the engine. */
   close(): Promise<void>;
@@ -53,7 +53,7 @@ export interface EngineWatch {
 }
 
 export interface EndedSegment {
-  /** Empty if the engine states no model. */
+  /** Name of the model; empty if the engine states none. */
   model: string;
   outcome: 'spoken' | 'left' | Reason;
   firstSoundMs: number | undefined;
@@ -107,7 +107,7 @@ export function createEngineGuard(engine: Engine, watch?: EngineWatch): EngineGu
     return runEngine(engine, segment, signal, { ...observer, onIdle: () => turn?.end() });
   }
 
-  /** Makes audio again that a slow reader did not read. It waits for a turn like a later segment. */
+  /** Makes audio again that a slow reader did not read. The segment waits for a turn like a later segment. */
   async function* speakAgain(segment: Segment, signal: AbortSignal, take: TakeTurn): AsyncGenerator<SpokenPcm> {
     const later = { ...segment, urgent: false };
     yield* run(later, signal, await takeTurn(later, signal, take));
@@ -144,7 +144,7 @@ export function createEngineGuard(engine: Engine, watch?: EngineWatch): EngineGu
           const isFaulty = isSoundFault(error) && !segment.isAgain;
           const waitMs = isFaulty ? 0 : retryWaitMs(error, attempts);
           if (!mayTry || waitMs === undefined) throw error;
-          // From the same seed the same fault would come.
+          // The same seed would repeat the fault.
           const seed = segment.seed === undefined ? {} : { seed: (segment.seed + 1) % 2 ** 32 };
           if (isFaulty) segment = { ...segment, ...seed, isAgain: true };
           watch?.onRetry(engine.name);
@@ -211,7 +211,7 @@ const retryAfterMs = (error: unknown): number | undefined => {
   return error.facts.retryAfterSeconds * 1000;
 };
 
-/** Whether the failure is the engine's and not caused by the text. */
+/** Whether the engine caused the failure, not the text. */
 const isOfEngine = (error: unknown): boolean =>
   !(error instanceof Failure) ||
   error.reason === 'engine_unavailable' ||
@@ -240,7 +240,7 @@ function createObserver(engine: Engine, { voice }: Segment, trial: Try, watch: E
       const { error, pace } = ended;
       const restMs = retryAfterMs(error) ?? 0;
       if (!('error' in ended && isOfEngine(error))) trial.succeeded();
-      // One of its servers failed, and gets no requests; others do.
+      // One of the engine's servers failed and gets no requests; the other servers still do.
       else if (engine.servers?.some(({ limit }) => limit > 0)) trial.cancelled();
       else trial.failed(restMs > retryMsMax ? restMs : 0);
       if (!('error' in ended)) end('spoken', pace);

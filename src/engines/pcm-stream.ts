@@ -1,5 +1,6 @@
-// Samples from the bytes that an engine's program or server sends: 16 bits, little-endian, bare or as a WAV that is still
-// being written. The sizes in its header are guesses, so the sound lasts until the bytes end. Two channels are mixed.
+// Reads samples from the bytes that an engine's program or server sends: 16 bits, little-endian, bare or as a WAV that
+// is still being written. The sizes in the header of such a WAV are guesses, so the sound lasts until the bytes end.
+// Two channels are mixed.
 import { type Pcm, samplesOf } from '../audio/pcm.ts';
 import { pcmTag, readWavHeader, type WavFormat } from '../audio/wav-reader.ts';
 import { Failure } from '../errors.ts';
@@ -20,8 +21,8 @@ const broken = (why: string): Failure => new Failure('engine_error', {}, new Err
 export const wavPcm = (bytes: AsyncIterable<Buffer>): AsyncGenerator<Pcm> => readPcm(bytes, undefined);
 
 /**
- * Bare samples at that rate, or in the format that is asked for when the first bytes show no WAV; of a WAV that comes all
- * the same, at the rate in its header.
+ * Reads bare samples. `bare` is their rate, or a function that finds their format; it is called if the bytes begin
+ * without a WAV header. If a WAV comes instead, its header states the format.
  */
 export const barePcm = (
   bytes: AsyncIterable<Buffer>,
@@ -37,7 +38,7 @@ async function* readPcm(
   let format: BareFormat | undefined;
   let isInHeader = true;
   for await (const piece of bytes) {
-    // Some servers send each piece of sound as a whole WAV.
+    // Some servers send each piece of sound as a separate WAV.
     if (format && rest.length === 0 && isWav(piece)) isInHeader = true;
     rest = rest.length > 0 ? Buffer.concat([rest, piece]) : piece;
     if (isInHeader) {
@@ -51,7 +52,7 @@ async function* readPcm(
       rest = rest.subarray(begun.start);
     }
     const { sampleRateHz, channels } = format!;
-    // What is left of a frame waits for its other bytes.
+    // An incomplete frame is kept until its other bytes arrive.
     const whole = rest.subarray(0, rest.length - (rest.length % (2 * channels)));
     rest = rest.subarray(whole.length);
     if (whole.length > 0) yield { samples: mixed(samplesOf(whole), channels), sampleRateHz };
@@ -69,11 +70,11 @@ function mixed(samples: Int16Array, channels: number): Int16Array {
 }
 
 interface BegunSound extends BareFormat {
-  /** Where the samples begin. */
+  /** Index of the first byte of the samples. */
   start: number;
 }
 
-/** Undefined while the bytes do not show where the samples begin. */
+/** Format and start of the samples in a WAV; undefined while the bytes do not show where the samples begin. */
 function wavIn(bytes: Buffer): BegunSound | undefined {
   if (bytes.length < 12) return undefined;
   if (!isWav(bytes)) throw broken('no RIFF');

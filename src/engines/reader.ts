@@ -1,7 +1,7 @@
-// Reads as fast as the engine speaks, so that a slow reader does not hold its turn. If a reader takes nothing for some
-// seconds and the engine can repeat the segment, only `stalledBytesMax` bytes are kept; the rest is dropped and spoken
-// again when the reader continues. For other engines, the whole segment is kept. Small waiting pieces are joined, since
-// each costs a turn of the event loop.
+// Reads as fast as the engine speaks, so that a slow reader does not occupy the engine. If a reader takes nothing for
+// some seconds and the engine can repeat the segment, only `stalledBytesMax` bytes are kept; the rest is dropped and
+// spoken again when the reader continues. For other engines, the whole segment is kept. Small waiting pieces are
+// joined, since each costs a turn of the event loop.
 import { join } from '../audio/pcm.ts';
 import { Failure } from '../errors.ts';
 import type { SpokenPcm } from './engine.ts';
@@ -16,10 +16,10 @@ interface ReadOptions {
   stalledAfterMs?: number;
 }
 
-/** Less than two seconds of audio. */
+/** This is less than two seconds of audio. */
 const stalledBytesMax = 65_536;
 const stalledAfterMsUsual = 2_000;
-/** At most the audio of one event, so that larger pieces are not copied. */
+/** Small pieces are joined up to this length, which is at most the audio of one event; larger pieces are not copied. */
 const joinedSamplesMax = 15_360;
 /** Shared error object: creating one per call would capture a stack trace. */
 const readerLeft = new Error('the reader left');

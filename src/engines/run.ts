@@ -19,7 +19,7 @@ interface RunObserver {
   onEnd?(ended: { error?: unknown; pace?: RunPace }): void;
   /** Called when the run has ended, successfully or not. */
   onLeave?(): void;
-  /** Called when the engine has finished its work on the segment, or its time to stop is over. */
+  /** Called when the engine has finished its work on the segment, or has not stopped in time. */
   onIdle?(): void;
 }
 
@@ -75,7 +75,10 @@ export async function* runEngine(
 
 const contractBroken = (message: string) => new Failure('engine_error', {}, new Error(message));
 
-/** Ends a wait when the signal aborts or the time is over. Its own signal aborts then, and when the reader stops. */
+/**
+ * Ends a wait when the signal aborts or the time is over. The watchdog's own signal aborts then, and when the reader
+ * stops.
+ */
 function createWatchdog(signal: AbortSignal) {
   const stopping = new AbortController();
   /** Ends the current wait; undefined if there is none. */

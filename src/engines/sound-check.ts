@@ -13,7 +13,7 @@ const frameSeconds = 0.01;
 /** Samples at full scale count as clipped. This share of clipped samples, in at least this much audio, is a fault. */
 const clippedPeak = 32_766;
 const clipped = { share: 0.01, secondsMin: 0.5 };
-/** Longest audio per text at normal speed. Small letters form words; any other character may be read by its name. */
+/** Longest audio of a text at normal speed. Small letters form words; any other character may be read by its name. */
 const secondsMax = { start: 4, perSmallLetter: 0.3, perOther: 1.2 };
 /** Fastest plausible speech in letters per second. Short texts may be one quickly spoken word. */
 const lettersPerSecondMax = 45;
@@ -33,7 +33,7 @@ export const isSoundFault = (error: unknown): boolean => error instanceof Failur
 interface SoundCheck {
   /** Returns the pieces that may be sent now. Throws if the piece is faulty. */
   add(piece: SpokenPcm): SpokenPcm[];
-  /** Returns the rest at the end of the segment. Throws if the whole is faulty. */
+  /** Returns the rest at the end of the segment. Throws if the whole segment is faulty. */
   end(): SpokenPcm[];
 }
 
@@ -99,7 +99,7 @@ function longestSeconds(text: string): number {
   return secondsMax.start + secondsMax.perSmallLetter * small + secondsMax.perOther * (text.length - small);
 }
 
-/** Repeated letters count once: the speaker may draw them out or not. */
+/** Shortest plausible audio of a text. Repeated letters count once: the speaker may draw them out or not. */
 function shortestSeconds(text: string): number {
   const plain = text.replace(/(\p{L})\1{2,}/gu, '$1');
   const dense = plain.match(denseScripts)?.length ?? 0;

@@ -1,5 +1,5 @@
-// Admits requests before a byte of the body is read. A route names the operations that it may call: the key must have the
-// scopes of one of them. Once the body is read, the runner checks the scopes of the one that is called.
+// Admits requests before a byte of the body is read. A route names the operations that it may call: the key must have
+// the scopes of one of them. Once the body is read, the runner checks the scopes of the operation that is called.
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify';
 import type { Presented } from '../access/admit.ts';
 import { toRateLimitHeaders } from '../access/rate-limit.ts';

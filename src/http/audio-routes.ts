@@ -1,4 +1,4 @@
-// GET and HEAD /audio/{id}.{format}: stored audio for everyone who has its URL, with ranges (RFC 9110 section 14), an
+// GET and HEAD /audio/{id}.{format}: stored audio for everyone who has the URL, with ranges (RFC 9110 section 14), an
 // ETag and a max-age.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { audioFormats, type FormatName } from '../audio/formats.ts';
@@ -71,7 +71,7 @@ export function addAudioRoutes(app: FastifyInstance, audio: StoredAudio): void {
   app.route({ method: ['GET', 'HEAD'], url: '/audio/:file', ...documented(audioDocs), handler: send });
 }
 
-/** Whether the client has this version. Throws a Failure if its condition requires another version. */
+/** Whether the client has this version. Throws a Failure if the client's If-Match requires another version. */
 function isCurrent({ headers }: FastifyRequest, etag: string): boolean {
   if (!isWanted(headers['if-match'], etag)) throw new Failure('precondition_failed');
   return isKept(headers['if-none-match'], etag);
@@ -114,7 +114,7 @@ export function parseRange(header: string | undefined, byteCount: number): ByteR
   return ranges.length === 1 ? satisfiable[0]! : 'whole';
 }
 
-/** Undefined if malformed. An empty range is unsatisfiable. */
+/** Parses one range; undefined if it is malformed. An empty range is unsatisfiable. */
 function toRange(spec: string, byteCount: number): ByteRange | undefined {
   const [, from = '', to = ''] = /^(\d{0,15})-(\d{0,15})$/.exec(spec) ?? [];
   if (from === '' && to === '') return undefined;

@@ -1,4 +1,4 @@
-// Sends a body piece by piece. Headers are sent with the first piece, so that an earlier failure still gets its own
+// Sends a body piece by piece. Headers are sent with the first piece, so that a failure before it still gets its own
 // status; a later failure breaks the connection. A client that reads nothing for too long is disconnected.
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
@@ -20,7 +20,8 @@ export async function sendPieces(reply: FastifyReply, headers: Headers, source: 
     begin(reply, headers);
     while (!piece.done) {
       if (raw.closed) return;
-      // Pieces in memory are read one ahead, so that a short body is sent in one write.
+      // If pieces are in memory, the next one is read before a piece is written, so that a short body is sent in one
+      // write.
       const { value } = piece;
       if (isHeld) piece = await pieces.next();
       if (isHeld && piece.done) return await endWith(raw, value);
@@ -67,7 +68,7 @@ function lowerCaseOf(name: string): string {
 /** Sends the last piece, and waits until it is sent or the client has disconnected. */
 async function endWith(raw: ServerResponse, piece: Piece): Promise<void> {
   raw.end(piece, 'latin1');
-  // The kernel has usually taken a short body by now.
+  // The kernel has usually accepted a short body by now.
   if (raw.socket?.writableLength === 0 || raw.writableFinished) return;
   await drained(raw, 'finish');
 }

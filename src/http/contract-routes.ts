@@ -35,7 +35,7 @@ export interface ContractRoutesOptions {
   baseUrl(): string;
 }
 
-/** The parts of one endpoint's route, from which a hand-written route can build its own. */
+/** The parts of an endpoint's route, of which a hand-written route can be built. */
 interface ContractRoute {
   operation: Operation;
   docs: RouteDocs;
@@ -48,7 +48,7 @@ interface ContractRoute {
 interface Special<S extends DescService> {
   /** Methods with hand-written routes. */
   byHand?: readonly (keyof S['method'])[];
-  /** Limits of request bodies that differ from the usual ones. */
+  /** Limits of request bodies that differ from the defaults. */
   limits?: { readonly [Name in keyof S['method']]?: Parameters<typeof documented>[2] };
 }
 
@@ -97,7 +97,8 @@ export function contractRoute(
     async handle(request, reply) {
       const { message, reading, mask } = read(request);
       const { ignored, violations, given, emptyLists } = reading;
-      // An empty list counts as absent, except in a guarded service, where its default might grant more.
+      // An empty list counts as absent, except in a guarded service, where the default might grant more than the empty
+      // list.
       const values = isGuarded ? given : given.filter((path) => !emptyLists.includes(path));
       const cleared = nullResets ? reading.cleared : [];
       const received: Received = { violations, given: values, cleared, emptyLists, mask };
@@ -122,7 +123,7 @@ export function contractRoute(
 interface Read {
   message: Message;
   reading: Reading;
-  /** For an update: the paths of the given fields. */
+  /** For an update: the paths of the fields that the request contains. */
   mask: readonly string[] | undefined;
 }
 
@@ -171,8 +172,9 @@ function headerOf({ headers }: FastifyRequest, field: DescField): string | bigin
 type WriteEvent = (event: Readonly<Record<string, any>>) => Buffer;
 
 /**
- * Writes a response of a stream as a Server-Sent Event. The event is named by its `event_type`, or by the member that
- * is its body:     id: 17     event: job.chapter.done     data: {"type":"job.chapter.done","chapter":2,"job":{...}}
+ * Writes a response of a stream as a Server-Sent Event. The event's name is its `event_type`, or the name of the member
+ * that is its body:
+ *     id: 17     event: job.chapter.done     data: {"type":"job.chapter.done","chapter":2,"job":{...}}
  */
 function createEventWriter({ output }: DescMethod, { responseBody }: Endpoint): WriteEvent {
   const id = output.fields.find((field) => restOf(field).eventId);

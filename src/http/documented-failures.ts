@@ -108,7 +108,10 @@ export const failureExamples: Readonly<Record<string, { summary: string; value: 
 /** Whether a reply with this failure may have Retry-After. */
 const mayRetry = (reason: Reason) => retryAdvice(reason) !== 'no';
 
-/** The failures shared by all operations of this kind and its own failures, in the order of the table of failures. */
+/**
+ * The failures shared by all operations of this kind and the operation's own failures, in the order of the table of
+ * failures.
+ */
 function failuresOf(operation: RouteDocs): Reason[] {
   const { scopes, bearer, body, parameters, failures, tag } = operation;
   const met = new Set<Reason>(failures);
@@ -123,7 +126,7 @@ function failuresOf(operation: RouteDocs): Reason[] {
 }
 
 interface FailureAnswer {
-  /** Shared by all operations with the same failures. */
+  /** Name of the response, which all operations with the same failures share. */
   name: string;
   description: string;
   headers: readonly ReplyHeaderName[];
@@ -156,7 +159,7 @@ export function toFailureAnswers(operation: RouteDocs): (readonly [status: numbe
 const references = (group: readonly Reason[], ending = '') =>
   Object.fromEntries(group.map((reason) => [reason, { $ref: `#/components/examples/${reason}${ending}` }]));
 
-/** The schema, restricted to these failures. */
+/** The schema, restricted to a group of failures. */
 const only = (schema: Schema, group: readonly Reason[]): Schema => ({
   allOf: [schema, { type: 'object', properties: { error: { type: 'string', enum: group } } }],
 });

@@ -19,7 +19,7 @@ export interface EndedRequest {
   route: string;
   status: number;
   callerId: string | undefined;
-  /** Undefined if the end of a call has already been reported with it. */
+  /** The failure; undefined if it was already reported at the end of a call. */
   failure: Failure | undefined;
   durationMs: number;
   /** False if the client disconnected early or the body was broken off. */

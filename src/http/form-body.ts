@@ -21,7 +21,7 @@ export class FormBody {
 const limits = { bytesMax: uploadBytesMax, arrivalMs: uploadArrivalMs, takeSlot: takeUploadSlot };
 
 /**
- * Forms are parsed in pieces of this size, so that a form of many small parts (0.3 ms of CPU per KiB) is rejected
+ * Forms are parsed in pieces of this size, so that a form with too many small parts (0.3 ms of CPU per KiB) is rejected
  * early.
  */
 const pieceBytes = 8_192;

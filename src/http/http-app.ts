@@ -14,8 +14,8 @@ import { isForKey, type RouteDocs } from './route-docs.ts';
 import { fromThrown } from './thrown-failure.ts';
 
 /**
- * How failures are rendered below a path, and only for requests that have the header, if one is named. The first
- * matching form applies.
+ * How failures are rendered below a path. If a header is named, the form applies only to requests with that header. The
+ * first matching form applies.
  */
 export type FailureForm = readonly [path: string, toReply: typeof toFailureReply, header?: string];
 
@@ -32,7 +32,7 @@ interface HttpAppOptions {
   failureForms?: readonly FailureForm[];
 }
 
-/** Served while draining, so that no orchestrator restarts the process. */
+/** Path that is also served while the service drains, so that no orchestrator restarts the process. */
 const livenessPath = '/healthz';
 const refuseSchemas = () => () => {
   throw new Error('routes have no schemas: fields are parsed by their operations');
@@ -61,14 +61,14 @@ export function createHttpApp({
     const toReply = failureForms.find(([path, , header]) => isOf(path, header))?.[1] ?? toFailureReply;
     const failure = toReply === toFailureReply ? withUnknownFields(fromThrown(error), request) : fromThrown(error);
     const { status, headers, body } = toReply(failure, recipient);
-    // Fastify would close the connection after a body that it rejects.
+    // Fastify would close the connection after rejecting a body.
     if (!isLeaving()) reply.removeHeader('connection');
     return void reply.code(status).headers(headers).send(body);
   };
 
   const app: FastifyInstance = fastify({
     logger: false,
-    // Trusts only the peer of the connection, not the proxies behind it.
+    // Trusts only the peer of the connection, not other proxies in front of that peer.
     trustProxy: isBehindProxy && ((_address: string, hop: number) => hop === 0),
     serverFactory: toServer,
     genReqId: ({ headers }: IncomingMessage) => toRequestId(headers['x-request-id']),
@@ -96,7 +96,7 @@ export function createHttpApp({
     watchEnd(request, reply, onRequestEnd);
     setHeadersOfAll(reply, request);
     if (isLeaving()) reply.header('connection', 'close');
-    // Read once: Fastify computes these properties on each access.
+    // The properties are read once, because Fastify computes them on each access.
     const { routeOptions, url } = request;
     if (isDraining() && routeOptions.url !== livenessPath)
       throw new Failure('overloaded', { message: 'The service is stopping. Try again later.' });
@@ -115,7 +115,7 @@ function checkEscapes(url: string, routeOptions: FastifyRequest['routeOptions'])
   checkQuery(url.slice(end + 1));
 }
 
-/** Without this check, Fastify would take a query that is not UTF-8 literally, percent signs included. */
+/** Rejects a query that is not UTF-8. Fastify would leave it undecoded, with its percent signs. */
 function checkQuery(query: string): void {
   try {
     decodeURIComponent(query);
@@ -124,7 +124,7 @@ function checkQuery(query: string): void {
   }
 }
 
-/** No id contains a NUL. */
+/** Refuses NUL in a path, because no id contains one. */
 function checkPath(path: string, { config }: FastifyRequest['routeOptions']): void {
   if (path.includes('%00') && config.operation && isForKey(config.operation))
     throw new Failure('invalid_request', { message: 'The path contains a NUL character.' });
@@ -147,8 +147,8 @@ interface KnownPath {
 
 /**
  * Collects the routes that are added from now on, and rejects a request that matches none: `not_found`, or
- * `method_not_allowed` with `Allow` if the path has other methods. A path without an id in the place of one is not found:
- * "/api/audio/speach" is a misspelt address.
+ * `method_not_allowed` with `Allow` if the path has other methods. A path with anything but an id in the place of an id
+ * is `not_found`: "/api/audio/speach" is a misspelt address.
  */
 function createMethodCheck(app: FastifyInstance): (request: FastifyRequest, reply: FastifyReply) => void {
   const paths = new Map<string, KnownPath>();

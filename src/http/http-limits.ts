@@ -5,24 +5,24 @@ export const headersArrivalMs = 15_000;
 export const requestArrivalMs = 120_000;
 /** Interval of the check for slow requests. */
 export const slowRequestCheckMs = 5_000;
-/** How long an idle connection stays open: longer than common reverse proxies keep theirs. */
+/** How long an idle connection stays open: longer than common reverse proxies keep idle connections. */
 export const keepAliveMs = 75_000;
-/** Unanswered requests per connection. */
+/** Number of unanswered requests per connection. */
 export const pipelinedMax = 64;
-/** For how long, and for how many bytes, the data of a rejected client is discarded before the connection is closed. */
+/** Time and number of bytes for which the data of a rejected client is discarded before the connection is closed. */
 export const lingerMs = 2_000;
 export const lingerBytesMax = 32 << 20;
 export const lingerCheckMs = 50;
 /** Largest body of a token request. */
 export const formBytesMax = 32 * 1024;
-/** For a form with recordings: largest text part, and number of parts. */
+/** Size of a text part, and number of parts, of a form with recordings. */
 export const formTextBytesMax = 8 * 1024;
 export const formPartsMax = 40;
 /** Unknown names in X-Ignored-Fields are cut to this length. */
 export const ignoredFieldCharsMax = 64;
 /** Interval of keepalive comments in an event stream. */
 export const keepaliveEveryMs = 15_000;
-/** For how long, and for how many bytes, synthesis continues without a reader. */
+/** Time and number of bytes for which synthesis continues without a reader. */
 export const readerGraceMs = 10_000;
 export const unreadBytesMax = 1 << 20;
 /** How long events are kept after a stream ends, and the memory limits for one stream and for all streams. */
@@ -32,7 +32,7 @@ export const eventBytesMax = 64 << 20;
 /** WebSocket: interval of pings, and how long the peer may be silent. */
 export const socketPingMs = 20_000;
 export const socketSilentMsMax = 60_000;
-/** If sending took at least this long, the peer was reading: it counts as a sign of life. */
+/** A message whose sending took at least this long counts as a sign of life, because the peer was reading. */
 export const socketWaitMsMin = 100;
 /**
  * Limit for unread output (such as warnings and pongs) and for unhandled input. Audio does not count: it is sent only
@@ -50,7 +50,7 @@ export const messageChunksMax = 512;
 export const messageMsMax = 10_000;
 /** Interval of the check for unfinished messages. */
 export const socketCheckMs = 1_000;
-/** Contexts spoken at the same time on one connection of a Cartesia or ElevenLabs client. */
+/** Number of contexts spoken at the same time on one connection of a Cartesia or ElevenLabs client. */
 export const contextsPerSocketMax = 100;
 /** ElevenLabs clients: how long a context waits for a message. */
 export const contextIdleMsDefault = 20_000;

@@ -1,4 +1,4 @@
-// The HTTP/1.1 server (RFC 9112) for connections that a listener hands to it, with or without TLS. Headers, bodies and
+// The HTTP/1.1 server (RFC 9112) for connections that a listener passes on, with or without TLS. Headers, bodies and
 // idle connections have limits of size and time, and malformed requests get status 400.
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
@@ -47,7 +47,7 @@ export function createHttpServer(given: HttpServerOptions): Server {
   const server = tls
     ? createSecureServer({ ...options, ...tls, handshakeTimeout: handshakeMs })
     : createServer(options);
-  // Node silently drops headers beyond its limit, so there is none.
+  // Node's limit is switched off, because Node would silently drop the headers beyond it.
   server.maxHeadersCount = 0;
   const takeTurn = (request: IncomingMessage, work: () => void) =>
     connections.turns.take(clientAddressOf(request, isBehindProxy), work);
@@ -142,7 +142,7 @@ const refused = new WeakSet<Socket>();
 function refuse(error: NodeJS.ErrnoException, socket: Socket): void {
   // Discards further data until the client has read the reply and closes the connection.
   if (refused.has(socket) && error.code !== 'ECONNRESET' && socket.bytesRead < lingerBytesMax) return;
-  // In the middle of a reply, the client would read these bytes as part of it.
+  // After the start of another reply, nothing is sent: the client would read the error as part of that reply.
   const { _httpMessage: answer } = socket as Socket & { _httpMessage?: ServerResponse };
   if (error.code === 'ECONNRESET' || !socket.writable || answer?.headersSent) {
     socket.destroy();

@@ -1,6 +1,6 @@
 // Reports the parts of a request that its route ignores: members of the body, query parameters, and an Idempotency-Key
-// on a route that does not support it. X-Did-You-Mean lists known names that are similar. Every route with a key checks
-// its query.
+// on a route that does not support it. X-Did-You-Mean lists known names that are similar. Every route that requires a
+// key checks the query.
 //     X-Ignored-Fields: language, colour
 //     X-Did-You-Mean: language=language_code
 import type { FastifyReply, FastifyRequest, preHandlerHookHandler } from 'fastify';
@@ -36,7 +36,7 @@ export function sortFields(given: Fields, known: readonly string[], isStrict: bo
   return { fields, ignored, faults: isStrict ? ignored.slice(0, unknownFieldsMax).map(toViolation) : [] };
 }
 
-/** Unknown members per body, kept for the reply if the parser throws. */
+/** Unknown members by body, stored so that the reply can name them even if the parser throws. */
 const ignoredMembers = new WeakMap<object, readonly UnknownField[]>();
 
 /** The unknown members of a body and of its nested objects, as far as it was parsed. */
@@ -59,7 +59,7 @@ declare module 'fastify' {
   }
 }
 
-/** A `preHandler` hook for all routes. */
+/** Creates a `preHandler` hook for all routes, which checks the query. */
 export const createQueryCheck =
   (isStrict: boolean): preHandlerHookHandler =>
   (request, reply, done) => {

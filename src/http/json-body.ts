@@ -18,7 +18,7 @@ function limitsOf(bytesMax: number | undefined): BodyLimits {
 export function readJsonBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', readJson);
-  // Sends 100 Continue only when the body is about to be read, so not for a rejected request.
+  // Sends 100 Continue only when the body is about to be read, and therefore never for a rejected request.
   app.addHook('preParsing', (request, reply, _payload, done) => {
     if (request.headers.expect) reply.raw.writeContinue();
     done();

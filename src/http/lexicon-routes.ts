@@ -56,7 +56,7 @@ export function addLexiconRoutes(
   const content = { ...answer.content, 'application/pls+xml': { schema: document, example: examplePls } };
   const both = { ...docs, answers: { 200: { ...answer, content } } };
   app.get('/api/lexicons/:id', documented(both, admitTo(operation)), async (request, reply) => {
-    // Added to the `Vary: Origin` of CORS.
+    // The value is appended, because CORS has already set `Vary: Origin`.
     reply.raw.appendHeader('vary', 'Accept');
     if (!plsTypes.some((type) => asksFor(request.headers.accept, type))) return handle(request, reply);
     const message = create(getLexicon.input, { lexiconId: (request.params as { id: string }).id });
@@ -103,7 +103,7 @@ export function addLexiconRoutes(
   });
 }
 
-/** Renames the field in violations: here the body itself is the document. */
+/** Renames the field in violations, because here the body itself is the document. */
 function inBody(error: unknown): unknown {
   if (!(error instanceof Failure) || !error.facts.details) return error;
   const details = error.facts.details.map((each) => (each.field === 'pls' ? { ...each, field: 'body' } : each));

@@ -1,8 +1,8 @@
 // The messages of live speech over WebSocket, JSON in text frames:
 // {"type":"start","voice_id",...,"audio":"binary"|"json"}  {"type":"text","text"}  {"type":"flush"}
-// {"type":"interrupt","played_ms"?,"turn"?}  {"type":"end"} answered by
-// {"type":"info"|"timestamps"|"mark"|"flushed"|"interrupted"|"done"|"warning"|"error",...}. Audio is a binary frame
-// that belongs to the turn of the last info, or base64 in {"type":"audio"}.
+// {"type":"interrupt","played_ms"?,"turn"?}  {"type":"end"}. The service answers with
+// {"type":"info"|"timestamps"|"mark"|"flushed"|"interrupted"|"done"|"warning"|"error",...}. Audio is sent as base64 in
+// {"type":"audio"}, or as a binary frame, which belongs to the turn of the last `info`.
 import type { LiveEvent, LiveInput } from '../api/live-session.ts';
 import { type Fields, nameUnknown, type UnknownField } from '../contract/unknown-fields.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
@@ -27,7 +27,7 @@ export interface LiveMessage {
   input: LiveInput;
   /** How audio is to be sent, if the message states it. */
   audio: 'binary' | 'json' | undefined;
-  /** The ignored members. */
+  /** The unknown members, which are ignored. */
   ignored: readonly UnknownField[];
 }
 
@@ -45,7 +45,7 @@ export async function parseLiveMessage(message: string | Buffer, isStrict: boole
   }
 }
 
-/** `faults` were found earlier. */
+/** Converts the fields of a message. `faults` are the faults found earlier. */
 function toInput(type: LiveInput['type'], fields: Fields, faults: FieldViolation[]): LiveInput {
   if (type === 'start') return { type, start: parseStartOf(fields, {}, faults) };
   const { text } = fields;

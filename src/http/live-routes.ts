@@ -42,7 +42,7 @@ export function addLiveRoutes(app: FastifyInstance, options: LiveRoutesOptions):
   const admit = async (request: FastifyRequest, reply: FastifyReply) => {
     const { ticket } = request.query as Readonly<Record<string, unknown>>;
     if (ticket === undefined) return admission.admit(request, reply, liveSpeech);
-    // Checked first: a request that cannot be served must not use up the ticket.
+    // The request is checked first: if it cannot be served, it must not use up the ticket.
     check(request, reply);
     const taken = await tickets.useLive(String(ticket));
     if (!taken)

@@ -12,7 +12,7 @@ export const ownLanguage = 'und';
 /** Seconds of silence sent for a context without text. Clients treat a context without audio as a failure. */
 export const emptyContextSeconds = 0.1;
 
-/** Throws a Failure if a text that is sent in one request exceeds the limit of text waiting to be spoken. */
+/** Throws a Failure if a text sent in one request exceeds the limit for text that waits to be spoken. */
 export function checkTextFits(text: string, otherWay: string): void {
   const actual = countChars(text);
   const limit = liveWaitingCharsMax;
@@ -21,7 +21,9 @@ export function checkTextFits(text: string, otherWay: string): void {
   throw new Failure('text_too_long', { message, limit, actual });
 }
 
-/** `theirs` maps Sonant's field names to the vendor's. `faults` were found earlier and are reported first. */
+/**
+ * `theirs` maps Sonant's field names to the vendor's. `faults` are the faults found earlier, which are reported first.
+ */
 export function parseStartOf(
   start: Fields,
   theirs: Readonly<Record<string, string>>,

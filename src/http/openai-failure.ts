@@ -1,4 +1,5 @@
-// Renders a Failure as OpenAI's API does: `{"error": {"message", "type", "param", "code"}}`, the same statuses and headers.
+// Renders a Failure like OpenAI's API: `{"error": {"message", "type", "param", "code"}}`, with unchanged status and
+// headers.
 import { Failure, failureTable } from '../errors.ts';
 import { type FailureReply, type Recipient, toFailureReply } from '../net/failure-reply.ts';
 import { type OtherName, speechFieldRows } from '../speech/fields.ts';

@@ -75,7 +75,7 @@ export interface Content {
 export interface Answer {
   description: string;
   headers?: readonly ReplyHeaderName[];
-  /** By media type. */
+  /** The content of the response by media type. */
   content?: Readonly<Record<string, Content>>;
 }
 
@@ -104,7 +104,7 @@ export interface RouteDocs {
   tag: keyof typeof tags;
   summary: string;
   description?: string;
-  /** The key needs one of these scopes. Absent if no key is needed. */
+  /** Scopes of which the key needs one. Absent if no key is needed. */
   scopes?: readonly string[];
   /** Whether the operation runs with a key that the request does not carry: the key of its ticket. */
   isOnBehalf?: true;
@@ -114,7 +114,7 @@ export interface RouteDocs {
   body?: RouteBody;
   /** Responses by status. */
   answers: Readonly<Record<number, Answer>>;
-  /** Failures specific to this operation; the failures shared by its kind are added. */
+  /** Failures specific to this operation; the failures that all operations of its kind share are added. */
   failures: readonly Reason[];
   /** Whether failures have the form of OpenAI's error object. */
   isOpenAi?: true;
@@ -146,7 +146,7 @@ declare module 'fastify' {
     operation?: RouteDocs;
     /** Largest body, if it is larger than usual. */
     bodyBytesMax?: number;
-    /** Largest JSON body, for a text as long as a book. */
+    /** Largest JSON body, if it may contain a text as long as a book. */
     jsonBytesMax?: number;
     /** Number of members and items in the JSON, if it is more than usual. */
     jsonValuesMax?: number;

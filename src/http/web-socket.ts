@@ -1,6 +1,6 @@
 // WebSocket (RFC 6455) on the routes of the gateway. An upgrade passes the hooks of its route like any request, so a
-// refusal is an ordinary HTTP error. Messages are read as fast as they are handled, in turn with other client
-// addresses. A peer that answers no ping, or sends without reading, is disconnected. Compression is off.
+// refusal is an ordinary HTTP error. Messages are read as fast as they are handled, and client addresses take turns. A
+// peer that answers no ping, or sends without reading, is disconnected. Compression is off.
 import type { IncomingMessage, RequestListener, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -77,7 +77,7 @@ export function takeUpgrades(
   });
 }
 
-/** Throws a Failure unless this is a WebSocket request, and not one from a page of a foreign origin. */
+/** Throws a Failure if this is not a WebSocket request, or if it comes from a page of a foreign origin. */
 export function checkUpgrade(
   { raw, protocol, host }: FastifyRequest,
   reply: FastifyReply,
@@ -102,7 +102,7 @@ const socketVersion = '13';
 const token = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
 const protocols = new RegExp(`^${token}([ \\t]*,[ \\t]*${token})*$`);
 
-/** Faults that the `ws` library would report in its own format. */
+/** Finds the faults that the `ws` library would otherwise report in its own format. */
 function handshakeFaults({ headers }: IncomingMessage): FieldViolation[] {
   const { 'sec-websocket-version': version, 'sec-websocket-key': key, 'sec-websocket-protocol': protocol } = headers;
   const faults: FieldViolation[] = [];
@@ -129,7 +129,7 @@ export async function acceptWebSocket(
     maxPayload: messageBytesMax,
     maxFragments: messageFragmentsMax,
     maxBufferedChunks: messageChunksMax,
-    // At most one message or ping per socket and turn of the event loop.
+    // The library handles at most one message or ping per socket and turn of the event loop.
     allowSynchronousEvents: false,
     perMessageDeflate: false,
   });
@@ -179,7 +179,7 @@ function toPeer(peer: import('ws').WebSocket, { readerStallMs, takeTurn, charge 
   }, socketCheckMs);
   let received = 0;
   const count = () => {
-    // Checked before each message, since each may have an answer.
+    // The limit is checked before each message, since each message may have an answer.
     if (Math.max(peer.bufferedAmount, waitingBytes) > socketUnreadBytesMax) peer.terminate();
     if (++received % messagesPerRequest === 0) charge().catch((error: unknown) => queue.abort(error));
   };
@@ -190,7 +190,7 @@ function toPeer(peer: import('ws').WebSocket, { readerStallMs, takeTurn, charge 
     unfinishedSinceMs = undefined;
     const message = isBinary ? data : data.toString();
     waitingBytes += sizeOf(message);
-    // After the last message that is handled, the close frame must still be read.
+    // After the last message that is handled, reading continues, because the close frame must still be read.
     if (!queue.isEnded) peer.pause();
     queue.push(message);
   });

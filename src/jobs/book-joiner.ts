@@ -1,5 +1,5 @@
 // Joins the finished chapters of a job into one file with captions, and ends the job. A chapter whose file is gone
-// (room was made, or its voice was deleted) is spoken again first.
+// (deleted to free space, or with its voice) is spoken again first.
 import type { BookChapter, BookTags } from '../audio/book-file/audio-book.ts';
 import { bookTimeline, encodedRateOf, writeBookFile } from '../audio/book-file/book-file.ts';
 import { audioFormats } from '../audio/formats.ts';
@@ -36,11 +36,11 @@ export async function joinBook(job: JobRow, tools: JobTools, signal: AbortSignal
     const stored = await storeBook({ job, settings, request, finished, reservation }, tools, signal);
     const nowMs = Date.now();
     const expiresAtMs = expiryOf(settings, nowMs, keepMs);
-    // If it is then unknown whether the job has ended with this clip, the clip stays and expires with the job.
+    // If it remains unknown whether the job has ended with this clip, the clip stays and expires with the job.
     const clip = { ...stored, expiresAtMs };
     await addOrRemove(clip, tools);
     reservation.keep(clip.byteCount);
-    // The end of a voice removes its chapters, but may have come before the joined file was written.
+    // Ending a voice removes its chapters, but may have happened before the joined file was written.
     if (!(await areLive(finished, tools))) return await removeChapterAudio(tools, clip.clipId, job.ownerId);
     const { clipId: audioId, seconds } = clip;
     const ended = await rows.end(job.jobKey, { status: 'succeeded', nowMs, expiresAtMs, audioId, seconds });
@@ -52,7 +52,10 @@ export async function joinBook(job: JobRow, tools: JobTools, signal: AbortSignal
   }
 }
 
-/** If the row is missing, the file is removed here; otherwise only the daily sweep would remove it. */
+/**
+ * Adds the clip's row. If that fails, the file is removed here; otherwise only the clip store's daily cleanup would
+ * remove it.
+ */
 async function addOrRemove(clip: NewClipRow, { clips, index, onFault }: JobTools): Promise<void> {
   try {
     await index.add(clip);

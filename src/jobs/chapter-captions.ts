@@ -1,5 +1,5 @@
 // Writes the captions of a chapter part by part while it is spoken, and joins the chapters' captions for the whole job,
-// so that memory use does not grow with the book. They are stored like the captions of any audio: a JSON array of cues.
+// so that memory use does not grow with the book. Captions are stored like those of any audio: as a JSON array of cues.
 import { type Cue, toCaptioned, toCues } from '../delivery/captions.ts';
 import { captionsOf, readCaptions } from '../delivery/stored-captions.ts';
 import type { ClipDraft, ClipStore } from '../delivery/stores/clip-store.ts';

@@ -1,6 +1,6 @@
 // Parses the request for a job. The contract's rules check the shape and range of fields; texts, the cover, the webhook
 // and the fields of speech are checked here. Fields of speech follow the rules of any request for speech
-// (speech/fields.ts) and are stored as they were sent.
+// (speech/fields.ts) and are stored unchanged.
 import {
   type ChapterInput,
   type CreateJobRequest,
@@ -39,7 +39,7 @@ export interface JobSettings {
 
 export interface JobRequest {
   settings: JobSettings;
-  /** The request of the whole job, without a text. */
+  /** The request for speech that all chapters share, without their texts. */
   speech: SpeechRequest;
   chapters: readonly ChapterRequest[];
   chars: number;
@@ -47,7 +47,7 @@ export interface JobRequest {
 
 export interface ChapterRequest {
   title: string;
-  /** Fields that differ from the job's. */
+  /** Fields of speech that differ from the job's. */
   speech: Fields;
   parts: readonly (TextPart & { chars: number })[];
   chars: number;
@@ -90,7 +90,7 @@ function* readSteps(message: CreateJobRequest, violations: Violations): Steps<Jo
   const ofWhole = parseSpeech({ ...speech, text: 'a' }, (field, ...rest) => field !== 'text' && report(field, ...rest));
   const given = takeChapters(message, violations);
   checkSize(given);
-  // The kind of markup of texts does not apply to documents.
+  // The job's `markup` describes its texts, and does not apply to SSML documents.
   const ofDocument = given.every(({ ssml }) => ssml !== '') ? speech : { ...speech, markup: null };
   const chapters: ChapterRequest[] = [];
   for (const [i, chapter] of given.entries()) {
@@ -139,7 +139,7 @@ const ownSpeechOf = ({ voiceId, languageCode }: Chapter): Fields => ({
   ...(languageCode !== undefined && { language_code: languageCode }),
 });
 
-/** Parses a chapter in `ssml`. It is stored like a text that is a document. */
+/** Parses a chapter in `ssml`. The chapter is stored like a `text` that is an SSML document. */
 function parseDocument(chapter: Chapter, ofJob: Fields, nameOf: NameOf, report: Report): ChapterRequest {
   const own = ownSpeechOf(chapter);
   const { title, text, ssml } = chapter;
@@ -170,7 +170,7 @@ function* parseChapter(
   if (text === '') report(nameOf('text'), 'required', 'is required');
   if (text === '' || !whole) return { title: '', speech: own, parts: [], chars: 0, nameOf: ownName };
   const isDocument = whole.markup === 'ssml' && isSsml(text);
-  // A document in the middle of a text does not count as one, even if a part begins with it.
+  // An SSML document in the middle of a text is plain text, even if a part begins with the document.
   const speech = whole.markup === 'ssml' && !isDocument ? { ...own, markup: null } : own;
   const reportOwn: Report = (field, ...rest) => {
     if (field === 'text' || Object.hasOwn(speech, field)) report(nameOf(field), ...rest);
@@ -208,7 +208,10 @@ function parseSpeech(fields: Fields, report: Report, nameOf = (field: string) =>
   }
 }
 
-/** A document is not divided, so it may be too long although the job is not. */
+/**
+ * The failure for a document that is too long. A document is not divided, so it may be too long although the job is
+ * not.
+ */
 function tooLong({ facts: { limit = ssmlCharsMax, actual = limit }, cause }: Failure, field: string): Failure {
   const message = `has ${actual} code points in one SSML document, over the limit of ${limit}`;
   const details: FieldViolation[] = [{ field, reason: 'too_long', message }];
@@ -234,7 +237,7 @@ const pngStart = Buffer.from('89504e470d0a1a0a', 'hex');
 const pngEnd = Buffer.from('0000000049454e44ae426082', 'hex');
 const jpegStart = Buffer.from('ffd8', 'hex');
 const jpegEnd = Buffer.from('ffd9', 'hex');
-/** Some programs append zeros and line ends to a picture. */
+/** Bytes after the end of a picture in which the end is searched, because some programs append zeros and line ends. */
 const slackBytes = 64;
 
 /** Whether the picture has a start, a size in pixels and an end, and is small enough for a job. */
@@ -246,14 +249,14 @@ export function isCover(bytes: Uint8Array): boolean {
   return picture.subarray(0, jpegStart.length).equals(jpegStart) && hasJpegSize(picture) && tail.includes(jpegEnd);
 }
 
-/** Its first chunk is the header: length, name, width, height. */
+/** The first chunk of a PNG is the header: length, name, width, height. */
 const hasPngSize = (picture: Buffer): boolean =>
   picture.length > 24 &&
   picture.toString('latin1', 12, 16) === 'IHDR' &&
   picture.readUInt32BE(16) > 0 &&
   picture.readUInt32BE(20) > 0;
 
-/** Searches the segment that begins a frame: length, bits, height, width. */
+/** Searches a JPEG for the segment that begins a frame: length, bits, height, width. */
 function hasJpegSize(picture: Buffer): boolean {
   for (let at = 2; at + 9 < picture.length; ) {
     if (picture[at] !== 0xff) return false;

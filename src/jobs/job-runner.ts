@@ -1,6 +1,7 @@
-// Works on jobs: takes and renews leases of waiting chapters and speaks them, starting with the key that has the fewest
-// chapters in progress. It works on one chapter of a job at a time, so that an interruption costs the job at most one
-// segment. Several processes share a store's chapters; if one dies, another takes over when its leases have ended.
+// Works on jobs: takes and renews leases of waiting chapters and speaks them, starting with the account that has the
+// fewest chapters in progress. Of each job, one chapter is spoken at a time, so that an interruption costs the job at
+// most one segment. Several processes share a store's chapters; if one process dies, another takes over when the leases
+// have ended.
 import { type Failure, failureTable, type Reason, toFailure } from '../errors.ts';
 import type { ChapterId, OpenChapter } from '../store/job-leases.ts';
 import type { ChapterRow, JobRow } from '../store/job-rows.ts';
@@ -70,7 +71,7 @@ export function openJobRunner(options: JobRunnerOptions): JobRunner {
     }
     if (working.size >= chaptersMax) makeRoom(open.filter((each) => countOf(each) === 0));
   };
-  /** If a key has no chapter in progress, a key with several here gives one up. */
+  /** If an account without a chapter in progress waits, an account with several chapters here gives one up. */
   const makeRoom = (waiting: readonly OpenChapter[]) => {
     if (waiting.length === 0) return;
     const all = [...working.values()];
@@ -139,7 +140,7 @@ function renewLease(id: ChapterId, { rows, holder }: JobRunnerOptions, leaving: 
   return () => clearInterval(timer);
 }
 
-/** Why a job has failed, as stored in its row. */
+/** The reason why a job has failed, as stored in its row. */
 export interface JobFault {
   reason: Reason;
   message: string;
@@ -149,7 +150,7 @@ export interface JobFault {
   text: string | undefined;
 }
 
-/** Returns when a failure that may pass is to be tried again; any other failure ends the job. */
+/** Returns the time of the next try after a temporary failure. After any other failure, ends the job. */
 async function afterFailure(error: unknown, id: ChapterId, options: JobRunnerOptions): Promise<number | undefined> {
   const { rows, holder, keepMs, onFault } = options;
   const failure = toFailure(error instanceof SegmentFault ? error.cause : error);
@@ -187,12 +188,15 @@ async function endJob(
 
 export const audioOf = (chapters: readonly ChapterRow[]): string[] => chapters.flatMap(({ audioId }) => audioId ?? []);
 
-/** Not retried: the characters are available again only next month. */
+/**
+ * Whether the failure is temporary. An exhausted character limit is not: characters are available again only next
+ * month.
+ */
 const mayPass = ({ reason, facts }: Failure): boolean =>
   (failureTable[reason].retryable && facts.limitReason !== 'characters') ||
   reason === 'engine_timeout' ||
   (reason === 'engine_error' && facts.retryAfterSeconds !== undefined);
 
-/** In whole milliseconds, as in rows; the failure may state fractions of a second. */
+/** The wait in whole milliseconds, as stored in rows; the failure may state fractions of a second. */
 const waitMsOf = ({ facts }: Failure): number =>
   Math.min(retryMs.max, Math.ceil((facts.retryAfterSeconds ?? 0) * 1000));

@@ -1,5 +1,5 @@
-// Deletes expired jobs with everything that was made for them, and before that, the segments of failed and canceled
-// jobs: raw samples, which no quota counts.
+// Deletes expired jobs with everything that was made for them. Segments of failed and canceled jobs are deleted
+// earlier, because they are raw samples that no quota counts.
 
 import { removeClip } from '../delivery/stored-captions.ts';
 import { ownTurn } from '../runtime/steps.ts';

@@ -1,6 +1,7 @@
 // Stores each segment of a chapter when it is spoken, in a clip of raw 16-bit samples, so that the next worker
-// continues at the first missing one. Stored segments are reused unchanged. A segment whose text, voice or cut has
-// changed is spoken again, but not charged again. Nothing is stored for a voice that may no longer be used.
+// continues at the first missing one. Stored segments are reused unchanged. If the text, the voice or the boundaries of
+// a segment have changed, the segment is spoken again, but not charged again. Nothing is stored for a voice that may no
+// longer be used.
 import { createHash } from 'node:crypto';
 import { dayOf } from '../access/usage-ledger.ts';
 import { join, samplesOf, secondsOf } from '../audio/pcm.ts';
@@ -30,7 +31,7 @@ export interface KeepSegmentsOptions {
 }
 
 interface Taken {
-  /** The key that is charged. */
+  /** Id of the key that is charged. */
   keyId: string;
   /** Refunds the characters that were not spoken. */
   end(spokenChars: number): void;
@@ -57,7 +58,7 @@ export function keepSegments(options: KeepSegmentsOptions): KeepSegment {
   let sinceMs = performance.now();
 
   const { read, write } = openSegmentClips(clips);
-  /** The end of a voice removes its segments, but may have come before this one was written. */
+  /** Ending a voice removes its segments, but may have happened before this segment was written. */
   const checkVoice = async ({ rendering }: PlannedCut): Promise<void> => {
     if (!rendering?.ended?.aborted) return;
     await removeSegmentsOfVoice({ rows, clips }, rendering.voice.voiceId);
@@ -101,7 +102,7 @@ export function keepSegments(options: KeepSegmentsOptions): KeepSegment {
     let countedChars = 0;
     try {
       const usage = { keyId: taken.keyId, voiceId, day: dayOf(Date.now()), requests: 0, characters: chars };
-      // If the row is not written, the sweep removes the clip.
+      // If this insert fails, the clip store's cleanup (`sweep`) later removes the clip.
       await rows.addSegment(row, { ...progress, usage: { ...usage, audioMs: Math.round(seconds * 1000) } });
       countedChars = ownChars;
     } finally {
@@ -119,7 +120,7 @@ export function keepSegments(options: KeepSegmentsOptions): KeepSegment {
   };
 }
 
-/** Duration for the listener. */
+/** Duration that the listener hears, at the request's tempo. */
 const heardSecondsOf = ({ rendering }: PlannedCut, spoken: SpokenPcm): number =>
   secondsOf(spoken) / (rendering?.tempo ?? 1);
 
@@ -156,7 +157,7 @@ function createCount() {
   };
 }
 
-/** Hash of everything that the audio of a segment depends on, and of the positions of its words. */
+/** Hash of the positions of a segment's words and of everything else on which its audio depends. */
 function fingerprintOf({ chunkIndex, cut, rendering }: PlannedCut): string {
   if (!cut || !rendering) return `${chunkIndex}`;
   const { binding, languageCode, engineRate, pitch, manner } = rendering;

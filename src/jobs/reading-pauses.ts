@@ -1,6 +1,6 @@
-// Longer pauses between the paragraphs of a chapter, still longer around headings, and longest between scenes. The text
-// between two paragraphs decides: an empty line, or a separate line without words such as `* * *`. Documents, and
-// places where the markup states a pause, are left unchanged.
+// Makes pauses longer between the paragraphs of a chapter, still longer around headings, and longest between scenes.
+// The text between two paragraphs decides: an empty line, or a separate line without words such as `* * *`. SSML
+// documents, and places where the markup states a pause, are left unchanged.
 import type { PlannedCut } from '../speech/text-cutter.ts';
 import { readingPausesMs } from './job-limits.ts';
 
@@ -17,7 +17,7 @@ const headingCharsMax = 100;
 const blankLine = /\n[^\S\n]*\n/;
 /** A separate line without words between two paragraphs. */
 const lineApart = /\n[^\S\n]*\n[^\S\n]*[^\s\p{L}\p{N}][^\n\p{L}\p{N}]*\n[^\S\n]*\n/u;
-/** A line under a paragraph, and the signs before the next one. */
+/** Marks of headings: a line under a paragraph, or number signs before the next paragraph. */
 const underline = /^[^\n]*\n {0,3}(?:=+|-+)[^\S\n]*\n/;
 const numberSigns = /(?:^|\n) {0,3}#{1,6}[^\S\n]+$/;
 const unpunctuatedEnd = /[\p{L}\p{N}][\p{Pe}\p{Pf}"']*\s*$/u;
@@ -64,7 +64,10 @@ function placeOf(gap: string, isHeading: (paragraph: string) => boolean, paragra
 const isUnpunctuated = (paragraph: string): boolean =>
   paragraph.length <= headingCharsMax && unpunctuatedEnd.test(paragraph);
 
-/** The returned function is called for each paragraph in order, since a chapter may begin with several headings. */
+/**
+ * Returns a function that tells whether a paragraph is a heading. It must be called for each paragraph in order, since
+ * a chapter may begin with several headings.
+ */
 function createHeadingCheck(title: string): (paragraph: string) => boolean {
   const toWords = (text: string) =>
     text
@@ -91,8 +94,8 @@ class WrittenText {
   #gap = '';
 
   /**
-   * The text between the previous words and those of the cut, and the cut's own text; both empty if the cut has no
-   * words.
+   * The text between the previous words and the words of the cut, and the cut's own text; both are empty if the cut has
+   * no words.
    */
   read({ chunkIndex, chunk, cut }: PlannedCut): { gap: string; own: string } {
     if (chunkIndex !== this.#chunkIndex) {

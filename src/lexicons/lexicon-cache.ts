@@ -1,5 +1,5 @@
 // The lexicons in memory: a copy of the table, updated at once after a change by this process and within half a second
-// after a change by another. A lexicon is compiled on first use, and again if it was evicted.
+// after a change by another process. A lexicon is compiled on first use, and again if its compiled form was evicted.
 import { openPolling } from '../runtime/polling.ts';
 import type { Lexicons, OfferedLexicon } from '../speech/request-lexicons.ts';
 import type { LexiconRow, LexiconRows } from '../store/lexicon-rows.ts';
@@ -7,7 +7,7 @@ import { compileLexicon, type Lexicon, type LexiconEntry } from '../text/lexicon
 import { compiledEntriesMax } from './lexicon-fields.ts';
 
 const pollEveryMs = 500;
-/** A row may have two megabytes. */
+/** Few rows are read at once, because a row may have two megabytes. */
 const rowsPerRead = 20;
 
 export interface StoredLexicon extends OfferedLexicon {
@@ -21,7 +21,7 @@ export interface StoredLexicon extends OfferedLexicon {
 
 export interface LexiconCache extends Lexicons {
   find(lexiconId: string): StoredLexicon | undefined;
-  /** Sorted by id. */
+  /** All lexicons, sorted by id. */
   list(): readonly StoredLexicon[];
   refresh(): Promise<void>;
   close(): Promise<void>;
@@ -88,7 +88,7 @@ function toStored(row: LexiconRow, json: string, compile: Compile): StoredLexico
     lexiconId,
     name,
     ownerId: row.ownerId ?? undefined,
-    // Unknown values, written by a newer version, count as private.
+    // Unknown values, written by a newer version of Sonant, count as private.
     access: row.access === 'everyone' ? 'everyone' : 'private',
     entryCount,
     byteCount,

@@ -18,10 +18,10 @@ import { MarkupFault } from '../text/marked-text.ts';
 import { readPls } from '../text/pls.ts';
 
 export interface CheckedLexicon {
-  /** Undefined: unchanged. */
+  /** New name; undefined leaves the name unchanged. */
   name: string | undefined;
   access: VoiceAccess | undefined;
-  /** JSON. */
+  /** The entries as JSON. */
   entries: string;
   entryCount: number;
   byteCount: number;
@@ -29,7 +29,8 @@ export interface CheckedLexicon {
 }
 
 /**
- * Runs in steps, because there may be many entries. A new lexicon needs a name, from the request or from the document.
+ * Checks the fields in steps, because there may be many entries. A new lexicon needs a name, from the request or from
+ * the document.
  */
 export function* checkLexicon(
   spec: LexiconSpec,
@@ -65,7 +66,7 @@ function* readEntries({ entries: given }: LexiconSpec, violations: Violations, i
   if (given.length === 0 && !isEmptied)
     violations.report('entries', 'required', 'are required unless a PLS document is sent');
   const entries: LexiconEntry[] = [];
-  // If there are too many, the excess is only counted.
+  // Entries beyond the limit are only counted.
   for (const [i, entry] of given.slice(0, lexiconEntriesMax).entries()) {
     entries.push(toEntry(entry));
     checkEntry(entry, `entries[${i}]`, violations);
@@ -137,5 +138,5 @@ const lexiconNameCharsMax = 200;
 /** Limits of all lexicons of an account, and of all accounts together. */
 export const accountLexiconBytesMax = 16 << 20;
 export const allLexiconBytesMax = 256 << 20;
-/** Entries of all lexicons that stay compiled; others are compiled again when they are used. */
+/** Number of entries of all lexicons that stay compiled; other lexicons are compiled again when they are used. */
 export const compiledEntriesMax = 400_000;

@@ -14,7 +14,7 @@ export type LexiconManagement = ReturnType<typeof createLexiconManagement>;
 interface LexiconManagementOptions {
   rows: Pick<LexiconRows, 'change'>;
   cache: LexiconCache;
-  /** Limit per account; the operator has none. */
+  /** Limit per account; the operator has no limit. */
   lexiconsPerAccount: number;
 }
 

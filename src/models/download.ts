@@ -1,6 +1,6 @@
-// Downloads a file, and resumes where a download broke off, in this run or an earlier one. FILE.part has the bytes so
-// far and FILE.part.json their version, so that parts of two versions are never joined. The file is renamed into place
-// when its size and SHA-256 match; otherwise it is deleted and both values are reported.
+// Downloads a file, and resumes where a download broke off, in this run or an earlier one. FILE.part contains the bytes
+// so far and FILE.part.json their version, so that parts of two versions are never joined. The file is renamed into
+// place when its size and SHA-256 match; otherwise it is deleted and both values are reported.
 import { existsSync } from 'node:fs';
 import { type FileHandle, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
@@ -17,7 +17,7 @@ export interface LeastRate {
   windowBytesMin: number;
 }
 
-/** 1 kB/s: at that rate, the largest model of the table takes days. */
+/** The rate is 1 kB/s, at which the largest model of the table would take days. */
 export const leastRateDefault: LeastRate = { windowMs: 60_000, windowBytesMin: 60_000 };
 
 export class TransferRate {
@@ -43,7 +43,7 @@ export class TransferRate {
     this.#runningSinceMs = undefined;
   }
 
-  /** Throws if too little has arrived in the window that ends. */
+  /** Counts bytes that have arrived. At the end of a time window, throws if too few arrived in it. */
   add(bytes: number): void {
     this.#windowBytes += bytes;
     this.#count();
@@ -74,7 +74,7 @@ export class TransferRate {
 /** How often and how long a failing source is retried, and how slowly it may send. */
 export interface Patience extends LeastRate {
   stallMs: number;
-  /** The first pause, which is then doubled. */
+  /** The first pause; each further pause is twice as long. */
   pauseMs: number;
   pauseMsMax: number;
   /** The longest pause that a source may request. */
@@ -95,7 +95,7 @@ export const patienceDefault: Patience = {
 export interface Download {
   url: string;
   to: string;
-  /** The file must match one of these. Any file is accepted if the list is empty. */
+  /** Builds of which the file must match one. Any file is accepted if the list is empty. */
   builds: readonly Build[];
   signal: AbortSignal;
   onProgress?(bytes: number, bytesTotal: number | undefined): void;
@@ -120,12 +120,12 @@ const retriedStatus = [408, 425, 429, 500, 502, 503, 504];
 /** The version of the partial file. */
 interface Version {
   url: string;
-  /** For If-Range: a strong ETag or a date. */
+  /** Value for If-Range: a strong ETag or a date. */
   validator: string | null;
   bytesTotal: number | null;
 }
 
-/** Returns the SHA-256. */
+/** Downloads the file, and returns its SHA-256. */
 export async function download(wanted: Download): Promise<string> {
   const { url, to, builds } = wanted;
   for (let isSecondTime = false; ; isSecondTime = true) {
@@ -139,7 +139,7 @@ export async function download(wanted: Download): Promise<string> {
       return sha256;
     }
     await discard(to);
-    // A source without versions may have joined two of them, so the download is repeated once.
+    // If the source states no versions, parts of two versions may have been joined, so the download is repeated once.
     if (!isResumed || isSecondTime) throw differs(url, `has ${size} bytes and the SHA-256 ${sha256}`, builds);
   }
 }
@@ -199,7 +199,7 @@ async function fetchWhole(wanted: Download): Promise<boolean> {
 const notFetched = (url: string, cause: unknown): Failure =>
   unreachable(`${url} cannot be fetched: ${explain(cause)}. SONANT_MODELS_URL may name a mirror.`, cause);
 
-/** The certificate of the source was rejected; another attempt would not change that. */
+/** Whether the certificate of the source was rejected; another attempt would not change that. */
 const isUntrusted = (error: unknown): boolean =>
   /CERT|UNABLE_TO_VERIFY|HOSTNAME_MISMATCH/.test((error as NodeJS.ErrnoException).code ?? '');
 
@@ -249,7 +249,7 @@ function emptyIfAbsent(error: NodeJS.ErrnoException): '' {
   throw error;
 }
 
-/** Undefined if the process was killed while it wrote the text. */
+/** Parses the version; undefined if the text is incomplete because the process was killed while writing it. */
 function parseVersion(text: string): Version | undefined {
   try {
     return JSON.parse(text) as Version;
@@ -358,13 +358,13 @@ function pauseOf({ headers }: Answer, url: string, { retryAfterMsMax }: Patience
 }
 
 const windowMs = 5_000;
-/** Chunks arrive much more often than this. */
+/** Interval of the samples of the rate. Chunks arrive much more often. */
 const sampleMs = 100;
 
 interface RecentRate {
-  /** `done` bytes have arrived so far. */
+  /** Notes that `done` bytes have arrived so far. */
   note(done: number): void;
-  /** 0 if the rate is unknown. */
+  /** Bytes per second; 0 if the rate is unknown. */
   perSecond(): number;
 }
 

@@ -22,7 +22,7 @@ import {
 export interface Progress {
   /** The current step: the name of the file being downloaded, or "unpacking". */
   what: string;
-  /** Set if a total is known. */
+  /** Bytes, or share of the archive, done so far. `total` is undefined if it is unknown. */
   done: number;
   total: number | undefined;
   unit: 'bytes' | 'share';
@@ -33,7 +33,7 @@ export type GetStage = 'waiting' | 'preparing' | 'downloading' | 'unpacking' | '
 
 export interface GetOptions {
   dataDir: string;
-  /** A mirror; empty for the source itself. */
+  /** URL of a mirror; empty for the source itself. */
   modelsUrl: string;
   /** Name in the data folder. Default: the row's name. */
   name?: string;
@@ -55,7 +55,7 @@ const nameForm = /^[A-Za-z0-9][\w.-]{0,79}$/;
 
 interface GotModel {
   name: string;
-  /** Undefined if the model was already installed. */
+  /** Ids of the new voices; undefined if the model was already installed. */
   voiceIds: readonly string[] | undefined;
 }
 
@@ -110,7 +110,7 @@ export async function getModel({ row, engine }: OfferedModel, options: GetOption
     onStage('unpacking');
     const onUnpacked = (share: number) =>
       options.onProgress?.({ what: 'unpacking', done: share, total: 1, unit: 'share' });
-    // The first message of an import means that the model is unpacked and is being tested.
+    // The first message of an import shows that the model is unpacked and is now being tested.
     const printChecking = (line: string) => {
       onStage('checking');
       print(line);
@@ -153,7 +153,7 @@ async function withModelLock<T>(
   }
 }
 
-/** Room for the archive and its content, plus a tenth. */
+/** Space needed, as a multiple of the archive: the archive and its content, plus a tenth. */
 const roomFactor = 2.5;
 
 const bytesNeeded = ({ builds, parts }: ModelRow): number =>
@@ -170,7 +170,10 @@ function checkRoom(folder: string, bytes: number, { leaveFree = () => 0 }: Pick<
 /** Bytes downloaded between two checks of the free space. */
 const roomCheckBytes = 32 * 2 ** 20;
 
-/** Other programs write to the disk too, and only its source may know the size of a file. */
+/**
+ * Checks the free space repeatedly during a download: other programs write to the disk too, and the size of a file may
+ * be known only from its source.
+ */
 function createRoomWatch(folder: string, options: GetOptions) {
   let checkedAt = -roomCheckBytes;
   return (done: number, total: number | undefined) => {
@@ -270,11 +273,11 @@ export async function removeModel(
   const downloads = downloadsOf(folder, name);
   if (!nameForm.test(name) || !(existsSync(join(folder, name)) || existsSync(downloads))) return false;
   return withModelLock(folder, name, waiting, async () => {
-    // Moved away first, so that a model without some of its files is never seen.
+    // The folder is moved away first, so that a model that lacks some files is never visible.
     const bin = await mkdtemp(join(folder, binName));
     if (existsSync(join(folder, name))) await rename(join(folder, name), join(bin, name));
     await rm(downloads, { recursive: true, force: true });
-    // Also removes the folders of removals that were killed.
+    // Also removes folders that killed removals have left behind.
     const bins = (await readdir(folder)).filter((entry) => entry.startsWith(binName));
     for (const each of bins) await rm(join(folder, each), { recursive: true, force: true });
     return true;
@@ -287,7 +290,7 @@ interface ListPatience extends LeastRate {
 
 const bytesMax = 2 * 2 ** 20;
 
-/** Empty if there is no list, it cannot be downloaded, or it lacks the file. */
+/** The build that the source's list of checksums states; empty if the list is unavailable or lacks the file. */
 async function findStatedBuild(url: string, signal: AbortSignal, patience: ListPatience): Promise<Build[]> {
   const file = new URL(url).pathname.split('/').at(-1)!;
   // A source without a list is acceptable; if its files cannot be downloaded either, that is reported then.

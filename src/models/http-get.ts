@@ -15,7 +15,7 @@ const userAgent = 'sonant';
 interface GetOptions {
   headers?: Readonly<Record<string, string>>;
   signal: AbortSignal;
-  /** How long no data may arrive. */
+  /** Longest time without any data. */
   stallMs: number;
 }
 
@@ -24,7 +24,7 @@ export interface Answer {
   headers: IncomingHttpHeaders;
   /** All data that arrived, even if the transfer then breaks off. */
   body: AsyncIterable<Buffer>;
-  /** Must be called in any case. */
+  /** The caller must always call this. */
   close(): void;
 }
 
@@ -70,7 +70,7 @@ function getOnce(url: URL, { headers, signal, stallMs }: GetOptions): Promise<An
   const giveUp = () => request.destroy(new Error(`it did not answer within ${Math.ceil(answerMs / 1000)} s`));
   const late = setTimeout(giveUp, answerMs);
   request.once('close', () => clearTimeout(late));
-  // Applies between any two bytes, beginning with the connection.
+  // The timeout applies between any two bytes, and while connecting.
   request.setTimeout(stallMs, () => request.destroy(new Error(`nothing arrived for ${Math.ceil(stallMs / 1000)} s`)));
   request.once('error', reject);
   return promise;

@@ -13,7 +13,7 @@ const endStates: readonly InstallState[] = ['done', 'cancelled', 'failed'];
 export interface InstallStatus {
   state: InstallState;
   bytesDone: number;
-  /** Undefined while the total is unknown. */
+  /** Total size; undefined while it is unknown. */
   bytesTotal: number | undefined;
   bytesPerSecond: number | undefined;
   secondsLeft: number | undefined;
@@ -41,7 +41,7 @@ export function createInstallProgress(row: ModelRow): InstallProgress {
   let failure: Failure | undefined;
 
   const bytesDone = () => files.values().reduce((sum, { done }) => sum + done, 0);
-  /** The sizes from the sources are more reliable than those in the table. */
+  /** The total size. Sizes that sources state are more reliable than those in the table. */
   const bytesTotal = () => {
     if (files.size <= row.parts.length) return bytesOfRow(row);
     return files

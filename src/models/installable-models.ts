@@ -1,5 +1,5 @@
-// The models that can be installed or are installed: those in the table, and those in the folder that are in no table,
-// each with its state in the folder.
+// The models that can be installed or are installed: models of the table, and models in the folder that are in no
+// table, each with its state in the folder.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { EngineLibrary } from '../engines/engine.ts';
@@ -11,11 +11,11 @@ import { bytesOfRow, type ModelEngine, type ModelRow, type OfferedModel } from '
 
 export interface InstallableModel {
   row: ModelRow;
-  /** Name of the engine that speaks it. */
+  /** Name of the engine that speaks with the model. */
   engine: string;
   library: EngineLibrary & { isInstalled: boolean };
   isInstalled: boolean;
-  /** Bytes downloaded so far by any process. A new attempt continues from there. */
+  /** Number of bytes that any process has downloaded so far. A new attempt continues from there. */
   fetchedBytes: number;
   /** The latest known installation. */
   install: InstallStatus | undefined;
@@ -36,7 +36,7 @@ export function createInstallableModels({ offered, engines, dataDir }: Installab
     );
   const list = async () => [...offered, ...(await Promise.all(engines.map(ownOf))).flat()];
   return {
-    /** Models of the table in order, then the others. */
+    /** Models of the table in order, then installed models that are in no table. */
     list,
     async find(name: string): Promise<OfferedModel> {
       const all = await list();
@@ -59,7 +59,7 @@ export function createInstallableModels({ offered, engines, dataDir }: Installab
       const install = (): InstallStatus | undefined => {
         if (latest && isUnderWay(latest)) return withFetched(latest, fetched);
         if (isBusy(engine, row.name, dataDir)) return elsewhere(row, fetched);
-        // Another process may have installed or removed it since.
+        // Another process may have installed or removed the model since.
         return (latest?.state === 'done') === isInstalled ? latest : undefined;
       };
       return {

@@ -10,14 +10,14 @@ import { createInstallProgress, type InstallProgress } from './install-progress.
 import { createInstallableModels, type InstallableModel, type InstallableModelsOptions } from './installable-models.ts';
 import type { OfferedModel } from './model-table.ts';
 
-/** Number of installations that may wait. */
+/** Largest number of waiting installations. */
 export const installsWaitingMax = 8;
 /** How long a running engine may take to offer the voices of a new model. */
 const offerMsMax = 15_000;
 const offerPollMs = 50;
 
 export interface ModelInstallsOptions extends InstallableModelsOptions {
-  /** A mirror; empty for the sources themselves. */
+  /** URL of a mirror; empty for the sources themselves. */
   modelsUrl: string;
   /** Whether downloads are forbidden. */
   isOffline: boolean;
@@ -32,7 +32,7 @@ export interface ModelInstalls {
   readonly isOffline: boolean;
   /** Models of the table in order, then installed models that are in no table. */
   list(): Promise<InstallableModel[]>;
-  /** Throws `not_found`. */
+  /** Throws `not_found` if there is no such model. */
   find(name: string): Promise<InstallableModel>;
   /** Begins an installation, unless the model is installed or being installed. `by` names the requester in the log. */
   install(name: string, by: string): Promise<InstallableModel>;
@@ -96,7 +96,7 @@ export function createModelInstalls(options: ModelInstallsOptions): ModelInstall
       // Another installation may have begun in the meantime.
       if (jobs.get(name) === job) jobs.delete(name);
       if (isRemoved) onEvent('model removed', { model: name, by });
-      // If several callers cancel it, one of them removes it.
+      // If several callers cancel one installation, only one of them removes the model.
       else if (!isCancelled) throw new Failure('not_found', { message: 'This model is not installed.' });
     },
     async close() {
@@ -112,7 +112,7 @@ const offlineMessage =
 const queueMessage = `${installsWaitingMax} models are already waiting to be installed. Try again later.`;
 const busyMessage = 'Another process is installing this model. Cancel it there, or wait.';
 
-/** Runs one installation when it is its turn. The result never rejects. */
+/** Returns a function that runs an installation when its turn has come, and whose promise never rejects. */
 function createRun({ dataDir, modelsUrl, leaveFree, isOffered, onEvent, patience }: ModelInstallsOptions) {
   const queue = new SlotQueue({ slotsMax: 1 });
   const install = async (model: OfferedModel, progress: InstallProgress, signal: AbortSignal): Promise<void> => {
@@ -152,7 +152,7 @@ const fullCodes = ['ENOSPC', 'EDQUOT', 'SQLITE_FULL'];
 const readOnlyMessage = 'The service cannot write to its folder of models. The operator has to make it writable.';
 const fullMessage = 'The disk has no space for it.';
 
-/** Its cause is the error itself, for the log. */
+/** The failure of an installation. Its cause is the original error, for the log. */
 export function toInstallFailure(error: unknown, dataDir: string): Failure {
   const { code } = error as { code?: string };
   if (code !== undefined && readOnlyCodes.includes(code))

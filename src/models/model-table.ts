@@ -1,5 +1,4 @@
-// The models that can be downloaded: those of the engines, and those of the operator (SONANT_MODELS), which take
-// precedence.
+// The models that can be downloaded: the engines' own, and the operator's (SONANT_MODELS), which take precedence.
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { parse as parseToml, TomlError } from 'smol-toml';
@@ -52,7 +51,7 @@ export interface RemoteFile {
 }
 
 interface ModelPart extends RemoteFile {
-  /** Its name in the model's folder. */
+  /** Name of the file in the model's folder. */
   as: string;
   licence: string | null;
 }
@@ -62,9 +61,9 @@ export interface ModelRow extends RemoteFile {
   title: string;
   kind: string | null;
   languages: readonly string[] | null;
-  /** 0 for a model that clones. */
+  /** Number of voices; 0 for a model that clones. */
   voices: number | null;
-  /** The best voice to begin with: the part of its id after the model's name. */
+  /** The voice suggested for a first try: the part of its id after the model's name. */
   bestVoice: string | null;
   licence: string | null;
   /** Where the licence is stated. */
@@ -124,7 +123,7 @@ function parseRow(given: unknown, place: string): ModelRow {
   return parsed;
 }
 
-/** Total size of the files; undefined if the size of one is unknown. */
+/** Total size of the files; undefined if the size of any file is unknown. */
 export function bytesOfRow({ builds, parts }: Pick<ModelRow, 'builds' | 'parts'>): number | undefined {
   const sizes = [{ builds }, ...parts].map((file) => file.builds[0]?.bytes ?? undefined);
   return sizes.reduce((sum, bytes) => (sum === undefined || bytes === undefined ? undefined : sum + bytes), 0);
@@ -183,7 +182,7 @@ function noMore(more: Record<string, unknown>, place: string): void {
   if (name !== undefined) throw new TableFault(`${place} has the unknown member ${JSON.stringify(name)}; remove it`);
 }
 
-/** Reads the members of an object. Each is read once, and leftover members are a fault. */
+/** Reads the members of an object. Each member is read once; members that are left over are a fault. */
 class Fields {
   place: string;
   isNested = false;

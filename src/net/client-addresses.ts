@@ -47,7 +47,7 @@ export function commonBlocks(
   return [...new Set([...within(one, other), ...within(other, one)])];
 }
 
-/** Whether one of `blocks` contains the whole block: it contains its first address and is at least as wide. */
+/** Whether one of `blocks` contains the whole `block`: contains its first address and is at least as wide. */
 export function isBlockWithin(block: string, blocks: readonly string[]): boolean {
   const { address, bits, family } = parseBlock(block)!;
   return blocks.some((text) => {
@@ -80,7 +80,7 @@ const isLoopbackAddress = createAddressCheck(loopbackBlocks);
 /** `host` is a name or an address without brackets. */
 export const isLoopbackHost = (host: string): boolean => host === 'localhost' || isLoopbackAddress(host);
 
-/** For any scheme. False for text that is not a URL. */
+/** Whether the URL, of any scheme, names this machine. False for text that is not a URL. */
 export const isLoopbackUrl = (url: string): boolean =>
   URL.canParse(url) && isLoopbackHost(new URL(url).hostname.replace(/^\[(.*)\]$/, '$1'));
 

@@ -1,6 +1,6 @@
 // The open connections of the listeners, limited in total and per address. A connection is idle while no request on it
-// is being served. At a limit, the connection that has been idle longest is closed for a new one: of the same address
-// at the limit per address, or of the address with the most connections at the total limit.
+// is being served. At a limit, the connection that has been idle longest is closed for a new one. At the limit per
+// address, it is a connection of the same address; at the total limit, of the address with the most connections.
 import type { Socket } from 'node:net';
 import { networkOf } from './client-addresses.ts';
 import {
@@ -24,7 +24,7 @@ type Endpoints = Pick<Socket, 'remoteAddress' | 'remotePort' | 'localPort'>;
 
 interface ConnectionsOptions {
   inAllMax?: number;
-  /** Infinity if all connections come from a proxy. */
+  /** Largest number of connections per address; Infinity if all connections come from a proxy. */
   perAddressMax: number;
   displacedPerSecond?: number;
 }
@@ -94,7 +94,7 @@ export function createTurns({ atOnce, waitingPerAddressMax }: TurnsOptions): Tur
   let [waiting, scheduled] = [0, 0];
   const schedule = () => {
     scheduled++;
-    // Each task has an immediate of its own, so that the work that it starts runs before the next task.
+    // Each task has its own immediate, so that the work that a task starts runs before the next task.
     setImmediate(startNext);
   };
   const startNext = () => {
@@ -126,7 +126,7 @@ export function createTurns({ atOnce, waitingPerAddressMax }: TurnsOptions): Tur
 interface FairSharesOptions<Member> {
   inAllMax: number;
   perAddressMax: number;
-  /** How many members of an address its newcomers may displace per second, in total. */
+  /** Number of members of an address that newcomers of the same address may displace per second. */
   ownDisplacedPerSecond: number;
   /** Called with a member that was displaced. */
   displace(member: Member): void;
@@ -135,9 +135,9 @@ interface FairSharesOptions<Member> {
 interface Share<Member> {
   network: string;
   count: number;
-  /** Members that may be displaced, in the order in which they became so. */
+  /** Members that may be displaced, in the order in which that became possible. */
   displaceable: Set<Member>;
-  /** Number of members that their own address displaced in this second. */
+  /** The current second, and the number of members that newcomers of the same address displaced in it. */
   second: number;
   displaced: number;
 }
@@ -197,7 +197,7 @@ export class FairShares<Member extends object> {
     return true;
   }
 
-  /** Displaces a member of the address that has the most members, if it has more than the newcomer's. */
+  /** Displaces a member of the address that has the most members, if that address has more than the newcomer's. */
   #displaceOther({ count }: Share<Member>): boolean {
     let largest: Share<Member> | undefined;
     for (const share of this.#shares.values()) {

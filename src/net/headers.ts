@@ -1,4 +1,5 @@
-// Text for a header: unchanged if it is valid there, else as percent-encoded UTF-8.
+// Text in headers, and the request headers that several APIs read. Text for a header is percent-encoded as UTF-8 unless
+// it is valid unchanged.
 import { ServerResponse } from 'node:http';
 import { createId } from '../runtime/id.ts';
 

@@ -1,4 +1,4 @@
-// Opens a listener and passes on the connections that the limits admit. Its errors are readable sentences. The HTTP and
+// Opens a listener and passes on the connections that the limits admit. Errors are readable sentences. The HTTP and
 // gRPC servers do not listen themselves.
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createSecureServer, type TLSSocket } from 'node:tls';
@@ -8,11 +8,11 @@ import { handshakeMs } from './request-limits.ts';
 
 export interface ListenAddress {
   host: string;
-  /** 0 means any free port. */
+  /** The port; 0 means any free port. */
   port: number;
 }
 
-/** PEM texts. */
+/** The certificate and its key as PEM texts. */
 export interface Tls {
   cert: string;
   key: string;
@@ -75,10 +75,10 @@ interface SharedPortOptions {
 }
 
 const preface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
-/** PRI is not a method of HTTP/1.1, so three bytes are decisive. */
+/** Number of bytes that decide between HTTP/1.1 and HTTP/2, which begins with PRI. No method of HTTP/1.1 begins so. */
 const decidingBytes = 3;
 
-/** When closed, it also closes connections whose protocol is still unknown. */
+/** Opens a port for both protocols. Closing the listener also closes connections whose protocol is still unknown. */
 export async function openSharedPort(options: SharedPortOptions): Promise<Listener> {
   const { address, tls, connections, toHttp1, toHttp2, onFault } = options;
   const undecided = new Set<Socket>();
@@ -115,7 +115,8 @@ function detectProtocol(socket: Socket, take: (socket: Socket, isHttp2: boolean)
   let head = Buffer.alloc(0);
   const silent = setTimeout(() => socket.destroy(), handshakeMs);
   const giveUp = () => clearTimeout(silent);
-  // Bytes are collected until they are decisive. If they were unshifted earlier, they would be read again at once.
+  // Bytes are collected until they decide the protocol. If they were unshifted earlier, they would be read again at
+  // once.
   const read = () => {
     const bytes: Buffer | null = socket.read();
     if (!bytes) return;

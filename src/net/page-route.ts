@@ -1,5 +1,5 @@
 // The route of a page for browsers: GET, and HEAD without the body. A URL with a slash at its end is redirected to the
-// one without, from which the page's relative links work. The redirect is relative, for proxies with a path prefix.
+// URL without it, from which the page's relative links work. The redirect is relative, for proxies with a path prefix.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 const method = ['GET', 'HEAD'];

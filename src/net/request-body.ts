@@ -1,5 +1,5 @@
-// Reads the whole body of a request, with limits on size and time. It is collected in one buffer: parsing many chunks
-// takes quadratic time, and a caller may send single bytes.
+// Reads the whole body of a request, with limits on size and time. The body is collected in one buffer: parsing many
+// chunks takes quadratic time, and a caller may send single bytes.
 import type { IncomingMessage } from 'node:http';
 import type { Http2ServerRequest } from 'node:http2';
 import { Failure } from '../errors.ts';
@@ -15,7 +15,9 @@ export interface BodyLimits {
   takeSlot?: () => () => void;
 }
 
-/** Nothing is read before the first pull, so the body of a rejected request is never read. */
+/**
+ * Reads the body. Nothing is read before the first piece is requested, so the body of a rejected request is never read.
+ */
 export async function* readBody(request: NodeRequest, limits: BodyLimits): AsyncGenerator<Uint8Array> {
   const release = limits.takeSlot?.();
   try {
@@ -77,7 +79,7 @@ export function collectBody(
 
 const nothing = Buffer.alloc(0);
 
-/** Whether its client has disconnected, so that no more events follow. */
+/** Whether the client has disconnected, so that no more events follow. */
 const isGone = (request: NodeRequest): boolean =>
   request.destroyed || ('stream' in request && request.stream.destroyed);
 

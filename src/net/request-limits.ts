@@ -25,15 +25,15 @@ export const bodyArrivalMs = 30_000;
 /** How long a stream waits for a client that reads nothing. */
 export const readerStallMs = 2 * 60_000;
 /**
- * Connections of all listeners together, and how many connections of one address may be closed per second for new ones
- * of the same address.
+ * Number of connections of all listeners together, and how many connections per second may be closed for new ones of
+ * the same address.
  */
 export const connectionsMax = 4096;
 export const connectionsDisplacedPerSecond = 50;
 /** Number of requests started in one turn of the event loop, and of waiting requests per address. */
 export const requestsPerTurn = 8;
 export const requestsWaitingPerAddressMax = 1_000;
-/** Connections of the operators' port, which are counted separately. */
+/** Number of connections of the operators' port, which are counted separately. */
 export const adminConnectionsMax = 64;
 /** Total size and number of the headers of a request. */
 export const headerBytesMax = 16 * 1024;

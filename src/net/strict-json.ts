@@ -1,7 +1,7 @@
 // Parses JSON (RFC 8259) restricted by I-JSON (RFC 7493), so that no two parsers can understand it differently: valid
 // UTF-8, no duplicate members, no lone surrogates, limited depth and number of values. Violations throw
-// `invalid_request`. Duplicates are found with one extra pass: an object with duplicates has fewer members than colons.
-// Large bodies are parsed in steps.
+// `invalid_request`. Duplicates are found with one extra pass: an object with duplicates yields fewer parsed members
+// than its text has colons. Large bodies are parsed in steps.
 
 import { isAscii } from 'node:buffer';
 import { Failure, type FieldViolation } from '../errors.ts';
@@ -17,7 +17,7 @@ interface JsonLimits {
 /** Shorter input is parsed in one step. */
 export const pieceBytes = 16 * 1024;
 const scannedBytes = 32 * 1024;
-/** Members per object, unless it is short. */
+/** Largest number of members per object. It is not checked for input that is parsed in one step. */
 const membersMax = 1000;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -38,7 +38,7 @@ const closeBracket = 0x5d;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
-/** The number of members in the text, if it is JSON. Rejects text that is too deep or has too many values. */
+/** The number of members in the text, if it is JSON. Rejects text that is nested too deeply or has too many values. */
 export function* countMembers(bytes: Uint8Array, { depthMax, valuesMax }: JsonLimits): Steps<number> {
   let [depth, colons, signs] = [0, 0, 0];
   let isInText = false;
@@ -167,7 +167,7 @@ function endOfName(bytes: Uint8Array, from: number, to: number): number {
 
 const isBlank = (byte: number) => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 
-/** Parses text between these brackets, after appending `end`. */
+/** Parses the text with `end` appended, enclosed in these brackets. */
 const parse = (bytes: Uint8Array, brackets = '', end = ''): unknown =>
   parseText(brackets.slice(0, 1) + decode(bytes) + end + brackets.slice(1));
 
@@ -190,7 +190,10 @@ function parseText(text: string): unknown {
 }
 
 interface StrictJsonOptions {
-  /** A member of the outermost object that holds a piece of a text, and so may contain half of a surrogate pair. */
+  /**
+   * Name of a member of the outermost object that may begin or end with half of a surrogate pair, because it is a piece
+   * of a text.
+   */
   pieceOf?: string | undefined;
   valuesMax?: number | undefined;
 }

@@ -16,7 +16,7 @@ const [rateParameter, volumeParameter, pitchParameter] = [1, 2, 3];
 /** Layout of espeak_EVENT: its type, the position in the text and the sample, each an i32. */
 const event = { bytes: 40, position: 8, sample: 20 };
 const eventKinds = { none: 0, word: 1, end: 5 };
-/** Largest number of events in this much audio. */
+/** Largest number of events in one callback. */
 const eventsMax = bufferMs / 5 + 20;
 /** Quieter samples count as silence. */
 const audiblePeak = 64;
@@ -67,7 +67,10 @@ export function openLibrary(name: string): EspeakLibrary {
   return { facts, speak, isReadable: calls.isReadable };
 }
 
-/** Throws if a text sounds different after another text. */
+/**
+ * Throws if the same text, spoken before and after another text, yields different audio, or if both texts yield the
+ * same.
+ */
 function checkRepeats(speak: EspeakLibrary['speak'], { voiceTable }: LibraryFacts): void {
   const voices = parseEspeakVoices(voiceTable);
   const voice = voices.find(({ languageCodes }) => languageCodes.includes('en')) ?? voices[0];
@@ -90,7 +93,7 @@ function checkRepeats(speak: EspeakLibrary['speak'], { voiceTable }: LibraryFact
 interface Listening {
   onSound(bytes: Uint8Array): void;
   isStopped(): boolean;
-  /** Marks are added here, if requested. */
+  /** List to which the positions of words are added, if requested. */
   marks?: SoundMark[];
 }
 

@@ -40,8 +40,8 @@ const libraryUsual = 'libespeak-ng.so.1';
 const amplitude = 80;
 const usualWordsPerMinute = 175;
 /**
- * More processes than cores. The library speaks a sentence in 5 ms, and under load the service is as late to read it
- * and to send the next; another process then uses the core.
+ * More processes than cores. The library speaks a sentence in 5 ms. A loaded service needs as long to read the audio
+ * and to send the next sentence, and meanwhile another process uses the core.
  */
 const processesUsual = availableParallelism() + 2;
 const startMsMax = 30_000;
@@ -53,7 +53,10 @@ const childFile = fileURLToPath(new URL('./library-child.ts', import.meta.url));
 /** Speech is hundreds of times faster than real time, so a later first sound means that the process hangs. */
 const firstSoundMsMax = 30_000;
 const segmentCharsMax = 240;
-/** Within these, words per minute give the rate to within 3 %. Beyond them, texts and languages differ too much. */
+/**
+ * Within these limits, the words per minute give the rate to within 3 %. Beyond them, texts and languages differ too
+ * much.
+ */
 const speakingRates = { min: 0.92, max: 1.08 };
 
 /** The real speed grows with words per minute to the power of 1.07 (measured with version 1.51). */
@@ -76,7 +79,10 @@ function missingPackage(fault: string): string | undefined {
   return isMissing(fault) ? `${libraryUsual} is not installed; install it with "apt install libespeak-ng1"` : undefined;
 }
 
-/** Undefined if the library is not installed. Throws if it does not work, or if a configured library is missing. */
+/**
+ * Opens the engine; undefined if the library is not installed. Throws if the library does not work, or if a configured
+ * library is missing.
+ */
 export async function openEspeakNg(options: EspeakNgOptions = {}): Promise<Engine | undefined> {
   try {
     return await openLibrary(options);
@@ -87,7 +93,7 @@ export async function openEspeakNg(options: EspeakNgOptions = {}): Promise<Engin
   }
 }
 
-/** Starts no process if the facts of the library are stored. */
+/** Opens the engine without starting a process if the facts of the library are stored. */
 async function openLibrary(options: EspeakNgOptions): Promise<Engine> {
   const { dataDir, library = libraryUsual, processesMax = processesUsual } = options;
   const loader = findLoader();
@@ -330,7 +336,7 @@ function toWordTimes(
   });
 }
 
-/** The words of a range of text, or its other spoken parts if it has no words. */
+/** The words of a range of text, or its other spoken parts if the range has no words. */
 function partsOf(text: string, from: number, to: number): { from: number; to: number; letters: number }[] {
   const parts = [...text.slice(from, to).matchAll(/\S+/g)].map(({ 0: part, index }) => {
     const letters = part.match(/[\p{L}\p{N}]/gu)?.length ?? 0;

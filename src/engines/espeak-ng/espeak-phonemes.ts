@@ -1,5 +1,5 @@
 // Converts IPA to the names of eSpeak NG's phonemes, as reported by `espeak-ng --ipa` (version 1.51). Consonants are
-// the same in all its languages; vowels depend on the language.
+// the same in all languages; vowels depend on the language.
 
 import { toRows } from '../../text/language-table.ts';
 import { withoutModifiers } from '../../text/x-sampa.ts';
@@ -40,7 +40,7 @@ const own: Readonly<Record<string, ReadonlyMap<string, string>>> = {
 };
 const symbolCharsMax = 3;
 
-/** Undefined if eSpeak NG has no name in that language for one of the sounds. */
+/** Converts IPA; undefined if eSpeak NG has no name in that language for one of the sounds. */
 export function toEspeakPhonemes(written: string, languageCode: string): string | undefined {
   const vowels = own[languageCode.toLowerCase().split('-', 1)[0]!];
   if (!vowels) return undefined;

@@ -22,12 +22,12 @@ const byCode: ReadonlyMap<string, number> = new Map(
   gains.flatMap(([codes, gainDb]) => codes.split(' ').map((code) => [code, gainDb] as const)),
 );
 
-/** In decibels. A voice that is not in the table gets the usual gain. */
+/** Gain in decibels. A voice that is not in the table gets the usual gain. */
 const espeakGainDb = (code: string): number => byCode.get(code.toLowerCase()) ?? usualGainDb;
 
 /** A voice of the table, which does not state the library's version. */
 interface EspeakVoice extends Omit<Voice, 'version'> {
-  /** Identifies the voice to eSpeak NG. Its language would not, since some languages have two voices. */
+  /** Identifies the voice to eSpeak NG; the language would not, since some languages have two voices. */
   file: string;
 }
 

@@ -12,7 +12,7 @@ const bytesMax = 1_048_576;
 
 interface FoundLibrary {
   facts?: LibraryFacts;
-  /** Why the library does not speak. */
+  /** The reason why the library does not speak. */
   fault?: string;
 }
 
@@ -22,7 +22,7 @@ interface StoredLibrary extends FoundLibrary {
 }
 
 export interface FoundLibraries {
-  /** Undefined if nothing valid is stored. */
+  /** Reads the stored facts; undefined if nothing valid is stored. */
   read(): FoundLibrary | undefined;
   keep(found: FoundLibrary): void;
   /** Called when the stored facts turned out to be wrong. */

@@ -4,7 +4,7 @@
 import { toRows } from '../../text/language-table.ts';
 import { withoutModifiers } from '../../text/x-sampa.ts';
 
-/** Sorted by length, so that a diphthong is not read as two vowels. */
+/** Longer spellings come first, so that a diphthong is not read as two vowels. */
 const phones = toRows(`
   ɜːr = er; ɜr = er; ɝː = er; ɝ = er; ɚ = er; ɜː = er; ɜ = er; ər = er; eɪ = ey; ei = ey; aɪ = ay; ai = ay; ɔɪ = oy
   oɪ = oy; aʊ = aw; au = aw; oʊ = ow; əʊ = ow; ou = ow; iː = iy; i = iy; ɪ = ih; ᵻ = ih; ɨ = ih; ɛː = eh; ɛ = eh
@@ -18,7 +18,7 @@ const vowelPattern = /^[aeiou]/;
 const silentPattern = /[ .ˌː]/;
 const sounds = new Set(phones.map(([ipa]) => ipa));
 
-/** Undefined if flite lacks one of the sounds. */
+/** Converts IPA; undefined if flite lacks one of the sounds. */
 export function toFlitePhones(written: string): string | undefined {
   const ipa = withoutModifiers(written, (sound) => sounds.has(sound));
   const found: string[] = [];

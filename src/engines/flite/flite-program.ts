@@ -1,7 +1,7 @@
 // flite itself: a WebAssembly command that reads in.txt and writes out.wav, both in memory. It writes a WAV header of
-// 44 bytes; for each utterance it opens out.wav again, patches the header and appends samples. One instance is reused:
-// its memory is reset before each run, so that a run depends only on its input. After a trap, an exit or an exception
-// the instance is discarded.
+// 44 bytes; for each utterance it opens out.wav again, patches the header and appends samples. One instance of the
+// program is reused: its memory is reset before each run, so that a run depends only on its input. After a trap, an
+// exit or an exception the instance is discarded.
 //     flite -voice rms --setf duration_stretch=1 [-psdur] -f in.txt -o out.wav
 import { join } from '../../audio/pcm.ts';
 import { fileOf, ProgramExit, type WasiFile, WasiHost, type WasmMemory, type WasmModule, webAssembly } from './wasi.ts';

@@ -1,6 +1,6 @@
 // Prepares text for flite, which traps on long runs of punctuation, makes half an hour of audio from a line of dollar
 // signs, and breaks words at non-ASCII letters. The result is printable ASCII in tokens of bounded length, each with
-// its range in the original text. Numbers and dates are spelled out before, outside the engine.
+// its range in the original text. Numbers and dates have already been spelled out, outside the engine.
 import anyAscii from 'any-ascii';
 import type { Segment } from '../engine.ts';
 
@@ -13,7 +13,7 @@ export interface SpokenToken {
   phones?: string;
 }
 
-/** Longer tokens are cut, so that no endless number or word reaches flite. */
+/** Tokens are cut to this length, so that no endless number or word reaches flite. */
 const tokenCharsMax = 40;
 const punctuationRunMax = 3;
 /** Number of signs that are read out in one token; further signs are silent. */
@@ -37,7 +37,7 @@ const signs = new Map([
 ]);
 const anySign = new RegExp(`(?!\\$\\d)[${[...signs.keys()].join('')}]`, 'gu');
 const pictures = /\p{Extended_Pictographic}|\p{Regional_Indicator}|\p{Emoji_Modifier}|\ufffd/gu;
-/** Characters without sound or width between or on other characters. */
+/** Characters without sound or width that join or modify other characters. */
 const joiners = /\u200b|\u200c|\u200d|\u20e3|\ufe0e|\ufe0f/g;
 const sumOfMoney = /([€£¥])(\d+(?:[.,]\d+)*)/g;
 const fraction = /(?<=\d)(?=[¼-¾⅐-⅞])/g;

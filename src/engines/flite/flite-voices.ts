@@ -9,7 +9,7 @@ export interface Speaker {
   /** flite's `duration_stretch` at rate 1. */
   stretch: number;
   sampleRateHz: number;
-  /** Whether its pitch can be changed. */
+  /** Whether the speaker's pitch can be changed. */
   isPitched?: boolean;
 }
 
@@ -20,7 +20,7 @@ interface StockVoice {
   voiceId: string;
   character: string;
   model: Model;
-  /** Mean pitch, if it differs from the model's. It works for every model but rms. */
+  /** Mean pitch, if it differs from the model's. The pitch of every model but rms can be changed. */
   pitchHz?: number;
   gainDb: number;
 }

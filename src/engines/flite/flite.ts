@@ -41,8 +41,8 @@ const auditionMsMax = 10_000;
 const startMsMax = 60_000;
 const stopMsMax = 25;
 /**
- * Longer for background work, because other threads take the next tasks, and starting a thread costs more than the rest
- * of most tasks.
+ * How long a thread may work on aborted background work. The limit is long because other threads take the next tasks,
+ * and starting a thread costs more than finishing most tasks.
  */
 const backgroundStopMsMax = 2_000;
 
@@ -96,7 +96,7 @@ export async function openFlite({ threads, dataDir }: FliteOptions): Promise<Eng
   };
 }
 
-/** flite is compiled once for all threads, with the first task. */
+/** The first task compiles flite's WebAssembly module, which all threads share. */
 export function openFliteHost(threads: number, voiceFiles: FliteThreadData['voiceFiles']): Host<FliteTask, SpokenPcm> {
   let data: Promise<FliteThreadData> | undefined;
   const load = async (): Promise<FliteThreadData> => {
@@ -131,7 +131,7 @@ function toTask({ text, speakingRate, timings, pitch, phonemes }: Segment, speak
   return { args, sampleRateHz: speaker.sampleRateHz, parts, timings };
 }
 
-/** Throws if an imported voice cannot be used. */
+/** Opens and closes the engine. Throws if an imported voice cannot be used. */
 const tryOut = async (dataDir: string): Promise<void> => (await openFlite({ threads: 1, dataDir })).close();
 
 async function inspect(dataDir: string): Promise<EngineReport> {

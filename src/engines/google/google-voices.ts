@@ -1,5 +1,6 @@
-// Google's stock voices. Their names are their ids here and state language, kind and speaker: en-US-Chirp3-HD-Charon.
-// Voices with other names, which also need a model, and kinds without a speaking rate are not offered.
+// Google's stock voices. Google's name of a voice is its id here, and states language, kind and speaker:
+// en-US-Chirp3-HD-Charon. Voices with other names, which also need a model, and kinds without a speaking rate are not
+// offered.
 import type { Voice } from '../engine.ts';
 
 /** A voice as ListVoices returns it. */
@@ -57,7 +58,7 @@ export function toVoices(listed: readonly ListedVoice[], wanted: readonly string
   return [...voices.values()];
 }
 
-/** Canonical codes without duplicates and invalid codes. */
+/** The valid codes in canonical form, each once. */
 function canonical(codes: readonly string[]): string[] {
   const known = codes.flatMap((code) => {
     try {
@@ -79,7 +80,7 @@ const spanish =
 /** Languages that a clone made in en-US also speaks. Other clones speak only their own. */
 export const languagesOfAmericans: readonly string[] = ['de-DE', 'es-US', 'es-ES', 'fr-CA', 'fr-FR', 'pt-BR'];
 
-/** By language in canonical form. */
+/** The consent sentence by language in canonical form. */
 export const consentScripts: Readonly<Record<string, string>> = {
   'ar-XA': 'أنا مالك هذا الصوت وأوافق على أن تستخدم Google هذا الصوت لإنشاء نموذج صوتي اصطناعي.',
   'bn-IN': 'আমি এই ভয়েসের মালিক এবং আমি একটি সিন্থেটিক ভয়েস মডেল তৈরি করতে এই ভয়েস ব্যবহার করে Google-এর সাথে সম্মতি দিচ্ছি।',

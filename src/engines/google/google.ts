@@ -49,7 +49,7 @@ export async function openGoogle(options: GoogleOptions): Promise<Engine> {
       timings: false,
       readsNumbers: true,
       segmentCharsMax,
-      // Each call counts fully, however short, and its audio arrives as it is made.
+      // A short first segment gains nothing: each call counts fully, and its audio arrives as it is made.
       firstSegmentCharsMax: segmentCharsMax,
       segmentsAtOnce: 2,
       segmentsSpokenMax,

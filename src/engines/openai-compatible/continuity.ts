@@ -1,18 +1,18 @@
-// Whether a listener could play a stream without a gap, and how many streams a server speaks at once without gaps. Playback
-// begins with the first sound; a piece that arrives after the sound before it has been played leaves a gap. If gaps repeat,
-// the server gets fewer streams at once. Without gaps it gets one more at a time: soon as long as it is below what failed last,
-// and ever more rarely beyond that.
+// Finds out whether a listener could play a stream without a gap, and how many streams a server speaks at once without
+// gaps. Playback begins with the first piece of sound; a gap arises when a piece arrives after all earlier sound has
+// been played. If gaps repeat, the server's limit of streams is lowered. Without gaps, the limit is raised by one
+// stream at a time: soon while it is below the number that last had gaps, and ever more rarely beyond it.
 
-/** Where playback of one stream stands. */
+/** The state of the playback of one stream. */
 export class Playback {
-  /** Undefined before the first sound. */
+  /** Time to the first sound; undefined before it. */
   firstSoundMs: number | undefined;
   /** The sum of the gaps so far. */
   underrunSeconds = 0;
   receivedSeconds = 0;
   elapsedSeconds = 0;
 
-  /** A piece of sound arrived after this wait. Time in which nobody read does not belong to it. */
+  /** Counts a piece of sound that arrived after a wait. Time in which nobody read is not part of the wait. */
   add(waitedMs: number, seconds: number): void {
     if (this.firstSoundMs === undefined) this.firstSoundMs = waitedMs;
     else this.elapsedSeconds += waitedMs / 1000;
@@ -20,37 +20,39 @@ export class Playback {
     this.receivedSeconds += seconds;
   }
 
-  /** Seconds of sound that arrived in a second. */
+  /** Seconds of sound that arrived per second. */
   get speed(): number {
     return this.receivedSeconds / this.elapsedSeconds;
   }
 
-  /** Listeners hear shorter gaps as part of the speech. */
+  /** Whether a gap is audible. Listeners hear shorter gaps as part of the speech. */
   get hasGap(): boolean {
     return this.underrunSeconds > audibleSeconds;
   }
 }
 
 const audibleSeconds = 0.1;
-/** A single late piece shows nothing; two of about ten streams with a gap do. */
+/**
+ * Weight of the latest stream in the share of streams with gaps. The limit falls after about two gaps in ten streams.
+ */
 const streamWeight = 0.1;
 const gapShareMax = 0.15;
-/** A lowering is at least and at most this much of the streams under way. */
+/** The limit is lowered to at least and at most these shares of the streams under way. */
 const loweredTo = { min: 0.5, max: 0.8 };
 const raiseMsFirst = 5_000;
 const raiseMsMax = 300_000;
-/** Beyond this much of what failed last, that was chance. */
+/** If the limit rises to this multiple of the number that last had gaps, those gaps were chance. */
 const loweredFarAbove = 1.25;
-/** Only a server that is nearly full shows that it can do more. */
+/** Share of the limit from which a server counts as nearly full. Only such a server shows that it can do more. */
 const fullShare = 0.9;
 
-/** How many streams a server speaks at once, at most `max`. */
+/** The limit of streams that a server speaks at once, at most `max`. */
 export class Concurrency {
   readonly #max: number;
   #gapShare = 0;
   #changedMs = -Infinity;
   #raiseMs = raiseMsFirst;
-  /** Where it was lowered last. */
+  /** The number of streams at which the limit was last lowered. */
   #loweredAt = Infinity;
   limit: number;
 
@@ -59,9 +61,9 @@ export class Concurrency {
     this.limit = max;
   }
 
-  /** A stream that began at `begunMs` has its first gap, with `load` streams under way. */
+  /** Counts the first gap of a stream that began at `begunMs`, with `load` streams under way. */
   gapped(load: number, playback: Playback, begunMs: number, nowMs: number): void {
-    // Streams of the time before show what was wrong then.
+    // Streams that began before the last change show nothing about the current limit.
     if (begunMs < this.#changedMs) return;
     this.#gapShare += streamWeight * (1 - this.#gapShare);
     if (this.#gapShare < gapShareMax) return;
@@ -72,14 +74,14 @@ export class Concurrency {
     this.#raiseMs = Math.min(2 * this.#raiseMs, raiseMsMax);
   }
 
-  /** A stream ended without a gap; `load` streams were under way when it began. */
+  /** Counts a stream that ended without a gap; `load` streams were under way when it began. */
   continuous(load: number, { speed }: Playback, begunMs: number, nowMs: number): void {
     if (begunMs < this.#changedMs) return;
     this.#gapShare *= 1 - streamWeight;
     if (this.limit >= this.#max || load < this.limit * fullShare) return;
     const raised = this.limit + 1;
     const usualMs = raised < this.#loweredAt ? raiseMsFirst : this.#raiseMs;
-    // Some servers send no faster than sound is played, so it is tried now and then all the same.
+    // Some servers send no faster than sound is played, so a higher limit is sometimes tried even at low speed.
     const dueMs = speed * this.limit >= raised ? usualMs : raiseMsMax;
     if (nowMs - this.#changedMs < dueMs) return;
     if (raised > loweredFarAbove * this.#loweredAt) this.#raiseMs = raiseMsFirst;

@@ -1,6 +1,6 @@
-// Any server with OpenAI's HTTP interface for speech: OpenAI itself, or a server of your own with open models (vLLM-Omni,
-// SGLang-Omni, Kokoro-FastAPI, speaches, LocalAI). Speed, sample rate and format are applied outside the engine, since such
-// servers differ in them. A server that takes recordings clones voices too.
+// Any server with OpenAI's HTTP interface for speech: OpenAI itself, or a server of your own with open models
+// (vLLM-Omni, SGLang-Omni, Kokoro-FastAPI, speaches, LocalAI). Speed, sample rate and format are applied outside the
+// engine, since such servers differ in them. Voices are cloned by servers that accept recordings.
 import { secondsOf } from '../../audio/pcm.ts';
 import { Failure, toFailure } from '../../errors.ts';
 import { choiceSetting, integerSetting, listSetting, textSetting } from '../../runtime/setting-types.ts';
@@ -30,17 +30,17 @@ const name = 'openai-compatible';
 const inspectMsMax = 10_000;
 const segmentCharsMax = 600;
 const warmUpText = 'This sentence is spoken before the first one.';
-/** Commands that only list voices are over by then. */
+/** The warm-up is delayed so that commands that only list voices exit before it starts. */
 const warmUpAfterMs = 1_000;
 const deleteMsMax = 5_000;
-/** What a server has and can may change with its restart. */
+/** A server's voices and abilities may change when it restarts. */
 const refreshMs = 5 * 60_000;
 
 export interface OpenAiCompatibleOptions extends SpeechServerOptions {
-  /** The voices to offer; empty for those that the server lists. */
+  /** The voices to offer; empty to offer the voices that the server lists. */
   voices: readonly string[];
   languages: readonly string[];
-  /** 0 is no limit. */
+  /** 0 means no limit. */
   requestsPerMinute: number;
   requestsAtOnce: number;
   refreshMs?: number;
@@ -93,7 +93,7 @@ export async function openOpenAiCompatible(
   const warmUp = async () => {
     const [first] = list.voices();
     if (!first || options.sampleRateHz > 0) return;
-    // Whether it succeeds shows when a caller comes.
+    // A failure is ignored here: the first request of a caller reports it.
     await Array.fromAsync(server.speak({ voice: first.voiceId, text: warmUpText }, closing.signal)).catch(() => {});
   };
   const timer = setTimeout(warmUp, warmUpAfterMs).unref();
@@ -105,7 +105,7 @@ export async function openOpenAiCompatible(
     },
     capabilities: {
       speakingRates: { min: 1, max: 1 },
-      // OpenAI's first models and Kokoro follow no instructions; neither these nor OpenAI's other models take a seed.
+      // OpenAI's tts-1 models and Kokoro follow no instructions. Kokoro and all models of OpenAI accept no seed.
       get instructions() {
         return !/^tts-1|kokoro/i.test(foundModel);
       },
@@ -143,7 +143,9 @@ export async function openOpenAiCompatible(
   };
 }
 
-/** The copies that servers have of clones. One that could not be deleted is deleted when it is listed. */
+/**
+ * Deletes the copies that servers have of clones. A copy that could not be deleted is deleted when a server lists it.
+ */
 function createCloneCopies(server: SpeechServer, log: EngineLog | undefined) {
   const forgotten = new Set<string>();
   const remove = async (cloneName: string) => {
@@ -155,7 +157,10 @@ function createCloneCopies(server: SpeechServer, log: EngineLog | undefined) {
     }
   };
   return {
-    /** Another voice, from the same file, may be spoken from a clone that was forgotten. */
+    /**
+     * Called when a clone is spoken. Notes that the clone is still in use: another voice from the same file may use a
+     * clone that was forgotten.
+     */
     noteUse: (cloneName: string) => void forgotten.delete(cloneName),
     forget(cloneName: string): Promise<void> {
       forgotten.add(cloneName);
@@ -169,7 +174,7 @@ function createCloneCopies(server: SpeechServer, log: EngineLog | undefined) {
 
 const urlsOf = (url: string) => url.split(',').map((one) => one.trim());
 
-/** The voices that are configured, or else those that the server lists. */
+/** The configured voices, or else the voices that the server lists. */
 async function findVoices(
   server: SpeechServer,
   { url, voices, model }: OpenAiCompatibleOptions,
@@ -180,17 +185,17 @@ async function findVoices(
     return { model, voices: undefined, uploaded: undefined };
   });
   if (voices.length > 0) return { ...listed, voices: voices.map((id) => ({ id, name: id })) };
-  // A model that only clones has no voices of its own.
+  // A model that can only clone has no voices of its own.
   const mayBeEmpty = listed.uploaded !== undefined;
   if (listed.voices && (mayBeEmpty || listed.voices.length > 0)) return { ...listed, voices: listed.voices };
   const message = `${url} does not say which voices it has; name them in SONANT_OPENAI_VOICES`;
   throw new Failure('engine_unavailable', { message });
 }
 
-/** Why it does not work, for the operator. */
+/** The reason why the server does not work, for the operator. */
 function whyNot(error: unknown, { url }: OpenAiCompatibleOptions): string {
   const { facts, message, cause } = toFailure(error);
-  // When a server is not reached, `fetch` has the reason in the cause of its error.
+  // If a server cannot be reached, the cause of the error of `fetch` contains the reason.
   const detail = cause instanceof Error ? ((cause.cause as Error | undefined)?.message ?? cause.message) : message;
   return facts.message ?? `${url}: ${detail}`;
 }
@@ -210,7 +215,7 @@ async function inspect(options: OpenAiCompatibleOptions): Promise<EngineReport> 
     let report = '';
     for (const url of await findAddresses({ urls: urlsOf(options.url) })) {
       const server = createSpeechServer({ ...options, url });
-      // Even where voices are configured, only the server's answer shows that it is there.
+      // The server is asked even if voices are configured, because only an answer shows that it is there.
       await server.listVoices(signal);
       const { model, voices, uploaded } = await findVoices(server, options, signal);
       report = `model ${model}, ${voices.length} voices${uploaded ? ', clones voices' : ''}`;

@@ -1,5 +1,6 @@
-// The addresses of servers. `dns+http://name:port` stands for every address of the name, and is resolved again every 30 s: the
-// name of a headless Service in Kubernetes is the list of its pods. If it cannot be resolved, the addresses of before stay.
+// The addresses of servers. `dns+http://name:port` stands for all addresses of the name, which is resolved again every
+// 30 s. In Kubernetes, the name of a headless Service resolves to all its pods. If a name cannot be resolved, the
+// previous addresses stay.
 import { lookup as lookUp } from 'node:dns/promises';
 import { isIPv6 } from 'node:net';
 
@@ -13,10 +14,10 @@ export interface AddressOptions {
 }
 
 const everyMsUsual = 30_000;
-/** Each server has series of metrics. */
+/** Largest number of servers, because each has its own series of metrics. */
 const addressesMax = 200;
 
-// The resolver of the system: it knows search domains and the hosts file.
+// Uses the system's resolver, which knows search domains and the hosts file.
 const lookupUsual: Lookup = async (name) => (await lookUp(name, { all: true })).map(({ address }) => address);
 
 const dnsPrefix = 'dns+';
@@ -39,7 +40,9 @@ function toAddress(url: string, address: string): string {
   return at.href.replace(/\/$/, '');
 }
 
-/** Calls `onFound` with the URLs now, if no name has to be resolved, and after each time that they were. */
+/**
+ * Calls `onFound` with the URLs: at once if no name has to be resolved, otherwise each time the names were resolved.
+ */
 export function watchAddresses(options: AddressOptions, onFound: (urls: readonly string[]) => void) {
   if (!options.urls.some((url) => url.startsWith(dnsPrefix))) {
     onFound(options.urls);

@@ -1,14 +1,14 @@
-// Requests under way at each server by other replicas. A replica publishes its own counts each second, and 50 ms after they
-// changed; it gets the sums of the others in return.
+// Counts the requests that other replicas have under way at each server. A replica publishes its own counts each
+// second, and 50 ms after a change; in return it gets the sums of the other replicas' counts.
 import type { ShareCounts } from '../engine.ts';
 
 const changedMs = 50;
 const everyMs = 1_000;
 
 interface SharedCounts {
-  /** The requests of other replicas at the server. */
+  /** Number of requests that other replicas have under way at the server. */
   othersAt(server: string): number;
-  /** Replicas with requests under way, this one included. */
+  /** Number of replicas with requests under way, including this one. */
   readonly replicas: number;
   changed(): void;
   close(): void;
@@ -29,7 +29,7 @@ export function shareServerCounts(share: ShareCounts | undefined, own: () => Rec
   };
   const publish = async () => {
     dueMs = Infinity;
-    // Without an answer, this replica balances by its own counts.
+    // If publishing fails, this replica balances by its own counts.
     ({ others, replicas } = await share!(own()).catch(() => ({ others: {}, replicas: 1 })));
     plan(everyMs);
   };

@@ -1,8 +1,9 @@
-// A server that has no room for a request now: 429 or 503. It works, and the request was not begun.
+// The error of a server without room for a request (429 or 503). The server is healthy and has not started the request,
+// so another server can be tried.
 import { Failure } from '../../errors.ts';
 
 export class ServerFull extends Failure {
-  /** When the server may be asked again; 0 if it did not say so. */
+  /** Milliseconds until the server may be asked again; 0 if it states no time. */
   readonly retryAfterMs: number;
 
   constructor(retryAfterSeconds: number, cause: unknown) {

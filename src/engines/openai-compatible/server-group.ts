@@ -1,7 +1,8 @@
-// Several equal servers as one. Of two servers chosen at random, a request goes to the one with fewer requests under way, those
-// of other replicas included; a clone goes to the servers that have spoken it. A server that is full is asked again later,
-// and the request goes to another one. A server that fails is skipped for a while, longer each time. One that is new or comes
-// back speaks a sentence first, while others take the requests. A server whose address is gone ends its streams.
+// Several equal servers as one. Of two servers chosen at random, a request goes to the one with fewer requests under
+// way, including those of other replicas; a clone goes to the servers that have spoken it. If a server is full, the
+// request goes to another one, and the full server is asked again later. A server that fails is skipped for a while,
+// longer each time. A server that is new or was skipped first speaks a test sentence, while others take the requests. A
+// server whose address is gone finishes its streams.
 import { hash } from 'node:crypto';
 import type { Pcm } from '../../audio/pcm.ts';
 import { Failure } from '../../errors.ts';
@@ -15,7 +16,7 @@ import type { SpeechRequest, SpeechServer } from './speech-server.ts';
 export interface ServerGroupOptions extends AddressOptions, ServerTools {
   createServer(url: string): SpeechServer;
   secondsOf(piece: Pcm): number;
-  /** Requests that a server accepts at once. */
+  /** Number of requests that a server accepts at once. */
   requestsAtOnce: number;
   now?: (() => number) | undefined;
   random?: (() => number) | undefined;
@@ -23,7 +24,7 @@ export interface ServerGroupOptions extends AddressOptions, ServerTools {
 
 interface ServerGroup extends SpeechServer {
   readonly servers: readonly EngineServer[];
-  /** How many requests this replica may have under way at all servers. */
+  /** Number of requests that this replica may have under way at all servers together. */
   readonly seats: number;
   close(): void;
 }
@@ -38,7 +39,7 @@ class Member {
   failures = 0;
   outUntilMs = 0;
   fullUntilMs = 0;
-  /** Whether it has to speak a sentence before it gets requests. */
+  /** Whether the server has to speak a test sentence before it gets requests. */
   isCold: boolean;
   isWarming = false;
 
@@ -53,9 +54,9 @@ class Member {
 
 const outMsFirst = 1_000;
 const outMsMax = 60_000;
-/** A silence that is the server's fault. */
+/** A server that sends nothing for this long is at fault. */
 const silentMs = 25_000;
-/** For a full server that does not say when it may be asked again. */
+/** How long a full server is not asked if it states no time. */
 const fullMsUsual = 1_000;
 const fullMsMax = 60_000;
 const warmUpText = 'This sentence is spoken before the first one.';
@@ -67,9 +68,9 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
   const { share, onStream, onServerGone } = options;
   const closing = new AbortController();
   let members = new Map<string, Member>();
-  /** Their addresses are gone, and they have streams to end. */
+  /** Servers whose addresses are gone, and that still have streams to finish. */
   const draining = new Set<Member>();
-  /** By voice, the servers that have spoken a clone; the least recently used are dropped. */
+  /** The servers that have spoken each clone; the least recently used clones are dropped. */
   const cloneServers = new Map<string, Set<Member>>();
   const all = () => [...members.values(), ...draining];
   const counts = shareServerCounts(share, () =>
@@ -113,7 +114,7 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
     const up = [...members.values()].filter(isUp);
     if (!request.clone) lastRequest = request;
     if (up.length > 0) warmUpDue(lastRequest ?? request);
-    // Without another server, the caller's own request shows whether one is back.
+    // If every server is out, the request goes to the one due back soonest, which shows whether it has recovered.
     const asked = up.length > 0 ? up : [soonest(members.values(), 'outUntilMs')];
     const free = asked.filter(({ fullUntilMs }) => fullUntilMs <= now());
     if (free.length === 0) throw new ServerFull((soonest(asked, 'fullUntilMs').fullUntilMs - now()) / 1000, undefined);
@@ -127,7 +128,7 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
     const other = rest[Math.floor(random() * rest.length)] ?? one;
     return loadOf(other) < loadOf(one) ? other : one;
   };
-  /** A server that has the clone; otherwise all replicas choose the same one. */
+  /** A server that has the clone. If none has it, all replicas choose the same server. */
   const homeOf = (voice: string, from: readonly Member[]): Member | undefined => {
     const having = from.filter((member) => cloneServers.get(voice)?.has(member));
     if (having.length > 0) return lessLoaded(having);
@@ -155,10 +156,12 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
   const warmUpDue = (request: SpeechRequest) => {
     for (const member of members.values()) if (isDue(member)) void warmUp(member, request);
   };
-  /** Of a voice that the servers have; never of a clone, which may be revoked before the next warm-up. */
+  /**
+   * The last request that did not speak a clone. Warm-ups repeat it; a clone may be revoked before the next warm-up.
+   */
   let lastRequest: SpeechRequest | undefined;
   const timer = setInterval(() => lastRequest && warmUpDue(lastRequest), outMsFirst).unref();
-  /** Returns its new `outUntilMs`. */
+  /** Marks the server as working, and returns its new `outUntilMs`. */
   const bringBack = (member: Member): number => {
     member.isCold = false;
     member.outUntilMs = 0;
@@ -184,7 +187,7 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
       // A request that began before the server was last put out shows nothing new.
       if (isOfServer(error) && member.outUntilMs === outUntilMs) failed(member);
     };
-    // The guard's timeout is noted before the guard goes on. Deadlines of callers show nothing.
+    // Notes the guard's timeout while the guard aborts. A caller's deadline shows nothing about the server.
     const noteAbort = () => {
       if (now() - sinceMs >= silentMs) note(signal.reason);
     };
@@ -233,7 +236,7 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
         try {
           return yield* speakAt(member, request, signal);
         } catch (error) {
-          // Nothing of the request was begun there.
+          // A full server has not started the request, so another server can be tried.
           if (!(error instanceof ServerFull) || tries <= 1) throw error;
         }
       }
@@ -269,13 +272,13 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
       let seats = 0;
       let others = 0;
       for (const member of all()) {
-        // A server that takes nothing more still has what it has.
+        // A server that takes no further requests still speaks those under way.
         const takes = isUp(member) && member.fullUntilMs <= now() && !draining.has(member);
         const load = loadOf(member);
         seats += takes ? Math.max(member.concurrency.limit, load) : load;
         others += load - member.outstanding;
       }
-      // Each replica gets its share, although others have more at the moment.
+      // Each replica gets at least its share, even if other replicas have more at the moment.
       return Math.max(1, seats - others, Math.ceil(seats / counts.replicas));
     },
     close() {
@@ -287,7 +290,7 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
   };
 }
 
-/** Whether the failure is the server's, and not that of the request: it is away, too slow, or breaks off. */
+/** Whether the server caused the failure (unreachable, too slow, or connection lost), not the request. */
 const isOfServer = (error: unknown): boolean =>
   error instanceof Failure &&
   !(error instanceof ServerFull) &&

@@ -1,11 +1,13 @@
-// Sound that comes as Server-Sent Events, in the dialects of OpenAI, vLLM-Omni, speaches and both versions of SGLang-Omni:
+// Sound that comes as Server-Sent Events, in the dialects of OpenAI, vLLM-Omni, speaches and both versions of
+// SGLang-Omni:
 //     data: {"type": "speech.audio.delta", "audio": base64}        data: {"type": "speech.audio.done", "usage": ...}
 //     data: {"object": "audio.speech.chunk", "audio": {"data": base64, "sample_rate": 24000}}      data: [DONE]
 //     data: {"type": "speech.audio.error" or "error", "error": {"message", "code"}}
-// Lines with `event:` may stand before them. Events that end without the last one were cut off, however HTTP ended.
+// Lines with `event:` may stand before them. If the last event is missing, the sound was cut off, even if the HTTP
+// response is complete.
 import { Failure } from '../../errors.ts';
 
-/** What was found out of the sound so far. */
+/** The facts that the events so far state about the sound. */
 export interface Stated {
   sampleRateHz?: number | undefined;
 }
@@ -18,10 +20,10 @@ interface SpeechEvent {
   error?: unknown;
 }
 
-/** A stretch of sound of several minutes. */
+/** Longest line, enough for several minutes of sound. */
 const lineCharsMax = 64 << 20;
 
-/** The bytes of the sound. A rate that an event states is put into `stated` before its sound is yielded. */
+/** Yields the bytes of the sound. A rate that an event states is put into `stated` before its sound is yielded. */
 export async function* soundOfEvents(
   body: AsyncIterable<Uint8Array>,
   stated: Stated,
@@ -30,7 +32,7 @@ export async function* soundOfEvents(
   let isDone = false;
   for await (const data of dataOf(body)) {
     if (data === '[DONE]') isDone = true;
-    // To the end, so that the connection can be used again.
+    // Events after the last one are read and ignored, so that the connection can be reused.
     if (isDone) continue;
     const event = parseEvent(data);
     if (event.error || event.type === 'error' || event.type === 'speech.audio.error') throw errorOf(event, failureOf);
@@ -43,11 +45,11 @@ export async function* soundOfEvents(
   if (!isDone) throw new Failure('engine_error', { retryAfterSeconds: 0 }, new Error('the events end before the last'));
 }
 
-/** The server stopped at its limit of tokens; it would do so again. */
+/** The failure of a server that stopped at its limit of tokens. A retry would stop there too. */
 export const cutAtLimit = (): Failure =>
   new Failure('engine_error', {}, new Error('the server cut the sound off at its limit of tokens'));
 
-/** The audio of an event is its bytes, or an object that has them. */
+/** The audio of an event: its bytes in base64, or an object that contains them. */
 const chunkOf = ({ audio, sample_rate }: SpeechEvent): { data?: unknown; sample_rate?: unknown } =>
   typeof audio === 'object' && audio !== null ? audio : { data: audio, sample_rate };
 
@@ -71,18 +73,18 @@ function parseEvent(data: string): SpeechEvent {
     const event: unknown = JSON.parse(data);
     if (typeof event === 'object' && event !== null) return event;
   } catch {
-    // Reported below: the parser's message would quote what is not sound.
+    // The fault is reported below without the parser's message, which would quote the event.
   }
   throw new Failure('engine_error', { retryAfterSeconds: 0 }, new Error('an event is not JSON'));
 }
 
-/** The data of each event, its lines joined. */
+/** The data of each event, with its lines joined. */
 async function* dataOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let lines: string[] = [];
   let rest = '';
   for await (const piece of body) {
-    // Only the new characters can hold the end of the line.
+    // Only the new characters can contain the end of the line.
     let from = rest.length;
     rest += decoder.decode(piece, { stream: true });
     let start = 0;

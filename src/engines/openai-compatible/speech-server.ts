@@ -1,8 +1,8 @@
 // A server with OpenAI's HTTP interface: POST /v1/audio/speech with a JSON body returns sound as it is made, GET
-// /v1/audio/voices lists the voices (OpenAI itself has no such list). Servers differ in what they accept and send. They are
-// asked for bare samples; a WAV or Server-Sent Events are read all the same, and responses are checked: a status of 200 may
-// come with no sound, with an error in JSON, or with an MP3. What a response does not state, such as the sample rate, is
-// found out by a sentence that is requested as a WAV. A failure states whether the same request may succeed later.
+// /v1/audio/voices lists the voices (OpenAI itself has no such list). Servers differ in what they accept and send. They
+// are asked for bare samples, but a WAV or Server-Sent Events are read too. Responses are checked: a status of 200 may
+// come with no sound, with an error in JSON, or with an MP3. If a response does not state its sample rate, a sentence
+// is requested as a WAV, whose header states it. A failure states whether the same request may succeed later.
 import type { Pcm } from '../../audio/pcm.ts';
 import { readWavHeader } from '../../audio/wav-reader.ts';
 import { Failure } from '../../errors.ts';
@@ -12,19 +12,19 @@ import { ServerFull } from './server-full.ts';
 import { cutAtLimit, type Stated, soundOfEvents } from './speech-events.ts';
 import { isCloneName, openUploads, type Recording, type UploadedVoice, uploadedIn } from './uploaded-voices.ts';
 
-/** How sound is requested: samples, a WAV or events as they are made, or a complete WAV. */
+/** The forms in which sound is requested: samples, a WAV or events while they are made, or a complete WAV. */
 export const soundForms = ['pcm', 'wav', 'sse', 'file'] as const;
 type SoundForm = (typeof soundForms)[number];
 
 export interface SpeechServerOptions {
-  /** Such as "http://localhost:8880/v1", without a slash at its end. */
+  /** Base URL such as "http://localhost:8880/v1", without a slash at its end. */
   url: string;
   apiKey: string;
-  /** Empty for the one that the server lists. */
+  /** Name of the model; empty for the model that the server lists. */
   model: string;
-  /** "auto" for samples, or a complete WAV where the server refuses them. */
+  /** "auto" requests samples, or a complete WAV if the server refuses samples. */
   form: 'auto' | SoundForm;
-  /** Of samples whose rate the server does not state; 0 where it is to be found out. */
+  /** Rate of samples for which the server states none; 0 if the rate is found out by a request. */
   sampleRateHz: number;
 }
 
@@ -33,7 +33,7 @@ export interface SpeechRequest {
   text: string;
   instructions?: string | undefined;
   seed?: number | undefined;
-  /** It is uploaded where the server does not have it; `voice` is its name there. */
+  /** The clone to speak, which is uploaded if the server lacks it. `voice` is its name at the server. */
   clone?: Recording | undefined;
 }
 
@@ -42,43 +42,43 @@ export interface ListedVoice {
   name: string;
 }
 
-/** What a server says of itself. */
+/** The model and voices that a server lists. */
 export interface ServerListing {
   model: string;
-  /** Without clones. Undefined where the server has no list. */
+  /** The voices without clones. Undefined if the server has no list. */
   voices: ListedVoice[] | undefined;
-  /** Undefined where the server does not take voices. */
+  /** The uploaded voices; undefined if the server does not accept any. */
   uploaded: UploadedVoice[] | undefined;
 }
 
 export interface SpeechServer {
-  /** The sound, from the first piece on. Throws `ServerFull` where the server has no room for the request. */
+  /** Yields the sound as it arrives. Throws `ServerFull` if the server has no room for the request. */
   speak(request: SpeechRequest, signal: AbortSignal): AsyncGenerator<Pcm>;
-  /** Deletes clones that nobody has spoken for a day. */
+  /** Lists the model and the voices. Also deletes clones that nobody has spoken for a day. */
   listVoices(signal: AbortSignal): Promise<ServerListing>;
   uploadClone(clone: Recording, signal: AbortSignal): Promise<void>;
-  /** Succeeds too where the server does not have it. */
+  /** Also succeeds if the server does not have the clone. */
   deleteClone(name: string, signal: AbortSignal): Promise<void>;
 }
 
 const listBytesMax = 1 << 20;
-/** How much of an error goes into the log. */
+/** Number of characters of an error that are logged. */
 const errorCharsMax = 500;
 const errorBytesMax = 4_096;
-/** It may pass, at an unknown time. */
+/** A temporary fault of unknown duration. */
 const retrySecondsUnknown = 0;
-/** A model may be loaded for the first sentence. */
+/** The limit is long because a server may load its model only for the first sentence. */
 const findMsMax = 60_000;
 const outcomeMsMax = 2_000;
 const sampleRateHzUsual = 24_000;
-/** OpenAI's, where the server lists no models. */
+/** OpenAI's model, used if the server lists no models. */
 const modelUsual = 'tts-1';
 const probeText = 'One moment, please.';
-/** No sound, or sound in a coding that was not requested. */
+/** Content types that are no sound, or sound in a format that was not requested. */
 const otherTypes = /json|html|xml|mpeg|mp3|mp4|aac|ogg|opus|flac|webm/i;
 const speechModels = /tts|speech|voice|kokoro|orpheus|piper|bark|dia|parler/i;
 
-/** The JSON of a request. Nothing is in it that some server refuses: no speed, no sample rate, no language. */
+/** The JSON of a request. Speed, sample rate and language are left out, because some servers refuse them. */
 function toBody({ voice, text, instructions, seed }: SpeechRequest, model: string, form: SoundForm) {
   return {
     model,
@@ -99,11 +99,13 @@ export function createSpeechServer(
   const { url, apiKey } = options;
   const headers = { ...(apiKey !== '' && { Authorization: `Bearer ${apiKey}` }) };
   let form: SoundForm = options.form === 'auto' ? 'pcm' : options.form;
-  /** As found out; forgotten when the server goes away, since another may return. */
+  /**
+   * The model that was found. It is forgotten when the server is unreachable, since it may return with another model.
+   */
   let model: Promise<string> | undefined;
   let rateHz: Promise<number> | undefined;
 
-  /** A response of any status; a Failure where there is none. */
+  /** Returns a response of any status. Throws a Failure if there is no response. */
   async function reach(path: string, request: RequestInit, signal: AbortSignal): Promise<Response> {
     try {
       return await fetch(url + path, { ...request, headers: { ...headers, ...request.headers }, signal });
@@ -116,7 +118,7 @@ export function createSpeechServer(
     }
   }
 
-  /** The text of a list; undefined where the server has no such list, or wants what is not known here. */
+  /** The parsed list; undefined if the server has no such list, or refuses the request for it. */
   async function readList(path: string, signal: AbortSignal): Promise<unknown> {
     const answer = await reach(path, {}, signal);
     const text = (await startOf(answer, listBytesMax, signal)).toString();
@@ -135,7 +137,7 @@ export function createSpeechServer(
 
   const findModel = async (): Promise<string> => {
     if (options.model !== '') return options.model;
-    // speaches lists models of other tasks too unless it is asked for those that speak.
+    // Without this parameter, speaches also lists models of other tasks.
     model ??= found(
       (signal) => readList('/models?task=text-to-speech', signal).then(modelIn),
       () => {
@@ -151,7 +153,10 @@ export function createSpeechServer(
     return reach('/audio/speech', { method: 'POST', headers: all, body }, signal);
   };
 
-  /** A response with sound in it. The request is made again where it was refused for a reason that can be removed. */
+  /**
+   * Returns a response that contains sound. Retries a refused request as 'file' if the server rejects the format, or
+   * after restoring a clone it lacks.
+   */
   async function ask(request: SpeechRequest, signal: AbortSignal, isRestored = false): Promise<Response> {
     const { clone } = request;
     if (clone) await uploads.ensure(clone, signal);
@@ -215,7 +220,7 @@ export function createSpeechServer(
     if (!isEvents) await checkOutcome(answer, signal);
   }
 
-  /** SGLang-Omni states only afterwards, and elsewhere, that it cut bare samples off. */
+  /** Throws if the sound was cut off. For bare samples, SGLang-Omni states that only afterwards, at another URL. */
   async function checkOutcome(answer: Response, signal: AbortSignal): Promise<void> {
     const id = answer.headers.get('x-sglang-omni-speech-id');
     if (id === null) return;
@@ -239,7 +244,9 @@ export function createSpeechServer(
   };
 }
 
-/** What all requests wait for does not end with the one that asked first. */
+/**
+ * Runs a search whose result all requests share. The search does not end when the request that started it is aborted.
+ */
 async function found<T>(find: (signal: AbortSignal) => Promise<T>, forget: () => void): Promise<T> {
   const late = AbortSignal.timeout(findMsMax);
   try {
@@ -263,11 +270,17 @@ async function* rawSound(answer: Response): AsyncGenerator<Buffer> {
   }
 }
 
-/** An error that is sent as sound: no sound begins with sixteen letters, each pair of them a quarter of full scale. */
+/**
+ * Whether the bytes are an error message sent as sound. No sound begins with sixteen printable characters, because as
+ * samples they would be eight loud ones in a row.
+ */
 const isText = (bytes: Buffer): boolean =>
   bytes.length >= 16 && /^[\x20-\x7e\s]{16}/.test(bytes.toString('latin1', 0, 16));
 
-/** `X-Sample-Rate` and `X-Channels` of SGLang-Omni; `audio/pcm;rate=22050` of openedai-speech. */
+/**
+ * The format in the headers: `X-Sample-Rate` and `X-Channels` of SGLang-Omni, `audio/pcm;rate=22050` of
+ * openedai-speech.
+ */
 function statedIn({ headers }: Response): Stated & { channels: number } {
   const [, rate] = /;\s*rate=(\d+)/i.exec(headers.get('content-type') ?? '') ?? [];
   const sampleRateHz = Number(headers.get('x-sample-rate') ?? rate ?? 0);
@@ -297,7 +310,7 @@ async function startOf(answer: Response, bytesMax: number, signal: AbortSignal):
 const answerFailure = ({ status, headers }: Response, text: string): Failure =>
   failureOf(status, text.slice(0, errorCharsMax), headers.get('retry-after'));
 
-/** Tells apart a full server, its faults, ours, and what will pass. */
+/** The failure for a status: a full server, a temporary or lasting fault of the server, or a fault of this request. */
 function failureOf(status: number, text: string, retryAfter: string | null = null): Failure {
   const cause = new Error(`the server answers ${status}: ${text}`);
   const retryAfterSeconds = secondsIn(retryAfter) ?? retrySecondsUnknown;
@@ -309,7 +322,7 @@ function failureOf(status: number, text: string, retryAfter: string | null = nul
   return new Failure('engine_error', mayPass ? { retryAfterSeconds } : {}, cause);
 }
 
-/** Retry-After (RFC 9110): seconds, or the date when they are over; undefined where it says neither. */
+/** Retry-After (RFC 9110) in seconds, from a number of seconds or a date; undefined if it is neither. */
 function secondsIn(header: string | null): number | undefined {
   if (header === null) return undefined;
   const seconds = /^\d+$/.test(header) ? Number(header) : (Date.parse(header) - Date.now()) / 1000;
@@ -324,7 +337,10 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** `{"data": [{"id"}]}` of OpenAI, or a bare list: the only model, or the first that by its name speaks. */
+/**
+ * The model in `{"data": [{"id"}]}` of OpenAI, or in a bare list: the only one, or the first whose name suggests
+ * speech.
+ */
 function modelIn(parsed: unknown): string {
   const ids = itemsIn(parsed, 'data').flatMap((item) => {
     const { id, name } = (item ?? {}) as Record<string, unknown>;
@@ -334,7 +350,7 @@ function modelIn(parsed: unknown): string {
   return ids.find((id) => speechModels.test(id)) ?? ids[0] ?? modelUsual;
 }
 
-/** `{"voices": [...]}` of texts, or of objects with an id or a name, as servers of this kind have it. */
+/** The voices in `{"voices": [...]}`, which are texts, or objects with an id or a name. */
 function voicesIn(parsed: unknown): ListedVoice[] | undefined {
   if (typeof parsed !== 'object' || parsed === null) return undefined;
   const isList = Array.isArray(parsed) || 'voices' in parsed || 'data' in parsed;
@@ -345,7 +361,7 @@ function voicesIn(parsed: unknown): ListedVoice[] | undefined {
     const own = [id, voice_id, name].find((value) => typeof value === 'string') as string | undefined;
     return own === undefined ? [] : [{ id: own, name: typeof name === 'string' ? name : own }];
   });
-  // A clone speaks only for those who may use it.
+  // Uploaded clones are left out, because a listed voice would be open to every caller.
   return voices.filter(({ id }) => id.length >= 1 && id.length <= 128 && !isCloneName(id));
 }
 

@@ -1,6 +1,6 @@
-// Clones at servers that take voices, such as vLLM-Omni and SGLang-Omni. The clone is the recording itself, which Sonant
-// stores encrypted; the server has a copy of it under a random name. A server forgets its copies in a restart, or never had
-// the clone, so it is uploaded again when it is to be spoken.
+// Clones at servers that accept uploaded voices, such as vLLM-Omni and SGLang-Omni. The clone is the recording itself,
+// which Sonant stores encrypted; the server has a copy under a random name. If the server lacks the copy, for example
+// after a restart, the clone is uploaded again before it is spoken.
 //     POST /v1/audio/voices, a form: name, consent, audio_sample (a WAV), ref_text       DELETE /v1/audio/voices/{name}
 //     GET /v1/audio/voices   answers   {"voices": [names], "uploaded_voices": [{"name"}]}
 import { randomBytes } from 'node:crypto';
@@ -10,7 +10,7 @@ import { Failure } from '../../errors.ts';
 import type { CloneSample, Cloning } from '../engine.ts';
 
 export interface Recording {
-  /** Of the voice at the servers: nothing in it tells whose it is. */
+  /** Random name of the voice at the servers, which does not reveal whose voice it is. */
   name: string;
   /** Transcript; empty if unknown. */
   text: string;
@@ -20,7 +20,9 @@ export interface Recording {
 
 const namePattern = /^sonant-[0-9a-f]{24}$/;
 export const isCloneName = (name: string): boolean => namePattern.test(name);
-/** Some servers speak a name that they do not know in another voice, so it is looked up again after this time. */
+/**
+ * The server is asked again for the clone after this time, because some servers speak unknown names in another voice.
+ */
 const confirmedMsMax = 10_000;
 const keptMs = 24 * 3_600_000;
 const renewMs = keptMs / 2;
@@ -35,7 +37,7 @@ interface UploadOptions {
 
 /** The clones at one server. */
 export function openUploads({ reach, list, refusalOf, now }: UploadOptions) {
-  /** When each was known to be there. */
+  /** The time at which each clone was last known to be at the server. */
   const confirmed = new Map<string, number>();
 
   async function upload({ name, text, wav }: Recording, signal: AbortSignal): Promise<void> {
@@ -50,10 +52,13 @@ export function openUploads({ reach, list, refusalOf, now }: UploadOptions) {
     confirmed.set(name, now());
   }
 
-  /** Returns whether it had to be uploaded. A list may hold what the server cannot speak any more. */
+  /**
+   * Uploads the clone if necessary, and returns whether it was. With `isLost`, the list is not trusted: it may contain
+   * clones that the server can no longer speak.
+   */
   async function restore(recording: Recording, signal: AbortSignal, isLost = false): Promise<boolean> {
     const there = isLost ? undefined : uploadedIn(await list(signal))?.find(({ name }) => name === recording.name);
-    // It is uploaded anew in time, so that it is not deleted while it is used.
+    // An old copy is uploaded again, so that it is not deleted while it is used.
     const isFresh = there !== undefined && there.ageMs < renewMs;
     if (isFresh) confirmed.set(recording.name, now());
     else await upload(recording, signal);
@@ -75,24 +80,24 @@ export function openUploads({ reach, list, refusalOf, now }: UploadOptions) {
       const sinceMs = now() - (confirmed.get(recording.name) ?? -Infinity);
       if (sinceMs > confirmedMsMax) await restore(recording, signal);
     },
-    /** Deletes clones that no replica speaks any more: each uploads what it speaks anew before. */
+    /** Deletes old copies. No replica speaks them any more, because each replica renews the copies that it speaks. */
     async sweep(uploaded: readonly UploadedVoice[], signal: AbortSignal): Promise<void> {
       const leftOver = uploaded.filter(({ name, ageMs }) => isCloneName(name) && ageMs > keptMs);
-      // What fails is listed, and deleted, the next time.
+      // A copy that cannot be deleted now is listed and deleted the next time.
       for (const { name } of leftOver) await remove(name, signal).catch(() => {});
     },
     forgetAll: () => confirmed.clear(),
   };
 }
 
-/** A clone, or another voice, that was uploaded to a server. */
+/** A voice that was uploaded to a server: a clone or another voice. */
 export interface UploadedVoice {
   name: string;
-  /** Since it was uploaded; 0 where the server does not say when. */
+  /** Time since the upload; 0 if the server does not state it. */
   ageMs: number;
 }
 
-/** Undefined where the list is not one of a server that takes voices. */
+/** The uploaded voices in a list; undefined if the server does not accept uploaded voices. */
 export function uploadedIn(list: unknown): UploadedVoice[] | undefined {
   const { uploaded_voices: voices } = (list ?? {}) as { uploaded_voices?: unknown };
   if (!Array.isArray(voices)) return undefined;
@@ -103,7 +108,7 @@ export function uploadedIn(list: unknown): UploadedVoice[] | undefined {
   });
 }
 
-/** A server may quote the transcript, which is the caller's, or the beginning of it. */
+/** Removes the caller's transcript from the failure, because a server may quote all or the beginning of it. */
 function withoutText(failure: Failure, text: string): Failure {
   const { message } = failure.cause as Error;
   const begin = text.slice(0, 12);
@@ -115,7 +120,9 @@ function withoutText(failure: Failure, text: string): Failure {
 
 const version = 1;
 
-/** u8 1 (version), u8 length of the name, u32 length of the text, name, text, WAV; numbers are little-endian. */
+/**
+ * Format: u8 1 (version), u8 length of the name, u32 length of the text, name, text, WAV; numbers are little-endian.
+ */
 function packRecording({ name, text, wav }: Recording): Uint8Array {
   const said = Buffer.from(text);
   const head = Buffer.alloc(6);
@@ -125,7 +132,7 @@ function packRecording({ name, text, wav }: Recording): Uint8Array {
   return new Uint8Array(Buffer.concat([head, Buffer.from(name), said, wav]));
 }
 
-/** Throws `engine_error` if the bytes were not made by this engine. */
+/** Parses a clone. Throws `engine_error` if the bytes were not made by this engine. */
 export function unpackRecording(packed: Uint8Array): Recording {
   const bytes = Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength);
   const textAt = 6 + (bytes[1] ?? 0);
@@ -136,7 +143,7 @@ export function unpackRecording(packed: Uint8Array): Recording {
   return { name, text: bytes.toString('utf8', textAt, wavAt), wav: new Uint8Array(bytes.subarray(wavAt)) };
 }
 
-/** The servers take 1 to 30 seconds; models use at most fifteen. */
+/** The servers accept 1 to 30 seconds; models use at most fifteen. */
 const sampleSeconds = { min: 3, max: 15 };
 const sampleRateHz = 24_000;
 const textCharsMax = 500;
@@ -170,7 +177,7 @@ export const createUploadCloning = ({ languageCodes, upload, forget }: CloningOp
 const refuse = (field: string, message: string, cause?: unknown) =>
   new Failure('invalid_request', { details: [{ field, reason: 'format', message }] }, cause);
 
-/** Whether the server refuses the recording, and not that it has voices enough. */
+/** Whether the server refuses the recording itself, not because it has too many voices. */
 const isOfSample = (error: unknown): error is Failure =>
   error instanceof Failure &&
   error.cause instanceof Error &&

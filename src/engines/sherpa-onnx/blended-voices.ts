@@ -1,7 +1,7 @@
-// Blends of voices, as voices of the offered models. The styles of blends fill pages with as many places as the model
-// has speakers. A page is a separate model with its own processes, so the original voices are not affected. A style
-// keeps its place while it is in use and free places are reused, so a page changes only when a blend is added; the old
-// page ends with its running requests.
+// Blends of voices, as voices of the offered models. The styles of blends fill pages; a page has as many places as the
+// model has speakers. A page is a separate model with its own processes, so the original voices are not affected. A
+// style keeps its place while it is in use, and free places are reused. A page is therefore replaced only when a blend
+// is added; the old page ends with its running requests.
 import { createHash } from 'node:crypto';
 import { type Blend, type Blending, languagesOfBlend, type Voice } from '../engine.ts';
 import { type Gains, gainOf } from './gains.ts';
@@ -193,7 +193,7 @@ function arrangePages(
   return filled;
 }
 
-/** Moves styles into free places, preferably that of their main part, whose speed is the most similar. */
+/** Moves styles into free places, preferably into the place of their main part, whose speed is the most similar. */
 function fill(styles: (BlendedStyle | undefined)[], free: number[], waiting: BlendedStyle[]): boolean {
   const count = waiting.length;
   while (free.length > 0 && waiting.length > 0) {

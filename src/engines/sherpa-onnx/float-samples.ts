@@ -1,10 +1,10 @@
 // Converts a model's float samples (full scale 1) to 16-bit samples. Values beyond full scale are clipped, which the
 // guard detects; NaN and infinity are refused.
 
-/** One below full scale, which would count as clipped. */
+/** One below full scale, because samples at full scale count as clipped. */
 const peak = 32_766;
 
-/** Undefined if a sample is not a finite number. */
+/** Converts samples; undefined if one of them is not a finite number. */
 export function toSamples(floats: Float32Array): Int16Array<ArrayBuffer> | undefined {
   const samples = new Int16Array(floats.length);
   for (let i = 0; i < floats.length; i++) {

@@ -42,7 +42,10 @@ async function readStored(model: Model): Promise<StoredGains> {
   }
 }
 
-/** The stored gains of a model's speakers; empty if this version has none. A place without a style has 0. */
+/**
+ * The stored gains of a model's speakers; empty if none are stored for this version. A place without a style has gain
+ * 0.
+ */
 export async function readGains(model: Model): Promise<Gains> {
   const { speakers, blends } = await readStored(model);
   return model.blended?.styles.map((style) => (style ? blends.get(style.key) : 0)) ?? speakers;

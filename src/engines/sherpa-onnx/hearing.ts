@@ -25,7 +25,7 @@ interface HearingOptions {
 }
 
 const waitMsUsual = 5_000;
-/** Number of speakers per model that are measured; others have the mean gain of these. */
+/** Number of speakers per model that are measured; further speakers get the mean gain of the measured ones. */
 const heardMax = 200;
 /** Number of speakers between two writes. */
 const batchMax = 4;
@@ -34,7 +34,7 @@ const idleMs = 10_000;
 
 interface Task {
   model: Model;
-  /** Known gains; more than are stored if the folder is not writable. */
+  /** Known gains. They include gains that could not be stored because the folder is not writable. */
   gains: Gains;
   /** The speaker that was requested. */
   wanted: number;
@@ -47,7 +47,7 @@ export class Hearing {
   readonly #closing = new AbortController();
   readonly #pool: ModelPool;
   readonly #readyAtMs: number;
-  /** Speakers that could not be measured, of models that otherwise speak. */
+  /** Speakers that could not be measured, although other speakers of their model speak. */
   readonly #failed = new WeakMap<Model, Set<number>>();
   #tasks: Task[] = [];
   #running: Promise<void> | undefined;
@@ -173,7 +173,10 @@ const sentences: Readonly<Record<string, string>> = {
   zh: '天还没亮，那条船就早早地离开了港口。',
 };
 
-/** A sentence in the language, or words of the model if there is none or the model lacks a word of it. */
+/**
+ * A sentence in the language. If there is no such sentence, or the model lacks one of its words, words that the model
+ * has.
+ */
 async function auditionText(model: Model, languageCode: string): Promise<string> {
   const sentence = sentences[new Intl.Locale(languageCode).language];
   const text = sentence === undefined ? '' : await toModelText(sentence, model).catch(() => '');
@@ -227,7 +230,7 @@ export async function auditionModel(model: Model, pool: ModelPool): Promise<void
   if (gain !== undefined) await keepGains(model, [gain]);
 }
 
-/** Why a model does not speak, for operators. */
+/** The reason why a model does not speak, for operators. */
 export function auditionFault(model: Model, error: unknown): string {
   const { cause, message } = error as Error;
   return `${model.modelId} cannot be loaded or does not speak: ${cause instanceof Error ? cause.message : message}`;

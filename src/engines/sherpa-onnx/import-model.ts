@@ -23,7 +23,7 @@ const sourceName = 'sonant-source.json';
 
 const refuse = (message: string, cause?: unknown) => new Failure('invalid_request', { message }, cause);
 
-/** Returns the ids of its voices; undefined if it is neither a folder nor an archive. */
+/** Returns the ids of the model's voices; undefined if `brought` is neither a folder nor an archive. */
 export async function importModel(brought: BroughtVoice): Promise<readonly string[] | undefined> {
   const path = resolve(brought.path);
   const isFolder = (await stat(path)).isDirectory();

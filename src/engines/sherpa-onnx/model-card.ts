@@ -21,7 +21,7 @@ export interface ModelCard extends VoiceCard {
   kind?: ModelKind;
   /** The model's main file, if there are several. */
   model?: string;
-  /** Numbers by name. The checks of the model decide which ones its kind supports. */
+  /** Numbers by name. The checks of the model decide which options its kind supports. */
   options?: Readonly<Record<string, number>>;
   speakers: readonly VoiceCard[];
 }

@@ -34,14 +34,14 @@ interface LoadedModel {
   ): Promise<{ samples: Float32Array }>;
 }
 
-/** How long after its work has ended the library may take to settle its promise. */
+/** How long the library may take to settle its promise after its work has ended. */
 const settleMsMax = 500;
 
 /** Number of the running task; 0 if there is none. */
 let running = 0;
 let taskCount = 0;
 
-/** If the model fails, the library's promise never settles; an async hook notices that its work has ended. */
+/** If the model fails, the library's promise never settles; an async hook notices that the library's work has ended. */
 function watchWork(): void {
   const works = new Set<number>();
   createHook({

@@ -128,7 +128,7 @@ export class OnnxChecks {
     return Number(given);
   }
 
-  /** The inputs must have these types, and further inputs these names; others make the library exit. */
+  /** The inputs must have these types, and further inputs these names; other inputs make the library exit. */
   needInputs(types: readonly number[], further: readonly RegExp[] | 'any' = []): void {
     const { inputs = [], outputs = [] } = this.#file ?? {};
     const areRight = types.every((type, n) => inputs[n]?.elementType === type);
@@ -196,7 +196,7 @@ interface Field {
   wireType: number;
   /** Value of a varint. */
   value: number;
-  /** Start and end of the bytes of other fields. */
+  /** Byte range of a field that is not a varint. */
   from: number;
   to: number;
 }
@@ -219,7 +219,7 @@ async function readOnnxFile(path: string): Promise<OnnxFile> {
   let irVersion = 0;
   let hasGraph = false;
   for await (const field of fieldsOf(pages, 0, pages.size)) {
-    // Only a model begins with its version, and has a plausible one.
+    // Only an ONNX file begins with its version, and the version must be plausible.
     if (field.number === 1 && field.wireType === 0) irVersion = field.value;
     else if (irVersion === 0) throw new ModelFault('is not an ONNX file');
     if (field.number === 7 && field.wireType === 2) {

@@ -1,4 +1,4 @@
-// Reads a model in a folder, as sherpa-onnx releases them. It is recognised by its files and checked before it is
+// Reads the folder of a model as sherpa-onnx releases it. The model is recognised by its files and checked before it is
 // loaded, because the library exits its process on invalid input. All faults are reported at once, by file. Of the
 // weights, only the size and both ends are read.
 import { createHash } from 'node:crypto';
@@ -97,7 +97,7 @@ const readers: Readonly<Record<ModelKind, (files: ModelFiles, modelName: string)
   pocket: readPocketModel,
   supertonic: readSupertonicModel,
 };
-/** Kinds with several files, which identify them. */
+/** Kinds that are recognised by their several files. */
 const kindsOfParts: readonly ModelKind[] = ['supertonic', 'pocket', 'zipvoice'];
 
 /** The kind of a model, from its card, its file names or their metadata. */
@@ -166,7 +166,7 @@ async function hash({ folder, sizes }: ModelFiles): Promise<string> {
 
 const letters = [...'abcdefghijklmnopqrstuvwxyz'];
 
-/** Created when a model exists, because it takes longer than most of a start. */
+/** Created only if a model exists, because it takes a large part of the time of a start. */
 let names: Intl.DisplayNames | undefined;
 let codesByName: ReadonlyMap<string, string> | undefined;
 
@@ -230,7 +230,7 @@ interface OptionRow {
   min: number;
   max: number;
   isInteger?: boolean;
-  /** Name in the library, and the part of the request to which it belongs. */
+  /** Name of the option in the library: in the configuration of the request, or among its extra options. */
   config?: string;
   extra?: string;
 }

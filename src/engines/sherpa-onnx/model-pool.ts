@@ -1,5 +1,6 @@
-// The processes of loaded models: how many each model has, and which ones end to make room for others. A model that was
-// removed from the folder speaks for running requests, and its processes end with the last of them.
+// The processes of loaded models. The pool decides how many each model has, and which processes end to make room for
+// others. A model that was removed from the folder speaks for running requests, and its processes end with the last of
+// them.
 import { Failure } from '../../errors.ts';
 import { Host, type HostedWorker, type WorkerLink } from '../../runtime/host.ts';
 import { processLink } from '../../runtime/worker-links.ts';
@@ -51,7 +52,7 @@ const keyOf = ({ folder, version }: Model): string => `${folder}\0${version}`;
 export class ModelPool {
   readonly #options: ModelPoolOptions;
   readonly #host: Host<ModelRequest, ModelPiece>;
-  /** By process group. */
+  /** The loaded models by process group. */
   readonly #loads = new Map<string, LoadedAs>();
   /** Number of requests that keep a model, by the model's key. */
   readonly #kept = new Map<string, number>();
@@ -73,7 +74,8 @@ export class ModelPool {
   }
 
   /**
-   * Sets the existing models. All others end with their running requests. Before the first call, every model exists.
+   * Sets the existing models. All other models end with their running requests. Before the first call, every model
+   * exists.
    */
   setModels(models: readonly Model[]): void {
     this.#current = new Set(models.map(keyOf));
@@ -140,8 +142,8 @@ export class ModelPool {
   }
 
   /**
-   * Chooses the least recently used processes. Those that cannot be loaded again, because their files are gone, come
-   * last.
+   * Chooses the least recently used processes. Processes whose model cannot be loaded again, because its files are
+   * gone, come last.
    */
   #chooseToEnd(idle: readonly HostedWorker[]): readonly HostedWorker[] {
     const excess = this.#host.workers.length + 1 - this.#options.processesMax;

@@ -13,9 +13,9 @@ export interface SpokenBy {
   reference?: Reference;
   /** Language of the text. Default: the first language of the speaker or the model. */
   languageCode?: string;
-  /** Within the speeds of the model. Default: 1. */
+  /** Speed, within the speeds of the model. Default: 1. */
   speed?: number;
-  /** Of a model that makes sound from noise. Default: 1. */
+  /** Seed, for a model that generates audio from noise. Default: 1. */
   seed?: number | undefined;
   /** Whether the text is spoken again. A model that generates audio from noise then uses another seed. */
   isAgain?: boolean;
@@ -30,7 +30,8 @@ const languageOf = ({ model, speaker, languageCode }: SpokenBy): string =>
 
 /**
  * Whether the model's rules are applied. They are Chinese rules, which would turn the numbers of a Spanish text into
- * Chinese words. English texts have no numbers left here, so a model of both languages is loaded only once.
+ * Chinese words. Numbers in English text are usually spelled out already. The rules can therefore stay on for English,
+ * and a Chinese-English model need not be loaded twice.
  */
 export function isSpokenByRules(by: SpokenBy): boolean {
   const { rules } = by.model;
@@ -39,7 +40,7 @@ export function isSpokenByRules(by: SpokenBy): boolean {
   return isOnlyChinese || chinese.includes(bare(languageOf(by)));
 }
 
-/** Processes sentence by sentence, so that the first is sent while the next is made. */
+/** The library speaks sentence by sentence, so that the first one is sent while the next is made. */
 export const toLibraryConfig = ({ config, rules }: Model, threads: number, withRules: boolean): object => ({
   model: { ...config, numThreads: threads, provider: 'cpu', debug: false },
   maxNumSentences: 1,
@@ -48,15 +49,14 @@ export const toLibraryConfig = ({ config, rules }: Model, threads: number, withR
 });
 
 /**
- * Most models round each sound to whole frames, so that speed 2 becomes 1.8. They run at speed 1, and the audio is
- * stretched outside the engine. Pauses stay as the model makes them; the library would shorten them to a fifth.
+ * Most models round each sound to whole frames, so that speed 2 becomes 1.8. Such models run at speed 1, and the audio
+ * is stretched outside the engine. Pauses stay as the model makes them; the library would shorten them to a fifth.
  */
 export function toLibraryRequest(by: SpokenBy): ModelRequest {
   const { model, text, speaker, reference, speed = 1, seed, isAgain = false } = by;
   const extra: LibraryOptions = {
     ...model.extra,
-    // From the same seed, the same segment sounds the same each time.
-    // The library takes 31 bits.
+    // With the same seed, the same segment sounds the same each time. The library accepts seeds of 31 bits.
     ...(model.isSeeded && { seed: (seed ?? (isAgain ? 2 : 1)) & 0x7fff_ffff }),
     ...model.optionsFor?.(languageOf(by)),
     ...speaker?.extra,

@@ -1,6 +1,6 @@
 // Prepares text for a model. A model silently drops characters that it has no token for, and its process may exit if
-// nothing is left. So such characters are replaced by others that the model has, and text with a word that cannot be
-// written is refused.
+// nothing is left. So such characters are replaced by others that the model has, and text is refused if a word cannot
+// be written with them.
 import { readFile } from 'node:fs/promises';
 import anyAscii from 'any-ascii';
 import { Failure } from '../../errors.ts';
@@ -28,7 +28,9 @@ export async function toModelText(text: string, model: Model): Promise<string> {
 const ownWordsMax = 12;
 const lettersMax = 40;
 
-/** Words that the model can speak: from its lexicon, from its letters, or numbers, which eSpeak NG spells out. */
+/**
+ * Words that the model can speak: taken from its lexicon, made of its letters, or numbers, which eSpeak NG spells out.
+ */
 export async function ownWords(model: Model): Promise<string> {
   const { reading } = model;
   if (reading.by === 'phonemes' || reading.by === 'codes') return '1, 2, 3, 4, 5, 6, 7, 8, 9, 10.';
@@ -74,7 +76,10 @@ function toCodes(text: string, hasCode: (codeUnit: number) => boolean): string {
   return Array.from(safe, write).join('');
 }
 
-/** Ensures that no sentence lacks a word, and that the last one has more than one token: the library would skip it. */
+/**
+ * Ensures that every sentence has a word, and that the last one has more than one token: the library would skip it
+ * otherwise.
+ */
 function withWholeSentences(text: string): string {
   const whole = text.replace(/([.:?!,;])(?:\s*[.:?!,;])+/g, '$1').replace(/^[\s.:?!,;]+/, '');
   const rest = whole.slice(whole.search(/[^.:?!]*$/));

@@ -23,7 +23,7 @@ const kindNames = {
   pocket: 'Pocket',
   supertonic: 'Supertonic',
 };
-/** Memory of a process without weights, measured with a model of a few kilobytes (bench/models.ts). */
+/** Memory of a process without a model's weights, measured with a model of a few kilobytes (bench/models.ts). */
 const processBytes = 175_000_000;
 
 /** Memory of a process with the model, estimated from its files. */
@@ -64,7 +64,7 @@ export function toBlended(part: Speaker, { source, styles }: BlendedSpeakers, si
 
 const languages = new WeakMap<Model, readonly string[]>();
 
-/** All languages of any of its speakers. */
+/** All languages that at least one speaker of the model speaks. */
 export function languagesOf(given: Model): readonly string[] {
   const model = given.blended?.source ?? given;
   const known = languages.get(model);

@@ -11,13 +11,13 @@ export interface NamedSpeaker {
   extra?: LibraryOptions;
 }
 
-/** How the library splits text into tokens, which decides what text it can read. */
+/** How the library splits text into tokens, and therefore which text it can read. */
 export type Reading =
   | { by: 'characters'; tokens: ReadonlySet<string> }
   | { by: 'lexicon'; path: string }
   /** Code units of the decomposed text (NFKD), case-sensitive. */
   | { by: 'codes'; has(codeUnit: number): boolean }
-  /** By eSpeak NG or by bytes, which can read any text. */
+  /** The library reads phonemes of eSpeak NG, or bytes; either way, any text can be read. */
   | { by: 'phonemes' };
 
 /** Rule files in the library's form: paths separated by commas. They are Chinese rules. */
@@ -29,7 +29,7 @@ export interface TextRules {
 /** A file with one style per speaker: one or several lists of 32-bit floats. */
 export interface StyleFile {
   path: string;
-  /** Where the library's configuration names it: kind of model, and member. */
+  /** Place of the file's path in the library's configuration: kind of model, and member. */
   kind: string;
   member: string;
   /** Each list, speaker by speaker. The file's header precedes the first list. */
@@ -50,7 +50,7 @@ export interface ModelFacts {
   /** The library's configuration, in the library's names. */
   config: Readonly<Record<string, LibraryOptions>>;
   sampleRateHz: number;
-  /** 0 for a model that clones the voice of a reference. */
+  /** Number of speakers; 0 for a model that clones the voice of a reference. */
   speakers: number;
   speakerNames: readonly string[];
   speakerOf?(name: string): NamedSpeaker;
@@ -60,7 +60,7 @@ export interface ModelFacts {
   reading: Reading;
   zeroShot?: ZeroShot;
   styles?: StyleFile;
-  /** Refinement steps, for a model that refines: more are better and slower. */
+  /** Number of refinement steps, for a model that has them: more are better and slower. */
   steps?: number;
   /** Whether the model generates audio from noise; equal seeds give equal audio. */
   isSeeded?: boolean;
@@ -72,7 +72,7 @@ export interface ModelFacts {
 
 interface ZeroShot {
   needsReferenceText: boolean;
-  /** Recordings that come with the model, which can speak with their voices. */
+  /** Recordings that come with the model, with whose voices it can speak. */
   samples: readonly VoiceSample[];
 }
 
@@ -95,9 +95,9 @@ export interface Model extends ModelFacts {
   extra: LibraryOptions;
   /** Bytes of the files that are loaded. */
   fileBytes: number;
-  /** Version of its content and of everything else that changes its audio. */
+  /** Version of the model's content and of everything else that changes its audio. */
   version: string;
-  /** For a model whose speakers are blends of another model's. */
+  /** The blends, if the speakers of this model are blends of another model's speakers. */
   blended?: BlendedSpeakers;
 }
 

@@ -26,7 +26,7 @@ export interface FoundVoice {
 export interface ModelChange {
   offered: readonly OfferedModel[];
   withdrawn: readonly OfferedModel[];
-  /** Folders without a usable model, and why. */
+  /** Folders without a usable model, with the faults of each. */
   faults: readonly { modelId: string; faults: readonly string[] }[];
 }
 
@@ -34,7 +34,7 @@ export interface ModelChange {
 interface Folder {
   signature: string;
   gainsSignature: string;
-  /** Undefined while the model is unknown or faulty. */
+  /** The model; undefined while it is unknown or faulty. */
   offered: OfferedModel | undefined;
   isRead: boolean;
   isSilent: boolean;
@@ -42,7 +42,7 @@ interface Folder {
 
 interface OfferedModelsOptions {
   dataDir: string;
-  /** Refinement steps; 0 for the models' own. */
+  /** Number of refinement steps; 0 for each model's own number. */
   steps: number;
   onChange(change: ModelChange): void;
 }
@@ -63,7 +63,7 @@ export class OfferedModels {
     return this.#voices;
   }
 
-  /** Sorted by name. */
+  /** The offered models, sorted by name. */
   get current(): OfferedModel[] {
     return this.#sorted().flatMap(({ offered, isSilent }) => (offered && !isSilent ? offered : []));
   }
@@ -175,7 +175,7 @@ function withSteps(model: Model, steps: number): Model {
   return { ...model, steps, version: `${model.version} ${steps} steps` };
 }
 
-/** Until a speaker is measured, its version says so: cached audio is out of date afterwards. */
+/** The version of a speaker changes when the speaker is measured, so that audio cached before is out of date. */
 function toOffered(model: Model, gains: Gains): OfferedModel {
   const speakers = speakersOf(model, (position) => gainOf(gains, position)).map((speaker, position): Speaker => {
     const { voice } = speaker;

@@ -1,5 +1,5 @@
 // The engine of neural models: offers the voices of the models in the folder, adds and removes models while it runs,
-// and speaks with them in child processes. A request ends with the model with which it began.
+// and speaks with them in child processes. A request is spoken to its end by the model with which it began.
 
 import { type FSWatcher, watch } from 'node:fs';
 import { Failure } from '../../errors.ts';
@@ -36,7 +36,7 @@ export interface SherpaOnnxOptions {
   processesMax: number;
   modelProcessesMax: number;
   idleSeconds: number;
-  /** Refinement steps; 0 for the models' own. */
+  /** Number of refinement steps; 0 for each model's own number. */
   steps: number;
   log?: EngineLog | undefined;
   /** How long after the start the first speaker is measured. */
@@ -145,7 +145,7 @@ function createModels(options: SherpaOnnxOptions, pool: ModelPool, onChange: () 
   return { models, blends, hearing };
 }
 
-/** Logs once that there are models but not the library that runs them. */
+/** Logs once that there are models, but that the library that runs them is missing. */
 function createLibraryWarning(dataDir: string, log: EngineLog) {
   let isLogged = false;
   return async () => {

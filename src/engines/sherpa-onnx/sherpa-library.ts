@@ -17,7 +17,7 @@ import type { PrepareOptions } from '../engine.ts';
 
 const packageName = 'sherpa-onnx-node';
 
-/** Package and version to install; the version that the engine is tested with. */
+/** Package and version to install. The engine is tested with this version. */
 export const librarySpec = `${packageName}@1.13.8`;
 
 /**
@@ -121,7 +121,7 @@ async function install(npm: string, folder: string, signal: AbortSignal): Promis
   );
 }
 
-/** Replaces the folder: its content is unusable, from an earlier attempt or for another system. */
+/** Replaces the folder, whose content is unusable: it comes from an earlier attempt, or is for another system. */
 async function replaceFolder(from: string, to: string): Promise<void> {
   const old = `${from}-old`;
   if (existsSync(to)) await rename(to, old);

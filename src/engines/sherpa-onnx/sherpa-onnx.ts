@@ -1,6 +1,6 @@
 // Neural voices that the operator imports: models in `models/` of the data folder, run by sherpa-onnx. The operator
 // installs the library, because it contains eSpeak NG (GPL). It runs only in child processes, started on demand, since
-// it exits its process on odd text or a bad model. `sonant doctor` reports broken models; the others speak.
+// it exits its process on odd text or a bad model. `sonant doctor` reports broken models; all other models speak.
 
 import { availableParallelism } from 'node:os';
 import { integerSetting } from '../../runtime/setting-types.ts';

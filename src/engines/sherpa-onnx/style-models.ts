@@ -10,7 +10,7 @@ const { float, int64 } = elementTypes;
 /** The first letter of a Kokoro speaker's name: its language for callers, and for eSpeak NG. */
 const kokoroLanguages: Readonly<Record<string, readonly [code: string, espeak: string]>> = {
   a: ['en-US', 'en-us'],
-  // eSpeak NG finds a voice by its file: British English is in "en", and no file is named "en-gb".
+  // eSpeak NG finds a voice by the name of its file: British English is in "en", and no file is named "en-gb".
   b: ['en-GB', 'en'],
   e: ['es', 'es'],
   f: ['fr', 'fr'],
@@ -22,8 +22,9 @@ const kokoroLanguages: Readonly<Record<string, readonly [code: string, espeak: s
   z: ['zh', 'en-us'],
 };
 /**
- * It rounds each sound to whole frames of 25 ms, one at least: between these speeds the rounding errors of sounds of three
- * frames on average level out to within 3 %; beyond them more and more sounds are at one frame.
+ * Kokoro rounds each sound to whole frames of 25 ms, at least one. A sound has three frames on average. Between these
+ * speeds, the rounding errors cancel out to within 3 %. At higher speeds, more and more sounds are limited by the
+ * shortest length of one frame.
  */
 const speakingRates = { min: 0.8, max: 1.25 };
 
@@ -32,7 +33,7 @@ export async function readKokoroModel(files: ModelFiles, modelName: string): Pro
   model.integer('has_espeak', 0, 1);
   const facts = await readStyleModel(files, modelName, 3);
   const lexicons = [...files.sizes.keys()].filter((name) => /^lexicon.*\.txt$/.test(name));
-  // One lexicon of English is enough: other accents are spoken through eSpeak NG.
+  // One English lexicon is enough: other accents are spoken through eSpeak NG.
   const english = lexicons.find((name) => name.includes('us-en')) ?? lexicons.find((name) => name.includes('en'));
   const used = lexicons.filter((name) => name === english || !name.includes('en'));
   const isMultilingual = model.integer('version', 0, 1_000, 1) >= 2;

@@ -12,7 +12,7 @@ import { needPart } from './model-parts.ts';
 
 const { float, int64 } = elementTypes;
 
-/** The languages that the library accepts. English is first: it is used if the caller states none. */
+/** The languages that the library accepts. English is first: it is used if the caller states no language. */
 export const supertonicLanguages: readonly string[] =
   'en ar bg cs da de el es et fi fr hi hr hu id it ja ko lt lv nl pl pt ro ru sk sl sv tr uk vi'.split(' ');
 

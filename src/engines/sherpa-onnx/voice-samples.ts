@@ -1,5 +1,6 @@
-// The recordings that come with a model for cloning, in its folder `test_wavs/`: it speaks with their voices. Where the model
-// needs the transcript of a recording, it stands in `test_wavs/prompt.txt`, a line for each file; one without is left out:
+// The recordings that come with a model for cloning, in its folder `test_wavs/`: the model speaks with their voices. If
+// the model needs transcripts, `test_wavs/prompt.txt` has a line for each recording. Recordings without a line are left
+// out:
 //     NAME.wav TEXT      or with "|", ":" or a tab between; ".wav" may be missing
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,7 +14,7 @@ const transcriptsName = 'prompt.txt';
 const samplesMax = 100;
 const transcriptBytesMax = 1_048_576;
 const recordingSecondsMax = 600;
-/** A model that needs no transcript uses at most this much. Otherwise the whole recording is needed. */
+/** A model that needs no transcript uses at most this much of a recording. Otherwise the whole recording is needed. */
 const usedSeconds = 10;
 
 const noTexts: ReadonlyMap<string, string> = new Map();
@@ -50,7 +51,7 @@ async function readTranscripts(path: string): Promise<Map<string, string>> {
 
 const read = new WeakMap<VoiceSample, Promise<Reference>>();
 
-/** The recording as a reference for the model. It is read once. */
+/** The recording as a reference for the model. The file is read once. */
 export function referenceOf({ modelId }: Model, sample: VoiceSample): Promise<Reference> {
   const known = read.get(sample);
   if (known) return known;

@@ -33,7 +33,7 @@ function formOf(content: Readonly<Record<string, DocumentedContent>>, type: stri
   return [{ title: 'form', fields, flags }];
 }
 
-/** A file of the first type that has a text example. */
+/** A file with the example of the first content type that has a text example. */
 function fileOf(content: Readonly<Record<string, DocumentedContent>>) {
   const [type, { example } = {}] = Object.entries(content).find(([, one]) => typeof one.example === 'string') ?? [];
   if (type === undefined) return [];

@@ -1,5 +1,5 @@
-// Renders the gRPC part of /docs from the proto files: each method with its messages and a grpcurl command, then all messages
-// and enums.
+// Renders the gRPC part of /docs from the proto files: each method with its messages and a grpcurl command, then all
+// messages and enums.
 import { createRegistry } from '@bufbuild/protobuf';
 import { file_sonant_v1_api_key } from '../../../gen/sonant/v1/api_key_pb.ts';
 import { file_sonant_v1_job_service } from '../../../gen/sonant/v1/job_service_pb.ts';
@@ -64,7 +64,7 @@ ${code('grpcurl', grpcurlOf(protoReference, service, method))}
 </section>`;
 }
 
-/** Limits and default of a field. An enum states its values itself. */
+/** Limits and default of a field. The values of an enum are listed with the enum. */
 function limitsOf(message: string, name: string): string {
   const field = registry.getMessage(`sonant.v1.${message}`)?.fields.find((each) => each.name === name);
   return field && !field.enum ? moreOf(schemaOf(field, 'request')) : '';

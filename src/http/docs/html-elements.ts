@@ -18,7 +18,7 @@ export const prose = (text: string): string =>
 
 interface FieldEntry {
   name: string;
-  /** HTML. */
+  /** The type as HTML. */
   kind: string;
   isRequired?: boolean;
   more?: string;

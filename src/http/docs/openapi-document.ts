@@ -1,5 +1,5 @@
-// GET /openapi.json: an OpenAPI 3.1 document (https://spec.openapis.org/oas/v3.1.0), built from the documentation of the
-// registered routes. Schemas with a title and failure responses appear once, under components.
+// GET /openapi.json: an OpenAPI 3.1 document (https://spec.openapis.org/oas/v3.1.0), built from the documentation of
+// the registered routes. Schemas with a title and failure responses appear once, under components.
 import type { FastifyInstance } from 'fastify';
 import { apiVersion } from '../../net/headers.ts';
 import { failureExamples, toFailureAnswers } from '../documented-failures.ts';

@@ -1,5 +1,5 @@
 // The OpenAPI document prepared for the page at /docs: operations by tag, fields with their types and limits in words,
-// responses with their content types, and the failures of each.
+// responses with their content types, and the failures of each operation.
 
 import type { Schema } from '../route-docs.ts';
 import type { DocumentedContent, DocumentedOperation, DocumentedResponse, OpenApi } from './openapi-document.ts';
@@ -12,7 +12,7 @@ export interface ReferenceOperation {
 
 export interface ReferenceField {
   name: string;
-  /** For example `string` or `list of Voice`. */
+  /** The type in words, for example `string` or `list of Voice`. */
   kind: string;
   /** Name of the schema that the kind refers to, if any. */
   schemaName: string | undefined;

@@ -1,5 +1,5 @@
-// Renders the REST part of /docs: each operation with its parameters, bodies, responses and curl commands, then all schemas
-// and headers.
+// Renders the REST part of /docs: each operation with its parameters, bodies, responses and curl commands, then all
+// schemas and headers.
 
 import type { Schema } from '../route-docs.ts';
 import { curlExamplesOf } from './curl-example.ts';

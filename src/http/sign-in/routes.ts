@@ -1,6 +1,6 @@
 // /oauth: sign-in for people, who then manage keys on a page, and a token endpoint for machines (RFC 6749 with client
 // credentials; RFC 8693 for the issuer's tokens). URLs are built from the configured base URL, never from the Host
-// header, and a URL in a request is never redirected to.
+// header, and no redirect leads to a URL in a request.
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { FailedAttempts } from '../../access/failed-attempts.ts';
@@ -55,7 +55,7 @@ function addSignIn(app: FastifyInstance, { signIn, addresses, baseUrl }: OauthRo
   });
 
   app.get(callback, async (request, reply) => {
-    // Whether the sign-in succeeds or fails, its cookie is deleted.
+    // The cookie of the sign-in is deleted, whether the sign-in succeeds or fails.
     const ended = toCookie(loginCookie, '', 0);
     try {
       addresses.check(request.ip);
@@ -188,7 +188,7 @@ function clientOf({ headers }: FastifyRequest, fields: URLSearchParams): { id: s
 const wantsPage = ({ headers: { accept = '' } }: FastifyRequest) =>
   accept.includes('text/html') || !accept.includes('application/json');
 
-/** Sends an HTML error page to a browser, and the usual failure to other clients. */
+/** Sends an HTML error page to a browser; other clients get the failure as JSON. */
 function sendTrouble(request: FastifyRequest, reply: FastifyReply, error: unknown): FastifyReply {
   if (!request.headers.accept?.includes('text/html')) throw error;
   request.fault = error;

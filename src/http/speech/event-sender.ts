@@ -71,8 +71,9 @@ export function createEventSender({ speech, admission, streams, ...more }: Event
 
     async begin(request, reply, parsed, ticket) {
       const last = request.headers['last-event-id'];
-      // A broken EventSource requests the same URL again. Starting the text again would charge it twice, so the stream
-      // is resumed, or refused if its events have expired, which stops the EventSource.
+      // An EventSource whose connection broke requests the same URL again. Starting the text again would charge it
+      // twice, so the stream is resumed. If its events have expired, the request is refused, which stops the
+      // EventSource.
       if (last && !ticket) return resume(request, reply, String(last).split(':', 1)[0]!, request.call!.caller.keyId);
       if (ticket) await admission.admitWith(ticket.keyId, request, reply, streamSpeech);
       const running = request.call!;

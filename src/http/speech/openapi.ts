@@ -19,7 +19,7 @@ import { eventContent, member } from './event-schemas.ts';
 
 const { synthesizeSpeech, streamSpeech, deleteAudio, estimateSpeech } = speechOperations;
 
-/** Schemas by JSON name. */
+/** Schemas of the fields of speech, by JSON name. */
 export const fieldSchemas: Readonly<Record<string, Schema>> = Object.fromEntries(
   speechFieldRows.map(({ json, schema }) => [json, schema]),
 );

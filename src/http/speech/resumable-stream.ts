@@ -7,7 +7,7 @@ import type { SpeechEvent } from '../../speech/speech-events.ts';
 import { eventsKeptMs, readerGraceMs, unreadBytesMax } from '../http-limits.ts';
 import { bytesOf, type StreamEvent, type StreamFailed } from './server-sent-events.ts';
 
-/** A running synthesis: its further events, how to abort it, and how to make the event of its failure. */
+/** A running synthesis: its further events, a function that aborts it, and one that makes the event of its failure. */
 export interface EventSource {
   events: AsyncIterator<SpeechEvent>;
   abort(reason: unknown): void;
@@ -17,7 +17,7 @@ export interface EventSource {
 export interface ResumableStreamOptions {
   audioId: string;
   voiceIds: readonly string[];
-  /** Ids that may resume the stream: the key's, and the ticket's if there was one. */
+  /** Ids that may resume the stream: that of the key, and that of the ticket if there was one. */
   holders: readonly string[];
   /** The key that the ticket was issued to, if a ticket was used. */
   ticketKeyId?: string | undefined;
@@ -83,7 +83,7 @@ export class ResumableStream {
     return n < this.#first || this.#isGone ? undefined : this.#events[n - this.#first];
   }
 
-  /** Whether a reader can start at event `n`: it is kept, is the next one, or follows the last. */
+  /** Whether a reader can start at event `n`, which must be kept or be the next one. */
   stateOf(n: number): 'there' | 'over' | 'lost' | 'never' {
     const next = this.#first + this.#events.length;
     if (n < this.#first || this.#isGone) return 'lost';
@@ -103,7 +103,7 @@ export class ResumableStream {
     };
   }
 
-  /** Discards the oldest events until the others fit into `bytesMax`. */
+  /** Discards the oldest events until the remaining ones fit into `bytesMax`. */
   shrink(bytesMax: number): void {
     let freed = 0;
     let count = 0;

@@ -3,7 +3,7 @@
 import { eventBytesMax, eventBytesPerStreamMax } from '../http-limits.ts';
 import { ResumableStream, type ResumableStreamOptions } from './resumable-stream.ts';
 
-/** Called for each stream when it becomes readable, and when it no longer is. */
+/** Called for each stream when it can be read, and when it can no longer be read. */
 interface StreamsWatch {
   opened(audioId: string): void;
   gone(audioId: string): void;
@@ -58,7 +58,9 @@ export class ResumableStreams {
     else stream.end('The stream was ended by its own key.');
   }
 
-  /** Streams of this voice cannot be resumed. The delete operation itself ends those that run. */
+  /**
+   * Prevents streams of this voice from being resumed. The operation that deletes the voice ends the running streams.
+   */
   forgetVoice(voiceId: string): void {
     const isOfVoice = (stream: ResumableStream) => stream.voiceIds.includes(voiceId);
     for (const stream of [...this.#ended.values()].filter(isOfVoice)) stream.drop(undefined);

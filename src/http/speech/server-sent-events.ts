@@ -1,6 +1,6 @@
-// Speech as Server-Sent Events (https://html.spec.whatwg.org/multipage/server-sent-events.html). The id holds the audio
-// id and the event number from 0; clients return it in Last-Event-ID. The data is one line of ASCII JSON, followed by
-// an empty line. A line that begins with a colon is a comment, such as `: keepalive`.
+// Speech as Server-Sent Events (https://html.spec.whatwg.org/multipage/server-sent-events.html). The id consists of the
+// audio id and the event's number, counted from 0; clients return the id in Last-Event-ID. The data is one line of
+// ASCII JSON, followed by an empty line. A line that begins with a colon is a comment, such as `: keepalive`.
 //     id: aud_01JD...:3
 //     event: speech.audio.delta
 //     data: {"type":"speech.audio.delta","chunk_index":0,"audio":"UklGR..."}

@@ -8,12 +8,12 @@ import { sortFields } from '../ignored-fields.ts';
 
 export interface ParsedSpeech {
   request: SpeechRequest;
-  /** The ignored members. */
+  /** The unknown members, which are ignored. */
   ignored: UnknownField[];
 }
 
 interface FieldRules {
-  /** Rejects unknown members. */
+  /** Whether unknown members are rejected. */
   isStrict: boolean;
   /** Whether the response is a stream of events. */
   isEvents: boolean;

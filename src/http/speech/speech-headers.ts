@@ -39,7 +39,10 @@ export const resultHeaders = (result: SpeechInfo | DeliveredFacts): SpeechHeader
   ...('seconds' in result && { 'X-Audio-Duration': String(roundSeconds(result.seconds)) }),
 });
 
-/** The same events. The warnings of the first turn become a header of the reply, which is sent with the first audio. */
+/**
+ * Yields the same events. The warnings of the first turn become a header of the reply, which is sent with the first
+ * audio.
+ */
 export async function* withWarnings(reply: FastifyReply, events: AsyncIterable<LiveEvent>): AsyncGenerator<LiveEvent> {
   for await (const event of events) {
     const warnings = event.type === 'info' && !reply.sent ? event.warnings : [];
@@ -69,7 +72,10 @@ const captionHeaderNames: Readonly<Record<CaptionKind, ReplyHeaderName>> = {
 export const captionHeaders = ({ captionUrls }: Delivered): SpeechHeaders =>
   Object.fromEntries(Object.entries(captionUrls).map(([kind, url]) => [captionHeaderNames[kind as CaptionKind], url]));
 
-/** A name that is not printable ASCII is percent-encoded as UTF-8; a second header states the encoding. */
+/**
+ * Headers with the name of the voice. If it is not printable ASCII, it is percent-encoded UTF-8, which a second header
+ * states.
+ */
 function voiceHeaders(name: string): SpeechHeaders {
   const text = headerText(name);
   return text === name ? { 'X-Voice': name } : { 'X-Voice': text, 'X-Voice-Encoding': 'percent' };

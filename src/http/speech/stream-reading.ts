@@ -10,11 +10,11 @@ import { toEventText } from './server-sent-events.ts';
 
 export interface Reading {
   texts: AsyncIterable<string>;
-  /** Must be called when the reader disconnects. */
+  /** The caller must call this when the reader disconnects. */
   leave(): void;
 }
 
-/** A request to read a stream from an event on, or to end the stream. */
+/** A request to read a stream from a given event on, or to end the stream. */
 interface StreamRequest {
   audioId: string;
   next: number | 'end';
@@ -26,8 +26,8 @@ interface StreamRequest {
 }
 
 /**
- * `over`: the stream has ended before this event; `lost`: the events are no longer kept; `never`: the event was not
- * sent yet.
+ * `over`: the stream ended before this event; `lost`: the event is no longer kept; `never`: the event does not exist
+ * yet.
  */
 type Found = { state: 'there'; read(onReplaced: () => void): Reading } | { state: 'over' | 'lost' | 'never' };
 
@@ -121,7 +121,7 @@ function toAnswer(found: Found | Failure, note: (read: Promise<void>) => void): 
   const { promise, resolve } = Promise.withResolvers<void>();
   let isReplaced = false;
   let reading: Reading | undefined;
-  // A new reader replaces the previous one only when it asks for its first line.
+  // A new reader replaces the previous one only when it requests its first line.
   async function* lines() {
     note(promise);
     const begun = read(() => {
