@@ -3,19 +3,19 @@
 export type SpeechRequest = {
   /** Id or alias of the voice to speak with. ListVoices returns the voices. */
   voice_id: string;
-  /** Text to speak, not blank; required unless there is `ssml`. At most 5000 Unicode code points may be said: the limit of the length includes markup. Pauses last at most 600 seconds together. */
+  /** Text to speak, not blank; required unless `ssml` is set. At most 5000 Unicode code points may be spoken; the maximum length of the text also counts markup. Pauses last at most 600 seconds together. */
   text?: string;
-  /** An SSML 1.1 document to speak, in place of `text`. At most 5000 Unicode code points may be said. */
+  /** An SSML 1.1 document to speak, instead of `text`. At most 5000 Unicode code points may be spoken. */
   ssml?: string;
-  /** Texts to speak in order, none blank; required unless there is `ssml`. Each may say at most 5000 Unicode code points, all together 50000: the limit of the length includes markup. Pauses last at most 600 seconds together. */
+  /** Texts to speak in order, none blank; required unless `ssml` is set. Each may have at most 5000 spoken Unicode code points, all together 50000; the maximum length of a text also counts markup. Pauses last at most 600 seconds together. */
   text_chunks?: string[];
   /** Sample rate of the audio in hertz. */
   sample_rate?: 24000 | 44100 | 48000;
-  /** Language of the text as a BCP-47 tag, one that the voice speaks, or "auto": detected for each sentence among the voice's languages. */
+  /** Language of the text as a BCP-47 tag; the voice must speak it. "auto" detects the language of each sentence, among the voice's languages. */
   language_code?: string;
   /** Whether to answer when all is spoken, and the text is in `text`, or as it is spoken, and the texts are in `text_chunks`. */
   method?: "rest" | "streaming";
-  /** Whether the response contains a link to the audio or the audio. Default: a link; for a stream, the audio. With a link, the audio of a stream is stored too. */
+  /** Whether the response contains a link to the audio, or the audio itself. Default: a link; for a stream, the audio itself. With a link, the audio of a stream is also stored. */
   return_format?: "url" | "buffer";
   /** Encoding of the audio; one channel. */
   output_format?: "wav" | "pcm" | "mp3" | "opus" | "flac";
@@ -23,15 +23,15 @@ export type SpeechRequest = {
   speaking_rate?: number;
   /** Captions to store next to the audio; only with a link. Default: none. */
   captions?: ("srt" | "vtt")[];
-  /** How the text is marked: `pauses`: "[pause:1.5s]" in it is a pause; `ssml`: a text that begins with "<speak" is an SSML document. Default: it is plain text. */
+  /** Kind of markup in the text. With `pauses`, "[pause:1.5s]" is a pause; with `ssml`, a text that begins with "<speak" is an SSML document. Default: plain text. */
   markup?: "ssml" | "pauses";
   /** Whether numbers, signs and abbreviations are spelled out for an engine that cannot read them. */
   normalize?: boolean;
-  /** Lexicons that state how words are said, by id. The first that has a word wins, and those of the voice come last. ListLexicons returns them. */
+  /** Ids of lexicons that state how words are pronounced. The first lexicon that defines a word applies; those of the voice come last. ListLexicons returns the lexicons. */
   lexicon_ids?: string[];
-  /** How to speak, in free text, such as "Cheerful and fast." An engine that does not follow instructions speaks without, and `warnings` has "ignored:instructions". */
+  /** How to speak, in free text, such as "Cheerful and fast." An engine that does not follow instructions ignores them, and `warnings` contains "ignored:instructions". */
   instructions?: string;
-  /** Seed of the engine's random choices: the same request with the same seed sounds the same, as far as the engine can. Of an engine that takes no seed, `warnings` has "ignored:seed". Default: the engine chooses. */
+  /** Seed of the engine's random choices: the same request with the same seed sounds the same, as far as the engine can. If the engine accepts no seed, `warnings` contains "ignored:seed". Default: the engine chooses a seed. */
   seed?: number;
 };
 
@@ -63,7 +63,7 @@ export type SpeechInfoEvent = {
   format: string;
   /** Media type of the whole audio, such as "audio/wav". */
   content_type: string;
-  /** Sample rate of the audio in hertz; for Opus, which decodes at 48000, the requested one. */
+  /** Sample rate of the audio in hertz; for Opus, which decodes at 48000, the requested rate. */
   sample_rate: number;
   /** Channels of the audio: always 1. */
   channels: number;
@@ -88,13 +88,13 @@ export type SpeechDeltaEvent = {
 export type WordTimestamp = {
   /** The word as the caller wrote it. */
   text: string;
-  /** Its position in the chunk, in Unicode code points from 0. */
+  /** Position of the word in the chunk, in Unicode code points from 0. */
   offset: number;
-  /** Its length in the chunk, in Unicode code points. */
+  /** Length of the word in the chunk, in Unicode code points. */
   length: number;
-  /** Its start, in seconds from the first sample of the stream. */
+  /** Start, in seconds from the first sample of the stream. */
   start: number;
-  /** Its end, in seconds from the first sample of the stream. */
+  /** End, in seconds from the first sample of the stream. */
   end: number;
 };
 
@@ -118,9 +118,9 @@ export type SpeechMarkEvent = {
   chunk_index: number;
   /** Kind of the mark. */
   kind: "mark" | "voice";
-  /** Name of the mark; for a voice, its id. */
+  /** Name of the mark; for a change of voice, the id of the voice. */
   name: string;
-  /** Its position, in seconds from the first sample of the stream. */
+  /** Position of the mark, in seconds from the first sample of the stream. */
   time: number;
 };
 
@@ -131,9 +131,9 @@ export type SpeechChunkDoneEvent = {
   chunk_index: number;
   /** Unicode code points of the chunk. */
   chars: number;
-  /** Its start, in seconds from the first sample of the stream. */
+  /** Start, in seconds from the first sample of the stream. */
   start: number;
-  /** Its end, in seconds from the first sample of the stream. */
+  /** End, in seconds from the first sample of the stream. */
   end: number;
 };
 
@@ -202,19 +202,19 @@ export type SpeechEstimate = {
 export type StreamRequest = {
   /** Id or alias of the voice to speak with. ListVoices returns the voices. */
   voice_id: string;
-  /** Text to speak, not blank; required unless there is `ssml`. At most 5000 Unicode code points may be said: the limit of the length includes markup. Pauses last at most 600 seconds together. */
+  /** Text to speak, not blank; required unless `ssml` is set. At most 5000 Unicode code points may be spoken; the maximum length of the text also counts markup. Pauses last at most 600 seconds together. */
   text?: string;
-  /** An SSML 1.1 document to speak, in place of `text`. At most 5000 Unicode code points may be said. */
+  /** An SSML 1.1 document to speak, instead of `text`. At most 5000 Unicode code points may be spoken. */
   ssml?: string;
-  /** Texts to speak in order, none blank; required unless there is `ssml`. Each may say at most 5000 Unicode code points, all together 50000: the limit of the length includes markup. Pauses last at most 600 seconds together. */
+  /** Texts to speak in order, none blank; required unless `ssml` is set. Each may have at most 5000 spoken Unicode code points, all together 50000; the maximum length of a text also counts markup. Pauses last at most 600 seconds together. */
   text_chunks?: string[];
   /** Sample rate of the audio in hertz. */
   sample_rate?: 24000 | 44100 | 48000;
-  /** Language of the text as a BCP-47 tag, one that the voice speaks, or "auto": detected for each sentence among the voice's languages. */
+  /** Language of the text as a BCP-47 tag; the voice must speak it. "auto" detects the language of each sentence, among the voice's languages. */
   language_code?: string;
   /** Always this. */
   method?: "streaming";
-  /** A link: the audio is also stored, and the last event contains its URL. Default: the audio is only streamed. */
+  /** With a link, the audio is also stored, and the last event contains its URL. Default: the audio is only streamed. */
   return_format?: "url" | "buffer";
   /** Encoding of the audio; one channel. */
   output_format?: "wav" | "pcm" | "mp3" | "opus" | "flac";
@@ -222,15 +222,15 @@ export type StreamRequest = {
   speaking_rate?: number;
   /** Timestamps to send with the audio. Default: none. */
   timestamps?: "word";
-  /** How the text is marked: `pauses`: "[pause:1.5s]" in it is a pause; `ssml`: a text that begins with "<speak" is an SSML document. Default: it is plain text. */
+  /** Kind of markup in the text. With `pauses`, "[pause:1.5s]" is a pause; with `ssml`, a text that begins with "<speak" is an SSML document. Default: plain text. */
   markup?: "ssml" | "pauses";
   /** Whether numbers, signs and abbreviations are spelled out for an engine that cannot read them. */
   normalize?: boolean;
-  /** Lexicons that state how words are said, by id. The first that has a word wins, and those of the voice come last. ListLexicons returns them. */
+  /** Ids of lexicons that state how words are pronounced. The first lexicon that defines a word applies; those of the voice come last. ListLexicons returns the lexicons. */
   lexicon_ids?: string[];
-  /** How to speak, in free text, such as "Cheerful and fast." An engine that does not follow instructions speaks without, and `warnings` has "ignored:instructions". */
+  /** How to speak, in free text, such as "Cheerful and fast." An engine that does not follow instructions ignores them, and `warnings` contains "ignored:instructions". */
   instructions?: string;
-  /** Seed of the engine's random choices: the same request with the same seed sounds the same, as far as the engine can. Of an engine that takes no seed, `warnings` has "ignored:seed". Default: the engine chooses. */
+  /** Seed of the engine's random choices: the same request with the same seed sounds the same, as far as the engine can. If the engine accepts no seed, `warnings` contains "ignored:seed". Default: the engine chooses a seed. */
   seed?: number;
 };
 
@@ -247,13 +247,13 @@ export type StreamTicket = {
 export type ChapterInput = {
   /** Title, for the chapter mark. */
   title?: string;
-  /** Text to speak: required unless there is `ssml`, not blank. */
+  /** Text to speak, not blank; required unless `ssml` is set. */
   text?: string;
-  /** Id or alias of the voice, if not that of the job. */
+  /** Id or alias of the voice. Default: the voice of the job. */
   voice_id?: string;
-  /** Language of the text, if not that of the job. */
+  /** Language of the text. Default: the language of the job. */
   language_code?: string;
-  /** An SSML 1.1 document to speak, in place of `text`: at most 50000 Unicode code points that are said. */
+  /** An SSML 1.1 document to speak instead of `text`, with at most 50000 spoken Unicode code points. */
   ssml?: string;
 };
 
@@ -264,15 +264,15 @@ export type CreateJob = {
   chapters?: ChapterInput[];
   /** One text to speak, instead of chapters. */
   text?: string;
-  /** Encoding of the audio. Default WAV. */
+  /** Encoding of the audio. Default: WAV. */
   output_format?: "wav" | "pcm" | "mp3" | "opus" | "flac";
   /** Sample rate in hertz. */
   sample_rate?: 24000 | 44100 | 48000;
-  /** Language of the text as a BCP-47 tag, one that the voice speaks, or "auto": detected for each sentence among the voice's languages. */
+  /** Language of the text as a BCP-47 tag; the voice must speak it. "auto" detects the language of each sentence, among the voice's languages. */
   language_code?: string;
   /** Speed of speech; the pitch stays. */
   speaking_rate?: number;
-  /** Captions over the whole. Default none. */
+  /** Formats of captions for the complete audio. Default: none. */
   captions?: ("srt" | "vtt")[];
   /** Kind of markup in the texts. Default: they are plain text. */
   markup?: "ssml" | "pauses";
@@ -282,51 +282,51 @@ export type CreateJob = {
   chapter_gap_seconds?: number;
   /** URL to notify when the job ends, by Standard Webhooks: an http or https URL. */
   webhook_url?: string;
-  /** How long the job and its audio are kept after its end, in hours. Default: as long as other audio. */
+  /** How long the job and its audio are kept after the job has ended, in hours. Default: as long as other audio. */
   keep_hours?: number;
   /** Strings that are returned with the job. `title`, `author`, `narrator`, `publisher` and `date` are also written into the file. */
   metadata?: Record<string, string>;
   /** Picture for the file, JPEG or PNG, at most 1 MiB. */
   cover?: string;
-  /** Lexicons that state how words are pronounced, by id, each once. The first one that defines a word applies; those of the voice come last. Default none. */
+  /** Ids of lexicons that state how words are pronounced, each once. The first lexicon that defines a word applies; those of the voice come last. Default: none. */
   lexicon_ids?: string[];
-  /** One SSML 1.1 document to speak, instead of chapters and `text`: at most 50000 spoken Unicode code points. */
+  /** One SSML 1.1 document to speak instead of chapters and `text`, with at most 50000 spoken Unicode code points. */
   ssml?: string;
-  /** How to speak, in free text, such as "Calm, like a bedtime story." An engine that does not follow instructions speaks without. Default: none. */
+  /** How to speak, in free text, such as "Calm, like a bedtime story." An engine that does not follow instructions ignores them. Default: none. */
   instructions?: string;
-  /** Seed of the engine's random choices: the same job with the same seed sounds the same, as far as the engine can. Default: the engine chooses. */
+  /** Seed of the engine's random choices: the same job with the same seed sounds the same, as far as the engine can. Default: the engine chooses a seed. */
   seed?: number;
 };
 
-/** Its progress. */
+/** Progress of the job. */
 export type JobProgress = {
   /** Unicode code points of the text that are spoken. */
   chars: number;
-  /** How many of them have been spoken so far. */
+  /** Number of the `chars` that have been spoken so far. */
   chars_done: number;
-  /** Chapters that are done. */
+  /** Number of chapters that are done. */
   chapters_done: number;
   /** Seconds of audio so far. */
   seconds: number;
-  /** Seconds until its end, at the current rate; not set while the rate is unknown. */
+  /** Estimated seconds until the job ends, at the current rate; not set while the rate is unknown. */
   eta_seconds: number | null;
 };
 
 /** A chapter of a job. */
 export type JobChapter = {
-  /** Its title, as it was sent. */
+  /** Title of the chapter, as it was sent. */
   title: string;
-  /** Id of its voice. */
+  /** Id of the chapter's voice. */
   voice_id: string;
   /** Unicode code points of the text that are spoken. */
   chars: number;
-  /** How many of them have been spoken so far. */
+  /** Number of the `chars` that have been spoken so far. */
   chars_done: number;
-  /** Its start in the complete audio, in seconds; not set until it and all chapters before it are done. */
+  /** Start of the chapter in the complete audio, in seconds; not set until this and all earlier chapters are done. */
   start: number | null;
-  /** Its end in the complete audio, in seconds; not set until it and all chapters before it are done. */
+  /** End of the chapter in the complete audio, in seconds; not set until this and all earlier chapters are done. */
   end: number | null;
-  /** Public URL of its own file; empty until it is done. */
+  /** Public URL of the chapter's own file; empty until the chapter is done. */
   audio_url: string | null;
 };
 
@@ -338,7 +338,7 @@ export type JobError = {
   message: string;
   /** Index of the chapter that could not be spoken, from 0. */
   chapter: number | null;
-  /** Start of the sentence in the text of the chapter, in Unicode code points. */
+  /** Start of the sentence that could not be spoken, in the text of the chapter, in Unicode code points. */
   offset: number | null;
   /** The sentence, or its first 200 characters. */
   text: string | null;
@@ -354,34 +354,34 @@ export type JobUsage = {
 
 /** A job. */
 export type Job = {
-  /** Its id: the caller's own, or "job_" and a ULID. */
+  /** Id of the job: chosen by the caller, or "job_" and a ULID. */
   id: string;
-  /** Its status. */
+  /** Status of the job. */
   status: "queued" | "running" | "succeeded" | "failed" | "canceled";
-  /** Id of its voice, as it was sent. */
+  /** Id of the voice, as it was sent. */
   voice_id: string;
-  /** Encoding of its audio. */
+  /** Encoding of the audio. */
   output_format: "wav" | "pcm" | "mp3" | "opus" | "flac" | "ulaw" | "alaw";
   /** Sample rate in hertz. */
   sample_rate: number;
-  /** As it was sent. */
+  /** The metadata, as it was sent. */
   metadata: Record<string, string>;
-  /** When it was created. */
+  /** When the job was created. */
   created_at: string;
-  /** When it began to be spoken; not set before. */
+  /** When speaking began; not set before. */
   started_at: string | null;
-  /** When it ended; not set before. */
+  /** When the job ended; not set before. */
   ended_at: string | null;
-  /** When it is deleted with its audio; not set before its end. */
+  /** When the job is deleted with its audio; not set before the job has ended. */
   expires_at: string | null;
   progress: JobProgress;
-  /** Its chapters. */
+  /** Chapters of the job. */
   chapters: JobChapter[];
-  /** Public URL of the complete audio; empty until it has succeeded. */
+  /** Public URL of the complete audio; empty until the job has succeeded. */
   audio_url: string | null;
-  /** Public URLs of the captions of the complete audio, by requested format; empty until it has succeeded. */
+  /** Public URLs of the captions of the complete audio, by requested format; empty until the job has succeeded. */
   captions: Record<string, string>;
-  /** Why it has failed; not set if it has not. */
+  /** Why the job has failed; not set if it has not. */
   error: JobError | null;
   usage: JobUsage;
 };
@@ -438,11 +438,11 @@ export type VoiceConsent = {
   language_code: string;
   /** SHA-256 of the recording, in hexadecimal. The recording itself is not stored. */
   audio_sha256: string;
-  /** When it was received. */
+  /** When the consent was received. */
   given_at: string | null;
-  /** Who sent it, such as "key:key_01JD...". */
+  /** Sender of the consent, such as "key:key_01JD...". */
   confirmed_by: string;
-  /** When it was withdrawn; not set while it is valid. */
+  /** When the consent was withdrawn; not set while it is valid. */
   revoked_at: string | null;
 };
 
@@ -450,15 +450,15 @@ export type VoiceConsent = {
 export type BlendPart = {
   /** Id of the voice. */
   voice_id: string;
-  /** Its share, relative to the other weights. */
+  /** Share of the voice in the blend, relative to the other weights. */
   weight: number;
 };
 
 /** Range of speeds. */
 export type NumberRange = {
-  /** The smallest. */
+  /** The smallest number. */
   min: number;
-  /** The largest. */
+  /** The largest number. */
   max: number;
 };
 
@@ -477,35 +477,35 @@ export type Voice = {
   voice_id: string;
   /** Name of the voice, in any script. */
   name: string;
-  /** What it sounds like, in a sentence. */
+  /** A sentence that describes how the voice sounds. */
   description: string;
   /** Origin of the voice. */
   kind: "stock" | "cloned";
-  /** The engine that speaks it; the first one if there are several. */
+  /** The engine that speaks the voice; the first one if there are several. */
   engine: string;
-  /** Whether it can speak now. */
+  /** Whether the voice can speak now. */
   status: "pending" | "ready" | "failed" | "disabled" | "consent_revoked";
-  /** Languages it speaks as BCP-47 ranges, its main language first: "en" covers "en-US" and "en-GB". */
+  /** Languages of the voice as BCP-47 ranges, the main language first: "en" covers "en-US" and "en-GB". */
   language_codes: string[];
   /** Free labels, such as gender and accent. */
   labels: Record<string, string>;
-  /** The voices of engines that it uses, in order of preference: if one fails, the next one is used. */
+  /** The voices of engines that this voice uses, in order of preference: if one fails, the next one is used. */
   bindings: VoiceBinding[];
   /** The consent of the cloned person; not set for other voices. */
   consent: VoiceConsent | null;
-  /** When it was created; not set for an unchanged voice of an engine. */
+  /** When the voice was created; not set for an unchanged voice of an engine. */
   created_at: string | null;
-  /** When it was last changed; not set for an unchanged voice of an engine. */
+  /** When the voice was last changed; not set for an unchanged voice of an engine. */
   updated_at: string | null;
-  /** Who may use it. */
+  /** Who may use the voice. */
   access: "private" | "everyone";
-  /** Its owner, as the caller sees it. */
+  /** Owner of the voice, as the caller sees it. */
   owner: "self" | "operator" | "other";
-  /** Other names that requests may use for it, in order. An alias that has become the id of a voice is left out. */
+  /** Other names that requests may use for the voice, in order. An alias that has become the id of a voice is left out. */
   aliases: string[];
   /** The voices in the blend, with weights that add up to 1; empty for a voice that is not a blend. */
   blend: BlendPart[] | null;
-  /** The lexicons that every request with it uses, after its own; the first one that defines a word applies. */
+  /** Ids of lexicons that every request with the voice uses, after the request's own; the first one that defines a word applies. */
   lexicon_ids: string[];
   capabilities: VoiceCapabilities;
 };
@@ -522,9 +522,9 @@ export type ListVoicesResponse = {
 export type DefaultVoice = {
   /** Id of the default voice; empty if no voice can speak. */
   voice_id: string | null;
-  /** Its source. */
+  /** Source of the default voice. */
   source: "setting" | "choice" | "order";
-  /** Id of the chosen voice, which is not the default if the setting overrides it; empty if none was chosen, or it does not exist. */
+  /** Id of the chosen voice, which is not the default if the setting overrides it; empty if no voice was chosen, or if the chosen voice does not exist. */
   chosen_voice_id: string | null;
 };
 
@@ -540,9 +540,9 @@ export type CloningEngine = {
   /** Languages that the recordings may be in, as BCP-47 ranges. */
   sample_language_codes: string[];
   sample_seconds: NumberRange;
-  /** Whether it needs the text of the reference. */
+  /** Whether the engine needs the text of the reference. */
   needs_reference_text: boolean;
-  /** The consent sentence by language; the caller chooses one for other languages. */
+  /** The consent sentence by language; for other languages, the caller chooses the sentence. */
   consent_scripts: Record<string, string>;
 };
 
@@ -564,30 +564,30 @@ export type VoiceBindingInput = {
 export type BlendPartInput = {
   /** Id of the voice. */
   voice_id: string;
-  /** Its share, relative to the other weights. */
+  /** Share of the voice in the blend, relative to the other weights. */
   weight: number;
 };
 
 export type UpdateVoice = {
   /** Name of the voice, in any script. */
   name?: string;
-  /** What it sounds like. */
+  /** How the voice sounds. */
   description?: string;
-  /** Languages it speaks as BCP-47 ranges, its main language first. Default: those of the first binding. */
+  /** Languages of the voice as BCP-47 ranges, the main language first. Default: those of the first binding. */
   language_codes?: string[];
   /** Free labels, such as gender and accent. Their names are of printable ASCII characters. */
   labels?: Record<string, string>;
-  /** The voices of engines that it uses, in order of preference; required to create a voice that is not a blend. The binding of a clone can be moved, but not removed. */
+  /** The voices of engines that this voice uses, in order of preference; required to create a voice that is not a blend. The binding of a clone can be moved, but not removed. */
   bindings?: VoiceBindingInput[];
-  /** Whether it is enabled. */
+  /** Whether the voice is enabled. */
   enabled?: boolean;
-  /** Who may use it. Default: private, or everyone for an admin's voice that is not a blend. Only keys with the scope admin can set everyone. An update must state it. */
+  /** Who may use the voice. Default: private, or everyone for an admin's voice that is not a blend. Only keys with the scope `admin` can set everyone. An update that names this field must set it. */
   access?: "private" | "everyone";
-  /** Other names that requests may use for it, such as the ids of another vendor; omitted ones are removed. None may be the id of another voice, or an alias of another voice of the same account. Aliases of a voice for everyone are valid for everyone. */
+  /** Other names that requests may use for the voice, such as the ids of another vendor; omitted aliases are removed. No alias may be the id of another voice, or an alias of another voice of the same account. Aliases of a voice for everyone are valid for everyone. */
   aliases?: string[];
-  /** The voices to blend, instead of bindings: voices of one model that supports blending, such as Kokoro, that share a language, each once, with weights that are not all 0. The blend has the accent of the first. */
+  /** The voices to blend, instead of bindings, each once. They must share a language and belong to one model that supports blending, such as Kokoro. At least one weight must be above 0. The blend has the accent of the first voice. */
   blend?: BlendPartInput[];
-  /** Lexicons that every request with it uses, by id, each once; the first one that defines a word applies. */
+  /** Ids of lexicons that every request with the voice uses, each once; the first one that defines a word applies. */
   lexicon_ids?: string[];
 };
 
@@ -595,15 +595,15 @@ export type UpdateVoice = {
 export type LexiconEntry = {
   /** The words as they are written. */
   grapheme: string;
-  /** Text that is spoken instead; an entry has `alias` or `phoneme`. */
+  /** Text that is spoken instead of the words; an entry has either `alias` or `phoneme`. */
   alias?: string;
-  /** How they are pronounced, in the alphabet. */
+  /** Pronunciation of the words, written in `alphabet`. */
   phoneme?: string;
-  /** Alphabet of the phoneme. Default: ipa. */
+  /** Alphabet in which `phoneme` is written. Default: ipa. */
   alphabet?: string;
-  /** Only for text in this BCP-47 language. Default: any. */
+  /** BCP-47 language of the texts to which the entry applies. Default: any. */
   language_code?: string;
-  /** Whether letters must be of the same case. Default: sensitive. */
+  /** Whether upper and lower case are distinguished. Default: sensitive. */
   case?: string;
 };
 
@@ -613,19 +613,19 @@ export type Lexicon = {
   lexicon_id: string;
   /** Name of the lexicon, in any script. */
   name: string;
-  /** Who may use it. */
+  /** Who may use the lexicon. */
   access: "private" | "everyone";
-  /** Its owner, as the caller sees it. */
+  /** Owner of the lexicon, as the caller sees it. */
   owner: "self" | "operator" | "other";
-  /** Changes whenever the content changes. */
+  /** Version of the content; it changes whenever the content changes. */
   version: string;
-  /** How many entries it has. */
+  /** Number of entries. */
   entry_count: number;
-  /** Its entries; empty in lists, and in the responses to changes. */
+  /** Entries of the lexicon; empty in lists, and in the responses to changes. */
   entries?: LexiconEntry[];
-  /** When it was created. */
+  /** When the lexicon was created. */
   created_at: string;
-  /** When it was last changed. */
+  /** When the lexicon was last changed. */
   updated_at: string;
 };
 
@@ -639,9 +639,9 @@ export type ListLexiconsResponse = {
 
 /** A file of a third party that is downloaded with a model. */
 export type ModelPart = {
-  /** Its name in the folder of the model. */
+  /** Name of the file in the folder of the model. */
   file: string;
-  /** Its licence; not set if unknown. */
+  /** Licence; not set if unknown. */
   licence: string | null;
 };
 
@@ -649,9 +649,9 @@ export type ModelPart = {
 export type ModelLibrary = {
   /** The package that runs the model, with its version. */
   name: string;
-  /** Its licence. The first installation of a model also installs the library, if it is missing. */
+  /** Licence of the library. The first installation of a model also installs the library, if it is missing. */
   licence: string;
-  /** Whether it is installed. If not, it is installed with the first model. */
+  /** Whether the library is installed. If not, it is installed with the first model. */
   installed: boolean;
 };
 
@@ -665,60 +665,60 @@ export type InstallFailure = {
 
 /** The installation of a model. */
 export type ModelInstall = {
-  /** Its state. */
+  /** State of the installation. */
   state: "queued" | "waiting" | "preparing" | "downloading" | "unpacking" | "checking" | "elsewhere" | "done" | "cancelled" | "failed";
-  /** Downloaded bytes of its files. */
+  /** Downloaded bytes of the model's files. */
   bytes_done: number;
-  /** Bytes of all its files; not set while unknown. */
+  /** Bytes of all files of the model; not set while unknown. */
   bytes_total: number | null;
-  /** The rate of the last seconds. */
+  /** Bytes downloaded per second, averaged over the last seconds. */
   bytes_per_second: number | null;
   /** Seconds until the download is complete, at this rate. */
   seconds_left: number | null;
   /** The share of the archive that has been unpacked: 0 to 1. */
   unpacked: number;
-  /** Why it has failed; not set if it has not. */
+  /** Why the installation has failed; not set if it has not. */
   failure: InstallFailure | null;
 };
 
 /** A model that can be installed. */
 export type VoiceModel = {
-  /** Identifies the model, and begins the ids of its voices. */
+  /** Name that identifies the model. The ids of the model's voices begin with it. */
   name: string;
-  /** Name for people. */
+  /** Name of the model for people. */
   title: string;
   /** The kind of model. */
   kind: string | null;
-  /** The engine that speaks with it. */
+  /** The engine that speaks with the model. */
   engine: string;
-  /** Its languages, as BCP-47; not set if unknown. */
+  /** Languages of the model, as BCP-47; not set if unknown. */
   languages: string[] | null;
-  /** Number of its voices; 0 for a model that only clones. */
+  /** Number of the model's voices; 0 for a model that can only clone. */
   voices: number | null;
   /** Size of the download, in bytes; not set if unknown. */
   bytes: number | null;
-  /** Its licence; not set if unknown. */
+  /** Licence; not set if unknown. */
   licence: string | null;
   /** Where the licence is stated. */
   licence_source: string | null;
-  /** Whether the licence allows commercial use. If not, it must be accepted. */
+  /** Whether the licence allows commercial use. If not, the licence must be accepted. */
   commercial: boolean | null;
-  /** Files of third parties that are downloaded with it. */
+  /** Files of third parties that are downloaded with the model. */
   parts: ModelPart[];
   library: ModelLibrary;
-  /** Its CPU load, as reported by others. */
+  /** CPU load of the model, as reported by others. */
   cost: string | null;
   /** Further notes. */
   notes: string | null;
   /** What the SHA-256 in the table covers: `archive` or `weights`; not set if there is none. */
   checked_by: string | null;
-  /** Whether it is recommended as a first model. */
+  /** Whether the model is recommended as a first model. */
   recommended: boolean;
-  /** Id of its best voice to begin with; not set if unknown. */
+  /** Id of the voice suggested for a first try; not set if unknown. */
   best_voice_id: string | null;
-  /** Whether it is installed. */
+  /** Whether the model is installed. */
   installed: boolean;
-  /** Its voices that this key may use. */
+  /** Voices of the model that this key may use. */
   voice_ids: string[];
   /** Bytes that an unfinished installation has downloaded; the next one continues from there. */
   fetched_bytes: number;
@@ -741,7 +741,7 @@ export type InstallVoiceModel = {
   accept_licence?: boolean;
 };
 
-/** Its limits. Default: the usual ones, at most those of the caller's key. */
+/** Limits of the key. Default: the service's default limits, or those of the caller's key if lower. */
 export type ApiKeyLimitsInput = {
   /** Requests per minute. */
   requests_per_minute?: number | null;
@@ -752,21 +752,21 @@ export type ApiKeyLimitsInput = {
 };
 
 export type CreateApiKey = {
-  /** Its purpose. */
+  /** Purpose of the key. */
   name?: string | null;
-  /** Its scopes. Default: "speech:synthesize", "speech:stream" and "voices:read", as far as the caller has them. */
+  /** Scopes of the key. Default: "speech:synthesize", "speech:stream" and "voices:read", as far as the caller has them. */
   scopes?: ("speech:synthesize" | "speech:stream" | "voices:read" | "voices:write" | "jobs:read" | "jobs:write" | "keys:read" | "keys:write" | "usage:read" | "admin")[] | null;
-  /** Days until it expires. Default: it expires with the caller's key, or never. */
+  /** Days until the key expires. Default: it expires with the caller's key, or never. */
   expires_in_days?: number | null;
-  /** The voices it may use. Default: all that the caller may use. */
+  /** The voices that the key may use. Default: all that the caller may use. */
   voice_ids?: string[] | null;
-  /** The addresses and CIDR blocks it may be used from. Default: those of the caller's key, or any. */
+  /** The addresses and CIDR blocks from which the key may be used. Default: those of the caller's key, or any. */
   allowed_ips?: string[] | null;
-  /** Its limits. Default: the usual ones, at most those of the caller's key. */
+  /** Limits of the key. Default: the service's default limits, or those of the caller's key if lower. */
   limits?: ApiKeyLimitsInput | null;
 };
 
-/** Its limits. */
+/** Limits of the key. */
 export type ApiKeyLimits = {
   /** Requests per minute. */
   requests_per_minute: number;
@@ -784,28 +784,28 @@ export type CreateApiKeyResponse = {
   id: string;
   /** The first characters of the key, to recognize it. */
   hint: string;
-  /** Its purpose, in the words of its creator. */
+  /** Purpose of the key, in the words of its creator. */
   name: string;
-  /** Its scopes. */
+  /** Scopes of the key. */
   scopes: string[];
-  /** Whether it is valid. */
+  /** Whether the key is valid. */
   status: "active" | "expired" | "revoked";
   /** When it was created. */
   created_at: string;
-  /** When it expires; not set if it does not. */
+  /** When the key expires; not set if it never does. */
   expires_at: string | null;
-  /** When it was last used, to the minute; not set if never. */
+  /** When the key was last used, to the minute; not set if never. */
   last_used_at: string | null;
-  /** When it was revoked; not set if it is not. */
+  /** When the key was revoked; not set if it was not. */
   revoked_at: string | null;
-  /** The voices it may use; for all, null in REST and empty in gRPC. */
+  /** The voices that the key may use; for all voices, null in REST and empty in gRPC. */
   voice_ids: string[] | null;
-  /** The addresses and CIDR blocks it may be used from; for any, null in REST and empty in gRPC. */
+  /** The addresses and CIDR blocks from which the key may be used; for any address, null in REST and empty in gRPC. */
   allowed_ips: string[] | null;
   limits: ApiKeyLimits;
-  /** Id of the key that replaced it; empty if none did. */
+  /** Id of the key that replaced this one; empty if none did. */
   replaced_by: string | null;
-  /** Id of the key or person that created it; empty for the operator. */
+  /** Id of the key or person that created this key; empty for the operator. */
   made_by: string | null;
 };
 
@@ -815,28 +815,28 @@ export type ApiKey = {
   id: string;
   /** The first characters of the key, to recognize it. */
   hint: string;
-  /** Its purpose, in the words of its creator. */
+  /** Purpose of the key, in the words of its creator. */
   name: string;
-  /** Its scopes. */
+  /** Scopes of the key. */
   scopes: string[];
-  /** Whether it is valid. */
+  /** Whether the key is valid. */
   status: "active" | "expired" | "revoked";
   /** When it was created. */
   created_at: string;
-  /** When it expires; not set if it does not. */
+  /** When the key expires; not set if it never does. */
   expires_at: string | null;
-  /** When it was last used, to the minute; not set if never. */
+  /** When the key was last used, to the minute; not set if never. */
   last_used_at: string | null;
-  /** When it was revoked; not set if it is not. */
+  /** When the key was revoked; not set if it was not. */
   revoked_at: string | null;
-  /** The voices it may use; for all, null in REST and empty in gRPC. */
+  /** The voices that the key may use; for all voices, null in REST and empty in gRPC. */
   voice_ids: string[] | null;
-  /** The addresses and CIDR blocks it may be used from; for any, null in REST and empty in gRPC. */
+  /** The addresses and CIDR blocks from which the key may be used; for any address, null in REST and empty in gRPC. */
   allowed_ips: string[] | null;
   limits: ApiKeyLimits;
-  /** Id of the key that replaced it; empty if none did. */
+  /** Id of the key that replaced this one; empty if none did. */
   replaced_by: string | null;
-  /** Id of the key or person that created it; empty for the operator. */
+  /** Id of the key or person that created this key; empty for the operator. */
   made_by: string | null;
 };
 
@@ -849,17 +849,17 @@ export type ListApiKeysResponse = {
 };
 
 export type UpdateApiKey = {
-  /** Its purpose. */
+  /** Purpose of the key. */
   name?: string | null;
-  /** Its scopes. Default: "speech:synthesize", "speech:stream" and "voices:read", as far as the caller has them. */
+  /** Scopes of the key. Default: "speech:synthesize", "speech:stream" and "voices:read", as far as the caller has them. */
   scopes?: ("speech:synthesize" | "speech:stream" | "voices:read" | "voices:write" | "jobs:read" | "jobs:write" | "keys:read" | "keys:write" | "usage:read" | "admin")[] | null;
-  /** Days until it expires. Default: it expires with the caller's key, or never. */
+  /** Days until the key expires. Default: it expires with the caller's key, or never. */
   expires_in_days?: number | null;
-  /** The voices it may use. Default: all that the caller may use. */
+  /** The voices that the key may use. Default: all that the caller may use. */
   voice_ids?: string[] | null;
-  /** The addresses and CIDR blocks it may be used from. Default: those of the caller's key, or any. */
+  /** The addresses and CIDR blocks from which the key may be used. Default: those of the caller's key, or any. */
   allowed_ips?: string[] | null;
-  /** Its limits. Default: the usual ones, at most those of the caller's key. */
+  /** Limits of the key. Default: the service's default limits, or those of the caller's key if lower. */
   limits?: ApiKeyLimitsInput | null;
 };
 
@@ -876,28 +876,28 @@ export type RotateApiKeyResponse = {
   id: string;
   /** The first characters of the key, to recognize it. */
   hint: string;
-  /** Its purpose, in the words of its creator. */
+  /** Purpose of the key, in the words of its creator. */
   name: string;
-  /** Its scopes. */
+  /** Scopes of the key. */
   scopes: string[];
-  /** Whether it is valid. */
+  /** Whether the key is valid. */
   status: "active" | "expired" | "revoked";
   /** When it was created. */
   created_at: string;
-  /** When it expires; not set if it does not. */
+  /** When the key expires; not set if it never does. */
   expires_at: string | null;
-  /** When it was last used, to the minute; not set if never. */
+  /** When the key was last used, to the minute; not set if never. */
   last_used_at: string | null;
-  /** When it was revoked; not set if it is not. */
+  /** When the key was revoked; not set if it was not. */
   revoked_at: string | null;
-  /** The voices it may use; for all, null in REST and empty in gRPC. */
+  /** The voices that the key may use; for all voices, null in REST and empty in gRPC. */
   voice_ids: string[] | null;
-  /** The addresses and CIDR blocks it may be used from; for any, null in REST and empty in gRPC. */
+  /** The addresses and CIDR blocks from which the key may be used; for any address, null in REST and empty in gRPC. */
   allowed_ips: string[] | null;
   limits: ApiKeyLimits;
-  /** Id of the key that replaced it; empty if none did. */
+  /** Id of the key that replaced this one; empty if none did. */
   replaced_by: string | null;
-  /** Id of the key or person that created it; empty for the operator. */
+  /** Id of the key or person that created this key; empty for the operator. */
   made_by: string | null;
 };
 
@@ -931,7 +931,7 @@ export type RotateOwnWebhookSecretResponse = {
 export type OpenAiSpeech = {
   /** Ignored: each voice has its own engine. */
   model?: string;
-  /** Text to speak, not blank; required unless there is `ssml`. At most 5000 Unicode code points may be said: the limit of the length includes markup. Pauses last at most 600 seconds together. */
+  /** Text to speak, not blank; required unless `ssml` is set. At most 5000 Unicode code points may be spoken; the maximum length of the text also counts markup. Pauses last at most 600 seconds together. */
   input: string;
   /** Id or alias of the voice. If it is omitted, the default voice speaks. The default voice also speaks for a voice of OpenAI, such as `alloy`, that the caller does not have; then `X-Ignored-Fields` contains `voice`. `X-Voice-Id` is the voice that spoke. With `SONANT_STRICT=1`, both cases are errors. Any other unknown voice is always an error. */
   voice?: string | {
@@ -939,19 +939,19 @@ export type OpenAiSpeech = {
   };
   /** Encoding of the audio; one channel. */
   response_format?: "wav" | "pcm" | "mp3" | "opus" | "flac";
-  /** How the text is marked: `pauses`: "[pause:1.5s]" in it is a pause; `ssml`: a text that begins with "<speak" is an SSML document. Default: it is plain text. */
+  /** Kind of markup in the text. With `pauses`, "[pause:1.5s]" is a pause; with `ssml`, a text that begins with "<speak" is an SSML document. Default: plain text. */
   markup?: "ssml" | "pauses";
   /** Whether numbers, signs and abbreviations are spelled out for an engine that cannot read them. */
   normalize?: boolean;
-  /** Lexicons that state how words are said, by id. The first that has a word wins, and those of the voice come last. ListLexicons returns them. */
+  /** Ids of lexicons that state how words are pronounced. The first lexicon that defines a word applies; those of the voice come last. ListLexicons returns the lexicons. */
   lexicon_ids?: string[];
   /** Speed of speech; 2.0 is twice as fast. The pitch is preserved. */
   speed?: number;
   /** Audio, or events with audio. */
   stream_format?: "audio" | "sse";
-  /** How to speak, in free text, such as "Cheerful and fast." An engine that does not follow instructions speaks without, and `warnings` has "ignored:instructions". */
+  /** How to speak, in free text, such as "Cheerful and fast." An engine that does not follow instructions ignores them, and `warnings` contains "ignored:instructions". */
   instructions?: string;
-  /** Seed of the engine's random choices: the same request with the same seed sounds the same, as far as the engine can. Of an engine that takes no seed, `warnings` has "ignored:seed". Default: the engine chooses. */
+  /** Seed of the engine's random choices: the same request with the same seed sounds the same, as far as the engine can. If the engine accepts no seed, `warnings` contains "ignored:seed". Default: the engine chooses a seed. */
   seed?: number;
 };
 
@@ -1024,9 +1024,9 @@ export type AuthorizationAddress = {
 export type UsageTotal = {
   /** Number of syntheses. */
   requests: number;
-  /** Unicode code points of their texts. */
+  /** Unicode code points of the texts. */
   characters: number;
-  /** Duration of their audio. */
+  /** Duration of the audio. */
   audio_seconds: number;
 };
 
@@ -1036,9 +1036,9 @@ export type UsageGroup = {
   group: string;
   /** Number of syntheses. */
   requests: number;
-  /** Unicode code points of their texts. */
+  /** Unicode code points of the texts. */
   characters: number;
-  /** Duration of their audio. */
+  /** Duration of the audio. */
   audio_seconds: number;
 };
 
@@ -1076,13 +1076,13 @@ export type LiveTicket = {
 
 /** A chapter of a book. */
 export type BookChapter = {
-  /** Its title. */
+  /** Title of the chapter. */
   title: string;
-  /** Its text, beginning with the heading; an empty line ends a paragraph. */
+  /** Text of the chapter, beginning with the heading; an empty line ends a paragraph. */
   text: string;
-  /** Where it is in the book. */
+  /** Part of the book to which the chapter belongs. */
   part: "front" | "body" | "notes" | "back";
-  /** Level of its heading, 1 to 6; not set if it has no heading of its own. */
+  /** Level of the chapter's heading, 1 to 6; not set if the chapter has no heading of its own. */
   heading_level: number | null;
   /** Length of the text in code points. */
   chars: number;
@@ -1100,7 +1100,7 @@ export type Book = {
   cover: string | null;
   /** Title, author and other facts that the book states, in the form that a job accepts. */
   metadata: Record<string, string>;
-  /** In reading order; notes within the text come last. */
+  /** The chapters in reading order; notes within the text come last. */
   chapters: BookChapter[];
   /** Content that was left out or read differently than stated. */
   warnings: string[];
@@ -1111,23 +1111,23 @@ export type CreateVoice = {
   voice_id?: string;
   /** Name of the voice, in any script. */
   name: string;
-  /** What it sounds like. */
+  /** How the voice sounds. */
   description?: string;
-  /** Languages it speaks as BCP-47 ranges, its main language first. Default: those of the first binding. */
+  /** Languages of the voice as BCP-47 ranges, the main language first. Default: those of the first binding. */
   language_codes?: string[];
   /** Free labels, such as gender and accent. Their names are of printable ASCII characters. */
   labels?: Record<string, string>;
-  /** The voices of engines that it uses, in order of preference; required to create a voice that is not a blend. The binding of a clone can be moved, but not removed. */
+  /** The voices of engines that this voice uses, in order of preference; required to create a voice that is not a blend. The binding of a clone can be moved, but not removed. */
   bindings?: VoiceBindingInput[];
-  /** Whether it is enabled. */
+  /** Whether the voice is enabled. */
   enabled?: boolean;
-  /** Who may use it. Default: private, or everyone for an admin's voice that is not a blend. Only keys with the scope admin can set everyone. An update must state it. */
+  /** Who may use the voice. Default: private, or everyone for an admin's voice that is not a blend. Only keys with the scope `admin` can set everyone. An update that names this field must set it. */
   access?: "private" | "everyone";
-  /** Other names that requests may use for it, such as the ids of another vendor; omitted ones are removed. None may be the id of another voice, or an alias of another voice of the same account. Aliases of a voice for everyone are valid for everyone. */
+  /** Other names that requests may use for the voice, such as the ids of another vendor; omitted aliases are removed. No alias may be the id of another voice, or an alias of another voice of the same account. Aliases of a voice for everyone are valid for everyone. */
   aliases?: string[];
-  /** The voices to blend, instead of bindings: voices of one model that supports blending, such as Kokoro, that share a language, each once, with weights that are not all 0. The blend has the accent of the first. */
+  /** The voices to blend, instead of bindings, each once. They must share a language and belong to one model that supports blending, such as Kokoro. At least one weight must be above 0. The blend has the accent of the first voice. */
   blend?: BlendPartInput[];
-  /** Lexicons that every request with it uses, by id, each once; the first one that defines a word applies. */
+  /** Ids of lexicons that every request with the voice uses, each once; the first one that defines a word applies. */
   lexicon_ids?: string[];
 };
 
@@ -1136,7 +1136,7 @@ export type CloneForm = {
   voice_id?: string;
   /** Name of the voice. */
   name: string;
-  /** What it sounds like. */
+  /** How the voice sounds. */
   description?: string;
   /** A JSON object of strings. */
   labels?: string;
@@ -1146,7 +1146,7 @@ export type CloneForm = {
   reference_audio: string;
   /** Text of the reference, if the engine needs it. */
   reference_text?: string;
-  /** The same person reading the consent sentence: another file of these formats, of at most 30 seconds or the maximum of the reference. */
+  /** The same person reading the consent sentence: a WAV, FLAC, MP3 or Ogg file, of at most 30 seconds, or longer if the reference may be longer. */
   consent_audio: string;
   /** Name of the person. */
   speaker_name: string;
@@ -1154,7 +1154,7 @@ export type CloneForm = {
   consent_script?: string;
   /** Engines to clone with, separated by commas. Default: the first that can. */
   engines?: string;
-  /** Who may use it. Default: private. */
+  /** Who may use the voice. Default: private. */
   access?: "private" | "everyone";
 };
 
@@ -1162,37 +1162,37 @@ export type CloneForm = {
 export type LexiconEntryInput = {
   /** The words as they are written. */
   grapheme: string;
-  /** Text that is spoken instead; an entry has `alias` or `phoneme`. */
+  /** Text that is spoken instead of the words; an entry has either `alias` or `phoneme`. */
   alias?: string;
-  /** How they are pronounced, in the alphabet. */
+  /** Pronunciation of the words, written in `alphabet`. */
   phoneme?: string;
-  /** Alphabet of the phoneme. Default: ipa. */
+  /** Alphabet in which `phoneme` is written. Default: ipa. */
   alphabet?: "ipa" | "x-sampa";
-  /** Only for text in this BCP-47 language. Default: any. */
+  /** BCP-47 language of the texts to which the entry applies. Default: any. */
   language_code?: string;
-  /** Whether letters must be of the same case. Default: sensitive. */
+  /** Whether upper and lower case are distinguished. Default: sensitive. */
   case?: "sensitive" | "insensitive";
 };
 
 export type CreateLexicon = {
   /** Name of the lexicon, in any script. Default: the title of the document, or for a replaced lexicon its current name. */
   name?: string;
-  /** Who may use it. Default: private for a new lexicon, unchanged for others. */
+  /** Who may use the lexicon. Default: private for a new lexicon, unchanged for a replaced one. */
   access?: "private" | "everyone";
-  /** Its entries: at most 2 MiB as JSON. If several match, the longest applies. */
+  /** Entries of the lexicon, at most 2 MiB as JSON. If several entries match a text, the longest one applies. */
   entries?: LexiconEntryInput[];
-  /** A document in the W3C's Pronunciation Lexicon Specification 1.0, instead of entries. Over REST it may also be the body, as `application/pls+xml`, with the other fields in the query. */
+  /** A document in the W3C's Pronunciation Lexicon Specification 1.0, instead of entries. Over REST, the document may also be the body, as `application/pls+xml`, with the other fields in the query. */
   pls?: string;
 };
 
 export type ReplaceLexicon = {
   /** Name of the lexicon, in any script. Default: the title of the document, or for a replaced lexicon its current name. */
   name?: string;
-  /** Who may use it. Default: private for a new lexicon, unchanged for others. */
+  /** Who may use the lexicon. Default: private for a new lexicon, unchanged for a replaced one. */
   access?: "private" | "everyone";
-  /** Its entries: at most 2 MiB as JSON. If several match, the longest applies. */
+  /** Entries of the lexicon, at most 2 MiB as JSON. If several entries match a text, the longest one applies. */
   entries?: LexiconEntryInput[];
-  /** A document in the W3C's Pronunciation Lexicon Specification 1.0, instead of entries. Over REST it may also be the body, as `application/pls+xml`, with the other fields in the query. */
+  /** A document in the W3C's Pronunciation Lexicon Specification 1.0, instead of entries. Over REST, the document may also be the body, as `application/pls+xml`, with the other fields in the query. */
   pls?: string;
 };
 

@@ -39,21 +39,21 @@ export type ApiKey = Message<"sonant.v1.ApiKey"> & {
   hint: string;
 
   /**
-   * Its purpose, in the words of its creator.
+   * Purpose of the key, in the words of its creator.
    *
    * @generated from field: string name = 3;
    */
   name: string;
 
   /**
-   * Its scopes.
+   * Scopes of the key.
    *
    * @generated from field: repeated string scopes = 4;
    */
   scopes: string[];
 
   /**
-   * Whether it is valid.
+   * Whether the key is valid.
    *
    * @generated from field: sonant.v1.ApiKeyStatus status = 5;
    */
@@ -67,56 +67,56 @@ export type ApiKey = Message<"sonant.v1.ApiKey"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * When it expires; not set if it does not.
+   * When the key expires; not set if it never does.
    *
    * @generated from field: google.protobuf.Timestamp expires_at = 7;
    */
   expiresAt?: Timestamp | undefined;
 
   /**
-   * When it was last used, to the minute; not set if never.
+   * When the key was last used, to the minute; not set if never.
    *
    * @generated from field: google.protobuf.Timestamp last_used_at = 8;
    */
   lastUsedAt?: Timestamp | undefined;
 
   /**
-   * When it was revoked; not set if it is not.
+   * When the key was revoked; not set if it was not.
    *
    * @generated from field: google.protobuf.Timestamp revoked_at = 9;
    */
   revokedAt?: Timestamp | undefined;
 
   /**
-   * The voices it may use; for all, null in REST and empty in gRPC.
+   * The voices that the key may use; for all voices, null in REST and empty in gRPC.
    *
    * @generated from field: repeated string voice_ids = 10;
    */
   voiceIds: string[];
 
   /**
-   * The addresses and CIDR blocks it may be used from; for any, null in REST and empty in gRPC.
+   * The addresses and CIDR blocks from which the key may be used; for any address, null in REST and empty in gRPC.
    *
    * @generated from field: repeated string allowed_ips = 11;
    */
   allowedIps: string[];
 
   /**
-   * Its limits.
+   * Limits of the key.
    *
    * @generated from field: sonant.v1.ApiKeyLimits limits = 12;
    */
   limits?: ApiKeyLimits | undefined;
 
   /**
-   * Id of the key that replaced it; empty if none did.
+   * Id of the key that replaced this one; empty if none did.
    *
    * @generated from field: string replaced_by = 13;
    */
   replacedBy: string;
 
   /**
-   * Id of the key or person that created it; empty for the operator.
+   * Id of the key or person that created this key; empty for the operator.
    *
    * @generated from field: string made_by = 14;
    */
@@ -172,42 +172,42 @@ export const ApiKeyLimitsSchema: GenMessage<ApiKeyLimits> = /*@__PURE__*/
  */
 export type ApiKeySpec = Message<"sonant.v1.ApiKeySpec"> & {
   /**
-   * Its purpose.
+   * Purpose of the key.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * Its scopes. Default: "speech:synthesize", "speech:stream" and "voices:read", as far as the caller has them.
+   * Scopes of the key. Default: "speech:synthesize", "speech:stream" and "voices:read", as far as the caller has them.
    *
    * @generated from field: repeated string scopes = 2;
    */
   scopes: string[];
 
   /**
-   * Days until it expires. Default: it expires with the caller's key, or never.
+   * Days until the key expires. Default: it expires with the caller's key, or never.
    *
    * @generated from field: optional int32 expires_in_days = 3;
    */
   expiresInDays?: number | undefined;
 
   /**
-   * The voices it may use. Default: all that the caller may use.
+   * The voices that the key may use. Default: all that the caller may use.
    *
    * @generated from field: repeated string voice_ids = 4;
    */
   voiceIds: string[];
 
   /**
-   * The addresses and CIDR blocks it may be used from. Default: those of the caller's key, or any.
+   * The addresses and CIDR blocks from which the key may be used. Default: those of the caller's key, or any.
    *
    * @generated from field: repeated string allowed_ips = 5;
    */
   allowedIps: string[];
 
   /**
-   * Its limits. Default: the usual ones, at most those of the caller's key.
+   * Limits of the key. Default: the service's default limits, or those of the caller's key if lower.
    *
    * @generated from field: sonant.v1.ApiKeyLimits limits = 6;
    */
@@ -228,7 +228,7 @@ export const ApiKeySpecSchema: GenMessage<ApiKeySpec> = /*@__PURE__*/
  */
 export type CreateApiKeyRequest = Message<"sonant.v1.CreateApiKeyRequest"> & {
   /**
-   * Its fields.
+   * Fields of the key.
    *
    * @generated from field: sonant.v1.ApiKeySpec spec = 1;
    */
@@ -256,7 +256,7 @@ export type CreateApiKeyResponse = Message<"sonant.v1.CreateApiKeyResponse"> & {
   key: string;
 
   /**
-   * Its other fields.
+   * The other fields of the key.
    *
    * @generated from field: sonant.v1.ApiKey api_key = 2;
    */
@@ -382,7 +382,7 @@ export type UpdateApiKeyRequest = Message<"sonant.v1.UpdateApiKeyRequest"> & {
   keyId: string;
 
   /**
-   * Its fields.
+   * Fields of the key.
    *
    * @generated from field: sonant.v1.ApiKeySpec spec = 2;
    */
@@ -467,7 +467,7 @@ export type RotateApiKeyResponse = Message<"sonant.v1.RotateApiKeyResponse"> & {
   key: string;
 
   /**
-   * Its other fields.
+   * The other fields of the key.
    *
    * @generated from field: sonant.v1.ApiKey api_key = 2;
    */
@@ -516,7 +516,8 @@ export type RevokeApiKeyResponse = Message<"sonant.v1.RevokeApiKeyResponse"> & {
   apiKey?: ApiKey | undefined;
 
   /**
-   * How many other keys were revoked with it: its descendants, and the still valid keys that it has replaced.
+   * Number of other keys that were revoked with this key: its descendants, and the still valid keys that it has
+   * replaced.
    *
    * @generated from field: int32 descendants_revoked = 2;
    */
@@ -595,7 +596,8 @@ export type RevokeOwnApiKeyResponse = Message<"sonant.v1.RevokeOwnApiKeyResponse
   apiKey?: ApiKey | undefined;
 
   /**
-   * How many other keys were revoked with it: its descendants, and the still valid keys that it has replaced.
+   * Number of other keys that were revoked with this key: its descendants, and the still valid keys that it has
+   * replaced.
    *
    * @generated from field: int32 descendants_revoked = 2;
    */
@@ -743,21 +745,21 @@ export const ApiKeyStatus = {
   UNSPECIFIED: 0,
 
   /**
-   * It is valid.
+   * The key is valid.
    *
    * @generated from enum value: API_KEY_STATUS_ACTIVE = 1;
    */
   ACTIVE: 1,
 
   /**
-   * It has expired.
+   * The key has expired.
    *
    * @generated from enum value: API_KEY_STATUS_EXPIRED = 2;
    */
   EXPIRED: 2,
 
   /**
-   * It was revoked.
+   * The key was revoked.
    *
    * @generated from enum value: API_KEY_STATUS_REVOKED = 3;
    */
@@ -780,10 +782,10 @@ export const ApiKeyStatusSchema: GenEnum<ApiKeyStatus> = /*@__PURE__*/
 /**
  * Creates, lists, changes, rotates and revokes API keys.
  *
- * A caller manages its own key and all keys that descend from it; other keys do not exist for it. A bearer token of
- * this service in the metadata `authorization` is accepted instead of an API key. A key cannot grant rights that it
- * does not have. Its rights also end where those of its ancestors end, and its calls count against their limits too. At
- * most 1000 keys descend from a key. Unknown fields of a key are refused.
+ * A caller manages its own key and all keys that descend from that key; for the caller, other keys do not exist. A
+ * bearer token of this service in the metadata `authorization` is accepted instead of an API key. A key cannot grant
+ * rights that it does not have. A key has no right that one of its ancestors lacks, and its calls also count against
+ * the ancestors' limits. At most 1000 keys descend from a key. Unknown fields of a key are refused.
  *
  * @generated from service sonant.v1.ApiKeyService
  */
@@ -791,7 +793,7 @@ export const ApiKeyService: GenService<{
   /**
    * Creates a key. Only this response contains the key itself.
    *
-   * Fails with INVALID_ARGUMENT (INVALID_REQUEST) for fields that are invalid or exceed those of the caller, with
+   * Fails with INVALID_ARGUMENT (INVALID_REQUEST) for fields that are invalid or exceed the caller's own, with
    * PERMISSION_DENIED (INSUFFICIENT_SCOPE) for scopes that the caller does not have, and with PERMISSION_DENIED
    * (ACCESS_DENIED) if 1000 keys descend from the caller or from its creator.
    *
@@ -881,7 +883,7 @@ export const ApiKeyService: GenService<{
   /**
    * Returns facts about the secret that signs the webhooks of the caller's key, without the secret itself.
    *
-   * Fails with NOT_FOUND (NOT_FOUND) if there is none yet.
+   * Fails with NOT_FOUND (NOT_FOUND) if there is no secret yet.
    *
    * @generated from rpc sonant.v1.ApiKeyService.GetOwnWebhookSecret
    */

@@ -37,7 +37,7 @@ export type ReadBookRequest = Message<"sonant.v1.ReadBookRequest"> & {
   contentType: string;
 
   /**
-   * Name of the file. Its extension states the kind if the type does not.
+   * Name of the file. The extension states the kind of file if the media type does not.
    *
    * @generated from field: string name = 3;
    */
@@ -121,7 +121,7 @@ export type Book = Message<"sonant.v1.Book"> & {
   metadata: { [key: string]: string };
 
   /**
-   * In reading order; notes within the text come last.
+   * The chapters in reading order; notes within the text come last.
    *
    * @generated from field: repeated sonant.v1.BookChapter chapters = 6;
    */
@@ -149,28 +149,28 @@ export const BookSchema: GenMessage<Book> = /*@__PURE__*/
  */
 export type BookChapter = Message<"sonant.v1.BookChapter"> & {
   /**
-   * Its title.
+   * Title of the chapter.
    *
    * @generated from field: string title = 1;
    */
   title: string;
 
   /**
-   * Its text, beginning with the heading; an empty line ends a paragraph.
+   * Text of the chapter, beginning with the heading; an empty line ends a paragraph.
    *
    * @generated from field: string text = 2;
    */
   text: string;
 
   /**
-   * Where it is in the book.
+   * Part of the book to which the chapter belongs.
    *
    * @generated from field: sonant.v1.BookPart part = 3;
    */
   part: BookPart;
 
   /**
-   * Level of its heading, 1 to 6; not set if it has no heading of its own.
+   * Level of the chapter's heading, 1 to 6; not set if the chapter has no heading of its own.
    *
    * @generated from field: optional int32 heading_level = 4;
    */
@@ -198,21 +198,21 @@ export const BookChapterSchema: GenMessage<BookChapter> = /*@__PURE__*/
  */
 export const CodeReading = {
   /**
-   * In a request, the default: they are left out.
+   * Default in a request: blocks of code are left out.
    *
    * @generated from enum value: CODE_READING_UNSPECIFIED = 0;
    */
   UNSPECIFIED: 0,
 
   /**
-   * They are left out.
+   * Blocks of code are left out.
    *
    * @generated from enum value: CODE_READING_SKIP = 1;
    */
   SKIP: 1,
 
   /**
-   * They are read.
+   * Blocks of code are read.
    *
    * @generated from enum value: CODE_READING_READ = 2;
    */
@@ -233,7 +233,7 @@ export const CodeReadingSchema: GenEnum<CodeReading> = /*@__PURE__*/
   enumDesc(file_sonant_v1_book, 0);
 
 /**
- * Where a chapter is in a book.
+ * Part of a book to which a chapter belongs.
  *
  * @generated from enum sonant.v1.BookPart
  */
@@ -275,7 +275,7 @@ export const BookPart = {
 } as const;
 
 /**
- * Where a chapter is in a book.
+ * Part of a book to which a chapter belongs.
  *
  * @generated from enum sonant.v1.BookPart
  */

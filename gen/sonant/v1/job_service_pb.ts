@@ -34,28 +34,28 @@ export type ChapterInput = Message<"sonant.v1.ChapterInput"> & {
   title: string;
 
   /**
-   * Text to speak: required unless there is `ssml`, not blank.
+   * Text to speak, not blank; required unless `ssml` is set.
    *
    * @generated from field: string text = 2;
    */
   text: string;
 
   /**
-   * Id or alias of the voice, if not that of the job.
+   * Id or alias of the voice. Default: the voice of the job.
    *
    * @generated from field: string voice_id = 3;
    */
   voiceId: string;
 
   /**
-   * Language of the text, if not that of the job.
+   * Language of the text. Default: the language of the job.
    *
    * @generated from field: optional string language_code = 4;
    */
   languageCode?: string | undefined;
 
   /**
-   * An SSML 1.1 document to speak, in place of `text`: at most 50000 Unicode code points that are said.
+   * An SSML 1.1 document to speak instead of `text`, with at most 50000 spoken Unicode code points.
    *
    * @generated from field: string ssml = 5;
    */
@@ -76,28 +76,28 @@ export const ChapterInputSchema: GenMessage<ChapterInput> = /*@__PURE__*/
  */
 export type Job = Message<"sonant.v1.Job"> & {
   /**
-   * Its id: the caller's own, or "job_" and a ULID.
+   * Id of the job: chosen by the caller, or "job_" and a ULID.
    *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
-   * Its status.
+   * Status of the job.
    *
    * @generated from field: sonant.v1.JobStatus status = 2;
    */
   status: JobStatus;
 
   /**
-   * Id of its voice, as it was sent.
+   * Id of the voice, as it was sent.
    *
    * @generated from field: string voice_id = 3;
    */
   voiceId: string;
 
   /**
-   * Encoding of its audio.
+   * Encoding of the audio.
    *
    * @generated from field: sonant.v1.OutputFormat output_format = 4;
    */
@@ -111,70 +111,70 @@ export type Job = Message<"sonant.v1.Job"> & {
   sampleRate: number;
 
   /**
-   * As it was sent.
+   * The metadata, as it was sent.
    *
    * @generated from field: map<string, string> metadata = 6;
    */
   metadata: { [key: string]: string };
 
   /**
-   * When it was created.
+   * When the job was created.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 7;
    */
   createdAt?: Timestamp | undefined;
 
   /**
-   * When it began to be spoken; not set before.
+   * When speaking began; not set before.
    *
    * @generated from field: google.protobuf.Timestamp started_at = 8;
    */
   startedAt?: Timestamp | undefined;
 
   /**
-   * When it ended; not set before.
+   * When the job ended; not set before.
    *
    * @generated from field: google.protobuf.Timestamp ended_at = 9;
    */
   endedAt?: Timestamp | undefined;
 
   /**
-   * When it is deleted with its audio; not set before its end.
+   * When the job is deleted with its audio; not set before the job has ended.
    *
    * @generated from field: google.protobuf.Timestamp expires_at = 10;
    */
   expiresAt?: Timestamp | undefined;
 
   /**
-   * Its progress.
+   * Progress of the job.
    *
    * @generated from field: sonant.v1.JobProgress progress = 11;
    */
   progress?: JobProgress | undefined;
 
   /**
-   * Its chapters.
+   * Chapters of the job.
    *
    * @generated from field: repeated sonant.v1.JobChapter chapters = 12;
    */
   chapters: JobChapter[];
 
   /**
-   * Public URL of the complete audio; empty until it has succeeded.
+   * Public URL of the complete audio; empty until the job has succeeded.
    *
    * @generated from field: string audio_url = 13;
    */
   audioUrl: string;
 
   /**
-   * Public URLs of the captions of the complete audio, by requested format; empty until it has succeeded.
+   * Public URLs of the captions of the complete audio, by requested format; empty until the job has succeeded.
    *
    * @generated from field: map<string, string> captions = 14;
    */
   captions: { [key: string]: string };
 
   /**
-   * Why it has failed; not set if it has not.
+   * Why the job has failed; not set if it has not.
    *
    * @generated from field: sonant.v1.JobError error = 15;
    */
@@ -188,7 +188,7 @@ export type Job = Message<"sonant.v1.Job"> & {
   usage?: JobUsage | undefined;
 
   /**
-   * Rises with every change.
+   * Number that rises with every change of the job.
    *
    * @generated from field: int64 revision = 17;
    */
@@ -216,14 +216,14 @@ export type JobProgress = Message<"sonant.v1.JobProgress"> & {
   chars: number;
 
   /**
-   * How many of them have been spoken so far.
+   * Number of the `chars` that have been spoken so far.
    *
    * @generated from field: int32 chars_done = 2;
    */
   charsDone: number;
 
   /**
-   * Chapters that are done.
+   * Number of chapters that are done.
    *
    * @generated from field: int32 chapters_done = 3;
    */
@@ -237,7 +237,7 @@ export type JobProgress = Message<"sonant.v1.JobProgress"> & {
   seconds: number;
 
   /**
-   * Seconds until its end, at the current rate; not set while the rate is unknown.
+   * Estimated seconds until the job ends, at the current rate; not set while the rate is unknown.
    *
    * @generated from field: optional double eta_seconds = 5;
    */
@@ -258,14 +258,14 @@ export const JobProgressSchema: GenMessage<JobProgress> = /*@__PURE__*/
  */
 export type JobChapter = Message<"sonant.v1.JobChapter"> & {
   /**
-   * Its title, as it was sent.
+   * Title of the chapter, as it was sent.
    *
    * @generated from field: string title = 1;
    */
   title: string;
 
   /**
-   * Id of its voice.
+   * Id of the chapter's voice.
    *
    * @generated from field: string voice_id = 2;
    */
@@ -279,28 +279,28 @@ export type JobChapter = Message<"sonant.v1.JobChapter"> & {
   chars: number;
 
   /**
-   * How many of them have been spoken so far.
+   * Number of the `chars` that have been spoken so far.
    *
    * @generated from field: int32 chars_done = 4;
    */
   charsDone: number;
 
   /**
-   * Its start in the complete audio, in seconds; not set until it and all chapters before it are done.
+   * Start of the chapter in the complete audio, in seconds; not set until this and all earlier chapters are done.
    *
    * @generated from field: optional double start = 5;
    */
   start?: number | undefined;
 
   /**
-   * Its end in the complete audio, in seconds; not set until it and all chapters before it are done.
+   * End of the chapter in the complete audio, in seconds; not set until this and all earlier chapters are done.
    *
    * @generated from field: optional double end = 6;
    */
   end?: number | undefined;
 
   /**
-   * Public URL of its own file; empty until it is done.
+   * Public URL of the chapter's own file; empty until the chapter is done.
    *
    * @generated from field: string audio_url = 7;
    */
@@ -342,7 +342,7 @@ export type JobError = Message<"sonant.v1.JobError"> & {
   chapter?: number | undefined;
 
   /**
-   * Start of the sentence in the text of the chapter, in Unicode code points.
+   * Start of the sentence that could not be spoken, in the text of the chapter, in Unicode code points.
    *
    * @generated from field: optional int32 offset = 4;
    */
@@ -398,7 +398,7 @@ export const JobUsageSchema: GenMessage<JobUsage> = /*@__PURE__*/
  */
 export type CreateJobRequest = Message<"sonant.v1.CreateJobRequest"> & {
   /**
-   * An id chosen by the caller, unique among the jobs of the key. Default: a new one.
+   * An id chosen by the caller, unique among the jobs of the key. Default: a new id.
    *
    * @generated from field: string job_id = 1;
    */
@@ -426,7 +426,7 @@ export type CreateJobRequest = Message<"sonant.v1.CreateJobRequest"> & {
   text: string;
 
   /**
-   * Encoding of the audio. Default WAV.
+   * Encoding of the audio. Default: WAV.
    *
    * @generated from field: sonant.v1.OutputFormat output_format = 5;
    */
@@ -440,8 +440,8 @@ export type CreateJobRequest = Message<"sonant.v1.CreateJobRequest"> & {
   sampleRate?: number | undefined;
 
   /**
-   * Language of the text as a BCP-47 tag, one that the voice speaks, or "auto": detected for each sentence among the
-   * voice's languages.
+   * Language of the text as a BCP-47 tag; the voice must speak it. "auto" detects the language of each sentence, among
+   * the voice's languages.
    *
    * @generated from field: optional string language_code = 7;
    */
@@ -455,7 +455,7 @@ export type CreateJobRequest = Message<"sonant.v1.CreateJobRequest"> & {
   speakingRate?: number | undefined;
 
   /**
-   * Captions over the whole. Default none.
+   * Formats of captions for the complete audio. Default: none.
    *
    * @generated from field: repeated sonant.v1.CaptionFormat captions = 9;
    */
@@ -490,7 +490,7 @@ export type CreateJobRequest = Message<"sonant.v1.CreateJobRequest"> & {
   webhookUrl: string;
 
   /**
-   * How long the job and its audio are kept after its end, in hours. Default: as long as other audio.
+   * How long the job and its audio are kept after the job has ended, in hours. Default: as long as other audio.
    *
    * @generated from field: optional double keep_hours = 14;
    */
@@ -512,23 +512,23 @@ export type CreateJobRequest = Message<"sonant.v1.CreateJobRequest"> & {
   cover: Uint8Array;
 
   /**
-   * Lexicons that state how words are pronounced, by id, each once. The first one that defines a word applies; those of
-   * the voice come last. Default none.
+   * Ids of lexicons that state how words are pronounced, each once. The first lexicon that defines a word applies;
+   * those of the voice come last. Default: none.
    *
    * @generated from field: repeated string lexicon_ids = 17;
    */
   lexiconIds: string[];
 
   /**
-   * One SSML 1.1 document to speak, instead of chapters and `text`: at most 50000 spoken Unicode code points.
+   * One SSML 1.1 document to speak instead of chapters and `text`, with at most 50000 spoken Unicode code points.
    *
    * @generated from field: string ssml = 18;
    */
   ssml: string;
 
   /**
-   * How to speak, in free text, such as "Calm, like a bedtime story." An engine that does not follow instructions speaks
-   * without. Default: none.
+   * How to speak, in free text, such as "Calm, like a bedtime story." An engine that does not follow instructions
+   * ignores them. Default: none.
    *
    * @generated from field: optional string instructions = 19;
    */
@@ -536,7 +536,7 @@ export type CreateJobRequest = Message<"sonant.v1.CreateJobRequest"> & {
 
   /**
    * Seed of the engine's random choices: the same job with the same seed sounds the same, as far as the engine can.
-   * Default: the engine chooses.
+   * Default: the engine chooses a seed.
    *
    * @generated from field: optional uint32 seed = 20;
    */
@@ -634,7 +634,7 @@ export type ListJobsRequest = Message<"sonant.v1.ListJobsRequest"> & {
   cursor: string;
 
   /**
-   * Only jobs of this status. Default all.
+   * Only jobs with this status. Default: all.
    *
    * @generated from field: sonant.v1.JobStatus status = 3;
    */
@@ -760,7 +760,7 @@ export const WatchJobResponse_Kind = {
   UNSPECIFIED: 0,
 
   /**
-   * It has made progress.
+   * The job has made progress.
    *
    * @generated from enum value: KIND_PROGRESS = 1;
    */
@@ -774,14 +774,14 @@ export const WatchJobResponse_Kind = {
   CHAPTER_DONE: 2,
 
   /**
-   * It has succeeded or was canceled. Nothing follows.
+   * The job has succeeded or was canceled. No event follows.
    *
    * @generated from enum value: KIND_DONE = 3;
    */
   DONE: 3,
 
   /**
-   * It has failed. Nothing follows.
+   * The job has failed. No event follows.
    *
    * @generated from enum value: KIND_ERROR = 4;
    */
@@ -935,35 +935,35 @@ export const JobStatus = {
   UNSPECIFIED: 0,
 
   /**
-   * It waits for its turn.
+   * The job waits for its turn.
    *
    * @generated from enum value: JOB_STATUS_QUEUED = 1;
    */
   QUEUED: 1,
 
   /**
-   * It is being spoken.
+   * The job is being spoken.
    *
    * @generated from enum value: JOB_STATUS_RUNNING = 2;
    */
   RUNNING: 2,
 
   /**
-   * All of it is spoken.
+   * The whole job is spoken.
    *
    * @generated from enum value: JOB_STATUS_SUCCEEDED = 3;
    */
   SUCCEEDED: 3,
 
   /**
-   * Part of it could not be spoken; see `error`.
+   * Part of the job could not be spoken; see `error`.
    *
    * @generated from enum value: JOB_STATUS_FAILED = 4;
    */
   FAILED: 4,
 
   /**
-   * The caller has canceled it.
+   * The caller has canceled the job.
    *
    * @generated from enum value: JOB_STATUS_CANCELED = 5;
    */
@@ -987,10 +987,10 @@ export const JobStatusSchema: GenEnum<JobStatus> = /*@__PURE__*/
  * Speaks long texts in the background: books, courses, articles, of up to 2000000 characters in 500 chapters.
  *
  * A job is spoken segment by segment, and each finished segment is stored: after a restart, any replica continues at
- * the first missing one. The result is one file with chapter marks, and a file for each chapter. A job never succeeds
- * with a sentence missing. Interactive requests precede jobs; jobs share the remaining capacity fairly between keys.
- * Characters are charged once, when they are spoken. A job belongs to the key that made it: for others it is NOT_FOUND
- * (NOT_FOUND).
+ * the first missing segment. The result is one file with chapter marks, and a file for each chapter. A job never
+ * succeeds with a sentence missing. Interactive requests precede jobs; jobs share the remaining capacity fairly between
+ * keys. Characters are charged once, when they are spoken. A job belongs to the key that created it; for other keys it
+ * is NOT_FOUND (NOT_FOUND).
  *
  * @generated from service sonant.v1.JobService
  */

@@ -41,49 +41,49 @@ export type Lexicon = Message<"sonant.v1.Lexicon"> & {
   name: string;
 
   /**
-   * Who may use it.
+   * Who may use the lexicon.
    *
    * @generated from field: sonant.v1.VoiceAccess access = 3;
    */
   access: VoiceAccess;
 
   /**
-   * Its owner, as the caller sees it.
+   * Owner of the lexicon, as the caller sees it.
    *
    * @generated from field: sonant.v1.VoiceOwner owner = 4;
    */
   owner: VoiceOwner;
 
   /**
-   * Changes whenever the content changes.
+   * Version of the content; it changes whenever the content changes.
    *
    * @generated from field: string version = 5;
    */
   version: string;
 
   /**
-   * How many entries it has.
+   * Number of entries.
    *
    * @generated from field: int32 entry_count = 6;
    */
   entryCount: number;
 
   /**
-   * Its entries; empty in lists, and in the responses to changes.
+   * Entries of the lexicon; empty in lists, and in the responses to changes.
    *
    * @generated from field: repeated sonant.v1.LexiconEntry entries = 7;
    */
   entries: LexiconEntry[];
 
   /**
-   * When it was created.
+   * When the lexicon was created.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 8;
    */
   createdAt?: Timestamp | undefined;
 
   /**
-   * When it was last changed.
+   * When the lexicon was last changed.
    *
    * @generated from field: google.protobuf.Timestamp updated_at = 9;
    */
@@ -111,35 +111,35 @@ export type LexiconEntry = Message<"sonant.v1.LexiconEntry"> & {
   grapheme: string;
 
   /**
-   * Text that is spoken instead; an entry has `alias` or `phoneme`.
+   * Text that is spoken instead of the words; an entry has either `alias` or `phoneme`.
    *
    * @generated from field: string alias = 2;
    */
   alias: string;
 
   /**
-   * How they are pronounced, in the alphabet.
+   * Pronunciation of the words, written in `alphabet`.
    *
    * @generated from field: string phoneme = 3;
    */
   phoneme: string;
 
   /**
-   * Alphabet of the phoneme. Default: ipa.
+   * Alphabet in which `phoneme` is written. Default: ipa.
    *
    * @generated from field: string alphabet = 4;
    */
   alphabet: string;
 
   /**
-   * Only for text in this BCP-47 language. Default: any.
+   * BCP-47 language of the texts to which the entry applies. Default: any.
    *
    * @generated from field: string language_code = 5;
    */
   languageCode: string;
 
   /**
-   * Whether letters must be of the same case. Default: sensitive.
+   * Whether upper and lower case are distinguished. Default: sensitive.
    *
    * @generated from field: string case = 6;
    */
@@ -167,22 +167,22 @@ export type LexiconSpec = Message<"sonant.v1.LexiconSpec"> & {
   name: string;
 
   /**
-   * Who may use it. Default: private for a new lexicon, unchanged for others.
+   * Who may use the lexicon. Default: private for a new lexicon, unchanged for a replaced one.
    *
    * @generated from field: sonant.v1.VoiceAccess access = 2;
    */
   access: VoiceAccess;
 
   /**
-   * Its entries: at most 2 MiB as JSON. If several match, the longest applies.
+   * Entries of the lexicon, at most 2 MiB as JSON. If several entries match a text, the longest one applies.
    *
    * @generated from field: repeated sonant.v1.LexiconEntry entries = 3;
    */
   entries: LexiconEntry[];
 
   /**
-   * A document in the W3C's Pronunciation Lexicon Specification 1.0, instead of entries. Over REST it may also be the
-   * body, as `application/pls+xml`, with the other fields in the query.
+   * A document in the W3C's Pronunciation Lexicon Specification 1.0, instead of entries. Over REST, the document may
+   * also be the body, as `application/pls+xml`, with the other fields in the query.
    *
    * @generated from field: string pls = 4;
    */
@@ -266,8 +266,8 @@ export type GetLexiconRequest = Message<"sonant.v1.GetLexiconRequest"> & {
   lexiconId: string;
 
   /**
-   * For a PLS document, which REST returns with `Accept: application/pls+xml`: the language of its entries. Default:
-   * entries without a language.
+   * Language of the entries in the PLS document that REST returns with `Accept: application/pls+xml`. Default: only
+   * entries without a language are returned.
    *
    * @generated from field: string language_code = 2;
    */
@@ -309,7 +309,7 @@ export const GetLexiconResponseSchema: GenMessage<GetLexiconResponse> = /*@__PUR
  */
 export type CreateLexiconRequest = Message<"sonant.v1.CreateLexiconRequest"> & {
   /**
-   * Its content.
+   * Content of the lexicon.
    *
    * @generated from field: sonant.v1.LexiconSpec spec = 1;
    */
@@ -358,7 +358,7 @@ export type ReplaceLexiconRequest = Message<"sonant.v1.ReplaceLexiconRequest"> &
   lexiconId: string;
 
   /**
-   * Its new content.
+   * New content of the lexicon.
    *
    * @generated from field: sonant.v1.LexiconSpec spec = 2;
    */
@@ -434,7 +434,7 @@ export const DeleteLexiconResponseSchema: GenMessage<DeleteLexiconResponse> = /*
  * lexicons for every request.
  *
  * A private lexicon of another account does not exist for a key. A lexicon can be changed and deleted by the account
- * that owns it and by keys with the scope `admin`; for others that is PERMISSION_DENIED (ACCESS_DENIED).
+ * that owns it and by keys with the scope `admin`; other callers get PERMISSION_DENIED (ACCESS_DENIED).
  *
  * @generated from service sonant.v1.LexiconService
  */
@@ -476,8 +476,8 @@ export const LexiconService: GenService<{
     output: typeof CreateLexiconResponseSchema;
   },
   /**
-   * Replaces the entries of a lexicon, at once and in every replica. Running requests continue with the entries they started
-   * with. Fails as CreateLexicon and GetLexicon do.
+   * Replaces the entries of a lexicon, at once and in every replica. Running requests continue with the previous
+   * entries. Fails as CreateLexicon and GetLexicon do.
    *
    * @generated from rpc sonant.v1.LexiconService.ReplaceLexicon
    */

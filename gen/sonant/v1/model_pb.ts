@@ -23,14 +23,14 @@ export const file_sonant_v1_model: GenFile = /*@__PURE__*/
  */
 export type VoiceModel = Message<"sonant.v1.VoiceModel"> & {
   /**
-   * Identifies the model, and begins the ids of its voices.
+   * Name that identifies the model. The ids of the model's voices begin with it.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * Name for people.
+   * Name of the model for people.
    *
    * @generated from field: string title = 2;
    */
@@ -44,21 +44,21 @@ export type VoiceModel = Message<"sonant.v1.VoiceModel"> & {
   kind: string;
 
   /**
-   * The engine that speaks with it.
+   * The engine that speaks with the model.
    *
    * @generated from field: string engine = 4;
    */
   engine: string;
 
   /**
-   * Its languages, as BCP-47; not set if unknown.
+   * Languages of the model, as BCP-47; not set if unknown.
    *
    * @generated from field: repeated string languages = 5;
    */
   languages: string[];
 
   /**
-   * Number of its voices; 0 for a model that only clones.
+   * Number of the model's voices; 0 for a model that can only clone.
    *
    * @generated from field: optional int32 voices = 6;
    */
@@ -72,7 +72,7 @@ export type VoiceModel = Message<"sonant.v1.VoiceModel"> & {
   bytes?: bigint | undefined;
 
   /**
-   * Its licence; not set if unknown.
+   * Licence; not set if unknown.
    *
    * @generated from field: string licence = 8;
    */
@@ -86,14 +86,14 @@ export type VoiceModel = Message<"sonant.v1.VoiceModel"> & {
   licenceSource: string;
 
   /**
-   * Whether the licence allows commercial use. If not, it must be accepted.
+   * Whether the licence allows commercial use. If not, the licence must be accepted.
    *
    * @generated from field: optional bool commercial = 10;
    */
   commercial?: boolean | undefined;
 
   /**
-   * Files of third parties that are downloaded with it.
+   * Files of third parties that are downloaded with the model.
    *
    * @generated from field: repeated sonant.v1.ModelPart parts = 11;
    */
@@ -107,7 +107,7 @@ export type VoiceModel = Message<"sonant.v1.VoiceModel"> & {
   library?: ModelLibrary | undefined;
 
   /**
-   * Its CPU load, as reported by others.
+   * CPU load of the model, as reported by others.
    *
    * @generated from field: string cost = 13;
    */
@@ -128,28 +128,28 @@ export type VoiceModel = Message<"sonant.v1.VoiceModel"> & {
   checkedBy: string;
 
   /**
-   * Whether it is recommended as a first model.
+   * Whether the model is recommended as a first model.
    *
    * @generated from field: bool recommended = 16;
    */
   recommended: boolean;
 
   /**
-   * Id of its best voice to begin with; not set if unknown.
+   * Id of the voice suggested for a first try; not set if unknown.
    *
    * @generated from field: string best_voice_id = 17;
    */
   bestVoiceId: string;
 
   /**
-   * Whether it is installed.
+   * Whether the model is installed.
    *
    * @generated from field: bool installed = 18;
    */
   installed: boolean;
 
   /**
-   * Its voices that this key may use.
+   * Voices of the model that this key may use.
    *
    * @generated from field: repeated string voice_ids = 19;
    */
@@ -184,14 +184,14 @@ export const VoiceModelSchema: GenMessage<VoiceModel> = /*@__PURE__*/
  */
 export type ModelPart = Message<"sonant.v1.ModelPart"> & {
   /**
-   * Its name in the folder of the model.
+   * Name of the file in the folder of the model.
    *
    * @generated from field: string file = 1;
    */
   file: string;
 
   /**
-   * Its licence; not set if unknown.
+   * Licence; not set if unknown.
    *
    * @generated from field: string licence = 2;
    */
@@ -219,14 +219,14 @@ export type ModelLibrary = Message<"sonant.v1.ModelLibrary"> & {
   name: string;
 
   /**
-   * Its licence. The first installation of a model also installs the library, if it is missing.
+   * Licence of the library. The first installation of a model also installs the library, if it is missing.
    *
    * @generated from field: string licence = 2;
    */
   licence: string;
 
   /**
-   * Whether it is installed. If not, it is installed with the first model.
+   * Whether the library is installed. If not, it is installed with the first model.
    *
    * @generated from field: bool installed = 3;
    */
@@ -247,28 +247,28 @@ export const ModelLibrarySchema: GenMessage<ModelLibrary> = /*@__PURE__*/
  */
 export type ModelInstall = Message<"sonant.v1.ModelInstall"> & {
   /**
-   * Its state.
+   * State of the installation.
    *
    * @generated from field: sonant.v1.InstallState state = 1;
    */
   state: InstallState;
 
   /**
-   * Downloaded bytes of its files.
+   * Downloaded bytes of the model's files.
    *
    * @generated from field: int64 bytes_done = 2;
    */
   bytesDone: bigint;
 
   /**
-   * Bytes of all its files; not set while unknown.
+   * Bytes of all files of the model; not set while unknown.
    *
    * @generated from field: optional int64 bytes_total = 3;
    */
   bytesTotal?: bigint | undefined;
 
   /**
-   * The rate of the last seconds.
+   * Bytes downloaded per second, averaged over the last seconds.
    *
    * @generated from field: optional int64 bytes_per_second = 4;
    */
@@ -289,7 +289,7 @@ export type ModelInstall = Message<"sonant.v1.ModelInstall"> & {
   unpacked: number;
 
   /**
-   * Why it has failed; not set if it has not.
+   * Why the installation has failed; not set if it has not.
    *
    * @generated from field: sonant.v1.InstallFailure failure = 7;
    */
@@ -564,14 +564,14 @@ export const InstallState = {
   UNSPECIFIED: 0,
 
   /**
-   * It waits for the installation of another model.
+   * The installation waits until the installation of another model ends.
    *
    * @generated from enum value: INSTALL_STATE_QUEUED = 1;
    */
   QUEUED: 1,
 
   /**
-   * It waits for another process that is working on the model.
+   * The installation waits for another process that is working on the model.
    *
    * @generated from enum value: INSTALL_STATE_WAITING = 2;
    */
@@ -585,7 +585,7 @@ export const InstallState = {
   PREPARING: 3,
 
   /**
-   * Its files are being downloaded.
+   * The model's files are being downloaded.
    *
    * @generated from enum value: INSTALL_STATE_DOWNLOADING = 4;
    */
@@ -599,35 +599,35 @@ export const InstallState = {
   UNPACKING: 5,
 
   /**
-   * It is being tested with a sentence.
+   * The model is being tested with a sentence.
    *
    * @generated from enum value: INSTALL_STATE_CHECKING = 6;
    */
   CHECKING: 6,
 
   /**
-   * Another replica or the command line is installing it.
+   * Another replica or the command line is installing the model.
    *
    * @generated from enum value: INSTALL_STATE_ELSEWHERE = 7;
    */
   ELSEWHERE: 7,
 
   /**
-   * Its voices are available.
+   * The model's voices are available.
    *
    * @generated from enum value: INSTALL_STATE_DONE = 8;
    */
   DONE: 8,
 
   /**
-   * It was cancelled; the downloaded data is kept.
+   * The installation was cancelled; the downloaded data is kept.
    *
    * @generated from enum value: INSTALL_STATE_CANCELLED = 9;
    */
   CANCELLED: 9,
 
   /**
-   * It has failed; see `failure`.
+   * The installation has failed; see `failure`.
    *
    * @generated from enum value: INSTALL_STATE_FAILED = 10;
    */
@@ -649,7 +649,7 @@ export const InstallStateSchema: GenEnum<InstallState> = /*@__PURE__*/
 
 /**
  * Installs neural models while the service runs. The list of models is as public as the voices; installing and removing
- * one needs the scope `admin`. A model is named by its row in the operator's table, never by a URL.
+ * models needs the scope `admin`. A model is named by its row in the operator's table, never by a URL.
  *
  * @generated from service sonant.v1.ModelService
  */
@@ -675,8 +675,8 @@ export const ModelService: GenService<{
     output: typeof GetVoiceModelResponseSchema;
   },
   /**
-   * Streams the current state of the model twice a second, until nothing of it is in progress. Over REST these are
-   * events `model` without ids: a new connection begins with the current state.
+   * Streams the current state of the model twice a second, until no installation of it is in progress. Over REST, each
+   * state is an event named `model` without an id: a new connection begins with the current state.
    *
    * @generated from rpc sonant.v1.ModelService.WatchVoiceModel
    */

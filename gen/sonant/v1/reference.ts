@@ -48,7 +48,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "StreamSpeech",
-          "comment": "Synthesizes texts in order and streams the audio as it is produced.\n\nOrder of the events: one `info`; then `audio`, `timestamps` and `chunk_done` as the chunks are synthesized; one `done`. Nothing is sent before the first audio exists, so a failure before it has a status and no event. A stream that ends with status OK has sent all its audio; a stream that fails later ends with another status.",
+          "comment": "Synthesizes texts in order and streams the audio as it is produced.\n\nOrder of the events: one `info`; then `audio`, `timestamps` and `chunk_done` as the chunks are synthesized; last, one `done`. Nothing is sent before the first audio exists, so an earlier failure has a status and no event. A stream that ends with status OK has sent all its audio; a stream that fails later ends with another status.",
           "input": "StreamSpeechRequest",
           "output": "StreamSpeechResponse",
           "isStream": true,
@@ -58,7 +58,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "LiveSpeech",
-          "comment": "Speaks text while it is written, for voice agents: text is sent as a language model writes it, audio is returned as soon as a part can be spoken, and an interrupt stops both.\n\nThe first request is `start`. A turn lasts from one flush or interrupt to the next. Text is spoken at the end of a sentence, at the end of a clause once 60 characters wait, or after `buffer_ms` without more text. A number, an abbreviation, a URL or markup that may continue is not split. The audio of a turn does not depend on the pieces in which its text was sent, unless a pause caused a part to be spoken early.\n\nOrder of the responses of a turn: one `info`; then `audio` and `timestamps`; `flushed`. After `interrupted`, nothing of its turn follows. The last response is `done`. Turns that overlap are spoken one after the other. A concurrency slot and characters are used only while something is spoken. It needs HTTP/2; Connect and gRPC-Web over HTTP/1.1 are answered with status 505.\n\nFails like StreamSpeech, and with RESOURCE_EXHAUSTED (RATE_LIMIT_EXCEEDED) when more than 50000 characters wait to be spoken, and DEADLINE_EXCEEDED (ENGINE_TIMEOUT) after 10 minutes without input or output. While the service stops, turns that are being spoken are finished, and the call fails with UNAVAILABLE (OVERLOADED).",
+          "comment": "Speaks text while it is written, for voice agents: text is sent as a language model writes it, audio is returned as soon as a part can be spoken, and an interrupt stops both.\n\nThe first request is `start`. A turn lasts from one flush or interrupt to the next. Text is spoken at the end of a sentence, at the end of a clause once 60 characters wait, or after `buffer_ms` without more text. A number, an abbreviation, a URL or markup that may continue is not split. The audio of a turn does not depend on the pieces in which its text was sent, unless a pause caused a part to be spoken early.\n\nOrder of the responses of a turn: one `info`; then `audio` and `timestamps`; last, `flushed`. After `interrupted`, no response of that turn follows. The last response is `done`. Turns that overlap are spoken one after the other. A concurrency slot and characters are used only while something is spoken. The call needs HTTP/2; Connect and gRPC-Web over HTTP/1.1 are answered with status 505.\n\nFails like StreamSpeech, and with RESOURCE_EXHAUSTED (RATE_LIMIT_EXCEEDED) when more than 50000 characters wait to be spoken, and DEADLINE_EXCEEDED (ENGINE_TIMEOUT) after 10 minutes without input or output. While the service stops, turns that are being spoken are finished, and the call fails with UNAVAILABLE (OVERLOADED).",
           "input": "LiveSpeechRequest",
           "output": "LiveSpeechResponse",
           "isStream": false,
@@ -90,7 +90,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "VoiceService",
-      "comment": "Lists, creates and changes voices, and clones people who consent.\n\nFor a key with a list of voices, other voices do not exist: they are NOT_FOUND (VOICE_NOT_FOUND), and creating one is PERMISSION_DENIED (ACCESS_DENIED). For an account, the private voices of others do not exist either. A voice can be changed and deleted by the account that owns it and by keys with the scope `admin`; for others that is PERMISSION_DENIED (ACCESS_DENIED). Voices of engines are the operator's.",
+      "comment": "Lists, creates and changes voices, and clones people who consent.\n\nFor a key with a list of voices, other voices do not exist: they are NOT_FOUND (VOICE_NOT_FOUND), and creating one is PERMISSION_DENIED (ACCESS_DENIED). For an account, the private voices of other accounts do not exist either. A voice can be changed and deleted by the account that owns it and by keys with the scope `admin`; other callers get PERMISSION_DENIED (ACCESS_DENIED). Voices that an engine provides belong to the operator.",
       "methods": [
         {
           "name": "ListVoices",
@@ -114,7 +114,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "GetDefaultVoice",
-          "comment": "Returns the default voice: the first of every list, and the voice of requests that need not name one.",
+          "comment": "Returns the default voice: the first of every list, and the voice of requests without one, where a voice is optional.",
           "input": "GetDefaultVoiceRequest",
           "output": "GetDefaultVoiceResponse",
           "isStream": false,
@@ -174,7 +174,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "UpdateVoice",
-          "comment": "Changes the description of a voice, its bindings, its aliases, or whether it is enabled. Running requests continue with the voice they started with. A voice of an engine can be changed too: the changes are stored here and take precedence.\n\nFails as CreateVoice and GetVoice do.",
+          "comment": "Changes the description of a voice, its bindings, its aliases, or whether it is enabled. Running requests continue with the unchanged voice. A voice of an engine can be changed too: the changes are stored here and take precedence.\n\nFails as CreateVoice and GetVoice do.",
           "input": "UpdateVoiceRequest",
           "output": "UpdateVoiceResponse",
           "isStream": false,
@@ -184,7 +184,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "DeleteVoice",
-          "comment": "Deletes a stored voice, with its clone data and all its stored audio; running requests end. For a voice of an engine, the changes are deleted.\n\nFails as GetVoice does, and with INVALID_ARGUMENT (INVALID_REQUEST) for an unchanged voice of an engine.",
+          "comment": "Deletes a stored voice, with its clone data and all its stored audio; running requests end. For a voice of an engine, only the changes to it are deleted.\n\nFails as GetVoice does, and with INVALID_ARGUMENT (INVALID_REQUEST) for an unchanged voice of an engine.",
           "input": "DeleteVoiceRequest",
           "output": "DeleteVoiceResponse",
           "isStream": false,
@@ -206,11 +206,11 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "ApiKeyService",
-      "comment": "Creates, lists, changes, rotates and revokes API keys.\n\nA caller manages its own key and all keys that descend from it; other keys do not exist for it. A bearer token of this service in the metadata `authorization` is accepted instead of an API key. A key cannot grant rights that it does not have. Its rights also end where those of its ancestors end, and its calls count against their limits too. At most 1000 keys descend from a key. Unknown fields of a key are refused.",
+      "comment": "Creates, lists, changes, rotates and revokes API keys.\n\nA caller manages its own key and all keys that descend from that key; for the caller, other keys do not exist. A bearer token of this service in the metadata `authorization` is accepted instead of an API key. A key cannot grant rights that it does not have. A key has no right that one of its ancestors lacks, and its calls also count against the ancestors' limits. At most 1000 keys descend from a key. Unknown fields of a key are refused.",
       "methods": [
         {
           "name": "CreateApiKey",
-          "comment": "Creates a key. Only this response contains the key itself.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for fields that are invalid or exceed those of the caller, with PERMISSION_DENIED (INSUFFICIENT_SCOPE) for scopes that the caller does not have, and with PERMISSION_DENIED (ACCESS_DENIED) if 1000 keys descend from the caller or from its creator.",
+          "comment": "Creates a key. Only this response contains the key itself.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for fields that are invalid or exceed the caller's own, with PERMISSION_DENIED (INSUFFICIENT_SCOPE) for scopes that the caller does not have, and with PERMISSION_DENIED (ACCESS_DENIED) if 1000 keys descend from the caller or from its creator.",
           "input": "CreateApiKeyRequest",
           "output": "CreateApiKeyResponse",
           "isStream": false,
@@ -286,7 +286,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "GetOwnWebhookSecret",
-          "comment": "Returns facts about the secret that signs the webhooks of the caller's key, without the secret itself.\n\nFails with NOT_FOUND (NOT_FOUND) if there is none yet.",
+          "comment": "Returns facts about the secret that signs the webhooks of the caller's key, without the secret itself.\n\nFails with NOT_FOUND (NOT_FOUND) if there is no secret yet.",
           "input": "GetOwnWebhookSecretRequest",
           "output": "GetOwnWebhookSecretResponse",
           "isStream": false,
@@ -324,7 +324,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "JobService",
-      "comment": "Speaks long texts in the background: books, courses, articles, of up to 2000000 characters in 500 chapters.\n\nA job is spoken segment by segment, and each finished segment is stored: after a restart, any replica continues at the first missing one. The result is one file with chapter marks, and a file for each chapter. A job never succeeds with a sentence missing. Interactive requests precede jobs; jobs share the remaining capacity fairly between keys. Characters are charged once, when they are spoken. A job belongs to the key that made it: for others it is NOT_FOUND (NOT_FOUND).",
+      "comment": "Speaks long texts in the background: books, courses, articles, of up to 2000000 characters in 500 chapters.\n\nA job is spoken segment by segment, and each finished segment is stored: after a restart, any replica continues at the first missing segment. The result is one file with chapter marks, and a file for each chapter. A job never succeeds with a sentence missing. Interactive requests precede jobs; jobs share the remaining capacity fairly between keys. Characters are charged once, when they are spoken. A job belongs to the key that created it; for other keys it is NOT_FOUND (NOT_FOUND).",
       "methods": [
         {
           "name": "CreateJob",
@@ -400,7 +400,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "LexiconService",
-      "comment": "Stores lexicons, which state how words are pronounced. A request names them in `lexicon_ids`; a voice uses its own lexicons for every request.\n\nA private lexicon of another account does not exist for a key. A lexicon can be changed and deleted by the account that owns it and by keys with the scope `admin`; for others that is PERMISSION_DENIED (ACCESS_DENIED).",
+      "comment": "Stores lexicons, which state how words are pronounced. A request names them in `lexicon_ids`; a voice uses its own lexicons for every request.\n\nA private lexicon of another account does not exist for a key. A lexicon can be changed and deleted by the account that owns it and by keys with the scope `admin`; other callers get PERMISSION_DENIED (ACCESS_DENIED).",
       "methods": [
         {
           "name": "ListLexicons",
@@ -434,7 +434,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "ReplaceLexicon",
-          "comment": "Replaces the entries of a lexicon, at once and in every replica. Running requests continue with the entries they started with. Fails as CreateLexicon and GetLexicon do.",
+          "comment": "Replaces the entries of a lexicon, at once and in every replica. Running requests continue with the previous entries. Fails as CreateLexicon and GetLexicon do.",
           "input": "ReplaceLexiconRequest",
           "output": "ReplaceLexiconResponse",
           "isStream": false,
@@ -456,7 +456,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "ModelService",
-      "comment": "Installs neural models while the service runs. The list of models is as public as the voices; installing and removing one needs the scope `admin`. A model is named by its row in the operator's table, never by a URL.",
+      "comment": "Installs neural models while the service runs. The list of models is as public as the voices; installing and removing models needs the scope `admin`. A model is named by its row in the operator's table, never by a URL.",
       "methods": [
         {
           "name": "ListVoiceModels",
@@ -480,7 +480,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "WatchVoiceModel",
-          "comment": "Streams the current state of the model twice a second, until nothing of it is in progress. Over REST these are events `model` without ids: a new connection begins with the current state.",
+          "comment": "Streams the current state of the model twice a second, until no installation of it is in progress. Over REST, each state is an event named `model` without an id: a new connection begins with the current state.",
           "input": "WatchVoiceModelRequest",
           "output": "WatchVoiceModelResponse",
           "isStream": true,
@@ -542,7 +542,7 @@ export const protoReference: ProtoReference = {
           "name": "text",
           "number": 2,
           "type": "string",
-          "comment": "Text to speak, not blank; required unless there is `ssml`. At most 5000 Unicode code points may be said: the limit of the length includes markup. Pauses last at most 600 seconds together."
+          "comment": "Text to speak, not blank; required unless `ssml` is set. At most 5000 Unicode code points may be spoken; the maximum length of the text also counts markup. Pauses last at most 600 seconds together."
         },
         {
           "name": "sample_rate",
@@ -554,7 +554,7 @@ export const protoReference: ProtoReference = {
           "name": "language_code",
           "number": 4,
           "type": "string",
-          "comment": "Language of the text as a BCP-47 tag, one that the voice speaks, or \"auto\": detected for each sentence among the voice's languages."
+          "comment": "Language of the text as a BCP-47 tag; the voice must speak it. \"auto\" detects the language of each sentence, among the voice's languages."
         },
         {
           "name": "output_format",
@@ -572,7 +572,7 @@ export const protoReference: ProtoReference = {
           "name": "return_format",
           "number": 7,
           "type": "ReturnFormat",
-          "comment": "Whether the response contains a link to the audio or the audio. Default: a link; for a stream, the audio. With a link, the audio of a stream is stored too."
+          "comment": "Whether the response contains a link to the audio, or the audio itself. Default: a link; for a stream, the audio itself. With a link, the audio of a stream is also stored."
         },
         {
           "name": "buffer_bytes_max",
@@ -590,13 +590,13 @@ export const protoReference: ProtoReference = {
           "name": "ssml",
           "number": 10,
           "type": "string",
-          "comment": "An SSML 1.1 document to speak, in place of `text`. At most 5000 Unicode code points may be said."
+          "comment": "An SSML 1.1 document to speak, instead of `text`. At most 5000 Unicode code points may be spoken."
         },
         {
           "name": "markup",
           "number": 11,
           "type": "Markup",
-          "comment": "How the text is marked: `pauses`: \"[pause:1.5s]\" in it is a pause; `ssml`: a text that begins with \"<speak\" is an SSML document. Default: it is plain text."
+          "comment": "Kind of markup in the text. With `pauses`, \"[pause:1.5s]\" is a pause; with `ssml`, a text that begins with \"<speak\" is an SSML document. Default: plain text."
         },
         {
           "name": "normalize",
@@ -608,19 +608,19 @@ export const protoReference: ProtoReference = {
           "name": "lexicon_ids",
           "number": 13,
           "type": "repeated string",
-          "comment": "Lexicons that state how words are said, by id. The first that has a word wins, and those of the voice come last. ListLexicons returns them."
+          "comment": "Ids of lexicons that state how words are pronounced. The first lexicon that defines a word applies; those of the voice come last. ListLexicons returns the lexicons."
         },
         {
           "name": "instructions",
           "number": 14,
           "type": "string",
-          "comment": "How to speak, in free text, such as \"Cheerful and fast.\" An engine that does not follow instructions speaks without, and `warnings` has \"ignored:instructions\"."
+          "comment": "How to speak, in free text, such as \"Cheerful and fast.\" An engine that does not follow instructions ignores them, and `warnings` contains \"ignored:instructions\"."
         },
         {
           "name": "seed",
           "number": 15,
           "type": "uint32",
-          "comment": "Seed of the engine's random choices: the same request with the same seed sounds the same, as far as the engine can. Of an engine that takes no seed, `warnings` has \"ignored:seed\". Default: the engine chooses."
+          "comment": "Seed of the engine's random choices: the same request with the same seed sounds the same, as far as the engine can. If the engine accepts no seed, `warnings` contains \"ignored:seed\". Default: the engine chooses a seed."
         }
       ]
     },
@@ -632,7 +632,7 @@ export const protoReference: ProtoReference = {
           "name": "format",
           "number": 1,
           "type": "CaptionFormat",
-          "comment": "Their format."
+          "comment": "Format of the captions."
         },
         {
           "name": "url",
@@ -680,7 +680,7 @@ export const protoReference: ProtoReference = {
           "name": "sample_rate",
           "number": 6,
           "type": "int32",
-          "comment": "Sample rate of the audio in hertz; for Opus, which decodes at 48000, the requested one."
+          "comment": "Sample rate of the audio in hertz; for Opus, which decodes at 48000, the requested rate."
         },
         {
           "name": "duration",
@@ -742,7 +742,7 @@ export const protoReference: ProtoReference = {
           "name": "text_chunks",
           "number": 2,
           "type": "repeated string",
-          "comment": "Texts to speak in order, none blank; required unless there is `ssml`. Each may say at most 5000 Unicode code points, all together 50000: the limit of the length includes markup. Pauses last at most 600 seconds together."
+          "comment": "Texts to speak in order, none blank; required unless `ssml` is set. Each may have at most 5000 spoken Unicode code points, all together 50000; the maximum length of a text also counts markup. Pauses last at most 600 seconds together."
         },
         {
           "name": "sample_rate",
@@ -754,7 +754,7 @@ export const protoReference: ProtoReference = {
           "name": "language_code",
           "number": 4,
           "type": "string",
-          "comment": "Language of the text as a BCP-47 tag, one that the voice speaks, or \"auto\": detected for each sentence among the voice's languages."
+          "comment": "Language of the text as a BCP-47 tag; the voice must speak it. \"auto\" detects the language of each sentence, among the voice's languages."
         },
         {
           "name": "output_format",
@@ -778,19 +778,19 @@ export const protoReference: ProtoReference = {
           "name": "return_format",
           "number": 8,
           "type": "ReturnFormat",
-          "comment": "A link: the audio is also stored, and the last event contains its URL. Default: the audio is only streamed."
+          "comment": "With a link, the audio is also stored, and the last event contains its URL. Default: the audio is only streamed."
         },
         {
           "name": "ssml",
           "number": 9,
           "type": "string",
-          "comment": "An SSML 1.1 document to speak, in place of `text_chunks`. At most 5000 Unicode code points may be said."
+          "comment": "An SSML 1.1 document to speak, instead of `text_chunks`. At most 5000 Unicode code points may be spoken."
         },
         {
           "name": "markup",
           "number": 10,
           "type": "Markup",
-          "comment": "How the text is marked: `pauses`: \"[pause:1.5s]\" in it is a pause; `ssml`: a text that begins with \"<speak\" is an SSML document. Default: it is plain text."
+          "comment": "Kind of markup in the text. With `pauses`, \"[pause:1.5s]\" is a pause; with `ssml`, a text that begins with \"<speak\" is an SSML document. Default: plain text."
         },
         {
           "name": "normalize",
@@ -802,19 +802,19 @@ export const protoReference: ProtoReference = {
           "name": "lexicon_ids",
           "number": 12,
           "type": "repeated string",
-          "comment": "Lexicons that state how words are said, by id. The first that has a word wins, and those of the voice come last. ListLexicons returns them."
+          "comment": "Ids of lexicons that state how words are pronounced. The first lexicon that defines a word applies; those of the voice come last. ListLexicons returns the lexicons."
         },
         {
           "name": "instructions",
           "number": 13,
           "type": "string",
-          "comment": "How to speak, in free text, such as \"Cheerful and fast.\" An engine that does not follow instructions speaks without, and `warnings` has \"ignored:instructions\"."
+          "comment": "How to speak, in free text, such as \"Cheerful and fast.\" An engine that does not follow instructions ignores them, and `warnings` contains \"ignored:instructions\"."
         },
         {
           "name": "seed",
           "number": 14,
           "type": "uint32",
-          "comment": "Seed of the engine's random choices: the same request with the same seed sounds the same, as far as the engine can. Of an engine that takes no seed, `warnings` has \"ignored:seed\". Default: the engine chooses."
+          "comment": "Seed of the engine's random choices: the same request with the same seed sounds the same, as far as the engine can. If the engine accepts no seed, `warnings` contains \"ignored:seed\". Default: the engine chooses a seed."
         }
       ]
     },
@@ -904,7 +904,7 @@ export const protoReference: ProtoReference = {
           "name": "sample_rate",
           "number": 6,
           "type": "int32",
-          "comment": "Sample rate of the audio in hertz; for Opus, which decodes at 48000, the requested one."
+          "comment": "Sample rate of the audio in hertz; for Opus, which decodes at 48000, the requested rate."
         },
         {
           "name": "channels",
@@ -952,7 +952,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "SpeechAudio",
-      "comment": "A piece of audio. All pieces of a stream concatenated are one valid file of its format.",
+      "comment": "A piece of audio. Concatenated, all pieces of a stream are one valid file in the stream's format.",
       "fields": [
         {
           "name": "chunk_index",
@@ -1012,25 +1012,25 @@ export const protoReference: ProtoReference = {
           "name": "offset",
           "number": 2,
           "type": "int32",
-          "comment": "Its position in the chunk, in Unicode code points from 0."
+          "comment": "Position of the word in the chunk, in Unicode code points from 0."
         },
         {
           "name": "length",
           "number": 3,
           "type": "int32",
-          "comment": "Its length in the chunk, in Unicode code points."
+          "comment": "Length of the word in the chunk, in Unicode code points."
         },
         {
           "name": "start",
           "number": 4,
           "type": "double",
-          "comment": "Its start, in seconds from the first sample of the stream."
+          "comment": "Start, in seconds from the first sample of the stream."
         },
         {
           "name": "end",
           "number": 5,
           "type": "double",
-          "comment": "Its end, in seconds from the first sample of the stream."
+          "comment": "End, in seconds from the first sample of the stream."
         }
       ]
     },
@@ -1054,13 +1054,13 @@ export const protoReference: ProtoReference = {
           "name": "name",
           "number": 3,
           "type": "string",
-          "comment": "Name of the mark; for a voice, its id."
+          "comment": "Name of the mark; for a change of voice, the id of the voice."
         },
         {
           "name": "time",
           "number": 4,
           "type": "double",
-          "comment": "Its position, in seconds from the first sample of the stream."
+          "comment": "Position of the mark, in seconds from the first sample of the stream."
         }
       ]
     },
@@ -1084,13 +1084,13 @@ export const protoReference: ProtoReference = {
           "name": "start",
           "number": 3,
           "type": "double",
-          "comment": "Its start, in seconds from the first sample of the stream."
+          "comment": "Start, in seconds from the first sample of the stream."
         },
         {
           "name": "end",
           "number": 4,
           "type": "double",
-          "comment": "Its end, in seconds from the first sample of the stream."
+          "comment": "End, in seconds from the first sample of the stream."
         }
       ]
     },
@@ -1160,7 +1160,7 @@ export const protoReference: ProtoReference = {
           "name": "end",
           "number": 5,
           "type": "LiveEnd",
-          "comment": "Ends the last turn; the call ends when all is spoken. The end of the requests does the same.",
+          "comment": "Ends the last turn; the call ends when all text is spoken. Closing the stream of requests has the same effect.",
           "oneof": "request"
         }
       ]
@@ -1185,7 +1185,7 @@ export const protoReference: ProtoReference = {
           "name": "language_code",
           "number": 3,
           "type": "string",
-          "comment": "Language of the text as a BCP-47 tag, one that the voice speaks, or \"auto\": detected for each sentence among the voice's languages."
+          "comment": "Language of the text as a BCP-47 tag; the voice must speak it. \"auto\" detects the language of each sentence, among the voice's languages."
         },
         {
           "name": "output_format",
@@ -1209,13 +1209,13 @@ export const protoReference: ProtoReference = {
           "name": "buffer_ms",
           "number": 7,
           "type": "int32",
-          "comment": "How long to wait for more text before the text there is is spoken, in milliseconds."
+          "comment": "How long the service waits for more text before it speaks the text received so far, in milliseconds."
         },
         {
           "name": "markup",
           "number": 8,
           "type": "Markup",
-          "comment": "Kind of markup in the text. A turn that begins with \"<speak\" is then an SSML document, spoken when the turn ends. Default: it is plain text."
+          "comment": "Kind of markup in the text. With `ssml`, a turn that begins with \"<speak\" is an SSML document, which is spoken when the turn ends. Default: plain text."
         },
         {
           "name": "normalize",
@@ -1227,19 +1227,19 @@ export const protoReference: ProtoReference = {
           "name": "lexicon_ids",
           "number": 10,
           "type": "repeated string",
-          "comment": "Lexicons that state how words are said, by id. The first that has a word wins, and those of the voice come last. ListLexicons returns them."
+          "comment": "Ids of lexicons that state how words are pronounced. The first lexicon that defines a word applies; those of the voice come last. ListLexicons returns the lexicons."
         },
         {
           "name": "instructions",
           "number": 11,
           "type": "string",
-          "comment": "How to speak, in free text, such as \"Cheerful and fast.\" An engine that does not follow instructions speaks without, and `warnings` has \"ignored:instructions\"."
+          "comment": "How to speak, in free text, such as \"Cheerful and fast.\" An engine that does not follow instructions ignores them, and `warnings` contains \"ignored:instructions\"."
         },
         {
           "name": "seed",
           "number": 12,
           "type": "uint32",
-          "comment": "Seed of the engine's random choices: the same request with the same seed sounds the same, as far as the engine can. Of an engine that takes no seed, `warnings` has \"ignored:seed\". Default: the engine chooses."
+          "comment": "Seed of the engine's random choices: the same request with the same seed sounds the same, as far as the engine can. If the engine accepts no seed, `warnings` contains \"ignored:seed\". Default: the engine chooses a seed."
         }
       ]
     },
@@ -1268,7 +1268,7 @@ export const protoReference: ProtoReference = {
           "name": "played_ms",
           "number": 1,
           "type": "double",
-          "comment": "How much of the turn the user has heard, in milliseconds from its first sample. Default: assumes that audio is played as soon as it is sent."
+          "comment": "Time for which the user has heard the turn, in milliseconds from its first sample. Default: an estimate that assumes that audio is played as soon as it is sent."
         },
         {
           "name": "turn",
@@ -1394,13 +1394,13 @@ export const protoReference: ProtoReference = {
           "name": "warnings",
           "number": 9,
           "type": "repeated string",
-          "comment": "What of the markup and of `start` has no effect, such as \"ignored:phoneme\", as far as it is known when the audio begins."
+          "comment": "Markup and fields of `start` that have no effect, such as \"ignored:phoneme\", as far as they are known when the audio begins."
         }
       ]
     },
     {
       "name": "LiveAudio",
-      "comment": "A piece of audio. All pieces of a turn concatenated are one valid file of its format.",
+      "comment": "A piece of audio. Concatenated, all pieces of a turn are one valid file in the stream's format.",
       "fields": [
         {
           "name": "turn",
@@ -1430,7 +1430,7 @@ export const protoReference: ProtoReference = {
           "name": "words",
           "number": 2,
           "type": "repeated WordTimestamp",
-          "comment": "The words, in order. Offsets are positions in all text of the turn, times are from its first sample."
+          "comment": "The words, in order. Offsets are positions in the whole text of the turn; times are counted from the turn's first sample."
         },
         {
           "name": "quality",
@@ -1466,13 +1466,13 @@ export const protoReference: ProtoReference = {
           "name": "name",
           "number": 3,
           "type": "string",
-          "comment": "Name of the mark; for a voice, its id."
+          "comment": "Name of the mark; for a change of voice, the id of the voice."
         },
         {
           "name": "time",
           "number": 4,
           "type": "double",
-          "comment": "Its position, in seconds from the first sample of the turn."
+          "comment": "Position of the mark, in seconds from the first sample of the turn."
         }
       ]
     },
@@ -1490,13 +1490,13 @@ export const protoReference: ProtoReference = {
           "name": "chars",
           "number": 2,
           "type": "int32",
-          "comment": "Unicode code points of its text; this number is charged."
+          "comment": "Unicode code points of the turn's text; this number is charged."
         },
         {
           "name": "duration",
           "number": 3,
           "type": "google.protobuf.Duration",
-          "comment": "Duration of its audio."
+          "comment": "Duration of the turn's audio."
         }
       ]
     },
@@ -1514,19 +1514,19 @@ export const protoReference: ProtoReference = {
           "name": "played_ms",
           "number": 2,
           "type": "double",
-          "comment": "How much of the turn was heard, in milliseconds."
+          "comment": "Time for which the turn was heard, in milliseconds."
         },
         {
           "name": "text_spoken",
           "number": 3,
           "type": "string",
-          "comment": "Its text, to the end of the word that was being heard."
+          "comment": "Text of the turn, up to the end of the word that was being heard."
         },
         {
           "name": "text_remaining",
           "number": 4,
           "type": "string",
-          "comment": "The rest of its text."
+          "comment": "The rest of the turn's text."
         }
       ]
     },
@@ -1562,13 +1562,13 @@ export const protoReference: ProtoReference = {
           "name": "text_chunks",
           "number": 2,
           "type": "repeated string",
-          "comment": "Texts to speak in order, none blank; required unless there is `ssml`. Each may say at most 5000 Unicode code points, all together 50000: the limit of the length includes markup. Pauses last at most 600 seconds together."
+          "comment": "Texts to speak in order, none blank; required unless `ssml` is set. Each may have at most 5000 spoken Unicode code points, all together 50000; the maximum length of a text also counts markup. Pauses last at most 600 seconds together."
         },
         {
           "name": "language_code",
           "number": 3,
           "type": "string",
-          "comment": "Language of the text as a BCP-47 tag, one that the voice speaks, or \"auto\": detected for each sentence among the voice's languages."
+          "comment": "Language of the text as a BCP-47 tag; the voice must speak it. \"auto\" detects the language of each sentence, among the voice's languages."
         },
         {
           "name": "speaking_rate",
@@ -1592,13 +1592,13 @@ export const protoReference: ProtoReference = {
           "name": "ssml",
           "number": 7,
           "type": "string",
-          "comment": "An SSML 1.1 document to speak, in place of `text_chunks`. At most 5000 Unicode code points may be said."
+          "comment": "An SSML 1.1 document to speak, instead of `text_chunks`. At most 5000 Unicode code points may be spoken."
         },
         {
           "name": "markup",
           "number": 8,
           "type": "Markup",
-          "comment": "How the text is marked: `pauses`: \"[pause:1.5s]\" in it is a pause; `ssml`: a text that begins with \"<speak\" is an SSML document. Default: it is plain text."
+          "comment": "Kind of markup in the text. With `pauses`, \"[pause:1.5s]\" is a pause; with `ssml`, a text that begins with \"<speak\" is an SSML document. Default: plain text."
         },
         {
           "name": "normalize",
@@ -1610,19 +1610,19 @@ export const protoReference: ProtoReference = {
           "name": "lexicon_ids",
           "number": 10,
           "type": "repeated string",
-          "comment": "Lexicons that state how words are said, by id. The first that has a word wins, and those of the voice come last. ListLexicons returns them."
+          "comment": "Ids of lexicons that state how words are pronounced. The first lexicon that defines a word applies; those of the voice come last. ListLexicons returns the lexicons."
         },
         {
           "name": "instructions",
           "number": 11,
           "type": "string",
-          "comment": "How to speak, in free text, such as \"Cheerful and fast.\" An engine that does not follow instructions speaks without, and `warnings` has \"ignored:instructions\"."
+          "comment": "How to speak, in free text, such as \"Cheerful and fast.\" An engine that does not follow instructions ignores them, and `warnings` contains \"ignored:instructions\"."
         },
         {
           "name": "seed",
           "number": 12,
           "type": "uint32",
-          "comment": "Seed of the engine's random choices: the same request with the same seed sounds the same, as far as the engine can. Of an engine that takes no seed, `warnings` has \"ignored:seed\". Default: the engine chooses."
+          "comment": "Seed of the engine's random choices: the same request with the same seed sounds the same, as far as the engine can. If the engine accepts no seed, `warnings` contains \"ignored:seed\". Default: the engine chooses a seed."
         }
       ]
     },
@@ -1699,7 +1699,7 @@ export const protoReference: ProtoReference = {
           "name": "description",
           "number": 3,
           "type": "string",
-          "comment": "What it sounds like, in a sentence."
+          "comment": "A sentence that describes how the voice sounds."
         },
         {
           "name": "kind",
@@ -1711,19 +1711,19 @@ export const protoReference: ProtoReference = {
           "name": "engine",
           "number": 5,
           "type": "string",
-          "comment": "The engine that speaks it; the first one if there are several."
+          "comment": "The engine that speaks the voice; the first one if there are several."
         },
         {
           "name": "status",
           "number": 6,
           "type": "VoiceStatus",
-          "comment": "Whether it can speak now."
+          "comment": "Whether the voice can speak now."
         },
         {
           "name": "language_codes",
           "number": 7,
           "type": "repeated string",
-          "comment": "Languages it speaks as BCP-47 ranges, its main language first: \"en\" covers \"en-US\" and \"en-GB\"."
+          "comment": "Languages of the voice as BCP-47 ranges, the main language first: \"en\" covers \"en-US\" and \"en-GB\"."
         },
         {
           "name": "labels",
@@ -1735,7 +1735,7 @@ export const protoReference: ProtoReference = {
           "name": "bindings",
           "number": 9,
           "type": "repeated VoiceBinding",
-          "comment": "The voices of engines that it uses, in order of preference: if one fails, the next one is used."
+          "comment": "The voices of engines that this voice uses, in order of preference: if one fails, the next one is used."
         },
         {
           "name": "consent",
@@ -1747,31 +1747,31 @@ export const protoReference: ProtoReference = {
           "name": "created_at",
           "number": 11,
           "type": "google.protobuf.Timestamp",
-          "comment": "When it was created; not set for an unchanged voice of an engine."
+          "comment": "When the voice was created; not set for an unchanged voice of an engine."
         },
         {
           "name": "updated_at",
           "number": 12,
           "type": "google.protobuf.Timestamp",
-          "comment": "When it was last changed; not set for an unchanged voice of an engine."
+          "comment": "When the voice was last changed; not set for an unchanged voice of an engine."
         },
         {
           "name": "access",
           "number": 13,
           "type": "VoiceAccess",
-          "comment": "Who may use it."
+          "comment": "Who may use the voice."
         },
         {
           "name": "owner",
           "number": 14,
           "type": "VoiceOwner",
-          "comment": "Its owner, as the caller sees it."
+          "comment": "Owner of the voice, as the caller sees it."
         },
         {
           "name": "aliases",
           "number": 15,
           "type": "repeated string",
-          "comment": "Other names that requests may use for it, in order. An alias that has become the id of a voice is left out."
+          "comment": "Other names that requests may use for the voice, in order. An alias that has become the id of a voice is left out."
         },
         {
           "name": "blend",
@@ -1783,7 +1783,7 @@ export const protoReference: ProtoReference = {
           "name": "lexicon_ids",
           "number": 17,
           "type": "repeated string",
-          "comment": "The lexicons that every request with it uses, after its own; the first one that defines a word applies."
+          "comment": "Ids of lexicons that every request with the voice uses, after the request's own; the first one that defines a word applies."
         },
         {
           "name": "capabilities",
@@ -1825,13 +1825,13 @@ export const protoReference: ProtoReference = {
           "name": "min",
           "number": 1,
           "type": "double",
-          "comment": "The smallest."
+          "comment": "The smallest number."
         },
         {
           "name": "max",
           "number": 2,
           "type": "double",
-          "comment": "The largest."
+          "comment": "The largest number."
         }
       ]
     },
@@ -1849,7 +1849,7 @@ export const protoReference: ProtoReference = {
           "name": "weight",
           "number": 2,
           "type": "double",
-          "comment": "Its share, relative to the other weights."
+          "comment": "Share of the voice in the blend, relative to the other weights."
         }
       ]
     },
@@ -1903,19 +1903,19 @@ export const protoReference: ProtoReference = {
           "name": "given_at",
           "number": 5,
           "type": "google.protobuf.Timestamp",
-          "comment": "When it was received."
+          "comment": "When the consent was received."
         },
         {
           "name": "confirmed_by",
           "number": 6,
           "type": "string",
-          "comment": "Who sent it, such as \"key:key_01JD...\"."
+          "comment": "Sender of the consent, such as \"key:key_01JD...\"."
         },
         {
           "name": "revoked_at",
           "number": 7,
           "type": "google.protobuf.Timestamp",
-          "comment": "When it was withdrawn; not set while it is valid."
+          "comment": "When the consent was withdrawn; not set while it is valid."
         }
       ]
     },
@@ -1933,13 +1933,13 @@ export const protoReference: ProtoReference = {
           "name": "source",
           "number": 2,
           "type": "DefaultVoiceSource",
-          "comment": "Its source."
+          "comment": "Source of the default voice."
         },
         {
           "name": "chosen_voice_id",
           "number": 3,
           "type": "string",
-          "comment": "Id of the chosen voice, which is not the default if the setting overrides it; empty if none was chosen, or it does not exist."
+          "comment": "Id of the chosen voice, which is not the default if the setting overrides it; empty if no voice was chosen, or if the chosen voice does not exist."
         }
       ]
     },
@@ -2112,13 +2112,13 @@ export const protoReference: ProtoReference = {
           "name": "description",
           "number": 2,
           "type": "string",
-          "comment": "What it sounds like."
+          "comment": "How the voice sounds."
         },
         {
           "name": "language_codes",
           "number": 3,
           "type": "repeated string",
-          "comment": "Languages it speaks as BCP-47 ranges, its main language first. Default: those of the first binding."
+          "comment": "Languages of the voice as BCP-47 ranges, the main language first. Default: those of the first binding."
         },
         {
           "name": "labels",
@@ -2130,37 +2130,37 @@ export const protoReference: ProtoReference = {
           "name": "bindings",
           "number": 5,
           "type": "repeated VoiceBinding",
-          "comment": "The voices of engines that it uses, in order of preference; required to create a voice that is not a blend. The binding of a clone can be moved, but not removed."
+          "comment": "The voices of engines that this voice uses, in order of preference; required to create a voice that is not a blend. The binding of a clone can be moved, but not removed."
         },
         {
           "name": "enabled",
           "number": 6,
           "type": "bool",
-          "comment": "Whether it is enabled."
+          "comment": "Whether the voice is enabled."
         },
         {
           "name": "access",
           "number": 7,
           "type": "VoiceAccess",
-          "comment": "Who may use it. Default: private, or everyone for an admin's voice that is not a blend. Only keys with the scope admin can set everyone. An update must state it."
+          "comment": "Who may use the voice. Default: private, or everyone for an admin's voice that is not a blend. Only keys with the scope `admin` can set everyone. An update that names this field must set it."
         },
         {
           "name": "aliases",
           "number": 8,
           "type": "repeated string",
-          "comment": "Other names that requests may use for it, such as the ids of another vendor; omitted ones are removed. None may be the id of another voice, or an alias of another voice of the same account. Aliases of a voice for everyone are valid for everyone."
+          "comment": "Other names that requests may use for the voice, such as the ids of another vendor; omitted aliases are removed. No alias may be the id of another voice, or an alias of another voice of the same account. Aliases of a voice for everyone are valid for everyone."
         },
         {
           "name": "blend",
           "number": 9,
           "type": "repeated BlendPart",
-          "comment": "The voices to blend, instead of bindings: voices of one model that supports blending, such as Kokoro, that share a language, each once, with weights that are not all 0. The blend has the accent of the first."
+          "comment": "The voices to blend, instead of bindings, each once. They must share a language and belong to one model that supports blending, such as Kokoro. At least one weight must be above 0. The blend has the accent of the first voice."
         },
         {
           "name": "lexicon_ids",
           "number": 10,
           "type": "repeated string",
-          "comment": "Lexicons that every request with it uses, by id, each once; the first one that defines a word applies."
+          "comment": "Ids of lexicons that every request with the voice uses, each once; the first one that defines a word applies."
         }
       ]
     },
@@ -2178,7 +2178,7 @@ export const protoReference: ProtoReference = {
           "name": "spec",
           "number": 2,
           "type": "VoiceSpec",
-          "comment": "Its fields."
+          "comment": "Fields of the voice."
         }
       ]
     },
@@ -2231,19 +2231,19 @@ export const protoReference: ProtoReference = {
           "name": "sample_seconds",
           "number": 3,
           "type": "NumberRange",
-          "comment": "How much speech the reference must have, in seconds."
+          "comment": "Seconds of speech that the reference must contain."
         },
         {
           "name": "needs_reference_text",
           "number": 4,
           "type": "bool",
-          "comment": "Whether it needs the text of the reference."
+          "comment": "Whether the engine needs the text of the reference."
         },
         {
           "name": "consent_scripts",
           "number": 5,
           "type": "map<string, string>",
-          "comment": "The consent sentence by language; the caller chooses one for other languages."
+          "comment": "The consent sentence by language; for other languages, the caller chooses the sentence."
         }
       ]
     },
@@ -2267,7 +2267,7 @@ export const protoReference: ProtoReference = {
           "name": "description",
           "number": 3,
           "type": "string",
-          "comment": "What it sounds like."
+          "comment": "How the voice sounds."
         },
         {
           "name": "labels",
@@ -2297,7 +2297,7 @@ export const protoReference: ProtoReference = {
           "name": "consent_audio",
           "number": 8,
           "type": "bytes",
-          "comment": "The same person reading the consent sentence: another file of these formats, of at most 30 seconds or the maximum of the reference."
+          "comment": "The same person reading the consent sentence: a WAV, FLAC, MP3 or Ogg file, of at most 30 seconds, or longer if the reference may be longer."
         },
         {
           "name": "speaker_name",
@@ -2321,7 +2321,7 @@ export const protoReference: ProtoReference = {
           "name": "access",
           "number": 12,
           "type": "VoiceAccess",
-          "comment": "Who may use it. Default: private."
+          "comment": "Who may use the voice. Default: private."
         }
       ]
     },
@@ -2351,13 +2351,13 @@ export const protoReference: ProtoReference = {
           "name": "spec",
           "number": 2,
           "type": "VoiceSpec",
-          "comment": "Its fields."
+          "comment": "Fields of the voice."
         },
         {
           "name": "update_mask",
           "number": 3,
           "type": "google.protobuf.FieldMask",
-          "comment": "The fields of `spec` to change; one that is not set returns to its default."
+          "comment": "The fields of `spec` to change. A named field that is not set returns to its default."
         }
       ]
     },
@@ -2434,19 +2434,19 @@ export const protoReference: ProtoReference = {
           "name": "name",
           "number": 3,
           "type": "string",
-          "comment": "Its purpose, in the words of its creator."
+          "comment": "Purpose of the key, in the words of its creator."
         },
         {
           "name": "scopes",
           "number": 4,
           "type": "repeated string",
-          "comment": "Its scopes."
+          "comment": "Scopes of the key."
         },
         {
           "name": "status",
           "number": 5,
           "type": "ApiKeyStatus",
-          "comment": "Whether it is valid."
+          "comment": "Whether the key is valid."
         },
         {
           "name": "created_at",
@@ -2458,49 +2458,49 @@ export const protoReference: ProtoReference = {
           "name": "expires_at",
           "number": 7,
           "type": "google.protobuf.Timestamp",
-          "comment": "When it expires; not set if it does not."
+          "comment": "When the key expires; not set if it never does."
         },
         {
           "name": "last_used_at",
           "number": 8,
           "type": "google.protobuf.Timestamp",
-          "comment": "When it was last used, to the minute; not set if never."
+          "comment": "When the key was last used, to the minute; not set if never."
         },
         {
           "name": "revoked_at",
           "number": 9,
           "type": "google.protobuf.Timestamp",
-          "comment": "When it was revoked; not set if it is not."
+          "comment": "When the key was revoked; not set if it was not."
         },
         {
           "name": "voice_ids",
           "number": 10,
           "type": "repeated string",
-          "comment": "The voices it may use; for all, null in REST and empty in gRPC."
+          "comment": "The voices that the key may use; for all voices, null in REST and empty in gRPC."
         },
         {
           "name": "allowed_ips",
           "number": 11,
           "type": "repeated string",
-          "comment": "The addresses and CIDR blocks it may be used from; for any, null in REST and empty in gRPC."
+          "comment": "The addresses and CIDR blocks from which the key may be used; for any address, null in REST and empty in gRPC."
         },
         {
           "name": "limits",
           "number": 12,
           "type": "ApiKeyLimits",
-          "comment": "Its limits."
+          "comment": "Limits of the key."
         },
         {
           "name": "replaced_by",
           "number": 13,
           "type": "string",
-          "comment": "Id of the key that replaced it; empty if none did."
+          "comment": "Id of the key that replaced this one; empty if none did."
         },
         {
           "name": "made_by",
           "number": 14,
           "type": "string",
-          "comment": "Id of the key or person that created it; empty for the operator."
+          "comment": "Id of the key or person that created this key; empty for the operator."
         }
       ]
     },
@@ -2536,37 +2536,37 @@ export const protoReference: ProtoReference = {
           "name": "name",
           "number": 1,
           "type": "string",
-          "comment": "Its purpose."
+          "comment": "Purpose of the key."
         },
         {
           "name": "scopes",
           "number": 2,
           "type": "repeated string",
-          "comment": "Its scopes. Default: \"speech:synthesize\", \"speech:stream\" and \"voices:read\", as far as the caller has them."
+          "comment": "Scopes of the key. Default: \"speech:synthesize\", \"speech:stream\" and \"voices:read\", as far as the caller has them."
         },
         {
           "name": "expires_in_days",
           "number": 3,
           "type": "int32",
-          "comment": "Days until it expires. Default: it expires with the caller's key, or never."
+          "comment": "Days until the key expires. Default: it expires with the caller's key, or never."
         },
         {
           "name": "voice_ids",
           "number": 4,
           "type": "repeated string",
-          "comment": "The voices it may use. Default: all that the caller may use."
+          "comment": "The voices that the key may use. Default: all that the caller may use."
         },
         {
           "name": "allowed_ips",
           "number": 5,
           "type": "repeated string",
-          "comment": "The addresses and CIDR blocks it may be used from. Default: those of the caller's key, or any."
+          "comment": "The addresses and CIDR blocks from which the key may be used. Default: those of the caller's key, or any."
         },
         {
           "name": "limits",
           "number": 6,
           "type": "ApiKeyLimits",
-          "comment": "Its limits. Default: the usual ones, at most those of the caller's key."
+          "comment": "Limits of the key. Default: the service's default limits, or those of the caller's key if lower."
         }
       ]
     },
@@ -2578,7 +2578,7 @@ export const protoReference: ProtoReference = {
           "name": "spec",
           "number": 1,
           "type": "ApiKeySpec",
-          "comment": "Its fields."
+          "comment": "Fields of the key."
         }
       ]
     },
@@ -2596,7 +2596,7 @@ export const protoReference: ProtoReference = {
           "name": "api_key",
           "number": 2,
           "type": "ApiKey",
-          "comment": "Its other fields."
+          "comment": "The other fields of the key."
         }
       ]
     },
@@ -2674,7 +2674,7 @@ export const protoReference: ProtoReference = {
           "name": "spec",
           "number": 2,
           "type": "ApiKeySpec",
-          "comment": "Its fields."
+          "comment": "Fields of the key."
         },
         {
           "name": "update_mask",
@@ -2728,7 +2728,7 @@ export const protoReference: ProtoReference = {
           "name": "api_key",
           "number": 2,
           "type": "ApiKey",
-          "comment": "Its other fields."
+          "comment": "The other fields of the key."
         }
       ]
     },
@@ -2758,7 +2758,7 @@ export const protoReference: ProtoReference = {
           "name": "descendants_revoked",
           "number": 2,
           "type": "int32",
-          "comment": "How many other keys were revoked with it: its descendants, and the still valid keys that it has replaced."
+          "comment": "Number of other keys that were revoked with this key: its descendants, and the still valid keys that it has replaced."
         }
       ]
     },
@@ -2798,7 +2798,7 @@ export const protoReference: ProtoReference = {
           "name": "descendants_revoked",
           "number": 2,
           "type": "int32",
-          "comment": "How many other keys were revoked with it: its descendants, and the still valid keys that it has replaced."
+          "comment": "Number of other keys that were revoked with this key: its descendants, and the still valid keys that it has replaced."
         }
       ]
     },
@@ -2881,13 +2881,13 @@ export const protoReference: ProtoReference = {
           "name": "tag",
           "number": 1,
           "type": "string",
-          "comment": "Its section in the OpenAPI document."
+          "comment": "Section of the service in the OpenAPI document."
         },
         {
           "name": "guarded",
           "number": 2,
           "type": "bool",
-          "comment": "Whether unknown members are always refused, and no response may be stored by a cache."
+          "comment": "Whether unknown members are always refused and caches may not store responses."
         }
       ]
     },
@@ -2899,19 +2899,19 @@ export const protoReference: ProtoReference = {
           "name": "summary",
           "number": 1,
           "type": "string",
-          "comment": "Its title in the OpenAPI document. Default: the name of the method in words."
+          "comment": "Title of the method in the OpenAPI document. Default: the name of the method in words."
         },
         {
           "name": "description",
           "number": 2,
           "type": "string",
-          "comment": "Its description in the OpenAPI document. Default: the first paragraph of its comment."
+          "comment": "Description of the method in the OpenAPI document. Default: the first paragraph of the method's comment."
         },
         {
           "name": "status",
           "number": 3,
           "type": "int32",
-          "comment": "Status of its success. Default: 200, or 201 with `location`; 204 has no body."
+          "comment": "Status of a successful response. Default: 200, or 201 with `location`; 204 has no body."
         },
         {
           "name": "location",
@@ -2935,19 +2935,19 @@ export const protoReference: ProtoReference = {
           "name": "no_store",
           "number": 7,
           "type": "bool",
-          "comment": "Whether its response may not be stored by a cache."
+          "comment": "Whether caches may not store the response."
         },
         {
           "name": "bearer",
           "number": 8,
           "type": "string",
-          "comment": "What is accepted instead of an API key: \"token\"."
+          "comment": "Kind of bearer credential that is accepted instead of an API key: \"token\"."
         },
         {
           "name": "null_resets",
           "number": 9,
           "type": "bool",
-          "comment": "Whether a null member is reset to its default or, in a new resource, gets the usual default even if that exceeds the caller's rights. Otherwise null counts as absent."
+          "comment": "Whether null resets a member to its default; in a new resource, to the service's default, even if that exceeds the caller's rights. Otherwise null counts as absent."
         },
         {
           "name": "additional",
@@ -2959,7 +2959,7 @@ export const protoReference: ProtoReference = {
           "name": "done_field",
           "number": 11,
           "type": "string",
-          "comment": "A field of the response body. If it is true, nothing is left to do: the status is 200, without `location`."
+          "comment": "A boolean field of the response body. If it is true, nothing is left to do, and the status is 200, without `location`."
         }
       ]
     },
@@ -2971,19 +2971,19 @@ export const protoReference: ProtoReference = {
           "name": "id",
           "number": 1,
           "type": "string",
-          "comment": "Its id in the OpenAPI document."
+          "comment": "Id of the binding in the OpenAPI document."
         },
         {
           "name": "summary",
           "number": 2,
           "type": "string",
-          "comment": "Its title in the OpenAPI document."
+          "comment": "Title of the binding in the OpenAPI document."
         },
         {
           "name": "description",
           "number": 3,
           "type": "string",
-          "comment": "Its description in the OpenAPI document."
+          "comment": "Description of the binding in the OpenAPI document."
         },
         {
           "name": "failures",
@@ -3013,13 +3013,13 @@ export const protoReference: ProtoReference = {
           "name": "given",
           "number": 3,
           "type": "bool",
-          "comment": "In a request: it must be given, possibly as null. In a response: it is always set, and never null."
+          "comment": "In a request, the field must be given, possibly as null. In a response, the field is always set, and never null."
         },
         {
           "name": "hidden",
           "number": 4,
           "type": "bool",
-          "comment": "It does not appear in JSON."
+          "comment": "The field does not appear in JSON."
         },
         {
           "name": "header",
@@ -3049,19 +3049,19 @@ export const protoReference: ProtoReference = {
           "name": "long_text",
           "number": 9,
           "type": "bool",
-          "comment": "Its maximum length is that of a long text or list: exceeding it is `too_long`, and the failure has `limit` and `actual`."
+          "comment": "The field is a long text or list: exceeding its maximum length is `too_long`, and the failure has `limit` and `actual`."
         },
         {
           "name": "event_id",
           "number": 10,
           "type": "bool",
-          "comment": "For an event in a stream: it is the id of the event, and not part of its data."
+          "comment": "In an event of a stream, the field is the id of the event, and not part of the data."
         },
         {
           "name": "event_type",
           "number": 11,
           "type": "bool",
-          "comment": "For an event in a stream: it is the name of the event, which its data contains as `type`."
+          "comment": "In an event of a stream, the field is the name of the event, which the data contains as `type`."
         },
         {
           "name": "omit_if_empty",
@@ -3073,19 +3073,19 @@ export const protoReference: ProtoReference = {
           "name": "strict",
           "number": 13,
           "type": "bool",
-          "comment": "Unknown members of its messages are always refused."
+          "comment": "Unknown members of the field's messages are always refused."
         },
         {
           "name": "null_if_unset",
           "number": 14,
           "type": "bool",
-          "comment": "It is null if the service leaves it out, because an empty list of allowed values differs from no list."
+          "comment": "The field is null if the service leaves it out, because an empty list of allowed values differs from no list."
         },
         {
           "name": "id_prefix",
           "number": 15,
           "type": "string",
-          "comment": "For an id in a path: the common prefix of all ids. A path with another prefix is unknown if its method is not allowed."
+          "comment": "For an id in a path: the common prefix of all ids. If a method is not allowed on a path whose id has another prefix, the path counts as unknown."
         }
       ]
     },
@@ -3109,7 +3109,7 @@ export const protoReference: ProtoReference = {
           "name": "name",
           "number": 3,
           "type": "string",
-          "comment": "Name of the file. Its extension states the kind if the type does not."
+          "comment": "Name of the file. The extension states the kind of file if the media type does not."
         },
         {
           "name": "code",
@@ -3169,7 +3169,7 @@ export const protoReference: ProtoReference = {
           "name": "chapters",
           "number": 6,
           "type": "repeated BookChapter",
-          "comment": "In reading order; notes within the text come last."
+          "comment": "The chapters in reading order; notes within the text come last."
         },
         {
           "name": "warnings",
@@ -3187,25 +3187,25 @@ export const protoReference: ProtoReference = {
           "name": "title",
           "number": 1,
           "type": "string",
-          "comment": "Its title."
+          "comment": "Title of the chapter."
         },
         {
           "name": "text",
           "number": 2,
           "type": "string",
-          "comment": "Its text, beginning with the heading; an empty line ends a paragraph."
+          "comment": "Text of the chapter, beginning with the heading; an empty line ends a paragraph."
         },
         {
           "name": "part",
           "number": 3,
           "type": "BookPart",
-          "comment": "Where it is in the book."
+          "comment": "Part of the book to which the chapter belongs."
         },
         {
           "name": "heading_level",
           "number": 4,
           "type": "int32",
-          "comment": "Level of its heading, 1 to 6; not set if it has no heading of its own."
+          "comment": "Level of the chapter's heading, 1 to 6; not set if the chapter has no heading of its own."
         },
         {
           "name": "chars",
@@ -3229,25 +3229,25 @@ export const protoReference: ProtoReference = {
           "name": "text",
           "number": 2,
           "type": "string",
-          "comment": "Text to speak: required unless there is `ssml`, not blank."
+          "comment": "Text to speak, not blank; required unless `ssml` is set."
         },
         {
           "name": "voice_id",
           "number": 3,
           "type": "string",
-          "comment": "Id or alias of the voice, if not that of the job."
+          "comment": "Id or alias of the voice. Default: the voice of the job."
         },
         {
           "name": "language_code",
           "number": 4,
           "type": "string",
-          "comment": "Language of the text, if not that of the job."
+          "comment": "Language of the text. Default: the language of the job."
         },
         {
           "name": "ssml",
           "number": 5,
           "type": "string",
-          "comment": "An SSML 1.1 document to speak, in place of `text`: at most 50000 Unicode code points that are said."
+          "comment": "An SSML 1.1 document to speak instead of `text`, with at most 50000 spoken Unicode code points."
         }
       ]
     },
@@ -3259,25 +3259,25 @@ export const protoReference: ProtoReference = {
           "name": "id",
           "number": 1,
           "type": "string",
-          "comment": "Its id: the caller's own, or \"job_\" and a ULID."
+          "comment": "Id of the job: chosen by the caller, or \"job_\" and a ULID."
         },
         {
           "name": "status",
           "number": 2,
           "type": "JobStatus",
-          "comment": "Its status."
+          "comment": "Status of the job."
         },
         {
           "name": "voice_id",
           "number": 3,
           "type": "string",
-          "comment": "Id of its voice, as it was sent."
+          "comment": "Id of the voice, as it was sent."
         },
         {
           "name": "output_format",
           "number": 4,
           "type": "OutputFormat",
-          "comment": "Encoding of its audio."
+          "comment": "Encoding of the audio."
         },
         {
           "name": "sample_rate",
@@ -3289,61 +3289,61 @@ export const protoReference: ProtoReference = {
           "name": "metadata",
           "number": 6,
           "type": "map<string, string>",
-          "comment": "As it was sent."
+          "comment": "The metadata, as it was sent."
         },
         {
           "name": "created_at",
           "number": 7,
           "type": "google.protobuf.Timestamp",
-          "comment": "When it was created."
+          "comment": "When the job was created."
         },
         {
           "name": "started_at",
           "number": 8,
           "type": "google.protobuf.Timestamp",
-          "comment": "When it began to be spoken; not set before."
+          "comment": "When speaking began; not set before."
         },
         {
           "name": "ended_at",
           "number": 9,
           "type": "google.protobuf.Timestamp",
-          "comment": "When it ended; not set before."
+          "comment": "When the job ended; not set before."
         },
         {
           "name": "expires_at",
           "number": 10,
           "type": "google.protobuf.Timestamp",
-          "comment": "When it is deleted with its audio; not set before its end."
+          "comment": "When the job is deleted with its audio; not set before the job has ended."
         },
         {
           "name": "progress",
           "number": 11,
           "type": "JobProgress",
-          "comment": "Its progress."
+          "comment": "Progress of the job."
         },
         {
           "name": "chapters",
           "number": 12,
           "type": "repeated JobChapter",
-          "comment": "Its chapters."
+          "comment": "Chapters of the job."
         },
         {
           "name": "audio_url",
           "number": 13,
           "type": "string",
-          "comment": "Public URL of the complete audio; empty until it has succeeded."
+          "comment": "Public URL of the complete audio; empty until the job has succeeded."
         },
         {
           "name": "captions",
           "number": 14,
           "type": "map<string, string>",
-          "comment": "Public URLs of the captions of the complete audio, by requested format; empty until it has succeeded."
+          "comment": "Public URLs of the captions of the complete audio, by requested format; empty until the job has succeeded."
         },
         {
           "name": "error",
           "number": 15,
           "type": "JobError",
-          "comment": "Why it has failed; not set if it has not."
+          "comment": "Why the job has failed; not set if it has not."
         },
         {
           "name": "usage",
@@ -3355,7 +3355,7 @@ export const protoReference: ProtoReference = {
           "name": "revision",
           "number": 17,
           "type": "int64",
-          "comment": "Rises with every change."
+          "comment": "Number that rises with every change of the job."
         }
       ]
     },
@@ -3373,13 +3373,13 @@ export const protoReference: ProtoReference = {
           "name": "chars_done",
           "number": 2,
           "type": "int32",
-          "comment": "How many of them have been spoken so far."
+          "comment": "Number of the `chars` that have been spoken so far."
         },
         {
           "name": "chapters_done",
           "number": 3,
           "type": "int32",
-          "comment": "Chapters that are done."
+          "comment": "Number of chapters that are done."
         },
         {
           "name": "seconds",
@@ -3391,7 +3391,7 @@ export const protoReference: ProtoReference = {
           "name": "eta_seconds",
           "number": 5,
           "type": "double",
-          "comment": "Seconds until its end, at the current rate; not set while the rate is unknown."
+          "comment": "Estimated seconds until the job ends, at the current rate; not set while the rate is unknown."
         }
       ]
     },
@@ -3403,13 +3403,13 @@ export const protoReference: ProtoReference = {
           "name": "title",
           "number": 1,
           "type": "string",
-          "comment": "Its title, as it was sent."
+          "comment": "Title of the chapter, as it was sent."
         },
         {
           "name": "voice_id",
           "number": 2,
           "type": "string",
-          "comment": "Id of its voice."
+          "comment": "Id of the chapter's voice."
         },
         {
           "name": "chars",
@@ -3421,25 +3421,25 @@ export const protoReference: ProtoReference = {
           "name": "chars_done",
           "number": 4,
           "type": "int32",
-          "comment": "How many of them have been spoken so far."
+          "comment": "Number of the `chars` that have been spoken so far."
         },
         {
           "name": "start",
           "number": 5,
           "type": "double",
-          "comment": "Its start in the complete audio, in seconds; not set until it and all chapters before it are done."
+          "comment": "Start of the chapter in the complete audio, in seconds; not set until this and all earlier chapters are done."
         },
         {
           "name": "end",
           "number": 6,
           "type": "double",
-          "comment": "Its end in the complete audio, in seconds; not set until it and all chapters before it are done."
+          "comment": "End of the chapter in the complete audio, in seconds; not set until this and all earlier chapters are done."
         },
         {
           "name": "audio_url",
           "number": 7,
           "type": "string",
-          "comment": "Public URL of its own file; empty until it is done."
+          "comment": "Public URL of the chapter's own file; empty until the chapter is done."
         }
       ]
     },
@@ -3469,7 +3469,7 @@ export const protoReference: ProtoReference = {
           "name": "offset",
           "number": 4,
           "type": "int32",
-          "comment": "Start of the sentence in the text of the chapter, in Unicode code points."
+          "comment": "Start of the sentence that could not be spoken, in the text of the chapter, in Unicode code points."
         },
         {
           "name": "text",
@@ -3505,7 +3505,7 @@ export const protoReference: ProtoReference = {
           "name": "job_id",
           "number": 1,
           "type": "string",
-          "comment": "An id chosen by the caller, unique among the jobs of the key. Default: a new one."
+          "comment": "An id chosen by the caller, unique among the jobs of the key. Default: a new id."
         },
         {
           "name": "voice_id",
@@ -3529,7 +3529,7 @@ export const protoReference: ProtoReference = {
           "name": "output_format",
           "number": 5,
           "type": "OutputFormat",
-          "comment": "Encoding of the audio. Default WAV."
+          "comment": "Encoding of the audio. Default: WAV."
         },
         {
           "name": "sample_rate",
@@ -3541,7 +3541,7 @@ export const protoReference: ProtoReference = {
           "name": "language_code",
           "number": 7,
           "type": "string",
-          "comment": "Language of the text as a BCP-47 tag, one that the voice speaks, or \"auto\": detected for each sentence among the voice's languages."
+          "comment": "Language of the text as a BCP-47 tag; the voice must speak it. \"auto\" detects the language of each sentence, among the voice's languages."
         },
         {
           "name": "speaking_rate",
@@ -3553,7 +3553,7 @@ export const protoReference: ProtoReference = {
           "name": "captions",
           "number": 9,
           "type": "repeated CaptionFormat",
-          "comment": "Captions over the whole. Default none."
+          "comment": "Formats of captions for the complete audio. Default: none."
         },
         {
           "name": "markup",
@@ -3583,7 +3583,7 @@ export const protoReference: ProtoReference = {
           "name": "keep_hours",
           "number": 14,
           "type": "double",
-          "comment": "How long the job and its audio are kept after its end, in hours. Default: as long as other audio."
+          "comment": "How long the job and its audio are kept after the job has ended, in hours. Default: as long as other audio."
         },
         {
           "name": "metadata",
@@ -3601,25 +3601,25 @@ export const protoReference: ProtoReference = {
           "name": "lexicon_ids",
           "number": 17,
           "type": "repeated string",
-          "comment": "Lexicons that state how words are pronounced, by id, each once. The first one that defines a word applies; those of the voice come last. Default none."
+          "comment": "Ids of lexicons that state how words are pronounced, each once. The first lexicon that defines a word applies; those of the voice come last. Default: none."
         },
         {
           "name": "ssml",
           "number": 18,
           "type": "string",
-          "comment": "One SSML 1.1 document to speak, instead of chapters and `text`: at most 50000 spoken Unicode code points."
+          "comment": "One SSML 1.1 document to speak instead of chapters and `text`, with at most 50000 spoken Unicode code points."
         },
         {
           "name": "instructions",
           "number": 19,
           "type": "string",
-          "comment": "How to speak, in free text, such as \"Calm, like a bedtime story.\" An engine that does not follow instructions speaks without. Default: none."
+          "comment": "How to speak, in free text, such as \"Calm, like a bedtime story.\" An engine that does not follow instructions ignores them. Default: none."
         },
         {
           "name": "seed",
           "number": 20,
           "type": "uint32",
-          "comment": "Seed of the engine's random choices: the same job with the same seed sounds the same, as far as the engine can. Default: the engine chooses."
+          "comment": "Seed of the engine's random choices: the same job with the same seed sounds the same, as far as the engine can. Default: the engine chooses a seed."
         }
       ]
     },
@@ -3679,7 +3679,7 @@ export const protoReference: ProtoReference = {
           "name": "status",
           "number": 3,
           "type": "JobStatus",
-          "comment": "Only jobs of this status. Default all."
+          "comment": "Only jobs with this status. Default: all."
         }
       ]
     },
@@ -3834,43 +3834,43 @@ export const protoReference: ProtoReference = {
           "name": "access",
           "number": 3,
           "type": "VoiceAccess",
-          "comment": "Who may use it."
+          "comment": "Who may use the lexicon."
         },
         {
           "name": "owner",
           "number": 4,
           "type": "VoiceOwner",
-          "comment": "Its owner, as the caller sees it."
+          "comment": "Owner of the lexicon, as the caller sees it."
         },
         {
           "name": "version",
           "number": 5,
           "type": "string",
-          "comment": "Changes whenever the content changes."
+          "comment": "Version of the content; it changes whenever the content changes."
         },
         {
           "name": "entry_count",
           "number": 6,
           "type": "int32",
-          "comment": "How many entries it has."
+          "comment": "Number of entries."
         },
         {
           "name": "entries",
           "number": 7,
           "type": "repeated LexiconEntry",
-          "comment": "Its entries; empty in lists, and in the responses to changes."
+          "comment": "Entries of the lexicon; empty in lists, and in the responses to changes."
         },
         {
           "name": "created_at",
           "number": 8,
           "type": "google.protobuf.Timestamp",
-          "comment": "When it was created."
+          "comment": "When the lexicon was created."
         },
         {
           "name": "updated_at",
           "number": 9,
           "type": "google.protobuf.Timestamp",
-          "comment": "When it was last changed."
+          "comment": "When the lexicon was last changed."
         }
       ]
     },
@@ -3888,31 +3888,31 @@ export const protoReference: ProtoReference = {
           "name": "alias",
           "number": 2,
           "type": "string",
-          "comment": "Text that is spoken instead; an entry has `alias` or `phoneme`."
+          "comment": "Text that is spoken instead of the words; an entry has either `alias` or `phoneme`."
         },
         {
           "name": "phoneme",
           "number": 3,
           "type": "string",
-          "comment": "How they are pronounced, in the alphabet."
+          "comment": "Pronunciation of the words, written in `alphabet`."
         },
         {
           "name": "alphabet",
           "number": 4,
           "type": "string",
-          "comment": "Alphabet of the phoneme. Default: ipa."
+          "comment": "Alphabet in which `phoneme` is written. Default: ipa."
         },
         {
           "name": "language_code",
           "number": 5,
           "type": "string",
-          "comment": "Only for text in this BCP-47 language. Default: any."
+          "comment": "BCP-47 language of the texts to which the entry applies. Default: any."
         },
         {
           "name": "case",
           "number": 6,
           "type": "string",
-          "comment": "Whether letters must be of the same case. Default: sensitive."
+          "comment": "Whether upper and lower case are distinguished. Default: sensitive."
         }
       ]
     },
@@ -3930,19 +3930,19 @@ export const protoReference: ProtoReference = {
           "name": "access",
           "number": 2,
           "type": "VoiceAccess",
-          "comment": "Who may use it. Default: private for a new lexicon, unchanged for others."
+          "comment": "Who may use the lexicon. Default: private for a new lexicon, unchanged for a replaced one."
         },
         {
           "name": "entries",
           "number": 3,
           "type": "repeated LexiconEntry",
-          "comment": "Its entries: at most 2 MiB as JSON. If several match, the longest applies."
+          "comment": "Entries of the lexicon, at most 2 MiB as JSON. If several entries match a text, the longest one applies."
         },
         {
           "name": "pls",
           "number": 4,
           "type": "string",
-          "comment": "A document in the W3C's Pronunciation Lexicon Specification 1.0, instead of entries. Over REST it may also be the body, as `application/pls+xml`, with the other fields in the query."
+          "comment": "A document in the W3C's Pronunciation Lexicon Specification 1.0, instead of entries. Over REST, the document may also be the body, as `application/pls+xml`, with the other fields in the query."
         }
       ]
     },
@@ -3996,7 +3996,7 @@ export const protoReference: ProtoReference = {
           "name": "language_code",
           "number": 2,
           "type": "string",
-          "comment": "For a PLS document, which REST returns with `Accept: application/pls+xml`: the language of its entries. Default: entries without a language."
+          "comment": "Language of the entries in the PLS document that REST returns with `Accept: application/pls+xml`. Default: only entries without a language are returned."
         }
       ]
     },
@@ -4020,7 +4020,7 @@ export const protoReference: ProtoReference = {
           "name": "spec",
           "number": 1,
           "type": "LexiconSpec",
-          "comment": "Its content."
+          "comment": "Content of the lexicon."
         }
       ]
     },
@@ -4050,7 +4050,7 @@ export const protoReference: ProtoReference = {
           "name": "spec",
           "number": 2,
           "type": "LexiconSpec",
-          "comment": "Its new content."
+          "comment": "New content of the lexicon."
         }
       ]
     },
@@ -4091,13 +4091,13 @@ export const protoReference: ProtoReference = {
           "name": "name",
           "number": 1,
           "type": "string",
-          "comment": "Identifies the model, and begins the ids of its voices."
+          "comment": "Name that identifies the model. The ids of the model's voices begin with it."
         },
         {
           "name": "title",
           "number": 2,
           "type": "string",
-          "comment": "Name for people."
+          "comment": "Name of the model for people."
         },
         {
           "name": "kind",
@@ -4109,19 +4109,19 @@ export const protoReference: ProtoReference = {
           "name": "engine",
           "number": 4,
           "type": "string",
-          "comment": "The engine that speaks with it."
+          "comment": "The engine that speaks with the model."
         },
         {
           "name": "languages",
           "number": 5,
           "type": "repeated string",
-          "comment": "Its languages, as BCP-47; not set if unknown."
+          "comment": "Languages of the model, as BCP-47; not set if unknown."
         },
         {
           "name": "voices",
           "number": 6,
           "type": "int32",
-          "comment": "Number of its voices; 0 for a model that only clones."
+          "comment": "Number of the model's voices; 0 for a model that can only clone."
         },
         {
           "name": "bytes",
@@ -4133,7 +4133,7 @@ export const protoReference: ProtoReference = {
           "name": "licence",
           "number": 8,
           "type": "string",
-          "comment": "Its licence; not set if unknown."
+          "comment": "Licence; not set if unknown."
         },
         {
           "name": "licence_source",
@@ -4145,13 +4145,13 @@ export const protoReference: ProtoReference = {
           "name": "commercial",
           "number": 10,
           "type": "bool",
-          "comment": "Whether the licence allows commercial use. If not, it must be accepted."
+          "comment": "Whether the licence allows commercial use. If not, the licence must be accepted."
         },
         {
           "name": "parts",
           "number": 11,
           "type": "repeated ModelPart",
-          "comment": "Files of third parties that are downloaded with it."
+          "comment": "Files of third parties that are downloaded with the model."
         },
         {
           "name": "library",
@@ -4163,7 +4163,7 @@ export const protoReference: ProtoReference = {
           "name": "cost",
           "number": 13,
           "type": "string",
-          "comment": "Its CPU load, as reported by others."
+          "comment": "CPU load of the model, as reported by others."
         },
         {
           "name": "notes",
@@ -4181,25 +4181,25 @@ export const protoReference: ProtoReference = {
           "name": "recommended",
           "number": 16,
           "type": "bool",
-          "comment": "Whether it is recommended as a first model."
+          "comment": "Whether the model is recommended as a first model."
         },
         {
           "name": "best_voice_id",
           "number": 17,
           "type": "string",
-          "comment": "Id of its best voice to begin with; not set if unknown."
+          "comment": "Id of the voice suggested for a first try; not set if unknown."
         },
         {
           "name": "installed",
           "number": 18,
           "type": "bool",
-          "comment": "Whether it is installed."
+          "comment": "Whether the model is installed."
         },
         {
           "name": "voice_ids",
           "number": 19,
           "type": "repeated string",
-          "comment": "Its voices that this key may use."
+          "comment": "Voices of the model that this key may use."
         },
         {
           "name": "fetched_bytes",
@@ -4223,13 +4223,13 @@ export const protoReference: ProtoReference = {
           "name": "file",
           "number": 1,
           "type": "string",
-          "comment": "Its name in the folder of the model."
+          "comment": "Name of the file in the folder of the model."
         },
         {
           "name": "licence",
           "number": 2,
           "type": "string",
-          "comment": "Its licence; not set if unknown."
+          "comment": "Licence; not set if unknown."
         }
       ]
     },
@@ -4247,13 +4247,13 @@ export const protoReference: ProtoReference = {
           "name": "licence",
           "number": 2,
           "type": "string",
-          "comment": "Its licence. The first installation of a model also installs the library, if it is missing."
+          "comment": "Licence of the library. The first installation of a model also installs the library, if it is missing."
         },
         {
           "name": "installed",
           "number": 3,
           "type": "bool",
-          "comment": "Whether it is installed. If not, it is installed with the first model."
+          "comment": "Whether the library is installed. If not, it is installed with the first model."
         }
       ]
     },
@@ -4265,25 +4265,25 @@ export const protoReference: ProtoReference = {
           "name": "state",
           "number": 1,
           "type": "InstallState",
-          "comment": "Its state."
+          "comment": "State of the installation."
         },
         {
           "name": "bytes_done",
           "number": 2,
           "type": "int64",
-          "comment": "Downloaded bytes of its files."
+          "comment": "Downloaded bytes of the model's files."
         },
         {
           "name": "bytes_total",
           "number": 3,
           "type": "int64",
-          "comment": "Bytes of all its files; not set while unknown."
+          "comment": "Bytes of all files of the model; not set while unknown."
         },
         {
           "name": "bytes_per_second",
           "number": 4,
           "type": "int64",
-          "comment": "The rate of the last seconds."
+          "comment": "Bytes downloaded per second, averaged over the last seconds."
         },
         {
           "name": "seconds_left",
@@ -4301,7 +4301,7 @@ export const protoReference: ProtoReference = {
           "name": "failure",
           "number": 7,
           "type": "InstallFailure",
-          "comment": "Why it has failed; not set if it has not."
+          "comment": "Why the installation has failed; not set if it has not."
         }
       ]
     },
@@ -4521,13 +4521,13 @@ export const protoReference: ProtoReference = {
           "name": "characters",
           "number": 2,
           "type": "int64",
-          "comment": "Unicode code points of their texts."
+          "comment": "Unicode code points of the texts."
         },
         {
           "name": "audio_seconds",
           "number": 3,
           "type": "double",
-          "comment": "Duration of their audio."
+          "comment": "Duration of the audio."
         }
       ]
     },
@@ -4551,13 +4551,13 @@ export const protoReference: ProtoReference = {
           "name": "characters",
           "number": 3,
           "type": "int64",
-          "comment": "Unicode code points of their texts."
+          "comment": "Unicode code points of the texts."
         },
         {
           "name": "audio_seconds",
           "number": 4,
           "type": "double",
-          "comment": "Duration of their audio."
+          "comment": "Duration of the audio."
         }
       ]
     }
@@ -4700,12 +4700,12 @@ export const protoReference: ProtoReference = {
         {
           "name": "VOICE_KIND_STOCK",
           "number": 1,
-          "comment": "It came with an engine."
+          "comment": "The voice came with an engine."
         },
         {
           "name": "VOICE_KIND_CLONED",
           "number": 2,
-          "comment": "It was cloned from a person who consented."
+          "comment": "The voice was cloned from a person who consented."
         }
       ]
     },
@@ -4721,22 +4721,22 @@ export const protoReference: ProtoReference = {
         {
           "name": "VOICE_STATUS_PENDING",
           "number": 1,
-          "comment": "It is being created."
+          "comment": "The voice is being created."
         },
         {
           "name": "VOICE_STATUS_READY",
           "number": 2,
-          "comment": "It can speak."
+          "comment": "The voice can speak."
         },
         {
           "name": "VOICE_STATUS_FAILED",
           "number": 3,
-          "comment": "It could not be created."
+          "comment": "The voice could not be created."
         },
         {
           "name": "VOICE_STATUS_DISABLED",
           "number": 4,
-          "comment": "It is disabled."
+          "comment": "The voice is disabled."
         },
         {
           "name": "VOICE_STATUS_CONSENT_REVOKED",
@@ -4757,7 +4757,7 @@ export const protoReference: ProtoReference = {
         {
           "name": "VOICE_ACCESS_PRIVATE",
           "number": 1,
-          "comment": "The account that owns it, and keys with the scope `admin`. It does not exist for others."
+          "comment": "The account that owns the voice, and keys with the scope `admin`. For others, the voice does not exist."
         },
         {
           "name": "VOICE_ACCESS_EVERYONE",
@@ -4768,7 +4768,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "VoiceOwner",
-      "comment": "The owner of a voice. An account is the person or client who signed in, or a key made by the operator, with all its descendants.",
+      "comment": "The owner of a voice. An account is a person or client who signed in, or a key that the operator created, with all keys that descend from it.",
       "values": [
         {
           "name": "VOICE_OWNER_UNSPECIFIED",
@@ -4814,7 +4814,7 @@ export const protoReference: ProtoReference = {
         {
           "name": "DEFAULT_VOICE_SOURCE_ORDER",
           "number": 3,
-          "comment": "Neither: it is the first voice that can speak and that the key may use."
+          "comment": "Neither setting nor choice: the default is the first voice that can speak and that the key may use."
         }
       ]
     },
@@ -4830,17 +4830,17 @@ export const protoReference: ProtoReference = {
         {
           "name": "API_KEY_STATUS_ACTIVE",
           "number": 1,
-          "comment": "It is valid."
+          "comment": "The key is valid."
         },
         {
           "name": "API_KEY_STATUS_EXPIRED",
           "number": 2,
-          "comment": "It has expired."
+          "comment": "The key has expired."
         },
         {
           "name": "API_KEY_STATUS_REVOKED",
           "number": 3,
-          "comment": "It was revoked."
+          "comment": "The key was revoked."
         }
       ]
     },
@@ -4851,23 +4851,23 @@ export const protoReference: ProtoReference = {
         {
           "name": "CODE_READING_UNSPECIFIED",
           "number": 0,
-          "comment": "In a request, the default: they are left out."
+          "comment": "Default in a request: blocks of code are left out."
         },
         {
           "name": "CODE_READING_SKIP",
           "number": 1,
-          "comment": "They are left out."
+          "comment": "Blocks of code are left out."
         },
         {
           "name": "CODE_READING_READ",
           "number": 2,
-          "comment": "They are read."
+          "comment": "Blocks of code are read."
         }
       ]
     },
     {
       "name": "BookPart",
-      "comment": "Where a chapter is in a book.",
+      "comment": "Part of a book to which a chapter belongs.",
       "values": [
         {
           "name": "BOOK_PART_UNSPECIFIED",
@@ -4908,27 +4908,27 @@ export const protoReference: ProtoReference = {
         {
           "name": "JOB_STATUS_QUEUED",
           "number": 1,
-          "comment": "It waits for its turn."
+          "comment": "The job waits for its turn."
         },
         {
           "name": "JOB_STATUS_RUNNING",
           "number": 2,
-          "comment": "It is being spoken."
+          "comment": "The job is being spoken."
         },
         {
           "name": "JOB_STATUS_SUCCEEDED",
           "number": 3,
-          "comment": "All of it is spoken."
+          "comment": "The whole job is spoken."
         },
         {
           "name": "JOB_STATUS_FAILED",
           "number": 4,
-          "comment": "Part of it could not be spoken; see `error`."
+          "comment": "Part of the job could not be spoken; see `error`."
         },
         {
           "name": "JOB_STATUS_CANCELED",
           "number": 5,
-          "comment": "The caller has canceled it."
+          "comment": "The caller has canceled the job."
         }
       ]
     },
@@ -4944,12 +4944,12 @@ export const protoReference: ProtoReference = {
         {
           "name": "INSTALL_STATE_QUEUED",
           "number": 1,
-          "comment": "It waits for the installation of another model."
+          "comment": "The installation waits until the installation of another model ends."
         },
         {
           "name": "INSTALL_STATE_WAITING",
           "number": 2,
-          "comment": "It waits for another process that is working on the model."
+          "comment": "The installation waits for another process that is working on the model."
         },
         {
           "name": "INSTALL_STATE_PREPARING",
@@ -4959,7 +4959,7 @@ export const protoReference: ProtoReference = {
         {
           "name": "INSTALL_STATE_DOWNLOADING",
           "number": 4,
-          "comment": "Its files are being downloaded."
+          "comment": "The model's files are being downloaded."
         },
         {
           "name": "INSTALL_STATE_UNPACKING",
@@ -4969,27 +4969,27 @@ export const protoReference: ProtoReference = {
         {
           "name": "INSTALL_STATE_CHECKING",
           "number": 6,
-          "comment": "It is being tested with a sentence."
+          "comment": "The model is being tested with a sentence."
         },
         {
           "name": "INSTALL_STATE_ELSEWHERE",
           "number": 7,
-          "comment": "Another replica or the command line is installing it."
+          "comment": "Another replica or the command line is installing the model."
         },
         {
           "name": "INSTALL_STATE_DONE",
           "number": 8,
-          "comment": "Its voices are available."
+          "comment": "The model's voices are available."
         },
         {
           "name": "INSTALL_STATE_CANCELLED",
           "number": 9,
-          "comment": "It was cancelled; the downloaded data is kept."
+          "comment": "The installation was cancelled; the downloaded data is kept."
         },
         {
           "name": "INSTALL_STATE_FAILED",
           "number": 10,
-          "comment": "It has failed; see `failure`."
+          "comment": "The installation has failed; see `failure`."
         }
       ]
     },
@@ -5000,7 +5000,7 @@ export const protoReference: ProtoReference = {
         {
           "name": "USAGE_GROUPING_UNSPECIFIED",
           "number": 0,
-          "comment": "In a request, the default: days."
+          "comment": "Default in a request: days."
         },
         {
           "name": "USAGE_GROUPING_DAY",
@@ -5073,7 +5073,7 @@ export const protoReference: ProtoReference = {
         {
           "name": "KIND_PROGRESS",
           "number": 1,
-          "comment": "It has made progress."
+          "comment": "The job has made progress."
         },
         {
           "name": "KIND_CHAPTER_DONE",
@@ -5083,12 +5083,12 @@ export const protoReference: ProtoReference = {
         {
           "name": "KIND_DONE",
           "number": 3,
-          "comment": "It has succeeded or was canceled. Nothing follows."
+          "comment": "The job has succeeded or was canceled. No event follows."
         },
         {
           "name": "KIND_ERROR",
           "number": 4,
-          "comment": "It has failed. Nothing follows."
+          "comment": "The job has failed. No event follows."
         }
       ]
     }

@@ -21,14 +21,14 @@ export const file_sonant_v1_rest: GenFile = /*@__PURE__*/
  */
 export type RestService = Message<"sonant.v1.RestService"> & {
   /**
-   * Its section in the OpenAPI document.
+   * Section of the service in the OpenAPI document.
    *
    * @generated from field: string tag = 1;
    */
   tag: string;
 
   /**
-   * Whether unknown members are always refused, and no response may be stored by a cache.
+   * Whether unknown members are always refused and caches may not store responses.
    *
    * @generated from field: bool guarded = 2;
    */
@@ -49,21 +49,21 @@ export const RestServiceSchema: GenMessage<RestService> = /*@__PURE__*/
  */
 export type RestMethod = Message<"sonant.v1.RestMethod"> & {
   /**
-   * Its title in the OpenAPI document. Default: the name of the method in words.
+   * Title of the method in the OpenAPI document. Default: the name of the method in words.
    *
    * @generated from field: string summary = 1;
    */
   summary: string;
 
   /**
-   * Its description in the OpenAPI document. Default: the first paragraph of its comment.
+   * Description of the method in the OpenAPI document. Default: the first paragraph of the method's comment.
    *
    * @generated from field: string description = 2;
    */
   description: string;
 
   /**
-   * Status of its success. Default: 200, or 201 with `location`; 204 has no body.
+   * Status of a successful response. Default: 200, or 201 with `location`; 204 has no body.
    *
    * @generated from field: int32 status = 3;
    */
@@ -92,22 +92,22 @@ export type RestMethod = Message<"sonant.v1.RestMethod"> & {
   optionalBody: boolean;
 
   /**
-   * Whether its response may not be stored by a cache.
+   * Whether caches may not store the response.
    *
    * @generated from field: bool no_store = 7;
    */
   noStore: boolean;
 
   /**
-   * What is accepted instead of an API key: "token".
+   * Kind of bearer credential that is accepted instead of an API key: "token".
    *
    * @generated from field: string bearer = 8;
    */
   bearer: string;
 
   /**
-   * Whether a null member is reset to its default or, in a new resource, gets the usual default even if that exceeds
-   * the caller's rights. Otherwise null counts as absent.
+   * Whether null resets a member to its default; in a new resource, to the service's default, even if that exceeds the
+   * caller's rights. Otherwise null counts as absent.
    *
    * @generated from field: bool null_resets = 9;
    */
@@ -121,7 +121,8 @@ export type RestMethod = Message<"sonant.v1.RestMethod"> & {
   additional: RestBinding[];
 
   /**
-   * A field of the response body. If it is true, nothing is left to do: the status is 200, without `location`.
+   * A boolean field of the response body. If it is true, nothing is left to do, and the status is 200, without
+   * `location`.
    *
    * @generated from field: string done_field = 11;
    */
@@ -142,21 +143,21 @@ export const RestMethodSchema: GenMessage<RestMethod> = /*@__PURE__*/
  */
 export type RestBinding = Message<"sonant.v1.RestBinding"> & {
   /**
-   * Its id in the OpenAPI document.
+   * Id of the binding in the OpenAPI document.
    *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
-   * Its title in the OpenAPI document.
+   * Title of the binding in the OpenAPI document.
    *
    * @generated from field: string summary = 2;
    */
   summary: string;
 
   /**
-   * Its description in the OpenAPI document.
+   * Description of the binding in the OpenAPI document.
    *
    * @generated from field: string description = 3;
    */
@@ -198,14 +199,14 @@ export type RestField = Message<"sonant.v1.RestField"> & {
   nullIfEmpty: boolean;
 
   /**
-   * In a request: it must be given, possibly as null. In a response: it is always set, and never null.
+   * In a request, the field must be given, possibly as null. In a response, the field is always set, and never null.
    *
    * @generated from field: bool given = 3;
    */
   given: boolean;
 
   /**
-   * It does not appear in JSON.
+   * The field does not appear in JSON.
    *
    * @generated from field: bool hidden = 4;
    */
@@ -240,7 +241,7 @@ export type RestField = Message<"sonant.v1.RestField"> & {
   form: string;
 
   /**
-   * Its maximum length is that of a long text or list: exceeding it is `too_long`, and the failure has `limit` and
+   * The field is a long text or list: exceeding its maximum length is `too_long`, and the failure has `limit` and
    * `actual`.
    *
    * @generated from field: bool long_text = 9;
@@ -248,14 +249,14 @@ export type RestField = Message<"sonant.v1.RestField"> & {
   longText: boolean;
 
   /**
-   * For an event in a stream: it is the id of the event, and not part of its data.
+   * In an event of a stream, the field is the id of the event, and not part of the data.
    *
    * @generated from field: bool event_id = 10;
    */
   eventId: boolean;
 
   /**
-   * For an event in a stream: it is the name of the event, which its data contains as `type`.
+   * In an event of a stream, the field is the name of the event, which the data contains as `type`.
    *
    * @generated from field: bool event_type = 11;
    */
@@ -269,22 +270,22 @@ export type RestField = Message<"sonant.v1.RestField"> & {
   omitIfEmpty: boolean;
 
   /**
-   * Unknown members of its messages are always refused.
+   * Unknown members of the field's messages are always refused.
    *
    * @generated from field: bool strict = 13;
    */
   strict: boolean;
 
   /**
-   * It is null if the service leaves it out, because an empty list of allowed values differs from no list.
+   * The field is null if the service leaves it out, because an empty list of allowed values differs from no list.
    *
    * @generated from field: bool null_if_unset = 14;
    */
   nullIfUnset: boolean;
 
   /**
-   * For an id in a path: the common prefix of all ids. A path with another prefix is unknown if its method is not
-   * allowed.
+   * For an id in a path: the common prefix of all ids. If a method is not allowed on a path whose id has another
+   * prefix, the path counts as unknown.
    *
    * @generated from field: string id_prefix = 15;
    */
@@ -323,7 +324,7 @@ export const rest_field: GenExtension<FieldOptions, RestField> = /*@__PURE__*/
   extDesc(file_sonant_v1_rest, 2);
 
 /**
- * Its name in JSON. Default: its own name in lower case, without the common prefix of all values.
+ * Name of the value in JSON. Default: the value's own name in lower case, without the common prefix of all values.
  *
  * @generated from extension: string rest_name = 50411;
  */

@@ -14,7 +14,7 @@ export const file_sonant_v1_scope: GenFile = /*@__PURE__*/
   fileDesc("ChVzb25hbnQvdjEvc2NvcGUucHJvdG8SCXNvbmFudC52MTpJCg9yZXF1aXJlZF9zY29wZXMSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjhiQMgAygJUg5yZXF1aXJlZFNjb3Blc0IWUAFaEnNvbmFudC92MTtzb25hbnR2MWIGcHJvdG8z", [file_google_protobuf_descriptor]);
 
 /**
- * Scopes that an API key needs, all of them, to call the method.
+ * Scopes that an API key needs to call the method; it needs all of them.
  *
  * A call whose key lacks one of them is rejected before the body is read: PERMISSION_DENIED with ErrorInfo.reason
  * INSUFFICIENT_SCOPE. A method without this option needs a valid key and no scope.

@@ -31,8 +31,8 @@ export type SynthesizeSpeechRequest = Message<"sonant.v1.SynthesizeSpeechRequest
   voiceId: string;
 
   /**
-   * Text to speak, not blank; required unless there is `ssml`. At most 5000 Unicode code points may be said: the limit of
-   * the length includes markup. Pauses last at most 600 seconds together.
+   * Text to speak, not blank; required unless `ssml` is set. At most 5000 Unicode code points may be spoken; the
+   * maximum length of the text also counts markup. Pauses last at most 600 seconds together.
    *
    * @generated from field: string text = 2;
    */
@@ -46,8 +46,8 @@ export type SynthesizeSpeechRequest = Message<"sonant.v1.SynthesizeSpeechRequest
   sampleRate?: number | undefined;
 
   /**
-   * Language of the text as a BCP-47 tag, one that the voice speaks, or "auto": detected for each sentence among the
-   * voice's languages.
+   * Language of the text as a BCP-47 tag; the voice must speak it. "auto" detects the language of each sentence, among
+   * the voice's languages.
    *
    * @generated from field: optional string language_code = 4;
    */
@@ -68,16 +68,16 @@ export type SynthesizeSpeechRequest = Message<"sonant.v1.SynthesizeSpeechRequest
   speakingRate?: number | undefined;
 
   /**
-   * Whether the response contains a link to the audio or the audio. Default: a link; for a stream, the audio. With a link,
-   * the audio of a stream is stored too.
+   * Whether the response contains a link to the audio, or the audio itself. Default: a link; for a stream, the audio
+   * itself. With a link, the audio of a stream is also stored.
    *
    * @generated from field: sonant.v1.ReturnFormat return_format = 7;
    */
   returnFormat: ReturnFormat;
 
   /**
-   * Maximum size of inline audio in bytes. The default is under the 4 MiB message limit of common gRPC clients. Larger audio
-   * fails with INVALID_ARGUMENT; request a link, or call StreamSpeech.
+   * Maximum size of inline audio in bytes. The default is under the 4 MiB message limit of common gRPC clients. Larger
+   * audio fails with INVALID_ARGUMENT; request a link, or call StreamSpeech.
    *
    * @generated from field: optional int32 buffer_bytes_max = 8;
    */
@@ -91,15 +91,15 @@ export type SynthesizeSpeechRequest = Message<"sonant.v1.SynthesizeSpeechRequest
   captions: CaptionFormat[];
 
   /**
-   * An SSML 1.1 document to speak, in place of `text`. At most 5000 Unicode code points may be said.
+   * An SSML 1.1 document to speak, instead of `text`. At most 5000 Unicode code points may be spoken.
    *
    * @generated from field: string ssml = 10;
    */
   ssml: string;
 
   /**
-   * How the text is marked: `pauses`: "[pause:1.5s]" in it is a pause; `ssml`: a text that begins with "<speak" is an SSML
-   * document. Default: it is plain text.
+   * Kind of markup in the text. With `pauses`, "[pause:1.5s]" is a pause; with `ssml`, a text that begins with "<speak"
+   * is an SSML document. Default: plain text.
    *
    * @generated from field: sonant.v1.Markup markup = 11;
    */
@@ -113,24 +113,24 @@ export type SynthesizeSpeechRequest = Message<"sonant.v1.SynthesizeSpeechRequest
   normalize?: boolean | undefined;
 
   /**
-   * Lexicons that state how words are said, by id. The first that has a word wins, and those of the voice come last.
-   * ListLexicons returns them.
+   * Ids of lexicons that state how words are pronounced. The first lexicon that defines a word applies; those of the
+   * voice come last. ListLexicons returns the lexicons.
    *
    * @generated from field: repeated string lexicon_ids = 13;
    */
   lexiconIds: string[];
 
   /**
-   * How to speak, in free text, such as "Cheerful and fast." An engine that does not follow instructions speaks without, and
-   * `warnings` has "ignored:instructions".
+   * How to speak, in free text, such as "Cheerful and fast." An engine that does not follow instructions ignores them,
+   * and `warnings` contains "ignored:instructions".
    *
    * @generated from field: optional string instructions = 14;
    */
   instructions?: string | undefined;
 
   /**
-   * Seed of the engine's random choices: the same request with the same seed sounds the same, as far as the engine can. Of
-   * an engine that takes no seed, `warnings` has "ignored:seed". Default: the engine chooses.
+   * Seed of the engine's random choices: the same request with the same seed sounds the same, as far as the engine can.
+   * If the engine accepts no seed, `warnings` contains "ignored:seed". Default: the engine chooses a seed.
    *
    * @generated from field: optional uint32 seed = 15;
    */
@@ -151,7 +151,7 @@ export const SynthesizeSpeechRequestSchema: GenMessage<SynthesizeSpeechRequest> 
  */
 export type CaptionLink = Message<"sonant.v1.CaptionLink"> & {
   /**
-   * Their format.
+   * Format of the captions.
    *
    * @generated from field: sonant.v1.CaptionFormat format = 1;
    */
@@ -214,7 +214,7 @@ export type SynthesizeSpeechResponse = Message<"sonant.v1.SynthesizeSpeechRespon
   format: OutputFormat;
 
   /**
-   * Sample rate of the audio in hertz; for Opus, which decodes at 48000, the requested one.
+   * Sample rate of the audio in hertz; for Opus, which decodes at 48000, the requested rate.
    *
    * @generated from field: int32 sample_rate = 6;
    */
@@ -235,8 +235,8 @@ export type SynthesizeSpeechResponse = Message<"sonant.v1.SynthesizeSpeechRespon
   cached: boolean;
 
   /**
-   * Warnings of a successful request: "nothing_spoken", "transliterated", "fallback_engine", and "ignored:" with the name
-   * of markup, or of a field, that has no effect.
+   * Warnings of a successful request: "nothing_spoken", "transliterated", "fallback_engine", and "ignored:" with the
+   * name of markup, or of a field, that has no effect.
    *
    * @generated from field: repeated string warnings = 9;
    */
@@ -301,8 +301,9 @@ export type StreamSpeechRequest = Message<"sonant.v1.StreamSpeechRequest"> & {
   voiceId: string;
 
   /**
-   * Texts to speak in order, none blank; required unless there is `ssml`. Each may say at most 5000 Unicode code points, all
-   * together 50000: the limit of the length includes markup. Pauses last at most 600 seconds together.
+   * Texts to speak in order, none blank; required unless `ssml` is set. Each may have at most 5000 spoken Unicode code
+   * points, all together 50000; the maximum length of a text also counts markup. Pauses last at most 600 seconds
+   * together.
    *
    * @generated from field: repeated string text_chunks = 2;
    */
@@ -316,8 +317,8 @@ export type StreamSpeechRequest = Message<"sonant.v1.StreamSpeechRequest"> & {
   sampleRate?: number | undefined;
 
   /**
-   * Language of the text as a BCP-47 tag, one that the voice speaks, or "auto": detected for each sentence among the
-   * voice's languages.
+   * Language of the text as a BCP-47 tag; the voice must speak it. "auto" detects the language of each sentence, among
+   * the voice's languages.
    *
    * @generated from field: optional string language_code = 4;
    */
@@ -345,22 +346,22 @@ export type StreamSpeechRequest = Message<"sonant.v1.StreamSpeechRequest"> & {
   timestamps: TimestampKind;
 
   /**
-   * A link: the audio is also stored, and the last event contains its URL. Default: the audio is only streamed.
+   * With a link, the audio is also stored, and the last event contains its URL. Default: the audio is only streamed.
    *
    * @generated from field: sonant.v1.ReturnFormat return_format = 8;
    */
   returnFormat: ReturnFormat;
 
   /**
-   * An SSML 1.1 document to speak, in place of `text_chunks`. At most 5000 Unicode code points may be said.
+   * An SSML 1.1 document to speak, instead of `text_chunks`. At most 5000 Unicode code points may be spoken.
    *
    * @generated from field: string ssml = 9;
    */
   ssml: string;
 
   /**
-   * How the text is marked: `pauses`: "[pause:1.5s]" in it is a pause; `ssml`: a text that begins with "<speak" is an SSML
-   * document. Default: it is plain text.
+   * Kind of markup in the text. With `pauses`, "[pause:1.5s]" is a pause; with `ssml`, a text that begins with "<speak"
+   * is an SSML document. Default: plain text.
    *
    * @generated from field: sonant.v1.Markup markup = 10;
    */
@@ -374,24 +375,24 @@ export type StreamSpeechRequest = Message<"sonant.v1.StreamSpeechRequest"> & {
   normalize?: boolean | undefined;
 
   /**
-   * Lexicons that state how words are said, by id. The first that has a word wins, and those of the voice come last.
-   * ListLexicons returns them.
+   * Ids of lexicons that state how words are pronounced. The first lexicon that defines a word applies; those of the
+   * voice come last. ListLexicons returns the lexicons.
    *
    * @generated from field: repeated string lexicon_ids = 12;
    */
   lexiconIds: string[];
 
   /**
-   * How to speak, in free text, such as "Cheerful and fast." An engine that does not follow instructions speaks without, and
-   * `warnings` has "ignored:instructions".
+   * How to speak, in free text, such as "Cheerful and fast." An engine that does not follow instructions ignores them,
+   * and `warnings` contains "ignored:instructions".
    *
    * @generated from field: optional string instructions = 13;
    */
   instructions?: string | undefined;
 
   /**
-   * Seed of the engine's random choices: the same request with the same seed sounds the same, as far as the engine can. Of
-   * an engine that takes no seed, `warnings` has "ignored:seed". Default: the engine chooses.
+   * Seed of the engine's random choices: the same request with the same seed sounds the same, as far as the engine can.
+   * If the engine accepts no seed, `warnings` contains "ignored:seed". Default: the engine chooses a seed.
    *
    * @generated from field: optional uint32 seed = 14;
    */
@@ -516,7 +517,7 @@ export type SpeechInfo = Message<"sonant.v1.SpeechInfo"> & {
   contentType: string;
 
   /**
-   * Sample rate of the audio in hertz; for Opus, which decodes at 48000, the requested one.
+   * Sample rate of the audio in hertz; for Opus, which decodes at 48000, the requested rate.
    *
    * @generated from field: int32 sample_rate = 6;
    */
@@ -544,8 +545,8 @@ export type SpeechInfo = Message<"sonant.v1.SpeechInfo"> & {
   chars: number;
 
   /**
-   * Warnings of a successful request: "nothing_spoken", "transliterated", "fallback_engine", and "ignored:" with the name
-   * of markup, or of a field, that has no effect.
+   * Warnings of a successful request: "nothing_spoken", "transliterated", "fallback_engine", and "ignored:" with the
+   * name of markup, or of a field, that has no effect.
    *
    * @generated from field: repeated string warnings = 10;
    */
@@ -581,7 +582,7 @@ export const SpeechInfoSchema: GenMessage<SpeechInfo> = /*@__PURE__*/
   messageDesc(file_sonant_v1_speech, 5);
 
 /**
- * A piece of audio. All pieces of a stream concatenated are one valid file of its format.
+ * A piece of audio. Concatenated, all pieces of a stream are one valid file in the stream's format.
  *
  * @generated from message sonant.v1.SpeechAudio
  */
@@ -705,28 +706,28 @@ export type WordTimestamp = Message<"sonant.v1.WordTimestamp"> & {
   text: string;
 
   /**
-   * Its position in the chunk, in Unicode code points from 0.
+   * Position of the word in the chunk, in Unicode code points from 0.
    *
    * @generated from field: int32 offset = 2;
    */
   offset: number;
 
   /**
-   * Its length in the chunk, in Unicode code points.
+   * Length of the word in the chunk, in Unicode code points.
    *
    * @generated from field: int32 length = 3;
    */
   length: number;
 
   /**
-   * Its start, in seconds from the first sample of the stream.
+   * Start, in seconds from the first sample of the stream.
    *
    * @generated from field: double start = 4;
    */
   start: number;
 
   /**
-   * Its end, in seconds from the first sample of the stream.
+   * End, in seconds from the first sample of the stream.
    *
    * @generated from field: double end = 5;
    */
@@ -761,14 +762,14 @@ export type SpeechMark = Message<"sonant.v1.SpeechMark"> & {
   kind: SpeechMark_Kind;
 
   /**
-   * Name of the mark; for a voice, its id.
+   * Name of the mark; for a change of voice, the id of the voice.
    *
    * @generated from field: string name = 3;
    */
   name: string;
 
   /**
-   * Its position, in seconds from the first sample of the stream.
+   * Position of the mark, in seconds from the first sample of the stream.
    *
    * @generated from field: double time = 4;
    */
@@ -845,14 +846,14 @@ export type SpeechChunkDone = Message<"sonant.v1.SpeechChunkDone"> & {
   chars: number;
 
   /**
-   * Its start, in seconds from the first sample of the stream.
+   * Start, in seconds from the first sample of the stream.
    *
    * @generated from field: double start = 3;
    */
   start: number;
 
   /**
-   * Its end, in seconds from the first sample of the stream.
+   * End, in seconds from the first sample of the stream.
    *
    * @generated from field: double end = 4;
    */
@@ -953,7 +954,7 @@ export type LiveSpeechRequest = Message<"sonant.v1.LiveSpeechRequest"> & {
     case: "interrupt";
   } | {
     /**
-     * Ends the last turn; the call ends when all is spoken. The end of the requests does the same.
+     * Ends the last turn; the call ends when all text is spoken. Closing the stream of requests has the same effect.
      *
      * @generated from field: sonant.v1.LiveEnd end = 5;
      */
@@ -990,8 +991,8 @@ export type LiveStart = Message<"sonant.v1.LiveStart"> & {
   sampleRate?: number | undefined;
 
   /**
-   * Language of the text as a BCP-47 tag, one that the voice speaks, or "auto": detected for each sentence among the
-   * voice's languages.
+   * Language of the text as a BCP-47 tag; the voice must speak it. "auto" detects the language of each sentence, among
+   * the voice's languages.
    *
    * @generated from field: optional string language_code = 3;
    */
@@ -1019,15 +1020,15 @@ export type LiveStart = Message<"sonant.v1.LiveStart"> & {
   timestamps: TimestampKind;
 
   /**
-   * How long to wait for more text before the text there is is spoken, in milliseconds.
+   * How long the service waits for more text before it speaks the text received so far, in milliseconds.
    *
    * @generated from field: optional int32 buffer_ms = 7;
    */
   bufferMs?: number | undefined;
 
   /**
-   * Kind of markup in the text. A turn that begins with "<speak" is then an SSML document, spoken when the turn ends.
-   * Default: it is plain text.
+   * Kind of markup in the text. With `ssml`, a turn that begins with "<speak" is an SSML document, which is spoken when
+   * the turn ends. Default: plain text.
    *
    * @generated from field: sonant.v1.Markup markup = 8;
    */
@@ -1041,24 +1042,24 @@ export type LiveStart = Message<"sonant.v1.LiveStart"> & {
   normalize?: boolean | undefined;
 
   /**
-   * Lexicons that state how words are said, by id. The first that has a word wins, and those of the voice come last.
-   * ListLexicons returns them.
+   * Ids of lexicons that state how words are pronounced. The first lexicon that defines a word applies; those of the
+   * voice come last. ListLexicons returns the lexicons.
    *
    * @generated from field: repeated string lexicon_ids = 10;
    */
   lexiconIds: string[];
 
   /**
-   * How to speak, in free text, such as "Cheerful and fast." An engine that does not follow instructions speaks without, and
-   * `warnings` has "ignored:instructions".
+   * How to speak, in free text, such as "Cheerful and fast." An engine that does not follow instructions ignores them,
+   * and `warnings` contains "ignored:instructions".
    *
    * @generated from field: optional string instructions = 11;
    */
   instructions?: string | undefined;
 
   /**
-   * Seed of the engine's random choices: the same request with the same seed sounds the same, as far as the engine can. Of
-   * an engine that takes no seed, `warnings` has "ignored:seed". Default: the engine chooses.
+   * Seed of the engine's random choices: the same request with the same seed sounds the same, as far as the engine can.
+   * If the engine accepts no seed, `warnings` contains "ignored:seed". Default: the engine chooses a seed.
    *
    * @generated from field: optional uint32 seed = 12;
    */
@@ -1115,8 +1116,8 @@ export const LiveFlushSchema: GenMessage<LiveFlush> = /*@__PURE__*/
  */
 export type LiveInterrupt = Message<"sonant.v1.LiveInterrupt"> & {
   /**
-   * How much of the turn the user has heard, in milliseconds from its first sample. Default: assumes that audio is
-   * played as soon as it is sent.
+   * Time for which the user has heard the turn, in milliseconds from its first sample. Default: an estimate that
+   * assumes that audio is played as soon as it is sent.
    *
    * @generated from field: optional double played_ms = 1;
    */
@@ -1292,8 +1293,8 @@ export type LiveInfo = Message<"sonant.v1.LiveInfo"> & {
   channels: number;
 
   /**
-   * What of the markup and of `start` has no effect, such as "ignored:phoneme", as far as it is known when the audio
-   * begins.
+   * Markup and fields of `start` that have no effect, such as "ignored:phoneme", as far as they are known when the
+   * audio begins.
    *
    * @generated from field: repeated string warnings = 9;
    */
@@ -1308,7 +1309,7 @@ export const LiveInfoSchema: GenMessage<LiveInfo> = /*@__PURE__*/
   messageDesc(file_sonant_v1_speech, 19);
 
 /**
- * A piece of audio. All pieces of a turn concatenated are one valid file of its format.
+ * A piece of audio. Concatenated, all pieces of a turn are one valid file in the stream's format.
  *
  * @generated from message sonant.v1.LiveAudio
  */
@@ -1349,7 +1350,8 @@ export type LiveTimestamps = Message<"sonant.v1.LiveTimestamps"> & {
   turn: number;
 
   /**
-   * The words, in order. Offsets are positions in all text of the turn, times are from its first sample.
+   * The words, in order. Offsets are positions in the whole text of the turn; times are counted from the turn's first
+   * sample.
    *
    * @generated from field: repeated sonant.v1.WordTimestamp words = 2;
    */
@@ -1398,14 +1400,14 @@ export type LiveMark = Message<"sonant.v1.LiveMark"> & {
   kind: SpeechMark_Kind;
 
   /**
-   * Name of the mark; for a voice, its id.
+   * Name of the mark; for a change of voice, the id of the voice.
    *
    * @generated from field: string name = 3;
    */
   name: string;
 
   /**
-   * Its position, in seconds from the first sample of the turn.
+   * Position of the mark, in seconds from the first sample of the turn.
    *
    * @generated from field: double time = 4;
    */
@@ -1433,14 +1435,14 @@ export type LiveFlushed = Message<"sonant.v1.LiveFlushed"> & {
   turn: number;
 
   /**
-   * Unicode code points of its text; this number is charged.
+   * Unicode code points of the turn's text; this number is charged.
    *
    * @generated from field: int32 chars = 2;
    */
   chars: number;
 
   /**
-   * Duration of its audio.
+   * Duration of the turn's audio.
    *
    * @generated from field: google.protobuf.Duration duration = 3;
    */
@@ -1469,21 +1471,21 @@ export type LiveInterrupted = Message<"sonant.v1.LiveInterrupted"> & {
   turn: number;
 
   /**
-   * How much of the turn was heard, in milliseconds.
+   * Time for which the turn was heard, in milliseconds.
    *
    * @generated from field: double played_ms = 2;
    */
   playedMs: number;
 
   /**
-   * Its text, to the end of the word that was being heard.
+   * Text of the turn, up to the end of the word that was being heard.
    *
    * @generated from field: string text_spoken = 3;
    */
   textSpoken: string;
 
   /**
-   * The rest of its text.
+   * The rest of the turn's text.
    *
    * @generated from field: string text_remaining = 4;
    */
@@ -1539,16 +1541,17 @@ export type EstimateSpeechRequest = Message<"sonant.v1.EstimateSpeechRequest"> &
   voiceId: string;
 
   /**
-   * Texts to speak in order, none blank; required unless there is `ssml`. Each may say at most 5000 Unicode code points, all
-   * together 50000: the limit of the length includes markup. Pauses last at most 600 seconds together.
+   * Texts to speak in order, none blank; required unless `ssml` is set. Each may have at most 5000 spoken Unicode code
+   * points, all together 50000; the maximum length of a text also counts markup. Pauses last at most 600 seconds
+   * together.
    *
    * @generated from field: repeated string text_chunks = 2;
    */
   textChunks: string[];
 
   /**
-   * Language of the text as a BCP-47 tag, one that the voice speaks, or "auto": detected for each sentence among the
-   * voice's languages.
+   * Language of the text as a BCP-47 tag; the voice must speak it. "auto" detects the language of each sentence, among
+   * the voice's languages.
    *
    * @generated from field: optional string language_code = 3;
    */
@@ -1576,15 +1579,15 @@ export type EstimateSpeechRequest = Message<"sonant.v1.EstimateSpeechRequest"> &
   outputFormat: OutputFormat;
 
   /**
-   * An SSML 1.1 document to speak, in place of `text_chunks`. At most 5000 Unicode code points may be said.
+   * An SSML 1.1 document to speak, instead of `text_chunks`. At most 5000 Unicode code points may be spoken.
    *
    * @generated from field: string ssml = 7;
    */
   ssml: string;
 
   /**
-   * How the text is marked: `pauses`: "[pause:1.5s]" in it is a pause; `ssml`: a text that begins with "<speak" is an SSML
-   * document. Default: it is plain text.
+   * Kind of markup in the text. With `pauses`, "[pause:1.5s]" is a pause; with `ssml`, a text that begins with "<speak"
+   * is an SSML document. Default: plain text.
    *
    * @generated from field: sonant.v1.Markup markup = 8;
    */
@@ -1598,24 +1601,24 @@ export type EstimateSpeechRequest = Message<"sonant.v1.EstimateSpeechRequest"> &
   normalize?: boolean | undefined;
 
   /**
-   * Lexicons that state how words are said, by id. The first that has a word wins, and those of the voice come last.
-   * ListLexicons returns them.
+   * Ids of lexicons that state how words are pronounced. The first lexicon that defines a word applies; those of the
+   * voice come last. ListLexicons returns the lexicons.
    *
    * @generated from field: repeated string lexicon_ids = 10;
    */
   lexiconIds: string[];
 
   /**
-   * How to speak, in free text, such as "Cheerful and fast." An engine that does not follow instructions speaks without, and
-   * `warnings` has "ignored:instructions".
+   * How to speak, in free text, such as "Cheerful and fast." An engine that does not follow instructions ignores them,
+   * and `warnings` contains "ignored:instructions".
    *
    * @generated from field: optional string instructions = 11;
    */
   instructions?: string | undefined;
 
   /**
-   * Seed of the engine's random choices: the same request with the same seed sounds the same, as far as the engine can. Of
-   * an engine that takes no seed, `warnings` has "ignored:seed". Default: the engine chooses.
+   * Seed of the engine's random choices: the same request with the same seed sounds the same, as far as the engine can.
+   * If the engine accepts no seed, `warnings` contains "ignored:seed". Default: the engine chooses a seed.
    *
    * @generated from field: optional uint32 seed = 12;
    */
@@ -1664,8 +1667,8 @@ export type EstimateSpeechResponse = Message<"sonant.v1.EstimateSpeechResponse">
   segments: number;
 
   /**
-   * Warnings of a successful request: "nothing_spoken", "transliterated", "fallback_engine", and "ignored:" with the name
-   * of markup, or of a field, that has no effect.
+   * Warnings of a successful request: "nothing_spoken", "transliterated", "fallback_engine", and "ignored:" with the
+   * name of markup, or of a field, that has no effect.
    *
    * @generated from field: repeated string warnings = 5;
    */
@@ -1976,9 +1979,9 @@ export const SpeechService: GenService<{
   /**
    * Synthesizes texts in order and streams the audio as it is produced.
    *
-   * Order of the events: one `info`; then `audio`, `timestamps` and `chunk_done` as the chunks are synthesized; one
-   * `done`. Nothing is sent before the first audio exists, so a failure before it has a status and no event. A stream
-   * that ends with status OK has sent all its audio; a stream that fails later ends with another status.
+   * Order of the events: one `info`; then `audio`, `timestamps` and `chunk_done` as the chunks are synthesized; last,
+   * one `done`. Nothing is sent before the first audio exists, so an earlier failure has a status and no event. A
+   * stream that ends with status OK has sent all its audio; a stream that fails later ends with another status.
    *
    * @generated from rpc sonant.v1.SpeechService.StreamSpeech
    */
@@ -1996,10 +1999,10 @@ export const SpeechService: GenService<{
    * abbreviation, a URL or markup that may continue is not split. The audio of a turn does not depend on the pieces in
    * which its text was sent, unless a pause caused a part to be spoken early.
    *
-   * Order of the responses of a turn: one `info`; then `audio` and `timestamps`; `flushed`. After `interrupted`,
-   * nothing of its turn follows. The last response is `done`. Turns that overlap are spoken one after the other. A
-   * concurrency slot and characters are used only while something is spoken. It needs HTTP/2; Connect and gRPC-Web over
-   * HTTP/1.1 are answered with status 505.
+   * Order of the responses of a turn: one `info`; then `audio` and `timestamps`; last, `flushed`. After `interrupted`,
+   * no response of that turn follows. The last response is `done`. Turns that overlap are spoken one after the other. A
+   * concurrency slot and characters are used only while something is spoken. The call needs HTTP/2; Connect and
+   * gRPC-Web over HTTP/1.1 are answered with status 505.
    *
    * Fails like StreamSpeech, and with RESOURCE_EXHAUSTED (RATE_LIMIT_EXCEEDED) when more than 50000 characters wait to
    * be spoken, and DEADLINE_EXCEEDED (ENGINE_TIMEOUT) after 10 minutes without input or output. While the service

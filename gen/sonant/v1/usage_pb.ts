@@ -114,14 +114,14 @@ export type UsageTotal = Message<"sonant.v1.UsageTotal"> & {
   requests: bigint;
 
   /**
-   * Unicode code points of their texts.
+   * Unicode code points of the texts.
    *
    * @generated from field: int64 characters = 2;
    */
   characters: bigint;
 
   /**
-   * Duration of their audio.
+   * Duration of the audio.
    *
    * @generated from field: double audio_seconds = 3;
    */
@@ -156,14 +156,14 @@ export type UsageGroup = Message<"sonant.v1.UsageGroup"> & {
   requests: bigint;
 
   /**
-   * Unicode code points of their texts.
+   * Unicode code points of the texts.
    *
    * @generated from field: int64 characters = 3;
    */
   characters: bigint;
 
   /**
-   * Duration of their audio.
+   * Duration of the audio.
    *
    * @generated from field: double audio_seconds = 4;
    */
@@ -184,7 +184,7 @@ export const UsageGroupSchema: GenMessage<UsageGroup> = /*@__PURE__*/
  */
 export const UsageGrouping = {
   /**
-   * In a request, the default: days.
+   * Default in a request: days.
    *
    * @generated from enum value: USAGE_GROUPING_UNSPECIFIED = 0;
    */

@@ -39,7 +39,7 @@ export type Voice = Message<"sonant.v1.Voice"> & {
   name: string;
 
   /**
-   * What it sounds like, in a sentence.
+   * A sentence that describes how the voice sounds.
    *
    * @generated from field: string description = 3;
    */
@@ -53,21 +53,21 @@ export type Voice = Message<"sonant.v1.Voice"> & {
   kind: VoiceKind;
 
   /**
-   * The engine that speaks it; the first one if there are several.
+   * The engine that speaks the voice; the first one if there are several.
    *
    * @generated from field: string engine = 5;
    */
   engine: string;
 
   /**
-   * Whether it can speak now.
+   * Whether the voice can speak now.
    *
    * @generated from field: sonant.v1.VoiceStatus status = 6;
    */
   status: VoiceStatus;
 
   /**
-   * Languages it speaks as BCP-47 ranges, its main language first: "en" covers "en-US" and "en-GB".
+   * Languages of the voice as BCP-47 ranges, the main language first: "en" covers "en-US" and "en-GB".
    *
    * @generated from field: repeated string language_codes = 7;
    */
@@ -81,7 +81,7 @@ export type Voice = Message<"sonant.v1.Voice"> & {
   labels: { [key: string]: string };
 
   /**
-   * The voices of engines that it uses, in order of preference: if one fails, the next one is used.
+   * The voices of engines that this voice uses, in order of preference: if one fails, the next one is used.
    *
    * @generated from field: repeated sonant.v1.VoiceBinding bindings = 9;
    */
@@ -95,35 +95,35 @@ export type Voice = Message<"sonant.v1.Voice"> & {
   consent?: VoiceConsent | undefined;
 
   /**
-   * When it was created; not set for an unchanged voice of an engine.
+   * When the voice was created; not set for an unchanged voice of an engine.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 11;
    */
   createdAt?: Timestamp | undefined;
 
   /**
-   * When it was last changed; not set for an unchanged voice of an engine.
+   * When the voice was last changed; not set for an unchanged voice of an engine.
    *
    * @generated from field: google.protobuf.Timestamp updated_at = 12;
    */
   updatedAt?: Timestamp | undefined;
 
   /**
-   * Who may use it.
+   * Who may use the voice.
    *
    * @generated from field: sonant.v1.VoiceAccess access = 13;
    */
   access: VoiceAccess;
 
   /**
-   * Its owner, as the caller sees it.
+   * Owner of the voice, as the caller sees it.
    *
    * @generated from field: sonant.v1.VoiceOwner owner = 14;
    */
   owner: VoiceOwner;
 
   /**
-   * Other names that requests may use for it, in order. An alias that has become the id of a voice is left out.
+   * Other names that requests may use for the voice, in order. An alias that has become the id of a voice is left out.
    *
    * @generated from field: repeated string aliases = 15;
    */
@@ -137,7 +137,8 @@ export type Voice = Message<"sonant.v1.Voice"> & {
   blend: BlendPart[];
 
   /**
-   * The lexicons that every request with it uses, after its own; the first one that defines a word applies.
+   * Ids of lexicons that every request with the voice uses, after the request's own; the first one that defines a word
+   * applies.
    *
    * @generated from field: repeated string lexicon_ids = 17;
    */
@@ -200,14 +201,14 @@ export const VoiceCapabilitiesSchema: GenMessage<VoiceCapabilities> = /*@__PURE_
  */
 export type NumberRange = Message<"sonant.v1.NumberRange"> & {
   /**
-   * The smallest.
+   * The smallest number.
    *
    * @generated from field: double min = 1;
    */
   min: number;
 
   /**
-   * The largest.
+   * The largest number.
    *
    * @generated from field: double max = 2;
    */
@@ -235,7 +236,7 @@ export type BlendPart = Message<"sonant.v1.BlendPart"> & {
   voiceId: string;
 
   /**
-   * Its share, relative to the other weights.
+   * Share of the voice in the blend, relative to the other weights.
    *
    * @generated from field: double weight = 2;
    */
@@ -312,21 +313,21 @@ export type VoiceConsent = Message<"sonant.v1.VoiceConsent"> & {
   audioSha256: string;
 
   /**
-   * When it was received.
+   * When the consent was received.
    *
    * @generated from field: google.protobuf.Timestamp given_at = 5;
    */
   givenAt?: Timestamp | undefined;
 
   /**
-   * Who sent it, such as "key:key_01JD...".
+   * Sender of the consent, such as "key:key_01JD...".
    *
    * @generated from field: string confirmed_by = 6;
    */
   confirmedBy: string;
 
   /**
-   * When it was withdrawn; not set while it is valid.
+   * When the consent was withdrawn; not set while it is valid.
    *
    * @generated from field: google.protobuf.Timestamp revoked_at = 7;
    */
@@ -354,15 +355,15 @@ export type DefaultVoice = Message<"sonant.v1.DefaultVoice"> & {
   voiceId: string;
 
   /**
-   * Its source.
+   * Source of the default voice.
    *
    * @generated from field: sonant.v1.DefaultVoiceSource source = 2;
    */
   source: DefaultVoiceSource;
 
   /**
-   * Id of the chosen voice, which is not the default if the setting overrides it; empty if none was chosen, or it does
-   * not exist.
+   * Id of the chosen voice, which is not the default if the setting overrides it; empty if no voice was chosen, or if
+   * the chosen voice does not exist.
    *
    * @generated from field: string chosen_voice_id = 3;
    */
@@ -643,14 +644,14 @@ export type VoiceSpec = Message<"sonant.v1.VoiceSpec"> & {
   name: string;
 
   /**
-   * What it sounds like.
+   * How the voice sounds.
    *
    * @generated from field: string description = 2;
    */
   description: string;
 
   /**
-   * Languages it speaks as BCP-47 ranges, its main language first. Default: those of the first binding.
+   * Languages of the voice as BCP-47 ranges, the main language first. Default: those of the first binding.
    *
    * @generated from field: repeated string language_codes = 3;
    */
@@ -664,47 +665,48 @@ export type VoiceSpec = Message<"sonant.v1.VoiceSpec"> & {
   labels: { [key: string]: string };
 
   /**
-   * The voices of engines that it uses, in order of preference; required to create a voice that is not a blend. The
-   * binding of a clone can be moved, but not removed.
+   * The voices of engines that this voice uses, in order of preference; required to create a voice that is not a blend.
+   * The binding of a clone can be moved, but not removed.
    *
    * @generated from field: repeated sonant.v1.VoiceBinding bindings = 5;
    */
   bindings: VoiceBinding[];
 
   /**
-   * Whether it is enabled.
+   * Whether the voice is enabled.
    *
    * @generated from field: optional bool enabled = 6;
    */
   enabled?: boolean | undefined;
 
   /**
-   * Who may use it. Default: private, or everyone for an admin's voice that is not a blend. Only keys with the scope
-   * admin can set everyone. An update must state it.
+   * Who may use the voice. Default: private, or everyone for an admin's voice that is not a blend. Only keys with the
+   * scope `admin` can set everyone. An update that names this field must set it.
    *
    * @generated from field: sonant.v1.VoiceAccess access = 7;
    */
   access: VoiceAccess;
 
   /**
-   * Other names that requests may use for it, such as the ids of another vendor; omitted ones are removed. None may be
-   * the id of another voice, or an alias of another voice of the same account. Aliases of a voice for everyone are
-   * valid for everyone.
+   * Other names that requests may use for the voice, such as the ids of another vendor; omitted aliases are removed. No
+   * alias may be the id of another voice, or an alias of another voice of the same account. Aliases of a voice for
+   * everyone are valid for everyone.
    *
    * @generated from field: repeated string aliases = 8;
    */
   aliases: string[];
 
   /**
-   * The voices to blend, instead of bindings: voices of one model that supports blending, such as Kokoro, that share a
-   * language, each once, with weights that are not all 0. The blend has the accent of the first.
+   * The voices to blend, instead of bindings, each once. They must share a language and belong to one model that
+   * supports blending, such as Kokoro. At least one weight must be above 0. The blend has the accent of the first
+   * voice.
    *
    * @generated from field: repeated sonant.v1.BlendPart blend = 9;
    */
   blend: BlendPart[];
 
   /**
-   * Lexicons that every request with it uses, by id, each once; the first one that defines a word applies.
+   * Ids of lexicons that every request with the voice uses, each once; the first one that defines a word applies.
    *
    * @generated from field: repeated string lexicon_ids = 10;
    */
@@ -732,7 +734,7 @@ export type CreateVoiceRequest = Message<"sonant.v1.CreateVoiceRequest"> & {
   voiceId: string;
 
   /**
-   * Its fields.
+   * Fields of the voice.
    *
    * @generated from field: sonant.v1.VoiceSpec spec = 2;
    */
@@ -824,21 +826,21 @@ export type CloningEngine = Message<"sonant.v1.CloningEngine"> & {
   sampleLanguageCodes: string[];
 
   /**
-   * How much speech the reference must have, in seconds.
+   * Seconds of speech that the reference must contain.
    *
    * @generated from field: sonant.v1.NumberRange sample_seconds = 3;
    */
   sampleSeconds?: NumberRange | undefined;
 
   /**
-   * Whether it needs the text of the reference.
+   * Whether the engine needs the text of the reference.
    *
    * @generated from field: bool needs_reference_text = 4;
    */
   needsReferenceText: boolean;
 
   /**
-   * The consent sentence by language; the caller chooses one for other languages.
+   * The consent sentence by language; for other languages, the caller chooses the sentence.
    *
    * @generated from field: map<string, string> consent_scripts = 5;
    */
@@ -873,7 +875,7 @@ export type CloneVoiceRequest = Message<"sonant.v1.CloneVoiceRequest"> & {
   name: string;
 
   /**
-   * What it sounds like.
+   * How the voice sounds.
    *
    * @generated from field: string description = 3;
    */
@@ -908,8 +910,8 @@ export type CloneVoiceRequest = Message<"sonant.v1.CloneVoiceRequest"> & {
   referenceText: string;
 
   /**
-   * The same person reading the consent sentence: another file of these formats, of at most 30 seconds or the
-   * maximum of the reference.
+   * The same person reading the consent sentence: a WAV, FLAC, MP3 or Ogg file, of at most 30 seconds, or longer if the
+   * reference may be longer.
    *
    * @generated from field: bytes consent_audio = 8;
    */
@@ -937,7 +939,7 @@ export type CloneVoiceRequest = Message<"sonant.v1.CloneVoiceRequest"> & {
   engines: string[];
 
   /**
-   * Who may use it. Default: private.
+   * Who may use the voice. Default: private.
    *
    * @generated from field: sonant.v1.VoiceAccess access = 12;
    */
@@ -986,14 +988,14 @@ export type UpdateVoiceRequest = Message<"sonant.v1.UpdateVoiceRequest"> & {
   voiceId: string;
 
   /**
-   * Its fields.
+   * Fields of the voice.
    *
    * @generated from field: sonant.v1.VoiceSpec spec = 2;
    */
   spec?: VoiceSpec | undefined;
 
   /**
-   * The fields of `spec` to change; one that is not set returns to its default.
+   * The fields of `spec` to change. A named field that is not set returns to its default.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 3;
    */
@@ -1120,14 +1122,14 @@ export const VoiceKind = {
   UNSPECIFIED: 0,
 
   /**
-   * It came with an engine.
+   * The voice came with an engine.
    *
    * @generated from enum value: VOICE_KIND_STOCK = 1;
    */
   STOCK: 1,
 
   /**
-   * It was cloned from a person who consented.
+   * The voice was cloned from a person who consented.
    *
    * @generated from enum value: VOICE_KIND_CLONED = 2;
    */
@@ -1161,28 +1163,28 @@ export const VoiceStatus = {
   UNSPECIFIED: 0,
 
   /**
-   * It is being created.
+   * The voice is being created.
    *
    * @generated from enum value: VOICE_STATUS_PENDING = 1;
    */
   PENDING: 1,
 
   /**
-   * It can speak.
+   * The voice can speak.
    *
    * @generated from enum value: VOICE_STATUS_READY = 2;
    */
   READY: 2,
 
   /**
-   * It could not be created.
+   * The voice could not be created.
    *
    * @generated from enum value: VOICE_STATUS_FAILED = 3;
    */
   FAILED: 3,
 
   /**
-   * It is disabled.
+   * The voice is disabled.
    *
    * @generated from enum value: VOICE_STATUS_DISABLED = 4;
    */
@@ -1224,7 +1226,7 @@ export const VoiceAccess = {
   UNSPECIFIED: 0,
 
   /**
-   * The account that owns it, and keys with the scope `admin`. It does not exist for others.
+   * The account that owns the voice, and keys with the scope `admin`. For others, the voice does not exist.
    *
    * @generated from enum value: VOICE_ACCESS_PRIVATE = 1;
    */
@@ -1252,8 +1254,8 @@ export const VoiceAccessSchema: GenEnum<VoiceAccess> = /*@__PURE__*/
   enumDesc(file_sonant_v1_voice, 2);
 
 /**
- * The owner of a voice. An account is the person or client who signed in, or a key made by the operator, with all its
- * descendants.
+ * The owner of a voice. An account is a person or client who signed in, or a key that the operator created, with all
+ * keys that descend from it.
  *
  * @generated from enum sonant.v1.VoiceOwner
  */
@@ -1288,8 +1290,8 @@ export const VoiceOwner = {
 } as const;
 
 /**
- * The owner of a voice. An account is the person or client who signed in, or a key made by the operator, with all its
- * descendants.
+ * The owner of a voice. An account is a person or client who signed in, or a key that the operator created, with all
+ * keys that descend from it.
  *
  * @generated from enum sonant.v1.VoiceOwner
  */
@@ -1329,7 +1331,7 @@ export const DefaultVoiceSource = {
   CHOICE: 2,
 
   /**
-   * Neither: it is the first voice that can speak and that the key may use.
+   * Neither setting nor choice: the default is the first voice that can speak and that the key may use.
    *
    * @generated from enum value: DEFAULT_VOICE_SOURCE_ORDER = 3;
    */
@@ -1353,9 +1355,9 @@ export const DefaultVoiceSourceSchema: GenEnum<DefaultVoiceSource> = /*@__PURE__
  * Lists, creates and changes voices, and clones people who consent.
  *
  * For a key with a list of voices, other voices do not exist: they are NOT_FOUND (VOICE_NOT_FOUND), and creating one is
- * PERMISSION_DENIED (ACCESS_DENIED). For an account, the private voices of others do not exist either. A voice can be
- * changed and deleted by the account that owns it and by keys with the scope `admin`; for others that is
- * PERMISSION_DENIED (ACCESS_DENIED). Voices of engines are the operator's.
+ * PERMISSION_DENIED (ACCESS_DENIED). For an account, the private voices of other accounts do not exist either. A voice
+ * can be changed and deleted by the account that owns it and by keys with the scope `admin`; other callers get
+ * PERMISSION_DENIED (ACCESS_DENIED). Voices that an engine provides belong to the operator.
  *
  * @generated from service sonant.v1.VoiceService
  */
@@ -1363,8 +1365,8 @@ export const VoiceService: GenService<{
   /**
    * Lists the voices that the key may use: the default voice first, then natural before synthetic ones, then by name.
    *
-   * Fails with INVALID_ARGUMENT (INVALID_REQUEST) for an invalid page size or token, and for a query that is too long, with
-   * `limit` and `actual`.
+   * Fails with INVALID_ARGUMENT (INVALID_REQUEST) for an invalid page size or token, and for a query that is too long,
+   * with `limit` and `actual`.
    *
    * @generated from rpc sonant.v1.VoiceService.ListVoices
    */
@@ -1384,7 +1386,8 @@ export const VoiceService: GenService<{
     output: typeof GetVoiceResponseSchema;
   },
   /**
-   * Returns the default voice: the first of every list, and the voice of requests that need not name one.
+   * Returns the default voice: the first of every list, and the voice of requests without one, where a voice is
+   * optional.
    *
    * @generated from rpc sonant.v1.VoiceService.GetDefaultVoice
    */
@@ -1456,8 +1459,8 @@ export const VoiceService: GenService<{
     output: typeof CloneVoiceResponseSchema;
   },
   /**
-   * Changes the description of a voice, its bindings, its aliases, or whether it is enabled. Running requests continue with the
-   * voice they started with. A voice of an engine can be changed too: the changes are stored here and take precedence.
+   * Changes the description of a voice, its bindings, its aliases, or whether it is enabled. Running requests continue
+   * with the unchanged voice. A voice of an engine can be changed too: the changes are stored here and take precedence.
    *
    * Fails as CreateVoice and GetVoice do.
    *
@@ -1470,7 +1473,7 @@ export const VoiceService: GenService<{
   },
   /**
    * Deletes a stored voice, with its clone data and all its stored audio; running requests end. For a voice of an
-   * engine, the changes are deleted.
+   * engine, only the changes to it are deleted.
    *
    * Fails as GetVoice does, and with INVALID_ARGUMENT (INVALID_REQUEST) for an unchanged voice of an engine.
    *
