@@ -39,9 +39,9 @@ const usualPings = { pingEveryMs: 20_000, pingAnswerMs: 10_000 };
 
 export interface RpcServerOptions {
   services: Services;
-  /** Where to listen. Without it, only sockets handed to `accept` are served. */
+  /** Address to listen on. Without an address, only sockets handed to `accept` are served. */
   address?: ListenAddress;
-  /** Connections counted over all listeners. Default: only this listener's. */
+  /** Counts the connections of all listeners. Default: only those of this listener. */
   connections?: Connections;
   isBehindProxy?: boolean;
   /** PEM texts. */
@@ -140,10 +140,10 @@ function createListener({ services, connections, isBehindProxy, onFault }: Liste
     const handler = byPath.get(request.url?.split('?', 1)[0] ?? '');
     const address = clientAddressOf(request, isBehindProxy);
     const isOpen = handler !== undefined && services.isOpen(handler);
-    // The caller of a method without a key may continue after refusals.
+    // A caller that needs no key may continue after refusals, so calls from a barred address are dropped.
     const isUnwanted = () => isOpen && services.isBarred(address);
     if (isUnwanted()) return drop(request);
-    // Deferred, so that a call that is cancelled in the same packet costs only this.
+    // The answer is deferred, so that a call that is cancelled in the same packet costs no more than this.
     const isTaken = connections.turns.take(address, () => {
       if (stream.destroyed) return;
       // Earlier calls in the same packet may have exceeded the limit.

@@ -77,7 +77,7 @@ export async function openLockedFolder(parent: string, prefix: string): Promise<
       await rm(path, { recursive: true, force: true });
     };
     if (lock) return { path, remove };
-    // A process that removes abandoned folders may have checked this one between the two steps.
+    // A process that removes abandoned folders may have taken this folder's lock right after its creation.
     await remove();
     if (tries === triesMax) throw new Error(`other processes take the folders ${prefix} in ${parent}`);
   }

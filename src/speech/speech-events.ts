@@ -37,7 +37,7 @@ export interface SpeechAudio {
   chunkCharsBegun: number;
   /** Words of the segment that have audio so far, before its timestamps are complete. */
   wordsSoFar?(): readonly TimedWord[];
-  /** The spoken code points among them, which are charged. */
+  /** Spoken code points whose audio has begun, which are charged. */
   charsBegun: number;
 }
 
@@ -77,7 +77,7 @@ export interface SpeechDone {
   chars: number;
   seconds: number;
   byteCount: number;
-  /** Replacement for the start of the stream in a complete file, if it is known only at the end. */
+  /** Bytes that replace the start of the stream in a complete file, if they are known only at the end. */
   head?: Uint8Array | undefined;
   /** URL of the stored audio, if it is stored. */
   audioUrl?: string;

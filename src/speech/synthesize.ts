@@ -68,8 +68,8 @@ export function createSpeech(options: SpeechOptions): Speech {
     voices.findCurrent(() => castSpeech(voices, request, caller, lexicons));
 
   /**
-   * Runs the work with the most available engine of the voice. If its segments per minute are used up, adds it to
-   * `failed` and tries the next.
+   * Runs the work with the most available engine of the voice. If that engine has used up its segments per minute, adds
+   * it to `failed` and tries the next engine.
    */
   async function atReadiest<Result>(
     bindings: readonly Binding[],

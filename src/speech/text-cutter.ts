@@ -19,7 +19,7 @@ export interface PlannedCut {
   cut: Cut | undefined;
   rendering: Rendering | undefined;
   breakBefore: Break | undefined;
-  /** Length of the silence before and after it that the markup requests; 0 if none. */
+  /** Length of the silence before and after the cut that the markup requests; 0 if none. */
   pauseBeforeMs: number;
   pauseAfterMs: number;
   /** Marks in order. */
@@ -187,7 +187,7 @@ function takeMarks(marks: { name: string; offset: number }[], { spans }: Cut): C
 function toRunCut(cut: Cut | undefined, marks: readonly CutMark[], { run, flat }: RenderedRun): RunCut {
   const last = cut?.spans.at(-1);
   const chunkCharsBegun = last ? last.offset + last.length : 0;
-  // Spoken characters of a run with markup are counted in proportion to its share of the source.
+  // The begun share of a run's spoken characters is estimated by the begun share of its source with markup.
   const [from, to] = [run.pieces[0]!.from, run.pieces.at(-1)!.to];
   const share = flat && to > from ? Math.min(Math.max((chunkCharsBegun - from) / (to - from), 0), 1) : 1;
   const emphasized = cut && flat ? emphasizedIn(cut, flat) : [];
@@ -234,7 +234,7 @@ export class EmphasisEnvelope {
     this.#rateHz = sampleRateHz;
   }
 
-  /** Adds the times of later words. */
+  /** Adds the times of the next words, in order. */
   note(words: readonly WordTime[]): void {
     for (const { from, to, startSeconds, endSeconds } of words) {
       const stretch = this.#stretches.find((each) => from < each.to && to > each.from);

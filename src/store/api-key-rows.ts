@@ -9,9 +9,9 @@ export interface ApiKeyRow {
   idPart: string;
   hash: Uint8Array;
   hashKind: 'sha256' | 'hmac-sha256';
-  /** The owner of its audio and usage: the key itself, or the first key of its rotations. */
+  /** The owner of the key's audio and usage: the key itself, or the first key of its rotations. */
   ownerId: string;
-  /** The chain of its creators, each followed by a slash: "usr_.../key_.../". Empty if the operator made it. */
+  /** The chain of the key's creators, each followed by a slash: "usr_.../key_.../". Empty if the operator made it. */
   path: string;
   name: string;
   /** Separated by spaces. */
@@ -67,17 +67,17 @@ export interface ApiKeyDecision {
   added?: ApiKeyRow;
   audit: AuditRow;
   /**
-   * Revokes all descendants of the key, and the keys that it has replaced and that are still in grace, with an audit
-   * record for each.
+   * Revokes all descendants of the key, and the replaced predecessors that are still valid, with an audit record for
+   * each.
    */
   ending?: { atMs: number; toAudit(keyId: string): AuditRow };
 }
 
 interface ApiKeyChanged {
   row: ApiKeyRow;
-  /** Number of descendants that were revoked with it. */
+  /** Number of descendants that were revoked with the key. */
   descendantsRevoked: number;
-  /** Ids of replaced keys that were revoked with it. */
+  /** Ids of replaced keys that were revoked with the key. */
   predecessorsRevoked: readonly string[];
 }
 
@@ -157,7 +157,7 @@ const afterAllKeyIds = 'key_Z';
 /** Sorts after every text that begins with the path. */
 const afterPath = (path: string) => `${path}~`;
 
-/** A condition on the three parameters of a range, from $n on. */
+/** An SQL condition for the keys of a range, with its three parameters from $n on. */
 const inRange = (n: number) => `(path >= $${n} and path < $${n + 1} or key_id = $${n + 2})`;
 const rangeValues = ({ path, ownKeyId = '' }: KeyRange) => [path, afterPath(path), ownKeyId] as const;
 
@@ -195,7 +195,9 @@ async function applyChange(
   return { row: { ...row, ...change }, descendantsRevoked: descendants.length, predecessorsRevoked };
 }
 
-/** A key that replaces all other keys created in the same way: by the same actor, with the same audit record. */
+/**
+ * A key that replaces all other keys created in the same way: with the same action, actor and detail in the audit log.
+ */
 interface Superseding {
   row: ApiKeyRow;
   audit: AuditRow;
@@ -273,7 +275,7 @@ export function createApiKeyRows(store: RowStore) {
     },
     /**
      * Applies the change that `decide` returns for the current row, and adds a second row if `decide` returns one.
-     * Returns the changed row; undefined if it is not in the range.
+     * Returns the changed row; undefined if the key is not in the range.
      */
     change: (keyId: string, range: KeyRange, decide: Decide): Promise<ApiKeyChanged | undefined> =>
       store.transaction((rows) => applyChange(rows, keyId, range, decide), { durable }),

@@ -9,7 +9,7 @@ import { createColumns, type RowStore, type Rows, type Transaction } from './row
 export interface JobRow {
   jobKey: string;
   ownerId: string;
-  /** Unique for the owner, who may have chosen it. */
+  /** Unique among the owner's jobs. The owner may have chosen it. */
   jobId: string;
   accountId: string;
   /** The key that is charged, and the address of the request. */
@@ -25,7 +25,7 @@ export interface JobRow {
   charsDone: number;
   chaptersDone: number;
   seconds: number;
-  /** Time spent working on it. */
+  /** Time spent working on the job. */
   busyMs: number;
   revision: number;
   createdAtMs: number;
@@ -50,7 +50,7 @@ export interface ChapterRow {
   charsDone: number;
   partCount: number;
   status: 'waiting' | 'queued' | 'done';
-  /** Approximate while it is spoken. */
+  /** Approximate until the chapter is spoken. */
   seconds: number;
   sampleCount: number;
   audioId: string | null;

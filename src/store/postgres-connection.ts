@@ -32,7 +32,7 @@ export function toClientConfig({ url, statementMs = 5_000, isPooled = false }: P
     keepAlive: true,
     keepAliveInitialDelayMillis: keepAliveAfterMs,
     connectionTimeoutMillis: Math.min(connectMsMax, statementMs),
-    // For a server that does not respond at all.
+    // Applies if the server does not respond at all.
     query_timeout: statementMs + graceMs,
     ...(!isPooled && {
       statement_timeout: statementMs,

@@ -172,7 +172,7 @@ class PostgresRows implements RowStore {
     }
   }
 
-  /** Everything before the first statement, in one message. */
+  /** The SQL before the first statement of a transaction, sent as one message. */
   #beginSql({ durable = false, blind = false }: TransactionOptions, tries: number): string {
     const statements = [`begin isolation level ${blind ? 'read committed' : 'serializable'}`];
     if (this.#options.isPooled) statements.push(toTransactionLimits(this.#options));

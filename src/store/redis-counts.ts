@@ -31,7 +31,7 @@ export type ShareCounts = ReturnType<typeof createRedisCounts>;
 
 interface OtherCounts {
   others: Record<string, number>;
-  /** This one included. */
+  /** Number of replicas, including this one. */
   replicas: number;
 }
 

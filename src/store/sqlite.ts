@@ -81,7 +81,7 @@ function claim(database: Database.Database): void {
 
 class SqliteRows implements RowStore {
   readonly #database: Database.Database;
-  /** Least recently used first. */
+  /** Prepared statements, the least recently used first. */
   readonly #statements = new Map<string, Database.Statement>();
   /** Resolves when the open transaction ends. All other calls wait for it, since there is one connection. */
   #transaction: Promise<void> | undefined;
@@ -223,7 +223,7 @@ function toStorageFailure(error: unknown): unknown {
   return storageFaults.test(code) ? new Failure('storage_unavailable', { retryAfterSeconds: 1 }, error) : error;
 }
 
-/** Number of steps of its schema. Throws if the file is damaged or not a database of Sonant. */
+/** Number of migration steps of the file's schema. Throws if the file is damaged or not a database of Sonant. */
 export async function inspectSqlite(file: string): Promise<number> {
   const database = new Database(file, { readonly: true, fileMustExist: true, timeout: busyMsMax });
   try {

@@ -14,7 +14,7 @@ export interface SampleFault {
 
 interface CheckedSample {
   faults: readonly SampleFault[];
-  /** From shortly before the first word to shortly after the last. */
+  /** The recording from shortly before the first word to shortly after the last. */
   trimmed: Recording;
 }
 
@@ -25,9 +25,9 @@ const silentDbfs = -60;
 /** By how much the loudest frames of a voice (95th percentile) exceed its average. */
 const loudestOverVoiceDb = 3;
 /**
- * Minimum level of the voice above the quietest frames. Clean recordings have at least 22 dB even without a pause; with
- * white noise 20 dB below the voice, 18 to 20 dB; with noise 15 dB below, about 15 dB, and every clone then has the
- * noise.
+ * Minimum level of the voice above the quietest frames. It is at least 22 dB in clean recordings, even without a pause,
+ * 18 to 20 dB with white noise 20 dB below the voice, and about 15 dB with noise 15 dB below, which every clone then
+ * has.
  */
 const voiceOverNoiseDbMin = 15;
 /** With a smaller range between loud and quiet frames, the recording is not speech, or has as much noise as speech. */
@@ -40,8 +40,9 @@ const crossingsRatioMin = 1.5;
 const fullScale = 0.99;
 const fullScaleShareMax = 0.002;
 /**
- * Detects peaks that were clipped before the recording was scaled or encoded: samples within a tenth of the level that
- * only a thousandth exceeds. Clean recordings have at most 0.5 %; with 6 dB clipped, it is 3 % and more.
+ * Detects peaks that were clipped before the recording was scaled or encoded: counts samples within a tenth of the
+ * level that only one sample in a thousand exceeds. Clean recordings have at most 0.5 %; with 6 dB clipped, it is 3 %
+ * and more.
  */
 const flattenedShareMax = 0.01;
 /** Allows pauses between sentences: speech fills at least half of a clean recording. */
@@ -189,8 +190,8 @@ function quantile(values: readonly number[], share: number): number {
 const bins = 4_096;
 
 /**
- * The share of samples (0 to 1) at or above `level`; and the share within a tenth of the level that a thousandth of
- * them exceeds, which is small unless peaks are clipped.
+ * The share of samples (0 to 1) at or above `level`; and the share within a tenth of the level that one sample in a
+ * thousand exceeds, which is small unless peaks are clipped.
  */
 function measurePeaks({ samples }: Recording, level: number): { above: number; flattened: number } {
   const counts = new Uint32Array(bins);
@@ -201,7 +202,7 @@ function measurePeaks({ samples }: Recording, level: number): { above: number; f
     if (size >= level) above++;
     counts[Math.min(bins - 1, Math.floor((size / peak) * bins))]!++;
   }
-  // Counts down from the top to the level that a thousandth exceeds, and then to nine tenths of that level.
+  // Counts down from the top to the level that one sample in a thousand exceeds, and then to nine tenths of that level.
   let passed = 0;
   let top = bins;
   while (top > 0 && passed < samples.length / 1_000) passed += counts[--top]!;

@@ -27,7 +27,7 @@ export type WebhookSecrets = ReturnType<typeof createWebhookSecrets>;
 /** Explains to callers why a secret cannot be decrypted. */
 export const whyLost = 'because the secret of the service has changed';
 
-/** A seal must expire; a secret does not. */
+/** A seal must expire, but a secret does not, so the seal is made for a very long time. */
 const sealedSeconds = 100 * 365 * 24 * 3600;
 
 export function createWebhookSecrets({
