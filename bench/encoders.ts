@@ -60,7 +60,10 @@ export const bench: Bench = {
 /** The audio of each format, at the rate of its encoder. */
 type Sounds = Record<FormatName, Float32Array>;
 
-/** The cost of a native encoder is the cost of ffmpeg with it, less the cost without it (`nativeWithout`). */
+/**
+ * The cost of a native encoder is the cost of ffmpeg with that encoder, minus the cost of ffmpeg without an encoder
+ * (`nativeWithout`).
+ */
 function contenders(sound: Sounds, sampleRateHz: number) {
   const ffmpeg = (...output: string[]) => (hasNative ? runFfmpeg(sound.mp3, sampleRateHz, output) : undefined);
   const ours = formatNames.map((format) => [format, () => encode(format, sound[format], sampleRateHz)]);

@@ -88,7 +88,7 @@ async function measureStart(name: keyof typeof starts): Promise<Start> {
   return { uncompiledMs: uncompiled.readyMs, firstMs: first.readyMs, warmMs, residentMiB };
 }
 
-/** Compiles like `npm ci` after the installation. */
+/** Fills a compile cache with src/precompile.js, which npm also runs as the postinstall script. */
 async function precompile(compiled: string): Promise<void> {
   const env = { ...process.env, NODE_COMPILE_CACHE: compiled };
   const [code] = await once(

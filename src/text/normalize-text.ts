@@ -103,8 +103,8 @@ function markParagraph(chunk: string, { from, to, markers, literal, table }: Par
 }
 
 /**
- * Number of final tokens in a part of a paragraph: those up to the strongest break in its second half. The rest is read
- * again with the text that follows, so that the edge of a window decides nothing.
+ * Number of tokens that are certain before the rest of the paragraph is read: those up to the strongest break in the
+ * second half. The other tokens are read again with the text that follows, so that the edge of a window has no effect.
  */
 function certainTokens(tokens: readonly Token[]): number {
   const half = (tokens.at(-1)?.to ?? 0) / 2;

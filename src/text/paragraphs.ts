@@ -7,7 +7,7 @@ import { matchAt } from './rule.ts';
 export const windowCharsMax = 2000;
 
 export interface Paragraph {
-  /** Range of its text in the chunk. */
+  /** Range of the paragraph's text in the chunk. */
   from: number;
   to: number;
   /** Ranges that are layout: list markers, number signs, table borders. */

@@ -106,7 +106,7 @@ function findScript(codePoint: number): number {
   return script < 0 ? other : script;
 }
 
-/** Cache: languages are few, and finding the script of one takes longer than counting a sentence. */
+/** Scripts by language. They are cached, because finding a language's scripts takes longer than counting a sentence. */
 const knownScripts = new Map<string, ReadonlySet<string>>();
 const knownScriptsMax = 256;
 

@@ -1,5 +1,5 @@
-// The rules of a language whose table states them (written-rules.ts), and rules that are not patterns, which the table
-// only names: addresses, sums of money, measures, abbreviations with a stop, and words.
+// The rules of a language whose table states its rules (written-rules.ts). The table only names rules that are not
+// patterns: addresses, sums of money, measures, abbreviations with a stop, and words.
 
 import anyAscii from 'any-ascii';
 import { formsOf } from './forms.ts';

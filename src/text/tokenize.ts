@@ -77,7 +77,7 @@ export interface SpokenToken {
   /** UTF-16 range in the source, without surrounding punctuation. */
   from: number;
   to: number;
-  /** Whether no space separates it from the previous token, as in Chinese or Thai. */
+  /** Whether no space separates the token from the previous token, as in Chinese or Thai. */
   glued: boolean;
   /** A value of `breakStrength`. */
   breakAfter: number;
@@ -86,7 +86,7 @@ export interface SpokenToken {
 }
 
 const segmenters = new Map<string, Intl.Segmenter>();
-/** Bounds the cache: callers may send any language code. */
+/** Limit of the cache, because callers may send any language code. */
 const segmentersMax = 200;
 
 export function segmenterFor(languageCode: string, granularity: 'word' | 'sentence'): Intl.Segmenter {

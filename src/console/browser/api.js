@@ -173,7 +173,7 @@ const unreachable = (cause) => new Error('The service cannot be reached. Is it r
 const toFailureBody = (reply) => reply.json().catch(() => withoutBody(reply.status));
 
 /**
- * For a response that is not from Sonant, such as that of a proxy.
+ * The failure for a response that is not from Sonant, such as that of a proxy.
  * @param {number} status
  * @returns {Failure}
  */

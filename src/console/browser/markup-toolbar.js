@@ -10,9 +10,9 @@ import { markupOf } from './markup-kind.js';
 /**
  * @typedef {object} Mark
  * @property {string} label
- * @property {string} title What it does.
+ * @property {string} title The effect of the markup.
  * @property {string} tag The tag that opens it. Its last attribute value is selected once it is written.
- * @property {string} [close] The tag that closes it; absent for what has no content.
+ * @property {string} [close] The tag that closes the element; absent if the markup has no content.
  *
  * @typedef {object} ToolbarOptions
  * @property {HighlightedText} textField

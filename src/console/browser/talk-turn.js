@@ -17,12 +17,12 @@ export class TalkTurn {
   text = '';
   /** @type {TurnState} */
   state = 'open';
-  /** Its number in the service's session, once known. @type {number | undefined} */
+  /** The turn's number in the service's session, once known. @type {number | undefined} */
   index;
-  /** Start and end of its audio in the player. @type {number | undefined} */
+  /** Start and end of the turn's audio in the player. @type {number | undefined} */
   startSeconds;
   endSeconds = 0;
-  /** Whether all its audio has arrived. */
+  /** Whether all audio of the turn has arrived. */
   isComplete = false;
   heardSeconds = 0;
   root;
@@ -59,13 +59,13 @@ export class TalkTurn {
     this.#set('ended');
   }
 
-  /** Called when its first audio is about to arrive. @param {number} startSeconds */
+  /** Called when the turn's first audio is about to arrive. @param {number} startSeconds */
   begin(startSeconds) {
     this.#infoMs = performance.now();
     this.startSeconds = this.endSeconds = startSeconds;
   }
 
-  /** Called when its first audio was played, with nothing before it. @param {number} atMs */
+  /** Called when the turn's first audio was played, if no other audio was playing before. @param {number} atMs */
   noteSound(atMs) {
     this.#soundMs = atMs;
     this.#showAccount();
@@ -80,7 +80,7 @@ export class TalkTurn {
     this.#showAccount();
   }
 
-  /** Delay of the first audio after the last character that it needed. */
+  /** Time from the last character that the first audio needed to the first audio. */
   get firstSoundMs() {
     if (this.#firstEnd === 0 || this.#soundMs === 0) return undefined;
     sentenceEnd.lastIndex = this.#firstEnd;
