@@ -14,8 +14,8 @@ const clauseCharsMin = 200;
 /** A longer part ends at the next word. Sentence ends and unfinished markup are then ignored. */
 const partCharsMax = 300;
 /**
- * Longer words are split. The first limit is for scripts without spaces. A part without a longer word, such as "J. J.
- * J. J.", is split too.
+ * Longer words are split. The first limit is for scripts without spaces. A part without a finished word, such as "J. J.
+ * J. J.", is split at `wordCharsMax`.
  */
 const unspacedCharsMax = 400;
 const wordCharsMax = 2000;

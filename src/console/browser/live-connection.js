@@ -12,7 +12,7 @@ import { ApiError, serviceUrl } from './api.js';
  * @property {() => object} getStart The message that each connection begins with.
  * @property {(message: any) => void} onMessage
  * @property {(bytes: ArrayBuffer) => void} onAudio
- * @property {() => void} onLost Called when the connection is lost, and with it everything that was sent but not answered.
+ * @property {() => void} onLost Called when the connection and all unanswered messages are lost.
  * @property {(state: ConnectionState, text: string) => void} onState
  * @property {(error: unknown) => void} onError
  */
