@@ -15,7 +15,10 @@ import { compare, cpuOf, type Work } from './measuring/rounds.ts';
 import { passage } from './measuring/texts.ts';
 
 const sliceSeconds = 0.25;
-/** Native code processes four or eight samples at a time, WebAssembly and JavaScript one. */
+/**
+ * Largest costs relative to native code, which processes four or eight samples at a time; WebAssembly and JavaScript
+ * process one sample.
+ */
 const goalsMax = { mp3: 1.5, opus: 4, flac: 10 } as const;
 const isCompared = (format: FormatName): format is keyof typeof goalsMax => format in goalsMax;
 const hasNative = isInstalled('ffmpeg');

@@ -139,7 +139,7 @@ async function measureCheckout(root: string, name: string) {
 async function start(opened: AsyncDisposableStack, root: string): Promise<Service & { isPinned: boolean }> {
   const isPinned = cores > 1 && spawnSync('taskset', ['-apc', '1', String(process.pid)]).status === 0;
   const pinned = { execPath: 'taskset', execArgv: ['-c', '0', process.execPath, ...process.execArgv] };
-  // Log lines are written as usual and discarded.
+  // The service writes its log lines, and they are discarded.
   const options = { stdio: ['ignore', 'inherit', 'ignore', 'ipc'] as const, ...(isPinned && pinned) };
   const file = join(import.meta.dirname, 'overload/serve.ts');
   const service = await startProcess<OpenCheckout>(file, [root], { ...options, stdio: [...options.stdio] });

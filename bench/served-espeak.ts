@@ -180,7 +180,7 @@ async function openSonant(opened: AsyncDisposableStack): Promise<Server> {
   };
 }
 
-/** Starts the peers whose packages are installed; none without Debian's Python. */
+/** Starts the peers whose packages are installed. Without Debian's Python, starts no peers. */
 async function openPeers(opened: AsyncDisposableStack): Promise<Server[]> {
   const servers: Server[] = [];
   for (const name of peers) {

@@ -15,7 +15,7 @@ import { median } from './measuring/rounds.ts';
 
 const rounds = 5;
 const pollEveryMs = 5;
-/** Longer than the service needs to release the memory of its start. */
+/** Wait that is longer than the service needs to release the memory of its start. */
 const settleMs = 5000;
 const goalsMax = { firstMs: 1000, warmMs: 500, residentMiB: 120 };
 const root = join(import.meta.dirname, '..');

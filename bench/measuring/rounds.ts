@@ -66,7 +66,10 @@ export interface RoundSpreads {
 /** All comparisons of this process. Each bench has its own process. */
 const compared: Costs<string>[] = [];
 
-/** Spreads of each contender's cost, divided by the first one's in the same round. Undefined if nothing was compared. */
+/**
+ * Spreads of each contender's cost, divided by the first contender's cost in the same round. Undefined if nothing was
+ * compared.
+ */
 export function spreadsOfRounds(all: readonly Costs<string>[] = compared): RoundSpreads | undefined {
   const [cpu, wall] = [spreadOf(all, 'cpuMs'), spreadOf(all, 'wallMs')];
   return cpu || wall ? { cpu, wall } : undefined;

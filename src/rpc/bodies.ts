@@ -71,7 +71,7 @@ export const connectionKey: ContextKey<object | undefined> = createContextKey(un
 export const ignoredMembersKey: ContextKey<readonly UnknownField[]> = createContextKey<readonly UnknownField[]>([], {
   description: 'ignored',
 });
-/** Only Node's own request can be refused without closing its connection. */
+/** Node's own request, if there is one: only such a request can be refused without closing its connection. */
 const nodeRequestKey = createContextKey<NodeRequest | undefined>(undefined);
 
 export const toContextValues = (request: NodeRequest, address: string): ContextValues =>

@@ -140,7 +140,7 @@ export function createCallRunner(runner: Runner): CallRunner {
 }
 
 /**
- * Passes the answers of a stream on, and adds the ignored members to its failure. Connect also refuses an answer above
+ * Passes on the answers of a stream, and adds the ignored members to its failure. Connect also refuses an answer above
  * `writeMaxBytes`, but it first returns from the stream, as if the client had disconnected; here the call ends with the
  * failure.
  */

@@ -27,7 +27,10 @@ import type { Services } from './services.ts';
 import { toPlainAnswer } from './status.ts';
 
 export const streamsPerConnectionMax = 100;
-/** Number of calls that a connection may cancel at once, and then per second. Above it, the connection is closed. */
+/**
+ * Number of calls that a connection may cancel at once, and then per second. A connection that cancels more calls is
+ * closed.
+ */
 const resetBurst = 200;
 const resetsPerSecond = 33;
 /** How long the server discards the rest of a request after the response. */
@@ -227,9 +230,9 @@ function escapeMessage(trailer: Headers): Headers {
 }
 
 /**
- * Ends the stream of a client that is still sending after the response. The rest is discarded for a moment before the
- * reset: an unread stream is never closed and counts against its connection's limit, while an immediate reset would
- * make Node's clients lose the rest of the response, and proxies the status.
+ * Ends the stream of a client that is still sending after the response. The rest of the request is discarded for a
+ * moment before the reset: an unread stream is never closed and counts against its connection's limit, while an
+ * immediate reset would make Node's clients lose the rest of the response, and proxies lose the status.
  */
 function dismissSender(stream: ServerHttp2Stream): void {
   stream.removeAllListeners('data').resume();

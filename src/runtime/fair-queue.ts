@@ -1,5 +1,5 @@
-// A queue in which owners take turns: one item of each owner, then the next of each. The items of one owner keep their
-// order. An item may be taken out of turn, if the items before it cannot be used now.
+// A queue in which owners take turns: one item of each owner, then the next item of each. The items of one owner keep
+// their order. An item may be taken out of turn, if the items before it cannot be used now.
 
 export class FairQueue<Item extends { readonly owner: string }> {
   readonly #byOwner = new Map<string, Item[]>();

@@ -1,4 +1,4 @@
-// Runs tasks in workers: threads or processes (worker-links.ts), one task at a time in each. It promises that
+// Runs tasks in workers: threads or processes (worker-links.ts), one task at a time in each. The host promises that
 // - a run ends when its worker is free or gone; at most `stopMsMax` after an abort, because the worker is then killed;
 // - a worker that exits fails its run, with the reason as the cause, and the run may be tried again at once;
 // - the abort of a run does not end the start of its worker;
@@ -249,7 +249,7 @@ export class Host<Task, Piece, Facts = unknown, End = unknown> {
     this.#placeWaiting();
   }
 
-  /** Returns what ended the worker. */
+  /** Returns the reason for the worker's end. */
   async #untilExit(worker: Worker<Task, Piece, Facts, End>, room: readonly Promise<void>[]): Promise<unknown> {
     await Promise.all(room);
     if (this.#isClosed || worker.isLeaving) throw new Failure('engine_unavailable');
@@ -311,7 +311,7 @@ export class Host<Task, Piece, Facts = unknown, End = unknown> {
     }
   }
 
-  /** Ends the run of a worker, which may take another one. */
+  /** Ends the run of a worker, which may then take another run. */
   #free(worker: Worker<Task, Piece, Facts, End>): void {
     endRun(worker);
     if (worker.isReady) this.#rest(worker);

@@ -1,6 +1,6 @@
-// Locks between processes. A lock is a file that one process holds; the operating system releases it when the process ends,
-// however it ends. Node has no file locks, so this is SQLite's lock of an empty database. A locked folder contains such a
-// file, so the folders of killed processes can be recognised, whatever their process id or container.
+// Locks between processes. A lock is a file that one process holds; the operating system releases it when the process
+// ends, however it ends. Node has no file locks, so a lock here is SQLite's lock of an empty database. A locked folder
+// contains such a file, so the folders of killed processes can be recognised, whatever their process id or container.
 import { existsSync } from 'node:fs';
 import { lstat, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -91,7 +91,7 @@ interface ForkOptions extends ProcessOptions {
 export function processLink<Task, Piece>({ file, data, ...options }: ForkOptions): WorkerLink<Task, Piece> {
   const stdio: StdioOptions = ['ignore', 'ignore', 'pipe', 'ipc'];
   const child = fork(file, { detached, execArgv: [], env: options.env, serialization: 'advanced', stdio });
-  // If a message does not reach the child, its exit is handled instead.
+  // If a message does not reach the child, the child's exit is handled instead.
   const send = (message: unknown) => void child.send(message as object, () => {});
   let id = 0;
   child.on('message', (reply: WorkerReply<Piece>) => link.onReply(reply));
@@ -157,7 +157,7 @@ export function pipeLink<Task, Piece, Facts, End>({
  */
 const detached = true;
 
-/** When file descriptors run out, a child has no streams, whatever its type says. */
+/** When file descriptors run out, a child has no streams, although its type says otherwise. */
 function watchProcess(child: ChildProcess, { name, isBackground = false, afterExit }: ProcessOptions) {
   const exited = Promise.withResolvers<unknown>();
   const streams = [child.stdin, child.stdout, child.stderr] as (Partial<Socket> | null | undefined)[];

@@ -3,7 +3,7 @@
 // first voice.
 import type { OfferedVoice, Voices } from './voice.ts';
 
-/** What decided the default voice: SONANT_DEFAULT_VOICE, the choice, or neither. */
+/** The source of the default voice: SONANT_DEFAULT_VOICE, the choice, or the order of the voices. */
 type DefaultSource = 'setting' | 'choice' | 'order';
 
 export interface DefaultVoice {

@@ -1,6 +1,6 @@
-// The fields of a speech request, one row each: its names, its parser, its command-line flag, and whether it changes the
-// sound. Type, range, values, default and description come from the protos. Parsers, OpenAPI, command-line flags, the names
-// in errors and the cache key are read off the rows. A field of `SpeechFields` without a row is a type error.
+// The fields of a speech request, one row each: its names, its parser, its command-line flag, and whether it changes
+// the sound. Type, range, values, default and description come from the protos. Parsers, OpenAPI, command-line flags,
+// the names in errors and the cache key derive from the rows. A field of `SpeechFields` without a row is a type error.
 import type { DescMessage } from '@bufbuild/protobuf';
 import {
   type CaptionFormat,

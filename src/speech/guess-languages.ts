@@ -67,7 +67,7 @@ const codeFor = ({ offered, languageCode }: CastVoice, language: string): string
 
 type Detector = typeof import('eld/extrasmall')['eld'];
 
-/** Names in the language table of codes that it lists under another name or only as their nearest relative. */
+/** Languages that the library lists under another code, and languages that it replaces by their nearest relative. */
 const namesInTable: Readonly<Record<string, string>> = { nb: 'no', nn: 'no', id: 'ms', fil: 'tl', bs: 'hr', cmn: 'zh' };
 /** The library reads at most 380 bytes, so more characters are useless. */
 const charsMax = 380;

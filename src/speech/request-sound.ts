@@ -50,7 +50,7 @@ export class RequestSound {
   #rateHz = 0;
   #tempo = 1;
   #sliceSamples = 1;
-  /** Start time of the audio at the current rate and tempo, and its number of samples. */
+  /** Start time of the audio at the current rate and tempo, and the number of its samples sent so far. */
   #begunSeconds = 0;
   #sent = 0;
   /** Number of samples of the segment that were sent. */
@@ -128,7 +128,7 @@ export class RequestSound {
 
   /** Yields the audio before the first samples of a segment, and prepares the pipeline for the segment. */
   async *#begin({ rendering, pauseBeforeMs }: PlannedCut, trimmer: SeamTrimmer, rateHz: number) {
-    // The segment begins after the pause, so that words are not timed into the silence before it.
+    // The segment begins after the pause, so that words are not timed into the silence before the segment.
     if (pauseBeforeMs > 0) {
       const pause = await this.#pause(pauseBeforeMs / 1000 - trimmer.leadSamples / rateHz / rendering!.tempo);
       this.#segmentStart = this.seconds;

@@ -75,7 +75,7 @@ const workOf = (chars: number): number => 0.5 + Math.max(1, chars) / 120;
 const learn = (mean: number | undefined, value: number, weight = 0.1): number =>
   mean === undefined ? value : mean + weight * (value - mean);
 
-/** A part of an engine that speaks some of its segments, such as a loaded model. */
+/** A part of an engine that speaks some of the engine's segments, such as a loaded model. */
 class Resource {
   seats = Infinity;
   held = 0;

@@ -35,7 +35,7 @@ export interface SpeechAudio {
   audio: Uint8Array;
   /** Code points of the chunk, with markup, whose audio has begun. */
   chunkCharsBegun: number;
-  /** Words of the segment that have audio so far, before its timestamps are complete. */
+  /** Words of the segment whose audio has begun, before the timestamps of the segment are complete. */
   wordsSoFar?(): readonly TimedWord[];
   /** Spoken code points whose audio has begun, which are charged. */
   charsBegun: number;
@@ -46,7 +46,7 @@ export interface SpeechTimestamps {
   chunkIndex: number;
   words: readonly TimedWord[];
   quality: 'engine' | 'estimated';
-  /** Language of the words, if the request left it to Sonant. */
+  /** Language of the words, if the request left the language to Sonant. */
   languageCode?: string | undefined;
 }
 

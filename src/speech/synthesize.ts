@@ -161,7 +161,7 @@ export function createSpeech(options: SpeechOptions): Speech {
   };
 }
 
-/** The best engine that may be called now, or the best engine if none may. */
+/** The best engine that may be called now, or the best engine if no engine may. */
 const readiest = (bindings: readonly Binding[], restMs: (binding: Binding) => number): Binding =>
   bindings.toSorted((a, b) => Math.sign(restMs(a)) - Math.sign(restMs(b)))[0]!;
 

@@ -67,7 +67,7 @@ export interface Voices {
   /** Like `lookUp`, but throws `voice_not_found`. */
   find(idOrAlias: string): OfferedVoice;
   findCurrent: FindCurrent;
-  /** The default voice of the setting (empty for none), and the id of the chosen one. */
+  /** The default voice of the setting (empty for none), and the id of the chosen default voice. */
   preferences(): { setting: string; chosen: string | undefined };
 }
 
@@ -256,7 +256,7 @@ function offerStored(
   return { voice: { ...voice, engine: first?.engine ?? '' }, status, bindings, kept };
 }
 
-/** The voices that the user may use. For this user, no others exist. */
+/** The voices that the user may use. Other voices do not exist for this user. */
 export function voicesFor(voices: Voices, user: VoiceUser): Voices {
   const lookUp = (idOrAlias: string) => voices.lookUp(idOrAlias, user);
   const list = () => voices.list().filter((offered) => mayUse(offered, user));

@@ -6,7 +6,7 @@ import type { Cut, Span } from '../text/segment.ts';
 export interface TimedWord {
   /** The word as the caller wrote it. */
   text: string;
-  /** Offset in its chunk, in Unicode code points. */
+  /** Offset of the word in its chunk, in Unicode code points. */
   offset: number;
   length: number;
   startSeconds: number;

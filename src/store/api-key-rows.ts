@@ -37,7 +37,7 @@ export interface ApiKeyUse {
   usedAtMs: number;
 }
 
-/** Keys whose path begins with `path` (all keys if it is empty), plus one more key. */
+/** Keys whose path begins with `path` (all keys if `path` is empty), plus the key `ownKeyId`. */
 export interface KeyRange {
   path: string;
   ownKeyId?: string | undefined;
@@ -148,7 +148,7 @@ async function revokeWhere(
 }
 
 const isBelow = 'path >= $2 and path < $3';
-/** A key whose grace is over stays expired and can never be valid again. */
+/** A key whose grace period is over stays expired and can never be valid again. */
 const isInGrace = 'owner_id = $2 and replaced_by is not null and coalesce(expires_at_ms > $1, true)';
 
 const anyRow = 'select key_id from api_keys limit 1';
@@ -257,7 +257,7 @@ export function createApiKeyRows(store: RowStore) {
       return row;
     },
     findById: (keyId: string, range: KeyRange): Promise<ApiKeyRow | undefined> => findById(store, keyId, range),
-    /** The newest rotation of the owner's key, or the key of another owner that replaced it. */
+    /** The newest rotation of the owner's key, or the key with another owner that replaced it. */
     async findNewest(ownerId: string): Promise<ApiKeyRow | undefined> {
       const ofOwner = `${columns.select} where owner_id = $1
         order by case when replaced_by is null then 0 else 1 end, key_id desc limit 1`;

@@ -55,7 +55,7 @@ const columns = createColumns<ClipRow>('clips', [
 
 const toItem = (voiceId: string): string => ` ${encodeURIComponent(voiceId)} `;
 
-/** Joins ids of voices into one text in which each can be searched. */
+/** Joins ids of voices into one text in which each id can be searched. */
 export const toVoiceList = (voiceIds: readonly string[]): string | null => voiceIds.map(toItem).join('') || null;
 
 /** The ids of all voices that speak in the clip. */
@@ -186,13 +186,13 @@ function createClipRemovalRows(store: RowStore, end: EndClips) {
       const { expiresAtMs = -1, clipId = '' } = after ?? {};
       return store.query<StoredClipRow>(sql, nowMs, expiresAtMs, clipId, accountId ?? null, limit);
     },
-    /** The account's oldest live clips, if no reply ever had a link to them. */
+    /** The account's oldest live clips that no reply has ever linked to. */
     async listUnlinked(accountId: string, limit: number): Promise<StoredClipRow[]> {
       const sql = `select ${toRemove} from clips where purged_at_ms is null and used_at_ms is null and ${account} = $1
         and expires_at_ms > $2 order by created_at_ms limit $3`;
       return store.query<StoredClipRow>(sql, accountId, Date.now(), limit);
     },
-    /** The account's oldest live clips with a link in some reply, but in none since `beforeMs`. */
+    /** The account's oldest live clips that some reply has linked to, but no reply since `beforeMs`. */
     async listUnused(accountId: string, beforeMs: number, limit: number): Promise<StoredClipRow[]> {
       const sql = `select ${toRemove} from clips where purged_at_ms is null and used_at_ms is not null
         and ${account} = $1 and used_at_ms < $2 and expires_at_ms > $3 order by created_at_ms limit $4`;

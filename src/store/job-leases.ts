@@ -13,8 +13,9 @@ export interface OpenChapter extends ChapterId {
 }
 
 /**
- * Every process queries chapters every second. It starts from unfinished jobs, because the chapters of other jobs stay
- * queued for a retry and may be many. The index `jobs_active` serves conditions that begin with its own condition.
+ * Every process queries chapters every second. The query starts from unfinished jobs, because the chapters of other
+ * jobs stay queued for a retry and may be many. The index `jobs_active` serves conditions that begin with the index's
+ * own condition.
  */
 const unended = "status in ('queued', 'running')";
 const running = `${unended} and status = 'running'`;

@@ -16,7 +16,7 @@ export interface SegmentRow {
   /** Null if there was nothing to speak. */
   clipKey: string | null;
   sampleRateHz: number;
-  /** JSON: times of its words from the engine. */
+  /** JSON: the engine's times of the segment's words. */
   words: string;
 }
 
@@ -79,7 +79,7 @@ export function createJobSegmentRows(store: RowStore) {
       const [row] = await store.query<SegmentRow>(sql, jobKey, chapter, segment);
       return row;
     },
-    /** Number of charged segments of the chapter, counted from its first. */
+    /** Number of charged segments of the chapter, counted from the first segment. */
     async countCharged({ jobKey, chapter }: ChapterId): Promise<number> {
       const sql = 'select charged_segments as charged from job_chapters where job_key = $1 and chapter = $2';
       const [row] = await store.query<{ charged: number }>(sql, jobKey, chapter);
@@ -88,7 +88,7 @@ export function createJobSegmentRows(store: RowStore) {
     /** Throws `LeaseLost` if the holder has lost the chapter. */
     addSegment: (row: SegmentRow, progress: SegmentProgress): Promise<void> =>
       store.transaction((rows) => writeSegment(rows, row, progress)),
-    /** Returns the clips of its segments, which are no longer needed. Throws `LeaseLost`. */
+    /** Returns the clips of the chapter's segments, which are no longer needed. Throws `LeaseLost`. */
     finishChapter: (id: ChapterId, done: DoneChapter): Promise<string[]> =>
       store.transaction((rows) => finishChapter(rows, id, done)),
     /** Has a chapter spoken again because its file is gone. Joining waits for it. */

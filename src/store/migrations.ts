@@ -91,7 +91,7 @@ const makersAmong = (actions: string) => `
     join api_keys as maker on maker.key_id = substr(born.actor, 5)
     where born.action in ('create', 'clone')`;
 
-/** The id of a key has 30 characters; that of a person or client has 36. */
+/** The id of a key has 30 characters; the id of a person or client has 36. */
 const accountId = `case
     when made.path = '' then made.owner_id
     when made.path like 'key%' then substr(made.path, 1, 30)

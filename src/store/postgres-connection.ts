@@ -11,7 +11,7 @@ export interface PostgresOptions {
   isPooled?: boolean;
 }
 
-/** Timeout for a new connection, or for a free one of the pool; never longer than the statement timeout. */
+/** Timeout for a new connection, or for a free connection of the pool; never longer than the statement timeout. */
 const connectMsMax = 3_000;
 /** Extra time for the server to report a statement timeout itself, before the connection is dropped. */
 const graceMs = 500;

@@ -38,9 +38,9 @@ export interface TransactionOptions {
 
 export interface RowStore extends Rows {
   /**
-   * Runs `work` in a serializable transaction; after a conflict, `work` may run again. It must send its statements to
-   * the `rows` argument, one after the other, never to the store, and must await nothing else. A failed statement rolls
-   * the transaction back, even if `work` catches the error.
+   * Runs `work` in a serializable transaction; after a conflict, `work` may run again. `work` must send its statements
+   * to the `rows` argument, one after the other, never to the store, and must await nothing else. A failed statement
+   * rolls the transaction back, even if `work` catches the error.
    */
   transaction<Result>(work: (rows: Transaction) => Promise<Result>, options?: TransactionOptions): Promise<Result>;
   /**

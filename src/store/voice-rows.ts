@@ -70,7 +70,7 @@ export interface VoiceChange {
   /** Receives the number of voices that the owner of a new row already has, and may throw. */
   checkOwned?: ((count: number) => void) | undefined;
   clones?: readonly SealedClone[];
-  /** Deletes the data of its clones. */
+  /** Whether the data of the voice's clones is deleted. */
   destroysClones?: boolean;
 }
 
@@ -105,7 +105,7 @@ async function countOwned(rows: Rows, ownerId: string): Promise<number> {
   return counted!.count;
 }
 
-/** Actions that end a voice, or create one whose id a deleted voice may have had. */
+/** Actions that end a voice, or create a voice whose id a deleted voice may have had. */
 const endings: readonly VoiceRecordEntry['action'][] = ['create', 'clone', 'import', 'delete'];
 
 export type VoiceRows = ReturnType<typeof createVoiceRows>;
@@ -252,7 +252,7 @@ async function replaceAliases(
 const putDefault = (rows: Rows, voiceId: string, revision: number): Promise<object[]> =>
   put(rows, { alias: defaultAlias, ownerId: ofEveryone, voiceId, revision });
 
-/** Removes all aliases of a voice that ends. It is no longer the default either. */
+/** Removes all aliases of a voice that ends. The voice is also no longer the default. */
 async function endAliases(rows: Rows, voiceId: string, revision: number): Promise<void> {
   for (const table of ['voice_aliases', 'account_aliases'])
     await rows.query(`update ${table} set voice_id = '', revision = $2 where voice_id = $1`, voiceId, revision);

@@ -152,7 +152,7 @@ export interface LanguageTable {
     per?: string;
     /** Template for 1,80 m, with "{sum}" and "{c}"; and a pattern of the text beside 5A if 5A means a current. */
     marks?: Readonly<Record<'meters' | 'current', string>>;
-    /** How units are joined to others (measures.ts). */
+    /** Words for combinations of units, and exceptions (measures.ts). */
     joined?: Readonly<
       Record<
         'square' | 'cubic' | 'squared' | 'cubed' | 'only_attached' | 'not_units' | 'attributive' | 'not_described',

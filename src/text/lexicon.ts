@@ -42,7 +42,9 @@ interface LexiconText {
 }
 
 export interface Lexicon {
-  /** The longest entry that begins at the index, whose token ends at `tokenEnd`, and the end of the match. */
+  /**
+   * Returns the longest entry that begins at `from`, and the end of the match. The token at `from` ends at `tokenEnd`.
+   */
   matchAt(text: LexiconText, from: number, tokenEnd: number): { to: number; said: Said } | undefined;
 }
 

@@ -34,7 +34,9 @@ export interface NormalizeOptions {
   spellOut: boolean;
   /** Position of the chunk in the text to which ranges refer. Default: 0. */
   from?: number | undefined;
-  /** State in which the previous text ended, if this text continues it. Updated to the end of this text. */
+  /**
+   * State in which the previous text ended, if this text continues it. The state is updated to the end of this text.
+   */
   state?: ReadingState | undefined;
   /** Whether Markdown, HTML and line ends are plain text here. */
   isLiteral?: boolean | undefined;

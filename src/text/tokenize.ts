@@ -55,8 +55,8 @@ function pushWords(tokens: Token[], run: string, at: number, languageCode: strin
   for (const { segment, index, isWordLike } of segmenterFor(languageCode, 'word').segment(run)) {
     const plain = asciiPattern.test(segment);
     const opens = openingPattern.test(segment);
-    // Punctuation joins the previous word, and an opening bracket the next one. A run of ASCII (an address) stays
-    // whole.
+    // Punctuation joins the previous word, and an opening bracket joins the next word. A run of ASCII (an address)
+    // stays whole.
     const starts = (isWordLike || opens) && !(plain && ascii) && !openingPattern.test(run.slice(from, index));
     if (starts && index > from) {
       push(tokens, at + from, at + index);

@@ -1,6 +1,6 @@
 // Checks whether a recording is good enough for a clone: length, clipping, noise, silence, tones. Every fault states
 // its value and the required one. The thresholds were found with 150 recordings of people and synthetic voices, clean
-// and gradually degraded: no clean one is rejected, and the faults of rejected ones are audible.
+// and gradually degraded: no clean recording is rejected, and the faults of rejected recordings are audible.
 
 import { toInt16 } from '../audio/level.ts';
 import { gainDbMax, measureLoudness, targetLoudnessLufs } from '../audio/loudness.ts';
@@ -22,12 +22,12 @@ interface CheckedSample {
 const sampleRateHzMin = 16_000;
 /** A recording below this level is silent, like a quiet room recorded with a good microphone. */
 const silentDbfs = -60;
-/** By how much the loudest frames of a voice (95th percentile) exceed its average. */
+/** Decibels by which the loudest frames of a voice (95th percentile) exceed the voice's average. */
 const loudestOverVoiceDb = 3;
 /**
  * Minimum level of the voice above the quietest frames. It is at least 22 dB in clean recordings, even without a pause,
- * 18 to 20 dB with white noise 20 dB below the voice, and about 15 dB with noise 15 dB below, which every clone then
- * has.
+ * 18 to 20 dB with white noise 20 dB below the voice, and about 15 dB with noise 15 dB below; every clone then has that
+ * noise.
  */
 const voiceOverNoiseDbMin = 15;
 /** With a smaller range between loud and quiet frames, the recording is not speech, or has as much noise as speech. */
@@ -48,7 +48,7 @@ const flattenedShareMax = 0.01;
 /** Allows pauses between sentences: speech fills at least half of a clean recording. */
 const voicedShareMin = 0.3;
 const voicedUnderLoudestDb = 25;
-/** Audible frames are at most this far below the loudest ones, and above the noise. */
+/** Audible frames are at most this far below the loudest frames, and above the noise. */
 const audibleUnderLoudestDb = 35;
 const aboveNoiseDb = 6;
 const marginSeconds = 0.2;

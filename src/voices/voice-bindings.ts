@@ -1,4 +1,4 @@
-// Bindings of a stored voice to engines: checked against the engines' voices, and the languages that result from them.
+// Checks the bindings of a stored voice against the engines' voices, and finds the languages that result from them.
 import { type Engine, languagesOfBlend, type Voice } from '../engines/engine.ts';
 import type { FieldViolation } from '../errors.ts';
 import { isSpokenBy, type Voices, type VoiceUser, voicesFor } from '../speech/voice.ts';

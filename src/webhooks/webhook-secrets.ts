@@ -10,7 +10,7 @@ import { secretPrefix } from './webhook-signature.ts';
 
 /** Facts about a secret, without the secret itself. */
 export interface WebhookSecret {
-  /** Its first characters. */
+  /** First characters of the secret. */
   hint: string;
   createdAtMs: number;
   /** Time until which the former secret also signs. */
@@ -77,7 +77,7 @@ export function createWebhookSecrets({
       if (!row) throw new Failure('not_found', { message: 'API key not found.' });
       return { secret, ...(await toSecret(row)) };
     },
-    /** The current secrets, newest first; empty if the key has none, or none that this service can decrypt. */
+    /** The current secrets, newest first; empty if the key has none, or if this service can decrypt none of them. */
     async signing(keyId: string): Promise<string[]> {
       const row = await rows.findSecret(keyId);
       return row ? [...(await open(row.sealed)), ...(await openFormer(row))] : [];

@@ -143,7 +143,7 @@ interface AttemptOptions {
   onEnd?(ended: EndedMessage): void;
   now?: () => number;
   random?: () => number;
-  /** Certificates to trust instead of the usual ones. */
+  /** Certificates to trust instead of Node's own. */
   ca?: string;
 }
 
@@ -218,7 +218,7 @@ interface PostRequest {
   headers: Readonly<Record<string, string>>;
   body: string;
   signal: AbortSignal;
-  /** Certificates to trust instead of the usual ones. */
+  /** Certificates to trust instead of Node's own. */
   ca?: string | undefined;
 }
 

@@ -117,7 +117,7 @@ export function createApi(apiKey, onKeyRejected = () => {}) {
  */
 function fetchReply(path, apiKey, { method, query = {}, body, file, headers = {}, signal }) {
   const hasBody = body !== undefined;
-  // The system's type of the file may be wrong; the service detects it from the file's name.
+  // The type that the system gives the file may be wrong, so the service detects the type from the file's name.
   const type = file ? 'application/octet-stream' : hasBody ? 'application/json' : '';
   return fetch(toUrl(path, query), {
     method: method ?? (hasBody || file ? 'POST' : 'GET'),

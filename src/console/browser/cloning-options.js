@@ -4,7 +4,7 @@
 
 /**
  * The English consent sentence, if the engine requires no sentence of its own. In other languages, the speaker writes
- * it.
+ * the sentence.
  */
 const defaultScript = 'I am the owner of this voice, and I agree that it is cloned and used to speak here.';
 const englishPassage =

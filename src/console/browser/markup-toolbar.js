@@ -200,7 +200,7 @@ function toPlain(field) {
 function replace(field, from, to, text) {
   field.focus();
   field.setSelectionRange(from, to);
-  // The only way to insert text that users can undo. It is deprecated, but has no successor.
+  // `execCommand` is the only way to insert text that users can undo. It is deprecated, but has no successor.
   if (document.execCommand('insertText', false, text)) return;
   field.setRangeText(text, from, to, 'end');
   field.dispatchEvent(new Event('input', { bubbles: true }));

@@ -29,7 +29,7 @@ export class TalkTurn {
   #view;
   /** @type {HeardWord[]} */
   #words = [];
-  /** End of the words whose times arrived first. */
+  /** End, in the text, of the words whose times arrived first. */
   #firstEnd = 0;
   #shown = -2;
   /** Sent text, and when it was sent. @type {{ to: number, atMs: number }[]} */
@@ -100,7 +100,7 @@ export class TalkTurn {
     this.#show();
   }
 
-  /** Marks the turn as cut off, while it was being heard or before. @param {'interrupted' | 'lost'} state */
+  /** Marks the turn as cut off, whether it was being heard or not yet. @param {'interrupted' | 'lost'} state */
   cutOff(state) {
     this.#set(state);
     this.#split(this.#words[this.#wordNow()]?.to ?? 0);
