@@ -86,7 +86,7 @@ function distance(a: string, b: string, max: number): number {
       row.push(faults);
       if (faults < least) least = faults;
     }
-    // Later rows are computed from these two.
+    // Later rows are computed from these two rows.
     if (least >= max && leastBefore >= max) return max;
     leastBefore = least;
     older = old;

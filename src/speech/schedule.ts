@@ -68,7 +68,10 @@ const lost = { min: 3, waitedMsMin: 500, share: 0.1 };
 const stayShare = 0.9;
 const timerMsMax = 2 ** 31 - 1;
 
-/** Work until the first audio; 1 for a segment of 60 characters. Half of that does not depend on the length. */
+/**
+ * Work until the first audio; 1 for a segment of 60 characters. Half of that work does not depend on the length of the
+ * segment.
+ */
 const workOf = (chars: number): number => 0.5 + Math.max(1, chars) / 120;
 
 /** The running mean, updated with a new value. */

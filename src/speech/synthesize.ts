@@ -196,7 +196,7 @@ async function* speakPlan(plan: SpeechPlan, speaking: Speaking, present: Present
   let startSeconds = 0;
   let voiceId = plan.voice.voiceId;
   try {
-    // Opened before a slot is used or the engine is called.
+    // The binding is opened before a slot is used or the engine is called.
     await opened.open(plan.binding);
     signal.throwIfAborted();
     for await (const begun of prefetch(plan.cuts, speak, segmentsAtOnce)) {

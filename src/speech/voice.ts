@@ -128,7 +128,7 @@ export function createVoices(
       for (const voiceId of [...all.keys(), ...ofEngines.keys(), ...stored.all.keys()]) changed.add(voiceId);
     }
     const preferences = [preferred, stored.findNamed(preferred), stored.chosen, firstVoiceIdOf(engines)];
-    // Copied, because callers may still read the old list.
+    // The list is copied, because callers may still read the old list.
     if (changed.size > 0) list = [...list];
     for (const voiceId of changed) place(voiceId);
     changed.clear();

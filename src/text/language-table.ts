@@ -176,7 +176,7 @@ export interface LanguageTable {
     said?: string;
     /** Pattern of text that is always read as written. */
     easy?: string;
-    /** Sets and patterns that decide which capitals are pronounced as a word (capital-words.ts). */
+    /** Sets and patterns that decide which capitals are pronounced as a word (table-rules.ts). */
     sound?: Readonly<
       Record<'spoken' | 'common' | 'initials' | 'interjections' | 'greek' | 'onset' | 'coda' | 'vowelless', string>
     >;

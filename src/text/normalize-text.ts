@@ -1,6 +1,6 @@
 // Text normalization: converts a chunk of text to spoken tokens, lazily by paragraph. Markup and noise are removed; for
-// engines that need it, numbers, symbols and abbreviations become words (read-table.ts). Every letter and digit outside
-// markup is in a token. To add a language, add a table (language-table.ts).
+// engines that need it, numbers, symbols and abbreviations become words (verbalize-by-table.ts). Every letter and digit
+// outside markup is in a token. To add a language, add a table (language-table.ts).
 
 import { cleanText } from './clean-text.ts';
 import { type Replacement, replaceIn } from './flat-text.ts';

@@ -132,7 +132,7 @@ class CapitalWords {
     if (!/^[\p{Script=Latin}\p{M}']*$/u.test(word)) return this.#transliterate(word);
     // drum'n'bass
     if (/\p{L}'n'\p{L}/iu.test(word)) return word.replace(/(?<=^\p{L}+)'n'(?=\p{L}+$)/iu, ` ${this.#andWord} `);
-    // Combining marks that have no composed form.
+    // Combining marks without a composed form are removed.
     if (/\p{M}/u.test(word)) return word.replace(/\p{M}/gu, '');
     const match = /^([A-Z]{2,})('?s|S'|'S)?$/.exec(word);
     if (match && word.length <= capitalsMax) {

@@ -52,7 +52,7 @@ const voicedUnderLoudestDb = 25;
 const audibleUnderLoudestDb = 35;
 const aboveNoiseDb = 6;
 const marginSeconds = 0.2;
-/** A shorter sound is a click. */
+/** Length of the shortest sound. A shorter sound is a click. */
 const soundFramesMin = 3;
 /** Any audible speech has this many loud frames, however much silence surrounds it. */
 const loudFrames = 15;
@@ -153,7 +153,7 @@ function cut({ samples, sampleRateHz }: Recording, from: number, to: number): Re
 interface SampleFrames {
   /** The level of each frame. */
   levels: readonly number[];
-  /** Sign changes of each frame, in hertz: the pitch of a tone, and high for hiss. */
+  /** Rate of sign changes in each frame, in hertz. For a tone it is the pitch; for hiss it is high. */
   crossingsHz: readonly number[];
 }
 

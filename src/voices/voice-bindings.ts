@@ -10,7 +10,7 @@ export type BindableEngine = Pick<Engine, 'name' | 'voices'>;
 export const languagesOf = ([first]: readonly BindingRecord[], engines: readonly BindableEngine[]): readonly string[] =>
   (first && speakersOf(first, engines)[0]?.languageCodes) ?? ['en'];
 
-/** The engine voices of a binding that exist. */
+/** The existing engine voices of a binding. */
 function speakersOf(bound: BindingRecord, engines: readonly BindableEngine[]): readonly Pick<Voice, 'languageCodes'>[] {
   if ('cloneId' in bound) return [bound];
   const { voices = [] } = engines.find(({ name }) => name === bound.engine) ?? {};

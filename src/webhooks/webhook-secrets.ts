@@ -102,5 +102,5 @@ const hintChars = secretPrefix.length + 6;
 
 const createWebhookSecret = (): string => secretPrefix + randomBytes(secretBytes).toString('base64');
 
-/** Enough to recognize a secret. */
+/** The first characters, which are enough to recognize a secret. */
 const hintOf = (secret: string): string => secret.slice(0, hintChars);

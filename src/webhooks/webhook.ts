@@ -10,7 +10,7 @@ export interface WebhookMessage {
   messageId: string;
   /** The key whose secret signs the message. */
   keyId: string;
-  /** Accounts share the sender fairly. */
+  /** The account of the message. Accounts share the sender fairly. */
   accountId: string;
   url: string;
   event: WebhookEvent;

@@ -114,7 +114,7 @@ function createButtons({ act, title }) {
       const isBusy = isUnderWay(model);
       keepFocus(root, () => {
         get.hidden = !mayChange || !canInstall || installed || isBusy;
-        // An installation by another process can only be stopped there.
+        // An installation by another process can only be stopped in that process.
         cancel.hidden = !mayChange || !isBusy || install?.state === 'elsewhere';
         discard.hidden = !mayChange || installed || isBusy || fetched_bytes === 0;
         remove.hidden = !mayChange || !installed || isBusy;

@@ -94,7 +94,7 @@ export function createPlaybackPanel({ context, textField, getSpeech, voices, onS
 /** @param {PageContext} context */
 function createDownloadSlot(context) {
   const root = element('div', { class: 'export', hidden: true });
-  /** Revokes the object URLs of the files. */
+  /** Aborting it revokes the object URLs of the files. */
   let abort = new AbortController();
   return {
     root,
