@@ -80,7 +80,7 @@ const jobStatements: readonly string[] = [
   'create index job_segments_by_clip on job_segments (clip_key) where clip_key is not null',
 ];
 
-/** SQL for the keys that made voices, from the latest audit entry of each voice with one of these actions. */
+/** SQL for the keys that made voices, from each voice's latest audit entry with one of these actions. */
 const makersAmong = (actions: string) => `
   select born.voice_id, maker.path, maker.owner_id
     from voice_record as born

@@ -46,7 +46,7 @@ export function createRedisLock({ redis, prefix, leaseMs = usualLeaseMs }: Redis
     const token = randomUUID();
     for (;;) {
       signal.throwIfAborted();
-      // The subscription begins before the next try, so that no release is missed in between.
+      // The subscription begins before the try, so that no release is missed in between.
       const tried = new AbortController();
       const until = AbortSignal.any([signal, tried.signal, AbortSignal.timeout(leaseMs / 4)]);
       const next = once(released, name, { signal: until }).catch(() => {});

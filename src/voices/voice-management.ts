@@ -249,7 +249,7 @@ function toSpeaking({ voice, kept, bindings }: OfferedVoice): Speaking {
   };
 }
 
-/** Leaves out a clone's id, which is used only to decrypt the stored clone. */
+/** Leaves a clone's id empty, because the checks of a change do not need the id. */
 function toRecord(bound: StoredBinding): BindingRecord {
   if ('openClone' in bound)
     return { engine: bound.engine, cloneId: '', gainDb: bound.gainDb, languageCodes: bound.languageCodes };
