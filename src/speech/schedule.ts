@@ -319,7 +319,7 @@ export class Schedule {
     return this.#fits(waiter) && !this.#isBehindOther(waiter);
   }
 
-  /** Whether an earlier request waits for memory or for a free place. No request overtakes such a request. */
+  /** Whether the limits of the whole service block an earlier request. No request overtakes such a request. */
   #isBehindOther(waiter: Waiter): boolean {
     if (!waiter.demand) return false;
     for (const other of waiter.line.lanes[waiter.lane]) {
