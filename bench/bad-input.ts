@@ -13,7 +13,7 @@ import type { Bench, Cell } from './measuring/bench.ts';
 import { median } from './measuring/rounds.ts';
 
 const sends = 5;
-/** Number of sends that do not count. V8 compiles during them. */
+/** Number of sends before the measurement, during which V8 compiles. */
 const warmUps = 3;
 const askEveryMs = 5;
 /** Number of kinds of input that are shown separately. */
@@ -30,7 +30,7 @@ interface Measured {
 
 interface Asked {
   service: AskedService;
-  /** Since it was last asked. */
+  /** The longest turn since the last call of this function. */
   longestTurnMs(): Promise<number>;
   waitsMs: number[];
 }

@@ -15,7 +15,10 @@ import { compare, cpuOf, type Work } from './measuring/rounds.ts';
 import { passage } from './measuring/texts.ts';
 
 const sliceSeconds = 0.25;
-/** Native code processes four or eight samples at a time, WebAssembly and JavaScript one. */
+/**
+ * Largest costs relative to native code, which processes four or eight samples at a time; WebAssembly and JavaScript
+ * process one sample.
+ */
 const goalsMax = { mp3: 1.5, opus: 4, flac: 10 } as const;
 const isCompared = (format: FormatName): format is keyof typeof goalsMax => format in goalsMax;
 const hasNative = isInstalled('ffmpeg');
@@ -60,7 +63,10 @@ export const bench: Bench = {
 /** The audio of each format, at the rate of its encoder. */
 type Sounds = Record<FormatName, Float32Array>;
 
-/** The cost of a native encoder is the cost of ffmpeg with it, less the cost without it (`nativeWithout`). */
+/**
+ * The cost of a native encoder is the cost of ffmpeg with that encoder, minus the cost of ffmpeg without an encoder
+ * (`nativeWithout`).
+ */
 function contenders(sound: Sounds, sampleRateHz: number) {
   const ffmpeg = (...output: string[]) => (hasNative ? runFfmpeg(sound.mp3, sampleRateHz, output) : undefined);
   const ours = formatNames.map((format) => [format, () => encode(format, sound[format], sampleRateHz)]);

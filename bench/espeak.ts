@@ -1,5 +1,5 @@
-// Compares eSpeak NG's bare library in a loop with the engine and the pipeline, at the library's own rate and at 24 kHz.
-// CPU is that of all processes. All contenders run in each round, and only costs of one round are divided.
+// Compares eSpeak NG's bare library in a loop with the engine and the pipeline, at the library's own rate and at 24
+// kHz. CPU is that of all processes. All contenders run in each round, and ratios compare only costs of the same round.
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openApp } from '../src/app/command-line.ts';

@@ -1,5 +1,5 @@
-// Measures the time to the first audio, and how much of the total time that is. Then measures how much it grows while
-// another caller's long text is spoken.
+// Measures the time to the first audio, and its share of the total time. Then measures how much the time to the first
+// audio grows while another caller's long text is spoken.
 import type { Bench, Cell } from './measuring/bench.ts';
 import { drain, type Fields, type OpenedSpeech, openSpeech } from './measuring/open-speech.ts';
 import { median } from './measuring/rounds.ts';

@@ -14,7 +14,9 @@ import { passage } from './measuring/texts.ts';
 const sampleRateHz = { mp3: 44_100, wav: 44_100, pcm: 24_000 } as const satisfies Partial<Record<FormatName, number>>;
 type Output = keyof typeof sampleRateHz;
 const formats = Object.keys(sampleRateHz) as Output[];
-/** Short, because the engine takes a second for it and a round has two turns of each of fifteen contenders. */
+/**
+ * The text is short, because the engine takes a second for it and a round has two turns of each of fifteen contenders.
+ */
 const text = passage(600);
 const rounds = 5;
 const goalMax = 1.05;

@@ -1,6 +1,6 @@
-// Measures how many sentences are assigned to their own language: 5, 10 and 20 words of the Universal Declaration of Human
-// Rights in 20 languages, among all of these and among the languages of a voice. Also measures the cost of a sentence, and
-// the gain from assuming the language of the sentence before.
+// Measures how often a sentence is assigned to the right language. The sentences are 5, 10 and 20 words of the
+// Universal Declaration of Human Rights in 20 languages; the candidates are all 20, or a typical voice's few. Also
+// measures the cost of a sentence, and the gain from assuming the language of the sentence before.
 import { createSentenceLanguages, scoreLanguages } from '../src/speech/guess-languages.ts';
 import { beginnings, type Language, languages, lengths, typicalSets } from '../test/text/declarations.ts';
 import type { Bench, Cell } from './measuring/bench.ts';

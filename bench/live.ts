@@ -1,7 +1,7 @@
-// Measures live speech over the embedded engine: the time from the character that ends the first sentence to the first byte
-// of audio, against the engine's own first audio of that segment, alone and beside 20 other live streams. Also the CPU of a
-// live stream above the engine's, against server streaming of the same text. The service has its own process; the bare
-// engine runs in this one, beside the service while it speaks for others.
+// Measures the time from the first sentence's last character, which completes it, to the first audio byte, and compares
+// it with the bare engine's time for that sentence, both on an idle service and with 20 other live streams. Also the
+// service's CPU time, minus the engine's, for LiveSpeech and StreamSpeech with the same text. The service runs in its
+// own process. The bare engine runs in the bench process, also while the service speaks the 20 other streams.
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -143,7 +143,10 @@ async function openSocket({ url, key }: Service) {
   });
   return {
     send,
-    /** Time from the first letter of the next sentence, which ends this one, to the first byte of audio. */
+    /**
+     * Time from the first letter of the next sentence, which shows that this sentence has ended, to the first byte of
+     * audio.
+     */
     async firstMs(sentence: string): Promise<number> {
       const flushed = new Promise<void>((resolve) => (onFlushed = resolve));
       const first = new Promise<number>((resolve) => (onFirst = () => resolve(performance.now())));

@@ -70,7 +70,7 @@ async function measure(engines: readonly Engine[], voiceId: string, other: strin
 const documentCount = 300;
 const tries = 3;
 
-/** Milliseconds, the best of a few tries, to exclude other load on the machine. */
+/** Time in milliseconds to refuse each document: the best of a few tries, to exclude other load on the machine. */
 function refusalMs(): number[] {
   const malformed = malformedDocuments(documentCount);
   const refuse = (document: string): number => {

@@ -1,7 +1,7 @@
-// Neural models in the real library. First the cost of the service around a model that does almost nothing: CPU of this
-// process and the model's, against an engine in this process with the same audio, which is the minimum of an engine. Then
-// the best distribution of concurrent requests over processes and threads, with a model that computes as much as one of
-// realistic size.
+// Measures neural models in the real library. First, the cost of the service around a model that does almost nothing:
+// the CPU of this process and of the model's process, compared with an engine in this process with the same audio,
+// which is the cheapest possible engine. Then, the best distribution of concurrent requests over processes and threads,
+// with a model that computes as much as a model of realistic size.
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,7 +1,7 @@
 // Offers a service with flite once, twice and ten times its capacity. Measures the requests served per second and CPU
-// second, the time to the first audio, and refusals: how soon they arrive and whether clients that return as told are
-// served. Also clients that leave after two seconds, 64 waiting clients, and short streams among long texts. The service
-// has its own core, if there are two. SONANT_BENCH_BEFORE names another checkout to measure too.
+// second, the time to the first audio, and refusals: how soon they arrive and whether clients that return at the stated
+// time are served. Also clients that leave after two seconds, 64 waiting clients, and short streams among long texts.
+// The service has its own core, if there are two. SONANT_BENCH_BEFORE names another checkout to measure too.
 import { spawnSync } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
@@ -132,11 +132,14 @@ async function measureCheckout(root: string, name: string) {
   return { table, goals };
 }
 
-/** Starts the service on the first core, if there are several cores and the pinning program. Clients are this process. */
+/**
+ * Starts the service on the first core, if there are several cores and `taskset` is installed. The clients run in this
+ * process.
+ */
 async function start(opened: AsyncDisposableStack, root: string): Promise<Service & { isPinned: boolean }> {
   const isPinned = cores > 1 && spawnSync('taskset', ['-apc', '1', String(process.pid)]).status === 0;
   const pinned = { execPath: 'taskset', execArgv: ['-c', '0', process.execPath, ...process.execArgv] };
-  // Log lines are written as usual and discarded.
+  // The service writes its log lines, and they are discarded.
   const options = { stdio: ['ignore', 'inherit', 'ignore', 'ipc'] as const, ...(isPinned && pinned) };
   const file = join(import.meta.dirname, 'overload/serve.ts');
   const service = await startProcess<OpenCheckout>(file, [root], { ...options, stdio: [...options.stdio] });
@@ -152,7 +155,7 @@ async function measure(title: string, service: Service, load: () => Promise<Offe
   return { title, offered, wallMs, cpuMs: (await service.cpuMs()) - before };
 }
 
-/** Measures all in each round, so that other load on the machine affects all equally. */
+/** Measures all loads in each round, so that other load on the machine affects all equally. */
 async function measureInTurn(
   service: Service,
   loads: readonly { title: string; run: () => Promise<Offered[]> }[],

@@ -1,7 +1,7 @@
-// `npm run bench [NAME...]` runs these benches, or all, prints their findings and stores them in bench/results. Each bench
-// has its own process, so none inherits memory or warm code. Benches and the services that they fork have the memory
-// settings of `sonant serve`. Exits with 1 if a goal is missed. `npm run bench report` writes docs/performance.md from the
-// last results.
+// `npm run bench [NAME...]` runs the named benches, or all benches, prints their findings and stores them in
+// bench/results. Each bench has its own process, so none inherits memory or warm code. Benches and the services that
+// they fork have the memory settings of `sonant serve`. Exits with 1 if a goal is missed. `npm run bench report` writes
+// docs/performance.md from the last results.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { markingFlag, newSpaceFlag, serviceEnvironment } from '../src/memory.js';

@@ -1,7 +1,8 @@
 // Measures the overhead of servers around eSpeak NG: Sonant, and Flask and FastAPI with the same library
-// (bench/espeak/python_peer.py). Each is one process that speaks one text at a time. They receive the same texts over HTTP,
-// one after the other, against the bare library in a loop. CPU is that of the server and its children. Also measures the
-// texts per second for 64 clients that share the machine and send the next request at once.
+// (bench/espeak/python_peer.py). Each server is one process that speaks one text at a time. The servers receive the
+// same texts over HTTP, one after the other, and are compared with the bare library in a loop. CPU is that of the
+// server and its children. Also measures the texts per second for 64 clients that share the machine and send the next
+// request at once.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { Agent, request as httpRequest } from 'node:http';
@@ -179,7 +180,7 @@ async function openSonant(opened: AsyncDisposableStack): Promise<Server> {
   };
 }
 
-/** Starts the peers whose packages are installed; none without Debian's Python. */
+/** Starts the peers whose packages are installed. Without Debian's Python, starts no peers. */
 async function openPeers(opened: AsyncDisposableStack): Promise<Server[]> {
   const servers: Server[] = [];
   for (const name of peers) {

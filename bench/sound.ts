@@ -11,7 +11,9 @@ import { compare, cpuOf, cpuRatio, type Work } from './measuring/rounds.ts';
 import { passage } from './measuring/texts.ts';
 
 const sliceSeconds = 0.25;
-/** `max` is the largest share of the embedded engine's CPU on the same text that may be added, if there is a goal. */
+/**
+ * `max` is the goal, if there is one: the largest CPU cost, as a share of the embedded engine's CPU for the same text.
+ */
 const outputs: readonly { format: FormatName; outRateHz: number; max?: number }[] = [
   { format: 'pcm', outRateHz: 24_000, max: 0.15 },
   { format: 'wav', outRateHz: 44_100, max: 0.2 },

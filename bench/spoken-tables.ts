@@ -1,5 +1,5 @@
-// Compares the cases of test/text/spoken with espeak-ng, which reads numbers itself: the phonemes of the written text by
-// its rules, against those of the correct words. The two may differ and both be right.
+// Compares the cases of test/text/spoken with espeak-ng, which reads numbers itself: its phonemes for the written text
+// are compared with its phonemes for the correct words. Both may be right although they differ.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -15,7 +15,7 @@ import { median } from './measuring/rounds.ts';
 
 const rounds = 5;
 const pollEveryMs = 5;
-/** Longer than the service needs to release the memory of its start. */
+/** Wait that is longer than the service needs to release the memory of its start. */
 const settleMs = 5000;
 const goalsMax = { firstMs: 1000, warmMs: 500, residentMiB: 120 };
 const root = join(import.meta.dirname, '..');
@@ -88,7 +88,7 @@ async function measureStart(name: keyof typeof starts): Promise<Start> {
   return { uncompiledMs: uncompiled.readyMs, firstMs: first.readyMs, warmMs, residentMiB };
 }
 
-/** Compiles like `npm ci` after the installation. */
+/** Fills a compile cache with src/precompile.js, which npm also runs as the postinstall script. */
 async function precompile(compiled: string): Promise<void> {
   const env = { ...process.env, NODE_COMPILE_CACHE: compiled };
   const [code] = await once(

@@ -2,7 +2,7 @@
 // choose the digits to print.
 
 export interface Bench {
-  /** One line: what is measured, and against what. */
+  /** One line that states the measured quantity and the baseline. */
   about: string;
   run(): Promise<Findings>;
 }

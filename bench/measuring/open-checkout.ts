@@ -1,5 +1,5 @@
 // Opens the service of a checkout in this process, in a temporary folder, with a key whose limits no bench reaches. The
-// checkout is an argument, so a bench can compare two in the same rounds.
+// checkout is an argument, so a bench can compare two checkouts in the same rounds.
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ const limits = { requestsPerMinute: 1_000_000, concurrency: 10_000 };
 export async function openCheckout({ root, engine, logLevel, settings = {} }: CheckoutOptions): Promise<OpenCheckout> {
   const folder = mkdtempSync(join(tmpdir(), 'sonant-bench-'));
   process.on('exit', () => rmSync(folder, { recursive: true }));
-  /** A checkout may be older than the folders of today. */
+  /** An older checkout may have other folders. */
   const find = (...paths: string[]) => join(root, paths.find((path) => existsSync(join(root, path)))!);
   const { openService }: typeof import('../../src/app/service.ts') = await import(
     find('src/app/service.ts', 'src/app/app.ts', 'src/app.ts')

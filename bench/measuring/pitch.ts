@@ -3,7 +3,7 @@ import type { Pcm } from '../../src/audio/pcm.ts';
 import { rms } from '../../test/audio/measure-tone.ts';
 import { median } from './rounds.ts';
 
-/** Several periods of a voice, but not longer than a vowel. */
+/** Length of a frame: several periods of a voice, but not longer than a vowel. */
 const frameSeconds = 0.05;
 const framesMax = 500;
 const voiceHz = { min: 60, max: 350 };

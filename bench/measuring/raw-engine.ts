@@ -1,5 +1,5 @@
-// Runs the embedded engine's bare program in this thread, without pool and messages, with only the WebAssembly host around
-// it. The baseline for the cost of the pipeline.
+// Runs the embedded engine's bare program in this thread, without pool and messages, with only the WebAssembly host
+// around it. This is the baseline for the cost of the pipeline.
 import { join, type Pcm } from '../../src/audio/pcm.ts';
 import { FliteProgram } from '../../src/engines/flite/flite-program.ts';
 import { toParts, toSpokenTokens } from '../../src/engines/flite/flite-text.ts';

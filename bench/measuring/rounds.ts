@@ -1,6 +1,6 @@
-// Compares contenders in rounds. In each round each contender has two turns, in opposite orders (A B C C B A), so a machine
-// that slows down or speeds up affects all equally, and only costs of one round are divided. CPU time includes all threads
-// of this process and its ended children. Garbage is collected before each turn.
+// Compares contenders in rounds. In each round each contender has two turns, in opposite orders (A B C C B A), so a
+// machine that slows down or speeds up affects all equally. Ratios compare only costs of the same round. CPU time
+// includes all threads of this process and its ended children. Garbage is collected before each turn.
 import { childrenCpuMs, collectGarbage, ownCpuMs } from './machine.ts';
 
 export type Work = () => unknown;
@@ -66,7 +66,10 @@ export interface RoundSpreads {
 /** All comparisons of this process. Each bench has its own process. */
 const compared: Costs<string>[] = [];
 
-/** Spreads of each contender's cost, divided by the first one's in the same round. Undefined if nothing was compared. */
+/**
+ * Spreads of each contender's cost, divided by the first contender's cost in the same round. Undefined if nothing was
+ * compared.
+ */
 export function spreadsOfRounds(all: readonly Costs<string>[] = compared): RoundSpreads | undefined {
   const [cpu, wall] = [spreadOf(all, 'cpuMs'), spreadOf(all, 'wallMs')];
   return cpu || wall ? { cpu, wall } : undefined;

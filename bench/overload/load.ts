@@ -1,6 +1,6 @@
-// Offers requests for speech to a service: a number of clients that wait for each answer and return after a refusal as
-// told, or a fixed rate, whatever the state of earlier requests. A stream counts as served if all of its audio arrived
-// within five seconds and equals the audio of the same text without load.
+// Offers requests for speech to a service: from a number of clients that wait for each answer and return after a
+// refusal at the stated time, or at a fixed rate, whatever the state of earlier requests. A stream counts as served if
+// all of its audio arrived within five seconds and equals the audio of the same text without load.
 import { Agent, request as httpRequest } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { OpenCheckout } from '../measuring/open-checkout.ts';
@@ -11,9 +11,9 @@ export interface Offered {
   firstMs: number | undefined;
   /** Time until the response was complete, or refused. */
   endMs: number;
-  /** Whether it was refused with 503. Requests neither served nor refused were late or cut off. */
+  /** Whether the request was refused with 503. Requests neither served nor refused were late or cut off. */
   isRefused: boolean;
-  /** Whether it repeats a refused request at the time that the refusal stated. */
+  /** Whether the request repeats a refused request at the time that the refusal stated. */
   isReturn: boolean;
 }
 
@@ -21,7 +21,7 @@ export interface Load {
   service: OpenCheckout;
   seconds: number;
   request(n: number): SpeechWanted;
-  /** Clients that have received no audio by then disconnect. Default: they wait. */
+  /** Time after which clients without any audio disconnect. Default: they wait. */
   leaveMs?: number;
 }
 
@@ -31,7 +31,7 @@ export interface SpeechWanted {
   sound?: Buffer | undefined;
 }
 
-/** Audio that is incomplete by then does not count as served. */
+/** Time after which incomplete audio does not count as served. */
 const usefulMsMax = 5000;
 
 const agent = new Agent({ keepAlive: true, maxSockets: Infinity });
@@ -119,7 +119,7 @@ function ask(
   const where = { agent, port, host: '127.0.0.1', method: 'POST', path: '/api/audio/speech' };
   const call = httpRequest({ ...where, headers });
   call.on('error', (error: NodeJS.ErrnoException) => {
-    // More wait from one address, or for a connection, than may: none is made, or it is closed.
+    // If too many clients wait for a connection, or too many from one address, a connection is not made, or is closed.
     const offered = { firstMs: undefined, endMs: performance.now() - begunMs, isRefused: false, isReturn };
     if (error.code === 'ECONNRESET' || error.code === 'ETIMEDOUT')
       resolve({ offered, bytes: Buffer.alloc(0), retryAfterMs: undefined });

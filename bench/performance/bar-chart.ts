@@ -127,7 +127,7 @@ function wordsOf(bars: readonly Bar[], axis: string): string {
   return `${axis}. ${words.join('; ')}.`;
 }
 
-/** Returns a round step size for the axis. The axis ends at a multiple of it. */
+/** Returns a round step size for the axis. The axis ends at a multiple of this step. */
 function stepOf(most: number): { size: number; count: number; digits: number } {
   const least = most > 0 ? most / ticksMax : 1;
   const power = 10 ** Math.floor(Math.log10(least));

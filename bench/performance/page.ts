@@ -128,7 +128,9 @@ function spreadOf({ cpu, wall }: NonNullable<BenchReport['rounds']>): string {
   return `Spread of a ratio between rounds: ${words.filter(Boolean).join('; ')}.`;
 }
 
-/** Gives each value of the column `name` its own columns, so that rows which differ only in it become one. */
+/**
+ * Gives each value of the column `name` its own columns, so that rows that differ only in that column become one row.
+ */
 function spreadAcross({ title, columns, rows }: Table, name: string): Table {
   const at = columns.findIndex((column) => column.name === name);
   const isFigure = columns.map((_, n) => n !== at && rows.some((row) => typeof row[n] === 'number' && n > at));

@@ -1,6 +1,6 @@
-// The process of one contender of `npm run bench stored`: the complete service with an engine whose audio is ready, or a
-// bare Fastify that sends the same bytes and headers. It sends its address to its parent, and answers each message with the
-// CPU time used so far. The checkout of the service is an argument, so two can be compared.
+// The process of one contender of `npm run bench stored`: the complete service with an engine whose audio is ready, or
+// a bare Fastify that sends the same bytes and headers. It sends its address to its parent, and answers each message
+// with the CPU time used so far. The checkout of the service is an argument, so two checkouts can be compared.
 import type { AddressInfo } from 'node:net';
 import fastify from 'fastify';
 import type { Engine, EngineDefinition, Segment, SpokenPcm, Voice } from '../../src/engines/engine.ts';

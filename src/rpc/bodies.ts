@@ -1,7 +1,7 @@
 // Checks requests before Connect parses them. A body with one message is read completely, within limits of size and
 // time. Each message is decompressed and its fields are counted; unknown JSON members are removed and reported in
-// X-Ignored-Fields, or refused if the service is strict. Deadlines are capped at the maximum of a timer, and an empty
-// refusal gets a body.
+// X-Ignored-Fields, or refused if the service is strict. Deadlines are shortened to the longest that a timer can hold,
+// and a refusal without a body gets one.
 //     Connect, unary   the message                                           application/json, application/proto
 //     else             1 byte flags, 4 bytes length (big-endian), message    application/grpc, application/connect+json, ...
 import { type DescField, type DescMessage, type DescMethod, type DescService, ScalarType } from '@bufbuild/protobuf';
@@ -71,7 +71,7 @@ export const connectionKey: ContextKey<object | undefined> = createContextKey(un
 export const ignoredMembersKey: ContextKey<readonly UnknownField[]> = createContextKey<readonly UnknownField[]>([], {
   description: 'ignored',
 });
-/** Only Node's own request can be refused without closing its connection. */
+/** Node's own request, if there is one: only such a request can be refused without closing its connection. */
 const nodeRequestKey = createContextKey<NodeRequest | undefined>(undefined);
 
 export const toContextValues = (request: NodeRequest, address: string): ContextValues =>
@@ -113,7 +113,7 @@ export function boundHandler(handler: Handler, { isStrict }: { isStrict: boolean
     const request = hasOneMessage ? contextValues.get(nodeRequestKey) : undefined;
     const received = request ? readBody(request, limits) : (call.body as AsyncIterable<Uint8Array>);
     const check = (bytes: Uint8Array): Uint8Array => {
-      // A field has at least one byte.
+      // A field has at least one byte, so a short message cannot have too many fields.
       if (!form.isJson && bytes.length > limits.valuesMax) countFields(bytes, method.input, limits.valuesMax);
       if (!form.isJson) return bytes;
       if (hasOneMessage) return withoutUnknown(bytes, { method, valuesMax: limits.valuesMax, ignored, isStrict });
@@ -121,7 +121,7 @@ export function boundHandler(handler: Handler, { isStrict }: { isStrict: boolean
       return bytes;
     };
     const body = checkMessages(received, form, { bytesMax: limits.bytesMax, check });
-    // Connect would compare it with the bytes that are left after decompression.
+    // Connect would compare the Content-Length with the size after decompression.
     if (request) header.delete('content-length');
     shortenDeadline(header);
     const answer = await handler({ ...call, body, contextValues, signal: toLeaving(call.signal) });
@@ -326,12 +326,12 @@ function fillRefusal(
 }
 
 /**
- * Shared by all calls, because every call would create one at its end. Created on first use, because that loads the
- * web's Headers.
+ * The error is shared, because otherwise every call would create an error at its end. It is created on first use,
+ * because a ConnectError loads the web's Headers.
  */
 let disconnected: ConnectError | undefined;
 
-/** Aborts when the connection closes: the client has disconnected, whatever the reason. */
+/** Returns a signal that aborts when `closed` does, always with the reason that the client has disconnected. */
 function toLeaving(closed: AbortSignal): AbortSignal {
   const left = new AbortController();
   disconnected ??= new ConnectError('the caller has left', Code.Canceled);
@@ -341,7 +341,7 @@ function toLeaving(closed: AbortSignal): AbortSignal {
   return left.signal;
 }
 
-/** A timer beyond its maximum would fire at once. */
+/** Shortens a deadline beyond the maximum of a timer, which would fire at once. */
 function shortenDeadline(headers: Headers): void {
   const millisecondsOf: Record<string, number> = { H: 3_600_000, M: 60_000, S: 1000 };
   const [, count, unit] = /^(\d{1,8})([HMS])$/.exec(headers.get('grpc-timeout') ?? '') ?? [];

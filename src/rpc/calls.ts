@@ -1,5 +1,6 @@
-// Runs every RPC through the runner of operations, including rejected and malformed ones: the gate admits it before a byte
-// of its body is read, the interceptor runs it. Failures become statuses here, and errors of Connect become failures.
+// Runs every RPC through the runner of operations, including rejected and malformed RPCs. The gate admits a call before
+// a byte of its body is read, and the interceptor runs the call. Failures become statuses here, and errors of Connect
+// become failures.
 import type { DescMethod, DescService, Message } from '@bufbuild/protobuf';
 import {
   Code,
@@ -69,7 +70,7 @@ const receivedOf = (message: Message) => ({
 
 interface CallRunner {
   gate(context: HandlerContext): Promise<void>;
-  /** Must be the outermost. */
+  /** Must be the outermost interceptor. */
   interceptor: Interceptor;
 }
 
@@ -139,7 +140,7 @@ export function createCallRunner(runner: Runner): CallRunner {
 }
 
 /**
- * Passes the answers of a stream on, and adds the ignored members to its failure. Connect also refuses an answer above
+ * Passes on the answers of a stream, and adds the ignored members to its failure. Connect also refuses an answer above
  * `writeMaxBytes`, but it first returns from the stream, as if the client had disconnected; here the call ends with the
  * failure.
  */
@@ -170,7 +171,9 @@ const openOperationOf = (method: DescMethod): Operation => ({
   isOpen: method.methodKind === 'unary' ? 'unary' : 'stream',
 });
 
-/** Lists the ignored members in a header; also Idempotency-Key, which gRPC and Connect calls do not support. */
+/**
+ * Lists the ignored members in a header, and with them Idempotency-Key, which gRPC and Connect calls do not support.
+ */
 function reportIgnored(
   { header }: { header: Headers },
   answer: { header: Headers },
@@ -182,8 +185,9 @@ function reportIgnored(
 }
 
 /**
- * The client disconnected, its deadline passed, or the request is malformed. Such an error reaches no interceptor, but
- * Connect aborts the context with it before it sends it, so the error is changed into Sonant's status in place.
+ * Called when the client has disconnected, its deadline has passed, or the request is malformed. Such an error reaches
+ * no interceptor. But Connect aborts the context with the error before sending it, so this function writes Sonant's
+ * status into the error object.
  */
 function abort(
   running: RunningCall,
@@ -227,7 +231,10 @@ const ownCodes = new Set([
 /** Messages of Connect for malformed requests, which it reports as internal errors. */
 const malformedRequest = /^(parse |received |decompression )/;
 
-/** The Failure for an error of Connect, or `callerLeft`; other errors are returned unchanged. A request may have `bytesMax`. */
+/**
+ * The Failure for an error of Connect, or `callerLeft`; other errors are returned unchanged. `bytesMax` is the size
+ * limit of the request.
+ */
 function fromCallError(error: unknown, bytesMax: number): unknown {
   if (!(error instanceof ConnectError)) return error;
   if (error.cause instanceof Failure) return error.cause;
@@ -247,7 +254,7 @@ function fromCallError(error: unknown, bytesMax: number): unknown {
   }
 }
 
-/** For the log; the client receives Connect's own error. */
+/** The Failure for the log; the client receives Connect's own error. */
 function toLibraryFailure(error: ConnectError): Failure {
   const reason = reasonOfCode[error.code] ?? 'internal_error';
   return new Failure(reason, reason === 'internal_error' ? {} : { message: error.rawMessage }, error);

@@ -27,7 +27,10 @@ import type { Services } from './services.ts';
 import { toPlainAnswer } from './status.ts';
 
 export const streamsPerConnectionMax = 100;
-/** Number of calls that a connection may cancel at once, and then per second. Above it, the connection is closed. */
+/**
+ * Number of calls that a connection may cancel at once, and then per second. A connection that cancels more calls is
+ * closed.
+ */
 const resetBurst = 200;
 const resetsPerSecond = 33;
 /** How long the server discards the rest of a request after the response. */
@@ -39,9 +42,9 @@ const usualPings = { pingEveryMs: 20_000, pingAnswerMs: 10_000 };
 
 export interface RpcServerOptions {
   services: Services;
-  /** Where to listen. Without it, only sockets handed to `accept` are served. */
+  /** Address to listen on. Without an address, only sockets handed to `accept` are served. */
   address?: ListenAddress;
-  /** Connections counted over all listeners. Default: only this listener's. */
+  /** Counts the connections of all listeners. Default: only those of this listener. */
   connections?: Connections;
   isBehindProxy?: boolean;
   /** PEM texts. */
@@ -140,10 +143,10 @@ function createListener({ services, connections, isBehindProxy, onFault }: Liste
     const handler = byPath.get(request.url?.split('?', 1)[0] ?? '');
     const address = clientAddressOf(request, isBehindProxy);
     const isOpen = handler !== undefined && services.isOpen(handler);
-    // The caller of a method without a key may continue after refusals.
+    // A caller that needs no key may continue after refusals, so calls from a barred address are dropped.
     const isUnwanted = () => isOpen && services.isBarred(address);
     if (isUnwanted()) return drop(request);
-    // Deferred, so that a call that is cancelled in the same packet costs only this.
+    // The answer is deferred, so that a call that is cancelled in the same packet costs no more than this.
     const isTaken = connections.turns.take(address, () => {
       if (stream.destroyed) return;
       // Earlier calls in the same packet may have exceeded the limit.
@@ -227,9 +230,9 @@ function escapeMessage(trailer: Headers): Headers {
 }
 
 /**
- * Ends the stream of a client that is still sending after the response. The rest is discarded for a moment before the
- * reset: an unread stream is never closed and counts against its connection's limit, while an immediate reset would
- * make Node's clients lose the rest of the response, and proxies the status.
+ * Ends the stream of a client that is still sending after the response. The rest of the request is discarded for a
+ * moment before the reset: an unread stream is never closed and counts against its connection's limit, while an
+ * immediate reset would make Node's clients lose the rest of the response, and proxies lose the status.
  */
 function dismissSender(stream: ServerHttp2Stream): void {
   stream.removeAllListeners('data').resume();

@@ -110,7 +110,7 @@ const routerOptions: ConnectRouterOptions = {
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Whether it is an RPC, whose responses follow its own protocol. */
+    /** Whether the route is an RPC, so that its responses follow the RPC's protocol. */
     isRpc?: boolean;
   }
 }

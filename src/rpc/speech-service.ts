@@ -196,7 +196,7 @@ const toMark = ({ kind, name, seconds: time }: Pick<SpeechMark, 'kind' | 'name' 
   time,
 });
 
-/** Rounded to microseconds, in whole nanoseconds. */
+/** Rounds to whole microseconds. */
 function toDuration(seconds: number) {
   const micros = Math.round(seconds * 1e6);
   return { seconds: BigInt(Math.floor(micros / 1e6)), nanos: (micros % 1e6) * 1000 };

@@ -24,7 +24,7 @@ export const domain = 'sonant';
 /** Largest details of a failure: they are sent in a trailer, and common clients read 8 KiB of trailers. */
 export const detailBytesMax = 3 * 1024;
 const failureMessageCharsMax = 1000;
-/** Limit of a field name, because clients write parts of it, such as unknown members. */
+/** Longer field names are shortened: a name may contain client input, such as an unknown member. */
 const fieldCharsMax = 200;
 
 const codes: Readonly<Record<RpcCode, Code>> = {
@@ -77,7 +77,7 @@ const toMetadata = ({ limit, actual, limitReason, requiredScopes }: FailureFacts
   ...(requiredScopes !== undefined && { required_scopes: requiredScopes.join(' ') }),
 });
 
-/** As many violations as fit. The last entry then states the number of the others. */
+/** As many violations as fit. If some do not fit, the last entry states their number. */
 function toBadRequest(violations: readonly FieldViolation[]) {
   const fieldViolations = [];
   let bytes = 0;
@@ -109,8 +109,8 @@ const shorten = (text: string, charsMax = failureMessageCharsMax) =>
   (text.length > charsMax ? `${text.slice(0, charsMax)}...` : text).toWellFormed();
 
 /**
- * Answers a request that is not a call of any protocol: with the HTTP API's failure and the headers of every response.
- * `status` overrides the table's; `more` are further headers.
+ * Answers a request that is not a call of any protocol, like the HTTP API: with its failure body and the headers of
+ * every response. `status` replaces the failure's own status; `more` are further headers.
  */
 export function toPlainAnswer(
   failure: Failure,

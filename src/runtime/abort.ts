@@ -1,6 +1,6 @@
 // Listens to an AbortSignal without leaving a listener behind.
 
-/** Calls `run` when the signal aborts, at once if it has already, until the result is disposed. */
+/** Calls `run` when the signal aborts, or at once if it has aborted already. Disposing the result ends this. */
 export function onAbort(signal: AbortSignal | undefined, run: () => void): Disposable {
   if (signal?.aborted) run();
   else signal?.addEventListener('abort', run, { once: true });

@@ -1,5 +1,5 @@
-// A queue in which owners take turns: one item of each owner, then the next of each. The items of one owner keep their order.
-// An item may be taken out of turn, if those before it cannot be used now.
+// A queue in which owners take turns: one item of each owner, then the next item of each. The items of one owner keep
+// their order. An item may be taken out of turn, if the items before it cannot be used now.
 
 export class FairQueue<Item extends { readonly owner: string }> {
   readonly #byOwner = new Map<string, Item[]>();
@@ -36,12 +36,15 @@ export class FairQueue<Item extends { readonly owner: string }> {
     for (const own of this.#byOwner.values()) yield* own;
   }
 
-  /** How many of the items that count are taken before a new one of the owner. */
+  /** Number of items, among those that `counts` selects, that are served before a new item of the owner. */
   countBefore(owner: string, counts: (item: Item) => boolean): number {
     return countInTurn(owner, this.#byOwner, (own) => own.filter(counts).length);
   }
 
-  /** The newest of the items that count, of the owner with the most, unless `owner` with one more would have as many. */
+  /**
+   * The newest item of the owner with the most items, among those that `counts` selects. Undefined if `owner` would
+   * have as many with one item more.
+   */
   newestOfMost(counts: (item: Item) => boolean, owner?: string): Item | undefined {
     let most: readonly Item[] = [];
     let ownCount = -1;
@@ -55,7 +58,7 @@ export class FairQueue<Item extends { readonly owner: string }> {
   }
 }
 
-/** Number of items before the owner's next one: the owner's own items, and up to one more than that of each other owner. */
+/** Number of items served before a new item of `owner`: all n it already has, and at most n + 1 of each other owner. */
 export function countInTurn<Items>(
   owner: string,
   byOwner: ReadonlyMap<string, Items>,

@@ -15,13 +15,15 @@ export interface ThreadStart {
 export type ChildMessage<Task> = { id: number; task: Task } | { cancelledTask: number };
 
 export interface TaskControl<Piece> {
-  /** Whether the task was cancelled. The work checks this often and then ends soon, with any result. */
+  /**
+   * Whether the task was cancelled. The task checks this often, and ends soon after it was cancelled, with any result.
+   */
   isCancelled(): boolean;
   /** Sends pieces. A thread transfers the memory of `buffers`. */
   send(pieces: readonly Piece[], buffers?: ArrayBuffer[]): void;
 }
 
-/** Throws if it fails. */
+/** Throws if the task fails. */
 type Work<Task, Piece> = (task: Task, control: TaskControl<Piece>) => void | Promise<void>;
 
 /** Serves tasks until this thread or process is killed. */
@@ -72,7 +74,7 @@ function lowerPriority(): void {
   try {
     setPriority(threadId, constants.priority.PRIORITY_BELOW_NORMAL);
   } catch (error) {
-    // The system does not allow it.
+    // The system does not allow a lower priority.
     if ((error as NodeJS.ErrnoException).code !== 'ERR_SYSTEM_ERROR') throw error;
   }
 }

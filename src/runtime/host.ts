@@ -1,8 +1,8 @@
-// Runs tasks in workers: threads or processes (worker-links.ts), one task at a time in each. It promises that
-// - a run ends when its worker is free or gone; after an abort within `stopMsMax`, because the worker is killed then;
+// Runs tasks in workers: threads or processes (worker-links.ts), one task at a time in each. The host promises that
+// - a run ends when its worker is free or gone; at most `stopMsMax` after an abort, because the worker is then killed;
 // - a worker that exits fails its run, with the reason as the cause, and the run may be tried again at once;
 // - the abort of a run does not end the start of its worker;
-// - background runs have workers of their own, as many at most as the others;
+// - background runs have workers of their own, at most as many as the other runs;
 // - idle workers do not keep the process alive; runs and closing do.
 import { Failure } from '../errors.ts';
 import { PushQueue } from './push-queue.ts';
@@ -56,9 +56,9 @@ export interface HostOptions<Task, Piece, Facts = unknown, End = unknown> {
   backgroundStopMsMax?: number;
   /** How long an idle worker is kept. Default: until the host is closed. */
   idleMsMax?: number | undefined;
-  /** Whether a group may have a further worker. Asked again whenever a worker is free or gone. */
+  /** Whether a group may have a further worker. Called again whenever a worker is free or gone. */
   mayGrow?(group: string): boolean;
-  /** Chooses idle workers that end before another one starts. */
+  /** Chooses the idle workers to end before another worker starts. */
   makeRoom?(idle: readonly HostedWorker[]): readonly HostedWorker[];
   /** Called when a worker has exited before it was ready. */
   onStartFault?(): void;
@@ -85,7 +85,7 @@ class Worker<Task, Piece, Facts, End> implements HostedWorker {
   gone: Promise<void> = Promise.resolve();
   link: WorkerLink<Task, Piece, Facts, End> | undefined;
   isReady = false;
-  /** Whether `Host.open` waits for it. */
+  /** Whether `Host.open` waits for this worker. */
   isAwaited = false;
   /** Whether the worker receives no more tasks and is killed once it is idle. */
   isLeaving = false;
@@ -136,7 +136,7 @@ export class Host<Task, Piece, Facts = unknown, End = unknown> {
     this.#options = options;
   }
 
-  /** The workers that take tasks, also those that are starting. */
+  /** The workers that take tasks, including those that are still starting. */
   get workers(): readonly HostedWorker[] {
     return [...this.#workers].filter(({ isUsable }) => isUsable);
   }
@@ -249,7 +249,7 @@ export class Host<Task, Piece, Facts = unknown, End = unknown> {
     this.#placeWaiting();
   }
 
-  /** Returns what ended the worker. */
+  /** Returns the reason for the worker's end. */
   async #untilExit(worker: Worker<Task, Piece, Facts, End>, room: readonly Promise<void>[]): Promise<unknown> {
     await Promise.all(room);
     if (this.#isClosed || worker.isLeaving) throw new Failure('engine_unavailable');
@@ -290,7 +290,7 @@ export class Host<Task, Piece, Facts = unknown, End = unknown> {
     worker.link?.send(task);
   }
 
-  /** Ends a run when its reader does not want the rest. */
+  /** Ends a run whose reader has stopped reading. */
   #cancel(run: Run<Task, Piece, Facts, End>): void {
     const { worker } = run;
     if (!worker) {
@@ -306,12 +306,12 @@ export class Host<Task, Piece, Facts = unknown, End = unknown> {
       const kill = () => {
         if (worker.run === run) void worker.kill();
       };
-      // This process may be the late one, so a reply that has arrived is read before the worker is killed.
+      // The delay may be in this process, so a reply that has already arrived is read before the worker is killed.
       worker.timer = setTimeout(() => setImmediate(kill), worker.isBackground ? backgroundStopMsMax : stopMsMax);
     }
   }
 
-  /** Ends the run of a worker, which may take another one. */
+  /** Ends the run of a worker, which may then take another run. */
   #free(worker: Worker<Task, Piece, Facts, End>): void {
     endRun(worker);
     if (worker.isReady) this.#rest(worker);

@@ -12,7 +12,9 @@ import { hostname } from 'node:os';
 const crockford = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const timeChars = 10;
 
-/** Filled in bulk: a system call for each id would cost more than the rest of it. */
+/**
+ * Random characters are made in bulk, because a system call for each id would cost more than the rest of its creation.
+ */
 const randomChars = Buffer.alloc(4096);
 let randomCharsUsed = randomChars.length;
 /** Time of the last id in milliseconds, and its text. */
@@ -67,7 +69,10 @@ export const processName = `${machine}|${process.pid}|${run}`;
 
 const namesHere = `${machine}|`;
 
-/** Whether the process is known to have ended. Unknown, so false, for other machines, containers and earlier starts. */
+/**
+ * Whether the process is known to have ended. False for processes of other machines, containers and earlier starts,
+ * because their end is unknown.
+ */
 export function isDead(name: string): boolean {
   if (!name.startsWith(namesHere)) return false;
   const [pid, itsRun] = name.slice(namesHere.length).split('|');

@@ -1,6 +1,6 @@
-// Locks between processes. A lock is a file that one process holds; the operating system releases it when the process ends,
-// however it ends. Node has no file locks, so this is SQLite's lock of an empty database. A locked folder contains such a
-// file, so the folders of killed processes can be recognised, whatever their process id or container.
+// Locks between processes. A lock is a file that one process holds; the operating system releases it when the process
+// ends, however it ends. Node has no file locks, so a lock here is SQLite's lock of an empty database. A locked folder
+// contains such a file, so the folders of killed processes can be recognised, whatever their process id or container.
 import { existsSync } from 'node:fs';
 import { lstat, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -77,7 +77,7 @@ export async function openLockedFolder(parent: string, prefix: string): Promise<
       await rm(path, { recursive: true, force: true });
     };
     if (lock) return { path, remove };
-    // A process that removes abandoned folders may have checked this one between the two steps.
+    // A process that removes abandoned folders may have taken this folder's lock right after its creation.
     await remove();
     if (tries === triesMax) throw new Error(`other processes take the folders ${prefix} in ${parent}`);
   }

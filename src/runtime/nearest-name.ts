@@ -6,7 +6,7 @@
 const charsMax = 64;
 /** Known names beyond this number are not compared. */
 const namesMax = 500;
-/** One letter in this many may be wrong. */
+/** One of this many letters of a name may be wrong. */
 const charsPerFault = 3;
 
 /** Names of fields in other services, and their names in Sonant. */
@@ -55,7 +55,9 @@ const wordsOf = (name: string) =>
     .split(/[^a-z0-9]+/)
     .filter(Boolean);
 
-/** Whether all words of the shorter name begin the longer one, as `language` does `language_code`, or end it. */
+/**
+ * Whether the longer name begins or ends with all words of the shorter name, as `language_code` does with `language`.
+ */
 function hasWords(one: readonly string[], other: readonly string[]): boolean {
   const [longer, shorter] = one.length < other.length ? [other, one] : [one, other];
   const matchesAt = (start: number) => shorter.every((word, i) => longer[start + i] === word);
@@ -84,7 +86,7 @@ function distance(a: string, b: string, max: number): number {
       row.push(faults);
       if (faults < least) least = faults;
     }
-    // Later rows are computed from these two.
+    // Later rows are computed from these two rows.
     if (least >= max && leastBefore >= max) return max;
     leastBefore = least;
     older = old;

@@ -1,4 +1,4 @@
-// Polls at an interval, one poll at a time. All requests for a poll that arrive during another share the next one.
+// Polls at an interval, one poll at a time. Requests that arrive during a poll share the poll after it.
 
 interface Polling {
   /** Resolves after a poll that begins after this call; rejects if that poll fails. */

@@ -53,7 +53,7 @@ export async function runInThread<News>(options: ThreadTask<News>): Promise<News
 interface ProcessTask extends OnceOptions {
   /** The argument of the module, as JSON. The module sends its answer with `process.send`. */
   task: unknown;
-  /** Its standard input. */
+  /** Standard input of the process. */
   input: Uint8Array;
   /** Limit of CPU time. Time during which other processes have the CPU does not count. */
   cpuSecondsMax: number;
@@ -62,8 +62,8 @@ interface ProcessTask extends OnceOptions {
 const stderrCharsMax = 500;
 
 /**
- * For tasks that may allocate more at once than the heap may grow by. V8 then ends the whole process, even if a thread
- * allocated.
+ * Runs the task in a process of its own. If a task allocates more at once than the heap may grow by, V8 ends the whole
+ * process, even if the task runs in a thread.
  */
 export async function runInProcess<Answer>(options: ProcessTask): Promise<Answer> {
   const { file, task, input, heapMegabytesMax, cpuSecondsMax, signal } = options;

@@ -7,7 +7,7 @@ export interface Setting<T = unknown> {
   /** Describes the allowed values, for error messages. */
   allowed: string;
   fallback: T;
-  /** Its value is never printed. */
+  /** Whether the value is secret, and therefore never printed. */
   secret?: boolean;
   /** The value; undefined if `given` is not allowed. */
   parse(given: string): T | undefined;
@@ -38,7 +38,7 @@ interface TextChecks {
   isAllowed?: (given: string) => boolean;
 }
 
-/** The default is always allowed. It is empty if none is given. */
+/** The default is always allowed. Without `fallback`, the default is an empty text. */
 export function textSetting(setting: Omit<Declared<string>, 'fallback'> & TextChecks): Setting<string> {
   const { isAllowed = () => true, fallback = '', allowed = 'any text', ...rest } = setting;
   return { ...rest, fallback, allowed, parse: (given) => (given === fallback || isAllowed(given) ? given : undefined) };

@@ -1,6 +1,6 @@
-// A number of slots, and a fair queue of those who wait for one: owners take turns. A wait ends with a slot, an abort, a
-// timeout, or a refusal when the queue is full; then an owner with fewer waiting requests displaces the newest request of the
-// owner with the most.
+// A number of slots, and a fair queue of requests that wait for a slot: owners take turns. A wait ends with a slot, an
+// abort, a timeout, or a refusal because the queue is full. In a full queue, an owner with fewer waiting requests
+// displaces the newest request of the owner with the most.
 import { onAbort } from './abort.ts';
 import { FairQueue } from './fair-queue.ts';
 
@@ -11,7 +11,7 @@ interface SlotRequest {
   signal: AbortSignal;
   /** Default: one owner for all. */
   owner?: string;
-  /** How many slots may be held once this request is admitted. Default: the queue's limit. */
+  /** Maximum number of held slots, including the slot of this request. Default: the queue's limit. */
   slotsMax?: number;
   /** After this wait the request is rejected with `SlotTimeout`. */
   waitMsMax?: number;

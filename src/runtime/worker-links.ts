@@ -8,7 +8,7 @@ import { Worker } from 'node:worker_threads';
 import type { WorkerLink, WorkerReply } from './host.ts';
 import type { ChildMessage, ThreadStart } from './host-child.ts';
 
-/** How many characters at the end of a process's error output are included in the reason of its end. */
+/** Number of characters from the end of a process's error output in the error that reports its exit. */
 const stderrCharsMax = 500;
 /** An id is shared with threads as a 32-bit integer. */
 const taskIdMax = 0x7fff_ffff;
@@ -16,7 +16,7 @@ const taskIdMax = 0x7fff_ffff;
 interface ThreadOptions {
   /** A module that calls `serveTasks`. */
   file: URL;
-  /** Data for `serveTasks`. The thread starts while it is awaited. */
+  /** Data for `serveTasks`. The thread starts before the data is there. */
   data: Promise<unknown>;
   /** Whether other threads have priority. */
   isBackground: boolean;
@@ -70,13 +70,13 @@ export function threadLink<Task, Piece>({ file, data, isBackground }: ThreadOpti
 }
 
 interface ProcessOptions {
-  /** Name of the process in the reason of its end. */
+  /** Name of the process in the error that reports its exit. */
   name: string;
-  /** Its environment; nothing else is inherited. */
+  /** The whole environment of the process; nothing is inherited. */
   env: NodeJS.ProcessEnv;
   /** Whether all other processes have priority. */
   isBackground?: boolean;
-  /** Runs after the process has exited. The exit is complete only when this has ended. */
+  /** Runs after the process has exited. The exit is complete only when this callback has ended. */
   afterExit?(): Promise<void>;
 }
 
@@ -91,7 +91,7 @@ interface ForkOptions extends ProcessOptions {
 export function processLink<Task, Piece>({ file, data, ...options }: ForkOptions): WorkerLink<Task, Piece> {
   const stdio: StdioOptions = ['ignore', 'ignore', 'pipe', 'ipc'];
   const child = fork(file, { detached, execArgv: [], env: options.env, serialization: 'advanced', stdio });
-  // If a message does not reach the child, its exit is handled instead.
+  // If a message does not reach the child, the child's exit is handled instead.
   const send = (message: unknown) => void child.send(message as object, () => {});
   let id = 0;
   child.on('message', (reply: WorkerReply<Piece>) => link.onReply(reply));
@@ -104,7 +104,7 @@ export function processLink<Task, Piece>({ file, data, ...options }: ForkOptions
   return link;
 }
 
-/** How tasks and replies are written into pipes. */
+/** The format of tasks and replies in pipes. */
 export interface PipeCodec<Task, Piece, Facts, End> {
   encode(task: Task): string;
   /** Message that asks the process to end its task. */
@@ -151,10 +151,13 @@ export function pipeLink<Task, Piece, Facts, End>({
   return link;
 }
 
-/** Own process group: a signal from a terminal reaches only the service, which stops the process after its requests. */
+/**
+ * Gives a process its own group: a signal from a terminal reaches only the service, which stops the process after its
+ * requests.
+ */
 const detached = true;
 
-/** When file descriptors run out, a child has no streams, whatever its type says. */
+/** When file descriptors run out, a child has no streams, although its type says otherwise. */
 function watchProcess(child: ChildProcess, { name, isBackground = false, afterExit }: ProcessOptions) {
   const exited = Promise.withResolvers<unknown>();
   const streams = [child.stdin, child.stdout, child.stderr] as (Partial<Socket> | null | undefined)[];

@@ -14,9 +14,11 @@ export interface Background {
   run<Result>(owner: string, signal: AbortSignal, work: (by: AbortSignal) => Promise<Result>): Promise<Result>;
 }
 
-/** Work does not begin in the short gap between two segments of a stream. */
+/** Quiet time before work begins, so that it does not begin in the short gap between two segments of a stream. */
 const quietMs = 200;
-/** Work that has waited this long runs even beside interactive speech; one piece per period of this length. */
+/**
+ * Work that has waited this long runs even beside interactive speech, but only one piece of work in each such period.
+ */
 const patienceMs = 10_000;
 
 interface Waiting {

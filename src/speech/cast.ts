@@ -25,7 +25,7 @@ export interface Cast {
 /** Chooses the engine of a voice. */
 export type Casting = (voice: CastVoice) => Binding;
 
-/** Largest number of voices in a request besides its own. */
+/** Maximum number of voices besides the request's main voice. */
 const othersMax = 20;
 
 /** The engine's capabilities, with those of the voice and language. */

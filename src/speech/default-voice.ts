@@ -1,8 +1,9 @@
-// The default voice of a caller, used when a request names no voice: the first voice of the caller's list that can speak.
-// `voice.ts` lists one voice first: that of SONANT_DEFAULT_VOICE, or the chosen one, or the first of the first engine.
+// The default voice of a caller, used when a request names no voice: the first voice of the caller's list that can
+// speak. `voice.ts` lists first the voice of SONANT_DEFAULT_VOICE, or else the chosen voice, or else the first engine's
+// first voice.
 import type { OfferedVoice, Voices } from './voice.ts';
 
-/** What decided the default voice: SONANT_DEFAULT_VOICE, the choice, or neither. */
+/** The source of the default voice: SONANT_DEFAULT_VOICE, the choice, or the order of the voices. */
 type DefaultSource = 'setting' | 'choice' | 'order';
 
 export interface DefaultVoice {

@@ -1,6 +1,6 @@
-// The fields of a speech request, one row each: its names, its parser, its command-line flag, and whether it changes the
-// sound. Type, range, values, default and description come from the protos. Parsers, OpenAPI, command-line flags, the names
-// in errors and the cache key are read off the rows. A field of `SpeechFields` without a row is a type error.
+// The fields of a speech request, one row each: its names, its parser, its command-line flag, and whether it changes
+// the sound. Type, range, values, default and description come from the protos. Parsers, OpenAPI, command-line flags,
+// the names in errors and the cache key derive from the rows. A field of `SpeechFields` without a row is a type error.
 import type { DescMessage } from '@bufbuild/protobuf';
 import {
   type CaptionFormat,
@@ -16,7 +16,7 @@ import { countChars } from '../text/count-chars.ts';
 import { toLanguageCode } from '../text/language-code.ts';
 import type { MarkupKind } from '../text/read-markup.ts';
 
-/** What a JSON schema from the protos says of a field, as far as the rows use it. */
+/** The parts of a field's JSON schema, made from the protos, that the rows use. */
 interface FieldSchema extends Readonly<Record<string, unknown>> {
   description: string;
   type: string;
@@ -68,7 +68,7 @@ export function amount(json: string, desc?: DescMessage) {
 }
 
 const lexiconIds = named('lexicon_ids');
-/** Limit per request and per voice. */
+/** Maximum number of lexicons of a request, and of a voice. */
 export const lexiconIdsMax = lexiconIds.schema.maxItems;
 
 export interface TextLimits {
@@ -86,7 +86,7 @@ export const textFields = {
 };
 const { text, chunks } = textFields;
 
-/** A text with markup may be this many times as long. */
+/** With its markup, a text may be this many times as long as without. */
 export const markedLengthFactor = 5;
 /** Limits of the text of one API request, in spoken code points. */
 export const textLimits: TextLimits = {
@@ -119,7 +119,7 @@ export interface SpeechFields {
   speakingRate: number;
   /** Whether word times are requested. */
   timestamps: boolean;
-  /** The captions to store beside the audio of a link. */
+  /** Captions to store when the reply is a link to audio. */
   captions: readonly CaptionKind[];
   /** Kind of markup in the texts; undefined for plain text. */
   markup: MarkupKind | undefined;
@@ -129,7 +129,7 @@ export interface SpeechFields {
   lexiconIds: readonly string[];
   /** How to speak, in free text. */
   instructions: string | undefined;
-  /** Of the engine's random choices. */
+  /** Seed of the engine's random choices. */
   seed: number | undefined;
 }
 
@@ -146,8 +146,8 @@ export interface FieldRow<Value> {
   /** Returns the value to use. `given` is undefined if the field is absent. */
   parse(given: unknown, report: ReportViolation): Value;
   /**
-   * Whether the stored result differs with the value, which is then a part of the cache key. A function returns that part:
-   * undefined adds nothing, so that a new field leaves the keys of requests without it as they were.
+   * Whether the value changes the stored result, and is therefore a part of the cache key. A function returns that
+   * part, or undefined to add nothing: then a new field does not change the keys of requests without it.
    */
   changesSound: boolean | ((value: Value) => unknown);
   /** Set if the field only applies to a stream of events. */

@@ -1,6 +1,6 @@
-// Guesses the language of each sentence when the request leaves it to Sonant, among the languages of its voices. A
-// sentence keeps the language of the previous sentence, or else of its voice, unless another language scores clearly
-// higher (thresholds measured with `npm run bench languages`). Languages stated in markup are kept.
+// Guesses the language of each sentence when the request leaves the choice to Sonant, among the languages of its
+// voices. A sentence keeps the language of the previous sentence, or else of its voice, unless another language scores
+// clearly higher (thresholds measured with `npm run bench languages`). Languages stated in markup are kept.
 
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
@@ -11,8 +11,8 @@ import type { Cast, CastVoice } from './cast.ts';
 import { autoLanguage } from './fields.ts';
 
 /**
- * How much higher a language must score than that of the previous sentence, and than the voice's own: about the score
- * of one word.
+ * How much higher a language must score than the language of the previous sentence, and than the voice's own language:
+ * about the score of one word.
  */
 const scoreOverLast = 40;
 const scoreOverOwn = 10;
@@ -39,7 +39,7 @@ export function createSentenceLanguages() {
 export function createLanguageMarker({ languageCode }: { languageCode: string }) {
   if (languageCode !== autoLanguage) return (text: MarkedText) => text;
   const nextLanguage = createSentenceLanguages();
-  /** Start of a sentence that continues from the previous text. */
+  /** The part of a sentence that is in previous texts, if the sentence continues in the next text. */
   let begun = '';
   return (text: MarkedText, { main, others, voiceOf }: Pick<Cast, 'main' | 'others' | 'voiceOf'>): MarkedText => {
     const codes = [main, ...others].flatMap(({ offered }) => offered.voice.languageCodes);
@@ -59,7 +59,7 @@ export function createLanguageMarker({ languageCode }: { languageCode: string })
   };
 }
 
-/** The voice's code of the language; undefined if the voice uses this language anyway or does not speak it. */
+/** The voice's code for the language; undefined if the voice uses this language anyway or does not speak it. */
 const codeFor = ({ offered, languageCode }: CastVoice, language: string): string | undefined =>
   languageOf(languageCode) === language
     ? undefined
@@ -67,7 +67,7 @@ const codeFor = ({ offered, languageCode }: CastVoice, language: string): string
 
 type Detector = typeof import('eld/extrasmall')['eld'];
 
-/** Names in the language table of codes that it lists under another name or only as their nearest relative. */
+/** Languages that the library lists under another code, and languages that it replaces by their nearest relative. */
 const namesInTable: Readonly<Record<string, string>> = { nb: 'no', nn: 'no', id: 'ms', fil: 'tl', bs: 'hr', cmn: 'zh' };
 /** The library reads at most 380 bytes, so more characters are useless. */
 const charsMax = 380;
@@ -79,7 +79,7 @@ const charsPerPiece = 3;
 let detector: Detector | undefined;
 
 function load(): Detector {
-  // Loaded synchronously although the package exports only an ES module: planning does not wait.
+  // Loaded synchronously, because planning is synchronous, although the package exports only an ES module.
   const path = fileURLToPath(import.meta.resolve('eld/extrasmall'));
   detector = (createRequire(import.meta.url)(path) as { eld: Detector }).eld;
   return detector;

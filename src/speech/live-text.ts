@@ -8,7 +8,7 @@ import { isSsml } from '../text/ssml.ts';
 export interface LivePart {
   text: string;
   chars: number;
-  /** Code points of the turn before this part. */
+  /** Start of the part within the turn, in code points. */
   offset: number;
   /** End of the part in the text of the turn, in UTF-16 units. */
   end: number;
@@ -75,7 +75,7 @@ export class LiveText {
     if (part !== undefined) this.#add(part, false);
   }
 
-  /** Completes a part from the pending text, as far as it can be spoken whatever follows. */
+  /** Completes a part from as much of the pending text as can be spoken whatever text follows. */
   pause(): void {
     const part = this.#cutter.pause();
     this.#isQuiet = true;

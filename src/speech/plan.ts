@@ -76,7 +76,7 @@ export interface SpeechPlan {
 
 /** A request with its voices, which is enough for a cache key. */
 export interface CastSpeech {
-  /** The request with the id of its voice, and in the voice's language if it names none. */
+  /** The request with the id of its voice, and with the voice's language if the request names none. */
   request: SpeechRequest;
   voice: OfferedVoice;
   /** Engines that speak the language, best first; at least one. */
@@ -94,7 +94,8 @@ export interface PlannedSpeech extends Omit<CastSpeech, 'plan'> {
 }
 
 /**
- * For a request that continues the texts of another one: the cutter of both, and the state in which the first ended.
+ * Set if a request continues the texts of another request: the cutter that cuts both, and the reading state at the end
+ * of the first.
  */
 export interface TextPart {
   cutText: TextCutter;
@@ -146,8 +147,8 @@ function planCast(found: Omit<CastSpeech, 'plan'>, { written, texts, isIncomplet
   const planFor = (casting: Casting, part?: TextPart): SpeechPlan => {
     const ignored = new Set<string>(isIncomplete ? ['lexicon'] : []);
     const render = createRenderer({ cast, casting, request, ignore: (what) => ignored.add(what) });
-    // The whole text is checked before the first audio, because warnings precede it. Finding languages takes long, so
-    // it is deferred if no warning depends on it.
+    // The whole text is checked before the first audio, because warnings precede the audio. Finding the languages takes
+    // long, so this is deferred if no warning depends on the languages.
     const isLater = request.languageCode === autoLanguage && !isMarked && !texts.some(hasMarkup);
     const markLanguages = isMarked ? (text: MarkedText) => text : createLanguageMarker(request);
     const rendered = texts.map((text) => {
@@ -177,7 +178,10 @@ const toSaidText = ({ items }: MarkedText): string =>
     )
     .join('');
 
-/** Whether the markup states other languages or voices. Text that these cannot speak is spoken plainly. */
+/**
+ * Whether the markup states languages or voices. Such text is never refused as foreign; text that they cannot speak is
+ * spoken plainly.
+ */
 const isOfOthers = (texts: readonly MarkedText[]): boolean =>
   texts.some(({ items }) => items.some((item) => item.kind === 'run' && (item.style.voice || item.style.languageCode)));
 

@@ -91,7 +91,7 @@ export async function* prefetch<Cut, Piece>(
   }
 }
 
-/** Not awaited: an asynchronous source ends only after its pending cut. Its failures concern nobody. */
+/** The end is not awaited, because an asynchronous source ends only after its pending cut. Nobody needs its failure. */
 function endCuts<Cut>(cuts: CutSource<Cut>): void {
   const ended = cuts.return?.(undefined);
   if (ended instanceof Promise) ended.catch(() => {});

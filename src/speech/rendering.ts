@@ -1,5 +1,5 @@
-// Decides how each run of a text is spoken: engine, voice, language, speed, pitch, volume, and the text in place of the
-// written one. If an engine lacks a feature, the text is spoken plainly and the feature is reported as ignored.
+// Decides how each run of a text is spoken: engine, voice, language, speed, pitch, volume, and any text that replaces
+// the written text. If an engine lacks a feature, the text is spoken plainly and the feature is reported as ignored.
 import type { EngineCapabilities, Segment, Voice } from '../engines/engine.ts';
 import { createOffsets, type FlatText, flatten, type OffsetOf, type Resolve } from '../text/flat-text.ts';
 import type { MarkedItem, MarkedRun, MarkedText, RunStyle, Said } from '../text/marked-text.ts';
@@ -24,7 +24,7 @@ export interface Rendering {
   /** Sum of the gains of the voice and the markup. */
   gainDb: number;
   pitch: number;
-  /** What the engine honours of the instructions and the seed of the request. */
+  /** The instructions and the seed of the request, as far as the engine supports them. */
   manner: Pick<Segment, 'instructions' | 'seed'>;
   /** Whether numbers, signs and abbreviations are spelled out for the engine. */
   spellOut: boolean;
@@ -34,7 +34,7 @@ export interface Rendering {
 export interface RenderedRun {
   run: MarkedRun;
   rendering: Rendering;
-  /** Undefined if the run is its whole text as written. */
+  /** Undefined if the run is a whole text, spoken as it is written. */
   flat: FlatText | undefined;
 }
 
@@ -44,12 +44,12 @@ interface RenderOptions {
   cast: Cast;
   casting: Casting;
   request: Pick<SpeechFields, 'speakingRate' | 'normalize' | 'instructions' | 'seed'>;
-  /** Takes the name of markup, or of a field, that has no effect. */
+  /** Called with the name of markup, or of a field, that has no effect. */
   ignore(what: string): void;
 }
 
 const gainDbMax = 12;
-/** A longer text is spoken plainly, because it may have to be divided. */
+/** Longest text that is spoken from phonemes. A longer text is spoken plainly, because it may have to be divided. */
 const phonemeTextCharsMax = 30;
 
 /** Returns a function that renders the items of a text. */
@@ -66,7 +66,7 @@ export function createRenderer(options: RenderOptions) {
     return rendering;
   };
   const aliases = new Map<Rendering, Map<Said, Replaced>>();
-  /** Cached: a lexicon may use the same alias many times, and it is always spoken alike. */
+  /** Replacements by aliases are cached: a lexicon may use the same alias many times, always spoken alike. */
   const replacementOf = (said: Said, written: string, rendering: Rendering): Replaced => {
     if (said.kind !== 'alias') return toReplacement(said, written, rendering, options);
     const known = aliases.get(rendering) ?? new Map<Said, Replaced>();
@@ -119,7 +119,7 @@ function joinRuns(items: readonly MarkedItem[], renderingOf: (style: RunStyle) =
   });
 }
 
-/** Whether the run is its whole text as written. */
+/** Whether the run is a whole text, spoken as it is written. */
 function isWhole({ pieces: [first, ...others], isLiteral }: MarkedRun, source: string): boolean {
   return !isLiteral && !first!.said && others.length === 0 && first!.from === 0 && first!.to === source.length;
 }

@@ -1,5 +1,5 @@
-// The lexicons of a request: first those that it names, then those bound to the voice. A request uses the lexicons as
-// they are when it is planned.
+// The lexicons of a request: first those that the request names, then those bound to the voice. A request uses the
+// lexicons as they are when it is planned.
 import { Failure, type FieldViolation } from '../errors.ts';
 import { applyLexicons } from '../text/apply-lexicons.ts';
 import type { Lexicon } from '../text/lexicon.ts';
@@ -37,8 +37,8 @@ export const lexiconOwnerOf = (lexicon: Pick<OfferedLexicon, 'ownerId'>, user: V
   ownerOf(lexicon, user);
 
 /**
- * Finds lexicons by id among those that the user may use. Throws a Failure that lists each missing id. Tickets of
- * versions without lexicons name none.
+ * Finds lexicons by id among those that the user may use. Throws a Failure that lists each missing id. `lexiconIds` is
+ * undefined in tickets made by versions without lexicons.
  */
 export function findLexicons(
   lexicons: Lexicons,

@@ -36,7 +36,7 @@ const endSeconds = 0.135;
  * of work.
  */
 const slice = { bytesMax: 30 * 1024, secondsMin: 0.25, secondsMax: 0.7 };
-/** A shorter silence is part of a word. */
+/** Shortest silence between words. A shorter silence is part of a word. */
 const pauseSecondsMin = 0.1;
 /** Length of the silence that is sent if nothing can be spoken. */
 const silenceSeconds = 0.25;
@@ -50,7 +50,7 @@ export class RequestSound {
   #rateHz = 0;
   #tempo = 1;
   #sliceSamples = 1;
-  /** Start time of the audio at the current rate and tempo, and its number of samples. */
+  /** Start time of the audio at the current rate and tempo, and the number of its samples sent so far. */
   #begunSeconds = 0;
   #sent = 0;
   /** Number of samples of the segment that were sent. */
@@ -70,12 +70,12 @@ export class RequestSound {
     this.#request = request;
   }
 
-  /** Duration of the audio sent so far, for the listener. */
+  /** Duration of the audio sent so far, without the encoder's delay. */
   get seconds(): number {
     return this.#sent === 0 ? this.#begunSeconds : this.#secondsAt(this.#sent);
   }
 
-  /** Start of the last segment, for a player of the file. */
+  /** Start of the last segment in the encoded file, which includes the encoder's delay. */
   get segmentSeconds(): number {
     return this.#segmentStart + this.#delaySeconds;
   }
@@ -128,7 +128,7 @@ export class RequestSound {
 
   /** Yields the audio before the first samples of a segment, and prepares the pipeline for the segment. */
   async *#begin({ rendering, pauseBeforeMs }: PlannedCut, trimmer: SeamTrimmer, rateHz: number) {
-    // The segment begins after the pause, so that words are not timed into the silence before it.
+    // The segment begins after the pause, so that words are not timed into the silence before the segment.
     if (pauseBeforeMs > 0) {
       const pause = await this.#pause(pauseBeforeMs / 1000 - trimmer.leadSamples / rateHz / rendering!.tempo);
       this.#segmentStart = this.seconds;
@@ -146,7 +146,7 @@ export class RequestSound {
     if (rest.length > 0) yield rest;
   }
 
-  /** Yields the times of words and marks of the last segment, for a player of the file. */
+  /** Yields the times of words and marks of the last segment in the encoded file. */
   *tell(planned: PlannedCut): Generator<SpeechTimestamps | SpeechMark> {
     const { chunkIndex, marks } = planned;
     const words = isTimed(planned, this.#request) ? this.#timeWords(planned) : [];
@@ -196,7 +196,7 @@ export class RequestSound {
     return this.#pipeline!.end();
   }
 
-  /** Bytes that replace the start of a complete file; undefined if they are equal. */
+  /** Bytes to put in place of the file's start once the file is complete; undefined if the start does not change. */
   get head(): Uint8Array | undefined {
     return this.#pipeline!.head;
   }
@@ -285,7 +285,8 @@ export class RequestSound {
       gainDb: binding.speaker.gainDb,
       leadSecondsMax: pauseBeforeMs > 0 ? 0 : leadSecondsMax,
       trailSecondsMax: seconds(cut?.breakAfter),
-      // Half of the shortest pause, since margins on both sides must fit into it; `tempo` compensates for slow speech.
+      // Both margins must fit into the shorter pause, so each is at most half of it. The limit is scaled by `tempo`
+      // because the audio is stretched later.
       marginSecondsMax: Math.min(shortestMs / 2000, startSecondsMax) * tempo,
     });
   }

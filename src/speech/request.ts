@@ -209,7 +209,7 @@ function parseChunks(
 
 interface TextRules {
   charsMax: number;
-  /** With its markup, the text may be this many times as long. */
+  /** With its markup, the text may be this many times as long as `charsMax`. */
   lengthFactor: number;
   read(source: string): MarkedText;
 }

@@ -1,7 +1,7 @@
-// The scheduler decides who may speak now. An engine speaks one segment per seat. A request is admitted when its engine
-// has a seat for the first segment; later segments wait for turns. Requests wait in a fair queue: owners take turns,
-// and interactive requests precede bulk. A request whose expected wait is too long is refused at once with a
-// Retry-After. Background work yields to all requests.
+// The scheduler decides who may speak now. An engine has a number of seats and speaks one segment per seat at a time. A
+// request is admitted when its engine has a free seat for the first segment; each later segment waits for a turn.
+// Requests wait in a fair queue: owners take turns, and interactive requests precede bulk requests. A request whose
+// expected wait is too long is refused at once with a Retry-After. Background work yields to all requests.
 import type { Seat, Turn } from '../engines/guard.ts';
 import { Failure } from '../errors.ts';
 import { onAbort } from '../runtime/abort.ts';
@@ -11,7 +11,7 @@ import type { Caller, SpeechRequest } from './request.ts';
 import type { Binding } from './voice.ts';
 
 export interface ScheduleOptions {
-  /** Number of requests spoken at once. Also the number of seats of an engine that states none. */
+  /** Maximum number of requests spoken at once, and the number of seats of an engine that states none. */
   speakingMax: number;
   waitingMax: number;
   /** Memory for the audio of all requests; a request that is alone is always admitted. Default: no limit. */
@@ -41,7 +41,7 @@ const learnedMsMax = 60_000;
 /** While bulk requests wait, every tenth turn is given to one of them. */
 const bulkEvery = 10;
 /**
- * For this long after an interactive request was admitted, bulk leaves a seat free, because a turn cannot be
+ * For this long after an interactive request was admitted, bulk requests leave a seat free, because a turn cannot be
  * interrupted.
  */
 const seatLeftMs = 10_000;
@@ -53,29 +53,32 @@ const later = { interactive: { lane: 'later', dueMs: 2_000 }, bulk: { lane: 'bul
 /** Longest wait for the rate limit of an engine before any audio exists. */
 const rateMsMax = 10_000;
 const minuteMs = 60_000;
-/** How often the seats of an engine with servers are read while requests wait: servers come and go. */
+/** How often the seats of an engine with servers are read while requests wait, because servers come and go. */
 const serversLookMs = 250;
 const retryMsMax = 60_000;
 const retriesMaxOfOwner = 256;
-/** Time estimates for whole texts are rough: only this share must fit into the deadline. */
+/** Time estimates for whole texts are rough, so only this share of the estimate must fit into the deadline. */
 const wholeShare = 0.5;
 /**
- * Callers count as impatient if at least `min` disconnected after such a wait, and more than `share` of the requests
- * that received audio.
+ * Callers count as impatient if at least `min` of them disconnected after a wait of `waitedMsMin`, and their number
+ * exceeds `share` of the requests that received audio.
  */
 const lost = { min: 3, waitedMsMin: 500, share: 0.1 };
-/** Requests are then refused if they would wait longer than this share of those callers' wait. */
+/** If callers are impatient, requests are refused if they would wait longer than this share of those callers' wait. */
 const stayShare = 0.9;
 const timerMsMax = 2 ** 31 - 1;
 
-/** Work until the first audio; 1 for a segment of 60 characters. Half of that does not depend on the length. */
+/**
+ * Work until the first audio; 1 for a segment of 60 characters. Half of that work does not depend on the length of the
+ * segment.
+ */
 const workOf = (chars: number): number => 0.5 + Math.max(1, chars) / 120;
 
 /** The running mean, updated with a new value. */
 const learn = (mean: number | undefined, value: number, weight = 0.1): number =>
   mean === undefined ? value : mean + weight * (value - mean);
 
-/** A part of an engine that speaks some of its segments, such as a loaded model. */
+/** A part of an engine that speaks some of the engine's segments, such as a loaded model. */
 class Resource {
   seats = Infinity;
   held = 0;
@@ -86,13 +89,16 @@ class Resource {
   /** How long callers wait before they disconnect, and when that was learned. */
   stayMs = Infinity;
   stayAtMs = -Infinity;
-  /** Means: length of a turn, time to the first audio of a usual segment, and time per character of whole texts. */
+  /**
+   * Means: length of a turn, time to the first audio of a segment of 60 characters, and time per character of whole
+   * texts.
+   */
   turnMs: number | undefined;
   startMs: number | undefined;
   msPerChar: number | undefined;
   /**
-   * Mean time between two requests that received audio while others waited, and when the last one did or the queue
-   * began.
+   * Mean time between two requests that received audio while others waited, and the time when the last request received
+   * audio or the queue began.
    */
   readonly gaps: Record<RequestKind, { ms?: number | undefined; sinceMs: number }> = {
     interactive: { sinceMs: 0 },
@@ -134,7 +140,7 @@ class Line {
     return resource;
   }
 
-  /** The rate limit for the segments of a seat. */
+  /** Rate limit for segments, separate for clones if the engine sets one. */
   rateOf({ isClone }: Seat): { perMinute: number; begun: number[] } {
     const { segmentsPerMinute: perMinute = Infinity, cloneSegmentsPerMinute } = this.engine.capabilities;
     if (!isClone || cloneSegmentsPerMinute === undefined) return { perMinute, begun: this.begun.own };
@@ -149,7 +155,7 @@ interface Asked extends Pick<Demand, 'owner' | 'kind' | 'seat'> {
   demand?: Demand;
   /** Limits of the wait. A waiter without them is never refused. */
   patience?: Pick<Demand, 'firstChars' | 'wholeChars' | 'waitMsMax' | 'deadlineMs'>;
-  /** Wait after which it moves to the lane `due`. */
+  /** Wait after which the waiter moves to the lane `due`. */
   dueMs?: number;
 }
 
@@ -158,7 +164,7 @@ interface Waiter extends Asked, PromiseWithResolvers<HeldTurn> {
   resource: Resource;
   sinceMs: number;
   signal: AbortSignal;
-  /** Called when background work no longer has to yield to it. */
+  /** Called when background work no longer has to yield to this waiter. */
   leave(): void;
 }
 
@@ -172,7 +178,7 @@ export class Schedule {
   readonly #options: ScheduleOptions;
   readonly #now: () => number;
   readonly #background: Background;
-  /** By engine name. The engine that admitted the last request comes last. */
+  /** The queues by engine name. The engine that admitted the last request comes last. */
   readonly #lines = new Map<string, Line>();
   #speaking = 0;
   #bytes = 0;
@@ -313,7 +319,7 @@ export class Schedule {
     return this.#fits(waiter) && !this.#isBehindOther(waiter);
   }
 
-  /** No request overtakes another that waits for memory. */
+  /** Whether the limits of the whole service block an earlier request. No request overtakes such a request. */
   #isBehindOther(waiter: Waiter): boolean {
     if (!waiter.demand) return false;
     for (const other of waiter.line.lanes[waiter.lane]) {
@@ -393,7 +399,7 @@ export class Schedule {
     return Math.max(1, gap.ms ?? usualMs);
   }
 
-  /** Gives refused requests retry times one after the other, as fast as they can be admitted. */
+  /** Refuses a request. Refused requests get successive retry times, at the rate at which requests can be admitted. */
   #refusal(waiter: Waiter): Failure {
     const { owner, line, lane } = waiter;
     line.lanes[lane].remove(waiter);
@@ -419,7 +425,7 @@ export class Schedule {
     return engine.capabilities.segmentsSpokenMax ?? this.#options.speakingMax;
   }
 
-  /** Time until the engine may begin another segment, after `before` others. */
+  /** Time until the engine may begin another segment, if `before` other segments begin first. */
   #rateMs(line: Line, seat: Seat, before = 0): number {
     const { perMinute, begun } = line.rateOf(seat);
     while (begun.length > 0 && begun[0]! + minuteMs <= this.#now()) begun.shift();
@@ -471,8 +477,8 @@ export class Schedule {
   }
 
   /**
-   * Sets a timer for the next time at which the rate limit or the age of bulk allows an admission although nothing
-   * ends.
+   * Sets a timer for the next time at which the rate limit or the age of a bulk request allows an admission without the
+   * end of a turn.
    */
   #setTimer(line: Line): void {
     clearTimeout(line.timer);
@@ -535,13 +541,13 @@ export interface Demand {
   /** The account. Owners take turns. */
   owner: string;
   kind: RequestKind;
-  /** Where the first segment is spoken. */
+  /** Seat of the first segment. */
   seat: Seat;
   /** Length of the first segment. */
   firstChars: number;
   /** Length of the text, if the response is sent only when all of it is spoken. */
   wholeChars?: number | undefined;
-  /** Largest memory of the audio. */
+  /** Largest memory that the audio needs. */
   bytesMax: number;
   /** Default: no limit. */
   waitMsMax?: number | undefined;

@@ -10,13 +10,13 @@ export interface Speaking {
   /** Takes the turns of the segments. */
   take: TakeTurn;
   signal: AbortSignal;
-  /** Whether nobody listens yet; interactive speech comes first. */
+  /** Whether nobody listens yet, so that interactive speech comes first. */
   isBulk?: boolean;
   /** Set for background work: each segment is spoken completely and stored. */
   kept?: { keep: KeepSegment; run: RunKept } | undefined;
 }
 
-/** Yields the stored audio of a cut, or else has it spoken and stores it. */
+/** Yields the stored audio of a cut, or else has the cut spoken and stores its audio. */
 export type KeepSegment = (cut: PlannedCut, speak: SpeakWhole, signal: AbortSignal) => AsyncIterable<SpokenPcm>;
 
 /** Speaks a segment in the background. */
@@ -81,9 +81,9 @@ export function openBindings() {
     return clone;
   };
   return {
-    /** The binding, if it is open. */
+    /** The clone of the binding, if the binding is open. */
     ready: (binding: Binding) => ready.get(binding),
-    /** Opens the binding. Resolves to its clone, if it is one. */
+    /** Opens the binding. Resolves to the clone's data, if its voice is a clone. */
     open(binding: Binding): Promise<Uint8Array | undefined> {
       const opening = opened.get(binding) ?? openBinding(binding);
       // Prevents an unhandled rejection; the failure is thrown to whoever awaits it.

@@ -1,6 +1,6 @@
-// Speaks a turn of live speech while its text arrives. The scheduler admits the turn for each part, from its text to
-// the end of its audio. The caller's concurrency slot is kept until the text pauses, so that the caller's other
-// requests do not stop a turn midway.
+// Speaks a turn of live speech while its text arrives. The scheduler admits each part separately, from the arrival of
+// the part's text to the end of its audio. The caller's concurrency slot is kept until the text pauses, so that the
+// caller's other requests do not stop a turn midway.
 import type { TakeTurn } from '../engines/guard.ts';
 import { onAbort } from '../runtime/abort.ts';
 import type { LivePlace, PlannedLive } from './live-plan.ts';

@@ -35,9 +35,9 @@ export interface SpeechAudio {
   audio: Uint8Array;
   /** Code points of the chunk, with markup, whose audio has begun. */
   chunkCharsBegun: number;
-  /** Words of the segment that have audio so far, before its timestamps are complete. */
+  /** Words of the segment whose audio has begun, before the timestamps of the segment are complete. */
   wordsSoFar?(): readonly TimedWord[];
-  /** The spoken code points among them, which are charged. */
+  /** Spoken code points whose audio has begun, which are charged. */
   charsBegun: number;
 }
 
@@ -46,7 +46,7 @@ export interface SpeechTimestamps {
   chunkIndex: number;
   words: readonly TimedWord[];
   quality: 'engine' | 'estimated';
-  /** Language of the words, if the request left it to Sonant. */
+  /** Language of the words, if the request left the language to Sonant. */
   languageCode?: string | undefined;
 }
 
@@ -77,7 +77,7 @@ export interface SpeechDone {
   chars: number;
   seconds: number;
   byteCount: number;
-  /** Replacement for the start of the stream in a complete file, if it is known only at the end. */
+  /** Bytes that replace the start of the stream in a complete file, if they are known only at the end. */
   head?: Uint8Array | undefined;
   /** URL of the stored audio, if it is stored. */
   audioUrl?: string;

@@ -43,7 +43,7 @@ export interface VoiceConsent {
   speakerName: string;
   statement: string;
   languageCode: string;
-  /** Of the recording, in hexadecimal. */
+  /** SHA-256 of the recording, in hexadecimal. */
   audioSha256: string;
   givenAt: Date;
   /** The actor that confirmed the consent, such as "key:key_01J...". */
@@ -51,12 +51,12 @@ export interface VoiceConsent {
   revokedAt: Date | undefined;
 }
 
-/** Stands for an account in the key of an alias for everyone. */
+/** Takes the place of the account in the key of an alias for everyone. */
 export const ofEveryone = '';
 
 export class StoredVoices {
   readonly #voices = new Map<string, StoredVoice>();
-  /** Voice ids by owner and alias. The voice may not exist. */
+  /** Voice ids by owner and alias. An id may belong to no existing voice. */
   readonly #named = new Map<string, string>();
   /** Keys of `#named` by voice id. */
   readonly #names = new Map<string, Set<string>>();

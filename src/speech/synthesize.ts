@@ -68,8 +68,8 @@ export function createSpeech(options: SpeechOptions): Speech {
     voices.findCurrent(() => castSpeech(voices, request, caller, lexicons));
 
   /**
-   * Runs the work with the most available engine of the voice. If its segments per minute are used up, adds it to
-   * `failed` and tries the next.
+   * Runs the work with the most available engine of the voice. If that engine has used up its segments per minute, adds
+   * it to `failed` and tries the next engine.
    */
   async function atReadiest<Result>(
     bindings: readonly Binding[],
@@ -161,7 +161,7 @@ export function createSpeech(options: SpeechOptions): Speech {
   };
 }
 
-/** The best engine that may be called now, or the best engine if none may. */
+/** The best engine that may be called now, or the best engine if no engine may. */
 const readiest = (bindings: readonly Binding[], restMs: (binding: Binding) => number): Binding =>
   bindings.toSorted((a, b) => Math.sign(restMs(a)) - Math.sign(restMs(b)))[0]!;
 
@@ -196,7 +196,7 @@ async function* speakPlan(plan: SpeechPlan, speaking: Speaking, present: Present
   let startSeconds = 0;
   let voiceId = plan.voice.voiceId;
   try {
-    // Opened before a slot is used or the engine is called.
+    // The binding is opened before a slot is used or the engine is called.
     await opened.open(plan.binding);
     signal.throwIfAborted();
     for await (const begun of prefetch(plan.cuts, speak, segmentsAtOnce)) {

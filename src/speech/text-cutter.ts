@@ -1,5 +1,5 @@
 // Cuts the texts of a request for their engines, lazily and in order. Each run is cut separately. A pause belongs to
-// the cut that follows it, or to an empty cut at the end of its text. The last cut of a text may have no words.
+// the cut that follows it, or to an empty cut at the end of the text. The last cut of a text may have no words.
 
 import { fromDb } from '../audio/level.ts';
 import type { WordTime } from '../engines/engine.ts';
@@ -19,7 +19,7 @@ export interface PlannedCut {
   cut: Cut | undefined;
   rendering: Rendering | undefined;
   breakBefore: Break | undefined;
-  /** Length of the silence before and after it that the markup requests; 0 if none. */
+  /** Length of the silence before and after the cut that the markup requests; 0 if none. */
   pauseBeforeMs: number;
   pauseAfterMs: number;
   /** Marks in order. */
@@ -187,7 +187,7 @@ function takeMarks(marks: { name: string; offset: number }[], { spans }: Cut): C
 function toRunCut(cut: Cut | undefined, marks: readonly CutMark[], { run, flat }: RenderedRun): RunCut {
   const last = cut?.spans.at(-1);
   const chunkCharsBegun = last ? last.offset + last.length : 0;
-  // Spoken characters of a run with markup are counted in proportion to its share of the source.
+  // In a run with markup, the spoken characters up to this cut are estimated by the share of the source up to this cut.
   const [from, to] = [run.pieces[0]!.from, run.pieces.at(-1)!.to];
   const share = flat && to > from ? Math.min(Math.max((chunkCharsBegun - from) / (to - from), 0), 1) : 1;
   const emphasized = cut && flat ? emphasizedIn(cut, flat) : [];
@@ -234,7 +234,7 @@ export class EmphasisEnvelope {
     this.#rateHz = sampleRateHz;
   }
 
-  /** Adds the times of later words. */
+  /** Adds the times of the next words, in order. */
   note(words: readonly WordTime[]): void {
     for (const { from, to, startSeconds, endSeconds } of words) {
       const stretch = this.#stretches.find((each) => from < each.to && to > each.from);

@@ -22,7 +22,7 @@ export interface VoiceUser {
   usesAllVoices?: boolean | undefined;
 }
 
-/** One way to speak a voice. */
+/** An engine, and the voice of that engine, by which a voice is spoken. */
 export interface Binding {
   engine: Engine;
   /** The voice that is passed to the engine. */
@@ -55,7 +55,7 @@ export const bindingIdsOf = ({ kept, bindings }: OfferedVoice): { engine: string
     : bindings.map(({ engine, speaker }) => ({ engine: engine.name, voiceId: speaker.voiceId }));
 
 export interface Voices {
-  /** Whether the voice is a person's, who can withdraw consent. */
+  /** Whether the voice is cloned from a person, who can withdraw consent. */
   isCloned(voiceId: string): boolean;
   /** All voices, each once, ordered by position. */
   list(): readonly OfferedVoice[];
@@ -67,7 +67,7 @@ export interface Voices {
   /** Like `lookUp`, but throws `voice_not_found`. */
   find(idOrAlias: string): OfferedVoice;
   findCurrent: FindCurrent;
-  /** The default voice of the setting (empty for none), and the id of the chosen one. */
+  /** The default voice of the setting (empty for none), and the id of the chosen default voice. */
   preferences(): { setting: string; chosen: string | undefined };
 }
 
@@ -75,7 +75,10 @@ interface VoicesOptions {
   stored?: StoredVoices | undefined;
   /** Reads changes of voices and lexicons made by other processes. */
   readChanges?: (() => Promise<unknown>) | undefined;
-  /** Id or public alias of the default voice, used if that voice is on offer. It overrides the choice. */
+  /**
+   * Id or public alias of the default voice, used if that voice is on offer. It overrides the voice chosen with
+   * SetDefaultVoice.
+   */
   preferred?: string | undefined;
 }
 
@@ -101,7 +104,7 @@ export function createVoices(
     const each = kept ? offerStored(engines, kept, blended) : ofEngines.get(voiceId);
     if (!each) return void all.delete(voiceId);
     const rank = voiceId === defaultId ? 'default' : isNatural(each) ? 'natural' : 'synthetic';
-    // An alias is inactive while the same callers may use a voice with that id.
+    // An alias is inactive while the same callers may use a voice whose id equals the alias.
     const isInForce = (alias: string) => isOfAnother(all.get(alias), { accountId: kept?.ownerId });
     const after = {
       ...each,
@@ -113,7 +116,9 @@ export function createVoices(
     all.set(voiceId, after);
     list.splice(indexOf(list, after.position), 0, after);
   };
-  /** Applies changes: of engines and blends, by rebuilding all voices; otherwise of single voices. */
+  /**
+   * Applies changes. After a change of engines or blends, all voices are rebuilt; otherwise only the changed voices.
+   */
   const refresh = () => {
     const hasNewBlend = (voiceId: string) => blendsOf(stored.all.get(voiceId)) !== blendsOf(all.get(voiceId)?.kept);
     if (!seen || engines.some((each, i) => hasOthers(each, seen?.[i])) || [...changed].some(hasNewBlend)) {
@@ -123,7 +128,7 @@ export function createVoices(
       for (const voiceId of [...all.keys(), ...ofEngines.keys(), ...stored.all.keys()]) changed.add(voiceId);
     }
     const preferences = [preferred, stored.findNamed(preferred), stored.chosen, firstVoiceIdOf(engines)];
-    // Copied, because callers may still read the old list.
+    // The list is copied, because callers may still read the old list.
     if (changed.size > 0) list = [...list];
     for (const voiceId of changed) place(voiceId);
     changed.clear();
@@ -251,7 +256,7 @@ function offerStored(
   return { voice: { ...voice, engine: first?.engine ?? '' }, status, bindings, kept };
 }
 
-/** The voices that the user may use. For this user, no others exist. */
+/** The voices that the user may use. Other voices do not exist for this user. */
 export function voicesFor(voices: Voices, user: VoiceUser): Voices {
   const lookUp = (idOrAlias: string) => voices.lookUp(idOrAlias, user);
   const list = () => voices.list().filter((offered) => mayUse(offered, user));

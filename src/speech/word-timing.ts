@@ -6,7 +6,7 @@ import type { Cut, Span } from '../text/segment.ts';
 export interface TimedWord {
   /** The word as the caller wrote it. */
   text: string;
-  /** Offset in its chunk, in Unicode code points. */
+  /** Offset of the word in its chunk, in Unicode code points. */
   offset: number;
   length: number;
   startSeconds: number;
@@ -17,7 +17,7 @@ export interface TimedWord {
 export interface Placement {
   startSeconds: number;
   endSeconds: number;
-  /** Silence trimmed from its start, in seconds at the engine's speed. */
+  /** Silence trimmed from the start of the segment, in seconds at the engine's speed. */
   droppedSeconds: number;
   /** Playback speed relative to the engine's audio. */
   tempo: number;
@@ -64,7 +64,10 @@ const roundToMs = (seconds: number) => Math.round(seconds * 1000) / 1000;
 
 const clamp = (value: number, low: number, high: number) => Math.min(Math.max(value, low), high);
 
-/** Finds ranges of a text by code points. Ranges must not go backwards, so that all finds walk the text only once. */
+/**
+ * Finds ranges of a text by code points. Lookups in text order walk the text once; an earlier offset is allowed, but
+ * restarts from the beginning.
+ */
 export function createWordAt(text: string): WordAt {
   let index = 0;
   let passed = 0;
@@ -88,11 +91,11 @@ export interface Stretch {
   endSeconds: number;
 }
 
-/** How far from its expected position the pause of a mark is searched. */
+/** Largest distance between the pause of a punctuation mark and its expected position. */
 const reachSeconds = 0.4;
 const mark = /[.!?,;:\u2013\u2014]["')\]]*$/;
 
-/** Words that belong to the same audio stretches: the first index of each, and the index after the last. */
+/** A range of words, and the range of audio stretches in which they are spoken. `to` is the index after the last. */
 interface Run {
   words: readonly [from: number, to: number];
   stretches: readonly [from: number, to: number];
@@ -133,8 +136,8 @@ function toRuns(weights: readonly number[], hasMark: readonly boolean[], sounded
 }
 
 /**
- * The time at which this many seconds of speech have been played. Between two stretches, the end of the first or the
- * start of the second.
+ * The time at which this many seconds of speech have been played. If that is between two stretches, returns the end of
+ * the first for 'end', and the start of the second for 'start'.
  */
 function timeAt(heard: readonly Stretch[], seconds: number, side: 'start' | 'end'): number {
   let left = seconds;

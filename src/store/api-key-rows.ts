@@ -9,9 +9,9 @@ export interface ApiKeyRow {
   idPart: string;
   hash: Uint8Array;
   hashKind: 'sha256' | 'hmac-sha256';
-  /** The owner of its audio and usage: the key itself, or the first key of its rotations. */
+  /** The owner of the key's audio and usage: the key itself, or the first key of its rotations. */
   ownerId: string;
-  /** The chain of its creators, each followed by a slash: "usr_.../key_.../". Empty if the operator made it. */
+  /** The chain of the key's creators, each followed by a slash: "usr_.../key_.../". Empty if the operator made it. */
   path: string;
   name: string;
   /** Separated by spaces. */
@@ -37,7 +37,7 @@ export interface ApiKeyUse {
   usedAtMs: number;
 }
 
-/** Keys whose path begins with `path` (all keys if it is empty), plus one more key. */
+/** Keys whose path begins with `path` (all keys if `path` is empty), plus the key `ownKeyId`. */
 export interface KeyRange {
   path: string;
   ownKeyId?: string | undefined;
@@ -67,17 +67,17 @@ export interface ApiKeyDecision {
   added?: ApiKeyRow;
   audit: AuditRow;
   /**
-   * Revokes all descendants of the key, and the keys that it has replaced and that are still in grace, with an audit
-   * record for each.
+   * Revokes all descendants of the key, and the replaced predecessors that are still valid, with an audit record for
+   * each.
    */
   ending?: { atMs: number; toAudit(keyId: string): AuditRow };
 }
 
 interface ApiKeyChanged {
   row: ApiKeyRow;
-  /** Number of descendants that were revoked with it. */
+  /** Number of descendants that were revoked with the key. */
   descendantsRevoked: number;
-  /** Ids of replaced keys that were revoked with it. */
+  /** Ids of replaced keys that were revoked with the key. */
   predecessorsRevoked: readonly string[];
 }
 
@@ -148,7 +148,7 @@ async function revokeWhere(
 }
 
 const isBelow = 'path >= $2 and path < $3';
-/** A key whose grace is over stays expired and can never be valid again. */
+/** A key whose grace period is over stays expired and can never be valid again. */
 const isInGrace = 'owner_id = $2 and replaced_by is not null and coalesce(expires_at_ms > $1, true)';
 
 const anyRow = 'select key_id from api_keys limit 1';
@@ -157,7 +157,7 @@ const afterAllKeyIds = 'key_Z';
 /** Sorts after every text that begins with the path. */
 const afterPath = (path: string) => `${path}~`;
 
-/** A condition on the three parameters of a range, from $n on. */
+/** An SQL condition for the keys of a range, with its three parameters from $n on. */
 const inRange = (n: number) => `(path >= $${n} and path < $${n + 1} or key_id = $${n + 2})`;
 const rangeValues = ({ path, ownKeyId = '' }: KeyRange) => [path, afterPath(path), ownKeyId] as const;
 
@@ -195,7 +195,9 @@ async function applyChange(
   return { row: { ...row, ...change }, descendantsRevoked: descendants.length, predecessorsRevoked };
 }
 
-/** A key that replaces all other keys created in the same way: by the same actor, with the same audit record. */
+/**
+ * A key that replaces all other keys created in the same way: with the same action, actor and detail in the audit log.
+ */
 interface Superseding {
   row: ApiKeyRow;
   audit: AuditRow;
@@ -255,7 +257,7 @@ export function createApiKeyRows(store: RowStore) {
       return row;
     },
     findById: (keyId: string, range: KeyRange): Promise<ApiKeyRow | undefined> => findById(store, keyId, range),
-    /** The newest rotation of the owner's key, or the key of another owner that replaced it. */
+    /** The newest rotation of the owner's key, or the key with another owner that replaced it. */
     async findNewest(ownerId: string): Promise<ApiKeyRow | undefined> {
       const ofOwner = `${columns.select} where owner_id = $1
         order by case when replaced_by is null then 0 else 1 end, key_id desc limit 1`;
@@ -273,7 +275,7 @@ export function createApiKeyRows(store: RowStore) {
     },
     /**
      * Applies the change that `decide` returns for the current row, and adds a second row if `decide` returns one.
-     * Returns the changed row; undefined if it is not in the range.
+     * Returns the changed row; undefined if the key is not in the range.
      */
     change: (keyId: string, range: KeyRange, decide: Decide): Promise<ApiKeyChanged | undefined> =>
       store.transaction((rows) => applyChange(rows, keyId, range, decide), { durable }),

@@ -7,7 +7,8 @@ export interface ClipRow {
   /** Owner id of the key that made the clip and may delete it. */
   ownerId: string;
   /**
-   * The account whose storage quota it counts against. Null in rows of earlier versions, for which it is the owner's.
+   * The account whose storage quota the clip counts against. Null in rows of earlier versions, whose account is
+   * `ownerId`.
    */
   accountId: string | null;
   /** Hash of the request; null if the clip is not cached. */
@@ -25,7 +26,7 @@ export interface ClipRow {
   /** Separated by spaces. */
   warnings: string;
   createdAtMs: number;
-  /** Time at which it expires by age or was deleted by its owner. */
+  /** Time at which the clip expires by age, or was deleted by its owner. */
   expiresAtMs: number;
   deletedAtMs: number | null;
   /** Last recorded time at which a request was answered with a link to the clip; null if there was none. */
@@ -54,10 +55,9 @@ const columns = createColumns<ClipRow>('clips', [
 
 const toItem = (voiceId: string): string => ` ${encodeURIComponent(voiceId)} `;
 
-/** Joins ids of voices into one text in which each can be searched. */
+/** Joins ids of voices into one text in which each id can be searched. */
 export const toVoiceList = (voiceIds: readonly string[]): string | null => voiceIds.map(toItem).join('') || null;
 
-/** A clip to add. */
 /** The ids of all voices that speak in the clip. */
 export const voiceIdsOf = ({ voiceId, otherVoiceIds }: Pick<ClipRow, 'voiceId' | 'otherVoiceIds'>): string[] => [
   voiceId,
@@ -82,7 +82,7 @@ const expireOfVoice = `update clips set deleted_at_ms = $3, expires_at_ms = $3 w
   ) as found limit $4) returning clip_id`;
 
 export function createClipRows(store: RowStore, { onEnded = () => {} }: ClipRowsOptions = {}) {
-  /** Runs a statement that returns the clips that it ends. */
+  /** Runs a statement that expires clips and returns them. */
   const end: EndClips = async (sql, ...values) => {
     try {
       return await store.transaction(
@@ -168,7 +168,7 @@ const account = 'coalesce(account_id, owner_id)';
 const toRemove = `clip_id as "clipId", ${account} as "accountId", byte_count as "byteCount",
   expires_at_ms as "expiresAtMs"`;
 
-/** Runs a statement that ends clips early, and notifies others. */
+/** Runs a statement that expires clips early, and notifies other processes. */
 type EndClips = <Row extends object>(sql: string, ...values: readonly RowValue[]) => Promise<Row[]>;
 
 function createClipRemovalRows(store: RowStore, end: EndClips) {
@@ -186,13 +186,13 @@ function createClipRemovalRows(store: RowStore, end: EndClips) {
       const { expiresAtMs = -1, clipId = '' } = after ?? {};
       return store.query<StoredClipRow>(sql, nowMs, expiresAtMs, clipId, accountId ?? null, limit);
     },
-    /** The account's oldest live clips that no request was answered with a link to. */
+    /** The account's oldest live clips that no reply has ever linked to. */
     async listUnlinked(accountId: string, limit: number): Promise<StoredClipRow[]> {
       const sql = `select ${toRemove} from clips where purged_at_ms is null and used_at_ms is null and ${account} = $1
         and expires_at_ms > $2 order by created_at_ms limit $3`;
       return store.query<StoredClipRow>(sql, accountId, Date.now(), limit);
     },
-    /** The account's oldest live clips that no request since `beforeMs` was answered with a link to. */
+    /** The account's oldest live clips that some reply has linked to, but no reply since `beforeMs`. */
     async listUnused(accountId: string, beforeMs: number, limit: number): Promise<StoredClipRow[]> {
       const sql = `select ${toRemove} from clips where purged_at_ms is null and used_at_ms is not null
         and ${account} = $1 and used_at_ms < $2 and expires_at_ms > $3 order by created_at_ms limit $4`;

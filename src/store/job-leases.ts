@@ -1,6 +1,6 @@
-// The leases of the chapters of jobs: who works on which, and until when. Another process can take over a chapter once
-// its lease has ended. A single update decides who gets it, so no lock is needed: if two updates on PostgreSQL meet at
-// a row, the second finds the lease taken.
+// The leases of the chapters of jobs: the process that works on a chapter, and until when. Another process can take
+// over a chapter once its lease has ended. A single update decides which process gets the lease, so no lock is needed:
+// if two updates on PostgreSQL meet at a row, the second finds the lease taken.
 import type { RowStore } from './row-store.ts';
 
 export interface ChapterId {
@@ -13,8 +13,9 @@ export interface OpenChapter extends ChapterId {
 }
 
 /**
- * Every process queries chapters every second. It starts from unfinished jobs, because the chapters of other jobs stay
- * queued for a retry and may be many. The index `jobs_active` serves conditions that begin with its own condition.
+ * Every process queries chapters every second. The query starts from unfinished jobs, because the chapters of other
+ * jobs stay queued for a retry and may be many. The index `jobs_active` serves conditions that begin with the index's
+ * own condition.
  */
 const unended = "status in ('queued', 'running')";
 const running = `${unended} and status = 'running'`;
@@ -79,7 +80,7 @@ export function createJobLeases(store: RowStore) {
         returning chapter`;
       return (await store.query(sql, jobKey, chapter, holder, untilMs)).length > 0;
     },
-    /** Releases the chapter, to be taken again from `notBeforeMs` on. */
+    /** Releases the chapter, which can be taken again from `notBeforeMs` on. */
     async release({ jobKey, chapter }: ChapterId, holder: string, notBeforeMs = 0): Promise<void> {
       const sql = `update job_chapters set lease_until_ms = 0, lease_holder = null, not_before_ms = $4
         where job_key = $1 and chapter = $2 and lease_holder = $3`;

@@ -1,6 +1,6 @@
 // The tables `jobs`, `job_chapters` and `job_parts`: long texts that are spoken in the background. Only the holder of a
 // chapter's lease may write to the chapter, and only until the job has ended. The chapter after the last one stands for
-// joining all chapters, and is queued when they are done. `revision` rises with every change.
+// joining all chapters, and is queued when all other chapters are done. `revision` rises with every change.
 
 import { createJobLeases } from './job-leases.ts';
 import { createJobSegmentRows } from './job-segment-rows.ts';
@@ -9,7 +9,7 @@ import { createColumns, type RowStore, type Rows, type Transaction } from './row
 export interface JobRow {
   jobKey: string;
   ownerId: string;
-  /** Unique for the owner, who may have chosen it. */
+  /** Unique among the owner's jobs. The owner may have chosen it. */
   jobId: string;
   accountId: string;
   /** The key that is charged, and the address of the request. */
@@ -25,7 +25,7 @@ export interface JobRow {
   charsDone: number;
   chaptersDone: number;
   seconds: number;
-  /** Time spent working on it. */
+  /** Time spent working on the job. */
   busyMs: number;
   revision: number;
   createdAtMs: number;
@@ -50,7 +50,7 @@ export interface ChapterRow {
   charsDone: number;
   partCount: number;
   status: 'waiting' | 'queued' | 'done';
-  /** Approximate while it is spoken. */
+  /** Approximate until the chapter is spoken. */
   seconds: number;
   sampleCount: number;
   audioId: string | null;
@@ -179,7 +179,7 @@ const createJobReading = (store: RowStore) => ({
       order by job_key desc limit $4`;
     return store.query<JobRow>(sql, ownerId, after, status, limit);
   },
-  /** In order, without the chapter that stands for joining. */
+  /** The chapters in order, without the chapter that stands for joining. */
   chaptersOf: (jobKey: string) => chaptersOf(store, jobKey),
   async findPart(jobKey: string, chapter: number, part: number): Promise<PartRow | undefined> {
     const sql = `select ${partColumns} from job_parts where job_key = $1 and chapter = $2 and part = $3`;
@@ -193,7 +193,7 @@ const createJobReading = (store: RowStore) => ({
 
 export type JobRows = ReturnType<typeof createJobRows>;
 
-/** In order, without the chapter that stands for joining. */
+/** The chapters in order, without the chapter that stands for joining. */
 const chaptersOf = (rows: Rows, jobKey: string): Promise<ChapterRow[]> =>
   rows.query<ChapterRow>(
     `${chapters.select} where job_key = $1 and chapter <
@@ -232,7 +232,7 @@ export function createJobRows(store: RowStore, { onEnd, afterEnd }: JobRowsOptio
     },
     /**
      * Queues a failed or canceled job again, unless its account has too many unfinished jobs. The audio of its
-     * chapters, which would have expired with it, is kept until `keepUntilMs`, unless it has already expired.
+     * chapters, which would have expired with the job, is kept until `keepUntilMs`, unless it has already expired.
      */
     retry: (
       jobKey: string,

@@ -1,6 +1,6 @@
-// The table `job_segments`: the spoken segments of a chapter with the clips of their audio, until the chapter is done
-// or its job has ended unsuccessfully some time ago. A segment, its job's progress and its usage are written in one
-// transaction, so that each is charged once. Usage and progress remain when segments are deleted.
+// The table `job_segments`: the spoken segments of a chapter with the clips of their audio, until the chapter is done,
+// or until some time after its job has failed or was canceled. A segment, its job's progress and its usage are written
+// in one transaction, so that each is charged once. Usage and progress remain when segments are deleted.
 
 import type { ChapterId } from './job-leases.ts';
 import { createColumns, type RowStore, type Transaction } from './row-store.ts';
@@ -16,7 +16,7 @@ export interface SegmentRow {
   /** Null if there was nothing to speak. */
   clipKey: string | null;
   sampleRateHz: number;
-  /** JSON: times of its words from the engine. */
+  /** JSON: the engine's times of the segment's words. */
   words: string;
 }
 
@@ -57,7 +57,10 @@ export class LeaseLost extends Error {}
 
 const hasLeft = (endedMs: string) => `status in ('failed', 'canceled') and ended_at_ms <= ${endedMs}`;
 
-/** Steps from job to job in the index, instead of reading all segments. None of these jobs stays for long. */
+/**
+ * Steps from job to job in the index, instead of reading all segments. There are few such jobs, because their segments
+ * are soon deleted.
+ */
 const leavingSegments = `with recursive of_segments (job_key) as (
     select min(job_key) from job_segments
     union all
@@ -76,7 +79,7 @@ export function createJobSegmentRows(store: RowStore) {
       const [row] = await store.query<SegmentRow>(sql, jobKey, chapter, segment);
       return row;
     },
-    /** Number of charged segments of the chapter, counted from its first. */
+    /** Number of charged segments of the chapter, counted from the first segment. */
     async countCharged({ jobKey, chapter }: ChapterId): Promise<number> {
       const sql = 'select charged_segments as charged from job_chapters where job_key = $1 and chapter = $2';
       const [row] = await store.query<{ charged: number }>(sql, jobKey, chapter);
@@ -85,7 +88,7 @@ export function createJobSegmentRows(store: RowStore) {
     /** Throws `LeaseLost` if the holder has lost the chapter. */
     addSegment: (row: SegmentRow, progress: SegmentProgress): Promise<void> =>
       store.transaction((rows) => writeSegment(rows, row, progress)),
-    /** Returns the clips of its segments, which are no longer needed. Throws `LeaseLost`. */
+    /** Returns the clips of the chapter's segments, which are no longer needed. Throws `LeaseLost`. */
     finishChapter: (id: ChapterId, done: DoneChapter): Promise<string[]> =>
       store.transaction((rows) => finishChapter(rows, id, done)),
     /** Has a chapter spoken again because its file is gone. Joining waits for it. */
@@ -93,12 +96,12 @@ export function createJobSegmentRows(store: RowStore) {
     /** Returns the clips of the deleted segments. */
     deleteSegmentsOfVoice: (voiceId: string): Promise<string[]> =>
       clipsOf('delete from job_segments where voice_id = $1 returning clip_key as "clipKey"', voiceId),
-    /** Jobs with segments that had ended unsuccessfully by `endedMs`. */
+    /** Jobs that still have segments, and that had failed or were canceled by `endedMs`. */
     async listLeavingSegments(endedMs: number, limit: number): Promise<string[]> {
       const rows = await store.query<{ jobKey: string }>(leavingSegments, endedMs, limit);
       return rows.map(({ jobKey }) => jobKey);
     },
-    /** Deletes the segments of such a job, unless it was queued again. */
+    /** Deletes the segments of a job that had failed or was canceled by `endedMs`, unless it was queued again. */
     async deleteLeftSegments(jobKey: string, endedMs: number): Promise<void> {
       const sql = `delete from job_segments where job_key = $1
         and exists (select 1 from jobs where job_key = $1 and ${hasLeft('$2')})`;

@@ -80,7 +80,7 @@ const jobStatements: readonly string[] = [
   'create index job_segments_by_clip on job_segments (clip_key) where clip_key is not null',
 ];
 
-/** The keys that made voices, according to the latest entry of each voice among these actions. */
+/** SQL for the keys that made voices, from each voice's latest audit entry with one of these actions. */
 const makersAmong = (actions: string) => `
   select born.voice_id, maker.path, maker.owner_id
     from voice_record as born
@@ -91,7 +91,7 @@ const makersAmong = (actions: string) => `
     join api_keys as maker on maker.key_id = substr(born.actor, 5)
     where born.action in ('create', 'clone')`;
 
-/** The id of a key has 30 characters; that of a person or client has 36. */
+/** The id of a key has 30 characters; the id of a person or client has 36. */
 const accountId = `case
     when made.path = '' then made.owner_id
     when made.path like 'key%' then substr(made.path, 1, 30)
@@ -108,7 +108,7 @@ export const voiceOwnerStatements: readonly string[] = [
     where made.voice_id = voices.voice_id and voices.status <> 'deleted'`,
 ];
 
-/** Deleted voices had lost their owner, whose account keeps their ids. */
+/** Gives deleted voices their owner again, because the owner's account keeps their ids. */
 export const deletedOwnerStatement = `update voices set owner_id = ${accountId}
   from (${makersAmong("'create', 'clone', 'import'")}) as made
   where made.voice_id = voices.voice_id and voices.status = 'deleted' and voices.owner_id is null`;

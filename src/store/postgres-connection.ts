@@ -11,7 +11,7 @@ export interface PostgresOptions {
   isPooled?: boolean;
 }
 
-/** Timeout for a new connection, or for a free one of the pool; never longer than the statement timeout. */
+/** Timeout for a new connection, or for a free connection of the pool; never longer than the statement timeout. */
 const connectMsMax = 3_000;
 /** Extra time for the server to report a statement timeout itself, before the connection is dropped. */
 const graceMs = 500;
@@ -32,7 +32,7 @@ export function toClientConfig({ url, statementMs = 5_000, isPooled = false }: P
     keepAlive: true,
     keepAliveInitialDelayMillis: keepAliveAfterMs,
     connectionTimeoutMillis: Math.min(connectMsMax, statementMs),
-    // For a server that does not respond at all.
+    // Applies if the server does not respond at all.
     query_timeout: statementMs + graceMs,
     ...(!isPooled && {
       statement_timeout: statementMs,

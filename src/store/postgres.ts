@@ -1,7 +1,7 @@
-// A row store in PostgreSQL, shared by any number of processes. Transactions are serializable: after a conflict one is
-// retried, and after several conflicts it is serialized with others, up to a time limit. Rows deleted in `erasing`
-// transactions are vacuumed, but their bytes may remain in files, backups and the write-ahead log until they are
-// overwritten; that is why clones are encrypted with a key outside the database.
+// A row store in PostgreSQL, shared by any number of processes. Transactions are serializable: after a conflict a
+// transaction is retried, and after several conflicts such transactions run one at a time, up to a time limit. Rows
+// deleted in `erasing` transactions are vacuumed, but their bytes may remain in files, backups and the write-ahead log
+// until they are overwritten; that is why clones are encrypted with a key outside the database.
 
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -172,7 +172,7 @@ class PostgresRows implements RowStore {
     }
   }
 
-  /** Everything before the first statement, in one message. */
+  /** The SQL before the first statement of a transaction, sent as one message. */
   #beginSql({ durable = false, blind = false }: TransactionOptions, tries: number): string {
     const statements = [`begin isolation level ${blind ? 'read committed' : 'serializable'}`];
     if (this.#options.isPooled) statements.push(toTransactionLimits(this.#options));

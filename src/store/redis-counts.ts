@@ -1,4 +1,4 @@
-// Counts of each replica that the others add to their own, such as requests under way at a server:
+// Counts of each replica that the other replicas add to their own counts, such as requests under way at a server:
 //
 //     HSET prefix:counts:NAME REPLICA "MS {"server":3}"     MS is the time of Redis; an entry counts for 3 s
 import { randomUUID } from 'node:crypto';
@@ -31,7 +31,7 @@ export type ShareCounts = ReturnType<typeof createRedisCounts>;
 
 interface OtherCounts {
   others: Record<string, number>;
-  /** This one included. */
+  /** Number of replicas, including this one. */
   replicas: number;
 }
 

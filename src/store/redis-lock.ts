@@ -24,8 +24,8 @@ redis.call('DEL', KEYS[1])
 return redis.call('PUBLISH', ARGV[2], KEYS[1])`);
 
 /**
- * The lock waits until it is held under a key, and resolves with the function that releases it. Rejects when the signal
- * aborts.
+ * Returns a function that waits until it holds the lock of a key, and resolves with the function that releases the
+ * lock. It rejects when the signal aborts.
  */
 export function createRedisLock({ redis, prefix, leaseMs = usualLeaseMs }: RedisLockOptions) {
   const channel = `${prefix}flights`;
@@ -46,7 +46,7 @@ export function createRedisLock({ redis, prefix, leaseMs = usualLeaseMs }: Redis
     const token = randomUUID();
     for (;;) {
       signal.throwIfAborted();
-      // Subscribes before it tries, so that no release is missed in between.
+      // The subscription begins before the try, so that no release is missed in between.
       const tried = new AbortController();
       const until = AbortSignal.any([signal, tried.signal, AbortSignal.timeout(leaseMs / 4)]);
       const next = once(released, name, { signal: until }).catch(() => {});

@@ -2,7 +2,7 @@
 // creates the stream, renews its expiry and deletes entries as it reads them. The writer waits while 16 entries are
 // unread and stops when the stream is gone. A reader that gets no entry for 5 s fails, since the writer or Redis is
 // down. A replica offers its resources again when Redis is reachable again; until then, `ask` cannot know that no
-// replica has one.
+// replica has the resource.
 //     SET     prefix:relay:has:RESOURCE  REPLICA   for a day, or until withdrawn
 //     PUBLISH prefix:relay:REPLICA       {"relay":2,"id":"ID","question":"..."}
 //     XADD    prefix:relay:ID            "head" TEXT, "line" TEXT ..., then "end", or "cut" REASON; "beat" each second

@@ -35,7 +35,7 @@ export interface RedisOptions {
 }
 
 const usualAnswerMs = 100;
-/** How many times `answerMs` a call waits while other answers arrive, or while this process is late itself. */
+/** A call waits up to this many times `answerMs` while other answers arrive or this process itself is late. */
 const turnsMax = 5;
 /** A timer that fires this late shows that this process is busy. */
 const lateMs = 20;
@@ -56,7 +56,7 @@ export async function openRedis(options: RedisOptions): Promise<Redis> {
 
 export class Redis {
   isAway = true;
-  /** Number of outages since it was opened. */
+  /** Number of outages since this object was created. */
   outages = 0;
   readonly #client: Client;
   readonly #options: RedisOptions;
@@ -78,7 +78,7 @@ export class Redis {
     client.on('error', (error) => {
       this.#cause = error;
     });
-    // The server may have restarted without its data; `onBack` subscribers write theirs again.
+    // The server may have restarted without its data; `onBack` subscribers write their data again.
     client.on('close', () => this.#goAway(new Error('the connection was closed')));
   }
 

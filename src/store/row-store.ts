@@ -1,13 +1,13 @@
 // The contract of a row store, which SQLite and PostgreSQL implement with the same SQL: parameters $1, $2, ...; columns
 // of text, bigint, double precision and bytea; `returning`, `on conflict`, partial indexes. Times are epoch
-// milliseconds, also as flags. A resolved change survives a crash of the process. Errors are `storage_unavailable` and
-// `storage_full`; wrong SQL is a bug and throws as is. A single statement is atomic; several statements need a
-// transaction.
+// milliseconds; a time also serves as a flag. A resolved change survives a crash of the process. Errors are
+// `storage_unavailable` and `storage_full`; wrong SQL is a bug and throws as is. A single statement is atomic; several
+// statements need a transaction.
 import type { Failure } from '../errors.ts';
 
 export type RowValue = string | number | Uint8Array | null;
 
-/** Failures of a connection that broke before the store answered: the change may or may not have been made. */
+/** Failures from connections that broke before the store answered: the change may or may not have been made. */
 const unknownOutcomes = new WeakSet<Failure>();
 export const isOutcomeUnknown = (failure: Failure): boolean => unknownOutcomes.has(failure);
 export const markOutcomeUnknown = (failure: Failure): void => void unknownOutcomes.add(failure);
@@ -38,14 +38,14 @@ export interface TransactionOptions {
 
 export interface RowStore extends Rows {
   /**
-   * Runs `work` in a serializable transaction; after a conflict, `work` may run again. It must send its statements to
-   * the `rows` argument, one after the other, never to the store, and must await nothing else. A failed statement rolls
-   * the transaction back, even if `work` catches the error.
+   * Runs `work` in a serializable transaction; after a conflict, `work` may run again. `work` must send its statements
+   * to the `rows` argument, one after the other, never to the store, and must await nothing else. A failed statement
+   * rolls the transaction back, even if `work` catches the error.
    */
   transaction<Result>(work: (rows: Transaction) => Promise<Result>, options?: TransactionOptions): Promise<Result>;
   /**
-   * Calls `onChange` soon after a notification of the topic, and whenever one may have been missed. Returns a function
-   * that stops listening. A store may receive no notifications, so listeners must also poll.
+   * Calls `onChange` soon after a notification of the topic, and whenever a notification may have been missed. Returns
+   * a function that stops listening. A store may receive no notifications, so listeners must also poll.
    */
   listen(topic: Topic, onChange: () => void): () => void;
   /** Waits for open transactions. */

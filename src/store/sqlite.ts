@@ -26,8 +26,8 @@ const checkpointAgainMs = 200;
 const applicationId = 0x534e4e54;
 
 /**
- * Opens the database in `file`, creates it if it is missing, and migrates its schema. With `isExclusive`, it fails if
- * another process has the file open.
+ * Opens the database in `file`, creates it if it is missing, and migrates its schema. With `isExclusive`, opening fails
+ * if another process has the file open.
  */
 export async function openSqlite(file: string, { isExclusive = false } = {}): Promise<RowStore> {
   let database: Database.Database | undefined;
@@ -56,7 +56,7 @@ export async function openSqlite(file: string, { isExclusive = false } = {}): Pr
 function createPrivateFile(file: string): void {
   makeFolder(dirname(file));
   try {
-    // Only for a new file: opening and closing a file that SQLite has open would release SQLite's locks on it.
+    // Opens only a new file: opening and closing a file that SQLite has open would release SQLite's locks on it.
     closeSync(openSync(file, 'wx', 0o600));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
@@ -81,7 +81,7 @@ function claim(database: Database.Database): void {
 
 class SqliteRows implements RowStore {
   readonly #database: Database.Database;
-  /** Least recently used first. */
+  /** Prepared statements, the least recently used first. */
   readonly #statements = new Map<string, Database.Statement>();
   /** Resolves when the open transaction ends. All other calls wait for it, since there is one connection. */
   #transaction: Promise<void> | undefined;
@@ -193,7 +193,7 @@ class SqliteRows implements RowStore {
 }
 
 /**
- * Runs `work` when `pending` returns nothing to wait for, and retries it while another process writes. Its errors
+ * Runs `work` when `pending` returns nothing to wait for, and retries it while another process writes. Errors of `work`
  * become Failures. Nothing else runs between the last call of `pending` and `work`.
  */
 async function retryWhileBusy<Result>(
@@ -223,7 +223,7 @@ function toStorageFailure(error: unknown): unknown {
   return storageFaults.test(code) ? new Failure('storage_unavailable', { retryAfterSeconds: 1 }, error) : error;
 }
 
-/** Number of steps of its schema. Throws if the file is damaged or not a database of Sonant. */
+/** Number of migration steps of the file's schema. Throws if the file is damaged or not a database of Sonant. */
 export async function inspectSqlite(file: string): Promise<number> {
   const database = new Database(file, { readonly: true, fileMustExist: true, timeout: busyMsMax });
   try {

@@ -5,7 +5,7 @@ import { createColumns, type RowStore } from './row-store.ts';
 interface TicketRow {
   ticketId: string;
   keyId: string;
-  /** Length of its text. The sum over all tickets is limited. */
+  /** Length of the request's text. The sum over all tickets is limited. */
   chars: number;
   sealed: string;
   expiresAtMs: number;

@@ -16,7 +16,7 @@ export const usageGroups = ['key', 'voice', 'day'] as const;
 export type UsageGroup = (typeof usageGroups)[number];
 
 interface UsageQuery {
-  /** Includes the keys that the own key has replaced, and those that have replaced it. */
+  /** The range includes the keys that the own key has replaced, and the keys that have replaced the own key. */
   range: KeyRange;
   /** First and last day, both inclusive. */
   from: string;

@@ -11,14 +11,14 @@ import {
   type VoiceRecordRow,
 } from './voice-record-rows.ts';
 
-/** The texts that describe a voice and change nothing else, each with its value where it is not given. */
+/** The texts that describe a voice and change nothing else, each with its default. */
 export const noTexts = { name: '', description: '' };
 export type VoiceTexts = typeof noTexts;
 type TextName = keyof VoiceTexts;
 export type GivenTexts = { [Name in TextName]?: string | undefined };
 export const textNames = Object.keys(noTexts) as TextName[];
 
-/** The texts of a voice with those that are given. */
+/** All texts of a voice: the given texts, and the others from `before`. */
 export const textsOf = (given: GivenTexts, before: VoiceTexts = noTexts) =>
   Object.fromEntries(textNames.map((name) => [name, given[name] ?? before[name]])) as unknown as VoiceTexts;
 
@@ -57,8 +57,8 @@ export interface VoiceChange {
   row?: Omit<VoiceRow, 'revision'> | undefined;
   entry: VoiceRecordEntry;
   /**
-   * All future aliases of the voice, and their account. `check` receives the aliases that other voices hold, and may
-   * throw.
+   * The aliases that replace the voice's present ones, and the account that owns them. `check` receives the aliases
+   * that other voices hold, and may throw.
    */
   aliases?:
     | {
@@ -70,7 +70,7 @@ export interface VoiceChange {
   /** Receives the number of voices that the owner of a new row already has, and may throw. */
   checkOwned?: ((count: number) => void) | undefined;
   clones?: readonly SealedClone[];
-  /** Deletes the data of its clones. */
+  /** Whether the data of the voice's clones is deleted. */
   destroysClones?: boolean;
 }
 
@@ -105,7 +105,7 @@ async function countOwned(rows: Rows, ownerId: string): Promise<number> {
   return counted!.count;
 }
 
-/** Actions that end a voice, or create one whose id a deleted voice may have had. */
+/** Actions that end a voice, or create a voice whose id a deleted voice may have had. */
 const endings: readonly VoiceRecordEntry['action'][] = ['create', 'clone', 'import', 'delete'];
 
 export type VoiceRows = ReturnType<typeof createVoiceRows>;
@@ -157,7 +157,7 @@ export function createVoiceRows(store: RowStore) {
     },
     listClones: (voiceId: string): Promise<SealedClone[]> =>
       store.query('select clone_id as "cloneId", sealed from clones where voice_id = $1 order by clone_id', voiceId),
-    /** The audit log from its start. Throws where it was tampered with. */
+    /** The audit log from its start. Throws at the first entry that was tampered with. */
     readRecord: (): AsyncIterable<VoiceRecordRow> => readVoiceRecord(store),
   };
 }
@@ -212,8 +212,8 @@ const listChangedAliases = (rows: Rows, afterRevision: number): Promise<VoiceAli
   rows.query(`${select} where revision > $1 order by revision`, afterRevision);
 
 /**
- * The names that are already aliases of the same account, or ids, of other voices, with those voices' ids. Ids of other
- * accounts' private voices conflict only with everyone's aliases.
+ * The names that other voices already hold, as aliases of the same account or as ids, with the ids of these voices. Ids
+ * of other accounts' private voices conflict only with everyone's aliases.
  */
 async function findOtherHolders(
   rows: Rows,
@@ -252,7 +252,7 @@ async function replaceAliases(
 const putDefault = (rows: Rows, voiceId: string, revision: number): Promise<object[]> =>
   put(rows, { alias: defaultAlias, ownerId: ofEveryone, voiceId, revision });
 
-/** Removes all aliases of a voice that ends. It is no longer the default either. */
+/** Removes all aliases of a voice that ends. The voice is also no longer the default. */
 async function endAliases(rows: Rows, voiceId: string, revision: number): Promise<void> {
   for (const table of ['voice_aliases', 'account_aliases'])
     await rows.query(`update ${table} set voice_id = '', revision = $2 where voice_id = $1`, voiceId, revision);

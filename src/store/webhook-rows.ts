@@ -164,7 +164,8 @@ export const createWebhookRows = (store: RowStore) => ({
     return (await store.query<{ sealed: string }>(sql, nowMs)).map(({ sealed }) => sealed);
   },
   /**
-   * Replaces the secret of the key's owner. The previous one stays valid until then. Undefined if there is no such key.
+   * Replaces the secret of the key's owner. The previous secret signs until `formerUntilMs`. Undefined if there is no
+   * such key.
    */
   replaceSecret: (
     keyId: string,

@@ -40,7 +40,7 @@ function toPlain(_key: string, value: unknown): unknown {
 }
 
 interface RepeatedLines<Kind> {
-  /** Logs the line, or counts it. Kinds with the same name are equal. */
+  /** Logs the line, or counts it. Lines with the same name are counted together. */
   add(name: string, kind: Kind, write: () => void): void;
   /** Reports the counts, and ends. */
   close(): void;

@@ -103,7 +103,7 @@ function findOrAdd<Point>(series: Map<string, Point>, labels: Labels, none: () =
   return point;
 }
 
-/** Cheaper than the text of the labels: every call looks up several. */
+/** The key is cheaper than the full text of the labels, because every call looks up several metrics. */
 function toKey(labels: Labels): string {
   let key = '';
   for (const name in labels) key += `${name}\0${labels[name]}\0`;

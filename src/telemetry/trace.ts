@@ -19,7 +19,7 @@ export interface EndedSpan {
   startMs: number;
   endMs: number;
   attributes: Attributes;
-  /** Why it failed; undefined if it succeeded. */
+  /** Reason why the work failed; undefined if it succeeded. */
   fault: string | undefined;
 }
 

@@ -64,7 +64,8 @@ function groupsOf(pieces: readonly Piece[]): Piece[][] {
 const isPlain = ({ said, mark: name }: Piece): boolean => said === undefined && name === undefined;
 
 /**
- * The pieces of a range of their joined text. A character reference is never cut, since it stands for one character.
+ * Returns the pieces, cut to fit, in the range `from` to `to` of their joined text. A character reference is never cut,
+ * since it stands for one character.
  */
 function cutPieces(pieces: readonly Piece[], from: number, to: number): Piece[] {
   const cut: Piece[] = [];
@@ -87,7 +88,9 @@ const nothing = '\0';
 
 interface Compared {
   compared: string;
-  /** The index in the written text. Indices must not decrease between calls. */
+  /**
+   * Converts an index in the compared text to the index in the written text. Indices must not decrease between calls.
+   */
   at(index: number): number;
 }
 

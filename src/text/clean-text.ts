@@ -14,14 +14,14 @@ interface CleanText {
   to: readonly number[];
 }
 
-/** Further repetitions of a symbol are dropped. */
+/** Maximum number of repetitions of a symbol. Further repetitions are dropped. */
 const symbolRunMax = 3;
 
 const pausePattern = /[\p{P}\n]\s*$/u;
 const letterPattern = /[\p{L}\p{M}]/u;
 const plainPattern = /[\p{L}\p{N}\s]/u;
 const emojiPattern = /[\p{Extended_Pictographic}\p{Emoji_Modifier}\p{Regional_Indicator}]/u;
-/** Pictographs according to Unicode that are used as text. */
+/** Characters that Unicode calls pictographs, but that are used as text. */
 const textualPattern = /[©®™‼⁉ℹ↔-↙↩↪♩-♯]/u;
 const markPattern = /\p{M}/u;
 const joinerPattern = /[\u200c\u200d]/;
@@ -92,7 +92,7 @@ function putOther(clean: CleanTextBuilder, chunk: string, at: number, fold: bool
 
 const folded = new Map<string, string>();
 const unfolded = new Map<string, string>();
-/** Bounds the memory of the cache. */
+/** Limit of each cache. */
 const cachedCharsMax = 20_000;
 
 /** The replacement of `char` in clean text: itself, other characters, or nothing. */

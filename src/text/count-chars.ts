@@ -1,4 +1,4 @@
-// Length of texts in Unicode code points, which all limits, offsets and usage are measured in.
+// Length of texts in Unicode code points, the unit of all limits, offsets and usage.
 
 const surrogate = /[\ud800-\udbff]/;
 

@@ -34,7 +34,7 @@ export interface FlatText {
   emphasized: readonly { level: Emphasis; from: number; to: number }[];
 }
 
-/** For a capitalized word, and for any other word. */
+/** The placeholder for a capitalized word, and for any other word. */
 const placeholders = ['Ꜣꜣꜣ', 'ꜣꜣꜣ'] as const;
 const placeholderPattern = /[Ꜣꜣ]ꜣꜣ/g;
 

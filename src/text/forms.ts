@@ -1,5 +1,5 @@
-// The forms by which rules say what they match: those of the language's table (CLDR rules, patterns, maps), and those
-// that every language has, such as "digits", "month" or "roman".
+// The forms by which rules convert matched text to spoken text: the forms in the language's table (CLDR rules,
+// patterns, maps), and the forms that every language has, such as "digits", "month" or "roman".
 import { type FormCase, toRows } from './language-table.ts';
 import { parseRoman } from './number-words.ts';
 import type { Verbalizer } from './verbalizer.ts';

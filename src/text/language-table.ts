@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { parse } from 'smol-toml';
 
 /**
- * How a number is spoken: by a rule set of the CLDR (names that begin with "%%" are private sets), by one set up to a
- * limit and another form above it, or by the first pattern that matches the whole number.
+ * How a number is spoken: by a rule set of the CLDR (names that begin with "%%" are private sets), by a rule set up to
+ * a limit and by another form above the limit, or by the first pattern that matches the whole number.
  */
 export type NumberForm = string | { rules: string; to: number; then: string } | readonly FormCase[];
 
@@ -21,7 +21,7 @@ export interface WrittenRule {
   /** First characters of the text, if they are few. */
   first?: string;
   written: string;
-  /** Patterns of the whole word before and after; the word is empty if there is none. */
+  /** Patterns of the whole word before the text, and of the word after it. A missing word counts as empty. */
   word_before?: string;
   word_after?: string;
   /** Comparisons of a group with another group, or with a number of at least two digits. */
@@ -45,7 +45,7 @@ export interface AbbreviationRows {
   means: 'title' | 'numbered' | 'inner' | 'final';
   /** Whether each key is also a word that may end a sentence: "Come in." */
   plain?: boolean;
-  /** Patterns of the word before, and of the text after. */
+  /** Patterns of the word before, and of the text after the abbreviation. */
   word_before?: string;
   after?: string;
 }
@@ -94,7 +94,7 @@ export interface LanguageTable {
     decimals_max: number;
     /** Endings of nouns that take a feminine number. */
     feminine?: string;
-    /** Words before which a number has the form that it has without a noun. */
+    /** Words before which a number has the same form as without a noun. */
     alone?: string;
     /** Form of a four-digit number that may be a year. */
     year?: string;
@@ -112,7 +112,9 @@ export interface LanguageTable {
   date: {
     /** Template with "{d}", "{month}" and "{y}". */
     say: string;
-    /** Template without a year, if it is not just the start of `say`; and the text between month and year. */
+    /**
+     * Template for a date without a year, if it differs from the start of `say`; and the text between month and year.
+     */
     short?: string;
     before_year?: string;
     month_first?: boolean;
@@ -144,13 +146,13 @@ export interface LanguageTable {
   units: {
     feminine?: string;
     neuter?: string;
-    /** Units whose names come from the CLDR, and the names of the others. */
+    /** Units whose names come from the CLDR, and the names of the other units. */
     cldr?: string;
     names: string;
     per?: string;
-    /** How 1,80 m is spoken, with "{sum}" and "{c}"; and a pattern of the text beside 5A if it means a current. */
+    /** Template for 1,80 m, with "{sum}" and "{c}"; and a pattern of the text beside 5A if 5A means a current. */
     marks?: Readonly<Record<'meters' | 'current', string>>;
-    /** How units are joined to others (measures.ts). */
+    /** Words for combinations of units, and exceptions (measures.ts). */
     joined?: Readonly<
       Record<
         'square' | 'cubic' | 'squared' | 'cubed' | 'only_attached' | 'not_units' | 'attributive' | 'not_described',
@@ -163,11 +165,9 @@ export interface LanguageTable {
     names: string;
     fractions?: string;
     address: string;
-    /**
-     * How characters are spelled one by one. Without it, only letters and digits are spelled, and digits as written.
-     */
+    /** How characters are spelled one by one. Without it, other characters are skipped, and digits stay figures. */
     spelled?: string;
-    /** Top-level domains that make a name an address, and those that are spelled. */
+    /** Top-level domains by which an address is recognized, and domain parts read letter by letter. */
     domains?: string;
     spelled_domains?: string;
   };
@@ -176,7 +176,7 @@ export interface LanguageTable {
     said?: string;
     /** Pattern of text that is always read as written. */
     easy?: string;
-    /** Sets and patterns that decide which capitals are pronounced as a word (capital-words.ts). */
+    /** Sets and patterns that decide which capitals are pronounced as a word (table-rules.ts). */
     sound?: Readonly<
       Record<'spoken' | 'common' | 'initials' | 'interjections' | 'greek' | 'onset' | 'coda' | 'vowelless', string>
     >;

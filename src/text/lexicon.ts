@@ -42,7 +42,9 @@ interface LexiconText {
 }
 
 export interface Lexicon {
-  /** The longest entry that begins at the index, whose token ends at `tokenEnd`, and the end of the match. */
+  /**
+   * Returns the longest entry that begins at `from`, and the end of the match. The token at `from` ends at `tokenEnd`.
+   */
   matchAt(text: LexiconText, from: number, tokenEnd: number): { to: number; said: Said } | undefined;
 }
 
@@ -82,7 +84,10 @@ function toSaid({ alias, phoneme, alphabet = 'ipa' }: LexiconEntry): Said | unde
 /** Number of invalid characters of a phoneme that an error lists. */
 const foreignMax = 5;
 
-/** Why an entry with this phoneme is refused, if it is. Engines speak accepted phonemes as well as they can. */
+/**
+ * Why an entry with this phoneme is refused; undefined if it is accepted. Engines speak accepted phonemes as well as
+ * they can.
+ */
 export function findPhonemeFault(phoneme: string, alphabet: PhoneticAlphabet): string | undefined {
   const fault = `is not written in ${alphabet}`;
   const foreign = alphabet === 'ipa' ? foreignToIpa(phoneme).slice(0, foreignMax) : [];

@@ -1,6 +1,6 @@
 // Marked text: runs that are each spoken by one voice in one way, with pauses between them. Readers of markup (ssml.ts,
 // pause-tags.ts) produce it, and src/speech plans from it; plain text is a single run. Ranges are UTF-16 indices into
-// the source. It knows nothing about audio, engines or voices: a run only has the names in its markup.
+// the source. Marked text knows nothing about audio, engines or voices: a run only has the names stated in the markup.
 import { countChars, countCharsBetween } from './count-chars.ts';
 
 export interface MarkedText {
@@ -26,7 +26,7 @@ export interface MarkedRun {
   kind: 'run';
   style: RunStyle;
   pieces: readonly Piece[];
-  /** The break at its end, if the markup states one. Otherwise the punctuation decides. */
+  /** The break at the end of the run, if the markup states one. Otherwise the punctuation decides. */
   breakAfter: 'paragraph' | 'sentence' | undefined;
   /** Whether Markdown, HTML and line ends are plain text here. */
   isLiteral: boolean;
@@ -62,7 +62,7 @@ export interface Piece {
   text: string;
   from: number;
   to: number;
-  /** What is spoken instead of the written text. */
+  /** The replacement that is spoken instead of the written text. */
   said?: Said;
   emphasis?: Emphasis;
   /** Name of a mark at `from`. */
@@ -75,7 +75,7 @@ export type Said =
   | { kind: 'alias'; text: string }
   /** The written text is of a kind, such as "date". */
   | { kind: 'say-as'; as: string; format: string }
-  /** In the International Phonetic Alphabet. */
+  /** Phonemes in the International Phonetic Alphabet. */
   | { kind: 'phonemes'; ipa: string };
 
 export const plainStyle: RunStyle = { isOwnLanguage: false, rate: 1, gainDb: 0, pitch: 1 };

@@ -1,6 +1,6 @@
 // Finds the markup in a paragraph: Markdown (https://spec.commonmark.org/0.31.2/, section 6) and HTML tags. Each UTF-16
 // unit is classified as kept, silent or a pause. Silent are delimiters, link targets, tag names and attributes,
-// comments and footnote marks. Runs in one pass, since the length of every construct is bounded.
+// comments and footnote marks. The scan takes one pass, since the length of every construct is bounded.
 import { blockTags, cellTags, inlineTags } from './html.ts';
 import { matchAt } from './rule.ts';
 

@@ -115,7 +115,7 @@ export class Measures {
   }
 }
 
-/** The upper end of a range of money is not a percentage or the like. */
+/** The end of a range of money must not be followed by a percent sign or the like. */
 const sumEndSource = String.raw`(?!\d|[.,]\d|\s?[%‰°])`;
 
 interface Sum {
@@ -139,7 +139,7 @@ function saySum(v: Verbalizer, { from, to, magnitude, currency, isOne = false }:
   return `${/\.\d\d$/.test(from) ? v.money(from, currency) : v.numeral(from)} ${range} ${said}`;
 }
 
-/** The sign as it is in the table: "us$" becomes "US$". */
+/** The sign as the table has it: "us$" becomes "US$". */
 const nameOf = (v: Verbalizer, sign: string | undefined): string | undefined =>
   sign === undefined || v.nouns.currency(sign) ? sign : sign.toUpperCase();
 

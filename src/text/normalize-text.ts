@@ -1,6 +1,6 @@
 // Text normalization: converts a chunk of text to spoken tokens, lazily by paragraph. Markup and noise are removed; for
-// engines that need it, numbers, symbols and abbreviations become words (read-table.ts). Every letter and digit outside
-// markup is in a token. To add a language, add a table (language-table.ts).
+// engines that need it, numbers, symbols and abbreviations become words (verbalize-by-table.ts). Every letter and digit
+// outside markup is in a token. To add a language, add a table (language-table.ts).
 
 import { cleanText } from './clean-text.ts';
 import { type Replacement, replaceIn } from './flat-text.ts';
@@ -34,7 +34,9 @@ export interface NormalizeOptions {
   spellOut: boolean;
   /** Position of the chunk in the text to which ranges refer. Default: 0. */
   from?: number | undefined;
-  /** State in which the previous text ended, if this text continues it. Updated to the end of this text. */
+  /**
+   * State in which the previous text ended, if this text continues it. The state is updated to the end of this text.
+   */
   state?: ReadingState | undefined;
   /** Whether Markdown, HTML and line ends are plain text here. */
   isLiteral?: boolean | undefined;
@@ -103,8 +105,8 @@ function markParagraph(chunk: string, { from, to, markers, literal, table }: Par
 }
 
 /**
- * Number of final tokens in a part of a paragraph: those up to the strongest break in its second half. The rest is read
- * again with the text that follows, so that the edge of a window decides nothing.
+ * Number of tokens that are certain before the rest of the paragraph is read: those up to the strongest break in the
+ * second half. The other tokens are read again with the text that follows, so that the edge of a window has no effect.
  */
 function certainTokens(tokens: readonly Token[]): number {
   const half = (tokens.at(-1)?.to ?? 0) / 2;

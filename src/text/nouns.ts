@@ -90,7 +90,7 @@ export class Nouns {
     return { gender: letter === 'c' ? 'cardinal' : letter, names: row.replace(/^[cmfn] /, '').split(', ') };
   }
 
-  /** The name of a noun after a number, which uses a point as its decimal mark. */
+  /** The name of a noun after `number`, whose decimal mark is a point. */
   nameFor({ names, unit }: Noun, number: string): string {
     const decimals = Math.min(/\.(\d+)/.exec(number)?.[1]?.length ?? 0, decimalsMax);
     const value = number.length > 15 ? 1e15 : Number(number || 0);

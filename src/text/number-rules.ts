@@ -37,7 +37,7 @@ function dateRules(v: Verbalizer): Rule[] {
       return v.date(Number(d), Number(m), y, wordBefore(place));
     },
   );
-  /** Such as "3.5." without a year. */
+  /** A date without a year, such as "3.5." */
   const short = rule(String.raw`(\d{1,2})\.(\d{1,2})\.(?!\d)`, ([, d, m], place) =>
     v.date(Number(d), Number(m), undefined, wordBefore(place)),
   );

@@ -7,7 +7,7 @@ import { matchAt } from './rule.ts';
 export const windowCharsMax = 2000;
 
 export interface Paragraph {
-  /** Range of its text in the chunk. */
+  /** Range of the paragraph's text in the chunk. */
   from: number;
   to: number;
   /** Ranges that are layout: list markers, number signs, table borders. */
@@ -113,7 +113,7 @@ function start(chunk: string, line: Line, limit: number): Paragraph {
   return gather(chunk, line, limit, { markers, listed: listed || numberPattern.test(rest), within: false });
 }
 
-/** The lines from `first` to the end of its paragraph, or to the edge of the window. */
+/** The lines from `first` to the end of the paragraph, or to the edge of the window. */
 function gather(
   chunk: string,
   first: Line,
@@ -144,7 +144,7 @@ function startsBlock(text: string, before: string, listed: boolean): boolean {
   if (headingPattern.test(text) || fencePattern.test(text) || tablePattern.test(text)) return true;
   if (bulletPattern.test(text) || dialoguePattern.test(text)) return true;
   const number = numberPattern.exec(text);
-  // Prose may happen to begin with a number and a full stop. It is a list item only where a list is likely.
+  // Prose may happen to begin with a number and a full stop. Such a line is a list item only where a list is likely.
   return number !== null && (listed || number[1] === '1' || /[.:;!?]["')\]]*\s*$/.test(before.slice(-10)));
 }
 

@@ -1,7 +1,7 @@
 // Splits a text into parts to speak, whether it is complete or arrives in pieces. Parts end at sentences and
-// paragraphs, at a clause if a part gets long (earlier in the first part), or before a word if it gets too long. The
-// result depends on the text alone, not on its pieces. Numbers, abbreviations, URLs and markup that may continue are
-// not split. The joined parts are the text.
+// paragraphs, at a clause if a part gets long (earlier in the first part), or before a word if a part gets too long.
+// The result depends on the text alone, not on its pieces. Numbers, abbreviations, URLs and markup that may continue
+// are not split. The joined parts are the text.
 import { cleanText } from './clean-text.ts';
 import { hasOpenMarkup, markMarkup } from './markup.ts';
 import { readClean } from './normalize-text.ts';
@@ -14,18 +14,21 @@ const clauseCharsMin = 200;
 /** A longer part ends at the next word. Sentence ends and unfinished markup are then ignored. */
 const partCharsMax = 300;
 /**
- * A longer word is split; the first limit is for scripts without spaces. A part without a word is split too: "J. J. J.
- * J."
+ * Longer words are split. The first limit is for scripts without spaces. A part without a finished word, such as "J. J.
+ * J. J.", is split at `wordCharsMax`.
  */
 const unspacedCharsMax = 400;
 const wordCharsMax = 2000;
-/** How much of the next word is examined to decide whether a sentence ended; after a number, of one word more. */
+/**
+ * Number of characters of the next word that are examined to decide whether a sentence ended. If that word is a number,
+ * the word after it is examined too.
+ */
 const aheadCharsMax = 40;
 const aheadPattern = /^(?:\d\S*[^\S\n]+)?\S*/;
 /** An abbreviation that may be read together with the next word: "5 ft. 3 in.", "Rs. 500", "EE. UU." */
 const shortStopPattern = /(?:(?<!\p{L})\p{Lu}|\d\s?\p{L})\p{L}{0,3}\.$/u;
 
-/** White space, or the position after a mark of a script without spaces if more text follows. */
+/** White space, or the position after a full-width mark (such as 。) that more text follows directly. */
 const gapPattern = /\s+|(?<=[。！？｡、，；：]\p{Pe}{0,3})(?=[^\s\p{Pe}。！？｡、，；：])/gu;
 const blankLinePattern = /^[^\S\n]*\n[^\S\n]*\n/;
 const fencePattern = /^ {0,3}(?:`{3,}|~{3,})/gm;
@@ -40,8 +43,8 @@ const finishedPattern = /^[^\p{L}\p{N}]*(?!www\.?$)\p{L}[\p{L}\p{M}]+(?:['’-]+
 const endingMarkPattern = /[.!?…,;)"”。！？｡、，；：\p{Pe}]$/u;
 
 /**
- * The end of a sentence, except "Wait..." and '"Really?"', which may continue; and a text that would continue "5 ft."
- * or "Rs."
+ * The end of a sentence that cannot continue, unlike "Wait..." and '"Really?"'. `wouldGoOn` is a text that would
+ * continue "5 ft." or "Rs."
  */
 const phraseEndPattern = /(?<![.!?…])[.!?]$|[。！？｡]$/u;
 const wouldGoOn = ' 5 in. ';

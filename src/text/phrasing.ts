@@ -141,7 +141,7 @@ export function phrasingOf(languageCode: string): Phrasing {
   return english;
 }
 
-/** How far after an abbreviation a name or a number is searched. */
+/** Number of characters after an abbreviation in which a name or a number is searched. */
 const followingCharsMax = 12;
 
 interface Stopped {

@@ -189,7 +189,10 @@ const localName = (name: string): string => name.slice(name.indexOf(':') + 1);
 const references: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 const toXml = (text: string): string => text.replace(/[&<>"]/g, (sign) => references[sign]!);
 
-/** Writes a document with the entries of one language, or of none. PLS states one language for all entries. */
+/**
+ * Writes a document with the entries of one language, or with the entries without a language. PLS states one language
+ * for all entries.
+ */
 export function writePls(name: string, entries: readonly LexiconEntry[], languageCode: string | undefined): string {
   const lexemes = entries.map(({ grapheme, alias, phoneme, alphabet, case: letterCase }) => {
     const attribute = letterCase === 'insensitive' ? ' sonant:case="insensitive"' : '';

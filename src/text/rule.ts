@@ -24,7 +24,7 @@ export interface Reading {
 
 export type Rule = (place: Place) => Reading | undefined;
 
-/** Such as 3 000 and 1 234 567; but 12 500 may be two numbers. */
+/** A number with spaces, such as 3 000 and 1 234 567; but 12 500 may be two numbers. */
 const spacedSource = String.raw`[1-9]\d{0,2}(?: 0\d{2}|(?: \d{3}){2,6})(?! ?\d|-\d{4})(?:\.\d{1,40})?`;
 /** A written number: 1,234.50 or 1,00,000 or 3 000 or 3.14. */
 export const numberSource = String.raw`(?:${spacedSource}|(?:\d{1,3}(?:,\d{3}){1,8}|\d{1,2}(?:,\d{2}){1,5},\d{3})(?!\d)(?:\.\d{1,40})?|\d{1,24}(?:\.\d{1,40})?|\.\d{1,40})`;

@@ -7,7 +7,7 @@ import { sayText } from './normalize-text.ts';
 import { parseRoman } from './number-words.ts';
 import { type Verbalizer, verbalizerFor } from './verbalizer.ts';
 
-/** Kinds that engines which read numbers can speak as written. */
+/** Kinds that engines can speak as written if they read numbers themselves. */
 const plainKinds = new Set(['cardinal', 'number']);
 const spelledKinds = new Set(['characters', 'spell-out', 'verbatim']);
 /** Replaces text that must not be spoken. */

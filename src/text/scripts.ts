@@ -11,7 +11,7 @@ interface ScriptReport {
   mostlyForeign: boolean;
 }
 
-/** ISO 15924 codes and Unicode's names, roughly by use. */
+/** ISO 15924 codes and Unicode's names, roughly in order of use. */
 const scripts: ReadonlyMap<string, string> = new Map(
   `Latn Latin, Cyrl Cyrillic, Hani Han, Hira Hiragana, Kana Katakana, Hang Hangul, Arab Arabic, Deva Devanagari,
   Grek Greek, Hebr Hebrew, Thai Thai, Beng Bengali, Taml Tamil, Telu Telugu, Gujr Gujarati, Guru Gurmukhi, Knda Kannada,
@@ -106,7 +106,7 @@ function findScript(codePoint: number): number {
   return script < 0 ? other : script;
 }
 
-/** Cache: languages are few, and finding the script of one takes longer than counting a sentence. */
+/** Scripts by language. They are cached, because finding a language's scripts takes longer than counting a sentence. */
 const knownScripts = new Map<string, ReadonlySet<string>>();
 const knownScriptsMax = 256;
 

@@ -1,6 +1,6 @@
-// Splits a chunk of text into segments ("cuts") for the engine. A cut is a sentence, or a part of one that is too long,
-// and ends at the best break that fits; the first cuts are short, so that audio starts early. Spans map the words of a
-// cut to the chunk. A cut is yielded as soon as enough text has been read.
+// Splits a chunk of text into segments ("cuts") for the engine. A cut is a sentence, or a part of a sentence that is
+// too long, and ends at the best break that fits; the first cuts are short, so that audio starts early. Spans map the
+// words of a cut to the chunk. A cut is yielded as soon as enough text has been read.
 import { countCharsBetween } from './count-chars.ts';
 import type { PhonemeRange, SourceMap } from './flat-text.ts';
 import { type NormalizeOptions, normalizeText } from './normalize-text.ts';
@@ -97,7 +97,8 @@ function* cutTokens(tokens: Iterable<SpokenToken>, limits: number[], charsMax: n
 }
 
 /**
- * A text may end in the middle of a sentence that the next text continues. Only its own marks and blank lines end it.
+ * A text may end in the middle of a sentence that the next text continues. The break after the text therefore depends
+ * only on its final punctuation or blank lines.
  */
 function breathAtEnd(text: string): Break {
   if (/\n\s*\n\s*$/.test(text.slice(-endCharsMax))) return 'paragraph';

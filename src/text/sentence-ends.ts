@@ -26,7 +26,7 @@ const timePattern =
 const continuesPattern = /^\p{Ll}(?!\p{L}{0,2}\p{Lu})/u;
 const beginsPattern = /^[\p{Lu}\p{Lt}\p{Lo}\p{N}]|^\p{Ll}{1,2}\p{Lu}/u;
 
-/** A number. Its unit may be followed by a smaller one: "5 ft. 3 in." */
+/** A number. Its unit may be followed by another number with a smaller unit: "5 ft. 3 in." */
 const numberPattern = /^[\d.,/½¼¾-]*[\d½¼¾]$/;
 const unitPattern = /^(?:yd|ft|in|lb|oz|hr|min|sec|gal|qt|pt|fl)s?\.?[,;:!?)]*$/;
 /** An elided article or preposition before an abbreviation: "l'Ing." */

@@ -17,7 +17,7 @@ interface Sentence {
 }
 
 interface PlacedSentence extends Sentence {
-  /** Its end in the text of its passage. */
+  /** End of the sentence in the text of its passage. */
   end: number;
 }
 
@@ -126,7 +126,10 @@ function sentencesOf(text: string, so: { languageCode: string; isLiteral: boolea
   return sentences;
 }
 
-/** The pieces of a range of their joined text. A piece that is not spoken as written is never divided. */
+/**
+ * Returns the pieces, cut to fit, in the range `from` to `to` of their joined text. Only pieces spoken exactly as
+ * written are divided.
+ */
 function piecesIn(pieces: readonly Piece[], from: number, to: number): Piece[] {
   let at = 0;
   return pieces.flatMap((piece): Piece[] => {

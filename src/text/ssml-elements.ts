@@ -7,7 +7,7 @@ import { toIpa } from './x-sampa.ts';
 export interface Element {
   name: string;
   attributes: Readonly<Record<string, string>>;
-  /** Start of its tag in the document. */
+  /** Start of the element's tag in the document. */
   at: number;
 }
 
@@ -63,7 +63,7 @@ export function readBreak({ attributes: { time, strength } }: Element, report: R
   return ms ?? strong ?? breakMsDefault;
 }
 
-/** What is spoken instead of the element's text; undefined if the text itself is spoken. */
+/** The replacement that is spoken instead of the element's text; undefined if the text itself is spoken. */
 export function readSaid({ name, attributes }: Element, report: ReportIgnored): Said | undefined {
   const { alias, ph, alphabet = 'ipa', 'interpret-as': as, format = '' } = attributes;
   if (name === 'sub' && alias !== undefined) return { kind: 'alias', text: alias };
@@ -84,7 +84,7 @@ export function readStyle(element: Element, style: RunStyle, report: ReportIgnor
     const wanted = attributes.name?.trim() ?? '';
     if (wanted === '') report('voice');
     else {
-      // One name may contain spaces; SSML 1.1 allows a list of names.
+      // One name may contain spaces, but SSML 1.1 also allows a list of names, so both readings are tried.
       changed.voice = { names: [...new Set([wanted, ...wanted.split(/\s+/)])], at };
       changed.isOwnLanguage = false;
     }

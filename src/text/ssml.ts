@@ -54,7 +54,7 @@ export const readSsml = (document: string): MarkedText => new SsmlReader(documen
 /** An open element. */
 interface Open {
   name: string;
-  /** Start of its tag. */
+  /** Start of the element's tag. */
   at: number;
   attributes: Readonly<Record<string, string>>;
   style: RunStyle;

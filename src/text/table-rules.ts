@@ -1,5 +1,5 @@
-// The rules of a language whose table states them (written-rules.ts), and rules that are not patterns, which the table
-// only names: addresses, sums of money, measures, abbreviations with a stop, and words.
+// The rules of a language whose table states its rules (written-rules.ts). The table only names rules that are not
+// patterns: addresses, sums of money, measures, abbreviations with a stop, and words.
 
 import anyAscii from 'any-ascii';
 import { formsOf } from './forms.ts';
@@ -132,7 +132,7 @@ class CapitalWords {
     if (!/^[\p{Script=Latin}\p{M}']*$/u.test(word)) return this.#transliterate(word);
     // drum'n'bass
     if (/\p{L}'n'\p{L}/iu.test(word)) return word.replace(/(?<=^\p{L}+)'n'(?=\p{L}+$)/iu, ` ${this.#andWord} `);
-    // Combining marks that have no composed form.
+    // Combining marks without a composed form are removed.
     if (/\p{M}/u.test(word)) return word.replace(/\p{M}/gu, '');
     const match = /^([A-Z]{2,})('?s|S'|'S)?$/.exec(word);
     if (match && word.length <= capitalsMax) {

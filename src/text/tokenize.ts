@@ -55,8 +55,8 @@ function pushWords(tokens: Token[], run: string, at: number, languageCode: strin
   for (const { segment, index, isWordLike } of segmenterFor(languageCode, 'word').segment(run)) {
     const plain = asciiPattern.test(segment);
     const opens = openingPattern.test(segment);
-    // Punctuation joins the previous word, and an opening bracket the next one. A run of ASCII (an address) stays
-    // whole.
+    // Punctuation joins the previous word, and an opening bracket joins the next word. A run of ASCII (an address)
+    // stays whole.
     const starts = (isWordLike || opens) && !(plain && ascii) && !openingPattern.test(run.slice(from, index));
     if (starts && index > from) {
       push(tokens, at + from, at + index);
@@ -77,7 +77,7 @@ export interface SpokenToken {
   /** UTF-16 range in the source, without surrounding punctuation. */
   from: number;
   to: number;
-  /** Whether no space separates it from the previous token, as in Chinese or Thai. */
+  /** Whether no space separates the token from the previous token, as in Chinese or Thai. */
   glued: boolean;
   /** A value of `breakStrength`. */
   breakAfter: number;
@@ -86,7 +86,7 @@ export interface SpokenToken {
 }
 
 const segmenters = new Map<string, Intl.Segmenter>();
-/** Bounds the cache: callers may send any language code. */
+/** Limit of the cache, because callers may send any language code. */
 const segmentersMax = 200;
 
 export function segmenterFor(languageCode: string, granularity: 'word' | 'sentence'): Intl.Segmenter {

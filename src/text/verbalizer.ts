@@ -191,8 +191,8 @@ export class Verbalizer {
   }
 
   /**
-   * Speaks a sum of money; its cents come after the currency. The name of the currency is in the singular if `isOne` is
-   * set, because the sum then describes a noun.
+   * Speaks a sum of money; its cents come after the currency. `isOne` selects the singular, for a sum before a noun: 'a
+   * five-dollar bill'.
    */
   money(written: string, currency: string, isOne = false): string | undefined {
     const names = this.nouns.currency(currency);

@@ -19,8 +19,8 @@ import type { Verbalizer } from './verbalizer.ts';
 import { addressRulesFor } from './web-addresses.ts';
 
 /**
- * A rule for abbreviations in rows of a table, as they are written; spaces in them are optional. A row that begins with
- * a hyphen matches the end of a word.
+ * Creates a rule for the abbreviations in rows of a table. Spaces inside an abbreviation are optional. A row that
+ * begins with a hyphen matches the end of a word.
  */
 function abbreviationRule(
   rows: string,

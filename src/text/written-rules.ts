@@ -1,5 +1,5 @@
 // Rules in a table: the pattern of the written text, the words beside it, and the spoken text. Patterns may contain
-// named ones: "${number}" is any written number, "${end}" the end of a word, and a table can add its own.
+// named patterns: "${number}" is any written number, "${end}" the end of a word, and a table can add its own patterns.
 import type { LanguageTable, WrittenRule } from './language-table.ts';
 import {
   dashSource,

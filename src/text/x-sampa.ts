@@ -1,5 +1,5 @@
 // Phonetic alphabets: converts X-SAMPA (https://en.wikipedia.org/wiki/X-SAMPA) to the International Phonetic Alphabet,
-// and normalizes IPA, without marks that only group sounds.
+// and normalizes IPA. Marks that only group sounds are removed.
 
 /** Longest symbols first, so that "r\`" is not read as "r". All other symbols are the same in both alphabets. */
 const symbols: readonly (readonly [sampa: string, ipa: string])[] = Object.entries({
@@ -160,8 +160,8 @@ function normalizeIpa(written: string): string | undefined {
 }
 
 /**
- * Characters that are not in the IPA: digits, letters of other scripts, and signs without a meaning in it. Superscript
- * tones are allowed.
+ * Characters that are not in the IPA: digits, letters of other scripts, and signs that have no meaning in the IPA.
+ * Superscript tones are allowed.
  */
 const foreignPattern =
   /(?![↖-↙◌])\p{So}|[\p{Nd}\p{Sc}"#%&+,;<=>?@\\^_`~]|(?![\p{Script=Latin}\p{Script=Greek}\p{Lm}])\p{L}/gu;

@@ -1,5 +1,5 @@
 // Makes clones of a person's voice: checks the recordings, has each chosen engine make a clone, and has each clone
-// speak a sentence, which tests it and gives its gain. Nothing is stored here.
+// speak a sentence, which tests the clone and gives its gain. Nothing is stored here.
 import { createHash } from 'node:crypto';
 import { gainDbFor } from '../audio/loudness.ts';
 import { join, type Pcm } from '../audio/pcm.ts';
@@ -114,7 +114,7 @@ async function readForEngines(
   return samples;
 }
 
-/** Shortest time in which a very fast speaker can read it. */
+/** Shortest time in which a very fast speaker can read the script. */
 const secondsToSay = (script: string): number => Math.max(1, (script.match(/[\p{L}\p{N}]/gu)?.length ?? 0) / 30);
 
 function toSampleSegment(
@@ -153,7 +153,7 @@ type CloningEngine = Engine & { cloning: Cloning };
 
 interface CheckedClone {
   chosen: readonly CloningEngine[];
-  /** In canonical form, with a region if an engine needs one. */
+  /** Language of the recordings in canonical form, with a region if an engine needs one. */
   languageCode: string;
   consentScript: string;
 }
@@ -220,7 +220,7 @@ function inRegion(languageCode: string, chosen: readonly CloningEngine[]): strin
   return codes[0] ?? languageCode;
 }
 
-/** The sentence that the person must read: the engine's if it verifies one. */
+/** The sentence that the person must read: the engine's script if the engine verifies it. */
 function scriptFor(
   { consentScript: given }: CloneFields,
   languageCode: string,

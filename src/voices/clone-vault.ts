@@ -1,5 +1,5 @@
-// Encrypts the data of clones with a key derived from the operator's master key. It is stored only encrypted, and can
-// be decrypted only for the same clone: AES-256-GCM (NIST SP 800-38D) with the clone's id as associated data.
+// Encrypts the data of clones with a key derived from the operator's master key. The data is stored only encrypted, and
+// can be decrypted only for the same clone: AES-256-GCM (NIST SP 800-38D) with the clone's id as associated data.
 //     1 (version) | 12 bytes iv | 16 bytes tag | ciphertext
 import { createCipheriv, createDecipheriv, hkdf, randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';

@@ -1,6 +1,6 @@
 // Checks whether a recording is good enough for a clone: length, clipping, noise, silence, tones. Every fault states
 // its value and the required one. The thresholds were found with 150 recordings of people and synthetic voices, clean
-// and gradually degraded: no clean one is rejected, and the faults of rejected ones are audible.
+// and gradually degraded: no clean recording is rejected, and the faults of rejected recordings are audible.
 
 import { toInt16 } from '../audio/level.ts';
 import { gainDbMax, measureLoudness, targetLoudnessLufs } from '../audio/loudness.ts';
@@ -14,7 +14,7 @@ export interface SampleFault {
 
 interface CheckedSample {
   faults: readonly SampleFault[];
-  /** From shortly before the first word to shortly after the last. */
+  /** The recording from shortly before the first word to shortly after the last. */
   trimmed: Recording;
 }
 
@@ -22,11 +22,11 @@ interface CheckedSample {
 const sampleRateHzMin = 16_000;
 /** A recording below this level is silent, like a quiet room recorded with a good microphone. */
 const silentDbfs = -60;
-/** By how much the loudest frames of a voice (95th percentile) exceed its average. */
+/** Decibels by which the loudest frames of a voice (95th percentile) exceed the voice's average. */
 const loudestOverVoiceDb = 3;
 /**
- * Minimum level of the voice above the quietest frames. Clean recordings have at least 22 dB even without a pause; with
- * white noise 20 dB below the voice, 18 to 20 dB; with noise 15 dB below, about 15 dB, and every clone then has the
+ * Minimum level of the voice above the quietest frames. It is at least 22 dB in clean recordings, even without a pause,
+ * 18 to 20 dB with white noise 20 dB below the voice, and about 15 dB with noise 15 dB below; every clone then has that
  * noise.
  */
 const voiceOverNoiseDbMin = 15;
@@ -40,18 +40,19 @@ const crossingsRatioMin = 1.5;
 const fullScale = 0.99;
 const fullScaleShareMax = 0.002;
 /**
- * Detects peaks that were clipped before the recording was scaled or encoded: samples within a tenth of the level that
- * only a thousandth exceeds. Clean recordings have at most 0.5 %; with 6 dB clipped, it is 3 % and more.
+ * Detects peaks that were clipped before the recording was scaled or encoded: counts samples within a tenth of the
+ * level that only one sample in a thousand exceeds. Clean recordings have at most 0.5 %; with 6 dB clipped, it is 3 %
+ * and more.
  */
 const flattenedShareMax = 0.01;
 /** Allows pauses between sentences: speech fills at least half of a clean recording. */
 const voicedShareMin = 0.3;
 const voicedUnderLoudestDb = 25;
-/** Audible frames are at most this far below the loudest ones, and above the noise. */
+/** Audible frames are at most this far below the loudest frames, and above the noise. */
 const audibleUnderLoudestDb = 35;
 const aboveNoiseDb = 6;
 const marginSeconds = 0.2;
-/** A shorter sound is a click. */
+/** Length of the shortest sound. A shorter sound is a click. */
 const soundFramesMin = 3;
 /** Any audible speech has this many loud frames, however much silence surrounds it. */
 const loudFrames = 15;
@@ -152,7 +153,7 @@ function cut({ samples, sampleRateHz }: Recording, from: number, to: number): Re
 interface SampleFrames {
   /** The level of each frame. */
   levels: readonly number[];
-  /** Sign changes of each frame, in hertz: the pitch of a tone, and high for hiss. */
+  /** Rate of sign changes in each frame, in hertz. For a tone it is the pitch; for hiss it is high. */
   crossingsHz: readonly number[];
 }
 
@@ -189,8 +190,8 @@ function quantile(values: readonly number[], share: number): number {
 const bins = 4_096;
 
 /**
- * The share of samples (0 to 1) at or above `level`; and the share within a tenth of the level that a thousandth of
- * them exceeds, which is small unless peaks are clipped.
+ * The share of samples (0 to 1) at or above `level`; and the share within a tenth of the level that one sample in a
+ * thousand exceeds, which is small unless peaks are clipped.
  */
 function measurePeaks({ samples }: Recording, level: number): { above: number; flattened: number } {
   const counts = new Uint32Array(bins);
@@ -201,7 +202,7 @@ function measurePeaks({ samples }: Recording, level: number): { above: number; f
     if (size >= level) above++;
     counts[Math.min(bins - 1, Math.floor((size / peak) * bins))]!++;
   }
-  // Counts down from the top to the level that a thousandth exceeds, and then to nine tenths of that level.
+  // Counts down from the top to the level that one sample in a thousand exceeds, and then to nine tenths of that level.
   let passed = 0;
   let top = bins;
   while (top > 0 && passed < samples.length / 1_000) passed += counts[--top]!;

@@ -1,6 +1,6 @@
 // Reads the reference and the consent of a clone: decodes, checks, trims and resamples both to the engine's rate, and
-// reports all faults of both. Each is read in a worker thread, few at a time, which ends on a timeout or when the
-// caller disconnects, so that the event loop is never blocked.
+// reports all faults of both. Each recording is read in a worker thread, so that the event loop is never blocked. Few
+// threads run at a time. A thread ends on a timeout or when the caller disconnects.
 import type { Pcm } from '../audio/pcm.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { LimitReached, runInThread } from '../runtime/run-once.ts';

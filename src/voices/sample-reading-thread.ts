@@ -20,7 +20,7 @@ export interface SampleReadingTask {
 
 export type SampleReading = { pcm: Pcm } | { faults: readonly SampleFault[] };
 
-/** How much silence around the speech is decoded, to be trimmed. */
+/** Longest silence around the speech that is decoded and then trimmed. */
 const silenceSecondsMax = 30;
 
 async function readSample(bytes: Uint8Array, { sampleRateHz, seconds }: WantedSample): Promise<SampleReading> {

@@ -1,4 +1,4 @@
-// Bindings of a stored voice to engines: checked against the engines' voices, and the languages that result from them.
+// Checks the bindings of a stored voice against the engines' voices, and finds the languages that result from them.
 import { type Engine, languagesOfBlend, type Voice } from '../engines/engine.ts';
 import type { FieldViolation } from '../errors.ts';
 import { isSpokenBy, type Voices, type VoiceUser, voicesFor } from '../speech/voice.ts';
@@ -10,7 +10,7 @@ export type BindableEngine = Pick<Engine, 'name' | 'voices'>;
 export const languagesOf = ([first]: readonly BindingRecord[], engines: readonly BindableEngine[]): readonly string[] =>
   (first && speakersOf(first, engines)[0]?.languageCodes) ?? ['en'];
 
-/** The engine voices of a binding that exist. */
+/** The existing engine voices of a binding. */
 function speakersOf(bound: BindingRecord, engines: readonly BindableEngine[]): readonly Pick<Voice, 'languageCodes'>[] {
   if ('cloneId' in bound) return [bound];
   const { voices = [] } = engines.find(({ name }) => name === bound.engine) ?? {};

@@ -20,7 +20,7 @@ export interface VoiceCacheOptions {
 
 const pollEveryMs = 500;
 const rowsPerRead = 1_000;
-/** Audio of a voice that ended longer ago has expired. */
+/** Longest life of stored audio. Audio of a voice that ended longer ago has expired. */
 const audioLifeMs = 366 * 24 * 3_600_000;
 
 export type VoiceCache = Awaited<ReturnType<typeof openVoiceCache>>;
@@ -33,7 +33,7 @@ export async function openVoiceCache({ rows, vault, purge, onFault }: VoiceCache
   let namesRevision = 0;
   const openClone = (cloneId: string) => decryptClone(cloneId, rows, vault);
 
-  /** Voices whose stored audio must end, and before which time. */
+  /** Voices whose stored audio must end if it was made before the given time. */
   const toPurge = new Map<string, number>();
   const update = (row: VoiceRow) => {
     const { voiceId, version, createdAtMs, updatedAtMs } = row;
@@ -59,7 +59,7 @@ export async function openVoiceCache({ rows, vault, purge, onFault }: VoiceCache
     else stored.name(alias, ownerId, voiceId || undefined);
   };
 
-  /** A changed binding also raises the version, but the voice keeps its audio. */
+  /** Takes voices with only changed bindings out of `toPurge`: they have a higher version too, but keep their audio. */
   const spareChanged = async () => {
     const live = [...toPurge].filter(([, madeBeforeMs]) => madeBeforeMs !== Infinity);
     for (let i = 0; i < live.length; i += rowsPerRead) {

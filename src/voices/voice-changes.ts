@@ -1,6 +1,6 @@
-// Changes of stored voices. Each is one transaction with its audit entry, and takes effect in this process before the
-// call returns. Ids of engine voices, aliases that the actor may use, and ids of voices that another account deleted
-// also count as taken.
+// Changes of stored voices. Each change is one transaction with its audit entry, and takes effect in this process
+// before the call returns. Ids of engine voices, aliases that the actor may use, and ids of voices that another account
+// deleted also count as taken.
 import type { Actor } from '../access/actor.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { createId } from '../runtime/id.ts';

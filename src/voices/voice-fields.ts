@@ -61,7 +61,10 @@ export const faultTo =
   (field, reason, message, allowed) =>
     void faults.push({ field, reason, message, ...(allowed && { allowed }) });
 
-/** Violations of the contract's rules in fields that do not come from an API; with `voiceId`, those of a new voice. */
+/**
+ * Violations of the contract's rules in fields that do not come from an API. With `voiceId`, the rules for a new voice
+ * apply.
+ */
 export function breaksOf(fields: VoiceFields & { voiceId?: string | undefined }): readonly FieldViolation[] {
   const { voiceId, access, bindings, blend, ...others } = fields;
   const given = {

@@ -5,7 +5,8 @@ import type { StoredBinding, StoredVoice, VoiceConsent } from '../speech/stored-
 import { textsOf, type VoiceRow } from '../store/voice-rows.ts';
 
 /**
- * An element of the column `bindings`. A blend has no voice id, so that versions without blends find no speaker for it.
+ * An element of the column `bindings`. A blend has an empty `speakerId`, so releases that predate blends find no
+ * speaker for it.
  */
 export type BindingRecord =
   | { engine: string; speakerId: string; blend?: undefined }

@@ -216,7 +216,10 @@ export function checkMayShare({ access }: Pick<VoiceRow, 'access'>, { usesAllVoi
   throw new Failure('insufficient_scope', { message, requiredScopes: ['admin'] });
 }
 
-/** Returns the row. In the meantime it may have been deleted, and created again by another account. */
+/**
+ * Returns the row if the actor may still change it. The voice may have been deleted, and created again by another
+ * account.
+ */
 export function requireOwn(row: VoiceRow | undefined, actor: Actor): VoiceRow {
   if (!row || row.status === 'deleted') throw new Failure('voice_not_found');
   const ownerId = row.ownerId ?? undefined;

@@ -116,7 +116,7 @@ export function createVoiceManagement(options: VoiceManagementOptions): VoiceMan
       const { voiceId } = voice;
       if (kept?.kind !== 'cloned') throw notPossible('is not a cloned voice, so it has no consent to withdraw');
       if (status === 'consent_revoked') {
-        // Retries the purge of its audio if that has failed.
+        // Retries the purge of the voice's audio if it has failed.
         await voiceCache.refresh();
         return voices.find(voiceId);
       }
@@ -146,12 +146,12 @@ const createDefaultChoice =
     await voiceCache.refresh();
   };
 
-/** Opens the clones of a voice while they are there; the result has their engines delete copies of them elsewhere. */
+/** Opens a voice's clones before they are deleted. Returns a function that makes each engine delete its remote copy. */
 async function openToForget(kept: StoredVoice | undefined, engines: readonly Engine[]): Promise<() => Promise<void>> {
   const works = (kept?.bindings ?? []).map(async (bound) => {
     const cloning = engines.find(({ name }) => name === bound.engine)?.cloning;
     if (!('openClone' in bound) || !cloning?.forget) return undefined;
-    // A clone that does not open, by another master key, is destroyed all the same.
+    // A clone that was sealed with another master key does not open, but is deleted all the same.
     const clone = await bound.openClone().catch(() => undefined);
     return clone && (() => cloning.forget?.(clone));
   });
@@ -183,7 +183,7 @@ function toDeletion(before: VoiceRow, actor: Actor): VoiceChange {
   };
 }
 
-/** For an engine voice, of which only aliases are stored. */
+/** Removes the aliases of an engine voice, of which nothing else is stored. */
 function toAliasRemoval(voiceId: string, voices: Voices, actor: Actor): VoiceChange {
   const fields: VoiceFields = { aliases: [] };
   return {
@@ -249,7 +249,7 @@ function toSpeaking({ voice, kept, bindings }: OfferedVoice): Speaking {
   };
 }
 
-/** Drops the id of a clone, which belongs to the vault. */
+/** Leaves a clone's id empty, because the checks of a change do not need the id. */
 function toRecord(bound: StoredBinding): BindingRecord {
   if ('openClone' in bound)
     return { engine: bound.engine, cloneId: '', gainDb: bound.gainDb, languageCodes: bound.languageCodes };

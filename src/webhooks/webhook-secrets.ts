@@ -10,7 +10,7 @@ import { secretPrefix } from './webhook-signature.ts';
 
 /** Facts about a secret, without the secret itself. */
 export interface WebhookSecret {
-  /** Its first characters. */
+  /** First characters of the secret. */
   hint: string;
   createdAtMs: number;
   /** Time until which the former secret also signs. */
@@ -27,7 +27,7 @@ export type WebhookSecrets = ReturnType<typeof createWebhookSecrets>;
 /** Explains to callers why a secret cannot be decrypted. */
 export const whyLost = 'because the secret of the service has changed';
 
-/** A seal must expire; a secret does not. */
+/** A seal must expire, but a secret does not, so the seal is made for a very long time. */
 const sealedSeconds = 100 * 365 * 24 * 3600;
 
 export function createWebhookSecrets({
@@ -77,7 +77,7 @@ export function createWebhookSecrets({
       if (!row) throw new Failure('not_found', { message: 'API key not found.' });
       return { secret, ...(await toSecret(row)) };
     },
-    /** The current secrets, newest first; empty if the key has none, or none that this service can decrypt. */
+    /** The current secrets, newest first; empty if the key has none, or if this service can decrypt none of them. */
     async signing(keyId: string): Promise<string[]> {
       const row = await rows.findSecret(keyId);
       return row ? [...(await open(row.sealed)), ...(await openFormer(row))] : [];
@@ -102,5 +102,5 @@ const hintChars = secretPrefix.length + 6;
 
 const createWebhookSecret = (): string => secretPrefix + randomBytes(secretBytes).toString('base64');
 
-/** Enough to recognize a secret. */
+/** The first characters, which are enough to recognize a secret. */
 const hintOf = (secret: string): string => secret.slice(0, hintChars);

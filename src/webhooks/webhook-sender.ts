@@ -42,7 +42,7 @@ export interface SenderOptions extends AttemptOptions {
 }
 
 const sweepMs = 3_600_000;
-/** More than an account may have in progress, because messages to busy hosts are skipped. */
+/** More messages are read than an account may have in progress, because messages to busy hosts are skipped. */
 const dueLimits = { perHost: attemptsPerHostMax, perAccount: 2 * attemptsPerAccountMax, limit: 4 * attemptsMax };
 
 interface Running {
@@ -143,7 +143,7 @@ interface AttemptOptions {
   onEnd?(ended: EndedMessage): void;
   now?: () => number;
   random?: () => number;
-  /** Certificates to trust instead of the usual ones. */
+  /** Certificates to trust instead of Node's own. */
   ca?: string;
 }
 
@@ -159,7 +159,7 @@ const gone = 410;
 const resultCharsMax = 300;
 const userAgent = 'Sonant-Webhooks';
 
-/** Makes one attempt and records it. Rejects only if that is impossible or the sender is closing. */
+/** Makes one attempt and records it. Rejects only if the record cannot be written or the sender is closing. */
 async function attempt(message: WebhookMessageRow, options: AttemptOptions, signal: AbortSignal): Promise<void> {
   const { rows, secrets, now = Date.now, random = Math.random, onEnd } = options;
   const { messageId, host, attempts, createdAtMs } = message;
@@ -218,7 +218,7 @@ interface PostRequest {
   headers: Readonly<Record<string, string>>;
   body: string;
   signal: AbortSignal;
-  /** Certificates to trust instead of the usual ones. */
+  /** Certificates to trust instead of Node's own. */
   ca?: string | undefined;
 }
 
@@ -276,7 +276,7 @@ export function nextAttemptMs({ createdAtMs, attempts, nowMs, retryAfter }: Atte
   return Math.min(Math.round(nowMs + Math.max(spread, asked)), lastMs);
 }
 
-/** 0 if the header is missing or unreadable. */
+/** Delay that the receiver requests; 0 if the header is missing or unreadable. */
 function askedMs(retryAfter: string | undefined, nowMs: number): number {
   if (retryAfter === undefined) return 0;
   const ms = /^\d+$/.test(retryAfter) ? Number(retryAfter) * 1000 : Date.parse(retryAfter) - nowMs;

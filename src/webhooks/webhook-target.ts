@@ -1,6 +1,6 @@
 // Allowed targets of webhooks: public addresses by https, and targets that the operator allows. A name is resolved once
 // per attempt and all its addresses are checked. The connection uses one of these addresses, so that a name that
-// resolves differently a moment later leads nowhere else.
+// resolves differently a moment later cannot lead to another address.
 import { lookup, Resolver } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { createAddressCheck, isAddressBlock, isPublicAddress } from '../net/client-addresses.ts';
@@ -12,7 +12,10 @@ type Resolve = (host: string) => Promise<readonly string[]>;
 export interface WebhookTargets {
   /** Why a URL cannot be a target, whatever its name resolves to; undefined if it may be one. */
   faultOf(url: string): string | undefined;
-  /** The addresses to connect to. Throws `ForbiddenTarget`, or if the name does not resolve. */
+  /**
+   * The addresses to connect to. Throws `ForbiddenTarget` if an address is not allowed, and another error if the name
+   * does not resolve.
+   */
   addressesOf(url: URL): Promise<readonly string[]>;
 }
 

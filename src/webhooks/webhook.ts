@@ -10,7 +10,7 @@ export interface WebhookMessage {
   messageId: string;
   /** The key whose secret signs the message. */
   keyId: string;
-  /** Accounts share the sender fairly. */
+  /** The account of the message. Accounts share the sender fairly. */
   accountId: string;
   url: string;
   event: WebhookEvent;
@@ -45,7 +45,7 @@ export const waitsMs = [5_000, 30_000, 2 * minuteMs, 5 * minuteMs, 15 * minuteMs
 export const waitSpread = 0.2;
 /** Longest delay that a receiver may request. */
 export const retryAfterMsMax = 4 * hourMs;
-/** Time after which the last attempt is made, since the message was added. */
+/** Time from the addition of a message to its last attempt. */
 export const retriedMs = 24 * hourMs;
 /** How long the result of a delivery can be looked up. */
 export const endedKeepMs = 72 * hourMs;

@@ -117,7 +117,7 @@ export function createApi(apiKey, onKeyRejected = () => {}) {
  */
 function fetchReply(path, apiKey, { method, query = {}, body, file, headers = {}, signal }) {
   const hasBody = body !== undefined;
-  // The system's type of the file may be wrong; the service detects it from the file's name.
+  // The type that the system gives the file may be wrong, so the service detects the type from the file's name.
   const type = file ? 'application/octet-stream' : hasBody ? 'application/json' : '';
   return fetch(toUrl(path, query), {
     method: method ?? (hasBody || file ? 'POST' : 'GET'),
@@ -173,7 +173,7 @@ const unreachable = (cause) => new Error('The service cannot be reached. Is it r
 const toFailureBody = (reply) => reply.json().catch(() => withoutBody(reply.status));
 
 /**
- * For a response that is not from Sonant, such as that of a proxy.
+ * The failure for a response that is not from Sonant, such as that of a proxy.
  * @param {number} status
  * @returns {Failure}
  */

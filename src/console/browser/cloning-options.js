@@ -2,7 +2,10 @@
 // sentence.
 /** @import { CloningEngine } from '../../../gen/openapi.ts' */
 
-/** Used if the engine requires no sentence of its own; in other languages the speaker writes one. */
+/**
+ * The English consent sentence, if the engine requires no sentence of its own. In other languages, the speaker writes
+ * the sentence.
+ */
 const defaultScript = 'I am the owner of this voice, and I agree that it is cloned and used to speak here.';
 const englishPassage =
   'It rained all night. By morning the river had reached the garden gate, so we carried the chairs inside and made some tea.';

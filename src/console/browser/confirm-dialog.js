@@ -1,4 +1,4 @@
-// A modal dialog that asks the user to confirm an action: one that cannot be undone, or that accepts terms.
+// A modal dialog that asks the user to confirm an action that cannot be undone, or that accepts terms.
 /** @import { Child } from './element.js' */
 import { element } from './element.js';
 

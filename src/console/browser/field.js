@@ -66,7 +66,7 @@ export function clearFieldErrors(form) {
 }
 
 /**
- * Shows the field errors of an API error at their fields, and those that match no field on the page.
+ * Shows the field errors of an API error at their fields. Errors that match no field of the form are shown on the page.
  * @param {HTMLElement} form
  * @param {unknown} error
  * @param {(error: unknown) => void} showError

@@ -1,5 +1,6 @@
-// A textarea that highlights the word being spoken. A transparent copy of the text lies under the textarea; it measures where
-// the word is, and a mark moves there. The field grows with its text up to the height that the style sheet sets.
+// A textarea that highlights the word being spoken. A transparent copy of the text under the textarea is used to
+// measure the position of the word, and a mark moves there. The field grows with its text up to the height that the
+// style sheet sets.
 import { element } from './element.js';
 /** @import { Word } from './speech-stream.js' */
 

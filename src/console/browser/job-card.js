@@ -7,7 +7,7 @@ import { element, fill } from './element.js';
 import { toCount, toDuration, toTimeAgo } from './formatting.js';
 import { icon } from './icon.js';
 
-/** The file below the URL that served the console, whatever the public URL is. @param {string} url */
+/** The URL of the file below the URL that served the console, because the public URL may differ. @param {string} url */
 const toOwnAddress = (url) => `${serviceUrl}/audio/${url.slice(url.lastIndexOf('/') + 1)}`;
 
 /** @param {Job} job */
@@ -17,7 +17,7 @@ const titleOf = ({ metadata, chapters, id }) => metadata.title || chapters[0]?.t
  * @param {Job} first
  * @param {object} options
  * @param {PageContext} options.pageContext
- * @param {(job: Job) => void} options.onChanged Called with a job that goes on again.
+ * @param {(job: Job) => void} options.onChanged Called with a job that was retried.
  * @param {() => void} options.onDeleted
  */
 export function createJobCard(first, { pageContext, onChanged, onDeleted }) {
@@ -86,7 +86,7 @@ export function createJobCard(first, { pageContext, onChanged, onDeleted }) {
  * @param {object} options
  * @param {PageContext} options.pageContext
  * @param {() => boolean} options.isRunning
- * @param {(job: Job) => void} options.onJob Called with the job as it is then.
+ * @param {(job: Job) => void} options.onJob Called with the canceled or retried job.
  * @param {(job: Job) => void} options.onChanged
  * @param {() => void} options.onDeleted
  */

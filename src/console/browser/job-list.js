@@ -1,4 +1,4 @@
-// The jobs of the key, newest first, each kept up to date; above them is the form that makes one from a book.
+// The jobs of the key, newest first, each kept up to date; above them is the form that makes a job from a book.
 /** @import { PageContext } from './page.d.ts' */
 /** @import { Job } from '../../../gen/openapi.ts' */
 import { element, fill } from './element.js';

@@ -1,4 +1,4 @@
-// Watches a job until it has ended: by events, resumed after the last one when the connection is lost.
+// Watches a job by its events until the job has ended. A lost connection is resumed after the last event.
 /** @import { Api } from './api.js' */
 /** @import { Job } from '../../../gen/openapi.ts' */
 import { ApiError } from './api.js';

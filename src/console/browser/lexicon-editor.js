@@ -1,5 +1,5 @@
 // One lexicon: its entries in a table, each with a sample; changes are stored for all replicas at once. Also exports
-// it, lists its voices, and deletes it.
+// the lexicon, lists its voices, and deletes it.
 /** @import { PageContext } from './page.d.ts' */
 /** @import { Lexicon, LexiconEntry, Voice } from '../../../gen/openapi.ts' */
 import { isConfirmed } from './confirm-dialog.js';

@@ -4,7 +4,7 @@ import { element, fill } from './element.js';
 import { toCount } from './formatting.js';
 import { icon } from './icon.js';
 
-/** Layout of thousands of rows is slow. */
+/** Maximum number of rows, because the layout of thousands of rows is slow. */
 const rowsMax = 50;
 
 const kinds = /** @type {const} */ ({ alias: 'Say', ipa: 'IPA', 'x-sampa': 'X-SAMPA' });

@@ -102,7 +102,7 @@ function newCard({ api, signal, notify, showError }) {
 
 /**
  * @param {string} name
- * @param {string | undefined} text Of the file.
+ * @param {string | undefined} text Content of the file.
  */
 function toRequest(name, text) {
   if (text === undefined) return { body: { name, entries: [] } };

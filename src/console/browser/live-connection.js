@@ -1,5 +1,6 @@
-// The WebSocket of live speech: opened with a ticket when there is something to send, and again after it was lost.
-// Messages wait until it is open. An error from the service closes it; the next message opens another.
+// The WebSocket of live speech. The connection is opened with a ticket when there is something to send, and again after
+// it was lost. Messages wait until it is open. An error from the service closes the connection; the next message opens
+// another.
 /** @import { Api } from './api.js' */
 import { ApiError, serviceUrl } from './api.js';
 
@@ -11,7 +12,7 @@ import { ApiError, serviceUrl } from './api.js';
  * @property {() => object} getStart The message that each connection begins with.
  * @property {(message: any) => void} onMessage
  * @property {(bytes: ArrayBuffer) => void} onAudio
- * @property {() => void} onLost What was sent and is not answered is lost.
+ * @property {() => void} onLost Called when the connection and all unanswered messages are lost.
  * @property {(state: ConnectionState, text: string) => void} onState
  * @property {(error: unknown) => void} onError
  */
@@ -36,7 +37,7 @@ export class LiveConnection {
     this.#options = options;
   }
 
-  /** Opens it, unless it is open or opening. */
+  /** Opens the connection, unless it is open or opening. */
   open() {
     if (this.state === 'closed' || this.state === 'failed') void this.#connect();
   }
@@ -48,7 +49,7 @@ export class LiveConnection {
     this.open();
   }
 
-  /** Closes it permanently, or until the next message. */
+  /** Closes the connection. A later message opens another. */
   close() {
     this.#leave();
     this.#show('closed', 'Not connected');

@@ -2,7 +2,7 @@
 // audible. Stopping discards everything that was not played, within the next block of samples.
 import { createPlaybackContext, openOutput } from './player.js';
 
-/** If no samples arrive for this long, the buffered ones are played. */
+/** If no samples arrive for this long, the buffered samples are played. */
 const pauseMs = 150;
 /** The audio context is suspended this long after the last audio. */
 const restMs = 2000;

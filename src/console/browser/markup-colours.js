@@ -1,5 +1,5 @@
 // Colours the markup of a text with the CSS Custom Highlight API: tags and pauses, and the content of elements that
-// change how it is spoken. Browsers without the API show the text uncoloured.
+// change how their content is spoken. Browsers without the API show the text uncoloured.
 import { markupOf } from './markup-kind.js';
 
 const pausePattern = /\[pause:\d{1,9}(?:\.\d{1,9})?m?s\]/gi;

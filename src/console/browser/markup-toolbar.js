@@ -10,9 +10,9 @@ import { markupOf } from './markup-kind.js';
 /**
  * @typedef {object} Mark
  * @property {string} label
- * @property {string} title What it does.
+ * @property {string} title The effect of the markup.
  * @property {string} tag The tag that opens it. Its last attribute value is selected once it is written.
- * @property {string} [close] The tag that closes it; absent for what has no content.
+ * @property {string} [close] The tag that closes the element; absent if the markup has no content.
  *
  * @typedef {object} ToolbarOptions
  * @property {HighlightedText} textField
@@ -200,7 +200,7 @@ function toPlain(field) {
 function replace(field, from, to, text) {
   field.focus();
   field.setSelectionRange(from, to);
-  // The only way to insert text that users can undo. It is deprecated, but has no successor.
+  // `execCommand` is the only way to insert text that users can undo. It is deprecated, but has no successor.
   if (document.execCommand('insertText', false, text)) return;
   field.setRangeText(text, from, to, 'end');
   field.dispatchEvent(new Event('input', { bubbles: true }));

@@ -23,7 +23,7 @@ import { toVoiceAddress } from './voice-elements.js';
  * @param {boolean} options.canInstall Whether the service fetches models.
  * @param {PageContext} options.pageContext
  * @param {Preview} options.preview
- * @param {() => void} options.onChange Called when something was begun or ended.
+ * @param {() => void} options.onChange Called when an action has begun or ended.
  */
 export function createModelCard({ model: first, canInstall, pageContext, preview, onChange }) {
   const { hasScope, showError } = pageContext;
@@ -114,7 +114,7 @@ function createButtons({ act, title }) {
       const isBusy = isUnderWay(model);
       keepFocus(root, () => {
         get.hidden = !mayChange || !canInstall || installed || isBusy;
-        // An installation by another process can only be stopped there.
+        // An installation by another process can only be stopped in that process.
         cancel.hidden = !mayChange || !isBusy || install?.state === 'elsewhere';
         discard.hidden = !mayChange || installed || isBusy || fetched_bytes === 0;
         remove.hidden = !mayChange || !installed || isBusy;
@@ -162,7 +162,7 @@ function toResult({ install, installed, fetched_bytes }) {
 }
 
 /**
- * Makes its best voice the default voice.
+ * A button that makes the model's best voice the default voice.
  * @param {VoiceModel} model
  * @param {PageContext} pageContext
  */
@@ -177,7 +177,7 @@ function defaultButton(model, pageContext) {
 const bestVoiceOf = ({ voice_ids, best_voice_id }) => voice_ids.find((id) => id === best_voice_id) ?? voice_ids[0];
 
 /**
- * A sample of its best voice, and links to all.
+ * A sample of the model's best voice, and links to all its voices.
  * @param {VoiceModel} model
  * @param {Preview} preview
  * @param {boolean} maySpeak

@@ -1,4 +1,4 @@
-// Keeps the focus within a group of controls when the one that has it is hidden.
+// Keeps the focus within a group of controls when the focused control is hidden.
 
 /**
  * @param {HTMLElement} group

@@ -87,7 +87,7 @@ const head = () => [
 ];
 
 /**
- * Why the user cannot install models, or what the first one also installs.
+ * A hint that the user cannot install models, or that the first model also installs the library for models.
  * @param {readonly VoiceModel[]} models
  * @param {boolean} canInstall
  * @param {boolean} mayChange

@@ -1,5 +1,5 @@
-// Offers one natural voice on the Speak page to users who may install it and have none yet: its size and licence, a
-// button, and the progress. It can be dismissed permanently.
+// Offers one natural voice on the Speak page to users who may install models and have no natural voice yet: its size
+// and licence, a button, and the progress. It can be dismissed permanently.
 /** @import { PageContext } from './page.d.ts' */
 /** @import { ListVoiceModelsResponse, VoiceModel } from '../../../gen/openapi.ts' */
 import { readItem, storeItem } from './browser-storage.js';
@@ -19,7 +19,7 @@ const dismissedItem = 'sonant-model-offer';
  */
 
 /**
- * @param {HTMLElement} root Stays hidden where there is nothing to offer.
+ * @param {HTMLElement} root Stays hidden if there is nothing to offer.
  * @param {PageContext} context
  * @param {OfferOptions} options
  */
@@ -89,7 +89,7 @@ function createOfferView(root, first, context, onChange) {
   return {
     /**
      * @param {VoiceModel} next
-     * @param {string | undefined} voiceId Its voice, once it is there.
+     * @param {string | undefined} voiceId The model's voice, once it is installed.
      */
     show(next, voiceId) {
       model = next;

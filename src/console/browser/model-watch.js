@@ -6,7 +6,7 @@ const pollMs = 1_000;
 const retryMs = 5_000;
 
 /**
- * Returns a function that reads the models now, and again as long as necessary.
+ * Returns a function that reads the models now, and again while one of them is being installed.
  * @param {object} options
  * @param {() => Promise<ListVoiceModelsResponse>} options.read
  * @param {AbortSignal} options.signal

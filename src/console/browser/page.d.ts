@@ -4,7 +4,7 @@ import type { ApiKey } from '../../../gen/openapi.ts';
 import type { Api } from './api.js';
 
 export interface Page {
-  /** Its address is `#/name`. */
+  /** The address of the page is `#/name`. */
   name: string;
   title: string;
   /** The scope that the page needs. If the key lacks it, the shell shows a message instead of the page. */

@@ -1,5 +1,5 @@
 // The output of the Speak page: the playback of the current text, and the download once all of it has arrived. One text
-// plays at a time; starting another closes the playback before.
+// plays at a time; starting another text closes the playback of the previous text.
 /** @import { HighlightedText } from './highlighted-text.js' */
 /** @import { PageContext } from './page.d.ts' */
 /** @import { EndState } from './playback.js' */
@@ -94,7 +94,7 @@ export function createPlaybackPanel({ context, textField, getSpeech, voices, onS
 /** @param {PageContext} context */
 function createDownloadSlot(context) {
   const root = element('div', { class: 'export', hidden: true });
-  /** Revokes the object URLs of the files. */
+  /** Aborting it revokes the object URLs of the files. */
   let abort = new AbortController();
   return {
     root,

@@ -50,7 +50,7 @@ export class PlaybackQueue {
     this.#isOpen = false;
   }
 
-  /** Declares that no more samples follow for now: those that are buffered do not wait for them. */
+  /** Declares that no more samples follow for now: the buffered samples are played without waiting for more. */
   pause() {
     this.#isPausing = true;
   }

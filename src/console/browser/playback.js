@@ -1,5 +1,6 @@
-// Plays one text while it is streamed: audio, waveform, highlighted words, and figures such as the time to first sound. After
-// the end it can be played again. If the stream fails, it says after how many seconds the audio was cut off.
+// Plays one text while it is streamed: audio, waveform, highlighted words, and figures such as the time to first sound.
+// After the end, the audio can be played again. If the stream fails, a notice says after how many seconds the audio was
+// cut off.
 /** @import { Api } from './api.js' */
 /** @import { HighlightedText } from './highlighted-text.js' */
 /** @import { Speech, Word } from './speech-stream.js' */
@@ -11,7 +12,7 @@ import { performanceMarks, streamSpeech } from './speech-stream.js';
 import { countChars } from './text-chunks.js';
 import { createWaveform } from './waveform.js';
 
-/** Estimates the duration until word times arrive. */
+/** Assumed duration of a character until word times arrive. */
 const secondsPerChar = 0.065;
 
 /**
@@ -45,7 +46,7 @@ export class Playback {
   #streamedMs = 0;
 
   /**
-   * Starts at once.
+   * Starts to stream and play at once.
    * @param {PlaybackOptions} options
    */
   constructor({ api, speech, audio, textField, onEnd }) {

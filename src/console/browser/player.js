@@ -89,7 +89,7 @@ export class Player {
   }
 
   /**
-   * Continues at that position, unless paused; also after the end.
+   * Continues at that position, also after the end, unless playback is paused.
    * @param {number} seconds
    */
   async seek(seconds) {

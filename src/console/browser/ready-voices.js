@@ -6,7 +6,7 @@ import { loading } from './notices.js';
 
 /**
  * @param {PageContext} context
- * @param {string} title Of the page.
+ * @param {string} title The title of the page.
  * @param {(context: PageContext, voices: readonly Voice[]) => void} show
  */
 export async function showWithVoices(context, title, show) {

@@ -142,7 +142,7 @@ function createRecordingPlayer({ recording, onChange }) {
         await audio.play();
         follow();
       } catch (error) {
-        // It was stopped before playback started.
+        // The player was stopped before playback started.
         if (!(error instanceof DOMException && error.name === 'AbortError')) throw error;
       }
     },

@@ -23,7 +23,7 @@ export function toFileBody(speech, format, returnFormat) {
   };
 }
 
-/** By language name. @type {Readonly<Record<string, Writer>>} */
+/** The writers by language name. @type {Readonly<Record<string, Writer>>} */
 export const codeWriters = {
   curl: (body, file) => {
     const json = JSON.stringify(body, null, 2).replaceAll("'", "'\\''");

@@ -6,7 +6,7 @@ import { element, fill } from './element.js';
 import { createVoicePicker } from './voice-picker.js';
 import { toLanguageName } from './voice-search.js';
 
-/** Where the chosen voice is stored. */
+/** Name of the storage item for the chosen voice. */
 export const voiceItem = 'sonant-voice';
 /** The speed slider is logarithmic: from 1/4 to 4 times. */
 const octaves = 2;
@@ -118,7 +118,7 @@ function createSpeedField(oninput) {
     value: 0,
     oninput,
   });
-  // The aria-valuetext of the slider already announces it.
+  // The aria-valuetext of the slider already announces the value.
   const output = element('output', { for: 'speed', 'aria-live': 'off' });
   /** @param {Voice} voice */
   const value = ({ capabilities: { speaking_rate: range } }) => {

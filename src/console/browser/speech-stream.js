@@ -27,7 +27,7 @@ import { createIndexOf } from './text-chunks.js';
  */
 
 const path = '/api/audio/speech/sse';
-/** How often a lost connection is retried; the delay grows by this much each time. */
+/** Maximum number of retries after a lost connection, and the time by which the delay grows with each retry. */
 const [triesMax, retryDelayMs] = [3, 500];
 
 /** Names of User Timing marks and measures. */

@@ -5,8 +5,8 @@ import { completeLength, feedTokens } from './text-feed.js';
 
 /**
  * @typedef {object} ComposerOptions
- * @property {(text: string) => void} onText More of the turn.
- * @property {() => void} onEnd The turn is over.
+ * @property {(text: string) => void} onText Called with further text of the turn.
+ * @property {() => void} onEnd Called when the turn is over.
  * @property {() => void} onFocus
  * @property {(text: string) => void} notify
  *

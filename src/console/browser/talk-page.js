@@ -61,7 +61,7 @@ function showTalk(context, voices) {
     session.interrupt();
     controls.show();
   };
-  /** Settings of the current connection. A change requires a new one. */
+  /** Settings of the current connection. A change requires a new connection. */
   let spokenWith = '';
   const restart = () => {
     const chosen = JSON.stringify(settings.values);

@@ -12,8 +12,8 @@ import { TalkTurn } from './talk-turn.js';
  * @typedef {object} TalkSessionOptions
  * @property {Api} api
  * @property {() => Omit<Speech, 'chunks'>} getSettings
- * @property {(turn: TalkTurn) => void} onTurn A turn was begun.
- * @property {() => void} onChange What may be done has changed.
+ * @property {(turn: TalkTurn) => void} onTurn Called when a turn was begun.
+ * @property {() => void} onChange Called when the possible actions have changed.
  * @property {(state: ConnectionState, text: string) => void} onState
  * @property {(error: unknown) => void} onError
  * @property {(text: string) => void} announce
@@ -168,7 +168,7 @@ export class TalkSession {
     this.#odd = new Uint8Array();
   }
 
-  /** The turn with this number. Turns without a number get theirs in order. @param {number} index */
+  /** The turn with this number. Turns without a number are numbered in order. @param {number} index */
   #turnOf(index) {
     const known = this.#turns.find((turn) => turn.index === index);
     if (known) return known;
@@ -190,7 +190,7 @@ export class TalkSession {
       this.#turns = this.#live;
       this.#sounding = turn;
       this.#odd = new Uint8Array();
-      // Its first audio is awaited, unless earlier audio is still playing.
+      // The turn's first audio is awaited, unless earlier audio is still playing.
       turn.begin(player.pushedSeconds);
       if (player.seconds >= player.pushedSeconds) player.expectStart();
     } else if (message.type === 'timestamps') turn.addWords(message.words);
@@ -206,7 +206,7 @@ export class TalkSession {
   #takeInterrupted({ turn: index, text_spoken: spoken, text_remaining: remaining }) {
     const stopped = this.#turns.filter(({ state }) => state === 'interrupted');
     const turn = stopped.find((each) => each.index === index) ?? stopped.find((each) => each.index === undefined);
-    // The service also numbers an interruption of nothing.
+    // The service also answers an interruption when there was nothing to interrupt.
     if (!turn || spoken + remaining !== turn.text) return;
     turn.index = index;
     turn.correct(spoken);

@@ -17,19 +17,19 @@ export class TalkTurn {
   text = '';
   /** @type {TurnState} */
   state = 'open';
-  /** Its number in the service's session, once known. @type {number | undefined} */
+  /** The turn's number in the service's session, once known. @type {number | undefined} */
   index;
-  /** Start and end of its audio in the player. @type {number | undefined} */
+  /** Start and end of the turn's audio in the player. @type {number | undefined} */
   startSeconds;
   endSeconds = 0;
-  /** Whether all its audio has arrived. */
+  /** Whether all audio of the turn has arrived. */
   isComplete = false;
   heardSeconds = 0;
   root;
   #view;
   /** @type {HeardWord[]} */
   #words = [];
-  /** End of the words whose times arrived first. */
+  /** End, in the text, of the words whose times arrived first. */
   #firstEnd = 0;
   #shown = -2;
   /** Sent text, and when it was sent. @type {{ to: number, atMs: number }[]} */
@@ -59,13 +59,13 @@ export class TalkTurn {
     this.#set('ended');
   }
 
-  /** Called when its first audio is about to arrive. @param {number} startSeconds */
+  /** Called when the turn's first audio is about to arrive. @param {number} startSeconds */
   begin(startSeconds) {
     this.#infoMs = performance.now();
     this.startSeconds = this.endSeconds = startSeconds;
   }
 
-  /** Called when its first audio was played, with nothing before it. @param {number} atMs */
+  /** Called when the turn's first audio was played, if no other audio was playing before. @param {number} atMs */
   noteSound(atMs) {
     this.#soundMs = atMs;
     this.#showAccount();
@@ -80,7 +80,7 @@ export class TalkTurn {
     this.#showAccount();
   }
 
-  /** Delay of the first audio after the last character that it needed. */
+  /** Time from the last character that the first audio needed to the first audio. */
   get firstSoundMs() {
     if (this.#firstEnd === 0 || this.#soundMs === 0) return undefined;
     sentenceEnd.lastIndex = this.#firstEnd;
@@ -100,7 +100,7 @@ export class TalkTurn {
     this.#show();
   }
 
-  /** Marks the turn as cut off, while it was being heard or before. @param {'interrupted' | 'lost'} state */
+  /** Marks the turn as cut off, whether it was being heard or not yet. @param {'interrupted' | 'lost'} state */
   cutOff(state) {
     this.#set(state);
     this.#split(this.#words[this.#wordNow()]?.to ?? 0);

@@ -59,8 +59,8 @@ export function toChunks(text) {
 }
 
 /**
- * Cuts the text into pieces that fit into a chunk: at the first separator, and at the next ones where a piece is still too
- * long.
+ * Cuts the text into pieces that fit into a chunk: at the first separator, and at the next separators if a piece is
+ * still too long.
  * @param {string} text
  * @param {readonly RegExp[]} separators
  * @returns {string[]}

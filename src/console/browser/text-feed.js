@@ -8,7 +8,7 @@ const tokenPattern = /\s*\S{1,4}|\s+$/gu;
 const tokensPerSecond = 40;
 
 /**
- * The length of the part whose words are complete.
+ * The length of the text up to the end of its last complete word.
  * @param {string} text
  */
 export function completeLength(text) {

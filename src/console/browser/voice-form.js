@@ -72,7 +72,8 @@ export async function showVoiceForm({ root, api, hasScope, signal, notify, showE
 }
 
 /**
- * The engine voices that a voice can be bound to, with the names of their voices.
+ * The engine voices to which a new voice can be bound, each named after a voice that is bound only to it, or else by
+ * its id.
  * @param {readonly Voice[]} voices
  */
 function toEngineVoices(voices) {

@@ -9,7 +9,7 @@ import { accessChip, previewButton, statusChip, toVoiceAddress } from './voice-e
 import { createPreview } from './voice-preview.js';
 import { findVoices, languagesOf, toLanguageName } from './voice-search.js';
 
-/** How many voices are shown at first, and added by each click; layout of thousands is slow. */
+/** Number of voices shown at first, and added by each click, because the layout of thousands of voices is slow. */
 const pageSize = 60;
 
 /** @param {PageContext} pageContext */

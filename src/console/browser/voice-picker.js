@@ -5,7 +5,7 @@ import { element, fill } from './element.js';
 import { icon } from './icon.js';
 import { findVoices, languagesOf, toLanguageNames } from './voice-search.js';
 
-/** Limits the list; search finds the other voices. */
+/** Maximum number of listed voices. A search finds the other voices. */
 const shownMax = 150;
 
 /**

@@ -1,5 +1,5 @@
-// The Voices page: the list, at `#/voices/+search/<words>` with a search, one voice at `#/voices/<id>`, the models to get, the lexicons, and
-// the forms that create and clone voices.
+// The Voices page and its subpages: the list of voices (with a search at `#/voices/+search/<words>`), one voice at
+// `#/voices/<id>`, the installable models, the lexicons, and the forms that create and clone voices.
 /** @import { PageContext, Page } from './page.d.ts' */
 import { showVoice } from './voice-details.js';
 import { showVoiceForm } from './voice-form.js';

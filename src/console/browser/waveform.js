@@ -18,8 +18,8 @@ const easing = 0.18;
  * @property {number} loudest
  * @property {number} seconds The playback position.
  * @property {number} expectedSeconds
- * @property {number} shownSeconds What the width stands for; it eases towards the expected duration.
- * @property {number} shownLoudest What the height stands for; it eases towards the loudest sample.
+ * @property {number} shownSeconds The duration that the width represents; eases towards the expected duration.
+ * @property {number} shownLoudest The amplitude that the height represents; eases towards the loudest sample.
  */
 
 /**
