@@ -90,7 +90,9 @@ Speaks TEXT, or the file given with -i, or standard input.`,
       process.stderr.write('sonant: warning: nothing in the text can be spoken; the audio is a short silence\n');
     const ignored = spoken.warnings.filter((warning) => warning.startsWith('ignored:'));
     if (ignored.length > 0)
-      process.stderr.write(`sonant: warning: ignored, no effect here: ${ignored.map((each) => each.slice(8)).join(', ')}\n`);
+      process.stderr.write(
+        `sonant: warning: ignored, no effect here: ${ignored.map((each) => each.slice(8)).join(', ')}\n`,
+      );
     if (flags.json) line.print(JSON.stringify({ output: output ?? null, ...spoken }, null, 2));
     return 0;
   },

@@ -240,7 +240,11 @@ function countFields(bytes: Uint8Array, schema: DescMessage | undefined, left: n
 const nothing = new Uint8Array();
 
 const malformed = (cause?: unknown) =>
-  new Failure('invalid_request', { message: 'The service cannot parse binary data that is not a message of this method.' }, cause);
+  new Failure(
+    'invalid_request',
+    { message: 'The service cannot parse binary data that is not a message of this method.' },
+    cause,
+  );
 
 function wireTypeOf(field: DescField): WireType {
   switch (field.enum ? ScalarType.INT32 : field.scalar) {
