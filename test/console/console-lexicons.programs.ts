@@ -26,7 +26,7 @@ describe.skipIf(!isInstalled('chromium'))('lexicons in the console', { timeout: 
     await untilText('.page', 'There are no lexicons yet.');
     await inspect('lexicons');
     await click('.page form [type=submit]');
-    await untilText('[data-field=name] .field-error', 'Name the lexicon.');
+    await untilText('[data-field=name] .field-error', 'Is required.');
     await typeText('[name=name]', 'Products');
     await click('.page form [type=submit]');
     await page.until(`location.hash.startsWith('#/voices/+lexicons/lex_') && ${find('.lexicon-table')}`);

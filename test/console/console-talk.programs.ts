@@ -100,7 +100,7 @@ describe.skipIf(!isInstalled('chromium'))('the Talk page', () => {
     }
     expect([...seen].join(' ')).toMatch(/And.* night$/);
     expect(await page.run(last(`.querySelector('.heard').textContent`))).toBe('Good morning to all. And good night');
-    expect(await page.run(last('.innerText'))).toMatch(/First sound after \d+ ms/);
+    expect(await page.run(last('.innerText'))).toMatch(/First audio after \d+ ms/);
     const texts = (await logged()).flatMap(({ sent }) => (sent?.type === 'text' ? [sent.text] : []));
     expect(texts.join('')).toBe('Good morning to all. And good night');
     expect(texts.length).toBeGreaterThanOrEqual(7);

@@ -129,7 +129,7 @@ describe.skipIf(!isInstalled('chromium'))('the console', () => {
     expect(await findingsInBothThemes()).toEqual([]);
     await page.press(...'snt_no', 'Enter');
     await page.until(`document.querySelector('.field-error code')`);
-    expect(await textOf('.field-error')).toMatch(/no longer valid.*invalid_api_key · req_/);
+    expect(await textOf('.field-error')).toMatch(/expired or revoked.*invalid_api_key · req_/);
     await page.run(`document.querySelector('#api-key').value = ''`);
     await page.send('Input.insertText', { text: gateway.key });
     await page.press('Enter');
