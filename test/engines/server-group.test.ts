@@ -218,3 +218,21 @@ test('a name that cannot be resolved is a failure that may pass', async () => {
   await say();
   expect(requests).toEqual(['[::1]:8000']);
 });
+
+test('a server that says that it is full after the first sound is not retried elsewhere', async () => {
+  const requests: string[] = [];
+  const { group } = openGroup('ab', {
+    createServer: (url) => ({
+      async *speak() {
+        requests.push(url);
+        yield { samples: Int16Array.of(1), sampleRateHz: 24_000 };
+        throw new ServerFull(0, undefined);
+      },
+      listVoices: async () => ({ model: 'm', voices: [], uploaded: undefined }),
+      uploadClone: async () => {},
+      deleteClone: async () => {},
+    }),
+  });
+  await expect(Array.fromAsync(group.speak({ voice: 'v', text: 't' }, never))).rejects.toThrow();
+  expect(requests).toHaveLength(1);
+});

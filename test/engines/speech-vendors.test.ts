@@ -141,6 +141,17 @@ describe('events', () => {
     },
   );
 
+  test('that tell of a full server after the beginning are a failure of that server', async () => {
+    const body = Buffer.from('data: {"type":"error","error":{"message":"busy","code":503}}\n\n');
+    const { url } = await openVendor('vLLM-Omni', {
+      speak: async ({ response }) => void response.writeHead(200, { 'content-type': 'text/event-stream' }).end(body),
+    });
+    const server = createSpeechServer({ ...options(url), form: 'sse', sampleRateHz: 24_000 });
+    const failure = await rejection(Array.fromAsync(server.speak({ voice: 'tone-low', text }, signal)));
+    expect(failure).not.toBeInstanceOf(ServerFull);
+    expect(failure).toMatchObject({ reason: 'engine_error', facts: { retryAfterSeconds: 0 } });
+  });
+
   test('of WAV begin with its header', async () => {
     const { speak, soundOf, state } = await open('vLLM-Omni', {}, 'wav');
     expect(whole(await speak())).toEqual(samplesOf(await soundOf(text)));

@@ -230,11 +230,15 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
       await known();
       for (let tries = members.size; ; tries--) {
         const member = choose(request);
+        let isBegun = false;
         try {
-          return yield* speakAt(member, request, signal);
+          for await (const piece of speakAt(member, request, signal)) {
+            isBegun = true;
+            yield piece;
+          }
+          return;
         } catch (error) {
-          // Nothing of the request was begun there.
-          if (!(error instanceof ServerFull) || tries <= 1) throw error;
+          if (isBegun || !(error instanceof ServerFull) || tries <= 1) throw error;
         }
       }
     },

@@ -209,6 +209,8 @@ export function createSpeechServer(
       yield* barePcm(bytes, findBare);
     } catch (error) {
       signal.throwIfAborted();
+      // A server that is full once it has begun breaks off.
+      if (error instanceof ServerFull) throw new Failure('engine_error', error.facts, error.cause);
       if (error instanceof Failure) throw error;
       throw new Failure('engine_error', { retryAfterSeconds: retrySecondsUnknown }, error);
     }
