@@ -47,13 +47,13 @@ interface Row {
 }
 const both = ['tone-low', 'tone-high'];
 const row = (model: string, rest: Partial<Row>): Row => ({
-  ...{ model, voices: both, asked: ['pcm'], rateHz: 24_000, full: undefined, clones: false },
+  ...{ model, voices: both, asked: ['wav', 'pcm'], rateHz: 24_000, full: undefined, clones: false },
   ...rest,
 });
 const none = undefined;
-/** `pcm, wav`: the rate is found out by a sentence; `wav`: samples are refused. */
+/** `wav`: the rate is found out by a sentence, or samples are refused. */
 const table: Record<VendorName, Row> = {
-  'vLLM-Omni': row('Qwen/Qwen3-TTS', { voices: ['tone-high', 'tone-low'], asked: ['pcm', 'wav'], clones: true }),
+  'vLLM-Omni': row('Qwen/Qwen3-TTS', { voices: ['tone-high', 'tone-low'], clones: true }),
   'SGLang-Omni': row('fishaudio/s2-pro', {
     voices: ['default'],
     rateHz: 44_100,
@@ -68,15 +68,15 @@ const table: Record<VendorName, Row> = {
   'SGLang-Omni router': row('fishaudio/s2-pro', {
     ...{ voices: ['default'], rateHz: 44_100, full: [1_000, 'engine_unavailable'], clones: true },
   }),
-  'Kokoro-FastAPI': row('tts-1', { asked: ['pcm', 'wav'] }),
+  'Kokoro-FastAPI': row('tts-1', {}),
   LocalAI: row('piper-en', { voices: none, rateHz: 16_000, full: [2_000, 'engine_unavailable'] }),
   'Orpheus-FastAPI': row('tts-1', {}),
-  OpenAI: row('tts-1', { voices: none, asked: ['pcm', 'wav'], full: [20_000, 'engine_unavailable'] }),
-  speaches: row('speaches-ai/piper-en', { asked: ['pcm', 'wav'], rateHz: 22_050 }),
+  OpenAI: row('tts-1', { voices: none, full: [20_000, 'engine_unavailable'] }),
+  speaches: row('speaches-ai/piper-en', { rateHz: 22_050 }),
   'openedai-speech': row('tts-1', { voices: none, rateHz: 22_050 }),
-  'mlx-audio': row('mlx-community/Kokoro-82M-bf16', { asked: ['pcm', 'wav'] }),
+  'mlx-audio': row('mlx-community/Kokoro-82M-bf16', {}),
   Dynamo: row('audex', { voices: none, rateHz: 16_000 }),
-  'Chatterbox-TTS-Server': row('tts-1', { asked: ['pcm', 'wav'] }),
+  'Chatterbox-TTS-Server': row('tts-1', { asked: ['wav', 'pcm', 'wav'] }),
 };
 const vendorNames = Object.keys(vendors) as VendorName[];
 
@@ -97,7 +97,7 @@ describe.each(vendorNames)('%s', (vendorName) => {
     expect(new Set(pieces.map(({ sampleRateHz }) => sampleRateHz))).toEqual(new Set([rateHz]));
     expect(whole(pieces)).toEqual(samplesOf(await soundOf(text)));
     expect(state.bodies.map(({ response_format }) => response_format)).toEqual(asked);
-    expect(state.bodies[0]).toMatchObject({ model, voice: 'tone-low', input: text });
+    expect(state.bodies.at(-1)).toMatchObject({ model, voice: 'tone-low', input: text });
     // What was found out is not asked again.
     await speak();
     expect(state.bodies.length).toBe(asked.length + 1);
@@ -121,6 +121,22 @@ describe.each(vendorNames)('%s', (vendorName) => {
     expect(failure).toBeInstanceOf(ServerFull);
     expect([(failure as ServerFull).retryAfterMs, failure.reason]).toEqual(full);
   });
+});
+
+test.each([false, true])('a server with room for one request speaks it; full at first: %s', async (isFullAtFirst) => {
+  const speaking = { count: 0 };
+  const opened = await openVendor('speaches');
+  const { speak } = opened.vendor;
+  opened.vendor.speak = async (each) => {
+    if (++speaking.count > 1 || (isFullAtFirst && opened.state.bodies.length === 1)) {
+      each.response.writeHead(503, { 'content-type': 'application/json' }).end('{}');
+    } else await speak({ ...each, trouble: { firstSoundMs: 50 } });
+    speaking.count--;
+  };
+  const server = createSpeechServer(options(opened.url));
+  const say = () => Array.fromAsync(server.speak({ voice: 'tone-low', text }, signal));
+  expect(whole(await say())).toEqual(samplesOf(await opened.soundOf(text)));
+  expect((await say())[0]!.sampleRateHz).toBe(22_050);
 });
 
 describe('events', () => {

@@ -156,6 +156,8 @@ export function createSpeechServer(
     const { clone } = request;
     if (clone) await uploads.ensure(clone, signal);
     const asked = form;
+    // Before the request: a server with room for one speaks no sentence beside it.
+    if (asked === 'pcm' || asked === 'sse') await findRate(request);
     const answer = await post(request, asked, signal);
     const type = answer.headers.get('content-type') ?? '';
     if (answer.ok && !otherTypes.test(type)) return answer;
@@ -177,7 +179,8 @@ export function createSpeechServer(
     throw answerFailure(answer, `${type} ${text}`);
   }
 
-  const findRate = async (request: SpeechRequest): Promise<number> => {
+  /** Undefined while the server has no room for the sentence. */
+  const findRate = async (request: SpeechRequest): Promise<number | undefined> => {
     if (options.sampleRateHz > 0) return options.sampleRateHz;
     rateHz ??= found(
       (signal) => probeRate(request, signal),
@@ -185,7 +188,10 @@ export function createSpeechServer(
         rateHz = undefined;
       },
     );
-    return rateHz;
+    return rateHz.catch((error) => {
+      if (!(error instanceof ServerFull)) throw error;
+      return undefined;
+    });
   };
   async function probeRate({ voice }: SpeechRequest, signal: AbortSignal): Promise<number> {
     const answer = await post({ voice, text: probeText }, 'file', signal);
@@ -202,7 +208,7 @@ export function createSpeechServer(
     const isEvents = /event-stream/i.test(answer.headers.get('content-type') ?? '');
     const bytes = isEvents ? soundOfEvents(answer.body ?? none(), stated, failureOf) : rawSound(answer);
     const findBare = async (): Promise<BareFormat> => ({
-      sampleRateHz: stated.sampleRateHz ?? (await findRate(request)),
+      sampleRateHz: stated.sampleRateHz ?? (await findRate(request)) ?? sampleRateHzUsual,
       channels: stated.channels,
     });
     try {
