@@ -159,7 +159,9 @@ export const createUploadCloning = ({ languageCodes, upload, forget }: CloningOp
     if (text.length > textCharsMax) throw refuse('reference_text', `must be ${textCharsMax} characters at most`);
     const name = `sonant-${randomBytes(12).toString('hex')}`;
     const recording = { name, text, wav: wavFile(toFloat(reference.samples, 0), reference.sampleRateHz) };
-    await upload(recording, signal).catch((error) => {
+    await upload(recording, signal).catch(async (error) => {
+      // The server may have it all the same.
+      await forget(name);
       throw isOfSample(error) ? refuse('reference_audio', 'no voice can be made of this', error.cause) : error;
     });
     return packRecording(recording);
