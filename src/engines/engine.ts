@@ -244,6 +244,8 @@ export interface EngineServer {
   waiting: number;
   /** How many requests it may get at once from all replicas; 0 while it gets none, because it failed. */
   limit: number;
+  /** Whether it takes no more for now. */
+  isFull: boolean;
 }
 
 /** What an engine that calls several servers shares and reports. */

@@ -85,6 +85,19 @@ test('100 streams over four servers, of which one is killed, one is full and one
   await guard.close();
 });
 
+test('an engine whose servers are all full rests, so that another one speaks at once', async () => {
+  const servers = await Promise.all([0, 1].map(() => openOpenAiServer({ failures: { count: Infinity, status: 429 } })));
+  const engine = await openEngine(servers);
+  const guard = openGuard(engine);
+  const say = () => Array.fromAsync(guard.speak(segmentOf(engine, true), 'owner', never));
+  for (let n = 0; n < 5; n++) await expect(say()).rejects.toMatchObject({ reason: 'engine_unavailable' });
+  expect(guard.state).toBe('open');
+  const before = servers.map(({ requests }) => requests.length);
+  await expect(say()).rejects.toMatchObject({ reason: 'engine_unavailable' });
+  expect(servers.map(({ requests }) => requests.length)).toEqual(before);
+  await guard.close();
+});
+
 test.skipIf(!hasRedis)('two replicas that share counts through Redis use four servers evenly', async () => {
   const servers = await openFour();
   for (const { state } of servers) Object.assign(state.trouble, { pieceBytes: 16_000, pieceDelayMs: 150 });

@@ -266,7 +266,8 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
     get servers() {
       return all().map((member) => {
         const { name, outstanding, waiting, concurrency } = member;
-        return { name, outstanding, waiting, limit: isUp(member) && !draining.has(member) ? concurrency.limit : 0 };
+        const limit = isUp(member) && !draining.has(member) ? concurrency.limit : 0;
+        return { name, outstanding, waiting, limit, isFull: member.fullUntilMs > now() };
       });
     },
     get seats() {
