@@ -200,6 +200,27 @@ describe('sound in pieces', () => {
     });
   });
 
+  test('that are WAV files in one stream has no header and no other chunk in it, however it is cut', async () => {
+    const list = Buffer.from('LIST\x05\0\0\0INFOx\0', 'latin1');
+    const all = Buffer.concat([head(8), samples, list, head(8), samples, list.subarray(0, 6)]);
+    expect(await decoded(all)).toEqual([1, 2, 3, 4, 1, 2, 3, 4]);
+    for (const size of [1, 7, 46])
+      expect(
+        await decoded(
+          ...Array.from({ length: Math.ceil(all.length / size) }, (_, n) => all.subarray(n * size, (n + 1) * size)),
+        ),
+      ).toEqual([1, 2, 3, 4, 1, 2, 3, 4]);
+    // Some state the size of their first piece only.
+    expect(await decoded(head(4), Buffer.concat([samples, samples]))).toEqual([1, 2, 3, 4, 1, 2, 3, 4]);
+  });
+
+  test('that is less than a WAV states is a failure that may pass', async () => {
+    await expect(decoded(head(10), samples)).rejects.toMatchObject({
+      reason: 'engine_error',
+      facts: { retryAfterSeconds: 0 },
+    });
+  });
+
   const failure = (status: number, message: string) =>
     new Failure('engine_error', {}, new Error(`${status} ${message}`));
   const heard = async (...pieces: string[]) => {
