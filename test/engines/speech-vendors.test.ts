@@ -274,6 +274,29 @@ test('sound that was cut at the limit of tokens is a failure that lasts', async 
   expect(state.asked.at(-1)).toBe('GET /audio/speech/speech-7');
 });
 
+test('a refusal for another reason that names a format does not change how sound is requested', async () => {
+  const { url, state } = await openVendor('vLLM-Omni', {
+    refuse: ({ input }) => (input === 'pcm?' ? [422, { detail: 'no pcm of this' }] : undefined),
+  });
+  const server = createSpeechServer({ ...options(url), sampleRateHz: 24_000 });
+  await rejection(Array.fromAsync(server.speak({ voice: 'tone-low', text: 'pcm?' }, signal)));
+  await Array.fromAsync(server.speak({ voice: 'tone-low', text }, signal));
+  expect(state.bodies.map(({ response_format }) => response_format)).toEqual(['pcm', 'wav', 'pcm']);
+});
+
+test.each([422, 503])('a server that quotes the request with %i does not bring it into the log', async (status) => {
+  const { url } = await openVendor('vLLM-Omni', {
+    refuse: (body) => [status, { detail: [{ msg: 'Field required', input: body }] }],
+  });
+  const server = createSpeechServer({ ...options(url), sampleRateHz: 24_000 });
+  const request = { voice: 'tone-low', text: 'Whö "told" you of my illness?', instructions: 'Whisper, as if ashamed.' };
+  const failure = await rejection(Array.fromAsync(server.speak(request, signal)));
+  expect((failure.cause as Error).message).toMatch(new RegExp(`^the server answers ${status}, and quotes the`));
+  expect(failure instanceof ServerFull).toBe(status === 503);
+  const untold = await rejection(Array.fromAsync(server.speak({ ...request, text, instructions: '' }, signal)));
+  expect((untold.cause as Error).message).toContain('quotes the text');
+});
+
 test('a setting overrides what would be found out', async () => {
   const { url, state } = await openVendor('vLLM-Omni');
   const given = { ...options(url), model: 'Qwen/Qwen3-TTS', sampleRateHz: 16_000 };

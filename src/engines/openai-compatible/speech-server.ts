@@ -10,7 +10,14 @@ import { traceHeaders } from '../../telemetry/trace.ts';
 import { type BareFormat, barePcm } from '../pcm-stream.ts';
 import { ServerFull } from './server-full.ts';
 import { cutAtLimit, type Stated, soundOfEvents } from './speech-events.ts';
-import { isCloneName, openUploads, type Recording, type UploadedVoice, uploadedIn } from './uploaded-voices.ts';
+import {
+  isCloneName,
+  openUploads,
+  type Recording,
+  type UploadedVoice,
+  uploadedIn,
+  withoutText,
+} from './uploaded-voices.ts';
 
 /** How sound is requested: samples, a WAV or events as they are made, or a complete WAV. */
 export const soundForms = ['pcm', 'wav', 'sse', 'file'] as const;
@@ -98,7 +105,8 @@ export function createSpeechServer(
 ): SpeechServer {
   const { url, apiKey } = options;
   const headers = { ...(apiKey !== '' && { Authorization: `Bearer ${apiKey}` }) };
-  let form: SoundForm = options.form === 'auto' ? 'pcm' : options.form;
+  const formFirst: SoundForm = options.form === 'auto' ? 'pcm' : options.form;
+  let form = formFirst;
   /** As found out; forgotten when the server goes away, since another may return. */
   let model: Promise<string> | undefined;
   let rateHz: Promise<number> | undefined;
@@ -109,6 +117,7 @@ export function createSpeechServer(
       return await fetch(url + path, { ...request, headers: { ...headers, ...request.headers }, signal });
     } catch (cause) {
       signal.throwIfAborted();
+      form = formFirst;
       model = undefined;
       rateHz = undefined;
       uploads.forgetAll();
@@ -152,10 +161,9 @@ export function createSpeechServer(
   };
 
   /** A response with sound in it. The request is made again where it was refused for a reason that can be removed. */
-  async function ask(request: SpeechRequest, signal: AbortSignal, isRestored = false): Promise<Response> {
+  async function ask(request: SpeechRequest, signal: AbortSignal, asked = form, isRestored = false): Promise<Response> {
     const { clone } = request;
     if (clone) await uploads.ensure(clone, signal);
-    const asked = form;
     // Before the request: a server with room for one speaks no sentence beside it.
     if (asked === 'pcm' || asked === 'sse') await findRate(request);
     const answer = await post(request, asked, signal);
@@ -169,14 +177,15 @@ export function createSpeechServer(
       asked !== 'file' &&
       /response_format|stream_format|\bpcm\b/i.test(text)
     ) {
+      const file = await ask(request, signal, 'file', isRestored);
       form = 'file';
-      return ask(request, signal, isRestored);
+      return file;
     }
     const mayLackClone = isRefused || answer.status === 404;
     if (clone && mayLackClone && !isRestored && (await uploads.restore(clone, signal, text.includes(clone.name))))
-      return ask(request, signal, true);
+      return ask(request, signal, asked, true);
     if (answer.status === 404) model = undefined;
-    throw answerFailure(answer, `${type} ${text}`);
+    throw withoutTexts(answerFailure(answer, `${type} ${text}`), request);
   }
 
   /** Undefined while the server has no room for the sentence. */
@@ -216,8 +225,9 @@ export function createSpeechServer(
     } catch (error) {
       signal.throwIfAborted();
       // A server that is full once it has begun breaks off.
-      if (error instanceof ServerFull) throw new Failure('engine_error', error.facts, error.cause);
-      if (error instanceof Failure) throw error;
+      if (error instanceof ServerFull)
+        throw withoutTexts(new Failure('engine_error', error.facts, error.cause), request);
+      if (error instanceof Failure) throw withoutTexts(error, request);
       throw new Failure('engine_error', { retryAfterSeconds: retrySecondsUnknown }, error);
     }
     if (!isEvents) await checkOutcome(answer, signal);
@@ -301,6 +311,9 @@ async function startOf(answer: Response, bytesMax: number, signal: AbortSignal):
   }
   return Buffer.concat(pieces).subarray(0, bytesMax);
 }
+
+const withoutTexts = (failure: Failure, { text, instructions = '' }: SpeechRequest): Failure =>
+  withoutText(withoutText(failure, text, 'text'), instructions, 'instructions');
 
 const answerFailure = ({ status, headers }: Response, text: string): Failure =>
   failureOf(status, text.slice(0, errorCharsMax), headers.get('retry-after'));

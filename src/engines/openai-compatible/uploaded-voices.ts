@@ -45,7 +45,7 @@ export function openUploads({ reach, list, refusalOf, now }: UploadOptions) {
     if (text !== '') body.set('ref_text', text);
     body.set('audio_sample', new Blob([wav], { type: 'audio/wav' }), `${name}.wav`);
     const answer = await reach('/audio/voices', { method: 'POST', body }, signal);
-    if (!answer.ok) throw withoutText(await refusalOf(answer, signal), text);
+    if (!answer.ok) throw withoutText(await refusalOf(answer, signal), text, 'transcript');
     await answer.body?.cancel();
     confirmed.set(name, now());
   }
@@ -103,14 +103,16 @@ export function uploadedIn(list: unknown): UploadedVoice[] | undefined {
   });
 }
 
-/** A server may quote the transcript, which is the caller's, or the beginning of it. */
-function withoutText(failure: Failure, text: string): Failure {
-  const { message } = failure.cause as Error;
+/** A server may quote a text, which is the caller's, or the beginning of it. The failure stays the same one. */
+export function withoutText(failure: Failure, text: string, what: string): Failure {
+  if (text === '' || !(failure.cause instanceof Error)) return failure;
+  const { message } = failure.cause;
   const begin = text.slice(0, 12);
-  const isQuoted = [begin, JSON.stringify(begin).slice(1, -1)].some((quoted) => message.includes(quoted));
-  if (text === '' || !isQuoted) return failure;
-  const status = message.slice(0, message.indexOf(':'));
-  return new Failure(failure.reason, failure.facts, new Error(`${status}, and quotes the transcript`));
+  const inJson = JSON.stringify(begin).slice(1, -1);
+  const inAscii = inJson.replace(/[^ -~]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  const isQuoted = [begin, inJson, inAscii].some((quoted) => message.includes(quoted));
+  if (isQuoted) failure.cause = new Error(`${message.split(':', 1)[0]}, and quotes the ${what}`);
+  return failure;
 }
 
 const version = 1;
