@@ -236,3 +236,28 @@ test('a server that says that it is full after the first sound is not retried el
   await expect(Array.fromAsync(group.speak({ voice: 'v', text: 't' }, never))).rejects.toThrow();
   expect(requests).toHaveLength(1);
 });
+
+test('a sentence that a server refuses is spoken later, less often each time', async () => {
+  const { clock, requests, failing, say } = openGroup('ab');
+  failing.set('a', unreachable());
+  while (!requests.includes('a')) await say().catch(() => {});
+  failing.set('a', new Failure('engine_error'));
+  for (clock.nowMs = 1_000; clock.nowMs < 15_500; clock.nowMs += 500) {
+    await say();
+    await turn();
+  }
+  expect(countOf(requests, 'a!')).toBe(4);
+});
+
+test('no server speaks a clone before its first request', async () => {
+  const { clock, requests, failing, say } = openGroup('ab');
+  const clone = { name: 'c', text: '', wav: new Uint8Array(0) };
+  failing.set('a', unreachable());
+  while (!requests.includes('a')) await say({ voice: `c-${requests.length}`, clone }).catch(() => {});
+  failing.clear();
+  clock.nowMs = 1_000;
+  requests.length = 0;
+  for (let n = 0; n < 20; n++) await say({ voice: `c-${n}`, clone });
+  expect(countOf(requests, 'a')).toBeGreaterThan(3);
+  expect(requests).not.toContain('a!');
+});

@@ -102,7 +102,10 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
   };
 
   const loadOf = (member: Member) => member.outstanding + counts.othersAt(member.name);
-  const isUp = (member: Member) => !member.isCold && member.outUntilMs <= now();
+  /** Of a voice that the servers have; never of a clone, which may be revoked before the next warm-up. */
+  let lastRequest: SpeechRequest | undefined;
+  // Without a sentence to speak first, a server gets requests at once.
+  const isUp = (member: Member) => !(member.isCold && lastRequest) && member.outUntilMs <= now();
   const hasRoom = (member: Member) => loadOf(member) < member.concurrency.limit;
   const isDue = ({ isCold, isWarming, outUntilMs, fullUntilMs }: Member) =>
     isCold && !isWarming && Math.max(outUntilMs, fullUntilMs) <= now();
@@ -110,9 +113,9 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
     [...from].reduce((one, other) => (other[time] < one[time] ? other : one));
 
   const choose = (request: SpeechRequest): Member => {
-    const up = [...members.values()].filter(isUp);
     if (!request.clone) lastRequest = request;
-    if (up.length > 0) warmUpDue(lastRequest ?? request);
+    const up = [...members.values()].filter(isUp);
+    if (up.length > 0) warmUpDue();
     // Without another server, the caller's own request shows whether one is back.
     const asked = up.length > 0 ? up : [soonest(members.values(), 'outUntilMs')];
     const free = asked.filter(({ fullUntilMs }) => fullUntilMs <= now());
@@ -147,17 +150,20 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
     const late = new AbortController();
     const timer = setTimeout(() => late.abort(new Failure('engine_timeout')), warmUpMsMax).unref();
     const signal = AbortSignal.any([late.signal, closing.signal]);
-    await Array.fromAsync(speakAt(member, { ...request, text: warmUpText }, signal)).catch(() => {});
+    const { outUntilMs } = member;
+    await Array.fromAsync(speakAt(member, { ...request, text: warmUpText }, signal)).catch((error) => {
+      const isNoted = !member.isCold || member.outUntilMs !== outUntilMs;
+      if (!(error instanceof ServerFull) && !isNoted) failed(member);
+    });
     clearTimeout(timer);
     member.isWarming = false;
   };
 
-  const warmUpDue = (request: SpeechRequest) => {
-    for (const member of members.values()) if (isDue(member)) void warmUp(member, request);
+  const warmUpDue = () => {
+    if (!lastRequest) return;
+    for (const member of members.values()) if (isDue(member)) void warmUp(member, lastRequest);
   };
-  /** Of a voice that the servers have; never of a clone, which may be revoked before the next warm-up. */
-  let lastRequest: SpeechRequest | undefined;
-  const timer = setInterval(() => lastRequest && warmUpDue(lastRequest), outMsFirst).unref();
+  const timer = setInterval(warmUpDue, outMsFirst).unref();
   /** Returns its new `outUntilMs`. */
   const bringBack = (member: Member): number => {
     member.isCold = false;
