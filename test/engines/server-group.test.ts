@@ -261,3 +261,31 @@ test('no server speaks a clone before its first request', async () => {
   expect(countOf(requests, 'a')).toBeGreaterThan(3);
   expect(requests).not.toContain('a!');
 });
+
+test('a server that is silent about its voices is one that may answer later', async () => {
+  const { group } = openGroup('a', {
+    createServer: () => ({
+      async *speak() {},
+      listVoices: () => new Promise(() => {}),
+      uploadClone: async () => {},
+      deleteClone: async () => {},
+    }),
+  });
+  await expect(group.listVoices(AbortSignal.timeout(20))).rejects.toMatchObject({ facts: { retryAfterSeconds: 0 } });
+});
+
+test('a clone is uploaded to another server where one fails', async () => {
+  const uploads: string[] = [];
+  const { group } = openGroup('abc', {
+    createServer: (url) => ({
+      async *speak() {},
+      listVoices: async () => ({ model: 'm', voices: [], uploaded: undefined }),
+      async uploadClone() {
+        if (uploads.push(url) < 3) throw uploads.length === 1 ? unreachable() : new ServerFull(0, undefined);
+      },
+      deleteClone: async () => {},
+    }),
+  });
+  await group.uploadClone({ name: 'c', text: '', wav: new Uint8Array(0) }, never);
+  expect(new Set(uploads).size).toBe(3);
+});

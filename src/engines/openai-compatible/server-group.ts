@@ -61,6 +61,8 @@ const fullMsMax = 60_000;
 const warmUpText = 'This sentence is spoken before the first one.';
 const warmUpMsMax = 60_000;
 const clonesKnownMax = 1_000;
+/** While other servers can be asked for voices, or take a clone. */
+const answerMsMax = 8_000;
 
 export function createServerGroup(options: ServerGroupOptions): ServerGroup {
   const { secondsOf, now = () => performance.now(), random = Math.random } = options;
@@ -231,6 +233,32 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
     }
   }
 
+  const membersInTurn = () =>
+    [...members.values()].toSorted(
+      (a, b) => Number(isUp(b)) - Number(isUp(a)) || a.outUntilMs - b.outUntilMs || loadOf(a) - loadOf(b),
+    );
+  /** Asks one server after another, until one answers or refuses for a reason of the request. */
+  async function askInTurn<T>(
+    inTurn: readonly Member[],
+    ask: (server: SpeechServer, signal: AbortSignal) => Promise<T>,
+    signal: AbortSignal,
+  ): Promise<T> {
+    for (const [n, member] of inTurn.entries()) {
+      const isLast = n === inTurn.length - 1;
+      const by = isLast ? signal : AbortSignal.any([signal, AbortSignal.timeout(answerMsMax)]);
+      const { outUntilMs } = member;
+      try {
+        return await Promise.race([ask(member.server, by), aborted(by)]);
+      } catch (error) {
+        const failure = isTimeout(error) ? new Failure('engine_timeout', { retryAfterSeconds: 0 }, error) : error;
+        if (isOfServer(failure) && !signal.aborted && member.outUntilMs === outUntilMs) failed(member);
+        const isOfMember = isOfServer(failure) || failure instanceof ServerFull;
+        if (isLast || signal.aborted || !isOfMember) throw failure;
+      }
+    }
+    throw new Failure('engine_unavailable', { retryAfterSeconds: 0 });
+  }
+
   return {
     async *speak(request, signal) {
       await known();
@@ -250,19 +278,13 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
     },
     async listVoices(signal) {
       await known();
-      const up = [...members.values()].filter(isUp);
-      const member = up.length > 0 ? lessLoaded(up) : soonest(members.values(), 'outUntilMs');
-      const { outUntilMs } = member;
-      try {
-        return await member.server.listVoices(signal);
-      } catch (error) {
-        if (isOfServer(error) && member.outUntilMs === outUntilMs) failed(member);
-        throw error;
-      }
+      return askInTurn(membersInTurn(), (server, by) => server.listVoices(by), signal);
     },
     async uploadClone(clone, signal) {
       await known();
-      await choose({ voice: clone.name, text: '', clone }).server.uploadClone(clone, signal);
+      const first = choose({ voice: clone.name, text: '', clone });
+      const members = [first, ...membersInTurn().filter((member) => member !== first)];
+      await askInTurn(members, (server, by) => server.uploadClone(clone, by), signal);
     },
     async deleteClone(name, signal) {
       const ends = await Promise.allSettled(all().map(({ server }) => server.deleteClone(name, signal)));
@@ -297,6 +319,11 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
     },
   };
 }
+
+const isTimeout = (error: unknown): boolean => error instanceof DOMException && error.name === 'TimeoutError';
+
+const aborted = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }));
 
 /** Whether the failure is the server's, and not that of the request: it is away, too slow, or breaks off. */
 const isOfServer = (error: unknown): boolean =>
