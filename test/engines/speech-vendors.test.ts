@@ -274,6 +274,18 @@ test('sound that was cut at the limit of tokens is a failure that lasts', async 
   expect(state.asked.at(-1)).toBe('GET /audio/speech/speech-7');
 });
 
+test('how sound ended is asked twice, and is a failure that may pass where it is not known', async () => {
+  const { speak, state } = await open('SGLang-Omni');
+  await speak();
+  const listsBefore = state.asked.filter((each) => each === 'GET /models').length;
+  state.outcomesLost = 1;
+  await speak();
+  state.outcomesLost = 2;
+  expect(await rejection(speak())).toMatchObject({ reason: 'engine_error', facts: { retryAfterSeconds: 0 } });
+  await speak();
+  expect(state.asked.filter((each) => each === 'GET /models').length).toBe(listsBefore);
+});
+
 test('a refusal for another reason that names a format does not change how sound is requested', async () => {
   const { url, state } = await openVendor('vLLM-Omni', {
     refuse: ({ input }) => (input === 'pcm?' ? [422, { detail: 'no pcm of this' }] : undefined),
@@ -445,6 +457,19 @@ describe('a clone', () => {
     clock.nowMs = 10_001;
     await say();
     expect([lists(), state.uploaded.length]).toEqual([2, 1]);
+  });
+
+  test('is uploaded once for several segments, and in place of one of its name', async () => {
+    const { url, state } = await openVendor('vLLM-Omni');
+    state.isStrict = true;
+    const clone = { name: `sonant-${'0'.repeat(24)}`, text: '', wav: new Uint8Array(50_044) };
+    const uploads = () => state.asked.filter((each) => each === 'POST /audio/voices').length;
+    const server = createSpeechServer({ ...options(url), sampleRateHz: 24_000 });
+    const say = () => Array.fromAsync(server.speak({ voice: clone.name, text, clone }, signal));
+    await Promise.all([say(), say(), say()]);
+    expect(uploads()).toBe(1);
+    await server.uploadClone(clone, signal);
+    expect([uploads(), state.uploaded.length]).toEqual([3, 1]);
   });
 
   test('needs a server that takes voices', async () => {

@@ -111,10 +111,13 @@ export function createSpeechServer(
   let model: Promise<string> | undefined;
   let rateHz: Promise<number> | undefined;
 
+  const send = (path: string, request: RequestInit, signal: AbortSignal): Promise<Response> =>
+    fetch(url + path, { ...request, headers: { ...headers, ...request.headers }, signal });
+
   /** A response of any status; a Failure where there is none. */
   async function reach(path: string, request: RequestInit, signal: AbortSignal): Promise<Response> {
     try {
-      return await fetch(url + path, { ...request, headers: { ...headers, ...request.headers }, signal });
+      return await send(path, request, signal);
     } catch (cause) {
       signal.throwIfAborted();
       form = formFirst;
@@ -138,6 +141,7 @@ export function createSpeechServer(
     reach,
     list: (signal) => readList('/audio/voices', signal),
     now,
+    found,
     refusalOf: async (answer, signal) =>
       answerFailure(answer, (await startOf(answer, errorBytesMax, signal)).toString()),
   });
@@ -163,7 +167,7 @@ export function createSpeechServer(
   /** A response with sound in it. The request is made again where it was refused for a reason that can be removed. */
   async function ask(request: SpeechRequest, signal: AbortSignal, asked = form, isRestored = false): Promise<Response> {
     const { clone } = request;
-    if (clone) await uploads.ensure(clone, signal);
+    if (clone) await uploads.ensure(clone);
     // Before the request: a server with room for one speaks no sentence beside it.
     if (asked === 'pcm' || asked === 'sse') await findRate(request);
     const answer = await post(request, asked, signal);
@@ -182,7 +186,7 @@ export function createSpeechServer(
       return file;
     }
     const mayLackClone = isRefused || answer.status === 404;
-    if (clone && mayLackClone && !isRestored && (await uploads.restore(clone, signal, text.includes(clone.name))))
+    if (clone && mayLackClone && !isRestored && (await uploads.restore(clone, text.includes(clone.name))))
       return ask(request, signal, asked, true);
     if (answer.status === 404) model = undefined;
     throw withoutTexts(answerFailure(answer, `${type} ${text}`), request);
@@ -237,10 +241,21 @@ export function createSpeechServer(
   async function checkOutcome(answer: Response, signal: AbortSignal): Promise<void> {
     const id = answer.headers.get('x-sglang-omni-speech-id');
     if (id === null) return;
-    const soon = AbortSignal.any([signal, AbortSignal.timeout(outcomeMsMax)]);
-    const outcome = await readList(`/audio/speech/${encodeURIComponent(id)}`, soon).catch(() => undefined);
-    signal.throwIfAborted();
-    if ((outcome as { finish_reason?: unknown } | undefined)?.finish_reason === 'length') throw cutAtLimit();
+    const read = async () => {
+      const soon = AbortSignal.any([signal, AbortSignal.timeout(outcomeMsMax)]);
+      // Not by `reach`: the server has just spoken, so a failure does not show that it was replaced.
+      const outcome = await send(`/audio/speech/${encodeURIComponent(id)}`, {}, soon);
+      const text = (await startOf(outcome, errorBytesMax, soon)).toString();
+      if (outcome.status >= 500 || outcome.status === 429) throw answerFailure(outcome, text);
+      return parseJson(text) as { finish_reason?: unknown } | undefined;
+    };
+    const outcome = await read()
+      .catch(() => read())
+      .catch((error) => {
+        signal.throwIfAborted();
+        throw new Failure('engine_error', { retryAfterSeconds: retrySecondsUnknown }, error);
+      });
+    if (outcome?.finish_reason === 'length') throw cutAtLimit();
   }
 
   return {
@@ -258,12 +273,12 @@ export function createSpeechServer(
 }
 
 /** What all requests wait for does not end with the one that asked first. */
-async function found<T>(find: (signal: AbortSignal) => Promise<T>, forget: () => void): Promise<T> {
+async function found<T>(find: (signal: AbortSignal) => Promise<T>, forget?: () => void): Promise<T> {
   const late = AbortSignal.timeout(findMsMax);
   try {
     return await find(late);
   } catch (error) {
-    forget();
+    forget?.();
     if (error instanceof Failure) throw error;
     throw new Failure('engine_unavailable', { retryAfterSeconds: retrySecondsUnknown }, error);
   }

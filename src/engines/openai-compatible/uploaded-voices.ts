@@ -30,28 +30,48 @@ interface UploadOptions {
   /** The list of voices, as parsed. */
   list(signal: AbortSignal): Promise<unknown>;
   refusalOf(answer: Response, signal: AbortSignal): Promise<Failure>;
+  /** Does what several requests wait for. */
+  found<T>(find: (signal: AbortSignal) => Promise<T>): Promise<T>;
   now(): number;
 }
 
 /** The clones at one server. */
-export function openUploads({ reach, list, refusalOf, now }: UploadOptions) {
+export function openUploads({ reach, list, refusalOf, found, now }: UploadOptions) {
   /** When each was known to be there. */
   const confirmed = new Map<string, number>();
+  /** Segments that need the same clone wait for one upload. */
+  const restoring = new Map<string, Promise<boolean>>();
 
-  async function upload({ name, text, wav }: Recording, signal: AbortSignal): Promise<void> {
+  async function upload(recording: Recording, signal: AbortSignal, isAgain = false): Promise<void> {
+    const { name, text, wav } = recording;
     const body = new FormData();
     body.set('name', name);
     body.set('consent', name);
     if (text !== '') body.set('ref_text', text);
     body.set('audio_sample', new Blob([wav], { type: 'audio/wav' }), `${name}.wav`);
     const answer = await reach('/audio/voices', { method: 'POST', body }, signal);
-    if (!answer.ok) throw withoutText(await refusalOf(answer, signal), text, 'transcript');
+    if (!answer.ok) {
+      const refusal = await refusalOf(answer, signal);
+      const isThere = refusal.cause instanceof Error && /already exists/i.test(refusal.cause.message);
+      if (!isThere || isAgain) throw withoutText(refusal, text, 'transcript');
+      await remove(name, signal);
+      return upload(recording, signal, true);
+    }
     await answer.body?.cancel();
     confirmed.set(name, now());
   }
 
   /** Returns whether it had to be uploaded. A list may hold what the server cannot speak any more. */
-  async function restore(recording: Recording, signal: AbortSignal, isLost = false): Promise<boolean> {
+  function restore(recording: Recording, isLost = false): Promise<boolean> {
+    const key = `${recording.name} ${isLost}`;
+    const running =
+      restoring.get(key) ??
+      found((signal) => restoreNow(recording, signal, isLost)).finally(() => restoring.delete(key));
+    restoring.set(key, running);
+    return running;
+  }
+
+  async function restoreNow(recording: Recording, signal: AbortSignal, isLost: boolean): Promise<boolean> {
     const there = isLost ? undefined : uploadedIn(await list(signal))?.find(({ name }) => name === recording.name);
     // It is uploaded anew in time, so that it is not deleted while it is used.
     const isFresh = there !== undefined && there.ageMs < renewMs;
@@ -71,9 +91,9 @@ export function openUploads({ reach, list, refusalOf, now }: UploadOptions) {
     upload,
     restore,
     remove,
-    async ensure(recording: Recording, signal: AbortSignal): Promise<void> {
+    async ensure(recording: Recording): Promise<void> {
       const sinceMs = now() - (confirmed.get(recording.name) ?? -Infinity);
-      if (sinceMs > confirmedMsMax) await restore(recording, signal);
+      if (sinceMs > confirmedMsMax) await restore(recording);
     },
     /** Deletes clones that no replica speaks any more: each uploads what it speaks anew before. */
     async sweep(uploaded: readonly UploadedVoice[], signal: AbortSignal): Promise<void> {
