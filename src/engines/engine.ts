@@ -236,7 +236,7 @@ export type ShareCounts = (counts: Readonly<Record<string, number>>) => Promise<
 
 /** One of the servers that an engine calls. */
 export interface EngineServer {
-  /** Host and port. */
+  /** Host and port, and the path if servers differ in that only. */
   name: string;
   /** Requests of this replica that it speaks or that wait at it. */
   outstanding: number;

@@ -289,3 +289,13 @@ test('a clone is uploaded to another server where one fails', async () => {
   await group.uploadClone({ name: 'c', text: '', wav: new Uint8Array(0) }, never);
   expect(new Set(uploads).size).toBe(3);
 });
+
+test('servers at one host are named by their paths, and a server with addresses of both families is one', async () => {
+  const { limits } = openGroup('', { urls: ['http://a/one/v1', 'http://a/two/v1', 'http://b/v1'] });
+  expect(Object.keys(limits())).toEqual(['a/one/v1', 'a/two/v1', 'b']);
+  const lookup = async () => ['fd00::1', '10.0.0.1', 'fd00::2', '10.0.0.2'];
+  const { say, requests, sayTimes } = openGroup('', { urls: ['dns+http://tts.example:8000'], lookup });
+  await say();
+  await sayTimes(30);
+  expect([...new Set(requests)].toSorted()).toEqual(['10.0.0.1:8000', '10.0.0.2:8000']);
+});

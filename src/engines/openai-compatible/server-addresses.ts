@@ -1,7 +1,7 @@
 // The addresses of servers. `dns+http://name:port` stands for every address of the name, and is resolved again every 30 s: the
 // name of a headless Service in Kubernetes is the list of its pods. If it cannot be resolved, the addresses of before stay.
 import { lookup as lookUp } from 'node:dns/promises';
-import { isIPv6 } from 'node:net';
+import { isIPv4, isIPv6 } from 'node:net';
 
 /** The addresses of a host name. */
 type Lookup = (name: string) => Promise<readonly string[]>;
@@ -26,7 +26,10 @@ export async function findAddresses({ urls, lookup = lookupUsual }: AddressOptio
   const found = await Promise.all(
     urls.map(async (url) => {
       if (!url.startsWith(dnsPrefix)) return [url];
-      const addresses = await lookup(new URL(url.slice(dnsPrefix.length)).hostname);
+      const found = await lookup(new URL(url.slice(dnsPrefix.length)).hostname);
+      // A server with an address of each family is one server.
+      const ipv4 = found.filter(isIPv4);
+      const addresses = ipv4.length > 0 ? ipv4 : found;
       return addresses.slice(0, addressesMax).map((address) => toAddress(url, address));
     }),
   );

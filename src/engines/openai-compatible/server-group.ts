@@ -42,9 +42,9 @@ class Member {
   isCold: boolean;
   isWarming = false;
 
-  constructor(url: string, { createServer, requestsAtOnce }: ServerGroupOptions, isCold: boolean) {
+  constructor(url: string, name: string, { createServer, requestsAtOnce }: ServerGroupOptions, isCold: boolean) {
     this.url = url;
-    this.name = new URL(url).host;
+    this.name = name;
     this.server = createServer(url);
     this.concurrency = new Concurrency(requestsAtOnce);
     this.isCold = isCold;
@@ -87,7 +87,10 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
     const isFirst = members.size === 0;
     const before = members;
     members = new Map(
-      urls.map((url) => [url, before.get(url) ?? returning(url) ?? new Member(url, options, !isFirst)]),
+      urls.map((url) => [
+        url,
+        before.get(url) ?? returning(url) ?? new Member(url, nameOf(url, urls), options, !isFirst),
+      ]),
     );
     for (const [url, member] of before) {
       if (members.has(url)) continue;
@@ -318,6 +321,12 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
       counts.close();
     },
   };
+}
+
+/** Host and port; with the path where these have several servers. */
+function nameOf(url: string, urls: readonly string[]): string {
+  const { host, pathname } = new URL(url);
+  return urls.some((other) => other !== url && new URL(other).host === host) ? host + pathname : host;
 }
 
 const isTimeout = (error: unknown): boolean => error instanceof DOMException && error.name === 'TimeoutError';
