@@ -3,7 +3,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { join, type Pcm, samplesOf } from '../../src/audio/pcm.ts';
 import type { CloneSample, Engine, Segment } from '../../src/engines/engine.ts';
-import { openOpenAiCompatible } from '../../src/engines/openai-compatible/openai-compatible.ts';
+import { openAiCompatible, openOpenAiCompatible } from '../../src/engines/openai-compatible/openai-compatible.ts';
 import { ServerFull } from '../../src/engines/openai-compatible/server-full.ts';
 import { soundOfEvents } from '../../src/engines/openai-compatible/speech-events.ts';
 import { createSpeechServer, type soundForms } from '../../src/engines/openai-compatible/speech-server.ts';
@@ -250,6 +250,17 @@ describe('sound in pieces', () => {
     await expect(heard(chunk(44_100), chunk(24_000), done)).rejects.toThrow();
   });
 
+  test.each(['data: [DONE]', 'data:[DONE]\n', 'data: [DONE]\r\n'])('that end with %j are whole', async (last) => {
+    expect(await heard(delta, last)).toEqual({ text: 'one' });
+  });
+
+  test('that are one event without an end are given up', async () => {
+    const line = `data:${'a'.repeat(1 << 20)}\n`;
+    await expect(heard(...Array.from({ length: 70 }, () => line))).rejects.toMatchObject({
+      cause: { message: 'an event does not end' },
+    });
+  });
+
   test.each([
     ['ends without the last event', delta, 'before the last'],
     ['ends within the last event', `${delta}data: {"type":"speech.audio.done"}\n`, 'before the last'],
@@ -470,6 +481,15 @@ describe('a clone', () => {
     expect(uploads()).toBe(1);
     await server.uploadClone(clone, signal);
     expect([uploads(), state.uploaded.length]).toEqual([3, 1]);
+  });
+
+  test('stays where only its server is inspected', async () => {
+    const { url, state, cloning } = await openEngine('vLLM-Omni');
+    await cloning.make(sample(), signal);
+    state.uploaded[0]!.createdAt = 1;
+    const report = await openAiCompatible.inspect({ ...options(url), voices: [] } as never, '');
+    expect(report.message).toContain('clones voices');
+    expect(state.uploaded).toHaveLength(1);
   });
 
   test('needs a server that takes voices', async () => {

@@ -32,6 +32,7 @@ const segmentCharsMax = 600;
 const warmUpText = 'This sentence is spoken before the first one.';
 /** Commands that only list voices are over by then. */
 const warmUpAfterMs = 1_000;
+const warmUpMsMax = 60_000;
 const deleteMsMax = 5_000;
 /** What a server has and can may change with its restart. */
 const refreshMs = 5 * 60_000;
@@ -94,7 +95,8 @@ export async function openOpenAiCompatible(
     const [first] = list.voices();
     if (!first || options.sampleRateHz > 0) return;
     // Whether it succeeds shows when a caller comes.
-    await Array.fromAsync(server.speak({ voice: first.voiceId, text: warmUpText }, closing.signal)).catch(() => {});
+    const signal = AbortSignal.any([closing.signal, AbortSignal.timeout(warmUpMsMax)]);
+    await Array.fromAsync(server.speak({ voice: first.voiceId, text: warmUpText }, signal)).catch(() => {});
   };
   const timer = setTimeout(warmUp, warmUpAfterMs).unref();
 
@@ -209,7 +211,7 @@ async function inspect(options: OpenAiCompatibleOptions): Promise<EngineReport> 
     const signal = AbortSignal.timeout(inspectMsMax);
     let report = '';
     for (const url of await findAddresses({ urls: urlsOf(options.url) })) {
-      const server = createSpeechServer({ ...options, url });
+      const server = createSpeechServer({ ...options, url, deletesClones: false });
       // Even where voices are configured, only the server's answer shows that it is there.
       await server.listVoices(signal);
       const { model, voices, uploaded } = await findVoices(server, options, signal);

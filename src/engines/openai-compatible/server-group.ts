@@ -83,6 +83,14 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
     if (member) member.isCold = draining.delete(member);
     return member;
   };
+  /** A server that restarted, or is gone, has no clones. */
+  const dropClones = (member: Member) => {
+    for (const servers of cloneServers.values()) servers.delete(member);
+  };
+  const gone = (member: Member) => {
+    dropClones(member);
+    onServerGone?.(member.name);
+  };
   const addresses = watchAddresses(options, (urls) => {
     const isFirst = members.size === 0;
     const before = members;
@@ -95,7 +103,7 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
     for (const [url, member] of before) {
       if (members.has(url)) continue;
       if (member.outstanding > 0) draining.add(member);
-      else onServerGone?.(member.name);
+      else gone(member);
     }
   });
   const known = async (): Promise<void> => {
@@ -179,8 +187,7 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
     member.outUntilMs = now() + Math.min(outMsFirst * 2 ** member.failures, outMsMax);
     member.failures++;
     member.isCold = true;
-    // A restarted server has lost the clones.
-    for (const servers of cloneServers.values()) servers.delete(member);
+    dropClones(member);
   };
 
   async function* speakAt(member: Member, request: SpeechRequest, signal: AbortSignal): AsyncGenerator<Pcm, void> {
@@ -232,7 +239,7 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
       if (playback.firstSoundMs === undefined) member.waiting--;
       counts.changed();
       if (!member.isWarming) onStream?.(member.name, playback);
-      if (member.outstanding === 0 && draining.delete(member)) onServerGone?.(member.name);
+      if (member.outstanding === 0 && draining.delete(member)) gone(member);
     }
   }
 

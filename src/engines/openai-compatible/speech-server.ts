@@ -33,6 +33,8 @@ export interface SpeechServerOptions {
   form: 'auto' | SoundForm;
   /** Of samples whose rate the server does not state; 0 where it is to be found out. */
   sampleRateHz: number;
+  /** Whether clones that nobody has spoken for a day are deleted as the voices are listed; default: true. */
+  deletesClones?: boolean;
 }
 
 export interface SpeechRequest {
@@ -61,7 +63,6 @@ export interface ServerListing {
 export interface SpeechServer {
   /** The sound, from the first piece on. Throws `ServerFull` where the server has no room for the request. */
   speak(request: SpeechRequest, signal: AbortSignal): AsyncGenerator<Pcm>;
-  /** Deletes clones that nobody has spoken for a day. */
   listVoices(signal: AbortSignal): Promise<ServerListing>;
   uploadClone(clone: Recording, signal: AbortSignal): Promise<void>;
   /** Succeeds too where the server does not have it. */
@@ -264,7 +265,7 @@ export function createSpeechServer(
       const own = await findModel();
       const list = await readList(`/audio/voices?model=${encodeURIComponent(own)}`, signal);
       const uploaded = uploadedIn(list);
-      void uploads.sweep(uploaded ?? [], signal);
+      if (options.deletesClones !== false) void uploads.sweep(uploaded ?? [], signal);
       return { model: own, voices: voicesIn(list), uploaded };
     },
     uploadClone: uploads.upload,
