@@ -244,7 +244,7 @@ export type ShareCounts = (counts: Readonly<Record<string, number>>) => Promise<
 
 /** One of the servers that an engine calls. */
 export interface EngineServer {
-  /** Host and port. */
+  /** Host and port, and the path if servers differ in that only. */
   name: string;
   /** Number of this replica's requests that the server speaks or that wait at it. */
   outstanding: number;
@@ -252,6 +252,8 @@ export interface EngineServer {
   waiting: number;
   /** Number of requests that the server may get at once from all replicas; 0 while it gets none. */
   limit: number;
+  /** Whether it takes no more for now. */
+  isFull: boolean;
 }
 
 /** What an engine that calls several servers shares and reports. */

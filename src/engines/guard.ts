@@ -240,8 +240,8 @@ function createObserver(engine: Engine, { voice }: Segment, trial: Try, watch: E
       const { error, pace } = ended;
       const restMs = retryAfterMs(error) ?? 0;
       if (!('error' in ended && isOfEngine(error))) trial.succeeded();
-      // One of the engine's servers failed and gets no requests; the other servers still do.
-      else if (engine.servers?.some(({ limit }) => limit > 0)) trial.cancelled();
+      // One of its servers failed or is full, and gets no requests; others do.
+      else if (engine.servers?.some(({ limit, isFull }) => limit > 0 && !isFull)) trial.cancelled();
       else trial.failed(restMs > retryMsMax ? restMs : 0);
       if (!('error' in ended)) end('spoken', pace);
       else end(error instanceof Failure ? error.reason : 'internal_error');

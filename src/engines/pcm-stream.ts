@@ -1,6 +1,6 @@
-// Reads samples from the bytes that an engine's program or server sends: 16 bits, little-endian, bare or as a WAV that
-// is still being written. The sizes in the header of such a WAV are guesses, so the sound lasts until the bytes end.
-// Two channels are mixed.
+// Samples from the bytes that an engine's program or server sends: 16 bits, little-endian, bare or as a WAV that is still
+// being written. Sound lasts until the size in its header, or until the bytes end where that is a guess. Several WAVs may
+// follow each other. Two channels are mixed.
 import { type Pcm, samplesOf } from '../audio/pcm.ts';
 import { pcmTag, readWavHeader, type WavFormat } from '../audio/wav-reader.ts';
 import { Failure } from '../errors.ts';
@@ -9,6 +9,8 @@ const headerBytesMax = 4_096;
 const sampleRateHzMin = 8_000;
 const sampleRateHzMax = 48_000;
 const channelsMax = 2;
+/** A size from here on, hours of sound, is a guess. */
+const guessedBytesMin = 1_000_000_000;
 
 export interface BareFormat {
   sampleRateHz: number;
@@ -36,30 +38,68 @@ async function* readPcm(
 ): AsyncGenerator<Pcm> {
   let rest: Buffer = Buffer.alloc(0);
   let format: BareFormat | undefined;
-  let isInHeader = true;
+  let place: 'header' | 'samples' | 'after samples' = 'header';
+  /** Bytes of samples to come; Infinity where that is unknown. */
+  let left = 0;
+  /** Bytes of a chunk without sound to come. */
+  let skipped = 0;
   for await (const piece of bytes) {
     // Some servers send each piece of sound as a separate WAV.
-    if (format && rest.length === 0 && isWav(piece)) isInHeader = true;
+    if (left === Infinity && rest.length === 0 && isWav(piece)) place = 'header';
     rest = rest.length > 0 ? Buffer.concat([rest, piece]) : piece;
-    if (isInHeader) {
-      if (rest.length < 4) continue;
-      const isRiff = rest.toString('latin1', 0, 4) === 'RIFF';
-      const begun: BegunSound | undefined = isRiff || !findBare ? wavIn(rest) : { ...(await findBare()), start: 0 };
-      if (!begun) continue;
-      if (format && format.sampleRateHz !== begun.sampleRateHz) throw broken('its rate changes');
-      format = begun;
-      isInHeader = false;
-      rest = rest.subarray(begun.start);
+    while (rest.length > 0) {
+      const passed = Math.min(skipped, rest.length);
+      skipped -= passed;
+      rest = rest.subarray(passed);
+      if (place === 'after samples') {
+        if (rest.length < 8) break;
+        const name = rest.toString('latin1', 0, 4);
+        if (name === 'RIFF') place = 'header';
+        else if (isChunkName(name)) {
+          const size = rest.readUInt32LE(4);
+          skipped = 8 + size + (size % 2);
+        } else {
+          // Its size was that of the first piece.
+          place = 'samples';
+          left = Infinity;
+        }
+        continue;
+      }
+      if (place === 'header') {
+        if (rest.length < 4) break;
+        const isRiff = rest.toString('latin1', 0, 4) === 'RIFF';
+        const begun: BegunSound | undefined =
+          isRiff || !findBare ? wavIn(rest) : { ...(await findBare()), ...bareStart };
+        if (!begun) break;
+        if (format && format.sampleRateHz !== begun.sampleRateHz) throw broken('its rate changes');
+        format = begun;
+        place = 'samples';
+        left = begun.byteCount;
+        rest = rest.subarray(begun.start);
+      }
+      const { sampleRateHz, channels } = format!;
+      const bytesNow = Math.min(rest.length, left);
+      // An incomplete frame is kept until its other bytes arrive.
+      const whole = rest.subarray(0, bytesNow - (bytesNow % (2 * channels)));
+      rest = rest.subarray(whole.length);
+      left -= whole.length;
+      if (whole.length > 0) yield { samples: mixed(samplesOf(whole), channels), sampleRateHz };
+      if (left > 0 && left < 2 * channels) throw broken('its size is not one of whole samples');
+      if (left > 0) break;
+      place = 'after samples';
     }
-    const { sampleRateHz, channels } = format!;
-    // An incomplete frame is kept until its other bytes arrive.
-    const whole = rest.subarray(0, rest.length - (rest.length % (2 * channels)));
-    rest = rest.subarray(whole.length);
-    if (whole.length > 0) yield { samples: mixed(samplesOf(whole), channels), sampleRateHz };
   }
+  if (place === 'after samples') return;
   if (!format && !findBare) throw broken('it ends before its samples');
+  if (place === 'samples' && left < Infinity) throw cutOff();
   if (rest.length > 0) throw broken('it ends within a sample or a header');
 }
+
+/** Bytes that arrive after the samples are those of a chunk, not sound: its name has four letters. */
+const isChunkName = (name: string): boolean => /^[A-Za-z0-9_ ]{4}$/.test(name);
+
+const cutOff = (): Failure =>
+  new Failure('engine_error', { retryAfterSeconds: 0 }, new Error('unexpected audio: it ends before its stated size'));
 
 const isWav = (bytes: Buffer): boolean =>
   bytes[0] === 0x52 && bytes.length >= 12 && /^RIFF....WAVE/s.test(bytes.toString('latin1', 0, 12));
@@ -72,7 +112,10 @@ function mixed(samples: Int16Array, channels: number): Int16Array {
 interface BegunSound extends BareFormat {
   /** Index of the first byte of the samples. */
   start: number;
+  /** Of the samples; Infinity where it is not known. */
+  byteCount: number;
 }
+const bareStart = { start: 0, byteCount: Infinity };
 
 /** Format and start of the samples in a WAV; undefined while the bytes do not show where the samples begin. */
 function wavIn(bytes: Buffer): BegunSound | undefined {
@@ -82,7 +125,9 @@ function wavIn(bytes: Buffer): BegunSound | undefined {
   if (format) refuseOther(format);
   if (data) {
     if (!format) throw broken('no fmt before data');
-    return { sampleRateHz: format.sampleRateHz, channels: format.channels, start: data.start };
+    const { sampleRateHz, channels } = format;
+    const { start, byteCount = Infinity } = data;
+    return { sampleRateHz, channels, start, byteCount: byteCount < guessedBytesMin ? byteCount : Infinity };
   }
   if (bytes.length > headerBytesMax) throw broken('no data chunk');
   return undefined;

@@ -65,17 +65,21 @@ export function createCloneMaking({ engines, readSamples, speak }: CloneMakingOp
     async make({ reference, consent, referenceText, name }, prepared, callerId, signal) {
       const { chosen, languageCode, consentScript, samples } = prepared;
       const clones: MadeClone[] = [];
-      for (const [i, engine] of chosen.entries()) {
-        const sample = { ...samples[i]!, referenceText, consentScript, languageCode };
+      const makeAt = async (engine: CloningEngine, pcm: Samples<Pcm>) => {
+        const sample = { ...pcm, referenceText, consentScript, languageCode };
         const turn = await schedule.turn(callerId, seatOf(engine), 'first', signal);
         const plain = await engine.cloning.make(sample, signal).finally(() => turn.end());
         const languageCodes = [...new Set([languageCode, ...engine.cloning.languageCodesFor(languageCode)])];
+        const clone: MadeClone = { engine: engine.name, languageCodes, gainDb: 0, plain };
+        clones.push(clone);
         const segment = toSampleSegment({ engine: engine.name, name, languageCodes }, plain);
-        const gainDb = await measureGain(speak(engine, segment, signal)).catch(async (error) => {
-          await engine.cloning.forget?.(plain);
-          throw error;
-        });
-        clones.push({ engine: engine.name, languageCodes, gainDb, plain });
+        clone.gainDb = await measureGain(speak(engine, segment, signal));
+      };
+      try {
+        for (const [i, engine] of chosen.entries()) await makeAt(engine, samples[i]!);
+      } catch (error) {
+        await forgetClones(clones, engines);
+        throw error;
       }
       return {
         clones,
@@ -86,6 +90,12 @@ export function createCloneMaking({ engines, readSamples, speak }: CloneMakingOp
       };
     },
   };
+}
+
+/** Deletes the copies that servers have of clones that are not stored. */
+export async function forgetClones(clones: readonly MadeClone[], engines: readonly Engine[]): Promise<void> {
+  const engineOf = (clone: MadeClone) => engines.find(({ name }) => name === clone.engine);
+  await Promise.allSettled(clones.map((clone) => engineOf(clone)?.cloning?.forget?.(clone.plain)));
 }
 
 interface Reading {

@@ -10,7 +10,7 @@ import type { StoredVoice } from '../speech/stored-voices.ts';
 import { ownerOf, type Voices } from '../speech/voice.ts';
 import { type SealedClone, textsOf, type VoiceRow } from '../store/voice-rows.ts';
 import { checkSpeakers, type SpeakerChecks } from './blend-fields.ts';
-import type { CloneMaking, MadeClone, MadeClones, PreparedClone } from './clone-making.ts';
+import { type CloneMaking, forgetClones, type MadeClone, type MadeClones, type PreparedClone } from './clone-making.ts';
 import type { Vault } from './clone-vault.ts';
 import { checkSpoken, enginesFor, languagesOf } from './voice-bindings.ts';
 import { type NewVoice, takenFault, toNewRow, type VoiceChanges } from './voice-changes.ts';
@@ -102,37 +102,46 @@ export function createVoiceMaking(options: VoiceMakingOptions) {
 
     /** Returns the id of the new voice. */
     async clone(fields: CloneFields, prepared: PreparedClone, actor: Actor, signal: AbortSignal): Promise<string> {
-      const { voiceId: requestedId, access = 'private' } = fields;
       const release = await slots.take({ owner: actor.accountId, signal });
       const made = await cloneMaking.make(fields, prepared, actor.accountId, signal).finally(release);
-      const voiceId = changes.chooseId(requestedId, actor);
-      const atMs = Date.now();
-      const consent = toConsentRecord(fields, made, actor, atMs);
-      const sealed = await Promise.all(made.clones.map((clone) => sealClone(clone, vault)));
-      signal.throwIfAborted();
-      const voice: NewVoice = {
-        ...textsOf(fields),
-        voiceId,
-        kind: 'cloned',
-        status: 'ready',
-        languageCodes: [...new Set(made.clones.flatMap(({ languageCodes }) => languageCodes))],
-        labels: fields.labels,
-        bindings: sealed.map(({ binding }) => binding),
-        consent,
-        ownerId: actor.accountId ?? null,
-        access,
-      };
-      const engineNames = made.clones.map(({ engine }) => engine);
-      const evidence = { consent, referenceSha256: made.referenceSha256, engines: engineNames };
-      await changes.apply(voiceId, (row) => ({
-        row: toNewRow(row, voice, { atMs, actor }),
-        checkOwned: createCountCheck(actor),
-        entry: toRecordEntry({ action: 'clone', voiceId, atMs, detail: evidence }, actor),
-        clones: sealed.map(({ clone }) => clone),
-      }));
-      return voiceId;
+      try {
+        return await keepClones(fields, made, actor, signal);
+      } catch (error) {
+        await forgetClones(made.clones, engines);
+        throw error;
+      }
     },
   };
+
+  async function keepClones(fields: CloneFields, made: MadeClones, actor: Actor, signal: AbortSignal): Promise<string> {
+    const { voiceId: requestedId, access = 'private' } = fields;
+    const voiceId = changes.chooseId(requestedId, actor);
+    const atMs = Date.now();
+    const consent = toConsentRecord(fields, made, actor, atMs);
+    const sealed = await Promise.all(made.clones.map((clone) => sealClone(clone, vault)));
+    signal.throwIfAborted();
+    const voice: NewVoice = {
+      ...textsOf(fields),
+      voiceId,
+      kind: 'cloned',
+      status: 'ready',
+      languageCodes: [...new Set(made.clones.flatMap(({ languageCodes }) => languageCodes))],
+      labels: fields.labels,
+      bindings: sealed.map(({ binding }) => binding),
+      consent,
+      ownerId: actor.accountId ?? null,
+      access,
+    };
+    const engineNames = made.clones.map(({ engine }) => engine);
+    const evidence = { consent, referenceSha256: made.referenceSha256, engines: engineNames };
+    await changes.apply(voiceId, (row) => ({
+      row: toNewRow(row, voice, { atMs, actor }),
+      checkOwned: createCountCheck(actor),
+      entry: toRecordEntry({ action: 'clone', voiceId, atMs, detail: evidence }, actor),
+      clones: sealed.map(({ clone }) => clone),
+    }));
+    return voiceId;
+  }
 }
 
 function checkMayMake({ voiceIds }: Actor): void {

@@ -51,3 +51,22 @@ test('a clone survives a restart of its server, and does not survive the withdra
   expect(state.uploaded).toEqual([]);
   await inNothing();
 });
+
+test('a clone that is not stored is deleted at its server', async () => {
+  const { url, state } = await openVendor('vLLM-Omni');
+  const {
+    url: service,
+    form,
+    makeKey,
+  } = await openCloning(onTestFinished, openAiCompatible, {
+    SONANT_OPENAI_URL: url,
+    SONANT_VOICES_PER_ACCOUNT: '0',
+  });
+  const key = await makeKey(['voices:write', 'voices:read']);
+  const fields = { consent_script: 'I agree that my voice becomes tones.' };
+  const headers = { 'X-API-Key': key };
+  const refused = await fetch(`${service}/api/voices`, { method: 'POST', headers, body: form(fields) });
+  expect([refused.status, await refused.text()]).toEqual([400, expect.stringContaining('which is the limit')]);
+  expect(state.asked).toContain('POST /audio/voices');
+  expect(state.uploaded).toEqual([]);
+});

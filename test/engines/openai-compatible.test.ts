@@ -1,5 +1,6 @@
 // The engine for OpenAI's interface keeps the contract, whatever its server does.
 import { afterAll, describe, expect, test } from 'vitest';
+import { loadConfig } from '../../src/app/config.ts';
 import type { Engine, Segment } from '../../src/engines/engine.ts';
 import {
   type OpenAiCompatibleOptions,
@@ -51,6 +52,17 @@ const refusalOf = (promise: Promise<unknown>): Promise<Failure> =>
     },
     (error) => error,
   );
+
+test.each([
+  ['http://a/v1', true],
+  ['https://a/v1, dns+http://b:8000/v1', true],
+  ['dns+https://b/v1', false],
+  ['http://a/v1/', false],
+])('the setting %s is allowed: %s', (given, isAllowed) => {
+  const load = () => loadConfig({ env: { SONANT_OPENAI_URL: given }, folder: '.', engines: [openAiCompatible] });
+  if (isAllowed) expect(load).not.toThrow();
+  else expect(load).toThrow('SONANT_OPENAI_URL');
+});
 
 describe('what it asks', () => {
   test('is speech of that model and voice, as bare samples, with the key', async () => {

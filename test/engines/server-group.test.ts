@@ -221,3 +221,84 @@ test('a name that cannot be resolved is a failure that may pass', async () => {
   await say();
   expect(requests).toEqual(['[::1]:8000']);
 });
+
+test('a server that says that it is full after the first sound is not retried elsewhere', async () => {
+  const requests: string[] = [];
+  const { group } = openGroup('ab', {
+    createServer: (url) => ({
+      async *speak() {
+        requests.push(url);
+        yield { samples: Int16Array.of(1), sampleRateHz: 24_000 };
+        throw new ServerFull(0, undefined);
+      },
+      listVoices: async () => ({ model: 'm', voices: [], uploaded: undefined }),
+      uploadClone: async () => {},
+      deleteClone: async () => {},
+    }),
+  });
+  await expect(Array.fromAsync(group.speak({ voice: 'v', text: 't' }, never))).rejects.toThrow();
+  expect(requests).toHaveLength(1);
+});
+
+test('a sentence that a server refuses is spoken later, less often each time', async () => {
+  const { clock, requests, failing, say } = openGroup('ab');
+  failing.set('a', unreachable());
+  while (!requests.includes('a')) await say().catch(() => {});
+  failing.set('a', new Failure('engine_error'));
+  for (clock.nowMs = 1_000; clock.nowMs < 15_500; clock.nowMs += 500) {
+    await say();
+    await turn();
+  }
+  expect(countOf(requests, 'a!')).toBe(4);
+});
+
+test('no server speaks a clone before its first request', async () => {
+  const { clock, requests, failing, say } = openGroup('ab');
+  const clone = { name: 'c', text: '', wav: new Uint8Array(0) };
+  failing.set('a', unreachable());
+  while (!requests.includes('a')) await say({ voice: `c-${requests.length}`, clone }).catch(() => {});
+  failing.clear();
+  clock.nowMs = 1_000;
+  requests.length = 0;
+  for (let n = 0; n < 20; n++) await say({ voice: `c-${n}`, clone });
+  expect(countOf(requests, 'a')).toBeGreaterThan(3);
+  expect(requests).not.toContain('a!');
+});
+
+test('a server that is silent about its voices is one that may answer later', async () => {
+  const { group } = openGroup('a', {
+    createServer: () => ({
+      async *speak() {},
+      listVoices: () => new Promise(() => {}),
+      uploadClone: async () => {},
+      deleteClone: async () => {},
+    }),
+  });
+  await expect(group.listVoices(AbortSignal.timeout(20))).rejects.toMatchObject({ facts: { retryAfterSeconds: 0 } });
+});
+
+test('a clone is uploaded to another server where one fails', async () => {
+  const uploads: string[] = [];
+  const { group } = openGroup('abc', {
+    createServer: (url) => ({
+      async *speak() {},
+      listVoices: async () => ({ model: 'm', voices: [], uploaded: undefined }),
+      async uploadClone() {
+        if (uploads.push(url) < 3) throw uploads.length === 1 ? unreachable() : new ServerFull(0, undefined);
+      },
+      deleteClone: async () => {},
+    }),
+  });
+  await group.uploadClone({ name: 'c', text: '', wav: new Uint8Array(0) }, never);
+  expect(new Set(uploads).size).toBe(3);
+});
+
+test('servers at one host are named by their paths, and a server with addresses of both families is one', async () => {
+  const { limits } = openGroup('', { urls: ['http://a/one/v1', 'http://a/two/v1', 'http://b/v1'] });
+  expect(Object.keys(limits())).toEqual(['a/one/v1', 'a/two/v1', 'b']);
+  const lookup = async () => ['fd00::1', '10.0.0.1', 'fd00::2', '10.0.0.2'];
+  const { say, requests, sayTimes } = openGroup('', { urls: ['dns+http://tts.example:8000'], lookup });
+  await say();
+  await sayTimes(30);
+  expect([...new Set(requests)].toSorted()).toEqual(['10.0.0.1:8000', '10.0.0.2:8000']);
+});

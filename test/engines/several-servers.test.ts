@@ -2,7 +2,10 @@
 import { expect, test } from 'vitest';
 import { secondsOf } from '../../src/audio/pcm.ts';
 import type { Engine, Segment, ServerTools } from '../../src/engines/engine.ts';
-import { openOpenAiCompatible } from '../../src/engines/openai-compatible/openai-compatible.ts';
+import {
+  type OpenAiCompatibleOptions,
+  openOpenAiCompatible,
+} from '../../src/engines/openai-compatible/openai-compatible.ts';
 import { openRedis } from '../../src/store/redis.ts';
 import { createRedisCounts } from '../../src/store/redis-counts.ts';
 import { hasRedis, openRedisServer } from '../store/redis-server.ts';
@@ -16,7 +19,12 @@ const text = 'One two three four five six.';
 
 const openFour = () => Promise.all(Array.from({ length: 4 }, () => openOpenAiServer({ pieceDelayMs: 4 })));
 
-const openEngine = (servers: readonly Server[], tools: ServerTools = {}, requestsAtOnce = 20) =>
+const openEngine = (
+  servers: readonly Server[],
+  tools: ServerTools = {},
+  requestsAtOnce = 20,
+  more: Partial<OpenAiCompatibleOptions> = {},
+) =>
   openOpenAiCompatible(
     {
       url: servers.map(({ url }) => url).join(','),
@@ -28,6 +36,7 @@ const openEngine = (servers: readonly Server[], tools: ServerTools = {}, request
       sampleRateHz: 24_000,
       requestsPerMinute: 0,
       requestsAtOnce,
+      ...more,
     },
     tools,
   );
@@ -82,6 +91,27 @@ test('100 streams over four servers, of which one is killed, one is full and one
   for (const { reason } of broken) expect(reason).toMatchObject({ name: 'Failure' });
   expect(guard.state).toBe('closed');
   expect(spread[3]).toBeGreaterThan(spread[2]!);
+  await guard.close();
+});
+
+test('voices are those of a server that answers', async () => {
+  const servers = await Promise.all([0, 1, 2].map(() => openOpenAiServer()));
+  for (const server of servers.slice(0, 2)) kill(server);
+  const engine = await openEngine(servers, {}, 20, { voices: [] });
+  expect(engine.voices.map(({ voiceId }) => voiceId)).toEqual(['tone-low', 'tone-high']);
+  await engine.close();
+});
+
+test('an engine whose servers are all full rests, so that another one speaks at once', async () => {
+  const servers = await Promise.all([0, 1].map(() => openOpenAiServer({ failures: { count: Infinity, status: 429 } })));
+  const engine = await openEngine(servers);
+  const guard = openGuard(engine);
+  const say = () => Array.fromAsync(guard.speak(segmentOf(engine, true), 'owner', never));
+  for (let n = 0; n < 5; n++) await expect(say()).rejects.toMatchObject({ reason: 'engine_unavailable' });
+  expect(guard.state).toBe('open');
+  const before = servers.map(({ requests }) => requests.length);
+  await expect(say()).rejects.toMatchObject({ reason: 'engine_unavailable' });
+  expect(servers.map(({ requests }) => requests.length)).toEqual(before);
   await guard.close();
 });
 

@@ -3,7 +3,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { join, type Pcm, samplesOf } from '../../src/audio/pcm.ts';
 import type { CloneSample, Engine, Segment } from '../../src/engines/engine.ts';
-import { openOpenAiCompatible } from '../../src/engines/openai-compatible/openai-compatible.ts';
+import { openAiCompatible, openOpenAiCompatible } from '../../src/engines/openai-compatible/openai-compatible.ts';
 import { ServerFull } from '../../src/engines/openai-compatible/server-full.ts';
 import { soundOfEvents } from '../../src/engines/openai-compatible/speech-events.ts';
 import { createSpeechServer, type soundForms } from '../../src/engines/openai-compatible/speech-server.ts';
@@ -47,13 +47,13 @@ interface Row {
 }
 const both = ['tone-low', 'tone-high'];
 const row = (model: string, rest: Partial<Row>): Row => ({
-  ...{ model, voices: both, asked: ['pcm'], rateHz: 24_000, full: undefined, clones: false },
+  ...{ model, voices: both, asked: ['wav', 'pcm'], rateHz: 24_000, full: undefined, clones: false },
   ...rest,
 });
 const none = undefined;
-/** With `pcm, wav`, the engine asks for a WAV file to find the rate; with `wav`, the server refuses raw samples. */
+/** `wav`: the rate is found out by a sentence, or samples are refused. */
 const table: Record<VendorName, Row> = {
-  'vLLM-Omni': row('Qwen/Qwen3-TTS', { voices: ['tone-high', 'tone-low'], asked: ['pcm', 'wav'], clones: true }),
+  'vLLM-Omni': row('Qwen/Qwen3-TTS', { voices: ['tone-high', 'tone-low'], clones: true }),
   'SGLang-Omni': row('fishaudio/s2-pro', {
     voices: ['default'],
     rateHz: 44_100,
@@ -68,15 +68,15 @@ const table: Record<VendorName, Row> = {
   'SGLang-Omni router': row('fishaudio/s2-pro', {
     ...{ voices: ['default'], rateHz: 44_100, full: [1_000, 'engine_unavailable'], clones: true },
   }),
-  'Kokoro-FastAPI': row('tts-1', { asked: ['pcm', 'wav'] }),
+  'Kokoro-FastAPI': row('tts-1', {}),
   LocalAI: row('piper-en', { voices: none, rateHz: 16_000, full: [2_000, 'engine_unavailable'] }),
   'Orpheus-FastAPI': row('tts-1', {}),
-  OpenAI: row('tts-1', { voices: none, asked: ['pcm', 'wav'], full: [20_000, 'engine_unavailable'] }),
-  speaches: row('speaches-ai/piper-en', { asked: ['pcm', 'wav'], rateHz: 22_050 }),
+  OpenAI: row('tts-1', { voices: none, full: [20_000, 'engine_unavailable'] }),
+  speaches: row('speaches-ai/piper-en', { rateHz: 22_050 }),
   'openedai-speech': row('tts-1', { voices: none, rateHz: 22_050 }),
-  'mlx-audio': row('mlx-community/Kokoro-82M-bf16', { asked: ['pcm', 'wav'] }),
+  'mlx-audio': row('mlx-community/Kokoro-82M-bf16', {}),
   Dynamo: row('audex', { voices: none, rateHz: 16_000 }),
-  'Chatterbox-TTS-Server': row('tts-1', { asked: ['pcm', 'wav'] }),
+  'Chatterbox-TTS-Server': row('tts-1', { asked: ['wav', 'pcm', 'wav'] }),
 };
 const vendorNames = Object.keys(vendors) as VendorName[];
 
@@ -97,7 +97,7 @@ describe.each(vendorNames)('%s', (vendorName) => {
     expect(new Set(pieces.map(({ sampleRateHz }) => sampleRateHz))).toEqual(new Set([rateHz]));
     expect(whole(pieces)).toEqual(samplesOf(await soundOf(text)));
     expect(state.bodies.map(({ response_format }) => response_format)).toEqual(asked);
-    expect(state.bodies[0]).toMatchObject({ model, voice: 'tone-low', input: text });
+    expect(state.bodies.at(-1)).toMatchObject({ model, voice: 'tone-low', input: text });
     // The engine remembers the format and rate, and does not ask again.
     await speak();
     expect(state.bodies.length).toBe(asked.length + 1);
@@ -123,6 +123,22 @@ describe.each(vendorNames)('%s', (vendorName) => {
   });
 });
 
+test.each([false, true])('a server with room for one request speaks it; full at first: %s', async (isFullAtFirst) => {
+  const speaking = { count: 0 };
+  const opened = await openVendor('speaches');
+  const { speak } = opened.vendor;
+  opened.vendor.speak = async (each) => {
+    if (++speaking.count > 1 || (isFullAtFirst && opened.state.bodies.length === 1)) {
+      each.response.writeHead(503, { 'content-type': 'application/json' }).end('{}');
+    } else await speak({ ...each, trouble: { firstSoundMs: 50 } });
+    speaking.count--;
+  };
+  const server = createSpeechServer(options(opened.url));
+  const say = () => Array.fromAsync(server.speak({ voice: 'tone-low', text }, signal));
+  expect(whole(await say())).toEqual(samplesOf(await opened.soundOf(text)));
+  expect((await say())[0]!.sampleRateHz).toBe(22_050);
+});
+
 describe('events', () => {
   test.each<VendorName>(['vLLM-Omni', 'SGLang-Omni', 'speaches'])(
     'of %s, where they are wanted',
@@ -140,6 +156,17 @@ describe('events', () => {
       }
     },
   );
+
+  test('that tell of a full server after the beginning are a failure of that server', async () => {
+    const body = Buffer.from('data: {"type":"error","error":{"message":"busy","code":503}}\n\n');
+    const { url } = await openVendor('vLLM-Omni', {
+      speak: async ({ response }) => void response.writeHead(200, { 'content-type': 'text/event-stream' }).end(body),
+    });
+    const server = createSpeechServer({ ...options(url), form: 'sse', sampleRateHz: 24_000 });
+    const failure = await rejection(Array.fromAsync(server.speak({ voice: 'tone-low', text }, signal)));
+    expect(failure).not.toBeInstanceOf(ServerFull);
+    expect(failure).toMatchObject({ reason: 'engine_error', facts: { retryAfterSeconds: 0 } });
+  });
 
   test('of WAV begin with its header', async () => {
     const { speak, soundOf, state } = await open('vLLM-Omni', {}, 'wav');
@@ -173,6 +200,27 @@ describe('sound in pieces', () => {
     });
   });
 
+  test('that are WAV files in one stream has no header and no other chunk in it, however it is cut', async () => {
+    const list = Buffer.from('LIST\x05\0\0\0INFOx\0', 'latin1');
+    const all = Buffer.concat([head(8), samples, list, head(8), samples, list.subarray(0, 6)]);
+    expect(await decoded(all)).toEqual([1, 2, 3, 4, 1, 2, 3, 4]);
+    for (const size of [1, 7, 46])
+      expect(
+        await decoded(
+          ...Array.from({ length: Math.ceil(all.length / size) }, (_, n) => all.subarray(n * size, (n + 1) * size)),
+        ),
+      ).toEqual([1, 2, 3, 4, 1, 2, 3, 4]);
+    // Some state the size of their first piece only.
+    expect(await decoded(head(4), Buffer.concat([samples, samples]))).toEqual([1, 2, 3, 4, 1, 2, 3, 4]);
+  });
+
+  test('that is less than a WAV states is a failure that may pass', async () => {
+    await expect(decoded(head(10), samples)).rejects.toMatchObject({
+      reason: 'engine_error',
+      facts: { retryAfterSeconds: 0 },
+    });
+  });
+
   const failure = (status: number, message: string) =>
     new Failure('engine_error', {}, new Error(`${status} ${message}`));
   const heard = async (...pieces: string[]) => {
@@ -202,6 +250,17 @@ describe('sound in pieces', () => {
     await expect(heard(chunk(44_100), chunk(24_000), done)).rejects.toThrow();
   });
 
+  test.each(['data: [DONE]', 'data:[DONE]\n', 'data: [DONE]\r\n'])('that end with %j are whole', async (last) => {
+    expect(await heard(delta, last)).toEqual({ text: 'one' });
+  });
+
+  test('that are one event without an end are given up', async () => {
+    const line = `data:${'a'.repeat(1 << 20)}\n`;
+    await expect(heard(...Array.from({ length: 70 }, () => line))).rejects.toMatchObject({
+      cause: { message: 'an event does not end' },
+    });
+  });
+
   test.each([
     ['ends without the last event', delta, 'before the last'],
     ['ends within the last event', `${delta}data: {"type":"speech.audio.done"}\n`, 'before the last'],
@@ -224,6 +283,41 @@ test('sound that was cut at the limit of tokens is a failure that lasts', async 
   const failure = await rejection(speak());
   expect([failure.reason, failure.facts.retryAfterSeconds]).toEqual(['engine_error', undefined]);
   expect(state.asked.at(-1)).toBe('GET /audio/speech/speech-7');
+});
+
+test('how sound ended is asked twice, and is a failure that may pass where it is not known', async () => {
+  const { speak, state } = await open('SGLang-Omni');
+  await speak();
+  const listsBefore = state.asked.filter((each) => each === 'GET /models').length;
+  state.outcomesLost = 1;
+  await speak();
+  state.outcomesLost = 2;
+  expect(await rejection(speak())).toMatchObject({ reason: 'engine_error', facts: { retryAfterSeconds: 0 } });
+  await speak();
+  expect(state.asked.filter((each) => each === 'GET /models').length).toBe(listsBefore);
+});
+
+test('a refusal for another reason that names a format does not change how sound is requested', async () => {
+  const { url, state } = await openVendor('vLLM-Omni', {
+    refuse: ({ input }) => (input === 'pcm?' ? [422, { detail: 'no pcm of this' }] : undefined),
+  });
+  const server = createSpeechServer({ ...options(url), sampleRateHz: 24_000 });
+  await rejection(Array.fromAsync(server.speak({ voice: 'tone-low', text: 'pcm?' }, signal)));
+  await Array.fromAsync(server.speak({ voice: 'tone-low', text }, signal));
+  expect(state.bodies.map(({ response_format }) => response_format)).toEqual(['pcm', 'wav', 'pcm']);
+});
+
+test.each([422, 503])('a server that quotes the request with %i does not bring it into the log', async (status) => {
+  const { url } = await openVendor('vLLM-Omni', {
+    refuse: (body) => [status, { detail: [{ msg: 'Field required', input: body }] }],
+  });
+  const server = createSpeechServer({ ...options(url), sampleRateHz: 24_000 });
+  const request = { voice: 'tone-low', text: 'Whö "told" you of my illness?', instructions: 'Whisper, as if ashamed.' };
+  const failure = await rejection(Array.fromAsync(server.speak(request, signal)));
+  expect((failure.cause as Error).message).toMatch(new RegExp(`^the server answers ${status}, and quotes the`));
+  expect(failure instanceof ServerFull).toBe(status === 503);
+  const untold = await rejection(Array.fromAsync(server.speak({ ...request, text, instructions: '' }, signal)));
+  expect((untold.cause as Error).message).toContain('quotes the text');
 });
 
 test('a setting overrides what would be found out', async () => {
@@ -374,6 +468,28 @@ describe('a clone', () => {
     clock.nowMs = 10_001;
     await say();
     expect([lists(), state.uploaded.length]).toEqual([2, 1]);
+  });
+
+  test('is uploaded once for several segments, and in place of one of its name', async () => {
+    const { url, state } = await openVendor('vLLM-Omni');
+    state.isStrict = true;
+    const clone = { name: `sonant-${'0'.repeat(24)}`, text: '', wav: new Uint8Array(50_044) };
+    const uploads = () => state.asked.filter((each) => each === 'POST /audio/voices').length;
+    const server = createSpeechServer({ ...options(url), sampleRateHz: 24_000 });
+    const say = () => Array.fromAsync(server.speak({ voice: clone.name, text, clone }, signal));
+    await Promise.all([say(), say(), say()]);
+    expect(uploads()).toBe(1);
+    await server.uploadClone(clone, signal);
+    expect([uploads(), state.uploaded.length]).toEqual([3, 1]);
+  });
+
+  test('stays where only its server is inspected', async () => {
+    const { url, state, cloning } = await openEngine('vLLM-Omni');
+    await cloning.make(sample(), signal);
+    state.uploaded[0]!.createdAt = 1;
+    const report = await openAiCompatible.inspect({ ...options(url), voices: [] } as never, '');
+    expect(report.message).toContain('clones voices');
+    expect(state.uploaded).toHaveLength(1);
   });
 
   test('needs a server that takes voices', async () => {

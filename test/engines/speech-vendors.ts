@@ -428,6 +428,10 @@ export async function openVendor(vendorName: VendorName, change: Partial<Vendor>
     asked: [] as string[],
     bodies: [] as SpeechBody[],
     finishReason: 'stop',
+    /** So many questions for the end of a speech are not answered. */
+    outcomesLost: 0,
+    /** Whether a name that is taken is refused. */
+    isStrict: false,
     isReadOnly: false,
   };
 
@@ -472,6 +476,8 @@ export async function openVendor(vendorName: VendorName, change: Partial<Vendor>
       return answer(
         ...vllmError(400, 'BadRequestError', `audio_sample is too short for "${voice.ref_text}"`, 'audio_sample'),
       );
+    if (state.isStrict && state.uploaded.some(({ name }) => name === voice.name))
+      return answer(...vllmError(400, 'BadRequestError', `Voice '${voice.name}' already exists`));
     state.uploaded = [...state.uploaded.filter(({ name }) => name !== voice.name), voice];
     return answer(200, vendor.upload(voice));
   };
@@ -481,6 +487,7 @@ export async function openVendor(vendorName: VendorName, change: Partial<Vendor>
     const path = url.pathname.replace('/v1', '');
     state.asked.push(`${request.method} ${path}`);
     if (path.startsWith('/audio/voices')) return answerVoices(request, response, url);
+    if (path.startsWith('/audio/speech/') && state.outcomesLost-- > 0) return void response.destroy();
     if (path.startsWith('/audio/speech/'))
       return void response
         .writeHead(200, json)

@@ -1,6 +1,7 @@
 // The languages in which a clone is made, and the consent texts in them; test/contract/ covers the rest.
 import { expect, test } from 'vitest';
-import type { FieldViolation } from '../../src/errors.ts';
+import type { Cloning } from '../../src/engines/engine.ts';
+import { Failure, type FieldViolation } from '../../src/errors.ts';
 import { createCloneMaking } from '../../src/voices/clone-making.ts';
 import type { CloneFields } from '../../src/voices/voice-fields.ts';
 import { openTone } from '../engines/tone-engine.ts';
@@ -49,4 +50,25 @@ test.each([
 test('a bare language stays one for an engine that speaks all of it', async () => {
   const made = await make(['en-US', 'en'], 'en');
   expect(made).toMatchObject({ languageCode: 'en', clones: [{ languageCodes: ['en'] }] });
+});
+
+test('a clone is forgotten where another engine makes none', async () => {
+  const forgotten: Uint8Array[] = [];
+  const open = (name: string, more: Partial<Cloning>) => {
+    const tone = openTone({ name, clones: true });
+    return { ...tone, cloning: { ...tone.cloning!, ...more } };
+  };
+  const engines = [
+    open('one', { forget: async (clone) => void forgotten.push(clone) }),
+    open('other', { make: () => Promise.reject(new Failure('engine_unavailable')) }),
+  ];
+  const making = createCloneMaking({
+    engines,
+    readSamples: async () => ({ reference: pcm, consent: pcm }),
+    speak: (engine, segment, by) => engine.speak(segment, by),
+  });
+  const fields = { ...asked, engines: ['one', 'other'] };
+  const prepared = await making.prepare(fields, [], signal);
+  await expect(making.make(fields, prepared, 'test', signal)).rejects.toThrow();
+  expect(forgotten).toHaveLength(1);
 });

@@ -32,6 +32,7 @@ const segmentCharsMax = 600;
 const warmUpText = 'This sentence is spoken before the first one.';
 /** The warm-up is delayed so that commands that only list voices exit before it starts. */
 const warmUpAfterMs = 1_000;
+const warmUpMsMax = 60_000;
 const deleteMsMax = 5_000;
 /** A server's voices and abilities may change when it restarts. */
 const refreshMs = 5 * 60_000;
@@ -94,7 +95,8 @@ export async function openOpenAiCompatible(
     const [first] = list.voices();
     if (!first || options.sampleRateHz > 0) return;
     // A failure is ignored here: the first request of a caller reports it.
-    await Array.fromAsync(server.speak({ voice: first.voiceId, text: warmUpText }, closing.signal)).catch(() => {});
+    const signal = AbortSignal.any([closing.signal, AbortSignal.timeout(warmUpMsMax)]);
+    await Array.fromAsync(server.speak({ voice: first.voiceId, text: warmUpText }, signal)).catch(() => {});
   };
   const timer = setTimeout(warmUp, warmUpAfterMs).unref();
 
@@ -214,7 +216,7 @@ async function inspect(options: OpenAiCompatibleOptions): Promise<EngineReport> 
     const signal = AbortSignal.timeout(inspectMsMax);
     let report = '';
     for (const url of await findAddresses({ urls: urlsOf(options.url) })) {
-      const server = createSpeechServer({ ...options, url });
+      const server = createSpeechServer({ ...options, url, deletesClones: false });
       // The server is asked even if voices are configured, because only an answer shows that it is there.
       await server.listVoices(signal);
       const { model, voices, uploaded } = await findVoices(server, options, signal);
@@ -226,7 +228,9 @@ async function inspect(options: OpenAiCompatibleOptions): Promise<EngineReport> 
   }
 }
 
-const isUrl = (given: string) => /^(dns\+)?https?:\/\/[^/]/.test(given) && !given.endsWith('/') && URL.canParse(given);
+// The certificate of a server is for its name, not for the addresses that the name is resolved to.
+const isUrl = (given: string) =>
+  /^(https?|dns\+http):\/\/[^/]/.test(given) && !given.endsWith('/') && URL.canParse(given);
 const languagesUsual = ['en'];
 const isLanguage = (text: string) => /^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$/.test(text);
 

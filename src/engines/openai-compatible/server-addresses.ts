@@ -2,7 +2,7 @@
 // 30 s. In Kubernetes, the name of a headless Service resolves to all its pods. If a name cannot be resolved, the
 // previous addresses stay.
 import { lookup as lookUp } from 'node:dns/promises';
-import { isIPv6 } from 'node:net';
+import { isIPv4, isIPv6 } from 'node:net';
 
 /** The addresses of a host name. */
 type Lookup = (name: string) => Promise<readonly string[]>;
@@ -27,7 +27,10 @@ export async function findAddresses({ urls, lookup = lookupUsual }: AddressOptio
   const found = await Promise.all(
     urls.map(async (url) => {
       if (!url.startsWith(dnsPrefix)) return [url];
-      const addresses = await lookup(new URL(url.slice(dnsPrefix.length)).hostname);
+      const found = await lookup(new URL(url.slice(dnsPrefix.length)).hostname);
+      // A server with an address of each family is one server.
+      const ipv4 = found.filter(isIPv4);
+      const addresses = ipv4.length > 0 ? ipv4 : found;
       return addresses.slice(0, addressesMax).map((address) => toAddress(url, address));
     }),
   );

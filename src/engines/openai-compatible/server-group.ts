@@ -43,9 +43,9 @@ class Member {
   isCold: boolean;
   isWarming = false;
 
-  constructor(url: string, { createServer, requestsAtOnce }: ServerGroupOptions, isCold: boolean) {
+  constructor(url: string, name: string, { createServer, requestsAtOnce }: ServerGroupOptions, isCold: boolean) {
     this.url = url;
-    this.name = new URL(url).host;
+    this.name = name;
     this.server = createServer(url);
     this.concurrency = new Concurrency(requestsAtOnce);
     this.isCold = isCold;
@@ -62,6 +62,8 @@ const fullMsMax = 60_000;
 const warmUpText = 'This sentence is spoken before the first one.';
 const warmUpMsMax = 60_000;
 const clonesKnownMax = 1_000;
+/** While other servers can be asked for voices, or take a clone. */
+const answerMsMax = 8_000;
 
 export function createServerGroup(options: ServerGroupOptions): ServerGroup {
   const { secondsOf, now = () => performance.now(), random = Math.random } = options;
@@ -82,16 +84,27 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
     if (member) member.isCold = draining.delete(member);
     return member;
   };
+  /** A server that restarted, or is gone, has no clones. */
+  const dropClones = (member: Member) => {
+    for (const servers of cloneServers.values()) servers.delete(member);
+  };
+  const gone = (member: Member) => {
+    dropClones(member);
+    onServerGone?.(member.name);
+  };
   const addresses = watchAddresses(options, (urls) => {
     const isFirst = members.size === 0;
     const before = members;
     members = new Map(
-      urls.map((url) => [url, before.get(url) ?? returning(url) ?? new Member(url, options, !isFirst)]),
+      urls.map((url) => [
+        url,
+        before.get(url) ?? returning(url) ?? new Member(url, nameOf(url, urls), options, !isFirst),
+      ]),
     );
     for (const [url, member] of before) {
       if (members.has(url)) continue;
       if (member.outstanding > 0) draining.add(member);
-      else onServerGone?.(member.name);
+      else gone(member);
     }
   });
   const known = async (): Promise<void> => {
@@ -103,7 +116,12 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
   };
 
   const loadOf = (member: Member) => member.outstanding + counts.othersAt(member.name);
-  const isUp = (member: Member) => !member.isCold && member.outUntilMs <= now();
+  /**
+   * The last request that did not speak a clone. Warm-ups repeat it; a clone may be revoked before the next warm-up.
+   */
+  let lastRequest: SpeechRequest | undefined;
+  // Without a sentence to speak first, a server gets requests at once.
+  const isUp = (member: Member) => !(member.isCold && lastRequest) && member.outUntilMs <= now();
   const hasRoom = (member: Member) => loadOf(member) < member.concurrency.limit;
   const isDue = ({ isCold, isWarming, outUntilMs, fullUntilMs }: Member) =>
     isCold && !isWarming && Math.max(outUntilMs, fullUntilMs) <= now();
@@ -111,9 +129,9 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
     [...from].reduce((one, other) => (other[time] < one[time] ? other : one));
 
   const choose = (request: SpeechRequest): Member => {
-    const up = [...members.values()].filter(isUp);
     if (!request.clone) lastRequest = request;
-    if (up.length > 0) warmUpDue(lastRequest ?? request);
+    const up = [...members.values()].filter(isUp);
+    if (up.length > 0) warmUpDue();
     // If every server is out, the request goes to the one due back soonest, which shows whether it has recovered.
     const asked = up.length > 0 ? up : [soonest(members.values(), 'outUntilMs')];
     const free = asked.filter(({ fullUntilMs }) => fullUntilMs <= now());
@@ -148,19 +166,20 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
     const late = new AbortController();
     const timer = setTimeout(() => late.abort(new Failure('engine_timeout')), warmUpMsMax).unref();
     const signal = AbortSignal.any([late.signal, closing.signal]);
-    await Array.fromAsync(speakAt(member, { ...request, text: warmUpText }, signal)).catch(() => {});
+    const { outUntilMs } = member;
+    await Array.fromAsync(speakAt(member, { ...request, text: warmUpText }, signal)).catch((error) => {
+      const isNoted = !member.isCold || member.outUntilMs !== outUntilMs;
+      if (!(error instanceof ServerFull) && !isNoted) failed(member);
+    });
     clearTimeout(timer);
     member.isWarming = false;
   };
 
-  const warmUpDue = (request: SpeechRequest) => {
-    for (const member of members.values()) if (isDue(member)) void warmUp(member, request);
+  const warmUpDue = () => {
+    if (!lastRequest) return;
+    for (const member of members.values()) if (isDue(member)) void warmUp(member, lastRequest);
   };
-  /**
-   * The last request that did not speak a clone. Warm-ups repeat it; a clone may be revoked before the next warm-up.
-   */
-  let lastRequest: SpeechRequest | undefined;
-  const timer = setInterval(() => lastRequest && warmUpDue(lastRequest), outMsFirst).unref();
+  const timer = setInterval(warmUpDue, outMsFirst).unref();
   /** Marks the server as working, and returns its new `outUntilMs`. */
   const bringBack = (member: Member): number => {
     member.isCold = false;
@@ -171,8 +190,7 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
     member.outUntilMs = now() + Math.min(outMsFirst * 2 ** member.failures, outMsMax);
     member.failures++;
     member.isCold = true;
-    // A restarted server has lost the clones.
-    for (const servers of cloneServers.values()) servers.delete(member);
+    dropClones(member);
   };
 
   async function* speakAt(member: Member, request: SpeechRequest, signal: AbortSignal): AsyncGenerator<Pcm, void> {
@@ -224,8 +242,34 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
       if (playback.firstSoundMs === undefined) member.waiting--;
       counts.changed();
       if (!member.isWarming) onStream?.(member.name, playback);
-      if (member.outstanding === 0 && draining.delete(member)) onServerGone?.(member.name);
+      if (member.outstanding === 0 && draining.delete(member)) gone(member);
     }
+  }
+
+  const membersInTurn = () =>
+    [...members.values()].toSorted(
+      (a, b) => Number(isUp(b)) - Number(isUp(a)) || a.outUntilMs - b.outUntilMs || loadOf(a) - loadOf(b),
+    );
+  /** Asks one server after another, until one answers or refuses for a reason of the request. */
+  async function askInTurn<T>(
+    inTurn: readonly Member[],
+    ask: (server: SpeechServer, signal: AbortSignal) => Promise<T>,
+    signal: AbortSignal,
+  ): Promise<T> {
+    for (const [n, member] of inTurn.entries()) {
+      const isLast = n === inTurn.length - 1;
+      const by = isLast ? signal : AbortSignal.any([signal, AbortSignal.timeout(answerMsMax)]);
+      const { outUntilMs } = member;
+      try {
+        return await Promise.race([ask(member.server, by), aborted(by)]);
+      } catch (error) {
+        const failure = isTimeout(error) ? new Failure('engine_timeout', { retryAfterSeconds: 0 }, error) : error;
+        if (isOfServer(failure) && !signal.aborted && member.outUntilMs === outUntilMs) failed(member);
+        const isOfMember = isOfServer(failure) || failure instanceof ServerFull;
+        if (isLast || signal.aborted || !isOfMember) throw failure;
+      }
+    }
+    throw new Failure('engine_unavailable', { retryAfterSeconds: 0 });
   }
 
   return {
@@ -233,29 +277,27 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
       await known();
       for (let tries = members.size; ; tries--) {
         const member = choose(request);
+        let isBegun = false;
         try {
-          return yield* speakAt(member, request, signal);
+          for await (const piece of speakAt(member, request, signal)) {
+            isBegun = true;
+            yield piece;
+          }
+          return;
         } catch (error) {
-          // A full server has not started the request, so another server can be tried.
-          if (!(error instanceof ServerFull) || tries <= 1) throw error;
+          if (isBegun || !(error instanceof ServerFull) || tries <= 1) throw error;
         }
       }
     },
     async listVoices(signal) {
       await known();
-      const up = [...members.values()].filter(isUp);
-      const member = up.length > 0 ? lessLoaded(up) : soonest(members.values(), 'outUntilMs');
-      const { outUntilMs } = member;
-      try {
-        return await member.server.listVoices(signal);
-      } catch (error) {
-        if (isOfServer(error) && member.outUntilMs === outUntilMs) failed(member);
-        throw error;
-      }
+      return askInTurn(membersInTurn(), (server, by) => server.listVoices(by), signal);
     },
     async uploadClone(clone, signal) {
       await known();
-      await choose({ voice: clone.name, text: '', clone }).server.uploadClone(clone, signal);
+      const first = choose({ voice: clone.name, text: '', clone });
+      const members = [first, ...membersInTurn().filter((member) => member !== first)];
+      await askInTurn(members, (server, by) => server.uploadClone(clone, by), signal);
     },
     async deleteClone(name, signal) {
       const ends = await Promise.allSettled(all().map(({ server }) => server.deleteClone(name, signal)));
@@ -265,7 +307,8 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
     get servers() {
       return all().map((member) => {
         const { name, outstanding, waiting, concurrency } = member;
-        return { name, outstanding, waiting, limit: isUp(member) && !draining.has(member) ? concurrency.limit : 0 };
+        const limit = isUp(member) && !draining.has(member) ? concurrency.limit : 0;
+        return { name, outstanding, waiting, limit, isFull: member.fullUntilMs > now() };
       });
     },
     get seats() {
@@ -289,6 +332,17 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
     },
   };
 }
+
+/** Host and port; with the path where these have several servers. */
+function nameOf(url: string, urls: readonly string[]): string {
+  const { host, pathname } = new URL(url);
+  return urls.some((other) => other !== url && new URL(other).host === host) ? host + pathname : host;
+}
+
+const isTimeout = (error: unknown): boolean => error instanceof DOMException && error.name === 'TimeoutError';
+
+const aborted = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }));
 
 /** Whether the server caused the failure (unreachable, too slow, or connection lost), not the request. */
 const isOfServer = (error: unknown): boolean =>

@@ -21,7 +21,7 @@ interface SpeechEvent {
 }
 
 /** Longest line, enough for several minutes of sound. */
-const lineCharsMax = 64 << 20;
+const eventCharsMax = 64 << 20;
 
 /** Yields the bytes of the sound. A rate that an event states is put into `stated` before its sound is yielded. */
 export async function* soundOfEvents(
@@ -78,10 +78,14 @@ function parseEvent(data: string): SpeechEvent {
   throw new Failure('engine_error', { retryAfterSeconds: 0 }, new Error('an event is not JSON'));
 }
 
+const dataIn = (line: string): string | undefined =>
+  line.startsWith('data:') ? line.slice(line[5] === ' ' ? 6 : 5) : undefined;
+
 /** The data of each event, with its lines joined. */
 async function* dataOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let lines: string[] = [];
+  let lineChars = 0;
   let rest = '';
   for await (const piece of body) {
     // Only the new characters can contain the end of the line.
@@ -92,12 +96,18 @@ async function* dataOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> 
       const line = rest.slice(start, rest[end - 1] === '\r' ? end - 1 : end);
       start = end + 1;
       from = start;
-      if (line.startsWith('data:')) lines.push(line.slice(line[5] === ' ' ? 6 : 5));
+      const data = dataIn(line);
+      if (data !== undefined) lines.push(data);
+      lineChars += data?.length ?? 0;
       if (line !== '' || lines.length === 0) continue;
       yield lines.join('\n');
       lines = [];
+      lineChars = 0;
     }
     rest = rest.slice(start);
-    if (rest.length > lineCharsMax) throw new Failure('engine_error', {}, new Error('an event does not end'));
+    if (lineChars + rest.length > eventCharsMax)
+      throw new Failure('engine_error', {}, new Error('an event does not end'));
   }
+  // Some servers leave out the empty line after it.
+  if ([...lines, dataIn(rest.trimEnd())].join('') === '[DONE]') yield '[DONE]';
 }

@@ -10,7 +10,14 @@ import { traceHeaders } from '../../telemetry/trace.ts';
 import { type BareFormat, barePcm } from '../pcm-stream.ts';
 import { ServerFull } from './server-full.ts';
 import { cutAtLimit, type Stated, soundOfEvents } from './speech-events.ts';
-import { isCloneName, openUploads, type Recording, type UploadedVoice, uploadedIn } from './uploaded-voices.ts';
+import {
+  isCloneName,
+  openUploads,
+  type Recording,
+  type UploadedVoice,
+  uploadedIn,
+  withoutText,
+} from './uploaded-voices.ts';
 
 /** The forms in which sound is requested: samples, a WAV or events while they are made, or a complete WAV. */
 export const soundForms = ['pcm', 'wav', 'sse', 'file'] as const;
@@ -26,6 +33,8 @@ export interface SpeechServerOptions {
   form: 'auto' | SoundForm;
   /** Rate of samples for which the server states none; 0 if the rate is found out by a request. */
   sampleRateHz: number;
+  /** Whether clones that nobody has spoken for a day are deleted as the voices are listed; default: true. */
+  deletesClones?: boolean;
 }
 
 export interface SpeechRequest {
@@ -54,7 +63,6 @@ export interface ServerListing {
 export interface SpeechServer {
   /** Yields the sound as it arrives. Throws `ServerFull` if the server has no room for the request. */
   speak(request: SpeechRequest, signal: AbortSignal): AsyncGenerator<Pcm>;
-  /** Lists the model and the voices. Also deletes clones that nobody has spoken for a day. */
   listVoices(signal: AbortSignal): Promise<ServerListing>;
   uploadClone(clone: Recording, signal: AbortSignal): Promise<void>;
   /** Also succeeds if the server does not have the clone. */
@@ -98,19 +106,24 @@ export function createSpeechServer(
 ): SpeechServer {
   const { url, apiKey } = options;
   const headers = { ...(apiKey !== '' && { Authorization: `Bearer ${apiKey}` }) };
-  let form: SoundForm = options.form === 'auto' ? 'pcm' : options.form;
+  const formFirst: SoundForm = options.form === 'auto' ? 'pcm' : options.form;
+  let form = formFirst;
   /**
    * The model that was found. It is forgotten when the server is unreachable, since it may return with another model.
    */
   let model: Promise<string> | undefined;
   let rateHz: Promise<number> | undefined;
 
+  const send = (path: string, request: RequestInit, signal: AbortSignal): Promise<Response> =>
+    fetch(url + path, { ...request, headers: { ...headers, ...request.headers }, signal });
+
   /** Returns a response of any status. Throws a Failure if there is no response. */
   async function reach(path: string, request: RequestInit, signal: AbortSignal): Promise<Response> {
     try {
-      return await fetch(url + path, { ...request, headers: { ...headers, ...request.headers }, signal });
+      return await send(path, request, signal);
     } catch (cause) {
       signal.throwIfAborted();
+      form = formFirst;
       model = undefined;
       rateHz = undefined;
       uploads.forgetAll();
@@ -131,6 +144,7 @@ export function createSpeechServer(
     reach,
     list: (signal) => readList('/audio/voices', signal),
     now,
+    found,
     refusalOf: async (answer, signal) =>
       answerFailure(answer, (await startOf(answer, errorBytesMax, signal)).toString()),
   });
@@ -157,10 +171,11 @@ export function createSpeechServer(
    * Returns a response that contains sound. Retries a refused request as 'file' if the server rejects the format, or
    * after restoring a clone it lacks.
    */
-  async function ask(request: SpeechRequest, signal: AbortSignal, isRestored = false): Promise<Response> {
+  async function ask(request: SpeechRequest, signal: AbortSignal, asked = form, isRestored = false): Promise<Response> {
     const { clone } = request;
-    if (clone) await uploads.ensure(clone, signal);
-    const asked = form;
+    if (clone) await uploads.ensure(clone);
+    // Before the request: a server with room for one speaks no sentence beside it.
+    if (asked === 'pcm' || asked === 'sse') await findRate(request);
     const answer = await post(request, asked, signal);
     const type = answer.headers.get('content-type') ?? '';
     if (answer.ok && !otherTypes.test(type)) return answer;
@@ -172,17 +187,19 @@ export function createSpeechServer(
       asked !== 'file' &&
       /response_format|stream_format|\bpcm\b/i.test(text)
     ) {
+      const file = await ask(request, signal, 'file', isRestored);
       form = 'file';
-      return ask(request, signal, isRestored);
+      return file;
     }
     const mayLackClone = isRefused || answer.status === 404;
-    if (clone && mayLackClone && !isRestored && (await uploads.restore(clone, signal, text.includes(clone.name))))
-      return ask(request, signal, true);
+    if (clone && mayLackClone && !isRestored && (await uploads.restore(clone, text.includes(clone.name))))
+      return ask(request, signal, asked, true);
     if (answer.status === 404) model = undefined;
-    throw answerFailure(answer, `${type} ${text}`);
+    throw withoutTexts(answerFailure(answer, `${type} ${text}`), request);
   }
 
-  const findRate = async (request: SpeechRequest): Promise<number> => {
+  /** Undefined while the server has no room for the sentence. */
+  const findRate = async (request: SpeechRequest): Promise<number | undefined> => {
     if (options.sampleRateHz > 0) return options.sampleRateHz;
     rateHz ??= found(
       (signal) => probeRate(request, signal),
@@ -190,7 +207,10 @@ export function createSpeechServer(
         rateHz = undefined;
       },
     );
-    return rateHz;
+    return rateHz.catch((error) => {
+      if (!(error instanceof ServerFull)) throw error;
+      return undefined;
+    });
   };
   async function probeRate({ voice }: SpeechRequest, signal: AbortSignal): Promise<number> {
     const answer = await post({ voice, text: probeText }, 'file', signal);
@@ -207,14 +227,17 @@ export function createSpeechServer(
     const isEvents = /event-stream/i.test(answer.headers.get('content-type') ?? '');
     const bytes = isEvents ? soundOfEvents(answer.body ?? none(), stated, failureOf) : rawSound(answer);
     const findBare = async (): Promise<BareFormat> => ({
-      sampleRateHz: stated.sampleRateHz ?? (await findRate(request)),
+      sampleRateHz: stated.sampleRateHz ?? (await findRate(request)) ?? sampleRateHzUsual,
       channels: stated.channels,
     });
     try {
       yield* barePcm(bytes, findBare);
     } catch (error) {
       signal.throwIfAborted();
-      if (error instanceof Failure) throw error;
+      // A server that is full once it has begun breaks off.
+      if (error instanceof ServerFull)
+        throw withoutTexts(new Failure('engine_error', error.facts, error.cause), request);
+      if (error instanceof Failure) throw withoutTexts(error, request);
       throw new Failure('engine_error', { retryAfterSeconds: retrySecondsUnknown }, error);
     }
     if (!isEvents) await checkOutcome(answer, signal);
@@ -224,10 +247,21 @@ export function createSpeechServer(
   async function checkOutcome(answer: Response, signal: AbortSignal): Promise<void> {
     const id = answer.headers.get('x-sglang-omni-speech-id');
     if (id === null) return;
-    const soon = AbortSignal.any([signal, AbortSignal.timeout(outcomeMsMax)]);
-    const outcome = await readList(`/audio/speech/${encodeURIComponent(id)}`, soon).catch(() => undefined);
-    signal.throwIfAborted();
-    if ((outcome as { finish_reason?: unknown } | undefined)?.finish_reason === 'length') throw cutAtLimit();
+    const read = async () => {
+      const soon = AbortSignal.any([signal, AbortSignal.timeout(outcomeMsMax)]);
+      // Not by `reach`: the server has just spoken, so a failure does not show that it was replaced.
+      const outcome = await send(`/audio/speech/${encodeURIComponent(id)}`, {}, soon);
+      const text = (await startOf(outcome, errorBytesMax, soon)).toString();
+      if (outcome.status >= 500 || outcome.status === 429) throw answerFailure(outcome, text);
+      return parseJson(text) as { finish_reason?: unknown } | undefined;
+    };
+    const outcome = await read()
+      .catch(() => read())
+      .catch((error) => {
+        signal.throwIfAborted();
+        throw new Failure('engine_error', { retryAfterSeconds: retrySecondsUnknown }, error);
+      });
+    if (outcome?.finish_reason === 'length') throw cutAtLimit();
   }
 
   return {
@@ -236,7 +270,7 @@ export function createSpeechServer(
       const own = await findModel();
       const list = await readList(`/audio/voices?model=${encodeURIComponent(own)}`, signal);
       const uploaded = uploadedIn(list);
-      void uploads.sweep(uploaded ?? [], signal);
+      if (options.deletesClones !== false) void uploads.sweep(uploaded ?? [], signal);
       return { model: own, voices: voicesIn(list), uploaded };
     },
     uploadClone: uploads.upload,
@@ -247,12 +281,12 @@ export function createSpeechServer(
 /**
  * Runs a search whose result all requests share. The search does not end when the request that started it is aborted.
  */
-async function found<T>(find: (signal: AbortSignal) => Promise<T>, forget: () => void): Promise<T> {
+async function found<T>(find: (signal: AbortSignal) => Promise<T>, forget?: () => void): Promise<T> {
   const late = AbortSignal.timeout(findMsMax);
   try {
     return await find(late);
   } catch (error) {
-    forget();
+    forget?.();
     if (error instanceof Failure) throw error;
     throw new Failure('engine_unavailable', { retryAfterSeconds: retrySecondsUnknown }, error);
   }
@@ -306,6 +340,9 @@ async function startOf(answer: Response, bytesMax: number, signal: AbortSignal):
   }
   return Buffer.concat(pieces).subarray(0, bytesMax);
 }
+
+const withoutTexts = (failure: Failure, { text, instructions = '' }: SpeechRequest): Failure =>
+  withoutText(withoutText(failure, text, 'text'), instructions, 'instructions');
 
 const answerFailure = ({ status, headers }: Response, text: string): Failure =>
   failureOf(status, text.slice(0, errorCharsMax), headers.get('retry-after'));

@@ -32,22 +32,33 @@ interface UploadOptions {
   /** The list of voices, as parsed. */
   list(signal: AbortSignal): Promise<unknown>;
   refusalOf(answer: Response, signal: AbortSignal): Promise<Failure>;
+  /** Does what several requests wait for. */
+  found<T>(find: (signal: AbortSignal) => Promise<T>): Promise<T>;
   now(): number;
 }
 
 /** The clones at one server. */
-export function openUploads({ reach, list, refusalOf, now }: UploadOptions) {
+export function openUploads({ reach, list, refusalOf, found, now }: UploadOptions) {
   /** The time at which each clone was last known to be at the server. */
   const confirmed = new Map<string, number>();
+  /** Segments that need the same clone wait for one upload. */
+  const restoring = new Map<string, Promise<boolean>>();
 
-  async function upload({ name, text, wav }: Recording, signal: AbortSignal): Promise<void> {
+  async function upload(recording: Recording, signal: AbortSignal, isAgain = false): Promise<void> {
+    const { name, text, wav } = recording;
     const body = new FormData();
     body.set('name', name);
     body.set('consent', name);
     if (text !== '') body.set('ref_text', text);
     body.set('audio_sample', new Blob([wav], { type: 'audio/wav' }), `${name}.wav`);
     const answer = await reach('/audio/voices', { method: 'POST', body }, signal);
-    if (!answer.ok) throw withoutText(await refusalOf(answer, signal), text);
+    if (!answer.ok) {
+      const refusal = await refusalOf(answer, signal);
+      const isThere = refusal.cause instanceof Error && /already exists/i.test(refusal.cause.message);
+      if (!isThere || isAgain) throw withoutText(refusal, text, 'transcript');
+      await remove(name, signal);
+      return upload(recording, signal, true);
+    }
     await answer.body?.cancel();
     confirmed.set(name, now());
   }
@@ -56,7 +67,16 @@ export function openUploads({ reach, list, refusalOf, now }: UploadOptions) {
    * Uploads the clone if necessary, and returns whether it was. With `isLost`, the list is not trusted: it may contain
    * clones that the server can no longer speak.
    */
-  async function restore(recording: Recording, signal: AbortSignal, isLost = false): Promise<boolean> {
+  function restore(recording: Recording, isLost = false): Promise<boolean> {
+    const key = `${recording.name} ${isLost}`;
+    const running =
+      restoring.get(key) ??
+      found((signal) => restoreNow(recording, signal, isLost)).finally(() => restoring.delete(key));
+    restoring.set(key, running);
+    return running;
+  }
+
+  async function restoreNow(recording: Recording, signal: AbortSignal, isLost: boolean): Promise<boolean> {
     const there = isLost ? undefined : uploadedIn(await list(signal))?.find(({ name }) => name === recording.name);
     // An old copy is uploaded again, so that it is not deleted while it is used.
     const isFresh = there !== undefined && there.ageMs < renewMs;
@@ -76,9 +96,9 @@ export function openUploads({ reach, list, refusalOf, now }: UploadOptions) {
     upload,
     restore,
     remove,
-    async ensure(recording: Recording, signal: AbortSignal): Promise<void> {
+    async ensure(recording: Recording): Promise<void> {
       const sinceMs = now() - (confirmed.get(recording.name) ?? -Infinity);
-      if (sinceMs > confirmedMsMax) await restore(recording, signal);
+      if (sinceMs > confirmedMsMax) await restore(recording);
     },
     /** Deletes old copies. No replica speaks them any more, because each replica renews the copies that it speaks. */
     async sweep(uploaded: readonly UploadedVoice[], signal: AbortSignal): Promise<void> {
@@ -108,14 +128,16 @@ export function uploadedIn(list: unknown): UploadedVoice[] | undefined {
   });
 }
 
-/** Removes the caller's transcript from the failure, because a server may quote all or the beginning of it. */
-function withoutText(failure: Failure, text: string): Failure {
-  const { message } = failure.cause as Error;
+/** A server may quote a text, which is the caller's, or the beginning of it. The failure stays the same one. */
+export function withoutText(failure: Failure, text: string, what: string): Failure {
+  if (text === '' || !(failure.cause instanceof Error)) return failure;
+  const { message } = failure.cause;
   const begin = text.slice(0, 12);
-  const isQuoted = [begin, JSON.stringify(begin).slice(1, -1)].some((quoted) => message.includes(quoted));
-  if (text === '' || !isQuoted) return failure;
-  const status = message.slice(0, message.indexOf(':'));
-  return new Failure(failure.reason, failure.facts, new Error(`${status}, and quotes the transcript`));
+  const inJson = JSON.stringify(begin).slice(1, -1);
+  const inAscii = inJson.replace(/[^ -~]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  const isQuoted = [begin, inJson, inAscii].some((quoted) => message.includes(quoted));
+  if (isQuoted) failure.cause = new Error(`${message.split(':', 1)[0]}, and quotes the ${what}`);
+  return failure;
 }
 
 const version = 1;
@@ -166,7 +188,9 @@ export const createUploadCloning = ({ languageCodes, upload, forget }: CloningOp
     if (text.length > textCharsMax) throw refuse('reference_text', `must be ${textCharsMax} characters at most`);
     const name = `sonant-${randomBytes(12).toString('hex')}`;
     const recording = { name, text, wav: wavFile(toFloat(reference.samples, 0), reference.sampleRateHz) };
-    await upload(recording, signal).catch((error) => {
+    await upload(recording, signal).catch(async (error) => {
+      // The server may have it all the same.
+      await forget(name);
       throw isOfSample(error) ? refuse('reference_audio', 'no voice can be made of this', error.cause) : error;
     });
     return packRecording(recording);
