@@ -1,6 +1,7 @@
 // Removes the files of expired clips every minute, their rows a week later, and once a day files that a crash left
 // without a row. Also restores the minimum free space. A clip that cannot be removed is skipped until the next sweep.
 // At most one sweep runs and one waits. A sweep works in small batches, so that requests are not delayed.
+// `stored-clip.ts` sets when a clip expires, and `stored-audio.ts` refuses an expired one.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Failure, isOfOthers } from '../errors.ts';
 import type { ClipRows, StoredClipRow } from '../store/clip-rows.ts';

@@ -1,5 +1,5 @@
-// Reads the whole body of a request, with limits on size and time. The body is collected in one buffer: parsing many
-// chunks takes quadratic time, and a caller may send single bytes.
+// Reads the whole body of a request, with limits on size and time, whose values are in `request-limits.ts`. The body is
+// collected in one buffer: parsing many chunks takes quadratic time, and a caller may send single bytes.
 import type { IncomingMessage } from 'node:http';
 import type { Http2ServerRequest } from 'node:http2';
 import { Failure } from '../errors.ts';
