@@ -199,7 +199,7 @@ class TurnCharges implements LivePlace {
   readonly #takeSlot: TakeSlot;
   /** The slot, and the characters of all parts since it was taken. */
   #held: { chars: number; synthesis: Synthesis } | undefined;
-  /** Characters of the parts before the slot was taken. */
+  /** Characters of the turn's earlier parts, whose slots have been released. */
   #charsBefore = 0;
   #isTaking = false;
   #isClosed = false;

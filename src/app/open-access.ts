@@ -75,7 +75,7 @@ export interface SharedState {
   singleFlight: SingleFlight;
   /** Shares counts with other replicas; undefined without Redis. */
   shareCounts: ShareCounts | undefined;
-  /** Resumes event streams of other replicas; undefined without Redis. */
+  /** Lets a client resume an event stream that another replica holds; undefined without Redis. */
   relay: Relay | undefined;
   /** Publishes to all replicas that a key has ended. Other changes are not published. */
   publishKeyChange(changed: ChangedKey): Promise<void>;

@@ -54,7 +54,7 @@ export interface AudioFormat {
   bytesPerSecond(sampleRateHz: number): number;
   /** Whether encoding takes longer than all other processing of the audio. */
   isCompressed?: boolean;
-  /** Size of the header in bytes, in a format of a header and plain samples. */
+  /** Size in bytes of the header before uncompressed samples; absent in other formats. */
   headBytes?: number;
   /** Encoder delay that players do not skip, because the format cannot declare it. */
   delaySamples?: number;

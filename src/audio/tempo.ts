@@ -114,8 +114,8 @@ function similarity(a: Float32Array, b: Float32Array, at: number, stride: number
 }
 
 /**
- * Cross-fades along a raised cosine. Similar signals add up in amplitude; others, such as an s, only in power. Without
- * compensation, the level would flutter at the frame rate.
+ * Cross-fades along a raised cosine. Similar signals add up in amplitude; dissimilar ones, such as two parts of an s,
+ * only in power. Without compensation, the level would flutter at the frame rate.
  */
 function crossFade(from: Float32Array, to: Float32Array): Float32Array {
   const similar = Math.max(0, similarity(from, to, 0, 1));

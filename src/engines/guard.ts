@@ -1,6 +1,6 @@
 // The guard around an engine: waits for a turn, enforces the engine's contract (run.ts), retries, breaks the circuit,
-// and rejects calls after the engine is closed. A segment is never repeated after any of its audio was sent. Before
-// that, temporary failures are retried, and faulty audio once.
+// and rejects calls after the engine is closed. A segment is never repeated after any of its audio was sent. Until
+// then, temporary failures are retried, and a segment with faulty audio is spoken once more.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure, type Reason } from '../errors.ts';
 import { CircuitBreaker, type Try } from './circuit-breaker.ts';

@@ -74,7 +74,7 @@ async function removeLeftSegments(
   endedMs: number,
 ): Promise<void> {
   await removeSegments(tools, jobKey);
-  // If the job was queued again in the meantime, its segments have no audio and are spoken again.
+  // If the job was queued again in the meantime, its segments stay without audio and are spoken again.
   await tools.rows.deleteLeftSegments(jobKey, endedMs);
 }
 

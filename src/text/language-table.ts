@@ -18,7 +18,7 @@ export interface FormCase {
 
 /** A rule for text at a place (written-rules.ts). */
 export interface WrittenRule {
-  /** First characters of the text, if they are few. */
+  /** Characters with which the text can begin; absent if there are many. The rule is tried only at these. */
   first?: string;
   written: string;
   /** Patterns of the whole word before the text, and of the word after it. A missing word counts as empty. */

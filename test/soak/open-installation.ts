@@ -46,7 +46,7 @@ export interface InstallationOptions {
   isWired?: boolean;
   settings?: Readonly<Record<string, string>>;
   settingsOf?(replica: number): Readonly<Record<string, string>>;
-  /** The command line of a replica at each start, if it is not this version's. */
+  /** Returns the main program of a replica; called at each start. Default: the program of this version. */
   mainOf?(replica: number): string;
 }
 

@@ -72,7 +72,7 @@ export interface ModelFacts {
 
 interface ZeroShot {
   needsReferenceText: boolean;
-  /** Recordings that come with the model, with whose voices it can speak. */
+  /** Recordings that come with the model. It can speak with the voices in them. */
   samples: readonly VoiceSample[];
 }
 
