@@ -66,7 +66,7 @@ test('paragraphs that are parts of a long chapter pause too', async () => {
   const { quietsOf } = await open();
   const long = `${'So it goes. '.repeat(450).trim()}\n\n`;
   expectQuiets(await quietsOf({ text: `${long}${long}* * *\n\n${long}` }), [paragraph, scene]);
-}, 60_000);
+}, 180_000);
 
 test('one paragraph is what the same request for speech is', async () => {
   const { create, untilEnded, download, send, jobsKey } = await open();
