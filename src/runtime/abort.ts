@@ -13,3 +13,6 @@ export async function withAbort<T>(signal: AbortSignal, work: Promise<T>): Promi
   using _ = onAbort(signal, () => aborted.reject(signal.reason));
   return await Promise.race([work, aborted.promise]);
 }
+
+/** Whether this is the reason of `AbortSignal.timeout`. */
+export const isTimeout = (reason: unknown): boolean => reason instanceof DOMException && reason.name === 'TimeoutError';

@@ -6,7 +6,7 @@ import { request as httpRequest, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { Failure } from '../errors.ts';
-import { withAbort } from '../runtime/abort.ts';
+import { isTimeout, withAbort } from '../runtime/abort.ts';
 import { reasonOf } from '../runtime/system-errors.ts';
 import {
   addWebhookMessage,
@@ -205,8 +205,6 @@ async function post(
     return { result: signal.aborted ? 'no answer in time' : resultOf(error) };
   }
 }
-
-const isTimeout = (reason: unknown): boolean => reason instanceof DOMException && reason.name === 'TimeoutError';
 
 const resultOf = (error: unknown): string =>
   (error instanceof Error ? reasonOf(error) || error.name : String(error)).slice(0, resultCharsMax);

@@ -15,7 +15,7 @@ import {
 } from '../engine.ts';
 import { openVoiceList } from '../voice-list.ts';
 import { findAddresses } from './server-addresses.ts';
-import { createServerGroup, type ServerGroupOptions } from './server-group.ts';
+import { createServerGroup, type ServerGroupOptions, warmUpMsMax, warmUpText } from './server-group.ts';
 import {
   createSpeechServer,
   type ListedVoice,
@@ -29,10 +29,8 @@ import { createUploadCloning, type UploadedVoice, unpackRecording } from './uplo
 const name = 'openai-compatible';
 const inspectMsMax = 10_000;
 const segmentCharsMax = 600;
-const warmUpText = 'This sentence is spoken before the first one.';
 /** The warm-up is delayed so that commands that only list voices exit before it starts. */
 const warmUpAfterMs = 1_000;
-const warmUpMsMax = 60_000;
 const deleteMsMax = 5_000;
 /** A server's voices and abilities may change when it restarts. */
 const refreshMs = 5 * 60_000;

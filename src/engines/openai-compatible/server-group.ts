@@ -6,6 +6,7 @@
 import { hash } from 'node:crypto';
 import type { Pcm } from '../../audio/pcm.ts';
 import { Failure } from '../../errors.ts';
+import { isTimeout, onAbort, withAbort } from '../../runtime/abort.ts';
 import type { EngineServer, ServerTools } from '../engine.ts';
 import { Concurrency, Playback } from './continuity.ts';
 import { type AddressOptions, watchAddresses } from './server-addresses.ts';
@@ -59,8 +60,8 @@ const silentMs = 25_000;
 /** How long a full server is not asked if it states no time. */
 const fullMsUsual = 1_000;
 const fullMsMax = 60_000;
-const warmUpText = 'This sentence is spoken before the first one.';
-const warmUpMsMax = 60_000;
+export const warmUpText = 'This sentence is spoken before the first one.';
+export const warmUpMsMax = 60_000;
 const clonesKnownMax = 1_000;
 /** While other servers can be asked for voices, or take a clone. */
 const answerMsMax = 8_000;
@@ -206,10 +207,9 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
       if (isOfServer(error) && member.outUntilMs === outUntilMs) failed(member);
     };
     // Notes the guard's timeout while the guard aborts. A caller's deadline shows nothing about the server.
-    const noteAbort = () => {
+    using _ = onAbort(signal, () => {
       if (now() - sinceMs >= silentMs) note(signal.reason);
-    };
-    signal.addEventListener('abort', noteAbort, { once: true });
+    });
     member.outstanding++;
     member.waiting++;
     counts.changed();
@@ -237,7 +237,6 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
       else if (!signal.aborted) note(error);
       throw error;
     } finally {
-      signal.removeEventListener('abort', noteAbort);
       member.outstanding--;
       if (playback.firstSoundMs === undefined) member.waiting--;
       counts.changed();
@@ -261,7 +260,7 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
       const by = isLast ? signal : AbortSignal.any([signal, AbortSignal.timeout(answerMsMax)]);
       const { outUntilMs } = member;
       try {
-        return await Promise.race([ask(member.server, by), aborted(by)]);
+        return await withAbort(by, ask(member.server, by));
       } catch (error) {
         const failure = isTimeout(error) ? new Failure('engine_timeout', { retryAfterSeconds: 0 }, error) : error;
         if (isOfServer(failure) && !signal.aborted && member.outUntilMs === outUntilMs) failed(member);
@@ -338,11 +337,6 @@ function nameOf(url: string, urls: readonly string[]): string {
   const { host, pathname } = new URL(url);
   return urls.some((other) => other !== url && new URL(other).host === host) ? host + pathname : host;
 }
-
-const isTimeout = (error: unknown): boolean => error instanceof DOMException && error.name === 'TimeoutError';
-
-const aborted = (signal: AbortSignal): Promise<never> =>
-  new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }));
 
 /** Whether the server caused the failure (unreachable, too slow, or connection lost), not the request. */
 const isOfServer = (error: unknown): boolean =>
