@@ -1,14 +1,15 @@
 // Makes the npm package: `npm run pack [FOLDER]` writes its tarball into FOLDER (default: the checkout) and prints the path. Node
 // does not strip types below node_modules, so the package has the same files as JavaScript. It has no install script and does
-// not depend on the package `node`; clients of cloud services are optional peers. Three dependencies are included as copies
+// not depend on the package `node`; clients of cloud services are optional peers. Some dependencies are included as copies
 // without the files that Sonant does not use, because they would take a third of the installed size.
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import packageFile from '../package.json' with { type: 'json' };
 import { readRelease } from '../src/runtime/installation.ts';
+import { hasTable } from '../src/text/language-table.ts';
 
 /** Stated only here. Without a scope, the name is taken. */
 const name = '@sonant/server';
@@ -22,39 +23,51 @@ const services = [
   'ioredis',
 ];
 
+const root = join(import.meta.dirname, '..');
+const modules = join(root, 'node_modules');
+const languages = (folder: string) =>
+  globSync('*.json', { cwd: join(modules, folder) })
+    .map((file) => file.replace('.json', ''))
+    .filter(hasTable);
+
 interface Copy {
   files: readonly string[];
   /** Dependencies of the package that its remaining files do not load. */
   without?: readonly string[];
 }
 
-/** Dependencies to include, with the files that Sonant uses. */
+/** Dependencies to include, with the files that Sonant uses. Their scripts are left out: npm warns of those that it does not run. */
 const copies: Readonly<Record<string, Copy>> = {
-  // Without the source of SQLite and the names of npm's build script, which would compile it.
-  'better-sqlite3': { files: ['LICENSE', 'README.md', 'lib/**', 'prebuilds/**'], without: ['node-addon-api'] },
+  // Without the source of SQLite and the build file that makes npm compile it.
+  'better-sqlite3': { files: ['LICENSE', 'lib/**', 'prebuilds/**'], without: ['node-addon-api'] },
+  // Only the languages whose numbers Sonant speaks.
+  'cldr-rbnf': { files: ['LICENSE', ...languages('cldr-rbnf/rbnf').map((code) => `rbnf/${code}.json`)] },
   // Only the smallest of four models.
-  eld: { files: ['LICENSE', 'README.md', 'src/*.js', 'src/*/*extrasmall.js'] },
-  // Without the bundles for browsers, and without the enhancement of speech by a model, which is off.
+  eld: { files: ['LICENSE', 'src/*.js', 'src/*/*extrasmall.js'] },
+  // Without the source of the binary, which packages of its own hold.
+  koffi: { files: ['LICENSE.txt', 'in*.{js,cjs}', 'src/koffi/**/*.{js,cjs}'] },
+  // Without the bundles for browsers, and without the model that enhances speech, which Sonant does not use.
   'ogg-opus-decoder': { files: ['README.md', 'index.js', 'src/**'], without: ['@wasm-audio-decoders/opus-ml'] },
 };
 
-const root = join(import.meta.dirname, '..');
 const target = resolve(process.argv[2] ?? root);
 const stage = mkdtempSync(join(tmpdir(), 'sonant-pack-'));
 process.on('exit', () => rmSync(stage, { recursive: true, force: true }));
 
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
-function write(path: string, text: string): void {
+function write(path: string, content: string | Buffer): void {
   mkdirSync(dirname(join(stage, path)), { recursive: true });
-  writeFileSync(join(stage, path), text);
+  // A script of a page may have the name of a compiled file.
+  writeFileSync(join(stage, path), content, { flag: 'wx' });
 }
 const list = (pattern: string, folder = root) =>
   globSync(pattern, { cwd: folder, withFileTypes: false }).filter((path) => !path.endsWith('.d.ts'));
 /** Imports, and URLs of threads and processes. */
 const toJavaScriptNames = (code: string) => code.replaceAll(/(['"]\.\.?\/[^'"\n]+)\.ts(?=['"])/g, '$1.js');
 
-const sources = [...list('src/*.js'), ...list('src/**/*.ts'), ...list('gen/**/*_pb.ts')];
-for (const path of sources) {
+const stubs = list('gen/**/*.ts');
+for (const path of [...list('src/*.js'), ...list('src/**/*.ts'), ...stubs]) {
+  if (path === 'gen/openapi.ts') continue;
   const code = path.endsWith('.ts') ? stripTypeScriptTypes(read(path)) : read(path);
   write(path.replace(/\.ts$/, '.js'), toJavaScriptNames(code));
 }
@@ -69,37 +82,34 @@ const documents = ['LICENSE', 'NOTICE', 'README.md', 'CHANGELOG.md'];
 for (const path of [...assets.flatMap((pattern) => list(pattern)), ...documents].filter(
   (path) => !path.endsWith('tsconfig.json'),
 ))
-  cpSync(join(root, path), join(stage, path));
-write('gen/openapi.d.ts', read('gen/openapi.ts'));
+  write(path, readFileSync(join(root, path)));
 
 const compile = ['--ignoreConfig', '--declaration', '--emitDeclarationOnly', '--rootDir', root, '--outDir', stage];
 const language = ['--module', 'nodenext', '--target', 'es2024', '--types', 'node', '--allowImportingTsExtensions'];
-const stubs = list('gen/**/*_pb.ts');
 execFileSync('tsc', [...compile, ...language, '--rewriteRelativeImportExtensions', '--skipLibCheck', ...stubs], {
   cwd: root,
   stdio: 'inherit',
 });
-for (const path of globSync('gen/**/*_pb.d.ts', { cwd: stage }))
+for (const path of globSync('gen/**/*.d.ts', { cwd: stage }))
   writeFileSync(join(stage, path), toJavaScriptNames(readFileSync(join(stage, path), 'utf8')));
 
 type Packages = Record<string, string>;
 const only = (packages: Packages, isKept: (each: string) => boolean): Packages =>
   Object.fromEntries(Object.entries(packages).filter(([each]) => isKept(each)));
 
+/** What the copies need. npm installs no dependencies of included packages, so they become dependencies of this package. */
+const further = { dependencies: {} as Packages, optionalDependencies: {} as Packages };
 for (const [each, { files, without = [] }] of Object.entries(copies)) {
-  const from = join(root, 'node_modules', each);
+  const from = join(modules, each);
   const to = join('node_modules', each);
   for (const path of files.flatMap((pattern) => globSync(pattern, { cwd: from })))
-    if (existsSync(join(from, path))) cpSync(join(from, path), join(stage, to, path), { recursive: true });
-  const {
-    scripts: _,
-    devDependencies: __,
-    gypfile: ___,
-    dependencies = {},
-    ...own
-  } = JSON.parse(readFileSync(join(from, 'package.json'), 'utf8'));
+    if (statSync(join(from, path)).isFile()) cpSync(join(from, path), join(stage, to, path));
+  const copied = JSON.parse(readFileSync(join(from, 'package.json'), 'utf8'));
+  const { dependencies = {}, optionalDependencies = {}, scripts: _, devDependencies: __, ...rest } = copied;
   const kept = only(dependencies, (name) => !without.includes(name));
-  write(join(to, 'package.json'), JSON.stringify({ ...own, dependencies: kept }, null, 2));
+  Object.assign(further.dependencies, kept);
+  Object.assign(further.optionalDependencies, optionalDependencies);
+  write(join(to, 'package.json'), JSON.stringify({ ...rest, dependencies: kept, optionalDependencies }, null, 2));
 }
 
 const { version, description, license, type, engines, bin, dependencies, optionalDependencies } = packageFile;
@@ -117,8 +127,8 @@ const manifest = {
   },
   files: ['src', 'gen', 'proto', 'docs', 'NOTICE', 'CHANGELOG.md'],
   publishConfig: { access: 'public' },
-  dependencies: only(dependencies, (each) => each !== 'node' && !isService(each)),
-  optionalDependencies: only(optionalDependencies, (each) => !isService(each)),
+  dependencies: { ...only(dependencies, (each) => each !== 'node' && !isService(each)), ...further.dependencies },
+  optionalDependencies: { ...only(optionalDependencies, (each) => !isService(each)), ...further.optionalDependencies },
   peerDependencies: Object.fromEntries(
     Object.entries(only(all, isService)).map(([each, known]) => [each, `^${known}`]),
   ),
