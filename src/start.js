@@ -1,6 +1,9 @@
 // Prepares the process for a fast start: checks the version of Node, keeps compiled code between starts, and makes imports cheap.
 // Imported before everything large. Plain JavaScript, so that an old Node can read it and Node need not strip types.
+import { mkdirSync } from 'node:fs';
 import module from 'node:module';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const oldestNode = 24;
@@ -11,9 +14,20 @@ if (Number(process.versions.node.split('.')[0]) < oldestNode) {
   process.exit(1);
 }
 
+function findCacheFolder() {
+  const folder = fileURLToPath(new URL('../node_modules/.cache/sonant', import.meta.url));
+  try {
+    mkdirSync(folder, { recursive: true });
+    return folder;
+  } catch {
+    // The administrator has installed the package.
+    return join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'sonant');
+  }
+}
+
 // Compiled code halves the time of a start. Worker threads find the folder in their environment, and child processes get it
 // passed on. Node ignores a folder that cannot be written.
-process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('../node_modules/.cache/sonant', import.meta.url));
+process.env.NODE_COMPILE_CACHE ??= findCacheFolder();
 module.enableCompileCache?.();
 
 const own = new URL('..', import.meta.url).href;
