@@ -3,10 +3,10 @@
 // on standard error and an exit code: 0 success, 1 failure, 2 wrong usage or configuration, 130 interrupted, 141 standard output
 // closed.
 import { styleText } from 'node:util';
-import packageFile from '../package.json' with { type: 'json' };
 import { ConfigError } from './app/config.ts';
 import { type Command, CommandError, commandLine, helpOf, UsageError } from './cli/command.ts';
 import { type Reason, toFailure } from './errors.ts';
+import { versionText } from './runtime/installation.ts';
 import { didYouMean } from './runtime/nearest-name.ts';
 import { reasonOf } from './runtime/system-errors.ts';
 
@@ -52,7 +52,7 @@ async function run([name, ...args]: string[]): Promise<number> {
     return 0;
   }
   if (name === '--version' || name === '-v') {
-    process.stdout.write(`${packageFile.version}\n`);
+    process.stdout.write(`${versionText()}\n`);
     return 0;
   }
   if (!Object.hasOwn(commands, name)) {

@@ -4,6 +4,7 @@ import { parseApiKey } from '../access/api-key.ts';
 import type { FallbackName } from '../access/fallback-limiter.ts';
 import { defaultScopes, isScope, scopes } from '../access/scopes.ts';
 import { isAddressBlock } from '../net/client-addresses.ts';
+import { defaultDataDir } from '../runtime/installation.ts';
 import {
   addressSetting,
   choiceSetting,
@@ -306,7 +307,7 @@ export const serviceSettings = {
     name: 'SONANT_DATA_DIR',
     help: 'Folder for everything that Sonant stores; put your own voices into its subfolder voices/',
     allowed: 'a path',
-    fallback: './data',
+    fallback: defaultDataDir(),
     isAllowed: (given) => given.trim() !== '',
   }),
   modelsFile: textSetting({

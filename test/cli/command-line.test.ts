@@ -18,6 +18,7 @@ import { serveCommand } from '../../src/cli/serve.ts';
 import { usageCommand } from '../../src/cli/usage.ts';
 import { voiceCommand } from '../../src/cli/voice.ts';
 import { webhookCommand } from '../../src/cli/webhook.ts';
+import { versionText } from '../../src/runtime/installation.ts';
 import { dumpVoice } from '../engines/dumped-voice.ts';
 import { openOpenAiServer } from '../engines/openai-server.ts';
 import { freePort } from '../free-port.ts';
@@ -329,7 +330,7 @@ test('doctor reports a voice that two engines offer', async () => {
 test('--version and -v print the version, and the program can be run by its name', async () => {
   for (const flag of ['--version', '-v']) {
     const { code, out } = await program([flag]);
-    expect([code, out]).toEqual([0, `${packageFile.version}\n`]);
+    expect([code, out]).toEqual([0, `${versionText()}\n`]);
   }
   for (const file of [main, join(main, '../..', packageFile.bin.sonant)])
     expect(statSync(file).mode & 0o111).toBe(0o111);

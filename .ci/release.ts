@@ -1,0 +1,35 @@
+// Prepares a release: `npm run release VERSION [FOLDER]` writes the version into package.json, package-lock.json, the tags of the
+// image in deploy/ and docs/, and makes a section of the changelog from Unreleased. Commits nothing: prints what to do next.
+import { globSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const [version = '', root = join(import.meta.dirname, '..')] = process.argv.slice(2);
+const read = (path: string) => readFileSync(join(root, path), 'utf8');
+const write = (path: string, text: string) => writeFileSync(join(root, path), text);
+function fail(message: string): never {
+  console.error(message);
+  process.exit(1);
+}
+
+if (!/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version)) fail('usage: npm run release VERSION, such as 0.2.0');
+const changelog = read('CHANGELOG.md');
+if (changelog.includes(`\n## [${version}]`)) fail(`CHANGELOG.md already has a section ${version}`);
+const [, notes = ''] = /\n## \[Unreleased\]\n+(.*?)\s*(?=\n## \[|$)/s.exec(changelog) ?? [];
+if (!notes.includes('\n- ')) fail('CHANGELOG.md lists nothing under Unreleased');
+const day = new Date().toISOString().slice(0, 10);
+write('CHANGELOG.md', changelog.replace('## [Unreleased]\n', `## [Unreleased]\n\n## [${version}] - ${day}\n`));
+
+for (const path of ['package.json', 'package-lock.json']) {
+  const content = JSON.parse(read(path));
+  content.version = version;
+  if (content.packages) content.packages[''].version = version;
+  write(path, `${JSON.stringify(content, null, 2)}\n`);
+}
+const tag = /(?<=\bsonant:)\d+\.\d+\.\d+(-[\w.]+)?(?=\s)/g;
+for (const path of globSync(['deploy/**/*.{yaml,yml,json}', 'docs/*.md'], { cwd: root }))
+  write(path, read(path).replaceAll(tag, version));
+
+console.log(`Version ${version} is set. Next:
+  .ci/run all
+  git commit -am "Release ${version}" && git tag -a v${version} -m "Sonant ${version}"
+  npm run pack, and npm publish of the tarball`);
