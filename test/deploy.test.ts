@@ -25,11 +25,15 @@ test('the grace period of a replica exceeds its time to drain', () => {
   };
   const drainSeconds = loadConfig({ env: {}, folder: deploy, engines: [] }).drainSeconds;
   for (const [given, ...files] of [
-    [/^ *terminationGracePeriodSeconds: (\d+)$/m, 'kubernetes/deployment.yaml', 'kubernetes/config.yaml'],
+    [
+      /^ *terminationGracePeriodSeconds: (\d+)$/m,
+      'kubernetes/base/deployment.yaml',
+      'kubernetes/base/kustomization.yaml',
+    ],
     [/^ *stop_grace_period: (\d+)s$/m, 'compose.yaml'],
   ] as const) {
-    const leave = numberIn(/SONANT_LEAVE_SECONDS: "(\d+)"/, files);
-    const drain = numberIn(/SONANT_DRAIN_SECONDS: "(\d+)"/, files, drainSeconds);
+    const leave = numberIn(/SONANT_LEAVE_SECONDS(?:: "|=)(\d+)/, files);
+    const drain = numberIn(/SONANT_DRAIN_SECONDS(?:: "|=)(\d+)/, files, drainSeconds);
     expect(leave).toBeGreaterThanOrEqual(4);
     expect(numberIn(given, files)).toBeGreaterThanOrEqual(leave + drain + 5);
   }
