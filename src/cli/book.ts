@@ -11,6 +11,11 @@ const usage = 'sonant book FILE -o FILE';
 export const bookCommand: Command = {
   name: 'book',
   summary: 'speak a book into one file with chapter marks',
+  examples: [
+    'sonant book story.epub --list',
+    'sonant book story.epub -o story.mp3 --voice clara --skip front,notes',
+    'sonant book play.md -o play.opus --speaker ANNA=clara --captions srt',
+  ],
   options: bookOptions,
   usage: () => `Usage: sonant book FILE -o FILE [options]
        sonant book FILE --list

@@ -46,6 +46,8 @@ export interface Command {
   options: Readonly<Record<string, Option>>;
   /** Subcommands, such as `create` and `list`. */
   actions?: readonly string[];
+  /** Command lines that the help text ends with. */
+  examples: readonly string[];
   /** The usage lines and the description. The help text has the options after them. */
   usage(): string;
   /** Returns the exit code. */
@@ -65,7 +67,7 @@ export const flag = (help: string, short?: string) => ({ type: 'boolean' as cons
 export const jsonFlag = flag('print JSON, for programs');
 
 /** The help text of a command. */
-export function helpOf({ usage, options }: Command): string {
+export function helpOf({ usage, options, examples }: Command): string {
   const indent = Object.values(options).some(({ short }) => short) ? '    ' : '';
   const names = Object.entries(options).map(
     ([name, { short, value }]) => `${short ? `-${short}, ` : indent}--${name}${value ? ` ${value}` : ''}`,
@@ -74,7 +76,8 @@ export function helpOf({ usage, options }: Command): string {
   const lines = Object.values(options).map(
     ({ help }, n) => `  ${names[n]!.padEnd(width)}  ${help.replaceAll('\n', `\n${' '.repeat(width + 4)}`)}\n`,
   );
-  return [usage(), ...(lines.length > 0 ? ['\n\n', ...lines] : ['\n'])].join('');
+  const shown = `\nExamples:\n${examples.map((example) => `  ${example}\n`).join('')}`;
+  return [usage(), ...(lines.length > 0 ? ['\n\n', ...lines] : ['\n']), shown].join('');
 }
 
 /** Wrong usage. The message says how to call the command. */
@@ -119,13 +122,20 @@ function explainArgs({ message }: Error, known: readonly string[]): string {
   const [quoted = '', given = ''] = /'([^']*)'/.exec(message) ?? [];
   const name = given.replace(/^.*(?=--)/, '').replace(/ <value>$/, '');
   if (message.startsWith('Unknown option')) {
-    const meant = given.startsWith('--') ? nearestName(given.slice(2), known) : undefined;
+    const meant = given.startsWith('--') ? nearestOption(given.slice(2), known) : undefined;
     return `there is no option ${given}; ${meant ? `did you mean --${meant}?` : '--help lists the options'}`;
   }
   if (message.includes('argument missing')) return `${name} needs a value`;
   if (message.includes('ambiguous')) return `${name} needs a value; write one that begins with a dash as ${name}=VALUE`;
   if (message.includes('does not take an argument')) return `${name} does not take a value`;
   return message.startsWith('Unexpected argument') ? `unexpected argument ${quoted}` : message;
+}
+
+/** Compares names as names of fields, so that the names of other services are known too. */
+function nearestOption(given: string, known: readonly string[]): string | undefined {
+  const toField = (option: string) => option.replaceAll('-', '_');
+  const begun = given.length > 1 ? known.filter((option) => option.startsWith(given)) : [];
+  return begun.length === 1 ? begun[0] : nearestName(toField(given), known.map(toField))?.replaceAll('_', '-');
 }
 
 /** `parseArgs` that throws a UsageError. */

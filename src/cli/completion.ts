@@ -12,6 +12,7 @@ const shells = Object.keys(writers);
 export const createCompletionCommand = (commands: () => Promise<readonly Command[]>): Command => ({
   name: 'completion',
   summary: 'print a completion script for a shell',
+  examples: ['source <(sonant completion bash)'],
   options: {},
   actions: shells,
   usage: () => `Usage: sonant completion ${shells.join('|')}

@@ -47,6 +47,10 @@ const options = {
 export const keyCommand: Command = {
   name: 'key',
   summary: 'create, list, rotate and revoke API keys',
+  examples: [
+    'sonant key create --name "my app" --scopes speech:synthesize,voices:read --expires-in-days 90',
+    'sonant key list',
+  ],
   options,
   get actions() {
     return Object.keys(actions);

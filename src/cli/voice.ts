@@ -50,6 +50,11 @@ const options = {
 export const voiceCommand: Command = {
   name: 'voice',
   summary: 'install natural voices; list, blend, import, export and delete voices',
+  examples: [
+    'sonant voice list --language fr',
+    'sonant voice get kokoro --default',
+    'sonant voice alias clara alloy nova',
+  ],
   options,
   get actions() {
     return Object.keys(actions);

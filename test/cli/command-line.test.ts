@@ -8,12 +8,15 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import packageFile from '../../package.json' with { type: 'json' };
 import { openKeys, openUsage } from '../../src/app/command-line.ts';
+import { bookCommand } from '../../src/cli/book.ts';
 import { commandLine, UsageError } from '../../src/cli/command.ts';
 import { createCompletionCommand } from '../../src/cli/completion.ts';
 import { configCommand } from '../../src/cli/config.ts';
 import { dbCommand } from '../../src/cli/db.ts';
 import { doctorCommand } from '../../src/cli/doctor.ts';
 import { keyCommand } from '../../src/cli/key.ts';
+import { lexiconCommand } from '../../src/cli/lexicon.ts';
+import { sayCommand } from '../../src/cli/say.ts';
 import { serveCommand } from '../../src/cli/serve.ts';
 import { usageCommand } from '../../src/cli/usage.ts';
 import { voiceCommand } from '../../src/cli/voice.ts';
@@ -26,11 +29,14 @@ import { runMain } from './run-main.ts';
 import { main, runSonant } from './sonant-program.ts';
 
 const commands = [
+  bookCommand,
   configCommand,
   createCompletionCommand(async () => []),
   dbCommand,
   doctorCommand,
   keyCommand,
+  lexiconCommand,
+  sayCommand,
   serveCommand,
   usageCommand,
   voiceCommand,
@@ -58,7 +64,13 @@ test('voice list names the voices, the default first, for people and for program
 
 test.each([
   [['sya'], 'there is no command sya; did you mean say? '],
+  [['list'], 'did you mean sonant voice list or sonant lexicon list or sonant key list?'],
+  [['speak', 'Hi.'], 'there is no command speak; did you mean say?'],
+  [['help', 'vioce'], 'there is no command vioce; did you mean voice?'],
   [['say', 'Hi.', '--voic', 'clara'], 'there is no option --voic; did you mean --voice?'],
+  [['say', 'Hi.', '--rate', '2'], 'there is no option --rate; did you mean --speaking-rate?'],
+  [['say', 'Hi.', '--out', 'x.wav'], 'there is no option --out; did you mean --output?'],
+  [['say', 'Hi.', '--output-format', 'mp3'], 'there is no option --output-format; did you mean --format?'],
   [['voice', 'lst'], '; did you mean list?'],
   [['say', 'Hi.', '-o', 'x.wav', '--voice', 'clra'], 'voice not found; did you mean clara? '],
   [['voice', 'alias', 'Clara'], 'Voice Clara not found; did you mean clara? '],
@@ -326,8 +338,8 @@ test('doctor reports a voice that two engines offer', async () => {
   expect(said).toMatchObject({ code: 1, err: expect.not.stringContaining('    at ') });
 });
 
-test('--version and -v print the version, and the program can be run by its name', async () => {
-  for (const flag of ['--version', '-v']) {
+test('version, --version and -v print the version, and the program can be run by its name', async () => {
+  for (const flag of ['version', '--version', '-v']) {
     const { code, out } = await program([flag]);
     expect([code, out]).toEqual([0, `${packageFile.version}\n`]);
   }
@@ -350,6 +362,20 @@ test('config prints what is in force and where it comes from', async () => {
   expect(out).toMatch(/SONANT_SPEAKING_MAX +7 +environment/);
   expect((await sonant(['config', '--help'])).out).toContain('SONANT_DATA_DIR');
 });
+
+test.each(commands.map((command) => [command.name, command] as const))(
+  'help %s prints what --help prints, with examples of options and actions that exist',
+  async (name, command) => {
+    const { code, out } = await sonant(['help', name]);
+    expect([code, out]).toEqual([0, (await sonant([name, '--help'])).out]);
+    for (const example of command.examples) {
+      expect(out).toContain(`\n  ${example}\n`);
+      const [, args = ''] = example.split(`sonant ${name}`);
+      for (const [, option] of args.matchAll(/ --([a-z-]+)/g)) expect(Object.keys(command.options)).toContain(option);
+      if (command.actions) expect(command.actions).toContain(/[a-z]+/.exec(args)?.[0]);
+    }
+  },
+);
 
 test.each(['', 'say', 'voice', 'doctor', 'config'])('sonant %s --help helps', async (command) => {
   const { code, out } = await sonant([...(command ? [command] : []), '--help']);
