@@ -3,6 +3,7 @@
 import { bookOptions, chooseChapters, listChapters, listChaptersAsJson } from './book-request.ts';
 import { type Command, type CommandLine, onlyArgument, parseCommandArgs, UsageError } from './command.ts';
 import { readLocalBook, speakLocally } from './local-book.ts';
+import { toDuration } from './progress.ts';
 import { readBookFile, readServedBook, type Served, speakAtService } from './served-book.ts';
 import { createServiceClient, findServiceKey, parseServiceUrl } from './service-client.ts';
 
@@ -44,7 +45,9 @@ chapters are stored in FILE.work until the file is complete: after an interrupti
     const made = served
       ? await speakAtService(path, { ...flags, output }, served)
       : await speakLocally(path, { ...flags, output }, line);
+    const { length: count } = made.chapters;
     if (json) line.print(JSON.stringify(made, null, 2));
+    else line.print(`${output}: ${toDuration(made.seconds)}, ${count} ${count === 1 ? 'chapter' : 'chapters'}`);
     return 0;
   },
 };

@@ -94,13 +94,23 @@ const load = () => loadConfig({ env: process.env, folder: process.cwd(), engines
  */
 const loadParts = () => import('../app/command-line.ts');
 
+/** The settings. Without a database, the command would create one that no service uses, and report success. */
+async function loadUsed(): Promise<Config> {
+  const config = load();
+  const { isStoreThere } = await import('../store/open-store.ts');
+  if (isStoreThere(config)) return config;
+  throw new UsageError(
+    `there is no database in the data folder; SONANT_DATA_DIR is ${config.dataDir}. Set it to the folder of your service, or run the command where you start the service. The first start creates the database and a key; sonant db migrate creates only the database`,
+  );
+}
+
 /** The command line of the program. Tests pass their own to a command. */
 export const commandLine: Omit<CommandLine, 'args' | 'signal'> = {
   loadConfig: load,
   openApp: async () => (await loadParts()).openApp(load(), registry),
-  openKeys: async () => (await loadParts()).openKeys(load()),
+  openKeys: async () => (await loadParts()).openKeys(await loadUsed()),
   openVoiceManagement: async (engines = []) => (await loadParts()).openVoiceManagement(load(), engines),
-  openUsage: async () => (await loadParts()).openUsage(load()),
+  openUsage: async () => (await loadParts()).openUsage(await loadUsed()),
   openService: async ({ isSinglePort }) => {
     const config = load();
     const { openService } = await import('../app/service.ts');
@@ -219,16 +229,21 @@ function paintState(cell: string): string {
   return colour ? styleText(colour, cell, { stream: process.stdout }) : cell;
 }
 
-/** Aligns rows in columns, two spaces apart, and colours the states in `stateColumn`. */
+export const cutText = (text: string, charsMax: number): string =>
+  text.length <= charsMax ? text : `${text.slice(0, Math.max(0, charsMax - 1)).trimEnd()}…`;
+
+/** Aligns rows in columns, two spaces apart, and colours the states in `stateColumn`. Cuts the last column to `charsMax`. */
 export function formatTable(
   rows: readonly (readonly string[])[],
-  { stateColumn }: { stateColumn?: number } = {},
+  { stateColumn, charsMax = Infinity }: { stateColumn?: number; charsMax?: number } = {},
 ): string {
   const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]!.length))) ?? [];
+  const restChars = widths.slice(0, -1).reduce((left, width) => left - width - 2, charsMax);
+  widths.push(Math.min(widths.pop() ?? 0, restChars));
   return rows
     .map((row) =>
       row
-        .map((cell, column) => cell.padEnd(widths[column]!))
+        .map((cell, column) => cutText(cell, widths[column]!).padEnd(widths[column]!))
         .map((cell, column) => (column === stateColumn ? paintState(cell) : cell))
         .join('  ')
         .trimEnd(),

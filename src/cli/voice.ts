@@ -12,6 +12,7 @@ import { exportVoice, importVoiceFile } from '../voices/voice-file.ts';
 import {
   type Command,
   type CommandLine,
+  cutText,
   type FlagsOf,
   findAction,
   flag,
@@ -73,7 +74,8 @@ export const voiceCommand: Command = {
        sonant voice revoke ID [--json]
        sonant voice record [--json]
 
-list     prints the available voices, the default voice first.
+list     prints the available voices: those of the language of the locale first, and of them the default voice. With --json,
+         it prints everything about them, the default voice first.
 get      installs a neural model by a name that models lists, from a URL or from a file. An interrupted download resumes.
 models   prints the models that can be installed, with their licences, or everything about one model.
 remove   removes a model.
@@ -108,11 +110,7 @@ const actions: Readonly<Record<string, Action>> = {
       throw new UsageError(`--language ${language}: must be a BCP-47 language code such as en-GB`);
     await withOpened(await openApp(), async (app) => {
       const voices = app.voices.list().filter(({ voice }) => language === undefined || isSpokenBy(voice, language));
-      print(
-        json
-          ? JSON.stringify(voices.map(toJson), null, 2)
-          : formatTable([heading, ...voices.map(toRow)], { stateColumn: 3 }),
-      );
+      print(json ? JSON.stringify(voices.map(toJson), null, 2) : toTable(voices));
     });
   },
   get: (line, { name, json, offline, default: isDefault, 'accept-licence': isAccepted }, rest) =>
@@ -209,22 +207,38 @@ function checkStored(voices: Voices, idOrAlias: string): string {
   throw new Failure('voice_not_found', { message: `No stored voice ${idOrAlias} exists.${question}` });
 }
 
-const heading = ['VOICE', 'ALIASES', 'NAME', 'STATUS', 'ACCESS', 'LANGUAGES', 'ENGINE', 'DESCRIPTION'];
-const toRow = ({
-  voice: { voiceId, name, languageCodes, engine, description },
-  status,
-  kept,
-  aliases,
-}: OfferedVoice) => [
-  voiceId,
-  aliases.join(','),
-  name,
-  status,
-  kept?.access ?? 'everyone',
-  languageCodes.join(','),
-  engine,
-  description,
+const lineCharsMax = 100;
+const languageCharsMax = 20;
+
+/** The columns of the table. One with a usual value is omitted if all voices have it. */
+const columns: readonly { title: string; usual?: string; cell(offered: OfferedVoice): string }[] = [
+  { title: 'VOICE', cell: ({ voice }) => voice.voiceId },
+  { title: 'STATUS', usual: 'ready', cell: ({ status }) => status },
+  { title: 'ACCESS', usual: 'everyone', cell: ({ kept }) => kept?.access ?? 'everyone' },
+  { title: 'LANGUAGES', cell: ({ voice }) => cutText(voice.languageCodes.join(','), languageCharsMax) },
+  { title: 'ENGINE', cell: ({ voice }) => voice.engine },
+  {
+    title: 'DESCRIPTION',
+    cell: ({ kept, voice: { name, description } }) => (kept || !description ? `${name} ${description}` : description),
+  },
 ];
+
+/** The voices that speak the user's language first. */
+function toTable(voices: readonly OfferedVoice[]): string {
+  const language = userLanguage();
+  const rank = ({ voice }: OfferedVoice) => (language !== undefined && isSpokenBy(voice, language) ? 0 : 1);
+  const sorted = voices.toSorted((one, other) => rank(one) - rank(other));
+  const shown = columns.filter(({ usual, cell }) => usual === undefined || voices.some((each) => cell(each) !== usual));
+  const rows = sorted.map((offered) => shown.map(({ cell }) => cell(offered)));
+  const stateColumn = shown.findIndex(({ title }) => title === 'STATUS');
+  return formatTable([shown.map(({ title }) => title), ...rows], { stateColumn, charsMax: lineCharsMax });
+}
+
+/** The language of the locale: `de-AT` for `de_AT.UTF-8`; undefined for the locale `C`. */
+function userLanguage(): string | undefined {
+  const { LC_ALL, LC_MESSAGES, LANG = '' } = process.env;
+  return toLanguageCode((LC_ALL || LC_MESSAGES || LANG).replace(/[.@].*/, '').replaceAll('_', '-'));
+}
 
 const toJson = (offered: OfferedVoice) => {
   const { voice, status, kept, aliases } = offered;

@@ -1,6 +1,6 @@
 // Further commands: exit codes and messages, in the test's process; and each command once as a program.
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -62,6 +62,18 @@ test('voice list names the voices, the default first, for people and for program
   expect(french.some(({ voice_id }: { voice_id: string }) => voice_id === voices[0].voice_id)).toBe(false);
 });
 
+test('voice list has 100 columns, and the language of the locale first', async () => {
+  const env = { LC_MESSAGES: 'C', LANG: 'fr_FR.UTF-8' };
+  const [heading, ...rows] = (await program(['voice', 'list'], { ...env, LC_MESSAGES: '' })).out.trimEnd().split('\n');
+  const lines = rows.map((row) => Buffer.from(row, 'latin1').toString());
+  expect(heading).toMatch(/^VOICE +LANGUAGES +ENGINE +DESCRIPTION$/);
+  expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(100);
+  const isFrench = lines.map((line) => / fr\b/.test(line));
+  expect(isFrench.indexOf(false)).toBe(isFrench.filter(Boolean).length);
+  const english = (await program(['voice', 'list'], { ...env, LC_ALL: 'en_GB' })).out.split('\n');
+  expect(english[1]).toMatch(/^arthur /);
+});
+
 test.each([
   [['sya'], 'there is no command sya; did you mean say? '],
   [['list'], 'did you mean sonant voice list or sonant lexicon list or sonant key list?'],
@@ -86,7 +98,7 @@ test.each([
 test('a data folder that cannot be made is named, with its setting', async () => {
   writeFileSync(join(folder, 'a-file'), '');
   const dataDir = join(folder, 'a-file/data');
-  const { code, err } = await sonant(['key', 'list'], '', { SONANT_DATA_DIR: dataDir });
+  const { code, err } = await sonant(['db', 'migrate'], '', { SONANT_DATA_DIR: dataDir });
   expect([code, err]).toEqual([1, expect.stringContaining(`SONANT_DATA_DIR is ${dataDir}`)]);
 });
 
@@ -149,6 +161,7 @@ test('serve and doctor name the setting of a TLS mistake', async () => {
 
 test('a key is made with limits, listed, rotated and revoked, and usage begins with nothing', async () => {
   const env = { SONANT_DATA_DIR: 'keys' };
+  await sonant(['db', 'migrate'], '', env);
   const json = async (...args: string[]) => JSON.parse((await sonant([...args, '--json'], '', env)).out);
   const made = await json('key', 'create', '--name', 'app', '--voices', 'arthur', '--concurrency', '3');
   expect(made).toMatchObject({
@@ -171,6 +184,18 @@ test('a key is made with limits, listed, rotated and revoked, and usage begins w
     expect((await sonant(args, '', env)).code).toBe(2);
   expect((await sonant(['key', 'create', '--concurrency', '0'], '', env)).err).toContain('--concurrency:');
 });
+
+test.each(['key create', 'key list', 'webhook secret key_1 --rotate', 'usage'])(
+  '%s in a folder without a database creates none, and says which folder that is',
+  async (line) => {
+    const { code, out, err } = await sonant(line.split(' '), '', { SONANT_DATA_DIR: 'no-service' });
+    expect([code, out]).toEqual([2, '']);
+    expect(err).toMatch(
+      /no database in the data folder; SONANT_DATA_DIR is \S+no-service\. .* sonant db migrate creates/,
+    );
+    expect(existsSync(join(folder, 'no-service'))).toBe(false);
+  },
+);
 
 test.each([
   ['key create --scopes nope', '--scopes: must be one of'],
@@ -214,6 +239,7 @@ test.each([
 
 test('webhook secret makes a secret for a key, shows it once, and takes only a fitting grace', async () => {
   const env = { SONANT_DATA_DIR: 'webhooks' };
+  await sonant(['db', 'migrate'], '', env);
   const { id } = JSON.parse((await program(['key', 'create', '--json'], env)).out);
   const none = await program(['webhook', 'secret', id], env);
   expect(none).toMatchObject({ code: 1, err: expect.stringContaining('has no webhook secret') });
@@ -228,6 +254,7 @@ test('webhook secret makes a secret for a key, shows it once, and takes only a f
 
 test('doctor counts the webhook secrets that the secret of the service does not decrypt', async () => {
   const env = { SONANT_DATA_DIR: 'sealed' };
+  await sonant(['db', 'migrate'], '', env);
   const create = async () => JSON.parse((await sonant(['key', 'create', '--json'], '', env)).out).id;
   const [id, revoked] = [await create(), await create()];
   for (const each of [id, revoked]) await sonant(['webhook', 'secret', each, '--rotate'], '', env);
