@@ -46,6 +46,8 @@ export interface Command {
   options: Readonly<Record<string, Option>>;
   /** Subcommands, such as `create` and `list`. */
   actions?: readonly string[];
+  /** Options and actions that the id of a voice follows. */
+  beforeVoice?: readonly string[];
   /** Command lines that the help text ends with. */
   examples: readonly string[];
   /** The usage lines and the description. The help text has the options after them. */

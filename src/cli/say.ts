@@ -65,6 +65,7 @@ type Flags = FlagsOf<typeof options> & {
 export const sayCommand: Command = {
   name: 'say',
   summary: 'speak a text aloud, into a file or a pipe',
+  beforeVoice: ['--voice', '-v'],
   examples: [
     'sonant say "Hello." -o hello.wav',
     'sonant say -i letter.txt --play --voice clara --speaking-rate 1.2',

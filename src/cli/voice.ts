@@ -51,6 +51,7 @@ const options = {
 export const voiceCommand: Command = {
   name: 'voice',
   summary: 'install natural voices; list, blend, import, export and delete voices',
+  beforeVoice: ['default', 'alias', 'export', 'access', 'delete', 'revoke'],
   examples: [
     'sonant voice list --language fr',
     'sonant voice get kokoro --default',
