@@ -44,6 +44,7 @@ const options = {
   default: flag('make the installed voice the default; of several, the best'),
   remove: flag('remove the aliases, or the choice of the default voice'),
   'accept-licence': flag('accept a licence that forbids commercial use'),
+  yes: flag('install the library that runs neural models without asking'),
   offline: flag('download nothing; list the files of the model after its name'),
   json: jsonFlag,
 };
@@ -62,7 +63,7 @@ export const voiceCommand: Command = {
     return Object.keys(actions);
   },
   usage: () => `Usage: sonant voice list [--language CODE] [--json]
-       sonant voice get NAME|URL|FILE [FILE...] [--name NAME] [--default] [--accept-licence] [--offline] [--json]
+       sonant voice get NAME|URL|FILE [FILE...] [--name NAME] [--default] [--yes] [--accept-licence] [--offline] [--json]
        sonant voice models [NAME] [--language CODE] [--json]
        sonant voice remove NAME [--json]
        sonant voice default [ID | --remove] [--json]
@@ -78,6 +79,7 @@ export const voiceCommand: Command = {
 list     prints the available voices: those of the language of the locale first, and of them the default voice. With --json,
          it prints everything about them, the default voice first.
 get      installs a neural model by a name that models lists, from a URL or from a file. An interrupted download resumes.
+         If the library that runs models is missing, get asks to accept its licence and installs it with npm.
 models   prints the models that can be installed, with their licences, or everything about one model.
 remove   removes a model.
 default  prints or chooses the default voice, which is first in lists and speaks if a request names no voice.
@@ -114,8 +116,8 @@ const actions: Readonly<Record<string, Action>> = {
       print(json ? JSON.stringify(voices.map(toJson), null, 2) : toTable(voices));
     });
   },
-  get: (line, { name, json, offline, default: isDefault, 'accept-licence': isAccepted }, rest) =>
-    getVoice(line, { name, json, isOffline: offline, isAccepted, isDefault }, rest),
+  get: (line, { name, json, offline, yes: isYes, default: isDefault, 'accept-licence': isAccepted }, rest) =>
+    getVoice(line, { name, json, isOffline: offline, isAccepted, isYes, isDefault }, rest),
   models: printModels,
   remove: removeVoiceModel,
   default: chooseDefaultVoice,
