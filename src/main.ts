@@ -34,7 +34,7 @@ Usage: sonant COMMAND [options]
 
 ${(await allCommands()).map(({ name, summary }) => `  ${name.padEnd(12)}${summary}`).join('\n')}
 
-sonant COMMAND --help describes a command; sonant --version prints the version.
+sonant help COMMAND describes a command; sonant version prints the version.
 `;
 
 const interrupted = new AbortController();
@@ -47,16 +47,22 @@ process.stdout.on('error', (error) => {
 });
 
 async function run([name, ...args]: string[]): Promise<number> {
+  if (name === 'help' && args[0] !== undefined) return run([args[0], '--help']);
   if (name === undefined || name === 'help' || name === '--help' || name === '-h') {
     process.stdout.write(await help());
     return 0;
   }
-  if (name === '--version' || name === '-v') {
-    process.stdout.write(`${versionText()}\n`);
+    if (name === 'version' || name === '--version' || name === '-v') {
+      process.stdout.write(`${versionText()}
+`);
     return 0;
   }
   if (!Object.hasOwn(commands, name)) {
-    const meant = didYouMean(name, Object.keys(commands)) || ';';
+    const owners = (await allCommands()).filter(({ actions }) => actions?.includes(name));
+    const meant =
+      owners.length > 0
+        ? `; did you mean ${owners.map((owner) => `sonant ${owner.name} ${name}`).join(' or ')}?`
+        : didYouMean(name, [...Object.keys(commands), 'help', 'version']) || ';';
     throw new UsageError(`there is no command ${name}${meant} sonant --help lists the commands`);
   }
   const command = await commands[name]!();
