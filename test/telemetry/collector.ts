@@ -2,7 +2,10 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { json } from 'node:stream/consumers';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { gunzipSync } from 'node:zlib';
+import protobuf from 'protobufjs';
 import { onTestFinished } from 'vitest';
 
 interface Received {
@@ -29,7 +32,10 @@ export async function openCollector(
 ) {
   const received: Received[] = [];
   const server = createServer(async (request, response) => {
-    const message = await json(request);
+    const body = await buffer(request);
+    const { 'content-type': contentType, 'content-encoding': encoding } = request.headers;
+    const plain = encoding === 'gzip' ? gunzipSync(body) : body;
+    const message = contentType === 'application/json' ? JSON.parse(String(plain)) : readProtobuf(request.url!, plain);
     received.push({ path: request.url!, authorization: request.headers.authorization, message });
     response.writeHead(statusOf(received.length), { 'Content-Type': 'application/json' }).end('{}');
   });
@@ -47,3 +53,16 @@ export async function openCollector(
     });
   return { endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, received, spans };
 }
+
+const otlp = protobuf.loadSync(join(import.meta.dirname, 'otlp.proto'));
+
+/** The message in OTLP's form of JSON, where ids are hexadecimal. */
+function readProtobuf(path: string, body: Uint8Array) {
+  const type = otlp.lookupType(path === '/v1/metrics' ? 'MetricsData' : 'TracesData');
+  const message = type.toObject(type.decode(body), { longs: String, bytes: String });
+  const hex = (key: string, value: unknown) =>
+    /^(traceId|(parentS|s)panId)$/.test(key) ? toHex(value as string) : value;
+  return JSON.parse(JSON.stringify(message, hex));
+}
+
+const toHex = (base64: string) => Buffer.from(base64, 'base64').toString('hex');
