@@ -52,8 +52,8 @@ async function run([name, ...args]: string[]): Promise<number> {
     process.stdout.write(await help());
     return 0;
   }
-    if (name === 'version' || name === '--version' || name === '-v') {
-      process.stdout.write(`${versionText()}
+  if (name === 'version' || name === '--version' || name === '-v') {
+    process.stdout.write(`${versionText()}
 `);
     return 0;
   }
