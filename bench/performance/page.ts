@@ -120,10 +120,10 @@ function viewOf({ bench, across }: BenchView, report: BenchReport, plots: readon
 
 function spreadOf({ cpu, wall }: NonNullable<BenchReport['rounds']>): string {
   const words = [
-    cpu && `of CPU ${percent(cpu.typical)} (median of ${cpu.count} ratios), at most ${percent(cpu.most)}`,
-    wall && `of time ${percent(wall.typical)}, at most ${percent(wall.most)}`,
+    cpu && `ratios of CPU ${percent(cpu.typical)} (median of ${cpu.count} ratios), at most ${percent(cpu.most)}`,
+    wall && `ratios of time ${percent(wall.typical)}, at most ${percent(wall.most)}`,
   ];
-  return `Spread of a ratio between rounds: ${words.filter(Boolean).join('; ')}.`;
+  return `Variation between rounds: ${words.filter(Boolean).join('; ')}.`;
 }
 
 /**

@@ -134,8 +134,7 @@ call), 0.9 (100 KB) and 1 (stream), and a call with eSpeak NG and 60 characters 
 | \`service-cost\` | a test engine of fixed cost, called directly, with the same engine in the service |
 | \`espeak\` | eSpeak NG's library with the engine, and with the pipeline around it |
 | \`served-espeak\` | the service with Flask and FastAPI around the same library, one process each, without keys, limits, usage, checks of the audio and streaming. At 22 050 Hz, Sonant also finds the time of each word |
-| \`served-voice\` | the program flite with the built-in voice in the service |
-| \`heart\` | the pipeline with the sum of its parts |`,
+| \`served-voice\` | the program flite with the built-in voice in the service |`,
     benches: [
       {
         bench: 'service-cost',
@@ -194,38 +193,12 @@ call), 0.9 (100 KB) and 1 (stream), and a call with eSpeak NG and 60 characters 
           },
         ],
       },
-      {
-        bench: 'heart',
-        plots: [
-          {
-            ...{
-              title: 'Embedded voice: CPU of the pipeline, divided by that of its parts',
-              axis: 'ratio, less is better',
-            },
-            ...{ table: 0, values: 'pipeline/parts', ours: all },
-            goalOf: ({ label }) => `pipeline / (engine + resampler + encoder), ${label}`,
-          },
-        ],
-      },
     ],
   },
   {
-    title: 'Sound',
-    text: `The way from the engine's samples to the bytes that are sent: conversion, resampling, levels and encoders. Native encoders are those of
-ffmpeg, without the cost of ffmpeg itself.`,
+    title: 'Encoders',
+    text: `Sonant's encoders and those of ffmpeg (native), without the cost of ffmpeg itself.`,
     benches: [
-      {
-        bench: 'sound',
-        plots: [
-          {
-            title: 'CPU of a stage',
-            axis: 'ms of CPU a second of sound, less is better',
-            table: 0,
-            values: 'CPU ms',
-            ours: /^(?!engine)/,
-          },
-        ],
-      },
       {
         bench: 'encoders',
         across: 'Hz',
@@ -233,15 +206,6 @@ ffmpeg, without the cost of ffmpeg itself.`,
           {
             ...{ title: 'CPU of the encoders', axis: 'ms of CPU a second of sound, less is better', table: 0 },
             ...{ values: 'CPU ms/s', labels: ['Hz', 'format'], ours: /, (?!native)/ },
-          },
-        ],
-      },
-      {
-        bench: 'resampler',
-        plots: [
-          {
-            ...{ title: 'CPU of the resampler', axis: 'ms of CPU a second of sound, less is better', table: 0 },
-            ...{ values: 'CPU ms/s', labels: ['from Hz', 'to Hz'], ours: all },
           },
         ],
       },
