@@ -8,7 +8,7 @@ import { stripTypeScriptTypes } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import packageFile from '../package.json' with { type: 'json' };
-import { readRelease } from '../src/runtime/installation.ts';
+import { readCommit } from '../src/runtime/installation.ts';
 import { hasTable } from '../src/text/language-table.ts';
 
 /** Stated only here. Without a scope, the name is taken. */
@@ -117,7 +117,7 @@ const all = { ...dependencies, ...optionalDependencies };
 const isService = (each: string) => services.includes(each);
 const manifest = {
   ...{ name, version, description, license, type, engines, bin },
-  gitHead: readRelease().commit,
+  gitHead: readCommit(),
   exports: {
     './gen/*.js': './gen/*.js',
     './openapi': { types: './gen/openapi.d.ts' },

@@ -14,8 +14,8 @@ function fail(message: string): never {
 if (!/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version)) fail('usage: npm run release VERSION, such as 0.2.0');
 const changelog = read('CHANGELOG.md');
 if (changelog.includes(`\n## [${version}]`)) fail(`CHANGELOG.md already has a section ${version}`);
-const [, notes = ''] = /\n## \[Unreleased\]\n+(.*?)\s*(?=\n## \[|$)/s.exec(changelog) ?? [];
-if (!notes.includes('\n- ')) fail('CHANGELOG.md lists nothing under Unreleased');
+const [, notes = ''] = changelog.split(/^## /m);
+if (!/^\[Unreleased\].*\n- /s.test(notes)) fail('CHANGELOG.md lists nothing under Unreleased');
 const day = new Date().toISOString().slice(0, 10);
 write('CHANGELOG.md', changelog.replace('## [Unreleased]\n', `## [Unreleased]\n\n## [${version}] - ${day}\n`));
 

@@ -18,7 +18,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { versionText } from '../../src/runtime/installation.ts';
+import { readCommit, versionText } from '../../src/runtime/installation.ts';
 import { peak } from '../audio/measure-tone.ts';
 import { wavOf } from '../cli/wav-header.ts';
 
@@ -44,6 +44,7 @@ interface Manifest {
   dependencies: Record<string, string>;
   optionalDependencies: Record<string, string>;
   bundleDependencies: string[];
+  gitHead: string | undefined;
 }
 let manifest: Manifest;
 let installed: string;
@@ -121,6 +122,7 @@ test('without optional packages, it takes at most 80 MB', () => {
 });
 
 test('it states the version and the commit of the checkout', () => {
+  expect(manifest.gitHead).toBe(readCommit());
   expect(sonant('--version')).toBe(`${versionText()}\n`);
 });
 
