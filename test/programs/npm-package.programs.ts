@@ -172,10 +172,10 @@ test('the service keeps its data in the folder of the user, prints a key, speaks
   });
   onTestFinished(() => void service.kill('SIGKILL'));
   let said = '';
-  for await (const piece of service.stdout) {
+  service.stdout.on('data', (piece) => {
     said += piece;
-    if (said.includes('-o hello.wav')) break;
-  }
+  });
+  await expect.poll(() => said).toContain('-o hello.wav');
   const data = join(home, process.platform === 'darwin' ? 'Library/Application Support/sonant' : '.local/share/sonant');
   expect(said).toContain(`It is stored in ${join(data, 'first-key')}.`);
   const [, key = '', url = ''] = /\n {2}(snt_\S+)\n.*?(http:\S+)\/api/s.exec(said) ?? [];
