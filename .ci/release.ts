@@ -25,8 +25,8 @@ for (const path of ['package.json', 'package-lock.json']) {
   if (content.packages) content.packages[''].version = version;
   write(path, `${JSON.stringify(content, null, 2)}\n`);
 }
-const tag = /(?<=\bsonant:)\d+\.\d+\.\d+(-[\w.]+)?(?=\s)/g;
-for (const path of globSync(['deploy/**/*.{yaml,yml,json}', 'docs/*.md'], { cwd: root }))
+const tag = /(?<=\bsonant:|\bnewTag: |^ *version: )\d+\.\d+\.\d+(-[a-z][\w.]*)?/gm;
+for (const path of globSync(['deploy/**/{Dockerfile,*.{xml,yaml,yml}}', 'docs/*.md'], { cwd: root }))
   write(path, read(path).replaceAll(tag, version));
 
 console.log(`Version ${version} is set. Next:

@@ -9,12 +9,12 @@ import packageFile from '../package.json' with { type: 'json' };
 const root = join(import.meta.dirname, '..');
 const versions = (folder: string): string[] => {
   const lock = JSON.parse(readFileSync(join(folder, 'package-lock.json'), 'utf8'));
-  const texts = globSync(['deploy/**/*.{yaml,yml,json}', 'docs/*.md'], { cwd: folder });
+  const texts = globSync(['deploy/**/{Dockerfile,*.{xml,yaml,yml}}', 'docs/*.md'], { cwd: folder });
   return [
     JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')).version,
     lock.version,
     lock.packages[''].version,
-    ...texts.flatMap((path) => readFileSync(join(folder, path), 'utf8').match(/(?<=\bsonant:)\d[\w.-]*/g) ?? []),
+    ...texts.flatMap((path) => readFileSync(join(folder, path), 'utf8').match(/(?<=\bsonant:|\bnewTag: |^ *version: )\d+\.\d+\.\d+/gm) ?? []),
   ];
 };
 
