@@ -114,10 +114,13 @@ for (const [each, { files, without = [] }] of Object.entries(copies)) {
 
 const { version, description, license, type, engines, bin, dependencies, optionalDependencies } = packageFile;
 const all = { ...dependencies, ...optionalDependencies };
+const { GITHUB_SERVER_URL = '', GITHUB_REPOSITORY } = process.env;
 const isService = (each: string) => services.includes(each);
 const manifest = {
   ...{ name, version, description, license, type, engines, bin },
   gitHead: readCommit(),
+  // npm compares it with the workflow that publishes, which proves where the package comes from.
+  ...(GITHUB_REPOSITORY && { repository: { type: 'git', url: `git+${GITHUB_SERVER_URL}/${GITHUB_REPOSITORY}.git` } }),
   exports: {
     './gen/*.js': './gen/*.js',
     './openapi': { types: './gen/openapi.d.ts' },

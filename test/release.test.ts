@@ -14,7 +14,10 @@ const versions = (folder: string): string[] => {
     JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')).version,
     lock.version,
     lock.packages[''].version,
-    ...texts.flatMap((path) => readFileSync(join(folder, path), 'utf8').match(/(?<=\bsonant:|\bnewTag: |^ *version: )\d+\.\d+\.\d+/gm) ?? []),
+    ...texts.flatMap(
+      (path) =>
+        readFileSync(join(folder, path), 'utf8').match(/(?<=\bsonant:|\bnewTag: |^ *version: )\d+\.\d+\.\d+/gm) ?? [],
+    ),
   ];
 };
 
