@@ -11,7 +11,7 @@ import packageFile from '../package.json' with { type: 'json' };
 import { readCommit } from '../src/runtime/installation.ts';
 import { hasTable } from '../src/text/language-table.ts';
 
-/** Stated only here. Without a scope, the name is taken. */
+/** Also stated in docs/quick-start.md. Without a scope, the name is taken. */
 const name = '@sonant/server';
 
 /** The operator installs them for a cloud service or Redis, if needed. */

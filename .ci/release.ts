@@ -1,5 +1,5 @@
-// Prepares a release: `npm run release VERSION [FOLDER]` writes the version into package.json, package-lock.json, the tags of the
-// image in deploy/ and docs/, and makes a section of the changelog from Unreleased. Commits nothing: prints what to do next.
+// Prepares a release: `npm run release VERSION [FOLDER]` writes the version into package.json, package-lock.json, and the
+// names of image and package in deploy/ and docs/, and makes a section of the changelog from Unreleased. Commits nothing: prints what to do next.
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -25,7 +25,7 @@ for (const path of ['package.json', 'package-lock.json']) {
   if (content.packages) content.packages[''].version = version;
   write(path, `${JSON.stringify(content, null, 2)}\n`);
 }
-const tag = /(?<=\bsonant:|\bnewTag: |^ *version: )\d+\.\d+\.\d+(-[a-z][\w.]*)?/gm;
+const tag = /(?<=\bsonant:|\bsonant-server-|\bnewTag: |^ *version: )\d+\.\d+\.\d+(-[a-z]\w*)?/gm;
 for (const path of globSync(['deploy/**/{Dockerfile,*.{xml,yaml,yml}}', 'docs/*.md'], { cwd: root }))
   write(path, read(path).replaceAll(tag, version));
 

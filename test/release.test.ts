@@ -16,7 +16,9 @@ const versions = (folder: string): string[] => {
     lock.packages[''].version,
     ...texts.flatMap(
       (path) =>
-        readFileSync(join(folder, path), 'utf8').match(/(?<=\bsonant:|\bnewTag: |^ *version: )\d+\.\d+\.\d+/gm) ?? [],
+        readFileSync(join(folder, path), 'utf8').match(
+          /(?<=\bsonant:|\bsonant-server-|\bnewTag: |^ *version: )\d+\.\d+\.\d+/gm,
+        ) ?? [],
     ),
   ];
 };
@@ -28,7 +30,7 @@ test('one version stands everywhere', () => {
 test('a release sets it and writes a section of the changelog once', () => {
   const folder = mkdtempSync(join(tmpdir(), 'sonant-release-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
-  for (const path of ['package.json', 'package-lock.json', 'deploy', 'docs/deploy.md'])
+  for (const path of ['package.json', 'package-lock.json', 'deploy', 'docs/deploy.md', 'docs/quick-start.md'])
     cpSync(join(root, path), join(folder, path), { recursive: true });
   const [head, notes] = [
     '# Changelog\n\n## [Unreleased]\n',
