@@ -1,5 +1,6 @@
-// Prepares a release: `npm run release VERSION [FOLDER]` writes the version into package.json, package-lock.json, and the
-// names of image and package in deploy/ and docs/, and makes a section of the changelog from Unreleased. Commits nothing: prints what to do next.
+// Prepares a release: `npm run release VERSION [FOLDER]` writes the version into package.json, package-lock.json and, in the
+// names of image and package, into deploy/ and docs/. Turns Unreleased of the changelog into a section. Commits nothing, and
+// prints what to do next.
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
