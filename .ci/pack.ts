@@ -8,10 +8,10 @@ import { stripTypeScriptTypes } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import packageFile from '../package.json' with { type: 'json' };
-import { readRelease } from '../src/runtime/installation.ts';
+import { readCommit } from '../src/runtime/installation.ts';
 import { hasTable } from '../src/text/language-table.ts';
 
-/** Stated only here. Without a scope, the name is taken. */
+/** Also stated in docs/quick-start.md. Without a scope, the name is taken. */
 const name = '@sonant/server';
 
 /** The operator installs them for a cloud service or Redis, if needed. */
@@ -114,10 +114,13 @@ for (const [each, { files, without = [] }] of Object.entries(copies)) {
 
 const { version, description, license, type, engines, bin, dependencies, optionalDependencies } = packageFile;
 const all = { ...dependencies, ...optionalDependencies };
+const { GITHUB_SERVER_URL = '', GITHUB_REPOSITORY } = process.env;
 const isService = (each: string) => services.includes(each);
 const manifest = {
   ...{ name, version, description, license, type, engines, bin },
-  gitHead: readRelease().commit,
+  gitHead: readCommit(),
+  // npm compares it with the workflow that publishes, which proves where the package comes from.
+  ...(GITHUB_REPOSITORY && { repository: { type: 'git', url: `git+${GITHUB_SERVER_URL}/${GITHUB_REPOSITORY}.git` } }),
   exports: {
     './gen/*.js': './gen/*.js',
     './openapi': { types: './gen/openapi.d.ts' },

@@ -1,5 +1,6 @@
-// Prepares a release: `npm run release VERSION [FOLDER]` writes the version into package.json, package-lock.json, the tags of the
-// image in deploy/ and docs/, and makes a section of the changelog from Unreleased. Commits nothing: prints what to do next.
+// Prepares a release: `npm run release VERSION [FOLDER]` writes the version into package.json, package-lock.json and, in the
+// names of image and package, into deploy/ and docs/. Turns Unreleased of the changelog into a section. Commits nothing, and
+// prints what to do next.
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -14,8 +15,8 @@ function fail(message: string): never {
 if (!/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version)) fail('usage: npm run release VERSION, such as 0.2.0');
 const changelog = read('CHANGELOG.md');
 if (changelog.includes(`\n## [${version}]`)) fail(`CHANGELOG.md already has a section ${version}`);
-const [, notes = ''] = /\n## \[Unreleased\]\n(.*?)\s*(?=\n## \[|$)/s.exec(changelog) ?? [];
-if (!notes.includes('\n- ')) fail('CHANGELOG.md lists nothing under Unreleased');
+const [, notes = ''] = changelog.split(/^## /m);
+if (!/^\[Unreleased\].*\n- /s.test(notes)) fail('CHANGELOG.md lists nothing under Unreleased');
 const day = new Date().toISOString().slice(0, 10);
 write('CHANGELOG.md', changelog.replace('## [Unreleased]\n', `## [Unreleased]\n\n## [${version}] - ${day}\n`));
 
@@ -25,8 +26,8 @@ for (const path of ['package.json', 'package-lock.json']) {
   if (content.packages) content.packages[''].version = version;
   write(path, `${JSON.stringify(content, null, 2)}\n`);
 }
-const tag = /(?<=\bsonant:)\d+\.\d+\.\d+(-[\w.]+)?(?=\s)/g;
-for (const path of globSync(['deploy/**/*.{yaml,yml,json}', 'docs/*.md'], { cwd: root }))
+const tag = /(?<=\bsonant:|\bsonant-server-|\bnewTag: |^ *version: )\d+\.\d+\.\d+(-[a-z]\w*)?/gm;
+for (const path of globSync(['deploy/**/{Dockerfile,*.{xml,yaml,yml}}', 'docs/*.md'], { cwd: root }))
   write(path, read(path).replaceAll(tag, version));
 
 console.log(`Version ${version} is set. Next:

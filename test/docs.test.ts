@@ -36,7 +36,7 @@ test('what is not run has its reason, and is counted', () => {
     'needs ghz': 1,
     'needs k6': 2,
     'needs the package openai': 1,
-    'starts a second service': 1,
+    'starts a second service': 2,
     'takes minutes': 2,
   });
 });

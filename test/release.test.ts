@@ -9,12 +9,17 @@ import packageFile from '../package.json' with { type: 'json' };
 const root = join(import.meta.dirname, '..');
 const versions = (folder: string): string[] => {
   const lock = JSON.parse(readFileSync(join(folder, 'package-lock.json'), 'utf8'));
-  const texts = globSync(['deploy/**/*.{yaml,yml,json}', 'docs/*.md'], { cwd: folder });
+  const texts = globSync(['deploy/**/{Dockerfile,*.{xml,yaml,yml}}', 'docs/*.md'], { cwd: folder });
   return [
     JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')).version,
     lock.version,
     lock.packages[''].version,
-    ...texts.flatMap((path) => readFileSync(join(folder, path), 'utf8').match(/(?<=\bsonant:)\d[\w.-]*/g) ?? []),
+    ...texts.flatMap(
+      (path) =>
+        readFileSync(join(folder, path), 'utf8').match(
+          /(?<=\bsonant:|\bsonant-server-|\bnewTag: |^ *version: )\d+\.\d+\.\d+/gm,
+        ) ?? [],
+    ),
   ];
 };
 
@@ -25,7 +30,7 @@ test('one version stands everywhere', () => {
 test('a release sets it and writes a section of the changelog once', () => {
   const folder = mkdtempSync(join(tmpdir(), 'sonant-release-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
-  for (const path of ['package.json', 'package-lock.json', 'deploy', 'docs/deploy.md'])
+  for (const path of ['package.json', 'package-lock.json', 'deploy', 'docs/deploy.md', 'docs/quick-start.md'])
     cpSync(join(root, path), join(folder, path), { recursive: true });
   const [head, notes] = [
     '# Changelog\n\n## [Unreleased]\n',

@@ -18,7 +18,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { versionText } from '../../src/runtime/installation.ts';
+import { readCommit, versionText } from '../../src/runtime/installation.ts';
 import { peak } from '../audio/measure-tone.ts';
 import { wavOf } from '../cli/wav-header.ts';
 
@@ -44,6 +44,7 @@ interface Manifest {
   dependencies: Record<string, string>;
   optionalDependencies: Record<string, string>;
   bundleDependencies: string[];
+  gitHead: string | undefined;
 }
 let manifest: Manifest;
 let installed: string;
@@ -121,6 +122,7 @@ test('without optional packages, it takes at most 80 MB', () => {
 });
 
 test('it states the version and the commit of the checkout', () => {
+  expect(manifest.gitHead).toBe(readCommit());
   expect(sonant('--version')).toBe(`${versionText()}\n`);
 });
 
@@ -170,10 +172,10 @@ test('the service keeps its data in the folder of the user, prints a key, speaks
   });
   onTestFinished(() => void service.kill('SIGKILL'));
   let said = '';
-  for await (const piece of service.stdout) {
+  service.stdout.on('data', (piece) => {
     said += piece;
-    if (said.includes('-o hello.wav')) break;
-  }
+  });
+  await expect.poll(() => said).toContain('-o hello.wav');
   const data = join(home, process.platform === 'darwin' ? 'Library/Application Support/sonant' : '.local/share/sonant');
   expect(said).toContain(`It is stored in ${join(data, 'first-key')}.`);
   const [, key = '', url = ''] = /\n {2}(snt_\S+)\n.*?(http:\S+)\/api/s.exec(said) ?? [];
