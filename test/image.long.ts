@@ -167,6 +167,6 @@ test.skipIf(!isPossible)('an image with a model speaks with it', { timeout: 900_
   console.log(`voiced: ${await megabytes(voiced)} MB, ready in ${container.readyMs} ms, spoken in ${ms} ms`, heard);
   // Three tones of 70 ms.
   expect(heard.seconds).toBeGreaterThan(0.2);
-  expect(heard.peak).toBeGreaterThan(0.2);
+  expect(heard.peak).toBeGreaterThan(0.1);
   expect(heard.silentSeconds).toBeLessThan(0.3);
 });
