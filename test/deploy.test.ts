@@ -11,6 +11,7 @@ import { json } from 'node:stream/consumers';
 import { SaxesParser } from 'saxes';
 import { expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
+import { firstKeyScopes } from '../src/access/scopes.ts';
 import { allSettings, loadConfig } from '../src/app/config.ts';
 import { registry } from '../src/engines/registry.ts';
 import { freePort } from './free-port.ts';
@@ -95,6 +96,7 @@ test('the app of Home Assistant speaks over Wyoming with its own key, and is ann
   onTestFinished(() => void supervisor.close());
   await once(supervisor, 'listening');
   const wyoming = await freePort();
+  const http = await freePort();
   const { PATH } = process.env;
   const args = [
     folder,
@@ -107,7 +109,7 @@ test('the app of Home Assistant speaks over Wyoming with its own key, and is ann
       PATH,
       SUPERVISOR_TOKEN: 'token',
       SONANT_WYOMING_ADDR: `127.0.0.1:${wyoming}`,
-      SONANT_HTTP_ADDR: `127.0.0.1:${await freePort()}`,
+      SONANT_HTTP_ADDR: `127.0.0.1:${http}`,
       SONANT_GRPC_ADDR: `127.0.0.1:${await freePort()}`,
     },
   });
@@ -127,6 +129,12 @@ test('the app of Home Assistant speaks over Wyoming with its own key, and is ann
     },
   );
   expect(said).toMatch(/whole\.wav: [1-9]/);
+  const headers = { 'x-api-key': readFileSync(join(folder, 'console-key'), 'utf8') };
+  const listed = await fetch(`http://127.0.0.1:${http}/api/auth/api-keys`, { headers });
+  const { api_keys: keys } = (await listed.json()) as { api_keys: { name: string; scopes: string[] }[] };
+  const scopesOf = (name: string) => keys.find((key) => key.name === name)?.scopes.toSorted();
+  expect(scopesOf('console')).toEqual(firstKeyScopes.toSorted());
+  expect(scopesOf('Home Assistant')).toEqual(['speech:stream', 'voices:read']);
   app.kill('SIGTERM');
   expect(await ended).toEqual([0, null]);
 });

@@ -1,5 +1,5 @@
-// Starts Sonant as an app of Home Assistant: reads its options, creates the key that Home Assistant's speech uses,
-// installs the chosen model, and announces the Wyoming protocol. The Supervisor owns the data folder, so this runs as root
+// Starts Sonant as an app of Home Assistant: reads its options, creates a key for Home Assistant and one for the console,
+// installs the chosen model, and announces the Wyoming protocol. The Supervisor owns the data folder, so this runs as root,
 // and Sonant as the user with the given number.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,7 +17,7 @@ mkdirSync(dataDir, { recursive: true, mode: 0o700 });
 chownSync(dataDir, uid, uid);
 
 const { SUPERVISOR_TOKEN: token, SONANT_WYOMING_ADDR: address = '0.0.0.0:10200', ...inherited } = process.env;
-const env = { ...inherited, SONANT_DATA_DIR: dataDir };
+const env = { ...inherited, HOME: dataDir, SONANT_DATA_DIR: dataDir };
 const start = (args, more, out = 'inherit') => {
   const settings = { cwd: dataDir, env: { ...env, ...more }, uid, gid: uid };
   return spawn(process.execPath, [join(app, 'src/sonant.js'), ...args], {
@@ -26,18 +26,26 @@ const start = (args, more, out = 'inherit') => {
   });
 };
 
-const keyFile = join(folder, 'wyoming-key');
-if (!existsSync(keyFile)) {
-  const child = start(
-    ['key', 'create', '--name', 'Home Assistant', '--scopes', 'speech:stream,voices:read'],
-    {},
-    'pipe',
-  );
-  const printed = (await child.stdout.toArray()).join('');
-  const [key] = /^snt_\S+$/m.exec(printed) ?? [];
-  if (key === undefined) throw new Error('Sonant created no key');
-  writeFileSync(keyFile, key, { mode: 0o600 });
+/** The key in the file; makes it at the first start. */
+async function findKey(file, name, scopes) {
+  const path = join(folder, file);
+  if (!existsSync(path)) {
+    const child = start(['key', 'create', '--name', name, '--scopes', scopes], {}, 'pipe');
+    const [key] = /^snt_\S+$/m.exec((await child.stdout.toArray()).join('')) ?? [];
+    if (key === undefined) throw new Error('Sonant created no key');
+    writeFileSync(path, key, { mode: 0o600 });
+    if (file === 'console-key') process.stdout.write(`The key for the console, which is shown only now: ${key}\n`);
+  }
+  return readFileSync(path, 'utf8');
 }
+
+const wyomingKey = await findKey('wyoming-key', 'Home Assistant', 'speech:stream,voices:read');
+const read = 'voices:read,jobs:read,keys:read,usage:read';
+await findKey(
+  'console-key',
+  'console',
+  `admin,speech:synthesize,speech:stream,voices:write,jobs:write,keys:write,${read}`,
+);
 if (options.model) {
   const accepted = options.accept_licence ? ['--accept-licence'] : [];
   const [code] = await once(start(['voice', 'get', options.model, '--default', ...accepted]), 'exit');
@@ -46,7 +54,7 @@ if (options.model) {
 
 const service = start(['serve'], {
   SONANT_WYOMING_ADDR: address,
-  SONANT_WYOMING_KEY: readFileSync(keyFile, 'utf8'),
+  SONANT_WYOMING_KEY: wyomingKey,
   // The network of the Supervisor, from which Home Assistant connects.
   SONANT_WYOMING_ALLOW: '172.30.32.0/23',
   ...(options.default_voice && { SONANT_DEFAULT_VOICE: options.default_voice }),
