@@ -30,6 +30,7 @@ const packages = {
   openssl: 'openssl',
   'redis-server': 'redis-server',
   haproxy: 'haproxy',
+  parec: 'pulseaudio-utils',
   pgbouncer: 'pgbouncer',
   pocketsphinx_batch: 'pocketsphinx pocketsphinx-en-us',
   postgres: 'postgresql',
@@ -37,10 +38,13 @@ const packages = {
   protoc: 'protobuf-compiler',
   'protoc-gen-go': 'protoc-gen-go',
   'protoc-gen-go-grpc': 'protoc-gen-go-grpc',
+  pulseaudio: 'pulseaudio',
   python3: 'python3',
   radosgw: 'radosgw',
   script: 'bsdutils',
   sox: 'sox',
+  'spd-say': 'speech-dispatcher',
+  'speech-dispatcher': 'speech-dispatcher',
   zsh: 'zsh',
 } as const;
 

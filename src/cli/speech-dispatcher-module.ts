@@ -90,6 +90,13 @@ export async function serveSpeechDispatcher(
     yield* speech.streamSpeech(request, { callerId: 'speech-dispatcher', usesAllVoices: true }, signal);
   }
 
+  /** Loads the engine before the first message. A failure is reported when a message needs the engine. */
+  const warmUp = async () => {
+    try {
+      for await (const _ of readEvents('SPEAK', 'ready', new AbortController().signal));
+    } catch {}
+  };
+
   let playedUntilMs = 0;
   const writeAudio = async (audio: Uint8Array, signal: AbortSignal) => {
     const gain = (toNumber(settings.volume ?? '100') + 100) / 200;
@@ -114,6 +121,7 @@ export async function serveSpeechDispatcher(
     else void speak(command, lines.join('\n'));
   };
 
+  await warmUp();
   for await (const line of createInterface({ input, crlfDelay: Infinity })) {
     const command = line.trim();
     if (received) {

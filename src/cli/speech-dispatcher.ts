@@ -27,6 +27,8 @@ and nothing else. uninstall removes it. Speech Dispatcher starts this file, whic
     switch (positionals[0]) {
       case 'install':
         await mkdir(dirname(path), { recursive: true });
+        // Speech Dispatcher reaches the modules through this folder, so it must exist.
+        await mkdir(dataHome(), { recursive: true });
         await writeFile(path, toProgram(loadConfig().dataDir), { mode: 0o755 });
         print(`wrote ${path}\nEnd a running speech-dispatcher, which looks for modules when it starts; then try:`);
         print(`  spd-say -o sonant "Hello."${explainModules()}`);
@@ -47,10 +49,11 @@ and nothing else. uninstall removes it. Speech Dispatcher starts this file, whic
   },
 };
 
+const dataHome = (): string => process.env.XDG_DATA_HOME || join(homedir(), '.local', 'share');
+
 /** Speech Dispatcher looks for the modules of a user beside the user's data folder. */
 function modulePath(): string {
-  const { XDG_DATA_HOME: data = join(homedir(), '.local', 'share') } = process.env;
-  return resolve(data, '..', 'libexec', 'speech-dispatcher-modules', 'sd_sonant');
+  return resolve(dataHome(), '..', 'libexec', 'speech-dispatcher-modules', 'sd_sonant');
 }
 
 const quote = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
