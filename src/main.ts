@@ -20,6 +20,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   key: async () => (await import('./cli/key.ts')).keyCommand,
   webhook: async () => (await import('./cli/webhook.ts')).webhookCommand,
   usage: async () => (await import('./cli/usage.ts')).usageCommand,
+  'speech-dispatcher': async () => (await import('./cli/speech-dispatcher.ts')).speechDispatcherCommand,
   db: async () => (await import('./cli/db.ts')).dbCommand,
   doctor: async () => (await import('./cli/doctor.ts')).doctorCommand,
   config: async () => (await import('./cli/config.ts')).configCommand,

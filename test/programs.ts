@@ -33,6 +33,7 @@ const packages = {
   openssl: 'openssl',
   'redis-server': 'redis-server',
   haproxy: 'haproxy',
+  parec: 'pulseaudio-utils',
   pgbouncer: 'pgbouncer',
   pocketsphinx_batch: 'pocketsphinx pocketsphinx-en-us',
   podman: 'podman',
@@ -41,10 +42,13 @@ const packages = {
   protoc: 'protobuf-compiler',
   'protoc-gen-go': 'protoc-gen-go',
   'protoc-gen-go-grpc': 'protoc-gen-go-grpc',
+  pulseaudio: 'pulseaudio',
   python3: 'python3',
   radosgw: 'radosgw',
   script: 'bsdutils',
   sox: 'sox',
+  'spd-say': 'speech-dispatcher',
+  'speech-dispatcher': 'speech-dispatcher',
   zsh: 'zsh',
 } as const;
 
