@@ -351,6 +351,18 @@ export const serviceSettings = {
     name: 'SONANT_DATABASE_PGBOUNCER',
     help: 'The database is reached through PgBouncer or another transaction pooler: no session state, no LISTEN',
   }),
+  provenance: choiceSetting<'on' | 'off'>({
+    name: 'SONANT_PROVENANCE',
+    help: 'Whether audio files state that they are synthetic speech, in their tags. Laws may require this mark, such as Art. 50 of the EU AI Act',
+    choices: ['on', 'off'],
+    fallback: 'on',
+  }),
+  provenanceOperator: textSetting({
+    name: 'SONANT_PROVENANCE_OPERATOR',
+    help: 'Name of the operator, stated in the tags of audio files; default: none is stated',
+    allowed: 'up to 200 characters without control characters',
+    isAllowed: (given) => /^[^\p{C}]{0,200}$/u.test(given),
+  }),
   defaultVoice: textSetting({
     name: 'SONANT_DEFAULT_VOICE',
     help: 'Id or alias of the default voice, which is first in lists, the command line and the console, and speaks if a request may omit the voice. Overrides sonant voice default; default: that voice, or else the first voice of the first engine',
