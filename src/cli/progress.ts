@@ -9,10 +9,11 @@ export function createProgressBar(
   terminal: Pick<NodeJS.WriteStream, 'isTTY' | 'write'>,
   now: () => number = () => performance.now(),
 ) {
-  let drawnAt = terminal.isTTY ? -redrawMs : now();
+  let drawnAt: number | undefined;
   return {
     show(share: number, note: string): void {
       const nowMs = now();
+      drawnAt ??= terminal.isTTY ? -redrawMs : nowMs;
       if (nowMs - drawnAt < (terminal.isTTY ? redrawMs : lineMs)) return;
       drawnAt = nowMs;
       const done = Math.round(Math.min(Math.max(share, 0), 1) * width);

@@ -200,7 +200,7 @@ async function fetchWhole(wanted: Download): Promise<boolean> {
 }
 
 /** Attempts, and time for them, with a source that has not answered once: this machine is probably offline. */
-const silentAttemptsMax = 3;
+const silentAttemptsMax = 2;
 const silentMsMax = 2_000;
 
 function notFetched(url: string, cause: unknown, isOffline = false): Failure {

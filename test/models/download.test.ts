@@ -254,7 +254,7 @@ describe('a source that', () => {
     await expectWhole();
   });
 
-  test('is not there is told after 3 attempts, with what to do on a machine that is offline', async () => {
+  test('is not there is told after two attempts, with what to do on a machine that is offline', async () => {
     const port = mirror.url.slice('http://'.length);
     await mirror[Symbol.asyncDispose]();
     const retries: Retry[] = [];
@@ -262,10 +262,7 @@ describe('a source that', () => {
       reason: 'engine_unavailable',
       message: expect.stringMatching(`${port}.*the connection was refused. If this machine is offline, download`),
     });
-    expect(retries.map(({ attempt, attemptsMax }) => [attempt, attemptsMax])).toEqual([
-      [2, 3],
-      [3, 3],
-    ]);
+    expect(retries).toMatchObject([{ attempt: 2, attemptsMax: 2 }]);
     mirror = await openMirror();
   });
 });

@@ -140,11 +140,15 @@ async function install(npm: string, folder: string, signal: AbortSignal): Promis
   signal.throwIfAborted();
   if (code === 0) return rm(cache, { recursive: true, force: true });
   const lines = said.split('\n').filter((line) => /^npm (error|ERR!)/.test(line));
+  const why = reasonOf({ code: /code (\w+)/.exec(lines[0] ?? '')?.[1], message: '' });
   throw refuse(
-    `the library cannot be installed: npm exited with ${code}; install it yourself: ${byHand}`,
-    new Error(lines.join('\n') || said),
+    `the library cannot be installed: npm exited with ${code}${why && `: ${why}`}; install it yourself: ${byHand}`,
+    new Error(lines.slice(0, linesShown).join('\n') || said),
   );
 }
+
+/** The first lines have the reason; a stack and a path of a log may follow. */
+const linesShown = 4;
 
 /** Replaces the folder, whose content is unusable: it comes from an earlier attempt, or is for another system. */
 async function replaceFolder(from: string, to: string): Promise<void> {
