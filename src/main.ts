@@ -34,7 +34,7 @@ const help = async () => `Sonant turns text into speech.
 
 Usage: sonant COMMAND [options]
 
-${(await allCommands()).map(({ name, summary }) => `  ${name.padEnd(12)}${summary}`).join('\n')}
+${(await allCommands()).map(({ name, summary }) => `  ${name.padEnd(19)}${summary}`).join('\n')}
 
 sonant help COMMAND describes a command; sonant version prints the version.
 `;
@@ -55,8 +55,7 @@ async function run([name, ...args]: string[]): Promise<number> {
     return 0;
   }
   if (name === 'version' || name === '--version' || name === '-v') {
-    process.stdout.write(`${versionText()}
-`);
+    process.stdout.write(`${versionText()}\n`);
     return 0;
   }
   if (!Object.hasOwn(commands, name)) {

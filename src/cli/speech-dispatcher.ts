@@ -13,6 +13,7 @@ export const speechDispatcherCommand: Command = {
   summary: 'speak for screen readers and spd-say',
   options: {},
   actions: ['install', 'uninstall', 'module'],
+  examples: ['sonant speech-dispatcher install', 'spd-say -o sonant "Hello."'],
   usage: () => `Usage: sonant speech-dispatcher install | uninstall
 
 install makes the voices available to Speech Dispatcher for this user: spd-say -o sonant "Hello." It writes the file
