@@ -33,7 +33,7 @@ const help = async () => `Sonant turns text into speech.
 
 Usage: sonant COMMAND [options]
 
-${(await allCommands()).map(({ name, summary }) => `  ${name.padEnd(12)}${summary}`).join('\n')}
+${(await allCommands()).map(({ name, summary }) => `  ${name.padEnd(19)}${summary}`).join('\n')}
 
 sonant COMMAND --help describes a command; sonant --version prints the version.
 `;
