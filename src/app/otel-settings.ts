@@ -32,11 +32,11 @@ function exporterSettings(signal: '' | 'TRACES_' | 'METRICS_') {
       ...(signal === '' && { formerly: { name: 'SONANT_OTLP_HEADERS' } }),
     }),
     protocol: optional(
-      choiceSetting<'http/protobuf' | 'http/json'>({
+      choiceSetting<'http/json'>({
         name: `${prefix}PROTOCOL`,
-        help: `Encoding of the messages${only}`,
-        choices: ['http/protobuf', 'http/json'],
-        fallback: 'http/protobuf',
+        help: `Encoding of the messages${only}; collectors accept JSON where they accept protobuf`,
+        choices: ['http/json'],
+        fallback: 'http/json',
       }),
     ),
     timeoutMs: optional(

@@ -55,7 +55,6 @@ function targetOf({ otel: { both, rest, ...signals } }: Config, signal: 'traces'
   return {
     url,
     headers: parsePairs(own.headers || both.headers) ?? {},
-    protocol: own.protocol || both.protocol || 'http/protobuf',
     compression: own.compression || both.compression || 'none',
     timeoutMs: own.timeoutMs || both.timeoutMs || 10_000,
   };

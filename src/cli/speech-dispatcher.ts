@@ -23,7 +23,7 @@ and nothing else. uninstall removes it. Speech Dispatcher starts this file, whic
     const { positionals } = parseCommandArgs({ args, options: {}, allowPositionals: true });
     const path = modulePath();
     const isOurs = existsSync(path) && readFileSync(path, 'utf8').includes(mark);
-    if (existsSync(path) && !isOurs && positionals[0] !== 'module')
+    if (existsSync(path) && !isOurs && /^(un)?install$/.test(positionals[0] ?? ''))
       throw new CommandError(`${path} is not Sonant's; move it away first`);
     switch (positionals[0]) {
       case 'install':

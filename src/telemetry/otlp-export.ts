@@ -1,9 +1,8 @@
-// Sends spans and metrics to a collector by OTLP over HTTP, in protobuf or JSON. The service never waits for it: spans wait in a
+// Sends spans and metrics to a collector by OTLP over HTTP, in JSON. The service never waits for it: spans wait in a
 // bounded queue, and are dropped and counted if it is full or the collector is unreachable for too long.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { toOtlpProtobuf } from './otlp-protobuf.ts';
 import type { MetricFamily } from './prometheus.ts';
 import type { Attributes, EndedSpan, SpanKind } from './trace.ts';
 
@@ -16,7 +15,6 @@ const closeMsMax = 3000;
 export interface OtlpTarget {
   url: string;
   headers: Readonly<Record<string, string>>;
-  protocol: 'http/protobuf' | 'http/json';
   compression: 'none' | 'gzip';
   timeoutMs: number;
 }
@@ -114,20 +112,17 @@ export function openOtlpExport(options: OtlpOptions): OtlpExport {
 /** Statuses after which the same message may be accepted later. */
 const mayPass = new Set([429, 502, 503, 504]);
 
-async function encode({ protocol, compression }: OtlpTarget, message: object): Promise<Uint8Array<ArrayBuffer>> {
-  const encoded = protocol === 'http/json' ? Buffer.from(JSON.stringify(message)) : toOtlpProtobuf(message);
+async function encode({ compression }: OtlpTarget, message: object): Promise<Uint8Array<ArrayBuffer>> {
+  const encoded = Buffer.from(JSON.stringify(message));
   return compression === 'gzip' ? promisify(gzip)(encoded) : encoded;
 }
 
-async function postMessage(
-  { url, headers, protocol, compression, timeoutMs }: OtlpTarget,
-  body: Uint8Array<ArrayBuffer>,
-) {
+async function postMessage({ url, headers, compression, timeoutMs }: OtlpTarget, body: Uint8Array<ArrayBuffer>) {
   const answer = await fetch(url, {
     method: 'POST',
     headers: {
       ...headers,
-      'Content-Type': protocol === 'http/json' ? 'application/json' : 'application/x-protobuf',
+      'Content-Type': 'application/json',
       ...(compression === 'gzip' && { 'Content-Encoding': 'gzip' }),
     },
     body,

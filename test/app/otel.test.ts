@@ -66,10 +66,9 @@ test('traces and metrics are sent if only the standard variables are set', async
   expect(calls.map(({ firstSoundMs }) => typeof firstSoundMs)).toEqual(['number', 'number', 'undefined']);
 });
 
-test('each signal has its own address, which is used unchanged, protocol and compression', async () => {
+test('each signal has its own address, which is used unchanged, and compression', async () => {
   const { received } = await speak((endpoint) => ({
     OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${endpoint}/own?key=1`,
-    OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
     OTEL_EXPORTER_OTLP_TRACES_COMPRESSION: 'gzip',
   }));
   expect(new Set(received.map(({ path }) => path))).toEqual(new Set(['/own?key=1']));
@@ -109,13 +108,13 @@ test('invalid and unsupported values are warnings, and the defaults apply', () =
     OTEL_BSP_MAX_QUEUE_SIZE: '',
     OTEL_PYTHON_LOG_LEVEL: 'info',
   });
-  expect(config.otel.both).toMatchObject({ endpoint: '', headers: '', protocol: 'http/protobuf' });
+  expect(config.otel.both).toMatchObject({ endpoint: '', headers: '', protocol: 'http/json' });
   expect(config.otel.rest).toMatchObject({ sampleShare: 1, isDisabled: false, attributes: '', queuedSpansMax: 2048 });
   expect(config.warnings.map(explainMistake)).toEqual([
     'OTEL_EXPORTER_OTLP_CERTIFICATE (environment): is not supported, and ignored',
     'OTEL_EXPORTER_OTLP_ENDPOINT = collector:4317 (environment): is ignored, because it must be an http or https URL',
     expect.stringMatching(/^OTEL_EXPORTER_OTLP_HEADERS = \(secret\)/),
-    'OTEL_EXPORTER_OTLP_PROTOCOL = grpc (environment): is ignored, because it must be http/protobuf, http/json',
+    'OTEL_EXPORTER_OTLP_PROTOCOL = grpc (environment): is ignored, because it must be http/json',
     expect.stringMatching(/^OTEL_SDK_DISABLED = 1/),
     expect.stringMatching(/^OTEL_RESOURCE_ATTRIBUTES = a=%/),
     expect.stringMatching(/^OTEL_TRACES_SAMPLER_ARG = 2/),

@@ -2,10 +2,8 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
-import protobuf from 'protobufjs';
 import { onTestFinished } from 'vitest';
 
 interface Received {
@@ -33,9 +31,8 @@ export async function openCollector(
   const received: Received[] = [];
   const server = createServer(async (request, response) => {
     const body = await buffer(request);
-    const { 'content-type': contentType, 'content-encoding': encoding } = request.headers;
-    const plain = encoding === 'gzip' ? gunzipSync(body) : body;
-    const message = contentType === 'application/json' ? JSON.parse(String(plain)) : readProtobuf(request.url!, plain);
+    const isGzip = request.headers['content-encoding'] === 'gzip';
+    const message = JSON.parse(String(isGzip ? gunzipSync(body) : body));
     received.push({ path: request.url!, authorization: request.headers.authorization, message });
     response.writeHead(statusOf(received.length), { 'Content-Type': 'application/json' }).end('{}');
   });
@@ -53,16 +50,3 @@ export async function openCollector(
     });
   return { endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, received, spans };
 }
-
-const otlp = protobuf.loadSync(join(import.meta.dirname, 'otlp.proto'));
-
-/** The message in OTLP's form of JSON, where ids are hexadecimal. */
-function readProtobuf(path: string, body: Uint8Array) {
-  const type = otlp.lookupType(path === '/v1/metrics' ? 'MetricsData' : 'TracesData');
-  const message = type.toObject(type.decode(body), { longs: String, bytes: String });
-  const hex = (key: string, value: unknown) =>
-    /^(traceId|(parentS|s)panId)$/.test(key) ? toHex(value as string) : value;
-  return JSON.parse(JSON.stringify(message, hex));
-}
-
-const toHex = (base64: string) => Buffer.from(base64, 'base64').toString('hex');

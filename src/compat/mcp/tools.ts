@@ -66,18 +66,15 @@ function withoutNoise(name: string, value: unknown): unknown {
   return isEmpty || noise.includes(name) ? undefined : value;
 }
 
-interface MethodTool {
-  description: string;
-  /** Values of arguments that are not given, if they differ from those of REST. */
-  defaults?: Fields;
-}
-
-/** A tool that calls the handler of an RPC. Unknown arguments are violations, because an agent can correct them. */
+/**
+ * A tool that calls the handler of an RPC. `defaults` are the defaults that differ from those of REST. Unknown arguments
+ * are violations, because an agent can correct them.
+ */
 function createTool(
   name: string,
   method: DescMethod,
   handlers: object,
-  { description, defaults = {} }: MethodTool,
+  { description, defaults = {} }: { description: string; defaults?: Fields },
 ): Tool {
   const { input, output } = method;
   const responseBody = endpointsOf(method)[0]?.responseBody;
@@ -94,13 +91,8 @@ function createTool(
       const { violations, emptyLists } = reading;
       const values = reading.given.filter((path) => !emptyLists.includes(path));
       const result = await callUnary(method, handlers, message, call, { violations, given: values, emptyLists });
-      return [
-        toText(
-          responseBody
-            ? writeMessage(responseBody.message!, result[responseBody.localName])
-            : writeMessage(output, result),
-        ),
-      ];
+      const body = responseBody ? result[responseBody.localName] : result;
+      return [toText(writeMessage(responseBody?.message ?? output, body))];
     },
   };
 }
@@ -146,33 +138,21 @@ function createSpeak(speech: SpeechOperations, voices: VoiceOperations): Tool {
       if (sent.voice_id === undefined) sent.voice_id = (await voices.findOrDefault(call, undefined)).voiceId;
       const request = parseSpeechRequest({ ...speakDefaults, ...sent }, { violations: faults });
       const delivered = await speech.synthesizeSpeech(call, request, { fresh: false });
-      const {
-        audioId,
-        audioUrl: uri,
-        byteCount: size,
-        seconds,
-        voice,
-        chars,
-        format,
-        captionUrls,
-        warnings,
-      } = delivered;
-      const { contentType: mimeType, extension } = audioFormats[format];
+      const { audioUrl: uri, byteCount: size, seconds, voice, chars, captionUrls: captions, warnings } = delivered;
+      const { contentType: mimeType, extension } = audioFormats[delivered.format];
       const expires_at = delivered.expiresAt.toISOString();
       const description = `${seconds.toFixed(1)} s of speech by ${voice.name}; expires at ${expires_at}`;
       const facts = { audio_url: uri, expires_at, duration: seconds, chars, voice_id: voice.voiceId };
       const isShort = isInline === true && size <= inlineBytesMax;
       const notes = isInline && !isShort ? { inline: `The audio has ${size} bytes, more than ${inlineBytesMax}.` } : {};
-      const audio = isShort ? [{ type: 'audio', data: await toBase64(delivered.open()), mimeType }] : [];
+      const audio = isShort
+        ? [{ type: 'audio', data: Buffer.concat(await Array.fromAsync(delivered.open())).toString('base64'), mimeType }]
+        : [];
       return [
-        { type: 'resource_link', uri, name: `${audioId}.${extension}`, description, mimeType, size },
-        toText({ ...facts, captions: captionUrls, warnings, ...notes }),
+        { type: 'resource_link', uri, name: `${delivered.audioId}.${extension}`, description, mimeType, size },
+        toText({ ...facts, captions, warnings, ...notes }),
         ...audio,
       ];
     },
   };
-}
-
-async function toBase64(pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<string> {
-  return Buffer.concat(await Array.fromAsync(pieces)).toString('base64');
 }
