@@ -107,10 +107,8 @@ const npmEnvironment = (): NodeJS.ProcessEnv => ({
 });
 
 /** With few retries, an unreachable registry fails soon. */
-const npmOptions = [
-  ...['--ignore-scripts', '--no-audit', '--no-fund', '--no-update-notifier'],
-  ...['--fetch-retries=1', '--fetch-retry-mintimeout=500'],
-];
+const npmOptions =
+  '--ignore-scripts --no-audit --no-fund --no-update-notifier --fetch-retries=1 --fetch-retry-mintimeout=500';
 
 /**
  * Writes a lock file, so that npm checks the integrity of the packages. The URLs are missing in it: npm asks the
@@ -131,7 +129,7 @@ async function install(npm: string, folder: string, signal: AbortSignal): Promis
   await writeLock(folder);
   // The home folder may be read-only.
   const cache = join(folder, '.npm');
-  const args = ['ci', '--prefix', folder, '--cache', cache, ...npmOptions];
+  const args = ['ci', '--prefix', folder, '--cache', cache, ...npmOptions.split(' ')];
   const byHand = `npm install --prefix DATA/libraries ${librarySpec}`;
   const child: ChildProcess = spawn(npm, args, { env: npmEnvironment(), stdio: ['ignore', 'ignore', 'pipe'], signal });
   const { promise, resolve, reject } = Promise.withResolvers<number | null>();
