@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { arch, platform } from 'node:os';
-import { join, resolve } from 'node:path';
+import { delimiter, dirname, join, resolve } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
 import { Failure } from '../../errors.ts';
 import { makeFolder } from '../../runtime/files.ts';
@@ -98,16 +98,17 @@ const refuse = (message: string, cause?: unknown) => new Failure('engine_unavail
 
 /** Environment variables that npm needs to run and to reach the operator's registry. */
 const npmVariables =
-  /^(PATH|HOME|TMPDIR|LANG|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR)|(https?_|no_|all_)?proxy|npm_config_.+)$/i;
+  /^(PATH|HOME|TMPDIR|LANG|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR)|(https?_|no_|all_)?proxy|npm_config_(?!global|location).+)$/i;
 
-const npmEnvironment = (): NodeJS.ProcessEnv =>
-  Object.fromEntries(Object.entries(process.env).filter(([name]) => npmVariables.test(name)));
+const npmEnvironment = (): NodeJS.ProcessEnv => ({
+  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => npmVariables.test(name))),
+  // A service may know the path of Node only. npm is usually beside it.
+  PATH: [process.env.PATH, dirname(process.execPath)].filter(Boolean).join(delimiter),
+});
 
-/** Options of npm. The file system may be read-only outside of the data folder, and an unreachable registry fails soon. */
+/** With few retries, an unreachable registry fails soon. */
 const npmOptions =
-  '--no-audit --no-fund --ignore-scripts --no-update-notifier --fetch-retries=1 --fetch-retry-mintimeout=500'.split(
-    ' ',
-  );
+  '--ignore-scripts --no-audit --no-fund --no-update-notifier --fetch-retries=1 --fetch-retry-mintimeout=500';
 
 /**
  * Writes a lock file, so that npm checks the integrity of the packages. The URLs are missing in it: npm asks the
@@ -126,8 +127,9 @@ async function writeLock(folder: string): Promise<void> {
 
 async function install(npm: string, folder: string, signal: AbortSignal): Promise<void> {
   await writeLock(folder);
+  // The home folder may be read-only.
   const cache = join(folder, '.npm');
-  const args = ['ci', '--prefix', folder, '--cache', cache, ...npmOptions];
+  const args = ['ci', '--prefix', folder, '--cache', cache, ...npmOptions.split(' ')];
   const byHand = `npm install --prefix DATA/libraries ${librarySpec}`;
   const child: ChildProcess = spawn(npm, args, { env: npmEnvironment(), stdio: ['ignore', 'ignore', 'pipe'], signal });
   const { promise, resolve, reject } = Promise.withResolvers<number | null>();
@@ -135,7 +137,8 @@ async function install(npm: string, folder: string, signal: AbortSignal): Promis
   child.once('close', resolve);
   const [code, said] = await Promise.all([promise, readAll(child.stderr!)]).catch((error) => {
     signal.throwIfAborted();
-    throw refuse(`the library cannot be installed: ${reasonOf(error)}; install it yourself: ${byHand}`, error);
+    const why = error.code === 'ENOENT' ? 'npm was not found' : reasonOf(error);
+    throw refuse(`the library cannot be installed: ${why}; install it yourself: ${byHand}`, error);
   });
   signal.throwIfAborted();
   if (code === 0) return rm(cache, { recursive: true, force: true });
