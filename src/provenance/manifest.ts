@@ -1,9 +1,9 @@
 // Writes a C2PA manifest (specification 2.2): a claim that a machine made the audio, and with which voice, bound to the file by
 // its hash and signed with ES256. It never contains the text.
 import { randomUUID, sign } from 'node:crypto';
-import { encodeCbor, Tagged } from './cbor.ts';
+import { encodeCbor } from './cbor.ts';
 import type { Credentials } from './certificate.ts';
-import { box, hashBox, labelled } from './jumbf.ts';
+import { box, hashBox, labelledBox } from './jumbf.ts';
 
 export interface MadeSound {
   /** The IPTC digital source type, a URI. */
@@ -23,12 +23,12 @@ export interface Signer {
   credentials: Credentials;
   version: string;
   /** Returns an RFC 3161 token for the bytes; undefined if the authority failed. */
-  timeStamp?: (bytes: Buffer) => Promise<Buffer | undefined>;
+  timeStamp?: ((bytes: Buffer) => Promise<Buffer | undefined>) | undefined;
 }
 
-/** The padding of a manifest in a file has this many bytes or more, so that its length always takes three bytes. */
+/** Padding of a manifest in a file. It has 256 bytes or more, so that its length always takes as many bytes. */
 const padBytesMin = 256;
-/** The bytes that precede the padding: its name and its length. */
+/** Bytes before the padding: its name and its length. */
 const padHeadBytes = 7;
 /** Room for the numbers that are known only when the file is written, and for a time-stamp. */
 const reservedBytes = { numbers: 32, timeStamp: 12_288 };
@@ -58,41 +58,37 @@ export async function createManifest(signer: Signer, sound: MadeSound, binding: 
 /** Returns the bytes to sign, and a function that completes the manifest with their signature. */
 function buildStore({ credentials, version }: Signer, { sourceType, facts }: MadeSound, { hash, excluded }: Binding) {
   const label = `urn:c2pa:${randomUUID()}`;
-  const softwareAgent = { name: 'Sonant', version };
-  const made = { action: 'c2pa.created', digitalSourceType: sourceType, softwareAgent, parameters: facts };
+  const program = { name: 'Sonant', version };
+  const made = { action: 'c2pa.created', digitalSourceType: sourceType, softwareAgent: program, parameters: facts };
   const bound = { exclusions: excluded && [excluded], alg: 'sha256', hash, pad: Buffer.alloc(0), name: 'file' };
   const assertions = Object.entries({ 'c2pa.actions.v2': { actions: [made] }, 'c2pa.hash.data': bound }).map(
-    ([name, content]) => ({ name, bytes: labelled('cbor', name, box('cbor', encodeCbor(content))) }),
+    ([name, content]) => ({ name, bytes: labelledBox('cbor', name, box('cbor', encodeCbor(content))) }),
   );
   const claim = encodeCbor({
     instanceID: `xmp:iid:${randomUUID()}`,
-    claim_generator_info: softwareAgent,
+    claim_generator_info: program,
     signature: `self#jumbf=/c2pa/${label}/c2pa.signature`,
-    created_assertions: assertions.map(({ name, bytes }) => ({
-      url: `self#jumbf=c2pa.assertions/${name}`,
-      hash: hashBox(bytes),
-    })),
+    created_assertions: assertions.map(({ name, bytes }) => {
+      return { url: `self#jumbf=c2pa.assertions/${name}`, hash: hashBox(bytes) };
+    }),
     alg: 'sha256',
   });
+  // COSE (RFC 9052 and 9360): algorithm -7 is ES256, and header 33 is the certificate chain.
   const chain = credentials.chain.map(({ raw }) => raw);
-  // COSE (RFC 9052 and 9360): algorithm -7 is ES256, header 33 is the certificate chain.
-  const header = encodeCbor(
-    new Map<number, unknown>([
-      [1, -7],
-      [33, chain.length > 1 ? chain : chain[0]],
-    ]),
-  );
+  const header = encodeCbor(new Map<number, unknown>().set(1, -7).set(33, chain.length > 1 ? chain : chain[0]));
   const store = (signature: Buffer, unprotected: object): Buffer => {
-    const cose = encodeCbor(new Tagged(18, [header, unprotected, null, signature]));
+    const cose = Buffer.concat([coseSign1Tag, encodeCbor([header, unprotected, null, signature])]);
     const parts = [
-      labelled('c2as', 'c2pa.assertions', ...assertions.map(({ bytes }) => bytes)),
-      labelled('c2cl', 'c2pa.claim.v2', box('cbor', claim)),
-      labelled('c2cs', 'c2pa.signature', box('cbor', cose)),
+      labelledBox('c2as', 'c2pa.assertions', ...assertions.map(({ bytes }) => bytes)),
+      labelledBox('c2cl', 'c2pa.claim.v2', box('cbor', claim)),
+      labelledBox('c2cs', 'c2pa.signature', box('cbor', cose)),
     ];
-    return labelled('c2pa', 'c2pa', labelled('c2ma', label, ...parts));
+    return labelledBox('c2pa', 'c2pa', labelledBox('c2ma', label, ...parts));
   };
   return { toSign: toSignedBytes(header, claim), store };
 }
+
+const coseSign1Tag = Buffer.of(0xd2);
 
 /** The Sig_structure of COSE_Sign1. */
 export const toSignedBytes = (header: Uint8Array, claim: Uint8Array): Buffer =>

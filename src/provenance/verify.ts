@@ -1,8 +1,8 @@
 // Checks a C2PA manifest: the signature of its claim, the hashes of its assertions, the hash of the file, and the dates of its
 // certificates. It does not check whether a certificate is on a trust list, and no time-stamp.
 import { constants, createHash, verify as verifySignature, X509Certificate } from 'node:crypto';
-import { decodeCbor, Tagged } from './cbor.ts';
-import { hashBox, type Labelled, readLabelled } from './jumbf.ts';
+import { decodeCbor } from './cbor.ts';
+import { hashBox, type LabelledBox, readLabelledBox } from './jumbf.ts';
 import { toSignedBytes } from './manifest.ts';
 import { findPlace } from './places.ts';
 
@@ -26,14 +26,14 @@ export function verifyManifest(file: Buffer, beside?: Buffer): ManifestReport | 
     const place = beside ? undefined : findPlace(file);
     const bytes = beside ?? (place && file.subarray(place.start, place.start + place.length));
     if (!bytes) return undefined;
-    check(file, readLabelled(bytes), place?.length ?? 0, report, faults);
+    check(file, readLabelledBox(bytes), place?.length ?? 0, report, faults);
   } catch (error) {
     faults.push(`claim.malformed: ${(error as Error).message}`);
   }
   return report;
 }
 
-function check(file: Buffer, store: Labelled, placeBytes: number, report: ManifestReport, faults: string[]): void {
+function check(file: Buffer, store: LabelledBox, placeBytes: number, report: ManifestReport, faults: string[]): void {
   const active = store.boxes.at(-1);
   const claimBox = active?.boxes.find(({ label }) => label.startsWith('c2pa.claim'));
   const signature = active?.boxes.find(({ label }) => label === 'c2pa.signature');
@@ -73,16 +73,15 @@ function algOf(assertion: unknown, claim: CborMap): string {
   return alg;
 }
 
-/** The algorithms of COSE that C2PA allows. */
-const algorithms = new Map<unknown, { hash: string | null; isPss?: boolean }>([
-  [-7, { hash: 'sha256' }],
-  [-35, { hash: 'sha384' }],
-  [-36, { hash: 'sha512' }],
-  [-37, { hash: 'sha256', isPss: true }],
-  [-38, { hash: 'sha384', isPss: true }],
-  [-39, { hash: 'sha512', isPss: true }],
-  [-8, { hash: null }],
-]);
+/** The algorithms of COSE that C2PA allows, without Ed25519, with the bits of their hash. From -37 on they are RSA-PSS. */
+const algorithmBits: Readonly<Record<string, number>> = {
+  '-7': 256,
+  '-35': 384,
+  '-36': 512,
+  '-37': 256,
+  '-38': 384,
+  '-39': 512,
+};
 
 function checkSignature(content: Buffer, claim: Buffer, report: ManifestReport, faults: string[]): void {
   const cose = decodeCbor(content);
@@ -94,14 +93,15 @@ function checkSignature(content: Buffer, claim: Buffer, report: ManifestReport, 
     .flat()
     .map((bytes) => new X509Certificate(bytes as Buffer));
   const [leaf] = chain;
-  const algorithm = algorithms.get(known.get(1));
+  const bits = algorithmBits[String(known.get(1))];
   report.isTimeStamped = other.has('sigTst2') || other.has('sigTst');
-  if (!leaf || !algorithm) throw new Error('its signature has no certificate or an unknown algorithm');
+  if (!leaf || !bits) throw new Error('its signature has no certificate or an unknown algorithm');
   [report.signedBy, report.issuer] = [leaf.subject, leaf.issuer].map((name) => name.replaceAll('\n', ', '));
-  const { hash, isPss } = algorithm;
+  const isPss = Number(known.get(1)) <= -37;
   const padding = isPss && { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_DIGEST };
   const key = { key: leaf.publicKey, dsaEncoding: 'ieee-p1363' as const, ...padding };
-  if (!verifySignature(hash, toSignedBytes(header, claim), key, signature)) faults.push('claimSignature.mismatch');
+  if (!verifySignature(`sha${bits}`, toSignedBytes(header, claim), key, signature))
+    faults.push('claimSignature.mismatch');
   const now = new Date();
   if (chain.some(({ validFromDate, validToDate }) => validFromDate > now || validToDate < now))
     faults.push('signingCredential.expired');
@@ -110,7 +110,7 @@ function checkSignature(content: Buffer, claim: Buffer, report: ManifestReport, 
   if (!chain.every((each, i) => isIssued(each, chain[i + 1]))) faults.push('signingCredential.invalid');
 }
 
-function readActions({ content }: Labelled, report: ManifestReport): void {
+function readActions({ content }: LabelledBox, report: ManifestReport): void {
   for (const action of toList(toMap(decodeCbor(content)).get('actions')).map(toMap)) {
     if (!action.has('digitalSourceType')) continue;
     report.sourceType = String(action.get('digitalSourceType'));
