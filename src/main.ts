@@ -19,6 +19,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   lexicon: async () => (await import('./cli/lexicon.ts')).lexiconCommand,
   key: async () => (await import('./cli/key.ts')).keyCommand,
   webhook: async () => (await import('./cli/webhook.ts')).webhookCommand,
+  provenance: async () => (await import('./cli/provenance.ts')).provenanceCommand,
   usage: async () => (await import('./cli/usage.ts')).usageCommand,
   db: async () => (await import('./cli/db.ts')).dbCommand,
   doctor: async () => (await import('./cli/doctor.ts')).doctorCommand,

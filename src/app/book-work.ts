@@ -30,7 +30,7 @@ const endlessRoom: Pick<ClipRoom, 'reserve' | 'noteRemoved'> = {
 
 /** `onFault` receives errors that do not end a job. Fails if another command uses the work folder. */
 export async function openBookWork(
-  { speech }: Pick<App, 'speech'>,
+  { speech, openSigner }: Pick<App, 'speech' | 'openSigner'>,
   { folder, signal, onFault }: { folder: string; signal: AbortSignal; onFault(fault: unknown): void },
 ): Promise<BookWork> {
   await using opened = new AsyncDisposableStack();
@@ -48,6 +48,7 @@ export async function openBookWork(
     limiter: { takeSynthesis: async () => ({ end() {} }) },
     findCaller: async (): Promise<JobCaller> => ({ ...caller, limits: usualLimits }),
     links: { baseUrl: () => '', keepMs: jobKeepHoursMax * 3_600_000 },
+    openSigner,
     chaptersMax: 1,
     onFault,
   });

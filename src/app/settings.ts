@@ -350,6 +350,16 @@ export const serviceSettings = {
     name: 'SONANT_DATABASE_PGBOUNCER',
     help: 'The database is reached through PgBouncer or another transaction pooler: no session state, no LISTEN',
   }),
+  provenanceCert: textSetting({
+    name: 'SONANT_PROVENANCE_CERT',
+    help: 'File with the certificate chain (PEM, P-256) that signs C2PA manifests, the same for all replicas; default: a self-signed certificate in the data folder, made at the first use',
+    allowed: 'a path',
+  }),
+  provenanceKey: textSetting({
+    name: 'SONANT_PROVENANCE_KEY',
+    help: 'File with the private key of SONANT_PROVENANCE_CERT (PEM)',
+    allowed: 'a path',
+  }),
   defaultVoice: textSetting({
     name: 'SONANT_DEFAULT_VOICE',
     help: 'Id or alias of the default voice, which is first in lists, the command line and the console, and speaks if a request may omit the voice. Overrides sonant voice default; default: that voice, or else the first voice of the first engine',

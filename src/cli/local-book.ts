@@ -54,10 +54,10 @@ export async function speakLocally(path: string, flags: BookFlags, { openApp, si
       `${served.url} is already speaking this book: add --server, or delete ${folder} to start again on this machine`,
     );
   const isBegun = existsSync(folder);
-  const made = await withOpened(await openApp(), async ({ voices, speech }) => {
+  const made = await withOpened(await openApp(), async ({ voices, speech, openSigner }) => {
     const choices = { flags, format, voices: voicesHere(voices) };
     const fields = await checkFlags(() => toFields(toJobBook(book), chosen, choices));
-    const work = await openBookWork({ speech }, { folder, signal, onFault: reportFault });
+    const work = await openBookWork({ speech, openSigner }, { folder, signal, onFault: reportFault });
     return withOpened(work, async () => {
       const id = await beginJob(work, fields);
       return writeFiles(await finishJob(work, id, signal), work, { output, signal });

@@ -6,6 +6,7 @@ import { stat } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { audioFormats, type FormatName } from '../audio/formats.ts';
+import { soundOf } from '../provenance/manifest.ts';
 import { reasonOf } from '../runtime/system-errors.ts';
 import { autoLanguage, formatNames, speechFieldRows } from '../speech/fields.ts';
 import { parseSpeechRequest, type SpeechRequest } from '../speech/request.ts';
@@ -13,7 +14,7 @@ import type { SpeechInfo, SpeechTimestamps } from '../speech/speech-events.ts';
 import type { Speech } from '../speech/synthesize.ts';
 import { isSpokenBy, type Voices, voicesFor } from '../speech/voice.ts';
 import { toLanguageCode } from '../text/language-code.ts';
-import { type AudioSink, chooseFormat, openAudioFile, openStandardOutput } from './audio-sink.ts';
+import { type AudioSink, chooseFormat, openAudioFile, openStandardOutput, signAudioFile } from './audio-sink.ts';
 import {
   type Command,
   type FlagsOf,
@@ -76,15 +77,19 @@ Speaks TEXT, or the file given with -i, or standard input.`,
     const output = chooseOutput(flags);
     const format = output === undefined ? 'pcm' : chooseFormat(flags.format, output);
     const text = given ?? (await readText(flags.input, line.signal));
-    const spoken = await withOpened(await line.openApp(), async ({ voices, speech, addLexicon }) => {
+    const spoken = await withOpened(await line.openApp(), async ({ voices, speech, addLexicon, openSigner }) => {
       for (const each of flags.lexicon ?? []) if (!isLexiconId(each)) addLexicon(await openLexiconFile(fileOf(each)));
       const request = await checkFlags(async () =>
         toRequest(flags, text, format, voicesFor(voices, { usesAllVoices: true })),
       );
-      return withOpened(await openSink(output, request, line.signal), (sink) => {
+      const made = await withOpened(await openSink(output, request, line.signal), (sink) => {
         const events = speech.streamSpeech(request, { callerId: 'command line', usesAllVoices: true }, line.signal);
         return checkFlags(() => writeSound(events, sink));
       });
+      if (output === undefined || output === '-') return made;
+      const sound = soundOf(made.voice_id);
+      const bytes = await signAudioFile(output, made.format, sound, { openSigner, signal: line.signal });
+      return { ...made, bytes };
     });
     if (spoken.warnings.includes('nothing_spoken'))
       process.stderr.write('sonant: warning: nothing in the text can be spoken; the audio is a short silence\n');

@@ -6,6 +6,8 @@ import { audioFormats } from '../audio/formats.ts';
 import type { Reservation } from '../delivery/clip-room.ts';
 import { removeClip } from '../delivery/stored-captions.ts';
 import { Failure } from '../errors.ts';
+import { soundOf } from '../provenance/manifest.ts';
+import { hasPlace, signFile } from '../provenance/places.ts';
 import { createId } from '../runtime/id.ts';
 import { autoLanguage } from '../speech/fields.ts';
 import type { SpeechRequest } from '../speech/request.ts';
@@ -97,7 +99,7 @@ interface Joining {
   reservation: Reservation;
 }
 
-async function storeBook(joining: Joining, { clips }: JobTools, signal: AbortSignal): Promise<ClipRow> {
+async function storeBook(joining: Joining, { clips, openSigner }: JobTools, signal: AbortSignal): Promise<ClipRow> {
   const { job, settings, request, finished, reservation } = joining;
   const { format, sampleRateHz, captions } = request;
   const { contentType } = audioFormats[format];
@@ -117,7 +119,12 @@ async function storeBook(joining: Joining, { clips }: JobTools, signal: AbortSig
   const draft = await clips.create(audioId, contentType);
   let byteCount = 0;
   try {
-    for await (const bytes of writeBookFile(format, sampleRateHz, chapters, toTags(settings, request))) {
+    const plain = writeBookFile(format, sampleRateHz, chapters, toTags(settings, request));
+    const file =
+      openSigner && hasPlace(format)
+        ? signFile(plain, format, soundOf(finished[0]!.clip.voiceId), openSigner)
+        : undefined;
+    for await (const bytes of file?.pieces ?? plain) {
       signal.throwIfAborted();
       byteCount += bytes.length;
       await reservation.grow(byteCount);
@@ -126,7 +133,7 @@ async function storeBook(joining: Joining, { clips }: JobTools, signal: AbortSig
     const starts = timeline.chapters.map(({ startSample }) => startSample / rateHz);
     const captioned = finished.map(({ clip }, i) => ({ audioId: clip.clipId, startSeconds: starts[i]! }));
     if (captions.length > 0) await storeBookCaptions(clips, audioId, captioned);
-    await draft.commit();
+    await draft.commit(file?.head);
   } finally {
     await draft.discard();
   }

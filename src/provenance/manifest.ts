@@ -12,6 +12,11 @@ export interface MadeSound {
   facts: Readonly<Record<string, string>>;
 }
 
+export const soundOf = (voice: string): MadeSound => ({
+  sourceType: 'http://cv.iptc.org/newscodes/digitalsourcetype/trainedAlgorithmicMedia',
+  facts: { voice },
+});
+
 export interface Binding {
   /** SHA-256 of the file without the excluded bytes. */
   hash: Buffer;

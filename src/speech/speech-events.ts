@@ -25,6 +25,7 @@ export interface SpeechInfo {
   lexiconVersions: readonly string[];
   /** URL of the stored audio, if it will be stored, and when it expires. */
   audioUrl?: string;
+  manifestUrl?: string;
   expiresAt?: Date;
 }
 
