@@ -83,7 +83,6 @@ export async function openService(options: {
     ledger: stored.ledger,
     onFault,
     links,
-    openSigner,
     limiter: access.sharing.limiter,
     singleFlight: tracing ? traceFlights(access.sharing.singleFlight) : access.sharing.singleFlight,
     seal: access.signing.seal,
@@ -145,9 +144,9 @@ function openServiceJobs({ config, opened, metrics, onFault }: Opening, parts: J
     limiter: access.sharing.limiter,
     findCaller: ({ ownerId, address }) => access.keyVerifier.verifyOwner(ownerId, address),
     links,
+    openSigner,
     chaptersMax: config.jobChaptersMax,
     webhooks,
-    openSigner,
     onEnd: metrics.onJobEnd,
     onFault,
   });

@@ -75,7 +75,7 @@ function growRiff(first: Uint8Array, byteCount: number): Buffer {
   const grown = Buffer.from(first);
   if (grown.toString('latin1', 0, 4) === 'RF64')
     grown.writeBigUInt64LE(grown.readBigUInt64LE(20) + BigInt(byteCount), 20);
-  else grown.writeUInt32LE(grown.readUInt32LE(4) + byteCount, 4);
+  else grown.writeUInt32LE(Math.min(grown.readUInt32LE(4) + byteCount, 0xffff_ffff), 4);
   return grown;
 }
 

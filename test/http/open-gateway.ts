@@ -26,6 +26,7 @@ import type { LinkTo } from '../../src/delivery/stores/s3-links.ts';
 import type { Engine } from '../../src/engines/engine.ts';
 import { createEngineGuards } from '../../src/engines/guard.ts';
 import type { EndedRequest } from '../../src/http/ended-request.ts';
+import type { OpenSigner } from '../../src/provenance/places.ts';
 import { addRpcRoutes, createServices } from '../../src/rpc/services.ts';
 import { Schedule } from '../../src/speech/schedule.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
@@ -61,6 +62,8 @@ export interface GatewayTestOptions {
   /** Engines to use instead of the tone engine. */
   engines?: Engine[];
   timeLimits?: TimeLimits;
+  /** Signs the manifests of stored audio and of the files of jobs. Default: there are none. */
+  openSigner?: OpenSigner;
   /** Chapters of jobs that are spoken at once. */
   jobChaptersMax?: number;
 }
@@ -123,10 +126,11 @@ export async function openTestGateway(
   const signIn = createSignIn({ seal, issuer: undefined, signInRules, clients: [], keyScopes: [], ...signing });
   const realAdmit = admit(createAdmit({ keyVerifier, signIn, ...(isLimited && { limits: { limiter, addresses } }) }));
   const installs = await openModels({ config, definitions: [], log: createLog('silent') }, engines);
-  const links = { baseUrl: () => baseUrl, keepMs: retentionMs };
+  const { openSigner } = options;
+  const links = { baseUrl: () => baseUrl, keepMs: retentionMs, hasManifests: openSigner !== undefined };
   const openOwnJobs = (more: Partial<OpenJobsOptions> = {}) =>
     openJobs({
-      ...{ core: { speech }, store, clips: storedClips, room, ledger, links, onFault, chaptersMax: 4 },
+      ...{ core: { speech }, store, clips: storedClips, room, ledger, links, openSigner, onFault, chaptersMax: 4 },
       limiter: isLimited ? limiter : unlimited,
       findCaller: ({ ownerId, address }) => keyVerifier.verifyOwner(ownerId, address),
       ...more,
@@ -148,6 +152,7 @@ export async function openTestGateway(
     limiter: isLimited ? limiter : unlimited,
     singleFlight,
     seal,
+    openSigner,
   });
   const onCallEnd = (call: EndedCall) => void calls.push(call);
   const runner = createRunner({ admit: realAdmit, isInForce: keyVerifier.isInForce, onCallEnd, timeLimits });
