@@ -19,12 +19,16 @@ export function readOperatorCredentials(config: Config): Promise<Credentials | u
   });
 }
 
-/** `onSelfSigned` is called when a self-signed certificate is opened. */
-export function createOpenSigner(config: Config, onSelfSigned: (file: string) => void = () => {}): OpenSigner {
+/** Undefined if audio is not marked. `onSelfSigned` is called when a self-signed certificate is opened. */
+export function createOpenSigner(
+  config: Config,
+  onSelfSigned: (file: string) => void = () => {},
+): OpenSigner | undefined {
+  if (config.provenance === 'off') return undefined;
   const open = async () => {
     const file = selfSignedFileOf(config);
     const own = await readOperatorCredentials(config);
-    const credentials = own ?? (await openSelfSigned(config.dataDir, file, ''));
+    const credentials = own ?? (await openSelfSigned(config.dataDir, file, config.provenanceOperator));
     if (!own) onSelfSigned(file);
     return { credentials, version: packageFile.version };
   };

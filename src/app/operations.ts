@@ -24,7 +24,6 @@ import { openManifest } from '../delivery/stored-manifest.ts';
 import type { Engine } from '../engines/engine.ts';
 import type { LexiconManagement } from '../lexicons/lexicon-management.ts';
 import type { ModelInstalls } from '../models/model-installs.ts';
-import { soundOf } from '../provenance/manifest.ts';
 import { type OpenSigner, signBeside } from '../provenance/places.ts';
 import type { Speech } from '../speech/synthesize.ts';
 import type { Voices } from '../speech/voice.ts';
@@ -111,9 +110,7 @@ export function createOperations(options: OperationsOptions): GatewayOperations 
       findClip: index.find,
       read: memory.read,
       captionsOf: (clipId) => readCaptions(clips, clipId),
-      manifestOf:
-        openSigner &&
-        ((row) => openManifest(clips, row.clipId, (audio) => signBeside(audio, soundOf(row.voiceId), openSigner))),
+      manifestOf: openSigner && ((row) => openManifest(clips, row.clipId, (audio) => signBeside(audio, openSigner))),
       linkTo,
       isRevocable,
     }),

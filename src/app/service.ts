@@ -66,8 +66,8 @@ export async function openService(options: {
   const speaking = await openSpeaking(opening, stored, access.sharing);
   let httpPort = config.httpAddr.port;
   const baseUrl = () => config.baseUrl || localUrl(config.httpAddr.host, httpPort, tls !== undefined);
-  const links = { baseUrl, keepMs: config.audioKeepHours * 3_600_000, hasManifests: true };
   const openSigner = createOpenSigner(config, (file) => log.warn('manifests have a self-signed signature', { file }));
+  const links = { baseUrl, keepMs: config.audioKeepHours * 3_600_000, hasManifests: openSigner !== undefined };
   const webhooks = openServiceWebhooks(opening, stored.store, access.signing.seal);
   const jobs = openServiceJobs(opening, { stored, speaking, access, links, webhooks, openSigner });
   const operations = createOperations({
@@ -130,7 +130,7 @@ export async function openService(options: {
 interface JobParts extends Omit<Changing, 'runner'> {
   links: { baseUrl(): string; keepMs: number };
   webhooks: Webhooks;
-  openSigner: OpenSigner;
+  openSigner: OpenSigner | undefined;
 }
 
 function openServiceJobs({ config, opened, metrics, onFault }: Opening, parts: JobParts) {

@@ -18,7 +18,6 @@ import type { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { audioFormats, type FormatName } from '../audio/formats.ts';
-import type { MadeSound } from '../provenance/manifest.ts';
 import { hasPlace, type OpenSigner, signBeside, signFile } from '../provenance/places.ts';
 import { reasonOf } from '../runtime/system-errors.ts';
 import { formatNames } from '../speech/fields.ts';
@@ -113,16 +112,15 @@ export const writeWhole = async (
 export async function signAudioFile(
   path: string,
   format: FormatName,
-  sound: MadeSound,
-  signing: Signing,
+  openSigner: OpenSigner,
+  signal: AbortSignal,
 ): Promise<number> {
-  const { openSigner, signal } = signing;
   const isPlain = (await stat(path)).isFile();
   if (isPlain && hasPlace(format)) {
-    const file = signFile(createReadStream(path), format, sound, openSigner);
+    const file = signFile(createReadStream(path), format, openSigner);
     await writeWhole(path, file.pieces, signal, () => file.head);
   } else if (isPlain && format === 'opus') {
-    const manifest = await signBeside(createReadStream(path), sound, openSigner);
+    const manifest = await signBeside(createReadStream(path), openSigner);
     await writeWhole(manifestPathOf(path), [manifest], signal);
   }
   return (await stat(path)).size;
@@ -130,11 +128,6 @@ export async function signAudioFile(
 
 /** The file beside a file, where other programs look for its manifest. */
 export const manifestPathOf = (path: string): string => `${path.slice(0, path.length - extname(path).length)}.c2pa`;
-
-interface Signing {
-  openSigner: OpenSigner;
-  signal: AbortSignal;
-}
 
 async function openNamedPipe(path: string, signal: AbortSignal): Promise<AudioSink> {
   const pipe = await waitForReader(path, signal).catch((error) => {

@@ -50,7 +50,9 @@ interface Shown extends Readonly<Record<string, unknown>> {
 
 async function show({ loadConfig }: CommandLine): Promise<Shown> {
   const config = loadConfig();
-  const { credentials } = await createOpenSigner(config)();
+  const open = createOpenSigner(config);
+  if (!open) throw new CommandError('audio is not marked: SONANT_PROVENANCE is off');
+  const { credentials } = await open();
   const { subject, issuer, validTo, fingerprint256 } = credentials.chain[0]!;
   const file = config.provenanceCert || selfSignedFileOf(config);
   const kind = config.provenanceCert === '' ? 'self-signed' : "the operator's";
@@ -65,7 +67,7 @@ async function verify(_line: CommandLine, rest: readonly string[]): Promise<Show
   const report =
     verifyManifest(file) ?? (existsSync(besidePath) ? verifyManifest(file, await readFile(besidePath)) : undefined);
   if (!report) throw new CommandError(`${path} has no C2PA manifest, and there is no ${besidePath}`);
-  const { faults, generator, sourceType, facts, signedBy, issuer, isTimeStamped } = report;
+  const { faults, generator, sourceType, description, operator, signedBy, issuer, isTimeStamped } = report;
   const signed = { signed_by: signedBy, issuer, time_stamped: isTimeStamped };
-  return { generator, digital_source_type: sourceType, ...facts, ...signed, faults };
+  return { generator, digital_source_type: sourceType, description, operator, ...signed, faults };
 }

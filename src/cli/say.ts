@@ -6,7 +6,6 @@ import { stat } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { audioFormats, type FormatName } from '../audio/formats.ts';
-import { soundOf } from '../provenance/manifest.ts';
 import { reasonOf } from '../runtime/system-errors.ts';
 import { autoLanguage, formatNames, speechFieldRows } from '../speech/fields.ts';
 import { parseSpeechRequest, type SpeechRequest } from '../speech/request.ts';
@@ -86,10 +85,8 @@ Speaks TEXT, or the file given with -i, or standard input.`,
         const events = speech.streamSpeech(request, { callerId: 'command line', usesAllVoices: true }, line.signal);
         return checkFlags(() => writeSound(events, sink));
       });
-      if (output === undefined || output === '-') return made;
-      const sound = soundOf(made.voice_id);
-      const bytes = await signAudioFile(output, made.format, sound, { openSigner, signal: line.signal });
-      return { ...made, bytes };
+      if (output === undefined || output === '-' || !openSigner) return made;
+      return { ...made, bytes: await signAudioFile(output, made.format, openSigner, line.signal) };
     });
     if (spoken.warnings.includes('nothing_spoken'))
       process.stderr.write('sonant: warning: nothing in the text can be spoken; the audio is a short silence\n');

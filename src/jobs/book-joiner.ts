@@ -6,7 +6,6 @@ import { audioFormats } from '../audio/formats.ts';
 import type { Reservation } from '../delivery/clip-room.ts';
 import { removeClip } from '../delivery/stored-captions.ts';
 import { Failure } from '../errors.ts';
-import { soundOf } from '../provenance/manifest.ts';
 import { hasPlace, signFile } from '../provenance/places.ts';
 import { createId } from '../runtime/id.ts';
 import { autoLanguage } from '../speech/fields.ts';
@@ -120,10 +119,7 @@ async function storeBook(joining: Joining, { clips, openSigner }: JobTools, sign
   let byteCount = 0;
   try {
     const plain = writeBookFile(format, sampleRateHz, chapters, toTags(settings, request));
-    const file =
-      openSigner && hasPlace(format)
-        ? signFile(plain, format, soundOf(finished[0]!.clip.voiceId), openSigner)
-        : undefined;
+    const file = openSigner && hasPlace(format) ? signFile(plain, format, openSigner) : undefined;
     for await (const bytes of file?.pieces ?? plain) {
       signal.throwIfAborted();
       byteCount += bytes.length;

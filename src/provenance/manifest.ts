@@ -5,17 +5,13 @@ import { encodeCbor } from './cbor.ts';
 import type { Credentials } from './certificate.ts';
 import { box, hashBox, labelledBox } from './jumbf.ts';
 
+/** What the tags of a file say about its audio. */
 export interface MadeSound {
   /** The IPTC digital source type, a URI. */
   sourceType: string;
-  /** Facts such as the voice, by name. */
-  facts: Readonly<Record<string, string>>;
+  description: string;
+  operator?: string | undefined;
 }
-
-export const soundOf = (voice: string): MadeSound => ({
-  sourceType: 'http://cv.iptc.org/newscodes/digitalsourcetype/trainedAlgorithmicMedia',
-  facts: { voice },
-});
 
 export interface Binding {
   /** SHA-256 of the file without the excluded bytes. */
@@ -61,10 +57,12 @@ export async function createManifest(signer: Signer, sound: MadeSound, binding: 
 }
 
 /** Returns the bytes to sign, and a function that completes the manifest with their signature. */
-function buildStore({ credentials, version }: Signer, { sourceType, facts }: MadeSound, { hash, excluded }: Binding) {
+function buildStore({ credentials, version }: Signer, sound: MadeSound, { hash, excluded }: Binding) {
+  const { sourceType, description, operator } = sound;
   const label = `urn:c2pa:${randomUUID()}`;
   const program = { name: 'Sonant', version };
-  const made = { action: 'c2pa.created', digitalSourceType: sourceType, softwareAgent: program, parameters: facts };
+  const created = { action: 'c2pa.created', digitalSourceType: sourceType, softwareAgent: program, description };
+  const made = { ...created, parameters: operator ? { operator } : undefined };
   const bound = { exclusions: excluded && [excluded], alg: 'sha256', hash, pad: Buffer.alloc(0), name: 'file' };
   const assertions = Object.entries({ 'c2pa.actions.v2': { actions: [made] }, 'c2pa.hash.data': bound }).map(
     ([name, content]) => ({ name, bytes: labelledBox('cbor', name, box('cbor', encodeCbor(content))) }),

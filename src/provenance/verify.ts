@@ -101,7 +101,8 @@ function readActions(actions: CborMap, report: ManifestReport): void {
   const action = made.find((each) => each.has('digitalSourceType'));
   if (!action) return;
   report.sourceType = String(action.get('digitalSourceType'));
-  report.facts = Object.fromEntries([...toMap(action.get('parameters'))].map((fact) => fact.map(String)));
+  report.description = String(action.get('description') ?? '');
+  report.operator = String(toMap(action.get('parameters')).get('operator') ?? '');
 }
 
 /** Bytes around a manifest that programs exclude from the hash of the file: the head of its chunk or frame. */

@@ -1,8 +1,7 @@
 // A signer for tests, files to sign, and the verdict of the independent verifier (c2pa-rs).
-import { encodeSilence, type FormatName } from '../../src/audio/formats.ts';
-import { wavFile } from '../../src/audio/wav.ts';
+import { audioFormats, type FormatName } from '../../src/audio/formats.ts';
+import type { Origin } from '../../src/audio/origin.ts';
 import { makeSelfSigned, readCredentials } from '../../src/provenance/certificate.ts';
-import { soundOf } from '../../src/provenance/manifest.ts';
 import { hasPlace, signBeside, signFile } from '../../src/provenance/places.ts';
 
 export function createTestSigner(operator = 'ACME', untilMs?: number) {
@@ -18,10 +17,23 @@ export const contentTypes: Readonly<Partial<Record<FormatName, string>>> = {
   opus: 'audio/ogg',
 };
 
-/** Two seconds of silence. */
+const origin: Origin = {
+  software: 'Sonant 1.2.3',
+  operator: 'ACME',
+  sourceType: 'http://cv.iptc.org/newscodes/digitalsourcetype/algorithmicMedia',
+  model: 'tone',
+  voice: 'anna',
+};
+
+/** Two seconds of silence, with tags. */
 export async function plainFile(format: FormatName): Promise<Buffer> {
-  if (format === 'wav') return Buffer.from(wavFile(new Float32Array(48_000), 24_000));
-  return Buffer.from(await encodeSilence(format, 24_000, 2));
+  const { openEncoder, encodedRateHz } = audioFormats[format];
+  const encoder = await openEncoder(24_000, origin);
+  const samples = new Float32Array(2 * (encodedRateHz?.(24_000) ?? 24_000));
+  const file = Buffer.concat([Uint8Array.from(encoder.encode(samples)), encoder.end()]);
+  const head = encoder.head?.();
+  if (head) file.set(head);
+  return file;
 }
 
 export interface Signed {
@@ -35,9 +47,8 @@ export async function sign(plain: Buffer, format: FormatName, openSigner = creat
   const pieces = Array.from({ length: Math.ceil(plain.length / 1000) }, (_, i) =>
     plain.subarray(i * 1000, (i + 1) * 1000),
   );
-  const sound = soundOf('anna');
-  if (!hasPlace(format)) return { file: plain, beside: await signBeside(pieces, sound, openSigner) };
-  const signed = signFile(pieces, format, sound, openSigner);
+  if (!hasPlace(format)) return { file: plain, beside: await signBeside(pieces, openSigner) };
+  const signed = signFile(pieces, format, openSigner);
   const parts: Uint8Array[] = [];
   for await (const piece of signed.pieces) parts.push(piece);
   const file = Buffer.concat(parts);
@@ -56,7 +67,7 @@ export async function verifyIndependently({ file, beside }: Signed, format: Form
   const { validation_state: state, validation_results: results } = reader!.json();
   return {
     state,
-    failures: results?.activeManifest?.failure.map(({ code }) => code) ?? [],
+    failures: results?.activeManifest?.failure.map(({ code }: { code: string }) => code) ?? [],
     text: JSON.stringify(reader!.json()),
   };
 }
