@@ -15,6 +15,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import('./cli/serve.ts')).serveCommand,
   say: async () => (await import('./cli/say.ts')).sayCommand,
   book: async () => (await import('./cli/book.ts')).bookCommand,
+  inspect: async () => (await import('./cli/inspect.ts')).inspectCommand,
   voice: async () => (await import('./cli/voice.ts')).voiceCommand,
   lexicon: async () => (await import('./cli/lexicon.ts')).lexiconCommand,
   key: async () => (await import('./cli/key.ts')).keyCommand,

@@ -6,10 +6,11 @@ import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { ApiKeyService } from '../../gen/sonant/v1/api_key_pb.ts';
-import type { BookService } from '../../gen/sonant/v1/book_pb.ts';
+import { BookService } from '../../gen/sonant/v1/book_pb.ts';
 import { JobService } from '../../gen/sonant/v1/job_service_pb.ts';
 import type { LexiconService } from '../../gen/sonant/v1/lexicon_pb.ts';
 import { ModelService } from '../../gen/sonant/v1/model_pb.ts';
+import { ProvenanceService } from '../../gen/sonant/v1/provenance_pb.ts';
 import { UsageService } from '../../gen/sonant/v1/usage_pb.ts';
 import type { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
 import type { Admit } from '../access/admit.ts';
@@ -32,12 +33,12 @@ import { addConsolePage } from '../console/routes.ts';
 import type { StoredAudio } from '../delivery/stored-audio.ts';
 import { createAdmission } from '../http/admission.ts';
 import { addAudioRoutes } from '../http/audio-routes.ts';
-import { addBookRoutes } from '../http/book-upload.ts';
 import { addContractRoutes } from '../http/contract-routes.ts';
 import { createCors } from '../http/cors.ts';
 import { addOpenApi } from '../http/docs/openapi-document.ts';
 import { addDocsPage } from '../http/docs/routes.ts';
 import type { OnRequestEnd } from '../http/ended-request.ts';
+import { addFileRoute, audioFile, bookFile } from '../http/file-upload.ts';
 import { addHealthRoutes, type ReadinessCheck } from '../http/health-routes.ts';
 import { createHttpApp, type FailureForm } from '../http/http-app.ts';
 import { createAccept, createHttpServer } from '../http/http-server.ts';
@@ -103,6 +104,7 @@ export interface GatewayOperations {
     voices: Handlers<typeof VoiceService>;
     jobs: Handlers<typeof JobService>;
     books: Handlers<typeof BookService>;
+    provenance: Handlers<typeof ProvenanceService>;
     lexicons: Handlers<typeof LexiconService>;
     keys: Handlers<typeof ApiKeyService>;
     models: Handlers<typeof ModelService>;
@@ -253,7 +255,8 @@ function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: Gat
   addSseRoutes(app, { speech, admitTo, eventSender, tickets, isStrict, baseUrl });
   addAudioRoutes(app, audio);
   const ofContract = { admitTo, isStrict, baseUrl };
-  addBookRoutes(app, handlers.books, ofContract);
+  addFileRoute(app, BookService.method.readBook, handlers.books, ofContract, bookFile);
+  addFileRoute(app, ProvenanceService.method.inspectAudio, handlers.provenance, ofContract, audioFile);
   addContractRoutes(app, JobService, handlers.jobs, ofContract, {
     limits: { createJob: { jsonBytesMax: jobBytesMax, jsonValuesMax: jobValuesMax } },
   });

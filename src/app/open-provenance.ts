@@ -1,7 +1,6 @@
 // Opens the certificate that signs manifests: the operator's or, at the first use, a self-signed one in the data folder.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import packageFile from '../../package.json' with { type: 'json' };
 import { type Credentials, openSelfSigned, readCredentials } from '../provenance/certificate.ts';
 import type { OpenSigner } from '../provenance/places.ts';
 import { asConfigError, type Config } from './config.ts';
@@ -30,7 +29,7 @@ export function createOpenSigner(
     const own = await readOperatorCredentials(config);
     const credentials = own ?? (await openSelfSigned(config.dataDir, file, config.provenanceOperator));
     if (!own) onSelfSigned(file);
-    return { credentials, version: packageFile.version };
+    return { credentials };
   };
   let opened: ReturnType<OpenSigner> | undefined;
   return () => {

@@ -12,6 +12,7 @@ import { createLexiconHandlers } from '../api/lexicons.ts';
 import { createLiveOperations } from '../api/live-speech.ts';
 import { createMetering } from '../api/metering.ts';
 import { createModelHandlers } from '../api/models.ts';
+import { createProvenanceHandlers } from '../api/provenance.ts';
 import { createSpeechOperations } from '../api/speech.ts';
 import { createTickets } from '../api/stream-tickets.ts';
 import { createUsageHandlers } from '../api/usage.ts';
@@ -24,7 +25,7 @@ import { openManifest } from '../delivery/stored-manifest.ts';
 import type { Engine } from '../engines/engine.ts';
 import type { LexiconManagement } from '../lexicons/lexicon-management.ts';
 import type { ModelInstalls } from '../models/model-installs.ts';
-import { type OpenSigner, signBeside } from '../provenance/places.ts';
+import type { OpenSigner } from '../provenance/places.ts';
 import type { Speech } from '../speech/synthesize.ts';
 import type { Voices } from '../speech/voice.ts';
 import { createAnswerRows } from '../store/answer-rows.ts';
@@ -97,6 +98,7 @@ export function createOperations(options: OperationsOptions): GatewayOperations 
       voices: createVoiceHandlers({ voices, engines, management: voiceManagement, preview }),
       jobs: options.jobs,
       books: createBookHandlers(),
+      provenance: createProvenanceHandlers(index),
       usage: createUsageHandlers(usage),
       keys: createKeyHandlers({
         keys,
@@ -110,7 +112,7 @@ export function createOperations(options: OperationsOptions): GatewayOperations 
       findClip: index.find,
       read: memory.read,
       captionsOf: (clipId) => readCaptions(clips, clipId),
-      manifestOf: openSigner && ((row) => openManifest(clips, row.clipId, (audio) => signBeside(audio, openSigner))),
+      manifestOf: openSigner && ((row) => openManifest(clips, row, openSigner)),
       linkTo,
       isRevocable,
     }),

@@ -3,6 +3,7 @@
 //     ID3v2       "ID3" | version, 0, flags | 4 bytes of 7 bits: size | frames, as in origin.ts; before MP3, and FLAC
 //     FLAC        "fLaC" | blocks: 1 bit: last | 7: type, 4 for comments | 24: size | body
 //     Ogg Opus    pages up to the end of the second packet, "OpusTags" | comments
+import { createHash } from 'node:crypto';
 import { freeFrame } from './origin.ts';
 import { pageBody, pageHeadBytes, pageLengthAt } from './recording/ogg-pages.ts';
 import { readWavHeader } from './wav-reader.ts';
@@ -155,5 +156,18 @@ export function createHeadCutter(toEnd = false): (bytes: Uint8Array) => Uint8Arr
     const audio = rest.subarray(0, left);
     left -= audio.length;
     return audio;
+  };
+}
+
+/**
+ * SHA-256 of the audio of a file without its head. A file is recognized even if its head differs: a stream does not
+ * state its length, and a copy may have other tags.
+ */
+export function createFingerprint() {
+  const cut = createHeadCutter();
+  const hash = createHash('sha256');
+  return {
+    update: (bytes: Uint8Array): void => void hash.update(cut(bytes)),
+    digest: (): string => hash.digest('hex'),
   };
 }

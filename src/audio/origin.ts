@@ -6,12 +6,14 @@
 //                 with a free name: 1: coding | name, 0 | text        "COMM": 1: coding | "eng" | 0 | text
 //     FLAC, Opus  Vorbis comments
 
+export const sourceTypes = 'http://cv.iptc.org/newscodes/digitalsourcetype/';
+
 export interface Origin {
   /** Name and version of the program. */
   software: string;
   /** Empty if the operator is not named. */
   operator: string;
-  sourceType: `http://cv.iptc.org/newscodes/digitalsourcetype/${'trainedAlgorithmicMedia' | 'algorithmicMedia'}`;
+  sourceType: `${typeof sourceTypes}${'trainedAlgorithmicMedia' | 'algorithmicMedia'}`;
   /** Engines, and their models if they have several. */
   model: string;
   /** Ids of the voices. Names are left out, because the name of a cloned voice may be that of a person. */

@@ -18,6 +18,7 @@ import type { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { audioFormats, type FormatName } from '../audio/formats.ts';
+import type { Origin } from '../audio/origin.ts';
 import { hasPlace, type OpenSigner, signBeside, signFile } from '../provenance/places.ts';
 import { reasonOf } from '../runtime/system-errors.ts';
 import { formatNames } from '../speech/fields.ts';
@@ -112,15 +113,16 @@ export const writeWhole = async (
 export async function signAudioFile(
   path: string,
   format: FormatName,
+  origin: Origin,
   openSigner: OpenSigner,
   signal: AbortSignal,
 ): Promise<number> {
   const isPlain = (await stat(path)).isFile();
   if (isPlain && hasPlace(format)) {
-    const file = signFile(createReadStream(path), format, openSigner);
+    const file = signFile(createReadStream(path), format, origin, openSigner);
     await writeWhole(path, file.pieces, signal, () => file.head);
   } else if (isPlain && format === 'opus') {
-    const manifest = await signBeside(createReadStream(path), openSigner);
+    const manifest = await signBeside(createReadStream(path), origin, openSigner);
     await writeWhole(manifestPathOf(path), [manifest], signal);
   }
   return (await stat(path)).size;

@@ -3,7 +3,7 @@
 // commands open.
 import { createInterface } from 'node:readline/promises';
 import { parseArgs, styleText } from 'node:util';
-import type { App, Keys, OpenedUsage, OpenedVoiceManagement } from '../app/command-line.ts';
+import type { App, Keys, OpenedClipRows, OpenedUsage, OpenedVoiceManagement } from '../app/command-line.ts';
 import { type Config, loadConfig } from '../app/config.ts';
 import type { Service } from '../app/service.ts';
 import type { EngineDefinition } from '../engines/engine.ts';
@@ -22,6 +22,7 @@ export interface CommandLine {
   /** If no engines are given, everything but cloning works, even if an engine is broken. */
   openVoiceManagement(engines?: readonly EngineDefinition[]): Promise<OpenedVoiceManagement>;
   openUsage(): Promise<OpenedUsage>;
+  openClipRows(): Promise<OpenedClipRows>;
   openService(options: { isSinglePort: boolean }): Promise<Service>;
   print(text: string): void;
   /** Asks the person at the terminal; absent without a terminal. */
@@ -98,6 +99,7 @@ export const commandLine: Omit<CommandLine, 'args' | 'signal'> = {
   openKeys: async () => (await loadParts()).openKeys(load()),
   openVoiceManagement: async (engines = []) => (await loadParts()).openVoiceManagement(load(), engines),
   openUsage: async () => (await loadParts()).openUsage(load()),
+  openClipRows: async () => (await loadParts()).openClipRows(load()),
   openService: async ({ isSinglePort }) => {
     const config = load();
     const { openService } = await import('../app/service.ts');

@@ -67,7 +67,7 @@ async function verify(_line: CommandLine, rest: readonly string[]): Promise<Show
   const report =
     verifyManifest(file) ?? (existsSync(besidePath) ? verifyManifest(file, await readFile(besidePath)) : undefined);
   if (!report) throw new CommandError(`${path} has no C2PA manifest, and there is no ${besidePath}`);
-  const { faults, generator, sourceType, description, operator, signedBy, issuer, isTimeStamped } = report;
+  const { faults, generator, sourceType, facts, signedBy, issuer, isTimeStamped } = report;
   const signed = { signed_by: signedBy, issuer, time_stamped: isTimeStamped };
-  return { generator, digital_source_type: sourceType, description, operator, ...signed, faults };
+  return { generator, digital_source_type: sourceType, ...facts, ...signed, faults };
 }

@@ -85,8 +85,9 @@ Speaks TEXT, or the file given with -i, or standard input.`,
         const events = speech.streamSpeech(request, { callerId: 'command line', usesAllVoices: true }, line.signal);
         return checkFlags(() => writeSound(events, sink));
       });
-      if (output === undefined || output === '-' || !openSigner) return made;
-      return { ...made, bytes: await signAudioFile(output, made.format, openSigner, line.signal) };
+      const { origin, ...facts } = made;
+      if (output === undefined || output === '-' || !origin || !openSigner) return facts;
+      return { ...facts, bytes: await signAudioFile(output, facts.format, origin, openSigner, line.signal) };
     });
     if (spoken.warnings.includes('nothing_spoken'))
       process.stderr.write('sonant: warning: nothing in the text can be spoken; the audio is a short silence\n');
@@ -183,7 +184,7 @@ async function writeSound(events: ReturnType<Speech['streamSpeech']>, sink: Audi
   } finally {
     bar.clear();
   }
-  const { voice, format, sampleRateHz, chars, warnings } = info!;
+  const { voice, format, sampleRateHz, chars, warnings, origin } = info!;
   const words = timestamps.flatMap((event) =>
     event.words.map(({ startSeconds: start, endSeconds: end, ...word }) => {
       return { ...word, start, end, language_code: event.languageCode };
@@ -197,6 +198,7 @@ async function writeSound(events: ReturnType<Speech['streamSpeech']>, sink: Audi
     seconds,
     bytes,
     warnings,
+    origin,
     ...(words.length > 0 && { words }),
     ...(marks.length > 0 && { marks }),
   };

@@ -1,22 +1,23 @@
 // The manifest beside stored audio, made at the first request and kept, because making it reads all of the audio.
 import { buffer } from 'node:stream/consumers';
-import type { ClipPieces } from './clip-memory.ts';
+import { type OpenSigner, signBeside } from '../provenance/places.ts';
+import type { ClipRow } from '../store/clip-rows.ts';
 import { manifestOf, storeBeside } from './stored-captions.ts';
 import type { ClipStore } from './stores/clip-store.ts';
 
-/** Undefined if the audio does not exist. */
+export const manifestType = 'application/c2pa';
+
+/** Undefined if the file is gone, or if audio was not marked when it was made. */
 export async function openManifest(
   clips: ClipStore,
-  audioId: string,
-  sign: (audio: ClipPieces) => Promise<Buffer>,
+  { clipId, origin }: Pick<ClipRow, 'clipId' | 'origin'>,
+  openSigner: OpenSigner,
 ): Promise<Buffer | undefined> {
-  const kept = await clips.open(manifestOf(audioId));
+  const kept = await clips.open(manifestOf(clipId));
   if (kept) return buffer(kept.body);
-  const audio = await clips.open(audioId);
+  const audio = origin ? await clips.open(clipId) : undefined;
   if (!audio) return undefined;
-  const manifest = await sign(audio.body);
-  await storeBeside(clips, manifestOf(audioId), manifestType, manifest);
+  const manifest = await signBeside(audio.body, JSON.parse(origin!), openSigner);
+  await storeBeside(clips, manifestOf(clipId), manifestType, manifest);
   return manifest;
 }
-
-export const manifestType = 'application/c2pa';

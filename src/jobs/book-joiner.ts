@@ -2,7 +2,9 @@
 // (deleted to free space, or with its voice) is spoken again first.
 import type { BookChapter, BookTags } from '../audio/book-file/audio-book.ts';
 import { bookTimeline, encodedRateOf, writeBookFile } from '../audio/book-file/book-file.ts';
+import { createFingerprint } from '../audio/file-head.ts';
 import { audioFormats } from '../audio/formats.ts';
+import { joinOrigins } from '../audio/origin.ts';
 import type { Reservation } from '../delivery/clip-room.ts';
 import { removeClip } from '../delivery/stored-captions.ts';
 import { Failure } from '../errors.ts';
@@ -102,6 +104,7 @@ async function storeBook(joining: Joining, { clips, openSigner }: JobTools, sign
   const { job, settings, request, finished, reservation } = joining;
   const { format, sampleRateHz, captions } = request;
   const { contentType } = audioFormats[format];
+  const origin = joinOrigins(finished.flatMap(({ clip }) => (clip.origin ? [JSON.parse(clip.origin)] : [])));
   const rateHz = encodedRateOf(format, sampleRateHz);
   const chapters = finished.map(({ row, clip }, i): BookChapter => {
     const gapSeconds = i === finished.length - 1 ? 0 : settings.gapSeconds;
@@ -116,13 +119,17 @@ async function storeBook(joining: Joining, { clips, openSigner }: JobTools, sign
   const timeline = bookTimeline(format, sampleRateHz, chapters);
   const audioId = createId('aud', audioIdBits);
   const draft = await clips.create(audioId, contentType);
+  const fingerprint = createFingerprint();
+  const tags = { ...toTags(settings, request), origin };
   let byteCount = 0;
   try {
-    const plain = writeBookFile(format, sampleRateHz, chapters, toTags(settings, request));
-    const file = openSigner && hasPlace(format) ? signFile(plain, format, openSigner) : undefined;
+    const plain = writeBookFile(format, sampleRateHz, chapters, tags);
+    const isSigned = openSigner && origin && hasPlace(format);
+    const file = isSigned ? signFile(plain, format, origin, openSigner) : undefined;
     for await (const bytes of file?.pieces ?? plain) {
       signal.throwIfAborted();
       byteCount += bytes.length;
+      fingerprint.update(bytes);
       await reservation.grow(byteCount);
       await draft.write(bytes);
     }
@@ -134,13 +141,14 @@ async function storeBook(joining: Joining, { clips, openSigner }: JobTools, sign
     await draft.discard();
   }
   const seconds = timeline.sampleCount / rateHz;
-  return toClip(job, finished, { audioId, byteCount, seconds });
+  const made = { clipId: audioId, byteCount, seconds, fingerprint: fingerprint.digest() };
+  return toClip(job, finished, { ...made, origin: origin ? JSON.stringify(origin) : null });
 }
 
 function toClip(
   job: JobRow,
   finished: readonly Finished[],
-  { audioId, byteCount, seconds }: { audioId: string; byteCount: number; seconds: number },
+  made: Pick<ClipRow, 'clipId' | 'byteCount' | 'seconds' | 'fingerprint' | 'origin'>,
 ): ClipRow {
   const first = finished[0]!.clip;
   const voiceIds = new Set(finished.map(({ clip }) => clip.voiceId));
@@ -148,9 +156,7 @@ function toClip(
   const nowMs = Date.now();
   return {
     ...first,
-    clipId: audioId,
-    byteCount,
-    seconds,
+    ...made,
     chars: job.chars,
     otherVoiceIds:
       `${toVoiceList([...voiceIds]) ?? ''}${finished.map(({ clip }) => clip.otherVoiceIds ?? '').join('')}` || null,

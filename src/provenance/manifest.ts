@@ -1,17 +1,10 @@
 // Writes a C2PA manifest (specification 2.2): a claim that a machine made the audio, and with which voice, bound to the file by
 // its hash and signed with ES256. It never contains the text.
 import { randomUUID, sign } from 'node:crypto';
+import type { Origin } from '../audio/origin.ts';
 import { encodeCbor } from './cbor.ts';
 import type { Credentials } from './certificate.ts';
 import { box, hashBox, labelledBox } from './jumbf.ts';
-
-/** What the tags of a file say about its audio. */
-export interface MadeSound {
-  /** The IPTC digital source type, a URI. */
-  sourceType: string;
-  description: string;
-  operator?: string | undefined;
-}
 
 export interface Binding {
   /** SHA-256 of the file without the excluded bytes. */
@@ -22,7 +15,6 @@ export interface Binding {
 
 export interface Signer {
   credentials: Credentials;
-  version: string;
   /** Returns an RFC 3161 token for the bytes; undefined if the authority failed. */
   timeStamp?: ((bytes: Buffer) => Promise<Buffer | undefined>) | undefined;
 }
@@ -35,16 +27,16 @@ const padHeadBytes = 7;
 const reservedBytes = { numbers: 32, timeStamp: 12_288 };
 
 /** The size of a manifest that is stored in a file. */
-export function embeddedBytes(signer: Signer, sound: MadeSound): number {
-  const { store } = buildStore(signer, sound, { hash: Buffer.alloc(32), excluded: { start: 0, length: 0 } });
+export function embeddedBytes(signer: Signer, origin: Origin): number {
+  const { store } = buildStore(signer, origin, { hash: Buffer.alloc(32), excluded: { start: 0, length: 0 } });
   const reserved =
     padHeadBytes + padBytesMin + reservedBytes.numbers + (signer.timeStamp ? reservedBytes.timeStamp : 0);
   const bytes = store(Buffer.alloc(64), {}).length + reserved;
   return bytes + (bytes % 2);
 }
 
-export async function createManifest(signer: Signer, sound: MadeSound, binding: Binding): Promise<Buffer> {
-  const { toSign, store } = buildStore(signer, sound, binding);
+export async function createManifest(signer: Signer, origin: Origin, binding: Binding): Promise<Buffer> {
+  const { toSign, store } = buildStore(signer, origin, binding);
   const signature = sign('sha256', toSign, { key: signer.credentials.key, dsaEncoding: 'ieee-p1363' });
   const token = await signer.timeStamp?.(encodeCbor(signature));
   const stamp = token ? { sigTst2: { tstTokens: [{ val: token }] } } : {};
@@ -57,12 +49,13 @@ export async function createManifest(signer: Signer, sound: MadeSound, binding: 
 }
 
 /** Returns the bytes to sign, and a function that completes the manifest with their signature. */
-function buildStore({ credentials, version }: Signer, sound: MadeSound, { hash, excluded }: Binding) {
-  const { sourceType, description, operator } = sound;
+function buildStore({ credentials }: Signer, origin: Origin, { hash, excluded }: Binding) {
   const label = `urn:c2pa:${randomUUID()}`;
-  const program = { name: 'Sonant', version };
-  const created = { action: 'c2pa.created', digitalSourceType: sourceType, softwareAgent: program, description };
-  const made = { ...created, parameters: operator ? { operator } : undefined };
+  const [name, version] = origin.software.split(' ');
+  const program = { name, version };
+  const { sourceType, model, voice, operator } = origin;
+  const parameters = { model, voice, operator: operator || undefined };
+  const made = { action: 'c2pa.created', digitalSourceType: sourceType, softwareAgent: program, parameters };
   const bound = { exclusions: excluded && [excluded], alg: 'sha256', hash, pad: Buffer.alloc(0), name: 'file' };
   const assertions = Object.entries({ 'c2pa.actions.v2': { actions: [made] }, 'c2pa.hash.data': bound }).map(
     ([name, content]) => ({ name, bytes: labelledBox('cbor', name, box('cbor', encodeCbor(content))) }),

@@ -3,16 +3,21 @@
 import { constants, createHash, verify, X509Certificate } from 'node:crypto';
 import { decodeCbor } from './cbor.ts';
 import { hashBox, type LabelledBox, readLabelledBox } from './jumbf.ts';
-import { type MadeSound, toSignedBytes } from './manifest.ts';
+import { toSignedBytes } from './manifest.ts';
 import { findPlace } from './places.ts';
 
-export interface ManifestReport extends Partial<MadeSound> {
+export interface ManifestReport {
   /** Empty if the manifest holds. Each begins with a status code of the specification (section 15.2). */
   faults: string[];
   generator?: string;
+  /** The IPTC digital source type, and facts such as the voice. */
+  sourceType?: string;
+  facts?: Readonly<Record<string, string>>;
   /** Subject and issuer of the certificate. */
   signedBy?: string;
   issuer?: string;
+  /** Whether the last certificate is its own issuer, so that nobody else vouches for it. */
+  isSelfSigned?: boolean;
   isTimeStamped?: boolean;
 }
 
@@ -82,6 +87,7 @@ function checkSignature(content: Buffer, claim: Buffer, report: ManifestReport):
   const alg = known.get(1);
   if (!chain[0] || !bitsOf.has(alg)) throw new Error('there is no certificate, or the algorithm is not known');
   report.isTimeStamped = other.has('sigTst2') || other.has('sigTst');
+  report.isSelfSigned = chain.at(-1)!.checkIssued(chain.at(-1)!);
   report.signedBy = chain[0].subject.replaceAll('\n', ', ');
   report.issuer = chain[0].issuer.replaceAll('\n', ', ');
   const padding = { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_DIGEST };
@@ -101,8 +107,7 @@ function readActions(actions: CborMap, report: ManifestReport): void {
   const action = made.find((each) => each.has('digitalSourceType'));
   if (!action) return;
   report.sourceType = String(action.get('digitalSourceType'));
-  report.description = String(action.get('description') ?? '');
-  report.operator = String(toMap(action.get('parameters')).get('operator') ?? '');
+  report.facts = Object.fromEntries([...toMap(action.get('parameters'))].map((fact) => fact.map(String)));
 }
 
 /** Bytes around a manifest that programs exclude from the hash of the file: the head of its chunk or frame. */

@@ -1,5 +1,5 @@
 // Decides which origin the files of a request state.
-import { joinOrigins, type Origin } from '../audio/origin.ts';
+import { joinOrigins, type Origin, sourceTypes } from '../audio/origin.ts';
 import type { Cast, Casting } from './cast.ts';
 
 /** The facts of the installation that files state. */
@@ -15,7 +15,7 @@ export function originOf(marking: Marking | undefined, { main, others }: Cast, c
     const medium = engine.capabilities.isSynthetic ? 'algorithmicMedia' : 'trainedAlgorithmicMedia';
     return {
       ...marking,
-      sourceType: `http://cv.iptc.org/newscodes/digitalsourcetype/${medium}`,
+      sourceType: `${sourceTypes}${medium}`,
       model: model === undefined ? engine.name : `${engine.name} ${model}`,
       voice: cast.offered.voice.voiceId,
     };

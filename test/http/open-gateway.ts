@@ -110,7 +110,9 @@ export async function openTestGateway(
   const voices = createVoices(engines, { ...keeping.sources, preferred: options.defaultVoice });
   const guards = createEngineGuards();
   const schedule = new Schedule({ speakingMax, waitingMax: 256 });
-  const speech = createSpeech({ voices, lexicons: keeping.sources.lexicons, schedule, guards });
+  const { openSigner } = options;
+  const marking = openSigner && { software: 'Sonant 1.2.3', operator: 'ACME' };
+  const speech = createSpeech({ voices, lexicons: keeping.sources.lexicons, schedule, guards, marking });
   const baseUrl = 'http://sonant.test';
   const calls: EndedCall[] = [];
   const requests: EndedRequest[] = [];
@@ -126,7 +128,6 @@ export async function openTestGateway(
   const signIn = createSignIn({ seal, issuer: undefined, signInRules, clients: [], keyScopes: [], ...signing });
   const realAdmit = admit(createAdmit({ keyVerifier, signIn, ...(isLimited && { limits: { limiter, addresses } }) }));
   const installs = await openModels({ config, definitions: [], log: createLog('silent') }, engines);
-  const { openSigner } = options;
   const links = { baseUrl: () => baseUrl, keepMs: retentionMs, hasManifests: openSigner !== undefined };
   const openOwnJobs = (more: Partial<OpenJobsOptions> = {}) =>
     openJobs({

@@ -7,7 +7,7 @@ import { hasPlace, signBeside, signFile } from '../../src/provenance/places.ts';
 export function createTestSigner(operator = 'ACME', untilMs?: number) {
   const pem = makeSelfSigned(operator, untilMs);
   const credentials = readCredentials(pem, pem);
-  return async () => ({ credentials, version: '1.2.3' });
+  return async () => ({ credentials });
 }
 
 export const contentTypes: Readonly<Partial<Record<FormatName, string>>> = {
@@ -47,8 +47,8 @@ export async function sign(plain: Buffer, format: FormatName, openSigner = creat
   const pieces = Array.from({ length: Math.ceil(plain.length / 1000) }, (_, i) =>
     plain.subarray(i * 1000, (i + 1) * 1000),
   );
-  if (!hasPlace(format)) return { file: plain, beside: await signBeside(pieces, openSigner) };
-  const signed = signFile(pieces, format, openSigner);
+  if (!hasPlace(format)) return { file: plain, beside: await signBeside(pieces, origin, openSigner) };
+  const signed = signFile(pieces, format, origin, openSigner);
   const parts: Uint8Array[] = [];
   for await (const piece of signed.pieces) parts.push(piece);
   const file = Buffer.concat(parts);
