@@ -14,7 +14,7 @@ import { toCaptions } from '../delivery/captions.ts';
 import { readCaptions } from '../delivery/stored-captions.ts';
 import { reasonOf } from '../runtime/system-errors.ts';
 import type { CaptionKind } from '../speech/fields.ts';
-import { chooseFormat, writeWhole } from './audio-sink.ts';
+import { chooseFormat, manifestPathOf, writeWhole } from './audio-sink.ts';
 import {
   type BookFlags,
   captionPathOf,
@@ -121,13 +121,15 @@ const explain = ({ error, chapters }: JobView): string =>
 
 async function writeFiles(
   job: JobView,
-  { clips }: BookWork,
+  { clips, manifestOf }: BookWork,
   { output, signal }: { output: string; signal: AbortSignal },
 ) {
   const audioId = job.audioUrl.replace(/^.*\/|\.\w+$/g, '');
   const stored = await clips.open(audioId);
   if (!stored) throw new CommandError('the finished file was deleted; run the command again');
   await writeWhole(output, stored.body, signal);
+  const manifest = job.audioUrl.endsWith('.opus') ? await manifestOf(audioId) : undefined;
+  if (manifest) await writeWhole(manifestPathOf(output), [manifest], signal);
   const captions = Object.keys(job.captions).map((kind) => ({
     kind: kind as CaptionKind,
     path: captionPathOf(output, kind),

@@ -5,11 +5,11 @@ import { chapters, openJobsGateway } from '../jobs/open-jobs.ts';
 import { createTestSigner } from '../provenance/signing.ts';
 import { bytesOf, openTestGateway } from './open-gateway.ts';
 
-const openSigner = createTestSigner();
+const signing = { openSigner: createTestSigner(), marking: { software: 'Sonant 1.2.3', operator: 'ACME' } };
 const linkRequest = { text: 'Good evening.', voice_id: 'tone-low', return_format: 'url', output_format: 'mp3' };
 
 async function openSpoken() {
-  const gateway = await openTestGateway({ openSigner });
+  const gateway = await openTestGateway(signing);
   const reply = await gateway.send('/api/audio/speech', { body: linkRequest });
   const { audio_url: url } = (await reply.json()) as { audio_url: string };
   return { ...gateway, reply, url, manifestUrl: url.replace(/mp3$/, 'c2pa') };
@@ -59,7 +59,7 @@ test('deleted audio has no manifest, in the store either, and unknown ids have n
 });
 
 test('a stored stream names its manifest', async () => {
-  const { send } = await openTestGateway({ openSigner });
+  const { send } = await openTestGateway(signing);
   const reply = await send('/api/audio/speech', { body: { ...linkRequest, method: 'streaming' } });
   await bytesOf(reply);
   const url = reply.headers.get('x-audio-url')!;
@@ -75,7 +75,7 @@ test('without a signer there are no manifests and no links to them', async () =>
 });
 
 test.each(['wav', 'mp3', 'flac', 'opus'])('the finished %s of a job is signed, and its ranges fit', async (format) => {
-  const { create, untilEnded, send } = await openJobsGateway({ openSigner });
+  const { create, untilEnded, send } = await openJobsGateway(signing);
   const { id } = await create({ chapters: chapters.slice(1), output_format: format });
   const { audio_url: url } = await untilEnded(id);
   const reply = await send(url);

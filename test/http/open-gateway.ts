@@ -28,6 +28,7 @@ import { createEngineGuards } from '../../src/engines/guard.ts';
 import type { EndedRequest } from '../../src/http/ended-request.ts';
 import type { OpenSigner } from '../../src/provenance/places.ts';
 import { addRpcRoutes, createServices } from '../../src/rpc/services.ts';
+import type { Marking } from '../../src/speech/marking.ts';
 import { Schedule } from '../../src/speech/schedule.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
@@ -66,6 +67,8 @@ export interface GatewayTestOptions {
   openSigner?: OpenSigner;
   /** Chapters of jobs that are spoken at once. */
   jobChaptersMax?: number;
+  /** Facts that the tags of files state. Default: files have no tags. */
+  marking?: Marking;
 }
 
 /** A voice whose name is not Latin, so that headers must encode the name. */
@@ -111,8 +114,13 @@ export async function openTestGateway(
   const guards = createEngineGuards();
   const schedule = new Schedule({ speakingMax, waitingMax: 256 });
   const { openSigner } = options;
-  const marking = openSigner && { software: 'Sonant 1.2.3', operator: 'ACME' };
-  const speech = createSpeech({ voices, lexicons: keeping.sources.lexicons, schedule, guards, marking });
+  const speech = createSpeech({
+    voices,
+    lexicons: keeping.sources.lexicons,
+    schedule,
+    guards,
+    marking: options.marking,
+  });
   const baseUrl = 'http://sonant.test';
   const calls: EndedCall[] = [];
   const requests: EndedRequest[] = [];

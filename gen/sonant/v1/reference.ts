@@ -1256,6 +1256,12 @@ export const protoReference: ProtoReference = {
           "number": 12,
           "type": "uint32",
           "comment": "Seed of the engine's random choices: the same request with the same seed sounds the same, as far as the engine can. If the engine accepts no seed, `warnings` contains \"ignored:seed\". Default: the engine chooses a seed."
+        },
+        {
+          "name": "disclosure",
+          "number": 13,
+          "type": "bool",
+          "comment": "Whether the voice first says that it is synthetic, in its language. The sentence is turn 0, and is charged."
         }
       ]
     },
@@ -3636,6 +3642,12 @@ export const protoReference: ProtoReference = {
           "number": 20,
           "type": "uint32",
           "comment": "Seed of the engine's random choices: the same job with the same seed sounds the same, as far as the engine can. Default: the engine chooses a seed."
+        },
+        {
+          "name": "disclosure",
+          "number": 21,
+          "type": "Disclosure",
+          "comment": "Where the voice says that it is synthetic, in its language: before the first chapter, or before every chapter, if the files of the chapters are used. The sentence is charged. Default: nowhere."
         }
       ]
     },
@@ -5095,6 +5107,27 @@ export const protoReference: ProtoReference = {
           "name": "JOB_STATUS_CANCELED",
           "number": 5,
           "comment": "The caller has canceled the job."
+        }
+      ]
+    },
+    {
+      "name": "Disclosure",
+      "comment": "Where a voice says that it is synthetic.",
+      "values": [
+        {
+          "name": "DISCLOSURE_UNSPECIFIED",
+          "number": 0,
+          "comment": "Not set: nowhere."
+        },
+        {
+          "name": "DISCLOSURE_START",
+          "number": 1,
+          "comment": "Before the first chapter."
+        },
+        {
+          "name": "DISCLOSURE_CHAPTERS",
+          "number": 2,
+          "comment": "Before every chapter."
         }
       ]
     },

@@ -6,7 +6,6 @@ import { copyText } from './clipboard.js';
 import { element, fill } from './element.js';
 import { icon } from './icon.js';
 import { codeWriters, toFileBody } from './request-code.js';
-import { toWav } from './wav-file.js';
 
 /**
  * @typedef {object} Download
@@ -39,7 +38,6 @@ export function createDownload({ speech, formats, samples }, { api, showError, s
 
   /** @param {string} name */
   const urlOf = async (name) => {
-    if (name === 'wav') return URL.createObjectURL(toWav(samples(), speech.sampleRateHz));
     if (name === 'pcm') return URL.createObjectURL(new Blob([samples()], { type: 'audio/pcm' }));
     const body = toFileBody(speech, name, 'url');
     if (!('return_format' in body)) {
