@@ -27,9 +27,9 @@ export function createOpenSigner(
   const open = async () => {
     const file = selfSignedFileOf(config);
     const own = await readOperatorCredentials(config);
-    const credentials = own ?? (await openSelfSigned(config.dataDir, file, config.provenanceOperator));
-    if (!own) onSelfSigned(file);
-    return { credentials };
+    if (own) return own;
+    onSelfSigned(file);
+    return openSelfSigned(config.dataDir, file, config.provenanceOperator);
   };
   let opened: ReturnType<OpenSigner> | undefined;
   return () => {

@@ -52,8 +52,8 @@ async function show({ loadConfig }: CommandLine): Promise<Shown> {
   const config = loadConfig();
   const open = createOpenSigner(config);
   if (!open) throw new CommandError('audio is not marked: SONANT_PROVENANCE is off');
-  const { credentials } = await open();
-  const { subject, issuer, validTo, fingerprint256 } = credentials.chain[0]!;
+  const { chain } = await open();
+  const { subject, issuer, validTo, fingerprint256 } = chain[0]!;
   const file = config.provenanceCert || selfSignedFileOf(config);
   const kind = config.provenanceCert === '' ? 'self-signed' : "the operator's";
   const names = { subject: subject.replaceAll('\n', ', '), issuer: issuer.replaceAll('\n', ', ') };

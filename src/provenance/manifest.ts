@@ -13,43 +13,30 @@ export interface Binding {
   excluded?: { start: number; length: number };
 }
 
-export interface Signer {
-  credentials: Credentials;
-  /** Returns an RFC 3161 token for the bytes; undefined if the authority failed. */
-  timeStamp?: ((bytes: Buffer) => Promise<Buffer | undefined>) | undefined;
-}
-
 /** Padding of a manifest in a file. It has 256 bytes or more, so that its length always takes as many bytes. */
 const padBytesMin = 256;
 /** Bytes before the padding: its name and its length. */
 const padHeadBytes = 7;
-/** Room for the numbers that are known only when the file is written, and for a time-stamp. */
-const reservedBytes = { numbers: 32, timeStamp: 12_288 };
+/** Room for the numbers that are known only when the file is written. */
+const numbersBytes = 32;
 
-/** The size of a manifest that is stored in a file. */
-export function embeddedBytes(signer: Signer, origin: Origin): number {
-  const { store } = buildStore(signer, origin, { hash: Buffer.alloc(32), excluded: { start: 0, length: 0 } });
-  const reserved =
-    padHeadBytes + padBytesMin + reservedBytes.numbers + (signer.timeStamp ? reservedBytes.timeStamp : 0);
-  const bytes = store(Buffer.alloc(64), {}).length + reserved;
-  return bytes + (bytes % 2);
+/** The size of a manifest that is stored in a file, an even number. */
+export function embeddedBytes(credentials: Credentials, origin: Origin): number {
+  const binding = { hash: Buffer.alloc(32), excluded: { start: 0, length: 0 } };
+  const { length } = buildStore(credentials, origin, binding).store(Buffer.alloc(64), {});
+  return length + padHeadBytes + padBytesMin + numbersBytes + (length % 2) + 1;
 }
 
-export async function createManifest(signer: Signer, origin: Origin, binding: Binding): Promise<Buffer> {
-  const { toSign, store } = buildStore(signer, origin, binding);
-  const signature = sign('sha256', toSign, { key: signer.credentials.key, dsaEncoding: 'ieee-p1363' });
-  const token = await signer.timeStamp?.(encodeCbor(signature));
-  const stamp = token ? { sigTst2: { tstTokens: [{ val: token }] } } : {};
-  const size = binding.excluded?.length;
-  if (size === undefined) return store(signature, stamp);
-  const padBytesFor = (header: object) => size - store(signature, header).length - padHeadBytes;
-  // A token that does not fit is left out.
-  const header = padBytesFor(stamp) < padBytesMin ? {} : stamp;
-  return store(signature, { ...header, pad: Buffer.alloc(padBytesFor(header)) });
+export function createManifest(credentials: Credentials, origin: Origin, binding: Binding): Buffer {
+  const { toSign, store } = buildStore(credentials, origin, binding);
+  const signature = sign('sha256', toSign, { key: credentials.key, dsaEncoding: 'ieee-p1363' });
+  const manifest = store(signature, {});
+  if (!binding.excluded) return manifest;
+  return store(signature, { pad: Buffer.alloc(binding.excluded.length - manifest.length - padHeadBytes) });
 }
 
 /** Returns the bytes to sign, and a function that completes the manifest with their signature. */
-function buildStore({ credentials }: Signer, origin: Origin, { hash, excluded }: Binding) {
+function buildStore(credentials: Credentials, origin: Origin, { hash, excluded }: Binding) {
   const label = `urn:c2pa:${randomUUID()}`;
   const [name, version] = origin.software.split(' ');
   const program = { name, version };

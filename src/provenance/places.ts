@@ -3,12 +3,13 @@
 import { createHash } from 'node:crypto';
 import type { FormatName } from '../audio/formats.ts';
 import type { Origin } from '../audio/origin.ts';
-import { createManifest, embeddedBytes, type Signer } from './manifest.ts';
+import type { Credentials } from './certificate.ts';
+import { createManifest, embeddedBytes } from './manifest.ts';
 
 type Pieces = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 
 /** Opens the certificate at the first use. */
-export type OpenSigner = () => Promise<Signer>;
+export type OpenSigner = () => Promise<Credentials>;
 
 /** Whether a file of this format can contain its manifest. */
 export const hasPlace = (format: string): boolean => ['wav', 'mp3', 'flac'].includes(format);
@@ -31,8 +32,8 @@ interface SignedFile {
 export function signFile(pieces: Pieces, format: FormatName, origin: Origin, open: OpenSigner): SignedFile {
   let head: Uint8Array | undefined;
   async function* write(): AsyncGenerator<Uint8Array> {
-    const signer = await open();
-    const length = embeddedBytes(signer, origin);
+    const credentials = await open();
+    const length = embeddedBytes(credentials, origin);
     const hash = createHash('sha256');
     let start = 0;
     let byteCount = 0;
@@ -53,7 +54,7 @@ export function signFile(pieces: Pieces, format: FormatName, origin: Origin, ope
     }
     if (!head) yield hashed(chunkHead(length));
     start ||= byteCount;
-    const manifest = await createManifest(signer, origin, { hash: hash.digest(), excluded: { start, length } });
+    const manifest = createManifest(credentials, origin, { hash: hash.digest(), excluded: { start, length } });
     if (head) head = Buffer.concat([head, manifest]);
     else yield manifest;
   }

@@ -7,7 +7,7 @@ import { hasPlace, signBeside, signFile } from '../../src/provenance/places.ts';
 export function createTestSigner(operator = 'ACME', untilMs?: number) {
   const pem = makeSelfSigned(operator, untilMs);
   const credentials = readCredentials(pem, pem);
-  return async () => ({ credentials });
+  return async () => credentials;
 }
 
 export const contentTypes: Readonly<Partial<Record<FormatName, string>>> = {
