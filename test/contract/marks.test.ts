@@ -57,7 +57,8 @@ describe.each(Object.keys(without) as (keyof typeof without)[])('%s', async (for
       const headers = { ...ways.headers, 'Content-Type': 'application/octet-stream' };
       const init = { method: 'POST', headers, body: new Uint8Array(bytes) };
       const reply = await fetch(`${ways.gateway.url}/api/audio/inspect${query}`, init);
-      return { status: reply.status, ...((await reply.json()) as Record<string, any>) };
+      const told = (await reply.json()) as { record?: object | null };
+      return { status: reply.status, ...told };
     };
     const found = await inspect(stored);
     expect(found).toMatchObject({ status: 200, format, digital_source_type: sourceType });
