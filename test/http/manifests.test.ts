@@ -60,7 +60,9 @@ test('deleted audio has no manifest, in the store either, and unknown ids have n
 
 test('a stored stream names its manifest', async () => {
   const { send } = await openTestGateway(signing);
-  const reply = await send('/api/audio/speech', { body: { ...linkRequest, method: 'streaming' } });
+  const reply = await send('/api/audio/speech', {
+    body: { ...linkRequest, text: undefined, text_chunks: ['Good evening.'], method: 'streaming' },
+  });
   await bytesOf(reply);
   const url = reply.headers.get('x-audio-url')!;
   expect(reply.headers.get('link')).toBe(`<${url.replace(/mp3$/, 'c2pa')}>; rel="c2pa-manifest"`);
