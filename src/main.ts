@@ -20,6 +20,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   lexicon: async () => (await import('./cli/lexicon.ts')).lexiconCommand,
   key: async () => (await import('./cli/key.ts')).keyCommand,
   webhook: async () => (await import('./cli/webhook.ts')).webhookCommand,
+  provenance: async () => (await import('./cli/provenance.ts')).provenanceCommand,
   usage: async () => (await import('./cli/usage.ts')).usageCommand,
   'speech-dispatcher': async () => (await import('./cli/speech-dispatcher.ts')).speechDispatcherCommand,
   db: async () => (await import('./cli/db.ts')).dbCommand,

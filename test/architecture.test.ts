@@ -21,7 +21,7 @@ const order = [
   'errors',
   'runtime',
   'text audio net telemetry archives contract',
-  'engines store books',
+  'engines store books provenance',
   'speech',
   'delivery',
   'access',

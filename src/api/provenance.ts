@@ -5,6 +5,7 @@ import type { InspectAudioRequest, ProvenanceService } from '../../gen/sonant/v1
 import { createFingerprint, readFileHead } from '../audio/file-head.ts';
 import { sourceTypes } from '../audio/origin.ts';
 import { Failure } from '../errors.ts';
+import { type ManifestReport, verifyManifest } from '../provenance/verify.ts';
 import type { ClipRows } from '../store/clip-rows.ts';
 import type { Call } from './call.ts';
 import { toTime } from './messages.ts';
@@ -42,6 +43,7 @@ export async function inspectAudio(
     fingerprint,
     tags: head?.tags ?? [],
     digitalSourceType: head?.tags.find(({ value }) => value.startsWith(sourceTypes))?.value ?? '',
+    manifest: toManifest(verifyManifest(bytes)),
     record: clip && {
       matches: clip.fingerprint === fingerprint,
       audioId: isOwn ? clip.clipId : '',
@@ -50,3 +52,11 @@ export async function inspectAudio(
     },
   };
 }
+
+const toManifest = (report: ManifestReport | undefined) =>
+  report && {
+    valid: report.faults.length === 0,
+    problems: report.faults,
+    issuer: report.signedBy ?? '',
+    selfSigned: report.isSelfSigned ?? false,
+  };

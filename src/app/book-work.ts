@@ -5,6 +5,7 @@ import { usualLimits } from '../access/key-limits.ts';
 import { anonymous, type Call } from '../api/call.ts';
 import type { JobHandlers } from '../api/jobs.ts';
 import type { ClipRoom } from '../delivery/clip-room.ts';
+import { openManifest } from '../delivery/stored-manifest.ts';
 import type { ClipStore } from '../delivery/stores/clip-store.ts';
 import { openLocalClips } from '../delivery/stores/local-clips.ts';
 import { jobKeepHoursMax } from '../jobs/job-limits.ts';
@@ -17,6 +18,8 @@ import { openStoredClips } from './open-storage.ts';
 export interface BookWork {
   jobs: JobHandlers;
   clips: ClipStore;
+  /** The manifest beside a finished file. Undefined if files are not signed. */
+  manifestOf(audioId: string): Promise<Buffer | undefined>;
   /** The call that is passed to handlers. The user of the command line may use all voices. */
   call: Call;
   close(): Promise<void>;
@@ -30,7 +33,7 @@ const endlessRoom: Pick<ClipRoom, 'reserve' | 'noteRemoved'> = {
 
 /** `onFault` receives errors that do not end a job. Fails if another command uses the work folder. */
 export async function openBookWork(
-  { speech }: Pick<App, 'speech'>,
+  { speech, openSigner }: Pick<App, 'speech' | 'openSigner'>,
   { folder, signal, onFault }: { folder: string; signal: AbortSignal; onFault(fault: unknown): void },
 ): Promise<BookWork> {
   await using opened = new AsyncDisposableStack();
@@ -38,16 +41,18 @@ export async function openBookWork(
   opened.defer(() => store.close());
   const clips = await openLocalClips({ dir: join(folder, 'audio') });
   opened.defer(() => clips.close());
+  const stored = openStoredClips(store, { clips, linkTo: undefined });
   const caller = { ...anonymous, callerId, keyId: callerId, accountId: callerId, usesAllVoices: true };
   const jobs = openJobs({
     core: { speech },
     store,
-    clips: openStoredClips(store, { clips, linkTo: undefined }),
+    clips: stored,
     room: endlessRoom,
     ledger: { add: async () => {} },
     limiter: { takeSynthesis: async () => ({ end() {} }) },
     findCaller: async (): Promise<JobCaller> => ({ ...caller, limits: usualLimits }),
     links: { baseUrl: () => '', keepMs: jobKeepHoursMax * 3_600_000 },
+    openSigner,
     chaptersMax: 1,
     onFault,
   });
@@ -56,6 +61,10 @@ export async function openBookWork(
   return {
     jobs: jobs.handlers,
     clips,
+    async manifestOf(audioId) {
+      const row = await stored.index.find(audioId);
+      return row && openSigner && openManifest(clips, row, openSigner);
+    },
     call: {
       caller,
       requestId: '',

@@ -11,6 +11,7 @@ import { createUsageRows } from '../store/usage-rows.ts';
 import { createWebhookRows } from '../store/webhook-rows.ts';
 import { createWebhookSecrets } from '../webhooks/webhook-secrets.ts';
 import { asConfigError, type Config } from './config.ts';
+import { createOpenSigner } from './open-provenance.ts';
 import { openSpeech, openStoredVoices, type StoredVoices } from './open-speech.ts';
 import { openSeal, pepperOf } from './secrets.ts';
 
@@ -27,7 +28,7 @@ export async function openApp(config: Config, definitions: readonly EngineDefini
   const kept = opened.move();
   /** Adds a lexicon that is not stored. */
   const addLexicon = (lexicon: OfferedLexicon) => void added.set(lexicon.lexiconId, lexicon);
-  return { voices, speech, addLexicon, close: () => kept.disposeAsync() };
+  return { voices, speech, addLexicon, openSigner: createOpenSigner(config), close: () => kept.disposeAsync() };
 }
 
 export type OpenedVoiceManagement = Awaited<ReturnType<typeof openVoiceManagement>>;

@@ -26,6 +26,7 @@ export interface OpenJobsOptions extends Pick<JobTools, 'room' | 'limiter' | 'fi
   clips: Pick<StoredClips, 'index' | 'memory'>;
   ledger: Pick<UsageLedger, 'add'>;
   links: { baseUrl(): string; keepMs: number };
+  openSigner?: JobTools['openSigner'];
   /** Chapters that this process speaks at once. */
   chaptersMax: number;
   /** Without these, a job that names a webhook is refused. */
@@ -46,7 +47,7 @@ interface OpenedJobs {
 
 export function openJobs(options: OpenJobsOptions): OpenedJobs {
   const { core, store, clips: stored, room, ledger, limiter, findCaller, links, onFault } = options;
-  const { chaptersMax, holder = processName, webhooks, onEnd } = options;
+  const { openSigner, chaptersMax, holder = processName, webhooks, onEnd } = options;
   const { index, memory } = stored;
   const { clips } = memory;
   const afterEnd = ({ status }: JobRow) => {
@@ -56,7 +57,7 @@ export function openJobs(options: OpenJobsOptions): OpenedJobs {
   const rows = createJobRows(store, { ...(webhooks && storeMessages(webhooks, links)), afterEnd });
   const { speech } = core;
   const { keepMs } = links;
-  const tools = { rows, speech, clips, index, room, limiter, findCaller, keepMs, holder, onFault };
+  const tools = { rows, speech, clips, index, room, limiter, findCaller, openSigner, keepMs, holder, onFault };
   const runner = openJobRunner({ ...tools, chaptersMax, isDead });
   const sweep = openJobSweep(tools);
   return {

@@ -21,9 +21,11 @@ import { createKnownClips } from '../delivery/clip-cache.ts';
 import { createDelivery, type DeliveryOptions } from '../delivery/delivery.ts';
 import { createStoredAudio } from '../delivery/stored-audio.ts';
 import { readCaptions } from '../delivery/stored-captions.ts';
+import { openManifest } from '../delivery/stored-manifest.ts';
 import type { Engine } from '../engines/engine.ts';
 import type { LexiconManagement } from '../lexicons/lexicon-management.ts';
 import type { ModelInstalls } from '../models/model-installs.ts';
+import type { OpenSigner } from '../provenance/places.ts';
 import type { Speech } from '../speech/synthesize.ts';
 import type { Voices } from '../speech/voice.ts';
 import { createAnswerRows } from '../store/answer-rows.ts';
@@ -53,6 +55,8 @@ interface OperationsOptions {
   limiter: Pick<Limiter, 'takeSynthesis'>;
   jobs: JobHandlers;
   singleFlight: SharedState['singleFlight'];
+  /** Signs the manifests of stored audio. Default: there are none. */
+  openSigner?: OpenSigner | undefined;
   seal: Seal;
   /** Called with errors that no caller receives. */
   onFault(fault: unknown): void;
@@ -71,6 +75,7 @@ export function createOperations(options: OperationsOptions): GatewayOperations 
     limiter,
     singleFlight,
     seal,
+    openSigner,
     onFault,
   } = options;
   const { engines, voices, speech } = core;
@@ -107,6 +112,7 @@ export function createOperations(options: OperationsOptions): GatewayOperations 
       findClip: index.find,
       read: memory.read,
       captionsOf: (clipId) => readCaptions(clips, clipId),
+      manifestOf: openSigner && ((row) => openManifest(clips, row, openSigner)),
       linkTo,
       isRevocable,
     }),

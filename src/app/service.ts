@@ -12,6 +12,7 @@ import { createModelInstalls } from '../models/model-installs.ts';
 import { loadModels, modelEngines } from '../models/model-table.ts';
 import { type Connections, createConnections } from '../net/connections.ts';
 import { type Listener, openSharedPort, type Tls } from '../net/listen.ts';
+import type { OpenSigner } from '../provenance/places.ts';
 import { openRpcServer, type RpcServer } from '../rpc/server.ts';
 import { addRpcRoutes, createServices, type Services } from '../rpc/services.ts';
 import { createJobRows } from '../store/job-rows.ts';
@@ -24,6 +25,7 @@ import { type Gateway, openGateway } from './gateway.ts';
 import { logEnd } from './logging.ts';
 import { type Access, openAccess, openRunner } from './open-access.ts';
 import { openJobs, openServiceWebhooks } from './open-jobs.ts';
+import { createOpenSigner } from './open-provenance.ts';
 import { openSpeech, openStoredVoices } from './open-speech.ts';
 import { openStored } from './open-storage.ts';
 import { beginOpening, type Opening } from './opening.ts';
@@ -64,9 +66,10 @@ export async function openService(options: {
   const speaking = await openSpeaking(opening, stored, access.sharing);
   let httpPort = config.httpAddr.port;
   const baseUrl = () => config.baseUrl || localUrl(config.httpAddr.host, httpPort, tls !== undefined);
-  const links = { baseUrl, keepMs: config.audioKeepHours * 3_600_000 };
+  const openSigner = createOpenSigner(config, (file) => log.warn('manifests have a self-signed signature', { file }));
+  const links = { baseUrl, keepMs: config.audioKeepHours * 3_600_000, hasManifests: openSigner !== undefined };
   const webhooks = openServiceWebhooks(opening, stored.store, access.signing.seal);
-  const jobs = openServiceJobs(opening, { stored, speaking, access, links, webhooks });
+  const jobs = openServiceJobs(opening, { stored, speaking, access, links, webhooks, openSigner });
   const operations = createOperations({
     jobs: jobs.handlers,
     core: speaking.core,
@@ -83,6 +86,7 @@ export async function openService(options: {
     limiter: access.sharing.limiter,
     singleFlight: tracing ? traceFlights(access.sharing.singleFlight) : access.sharing.singleFlight,
     seal: access.signing.seal,
+    openSigner,
   });
   const runner = openRunner(opening, access);
   opened.defer(() => runner.stop());
@@ -126,10 +130,11 @@ export async function openService(options: {
 interface JobParts extends Omit<Changing, 'runner'> {
   links: { baseUrl(): string; keepMs: number };
   webhooks: Webhooks;
+  openSigner: OpenSigner | undefined;
 }
 
 function openServiceJobs({ config, opened, metrics, onFault }: Opening, parts: JobParts) {
-  const { stored, speaking, access, links, webhooks } = parts;
+  const { stored, speaking, access, links, webhooks, openSigner } = parts;
   const jobs = openJobs({
     core: speaking.core,
     store: stored.store,
@@ -139,6 +144,7 @@ function openServiceJobs({ config, opened, metrics, onFault }: Opening, parts: J
     limiter: access.sharing.limiter,
     findCaller: ({ ownerId, address }) => access.keyVerifier.verifyOwner(ownerId, address),
     links,
+    openSigner,
     chaptersMax: config.jobChaptersMax,
     webhooks,
     onEnd: metrics.onJobEnd,

@@ -353,15 +353,25 @@ export const serviceSettings = {
   }),
   provenance: choiceSetting<'on' | 'off'>({
     name: 'SONANT_PROVENANCE',
-    help: 'Whether audio files state that they are synthetic speech, in their tags. Laws may require this mark, such as Art. 50 of the EU AI Act',
+    help: 'Whether audio files state that they are synthetic speech, in their tags and in C2PA manifests. Laws may require this mark, such as Art. 50 of the EU AI Act',
     choices: ['on', 'off'],
     fallback: 'on',
   }),
   provenanceOperator: textSetting({
     name: 'SONANT_PROVENANCE_OPERATOR',
-    help: 'Name of the operator, stated in the tags of audio files; default: none is stated',
+    help: 'Name of the operator, stated in the tags of audio files and in self-signed certificates; default: none is stated',
     allowed: 'up to 200 characters without control characters',
     isAllowed: (given) => /^[^\p{C}]{0,200}$/u.test(given),
+  }),
+  provenanceCert: textSetting({
+    name: 'SONANT_PROVENANCE_CERT',
+    help: 'File with the certificate chain (PEM, P-256) that signs C2PA manifests, the same for all replicas; default: a self-signed certificate in the data folder, made at the first use',
+    allowed: 'a path',
+  }),
+  provenanceKey: textSetting({
+    name: 'SONANT_PROVENANCE_KEY',
+    help: 'File with the private key of SONANT_PROVENANCE_CERT (PEM)',
+    allowed: 'a path',
   }),
   defaultVoice: textSetting({
     name: 'SONANT_DEFAULT_VOICE',

@@ -1,7 +1,16 @@
 // The output of `say` and `book`. A file is written atomically, a pipe while the audio is generated. Both apply
 // back-pressure.
 import { once } from 'node:events';
-import { constants, fstatSync, ftruncateSync, openSync, readSync, statSync, writeSync } from 'node:fs';
+import {
+  constants,
+  createReadStream,
+  fstatSync,
+  ftruncateSync,
+  openSync,
+  readSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
 import { type FileHandle, open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { dirname, extname } from 'node:path';
@@ -9,6 +18,8 @@ import type { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { audioFormats, type FormatName } from '../audio/formats.ts';
+import type { Origin } from '../audio/origin.ts';
+import { hasPlace, type OpenSigner, signBeside, signFile } from '../provenance/places.ts';
 import { reasonOf } from '../runtime/system-errors.ts';
 import { formatNames } from '../speech/fields.ts';
 import { CommandError, UsageError, withOpened } from './command.ts';
@@ -86,6 +97,7 @@ export const writeWhole = async (
   path: string,
   pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   signal: AbortSignal,
+  headOf: () => Uint8Array | undefined = () => undefined,
 ): Promise<number> =>
   withOpened(await openAudioFile(path, signal), async (sink) => {
     let byteCount = 0;
@@ -93,9 +105,31 @@ export const writeWhole = async (
       await sink.write(piece);
       byteCount += piece.length;
     }
-    await sink.finish(undefined);
+    await sink.finish(headOf());
     return byteCount;
   });
+
+/** Signs a finished file. Opus has its manifest in a file beside it; formats without a head have none. Returns the size. */
+export async function signAudioFile(
+  path: string,
+  format: FormatName,
+  origin: Origin,
+  openSigner: OpenSigner,
+  signal: AbortSignal,
+): Promise<number> {
+  const isPlain = (await stat(path)).isFile();
+  if (isPlain && hasPlace(format)) {
+    const file = signFile(createReadStream(path), format, origin, openSigner);
+    await writeWhole(path, file.pieces, signal, () => file.head);
+  } else if (isPlain && format === 'opus') {
+    const manifest = await signBeside(createReadStream(path), origin, openSigner);
+    await writeWhole(manifestPathOf(path), [manifest], signal);
+  }
+  return (await stat(path)).size;
+}
+
+/** The file beside a file, where other programs look for its manifest. */
+export const manifestPathOf = (path: string): string => `${path.slice(0, path.length - extname(path).length)}.c2pa`;
 
 async function openNamedPipe(path: string, signal: AbortSignal): Promise<AudioSink> {
   const pipe = await waitForReader(path, signal).catch((error) => {

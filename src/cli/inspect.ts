@@ -32,7 +32,7 @@ found even if the tags were changed.`,
       );
       return 0;
     }
-    const { format, sha256, digitalSourceType, tags, record } = found;
+    const { format, sha256, digitalSourceType, tags, record, manifest } = found;
     const made =
       record && `${record.audioId}, voice ${record.voiceId}${record.matches ? '' : ', but its audio was changed'}`;
     print(
@@ -41,6 +41,10 @@ found even if the tags were changed.`,
         ['SHA-256', sha256],
         ['SOURCE TYPE', digitalSourceType || 'not stated'],
         ['MADE HERE', made ?? 'no record'],
+        [
+          'MANIFEST',
+          manifest ? manifest.problems.join('; ') || `valid, signed by ${manifest.issuer}` : 'none in the file',
+        ],
         ...tags.map(({ name, value }) => [name, value]),
       ]),
     );

@@ -14,7 +14,7 @@ import { toCaptions } from '../delivery/captions.ts';
 import { readCaptions } from '../delivery/stored-captions.ts';
 import { reasonOf } from '../runtime/system-errors.ts';
 import type { CaptionKind } from '../speech/fields.ts';
-import { chooseFormat, writeWhole } from './audio-sink.ts';
+import { chooseFormat, manifestPathOf, writeWhole } from './audio-sink.ts';
 import {
   type BookFlags,
   captionPathOf,
@@ -54,10 +54,10 @@ export async function speakLocally(path: string, flags: BookFlags, { openApp, si
       `${served.url} is already speaking this book: add --server, or delete ${folder} to start again on this machine`,
     );
   const isBegun = existsSync(folder);
-  const made = await withOpened(await openApp(), async ({ voices, speech }) => {
+  const made = await withOpened(await openApp(), async ({ voices, speech, openSigner }) => {
     const choices = { flags, format, voices: voicesHere(voices) };
     const fields = await checkFlags(() => toFields(toJobBook(book), chosen, choices));
-    const work = await openBookWork({ speech }, { folder, signal, onFault: reportFault });
+    const work = await openBookWork({ speech, openSigner }, { folder, signal, onFault: reportFault });
     return withOpened(work, async () => {
       const id = await beginJob(work, fields);
       return writeFiles(await finishJob(work, id, signal), work, { output, signal });
@@ -121,13 +121,15 @@ const explain = ({ error, chapters }: JobView): string =>
 
 async function writeFiles(
   job: JobView,
-  { clips }: BookWork,
+  { clips, manifestOf }: BookWork,
   { output, signal }: { output: string; signal: AbortSignal },
 ) {
   const audioId = job.audioUrl.replace(/^.*\/|\.\w+$/g, '');
   const stored = await clips.open(audioId);
   if (!stored) throw new CommandError('the finished file was deleted; run the command again');
   await writeWhole(output, stored.body, signal);
+  const manifest = job.audioUrl.endsWith('.opus') ? await manifestOf(audioId) : undefined;
+  if (manifest) await writeWhole(manifestPathOf(output), [manifest], signal);
   const captions = Object.keys(job.captions).map((kind) => ({
     kind: kind as CaptionKind,
     path: captionPathOf(output, kind),

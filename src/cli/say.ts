@@ -13,7 +13,7 @@ import type { SpeechInfo, SpeechTimestamps } from '../speech/speech-events.ts';
 import type { Speech } from '../speech/synthesize.ts';
 import { isSpokenBy, type Voices, voicesFor } from '../speech/voice.ts';
 import { toLanguageCode } from '../text/language-code.ts';
-import { type AudioSink, chooseFormat, openAudioFile, openStandardOutput } from './audio-sink.ts';
+import { type AudioSink, chooseFormat, openAudioFile, openStandardOutput, signAudioFile } from './audio-sink.ts';
 import {
   type Command,
   type FlagsOf,
@@ -82,15 +82,18 @@ Speaks TEXT, or the file given with -i, or standard input.`,
     const output = chooseOutput(flags);
     const format = output === undefined ? 'pcm' : chooseFormat(flags.format, output);
     const text = given ?? (await readText(flags.input, line.signal));
-    const spoken = await withOpened(await line.openApp(), async ({ voices, speech, addLexicon }) => {
+    const spoken = await withOpened(await line.openApp(), async ({ voices, speech, addLexicon, openSigner }) => {
       for (const each of flags.lexicon ?? []) if (!isLexiconId(each)) addLexicon(await openLexiconFile(fileOf(each)));
       const request = await checkFlags(async () =>
         toRequest(flags, text, format, voicesFor(voices, { usesAllVoices: true })),
       );
-      return withOpened(await openSink(output, request, line.signal), (sink) => {
+      const made = await withOpened(await openSink(output, request, line.signal), (sink) => {
         const events = speech.streamSpeech(request, { callerId: 'command line', usesAllVoices: true }, line.signal);
         return checkFlags(() => writeSound(events, sink));
       });
+      const { origin, ...facts } = made;
+      if (output === undefined || output === '-' || !origin || !openSigner) return facts;
+      return { ...facts, bytes: await signAudioFile(output, facts.format, origin, openSigner, line.signal) };
     });
     if (spoken.warnings.includes('nothing_spoken'))
       process.stderr.write('sonant: warning: nothing in the text can be spoken; the audio is a short silence\n');
@@ -187,7 +190,7 @@ async function writeSound(events: ReturnType<Speech['streamSpeech']>, sink: Audi
   } finally {
     bar.clear();
   }
-  const { voice, format, sampleRateHz, chars, warnings } = info!;
+  const { voice, format, sampleRateHz, chars, warnings, origin } = info!;
   const words = timestamps.flatMap((event) =>
     event.words.map(({ startSeconds: start, endSeconds: end, ...word }) => {
       return { ...word, start, end, language_code: event.languageCode };
@@ -201,6 +204,7 @@ async function writeSound(events: ReturnType<Speech['streamSpeech']>, sink: Audi
     seconds,
     bytes,
     warnings,
+    origin,
     ...(words.length > 0 && { words }),
     ...(marks.length > 0 && { marks }),
   };

@@ -11,7 +11,7 @@ import { makeFolder } from '../runtime/files.ts';
 import { createId } from '../runtime/id.ts';
 import { type FileLock, tryLock } from '../runtime/locks.ts';
 import { reasonOf } from '../runtime/system-errors.ts';
-import { chooseFormat, writeWhole } from './audio-sink.ts';
+import { chooseFormat, manifestPathOf, writeWhole } from './audio-sink.ts';
 import {
   type BookFlags,
   type BookVoices,
@@ -267,6 +267,13 @@ async function fetchFiles(
   served: Served,
 ): Promise<{ bytes: number; captions: string[] }> {
   const bytes = await writeWhole(output, download(job.audio_url!, served), served.signal);
+  if (job.audio_url!.endsWith('.opus')) {
+    const manifest = download(job.audio_url!.replace(/opus$/, 'c2pa'), served);
+    await writeWhole(manifestPathOf(output), manifest, served.signal).catch((error: unknown) => {
+      // The service makes no manifests.
+      if (!(error instanceof Failure && error.reason === 'not_found')) throw error;
+    });
+  }
   const captions: string[] = [];
   for (const [kind, link] of Object.entries(job.captions)) {
     const path = captionPathOf(output, kind);

@@ -56,6 +56,8 @@ export interface DeliveredFacts {
   warnings: readonly string[];
   /** Empty if no link was requested. */
   audioUrl: string;
+  /** URL of the C2PA manifest of audio with a link; empty if there is none. */
+  manifestUrl?: string;
   /** URLs of the requested captions. */
   captionUrls: Partial<Record<CaptionKind, string>>;
   expiresAt: Date;
@@ -78,8 +80,8 @@ export interface DeliveryOptions {
   memory?: Pick<ClipMemory, 'isHeld' | 'read'>;
   index: Pick<ClipRows, 'add' | 'findCached' | 'markDeleted' | 'markPurged' | 'markUsed'>;
   room: Pick<ClipRoom, 'reserve' | 'noteRemoved'>;
-  /** The base URL of clips, and how long they are kept. */
-  links: { baseUrl(): string; keepMs: number };
+  /** The base URL of clips, how long they are kept, and whether they have manifests. */
+  links: { baseUrl(): string; keepMs: number; hasManifests?: boolean };
   /** Called with errors that no caller receives. */
   onFault(fault: unknown): void;
 }
@@ -87,7 +89,7 @@ export interface DeliveryOptions {
 /** `singleFlight` covers all replicas, if there are several. */
 export function createDelivery(options: DeliveryOptions, singleFlight: SingleFlight = createSingleFlight()): Delivery {
   const { speech, clips, index, room, links, onFault, memory = createClipMemory(clips) } = options;
-  const { urlOf, factsOf } = createAnswers(links);
+  const { urlOf, manifestUrlOf, factsOf } = createAnswers(links);
   const { keepMs } = links;
   const patience = createStorePatience({ onFault });
   const cache = createClipCache({ speech, clips, memory, index, patience, keepMs });
@@ -143,7 +145,8 @@ export function createDelivery(options: DeliveryOptions, singleFlight: SingleFli
       for await (const event of stored.events) {
         if (event.type === 'info') {
           audioUrl = urlOf({ clipId: event.audioId, format: event.format });
-          yield { ...event, audioUrl, expiresAt: new Date(Date.now() + keepMs) };
+          const manifestUrl = manifestUrlOf(event.audioId);
+          yield { ...event, audioUrl, manifestUrl, expiresAt: new Date(Date.now() + keepMs) };
         } else yield event.type === 'done' ? { ...event, audioUrl } : event;
       }
     },
@@ -163,6 +166,7 @@ function createAnswers(links: DeliveryOptions['links']) {
   const fileUrl = (clipId: string, extension: string) => `${links.baseUrl()}/audio/${clipId}.${extension}`;
   const urlOf = ({ clipId, format }: Pick<ClipRecord, 'clipId' | 'format'>) =>
     fileUrl(clipId, audioFormats[format as FormatName].extension);
+  const manifestUrlOf = (clipId: string) => (links.hasManifests ? fileUrl(clipId, 'c2pa') : '');
   const factsOf = (clip: ClipRecord, voice: Voice, cached: boolean, request: SpeechRequest): DeliveredFacts => ({
     audioId: clip.clipId,
     voice,
@@ -174,10 +178,11 @@ function createAnswers(links: DeliveryOptions['links']) {
     cached,
     warnings: clip.warnings === '' ? [] : clip.warnings.split(' '),
     audioUrl: request.returnFormat === 'url' ? urlOf(clip) : '',
+    manifestUrl: request.returnFormat === 'url' ? manifestUrlOf(clip.clipId) : '',
     captionUrls: Object.fromEntries(request.captions.map((kind) => [kind, fileUrl(clip.clipId, kind)])),
     expiresAt: new Date(clip.expiresAtMs),
   });
-  return { urlOf, factsOf };
+  return { urlOf, manifestUrlOf, factsOf };
 }
 
 /** The audio of a link, which is opened when it is read. */

@@ -12,6 +12,8 @@ interface StoredAudioOptions {
   read: ClipMemory['read'];
   /** The captions of a clip, if it has any. */
   captionsOf(clipId: string): Promise<readonly Cue[] | undefined>;
+  /** The C2PA manifest of a clip; undefined if its file is gone. Absent if no manifests are made. */
+  manifestOf?: ((clip: ClipRow) => Promise<Buffer | undefined>) | undefined;
   /** Set if the store itself serves audio. */
   linkTo?: LinkTo | undefined;
   /** Whether the clip may be deleted before it expires, because a cloned person can withdraw consent. */
@@ -20,10 +22,10 @@ interface StoredAudioOptions {
 
 export interface StoredAudio extends Omit<StoredAudioOptions, 'findClip'> {
   /**
-   * The clip of an audio or caption file such as "aud_01JD....wav". Throws a Failure if it does not exist or has
-   * expired.
+   * The clip of an audio, caption or manifest file such as "aud_01JD....wav". Throws a Failure if it does not exist or
+   * has expired.
    */
-  find(file: string): Promise<{ row: ClipRow; captions?: CaptionKind | undefined }>;
+  find(file: string): Promise<{ row: ClipRow; beside?: CaptionKind | 'c2pa' | undefined }>;
 }
 
 export const createStoredAudio = ({ findClip, ...options }: StoredAudioOptions): StoredAudio => ({
@@ -31,10 +33,11 @@ export const createStoredAudio = ({ findClip, ...options }: StoredAudioOptions):
   async find(file) {
     const [, id, extension] = /^(aud_[0-9A-Z]{20,80})\.([a-z0-9]{2,4})$/.exec(file) ?? [];
     const row = id === undefined ? undefined : await findClip(id);
-    const captions = captionKinds.find((kind) => kind === extension);
+    const beside =
+      extension === 'c2pa' && options.manifestOf ? extension : captionKinds.find((kind) => kind === extension);
     const isOfFormat = row && audioFormats[row.format as FormatName].extension === extension;
-    if (!row || !(captions || isOfFormat)) throw new Failure('not_found');
+    if (!row || !(beside || isOfFormat)) throw new Failure('not_found');
     if (row.expiresAtMs <= Date.now()) throw new Failure('audio_expired');
-    return { row, captions };
+    return { row, beside };
   },
 });

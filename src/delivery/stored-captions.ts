@@ -1,20 +1,26 @@
-// Stores the cues of captions beside their audio, in a clip with another key prefix. They are stored before the audio
-// is indexed and removed with it, so that indexed audio always has its captions.
+// Stores captions and manifests beside their audio, in clips with other key prefixes, which are removed with the audio. The
+// cues of captions are stored before the audio is indexed, so that indexed audio always has its captions.
 import type { Cue } from './captions.ts';
 import type { ClipStore } from './stores/clip-store.ts';
 
 const audioPrefix = /^aud_/;
-const captionsPrefix = /^cap_/;
+const besidePrefix = /^(cap|man)_/;
 /** The key of the captions of an audio. */
 export const captionsOf = (audioId: string): string => audioId.replace(audioPrefix, 'cap_');
 
-/** The audio key to which a key in the store belongs. */
-export const audioOf = (key: string): string => key.replace(captionsPrefix, 'aud_');
+/** The key of the manifest of an audio. */
+export const manifestOf = (audioId: string): string => audioId.replace(audioPrefix, 'man_');
 
-export async function storeCaptions(clips: ClipStore, audioId: string, cues: readonly Cue[]): Promise<void> {
-  const draft = await clips.create(captionsOf(audioId), 'application/json');
+/** The audio key to which a key in the store belongs. */
+export const audioOf = (key: string): string => key.replace(besidePrefix, 'aud_');
+
+export const storeCaptions = (clips: ClipStore, audioId: string, cues: readonly Cue[]): Promise<void> =>
+  storeBeside(clips, captionsOf(audioId), 'application/json', Buffer.from(JSON.stringify(cues)));
+
+export async function storeBeside(clips: ClipStore, key: string, contentType: string, bytes: Buffer): Promise<void> {
+  const draft = await clips.create(key, contentType);
   try {
-    await draft.write(Buffer.from(JSON.stringify(cues)));
+    await draft.write(bytes);
     await draft.commit();
   } finally {
     await draft.discard();
@@ -28,8 +34,9 @@ export async function readCaptions(clips: ClipStore, audioId: string): Promise<r
   return JSON.parse(Buffer.concat(await stored.body.toArray()).toString());
 }
 
-/** Removes the audio, and its captions if it has any. */
+/** Removes the audio, and its captions and manifest if it has any. */
 export async function removeClip(clips: Pick<ClipStore, 'remove'>, audioId: string): Promise<void> {
   await clips.remove(audioId);
   await clips.remove(captionsOf(audioId));
+  await clips.remove(manifestOf(audioId));
 }

@@ -4,9 +4,10 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { audioFormats, type FormatName } from '../audio/formats.ts';
 import { captionContentTypes, toCaptions } from '../delivery/captions.ts';
 import type { StoredAudio } from '../delivery/stored-audio.ts';
+import { manifestType } from '../delivery/stored-manifest.ts';
 import type { ByteRange } from '../delivery/stores/clip-store.ts';
 import { Failure } from '../errors.ts';
-import { isKept, isWanted } from '../net/headers.ts';
+import { isKept, isWanted, manifestLink } from '../net/headers.ts';
 import { type CaptionKind, captionKinds } from '../speech/fields.ts';
 import type { ClipRow } from '../store/clip-rows.ts';
 import { sendPieces } from './body-writer.ts';
@@ -17,20 +18,27 @@ import { exampleAudioId, soundContent } from './speech/openapi.ts';
 type AudioRequest = FastifyRequest<{ Params: { file: string } }>;
 
 export function addAudioRoutes(app: FastifyInstance, audio: StoredAudio): void {
-  const sendCaptions = async (request: AudioRequest, reply: FastifyReply, row: ClipRow, kind: CaptionKind) => {
-    const etag = `"${row.clipId}.${kind}"`;
+  const readBeside = async (row: ClipRow, kind: CaptionKind | 'c2pa'): Promise<Buffer | undefined> => {
+    if (kind === 'c2pa') return audio.manifestOf?.(row);
     const cues = await audio.captionsOf(row.clipId);
-    if (!cues) throw new Failure('not_found');
+    return cues && Buffer.from(toCaptions(kind, cues));
+  };
+
+  const sendBeside = async (request: AudioRequest, reply: FastifyReply, row: ClipRow, kind: CaptionKind | 'c2pa') => {
+    const etag = `"${row.clipId}.${kind}"`;
+    const bytes = await readBeside(row, kind);
+    if (!bytes) throw new Failure('not_found');
     const { 'accept-ranges': _, ...common } = fileHeaders(row, etag, audio.isRevocable(row));
     if (isCurrent(request, etag)) return reply.code(304).headers(common).send();
-    const text = Buffer.from(toCaptions(kind, cues));
-    const head = { ...common, 'content-type': captionContentTypes[kind], 'content-length': text.length };
-    return reply.headers(head).send(request.method === 'HEAD' ? '' : text);
+    const contentType = kind === 'c2pa' ? manifestType : captionContentTypes[kind];
+    const head = { ...common, 'content-type': contentType, 'content-length': bytes.length };
+    return reply.headers(head).send(request.method === 'HEAD' ? '' : bytes);
   };
 
   const send = async (request: AudioRequest, reply: FastifyReply) => {
-    const { row, captions } = await audio.find(request.params.file);
-    if (captions) return sendCaptions(request, reply, row, captions);
+    const { row, beside } = await audio.find(request.params.file);
+    if (beside) return sendBeside(request, reply, row, beside);
+    if (audio.manifestOf && row.origin) reply.header('Link', manifestLink(`${row.clipId}.c2pa`));
     const etag = `"${row.clipId}"`;
     const isRevocable = audio.isRevocable(row);
     const common = fileHeaders(row, etag, isRevocable);
@@ -124,7 +132,7 @@ function toRange(spec: string, byteCount: number): ByteRange | undefined {
   return { first: Number(from), last: to === '' ? byteCount - 1 : Math.min(Number(to), byteCount - 1) };
 }
 
-const headers: readonly ReplyHeaderName[] = ['ETag', 'Accept-Ranges', 'Cache-Control'];
+const headers: readonly ReplyHeaderName[] = ['ETag', 'Accept-Ranges', 'Cache-Control', 'Link'];
 const captionExamples: Readonly<Record<CaptionKind, string>> = {
   srt: '1\n00:00:00,000 --> 00:00:01,240\nGood evening.\n',
   vtt: 'WEBVTT\n\n00:00:00.000 --> 00:00:01.240\nGood evening.\n',
@@ -144,7 +152,8 @@ const audioDocs: RouteDocs = {
     {
       in: 'path',
       name: 'file',
-      description: 'Id and extension, such as `aud_01JD....wav`; for captions, `.srt` or `.vtt`.',
+      description:
+        'Id and extension, such as `aud_01JD....wav`; for captions, `.srt` or `.vtt`; for the C2PA manifest, `.c2pa`.',
       schema: { type: 'string' },
       required: true,
       example: `${exampleAudioId}.wav`,
@@ -155,9 +164,16 @@ const audioDocs: RouteDocs = {
     requestHeader('If-None-Match', 'The ETags of the copies that you have.'),
   ],
   answers: {
-    200: { description: 'The whole file.', headers, content: { ...soundContent, ...captionContent } },
+    200: {
+      description: 'The whole file.',
+      headers,
+      content: { ...soundContent, ...captionContent, [manifestType]: { schema: { type: 'string', format: 'binary' } } },
+    },
     206: { description: 'The requested bytes.', headers: [...headers, 'Content-Range'], content: soundContent },
-    302: { description: 'Redirects to the object store of the service.', headers: ['Location', 'Cache-Control'] },
+    302: {
+      description: 'Redirects to the object store of the service.',
+      headers: ['Location', 'Cache-Control', 'Link'],
+    },
     304: { description: 'Your copy is current.', headers },
   },
   failures: ['not_found', 'audio_expired', 'precondition_failed', 'range_not_satisfiable', 'storage_unavailable'],

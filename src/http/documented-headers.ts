@@ -81,6 +81,7 @@ export const replyHeaders = {
   ),
   'Content-Range': header('The range of these bytes, and the total.', 'bytes 0-99/1234'),
   ETag: header('Identifies this version of the content.', '"aud_01JD3Q8S6V5W2K9YB4XJ7M0C3F6H"'),
+  Link: header('The C2PA manifest of the audio.', '<aud_01JD3Q8S6V5W2K9YB4XJ7M0C3F6H.c2pa>; rel="c2pa-manifest"'),
   Location: header(
     'The redirect target, or the URL of the created resource.',
     'http://127.0.0.1:8080/api/voices/news',

@@ -8,6 +8,7 @@ import { joinOrigins } from '../audio/origin.ts';
 import type { Reservation } from '../delivery/clip-room.ts';
 import { removeClip } from '../delivery/stored-captions.ts';
 import { Failure } from '../errors.ts';
+import { hasPlace, signFile } from '../provenance/places.ts';
 import { createId } from '../runtime/id.ts';
 import { autoLanguage } from '../speech/fields.ts';
 import type { SpeechRequest } from '../speech/request.ts';
@@ -99,7 +100,7 @@ interface Joining {
   reservation: Reservation;
 }
 
-async function storeBook(joining: Joining, { clips }: JobTools, signal: AbortSignal): Promise<ClipRow> {
+async function storeBook(joining: Joining, { clips, openSigner }: JobTools, signal: AbortSignal): Promise<ClipRow> {
   const { job, settings, request, finished, reservation } = joining;
   const { format, sampleRateHz, captions } = request;
   const { contentType } = audioFormats[format];
@@ -122,7 +123,10 @@ async function storeBook(joining: Joining, { clips }: JobTools, signal: AbortSig
   const tags = { ...toTags(settings, request), origin };
   let byteCount = 0;
   try {
-    for await (const bytes of writeBookFile(format, sampleRateHz, chapters, tags)) {
+    const plain = writeBookFile(format, sampleRateHz, chapters, tags);
+    const isSigned = openSigner && origin && hasPlace(format);
+    const file = isSigned ? signFile(plain, format, origin, openSigner) : undefined;
+    for await (const bytes of file?.pieces ?? plain) {
       signal.throwIfAborted();
       byteCount += bytes.length;
       fingerprint.update(bytes);
@@ -132,7 +136,7 @@ async function storeBook(joining: Joining, { clips }: JobTools, signal: AbortSig
     const starts = timeline.chapters.map(({ startSample }) => startSample / rateHz);
     const captioned = finished.map(({ clip }, i) => ({ audioId: clip.clipId, startSeconds: starts[i]! }));
     if (captions.length > 0) await storeBookCaptions(clips, audioId, captioned);
-    await draft.commit();
+    await draft.commit(file?.head);
   } finally {
     await draft.discard();
   }

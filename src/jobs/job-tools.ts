@@ -2,6 +2,7 @@
 import type { Limited, Limiter } from '../access/limiter.ts';
 import type { ClipRoom } from '../delivery/clip-room.ts';
 import type { ClipStore } from '../delivery/stores/clip-store.ts';
+import type { OpenSigner } from '../provenance/places.ts';
 import type { Caller } from '../speech/request.ts';
 import type { Speech } from '../speech/synthesize.ts';
 import type { ClipRows } from '../store/clip-rows.ts';
@@ -19,6 +20,8 @@ export interface JobTools {
   limiter: Pick<Limiter, 'takeSynthesis'>;
   /** The caller of a job. Throws a Failure if its key is no longer valid. */
   findCaller(job: Pick<JobRow, 'ownerId' | 'address'>): Promise<JobCaller>;
+  /** Signs finished files. Default: files have no manifest. */
+  openSigner?: OpenSigner | undefined;
   /** How long audio is kept if a job states nothing. */
   keepMs: number;
   /** The name under which leases are held. */

@@ -48,6 +48,9 @@ export const isKept = (ifNoneMatch: string | undefined, etag: string): boolean =
   ifNoneMatch?.trim() === '*' ||
   (ifNoneMatch?.split(',').some((one) => one.trim().replace(/^W\//, '') === etag) ?? false);
 
+/** The value of Link (RFC 8288) that names the C2PA manifest of the audio. */
+export const manifestLink = (url: string): string => `<${url}>; rel="c2pa-manifest"`;
+
 export const apiVersion = '1.0.0';
 
 /** The caller's own request id if it is safe in a header, else a new one. */

@@ -28,6 +28,7 @@ export interface SpeechInfo {
   origin?: Origin | undefined;
   /** URL of the stored audio, if it will be stored, and when it expires. */
   audioUrl?: string;
+  manifestUrl?: string;
   expiresAt?: Date;
 }
 

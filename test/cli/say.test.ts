@@ -4,6 +4,8 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { readFileHead } from '../../src/audio/file-head.ts';
+import { verifyManifest } from '../../src/provenance/verify.ts';
 import { runMain } from './run-main.ts';
 import { main, runSonant } from './sonant-program.ts';
 import { wavOf } from './wav-header.ts';
@@ -22,7 +24,11 @@ test('speaks the argument into a file with true sizes', async () => {
   expect([code, err]).toEqual([0, '']);
   const file = readFileSync(join(folder, 'hello.wav'));
   const wav = wavOf(file);
-  expect(wav).toMatchObject({ channels: 1, rateHz: 44100, dataBytes: file.length - 44 });
+  expect(wav).toMatchObject({ channels: 1, rateHz: 44100 });
+  // The manifest follows the samples.
+  const end = wav.start + wav.dataBytes;
+  expect(file.toString('latin1', end, end + 4)).toBe('C2PA');
+  expect([end + 8 + file.readUInt32LE(end + 4), file.readUInt32LE(4) + 8]).toEqual([file.length, file.length]);
   expect(wav.seconds).toBeGreaterThan(1);
   expect(wav.seconds).toBeLessThan(4);
 });
@@ -60,14 +66,35 @@ test('speaks a file, in the format of the extension, and reports it as JSON', as
   });
   expect(printed.words.map(({ text }: { text: string }) => text).join(' ')).toBe('Dear reader this is a letter');
   expect(Object.keys(printed.words[0])).toEqual(['text', 'offset', 'length', 'start', 'end']);
-  expect(bytes.readUInt16BE(0) & 0xffe0).toBe(0xffe0);
+  expect(bytes.readUInt16BE(readFileHead(bytes)!.start) & 0xffe0).toBe(0xffe0);
+  expect(verifyManifest(bytes)?.faults).toEqual([]);
 });
 
 test('a FLAC file states its length, though it was written as a stream', async () => {
   const { code, out } = await sonant(['say', 'Hello.', '-o', 'hello.flac', '--json']);
   const bytes = readFileSync(join(folder, 'hello.flac'));
   const { seconds, format } = JSON.parse(out);
-  expect([code, format, bytes.readUInt32BE(22)]).toEqual([0, 'flac', Math.round(seconds * 44_100)]);
+  const sampleCount = bytes.readUInt32BE(bytes.indexOf('fLaC') + 22);
+  expect([code, format, sampleCount]).toEqual([0, 'flac', Math.round(seconds * 44_100)]);
+});
+
+test('the manifest of an Opus file is beside it, and verify checks both', async () => {
+  await sonant(['say', 'Hello.', '-o', 'hello.opus']);
+  const file = readFileSync(join(folder, 'hello.opus'));
+  expect(verifyManifest(file, readFileSync(join(folder, 'hello.c2pa')))?.faults).toEqual([]);
+  const checked = await sonant(['provenance', 'verify', 'hello.opus', '--json']);
+  expect([checked.code, JSON.parse(checked.out)]).toMatchObject([0, { generator: 'Sonant 0.1.0', faults: [] }]);
+  writeFileSync(join(folder, 'hello.opus'), Buffer.concat([file, Buffer.alloc(1)]));
+  const changed = await sonant(['provenance', 'verify', 'hello.opus']);
+  expect([changed.code, changed.out]).toEqual([1, expect.stringContaining('assertion.dataHash.mismatch')]);
+  expect((await sonant(['provenance', 'show'])).out).toContain('self-signed');
+});
+
+test('without provenance, files have no manifest', async () => {
+  await sonant(['say', 'Hello.', '-o', 'plain.mp3'], undefined, { SONANT_PROVENANCE: 'off' });
+  expect(verifyManifest(readFileSync(join(folder, 'plain.mp3')))).toBeUndefined();
+  const { code, err } = await sonant(['provenance', 'verify', 'plain.mp3']);
+  expect([code, err]).toEqual([1, 'sonant: plain.mp3 has no C2PA manifest, and there is no plain.c2pa\n']);
 });
 
 test.each([

@@ -1,9 +1,10 @@
-// The header of a WAV file that a command has written.
+// The header of a WAV file that a command has written, with tags before the samples.
 import { expect } from 'vitest';
 
-/** Rate, channels and seconds of a WAV file, from its header. */
+/** Rate, channels and seconds of a WAV file, from its header, and the offset of its samples. */
 export function wavOf(bytes: Buffer) {
   expect(bytes.toString('latin1', 0, 4) + bytes.toString('latin1', 8, 12)).toBe('RIFFWAVE');
-  const [channels, rateHz, dataBytes] = [bytes.readUInt16LE(22), bytes.readUInt32LE(24), bytes.readUInt32LE(40)];
-  return { channels, rateHz, dataBytes, seconds: dataBytes / 2 / rateHz };
+  const start = bytes.indexOf('data', 36, 'latin1') + 8;
+  const [channels, rateHz, dataBytes] = [bytes.readUInt16LE(22), bytes.readUInt32LE(24), bytes.readUInt32LE(start - 4)];
+  return { channels, rateHz, start, dataBytes, seconds: dataBytes / 2 / rateHz };
 }

@@ -26,6 +26,7 @@ import type { LinkTo } from '../../src/delivery/stores/s3-links.ts';
 import type { Engine } from '../../src/engines/engine.ts';
 import { createEngineGuards } from '../../src/engines/guard.ts';
 import type { EndedRequest } from '../../src/http/ended-request.ts';
+import type { OpenSigner } from '../../src/provenance/places.ts';
 import { addRpcRoutes, createServices } from '../../src/rpc/services.ts';
 import type { Marking } from '../../src/speech/marking.ts';
 import { Schedule } from '../../src/speech/schedule.ts';
@@ -62,6 +63,8 @@ export interface GatewayTestOptions {
   /** Engines to use instead of the tone engine. */
   engines?: Engine[];
   timeLimits?: TimeLimits;
+  /** Signs the manifests of stored audio and of the files of jobs. Default: there are none. */
+  openSigner?: OpenSigner;
   /** Chapters of jobs that are spoken at once. */
   jobChaptersMax?: number;
   /** Facts that the tags of files state. Default: files have no tags. */
@@ -110,6 +113,7 @@ export async function openTestGateway(
   const voices = createVoices(engines, { ...keeping.sources, preferred: options.defaultVoice });
   const guards = createEngineGuards();
   const schedule = new Schedule({ speakingMax, waitingMax: 256 });
+  const { openSigner } = options;
   const speech = createSpeech({
     voices,
     lexicons: keeping.sources.lexicons,
@@ -132,10 +136,10 @@ export async function openTestGateway(
   const signIn = createSignIn({ seal, issuer: undefined, signInRules, clients: [], keyScopes: [], ...signing });
   const realAdmit = admit(createAdmit({ keyVerifier, signIn, ...(isLimited && { limits: { limiter, addresses } }) }));
   const installs = await openModels({ config, definitions: [], log: createLog('silent') }, engines);
-  const links = { baseUrl: () => baseUrl, keepMs: retentionMs };
+  const links = { baseUrl: () => baseUrl, keepMs: retentionMs, hasManifests: openSigner !== undefined };
   const openOwnJobs = (more: Partial<OpenJobsOptions> = {}) =>
     openJobs({
-      ...{ core: { speech }, store, clips: storedClips, room, ledger, links, onFault, chaptersMax: 4 },
+      ...{ core: { speech }, store, clips: storedClips, room, ledger, links, openSigner, onFault, chaptersMax: 4 },
       limiter: isLimited ? limiter : unlimited,
       findCaller: ({ ownerId, address }) => keyVerifier.verifyOwner(ownerId, address),
       ...more,
@@ -157,6 +161,7 @@ export async function openTestGateway(
     limiter: isLimited ? limiter : unlimited,
     singleFlight,
     seal,
+    openSigner,
   });
   const onCallEnd = (call: EndedCall) => void calls.push(call);
   const runner = createRunner({ admit: realAdmit, isInForce: keyVerifier.isInForce, onCallEnd, timeLimits });

@@ -68,6 +68,7 @@ export const soundHeaders: readonly ReplyHeaderName[] = [
   'X-Audio-Duration',
   'X-Audio-Expires',
   'X-Audio-Url',
+  'Link',
   'X-Captions-Srt',
   'X-Captions-Vtt',
   'X-Cache',

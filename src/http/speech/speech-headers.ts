@@ -3,7 +3,7 @@ import type { FastifyReply } from 'fastify';
 import type { LiveEvent } from '../../api/live-session.ts';
 import { audioFormats } from '../../audio/formats.ts';
 import type { Delivered, DeliveredFacts } from '../../delivery/delivery.ts';
-import { headerText } from '../../net/headers.ts';
+import { headerText, manifestLink } from '../../net/headers.ts';
 import type { CaptionKind } from '../../speech/fields.ts';
 import type { SpeechInfo } from '../../speech/speech-events.ts';
 import type { ReplyHeaderName } from '../documented-headers.ts';
@@ -36,6 +36,7 @@ export const resultHeaders = (result: SpeechInfo | DeliveredFacts): SpeechHeader
   'X-Audio-Id': result.audioId,
   'X-Cache': 'cached' in result && result.cached ? 'HIT' : 'MISS',
   ...(result.warnings.length > 0 && { 'X-Warnings': result.warnings.join(', ') }),
+  ...(result.manifestUrl && { Link: manifestLink(result.manifestUrl) }),
   ...('seconds' in result && { 'X-Audio-Duration': String(roundSeconds(result.seconds)) }),
 });
 

@@ -1,0 +1,42 @@
+// Opens the certificate that signs manifests: the operator's or, at the first use, a self-signed one in the data folder.
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Credentials, openSelfSigned, readCredentials } from '../provenance/certificate.ts';
+import type { OpenSigner } from '../provenance/places.ts';
+import { asConfigError, type Config } from './config.ts';
+
+/** The file with the self-signed certificate and its key. */
+export const selfSignedFileOf = ({ dataDir }: Config): string => join(dataDir, 'provenance.pem');
+
+/** The operator's certificate. Undefined if none is configured. */
+export function readOperatorCredentials(config: Config): Promise<Credentials | undefined> {
+  const { provenanceCert, provenanceKey } = config;
+  return asConfigError(config, 'SONANT_PROVENANCE_CERT', async () => {
+    if (provenanceCert === '' && provenanceKey === '') return undefined;
+    if (provenanceCert === '' || provenanceKey === '') throw new Error('needs SONANT_PROVENANCE_KEY, and vice versa');
+    return readCredentials(await readFile(provenanceCert, 'utf8'), await readFile(provenanceKey, 'utf8'));
+  });
+}
+
+/** Undefined if audio is not marked. `onSelfSigned` is called when a self-signed certificate is opened. */
+export function createOpenSigner(
+  config: Config,
+  onSelfSigned: (file: string) => void = () => {},
+): OpenSigner | undefined {
+  if (config.provenance === 'off') return undefined;
+  const open = async () => {
+    const file = selfSignedFileOf(config);
+    const own = await readOperatorCredentials(config);
+    if (own) return own;
+    onSelfSigned(file);
+    return openSelfSigned(config.dataDir, file, config.provenanceOperator);
+  };
+  let opened: ReturnType<OpenSigner> | undefined;
+  return () => {
+    opened ??= open().catch((error) => {
+      opened = undefined;
+      throw error;
+    });
+    return opened;
+  };
+}

@@ -1,0 +1,78 @@
+// Writes a C2PA manifest (specification 2.2): a claim that a machine made the audio, and with which voice, bound to the file by
+// its hash and signed with ES256. It never contains the text.
+import { randomUUID, sign } from 'node:crypto';
+import type { Origin } from '../audio/origin.ts';
+import { encodeCbor } from './cbor.ts';
+import type { Credentials } from './certificate.ts';
+import { box, hashBox, labelledBox } from './jumbf.ts';
+
+export interface Binding {
+  /** SHA-256 of the file without the excluded bytes. */
+  hash: Buffer;
+  /** The bytes of the manifest in the file; absent if it is stored beside the file. */
+  excluded?: { start: number; length: number };
+}
+
+/** Padding of a manifest in a file. It has 256 bytes or more, so that its length always takes as many bytes. */
+const padBytesMin = 256;
+/** Bytes before the padding: its name and its length. */
+const padHeadBytes = 7;
+/** Room for the numbers that are known only when the file is written. */
+const numbersBytes = 32;
+
+/** The size of a manifest that is stored in a file, an even number. */
+export function embeddedBytes(credentials: Credentials, origin: Origin): number {
+  const binding = { hash: Buffer.alloc(32), excluded: { start: 0, length: 0 } };
+  const { length } = buildStore(credentials, origin, binding).store(Buffer.alloc(64), {});
+  return length + padHeadBytes + padBytesMin + numbersBytes + (length % 2) + 1;
+}
+
+export function createManifest(credentials: Credentials, origin: Origin, binding: Binding): Buffer {
+  const { toSign, store } = buildStore(credentials, origin, binding);
+  const signature = sign('sha256', toSign, { key: credentials.key, dsaEncoding: 'ieee-p1363' });
+  const manifest = store(signature, {});
+  if (!binding.excluded) return manifest;
+  return store(signature, { pad: Buffer.alloc(binding.excluded.length - manifest.length - padHeadBytes) });
+}
+
+/** Returns the bytes to sign, and a function that completes the manifest with their signature. */
+function buildStore(credentials: Credentials, origin: Origin, { hash, excluded }: Binding) {
+  const label = `urn:c2pa:${randomUUID()}`;
+  const [name, version] = origin.software.split(' ');
+  const program = { name, version };
+  const { sourceType, model, voice, operator } = origin;
+  const parameters = { model, voice, operator: operator || undefined };
+  const made = { action: 'c2pa.created', digitalSourceType: sourceType, softwareAgent: program, parameters };
+  const bound = { exclusions: excluded && [excluded], alg: 'sha256', hash, pad: Buffer.alloc(0), name: 'file' };
+  const assertions = Object.entries({ 'c2pa.actions.v2': { actions: [made] }, 'c2pa.hash.data': bound }).map(
+    ([name, content]) => ({ name, bytes: labelledBox('cbor', name, box('cbor', encodeCbor(content))) }),
+  );
+  const claim = encodeCbor({
+    instanceID: `xmp:iid:${randomUUID()}`,
+    claim_generator_info: program,
+    signature: `self#jumbf=/c2pa/${label}/c2pa.signature`,
+    created_assertions: assertions.map(({ name, bytes }) => {
+      return { url: `self#jumbf=c2pa.assertions/${name}`, hash: hashBox(bytes) };
+    }),
+    alg: 'sha256',
+  });
+  // COSE (RFC 9052 and 9360): algorithm -7 is ES256, and header 33 is the certificate chain.
+  const chain = credentials.chain.map(({ raw }) => raw);
+  const header = encodeCbor(new Map<number, unknown>().set(1, -7).set(33, chain.length > 1 ? chain : chain[0]));
+  const store = (signature: Buffer, unprotected: object): Buffer => {
+    const cose = Buffer.concat([coseSign1Tag, encodeCbor([header, unprotected, null, signature])]);
+    const parts = [
+      labelledBox('c2as', 'c2pa.assertions', ...assertions.map(({ bytes }) => bytes)),
+      labelledBox('c2cl', 'c2pa.claim.v2', box('cbor', claim)),
+      labelledBox('c2cs', 'c2pa.signature', box('cbor', cose)),
+    ];
+    return labelledBox('c2pa', 'c2pa', labelledBox('c2ma', label, ...parts));
+  };
+  return { toSign: toSignedBytes(header, claim), store };
+}
+
+const coseSign1Tag = Buffer.of(0xd2);
+
+/** The Sig_structure of COSE_Sign1. */
+export const toSignedBytes = (header: Uint8Array, claim: Uint8Array): Buffer =>
+  encodeCbor(['Signature1', header, Buffer.alloc(0), claim]);

@@ -1,0 +1,132 @@
+// Signs files. The place of a manifest in a file, as c2pa-rs has it: a chunk "C2PA" at the end of a WAV, and an object (GEOB) in
+// the ID3 tag at the start of an MP3 or FLAC. Other formats have their manifest beside the file.
+import { createHash } from 'node:crypto';
+import type { FormatName } from '../audio/formats.ts';
+import type { Origin } from '../audio/origin.ts';
+import type { Credentials } from './certificate.ts';
+import { createManifest, embeddedBytes } from './manifest.ts';
+
+type Pieces = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+
+/** Opens the certificate at the first use. */
+export type OpenSigner = () => Promise<Credentials>;
+
+/** Whether a file of this format can contain its manifest. */
+export const hasPlace = (format: string): boolean => ['wav', 'mp3', 'flac'].includes(format);
+
+/** A manifest that is stored beside the file. */
+export async function signBeside(pieces: Pieces, origin: Origin, open: OpenSigner): Promise<Buffer> {
+  const hash = createHash('sha256');
+  for await (const bytes of pieces) hash.update(bytes);
+  return createManifest(await open(), origin, { hash: hash.digest() });
+}
+
+interface SignedFile {
+  /** The file with its manifest, which is still empty if it is at the start. */
+  pieces: AsyncIterable<Uint8Array>;
+  /** The final first bytes, after the pieces were read to their end; undefined if they do not change. */
+  readonly head: Uint8Array | undefined;
+}
+
+/** Adds a manifest to a file while it is written. The first piece must contain the first 44 bytes. */
+export function signFile(pieces: Pieces, format: FormatName, origin: Origin, open: OpenSigner): SignedFile {
+  let head: Uint8Array | undefined;
+  async function* write(): AsyncGenerator<Uint8Array> {
+    const credentials = await open();
+    const length = embeddedBytes(credentials, origin);
+    const hash = createHash('sha256');
+    let start = 0;
+    let byteCount = 0;
+    const hashed = (bytes: Uint8Array) => {
+      hash.update(bytes);
+      byteCount += bytes.length;
+      return bytes;
+    };
+    for await (const bytes of pieces) {
+      if (byteCount > 0) yield hashed(bytes);
+      else if (format === 'wav') yield hashed(growRiff(bytes, 8 + length));
+      else {
+        const [before, after] = growTag(Buffer.from(bytes), length);
+        head = hashed(before);
+        start = byteCount;
+        yield Buffer.concat([before, Buffer.alloc(length), hashed(after)]);
+      }
+    }
+    if (!head) yield hashed(chunkHead(length));
+    start ||= byteCount;
+    const manifest = createManifest(credentials, origin, { hash: hash.digest(), excluded: { start, length } });
+    if (head) head = Buffer.concat([head, manifest]);
+    else yield manifest;
+  }
+  return {
+    pieces: write(),
+    get head() {
+      return head;
+    },
+  };
+}
+
+function chunkHead(length: number): Buffer {
+  const head = Buffer.from('C2PA....', 'latin1');
+  head.writeUInt32LE(length, 4);
+  return head;
+}
+
+/** Adds bytes to the size of a RIFF, or of an RF64. */
+function growRiff(first: Uint8Array, byteCount: number): Buffer {
+  const grown = Buffer.from(first);
+  if (grown.toString('latin1', 0, 4) === 'RF64')
+    grown.writeBigUInt64LE(grown.readBigUInt64LE(20) + BigInt(byteCount), 20);
+  else grown.writeUInt32LE(Math.min(grown.readUInt32LE(4) + byteCount, 0xffff_ffff), 4);
+  return grown;
+}
+
+const tagHeadBytes = 10;
+const objectHead = Buffer.from('\0application/c2pa\0c2pa\0manifest\0', 'latin1');
+const isObjectHead = /^\0application\/(c2pa|x-c2pa-manifest-store)\0[^\0]*\0[^\0]*\0/;
+
+/** Adds an object as the first frame of the ID3 tag, or of a new tag. Returns the bytes before the manifest and after it. */
+function growTag(first: Buffer, manifestBytes: number): [Buffer, Buffer] {
+  const isThere = first.toString('latin1', 0, 3) === 'ID3';
+  const head = isThere ? Buffer.from(first.subarray(0, tagHeadBytes)) : Buffer.from('ID3\x03\0\0\0\0\0\0', 'latin1');
+  const frame = Buffer.from('GEOB......', 'latin1').fill(0, 4);
+  const size = objectHead.length + manifestBytes;
+  if (head[3] === 4) writeSyncSafe(frame, size, 4);
+  else frame.writeUInt32BE(size, 4);
+  writeSyncSafe(head, readSyncSafe(head, 6) + frame.length + size, 6);
+  return [Buffer.concat([head, frame, objectHead]), first.subarray(isThere ? tagHeadBytes : 0)];
+}
+
+/** Numbers of seven bits a byte. */
+const readSyncSafe = (bytes: Buffer, at: number): number =>
+  [0, 1, 2, 3].reduce((sum, i) => (sum << 7) | (bytes[at + i]! & 127), 0);
+
+function writeSyncSafe(bytes: Buffer, number: number, at: number): void {
+  for (let i = 0; i < 4; i++) bytes[at + i] = (number >>> (7 * (3 - i))) & 127;
+}
+
+/** The manifest in a file; undefined if there is none. */
+export function findPlace(file: Buffer): { start: number; length: number } | undefined {
+  const name = file.toString('latin1', 0, 4);
+  const isTag = name.startsWith('ID3');
+  if (!isTag && name !== 'RIFF' && name !== 'RF64') return undefined;
+  let dataBytes = 0;
+  const end = isTag ? Math.min(file.length, tagHeadBytes + readSyncSafe(file, 6)) : file.length;
+  for (let at = isTag ? tagHeadBytes : 12; at + 10 <= end; ) {
+    const name = file.toString('latin1', at, at + 4);
+    if (isTag) {
+      const length = file[3] === 4 ? readSyncSafe(file, at + 4) : file.readUInt32BE(at + 4);
+      const [head] = isObjectHead.exec(file.toString('latin1', at + 10, Math.min(end, at + 400))) ?? [];
+      const start = at + 10 + (head?.length ?? 0);
+      at += 10 + length;
+      if (name === 'GEOB' && head) return { start, length: Math.min(at, end) - start };
+    } else {
+      const length = file.readUInt32LE(at + 4);
+      if (name === 'ds64') dataBytes = Number(file.subarray(at + 16, at + 24).readBigUInt64LE());
+      at += 8;
+      if (name === 'C2PA') return { start: at, length: Math.min(length, end - at) };
+      at += name === 'data' && dataBytes > 0 ? dataBytes : length + (length % 2);
+    }
+  }
+  return undefined;
+}
