@@ -1,6 +1,7 @@
 // Requirements of voice cloning: the available languages and engines, the length of the recordings, and the consent
 // sentence.
 /** @import { CloningEngine } from '../../../gen/openapi.ts' */
+import { baseOf } from './voice-search.js';
 
 /**
  * The English consent sentence, if the engine requires no sentence of its own. In other languages, the speaker writes
@@ -9,9 +10,6 @@
 const defaultScript = 'I am the owner of this voice, and I agree that it is cloned and used to speak here.';
 const englishPassage =
   'It rained all night. By morning the river had reached the garden gate, so we carried the chairs inside and made some tea.';
-
-/** @param {string} code */
-const baseOf = (code) => code.split('-')[0]?.toLowerCase() ?? '';
 
 /**
  * All languages that any engine can clone.

@@ -6,6 +6,7 @@
 import { element, fill } from './element.js';
 import { createPainter } from './markup-colours.js';
 import { markupOf } from './markup-kind.js';
+import { createRoving } from './roving.js';
 
 /**
  * @typedef {object} Mark
@@ -78,6 +79,7 @@ export function createMarkupToolbar({ textField, voices }) {
     'aria-label': 'Marks',
     'aria-controls': 'text',
   });
+  const letFirstFocus = createRoving(root, 'button');
   let isDocument = markupOf(field.value) === 'ssml';
 
   /** @param {Mark} mark */
@@ -93,7 +95,7 @@ export function createMarkupToolbar({ textField, voices }) {
           'SSML',
         );
     fill(root, (isDocument ? marks : [pauseTag]).map(toButton), convert);
-    letFocus(root, 0);
+    letFirstFocus();
     if (hadFocus) field.focus();
   };
   const update = () => {
@@ -104,35 +106,9 @@ export function createMarkupToolbar({ textField, voices }) {
     show();
   };
   field.addEventListener('input', update);
-  root.addEventListener('keydown', (event) => moveFocus(root, event));
   show();
   update();
   return { root };
-}
-
-/**
- * Only one button is reached with Tab; arrow keys reach the others.
- * @param {HTMLElement} root
- * @param {number} index
- */
-function letFocus(root, index) {
-  for (const [i, button] of [...root.children].entries()) button.setAttribute('tabindex', i === index ? '0' : '-1');
-}
-
-/**
- * @param {HTMLElement} root
- * @param {KeyboardEvent} event
- */
-function moveFocus(root, event) {
-  const buttons = /** @type {HTMLElement[]} */ ([...root.children]);
-  const at = buttons.indexOf(/** @type {HTMLElement} */ (document.activeElement));
-  const count = buttons.length;
-  const targets = { ArrowRight: (at + 1) % count, ArrowLeft: (at - 1 + count) % count, Home: 0, End: count - 1 };
-  const target = targets[/** @type {keyof typeof targets} */ (event.key)];
-  if (target === undefined || at < 0) return;
-  event.preventDefault();
-  letFocus(root, target);
-  buttons[target]?.focus();
 }
 
 /**

@@ -19,7 +19,7 @@ export function toFileBody(speech, format, returnFormat) {
     ...toRequestFields(speech),
     ...(isOne ? { text: first ?? '' } : { method: 'streaming', text_chunks: [first, ...more] }),
     output_format: format,
-    ...(isOne && { return_format: returnFormat }),
+    ...((isOne || returnFormat === 'url') && { return_format: returnFormat }),
   };
 }
 

@@ -1,7 +1,6 @@
 // Exports speech: as a file in each format that the voice supports, and as code that makes the same request.
 /** @import { Api } from './api.js' */
 /** @import { Speech } from './speech-stream.js' */
-import { serviceUrl } from './api.js';
 import { copyText } from './clipboard.js';
 import { element, fill } from './element.js';
 import { icon } from './icon.js';
@@ -22,7 +21,7 @@ import { toWav } from './wav-file.js';
  */
 
 /**
- * A format selector, a download button, and a link to the stored file.
+ * A format selector, a download button, and a button for links to the stored file and its captions.
  * @param {Download} download
  * @param {ExportOptions} options
  */
@@ -32,50 +31,57 @@ export function createDownload({ speech, formats, samples }, { api, showError, s
     { 'aria-label': 'Format of the file' },
     formats.map((name) => element('option', { value: name }, name.toUpperCase())),
   );
-  const button = element('button', { type: 'button', class: 'download' }, icon('download'), 'Download');
-  const link = element('a', { class: 'link-to-file', hidden: true, target: '_blank' });
-  /** @type {Map<string, Promise<string>>} */
+  const links = element('span', { class: 'links', role: 'status' });
+  /** Object URLs by format. @type {Map<string, Promise<string>>} */
   const urls = new Map();
 
   /** @param {string} name */
   const urlOf = async (name) => {
     if (name === 'wav') return URL.createObjectURL(toWav(samples(), speech.sampleRateHz));
     if (name === 'pcm') return URL.createObjectURL(new Blob([samples()], { type: 'audio/pcm' }));
-    const body = toFileBody(speech, name, 'url');
-    if (!('return_format' in body)) {
-      const reply = await api.send('/api/audio/speech', { body, signal });
-      return URL.createObjectURL(await reply.blob());
-    }
-    const { audio_url } = await api.requestJson('/api/audio/speech', { body, signal });
-    // The file is also served below the console’s own origin, and only same-origin links can set the file name.
-    return audio_url.replace(/^.*(?=\/audio\/[^/]+$)/, serviceUrl);
+    const reply = await api.send('/api/audio/speech', { body: toFileBody(speech, name, 'buffer'), signal });
+    return URL.createObjectURL(await reply.blob());
   };
-  button.addEventListener('click', async () => {
-    const name = format.value;
-    button.disabled = true;
-    try {
-      const pending = urls.get(name) ?? urlOf(name);
-      urls.set(name, pending);
-      const url = await pending;
-      element('a', { href: url, download: `${speech.voiceId}.${name}` }).click();
-      // The user may have chosen another format in the meantime.
-      link.hidden = !url.startsWith('http') || format.value !== name;
-      link.href = url;
-      fill(link, `Link to the ${name.toUpperCase()}`);
-    } catch (error) {
-      urls.delete(name);
-      showError(error);
-    } finally {
-      button.disabled = false;
-    }
-  });
-  format.addEventListener('change', () => {
-    link.hidden = true;
-  });
+  /** @param {string} name */
+  const download = async (name) => {
+    const pending = urls.get(name) ?? urlOf(name);
+    urls.set(name, pending);
+    pending.catch(() => urls.delete(name));
+    element('a', { href: await pending, download: `${speech.voiceId}.${name}` }).click();
+  };
+  /** @param {string} name */
+  const share = async (name) => {
+    const hasCaptions = speech.chunks.length === 1;
+    const body = { ...toFileBody(speech, name, 'url'), ...(hasCaptions && { captions: ['srt', 'vtt'] }) };
+    const { audio_url: url } = await api.requestJson('/api/audio/speech', { body, signal });
+    fill(
+      links,
+      [name, ...(hasCaptions ? ['srt', 'vtt'] : [])].map((each) =>
+        element('a', { href: url.replace(/\w+$/, each), target: '_blank' }, `Link to the ${each.toUpperCase()}`),
+      ),
+    );
+  };
+  /** @type {(work: (name: string) => Promise<void>, className: string, ...label: import('./element.js').Child[]) => HTMLElement} */
+  const button = (work, className, ...label) => {
+    const onclick = async () => {
+      own.disabled = true;
+      await work(format.value).catch(showError);
+      own.disabled = false;
+    };
+    const own = element('button', { type: 'button', class: className, onclick }, ...label);
+    return own;
+  };
+  format.addEventListener('change', () => fill(links));
   signal.addEventListener('abort', async () => {
     for (const pending of urls.values()) URL.revokeObjectURL(await pending.catch(() => ''));
   });
-  return element('div', { class: 'row' }, element('div', { class: 'joined' }, format, button), link);
+  const joined = element(
+    'div',
+    { class: 'joined' },
+    format,
+    button(download, 'download', icon('download'), 'Download'),
+  );
+  return element('div', { class: 'row' }, joined, button(share, 'share', 'Link and captions'), links);
 }
 
 /**

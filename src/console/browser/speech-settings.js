@@ -51,7 +51,7 @@ export function createSpeechSettings({ voices, voiceId, preview, onChange }) {
     { class: 'card settings' },
     summary,
     element('h2', {}, 'Voice'),
-    picker,
+    picker.root,
     language.root,
     speed.root,
     element('div', { class: 'field' }, element('label', { for: 'sample-rate' }, 'Sample rate'), rate),
@@ -63,9 +63,17 @@ export function createSpeechSettings({ voices, voiceId, preview, onChange }) {
     /** Shows the initial values and scrolls to the chosen voice; call it once the element is in the document. */
     start() {
       update();
-      const list = picker.querySelector('.voices-found');
+      const list = picker.root.querySelector('.voices-found');
       const chosen = list?.querySelector('.voice:has(:checked)');
       if (list && chosen) list.scrollTop += chosen.getBoundingClientRect().bottom - list.getBoundingClientRect().bottom;
+    },
+    /** Sets the values of an earlier speech. @param {import('./speech-stream.js').Speech} speech */
+    use({ voiceId, languageCode, sampleRateHz, speakingRate }) {
+      picker.choose(voiceId);
+      language.choose(languageCode);
+      rate.value = String(sampleRateHz);
+      speed.choose(speakingRate);
+      update();
     },
     get values() {
       return {
@@ -94,6 +102,10 @@ function createLanguageField(onchange) {
   return {
     root,
     code: () => select.value,
+    /** @param {string} code */
+    choose(code) {
+      select.value = code;
+    },
     /** @param {Voice} voice */
     show({ language_codes: codes }) {
       fill(
@@ -128,6 +140,10 @@ function createSpeedField(oninput) {
   return {
     root: element('div', { class: 'field speed' }, element('label', { for: 'speed' }, 'Speed'), output, slider),
     value,
+    /** @param {number} rate */
+    choose(rate) {
+      slider.value = String(Math.log2(rate));
+    },
     /** Shows the value and returns its label. @param {Voice} voice */
     show(voice) {
       const label = `${value(voice).toFixed(2)}×`;

@@ -86,8 +86,8 @@ function showTalk(context, voices) {
     element(
       'div',
       { class: 'workspace' },
-      settings.root,
       writingCard(composer, controls, connection, errors),
+      settings.root,
       turns.root,
       status,
     ),

@@ -5,9 +5,10 @@ import { element, fill } from './element.js';
 import { toCount } from './formatting.js';
 import { icon } from './icon.js';
 import { loading } from './notices.js';
+import { createRoving } from './roving.js';
 import { accessChip, previewButton, statusChip, toVoiceAddress } from './voice-elements.js';
 import { createPreview } from './voice-preview.js';
-import { findVoices, languagesOf, toLanguageName } from './voice-search.js';
+import { findVoices, languagesOf, sortVoices, toLanguageName } from './voice-search.js';
 
 /** Number of voices shown at first, and added by each click, because the layout of thousands of voices is slow. */
 const pageSize = 60;
@@ -23,11 +24,12 @@ export async function showVoiceList({ root, api, hasScope, signal, showError, pa
   fill(root, head(hasScope('voices:write')), filters, status, list, more);
 
   /** @type {Voice[]} */
-  const voices = await api.list('/api/voices', 'voices', { signal });
+  const voices = sortVoices(await api.list('/api/voices', 'voices', { signal }));
   status.classList.remove('loading');
   fill(filters, ...toFilters(voices, pathSegments[1] ?? ''));
 
   let shown = pageSize;
+  const letFirstFocus = createRoving(list, 'li');
   const show = () => {
     // The button that could stop the sample is about to be removed.
     preview.stop();
@@ -41,6 +43,7 @@ export async function showVoiceList({ root, api, hasScope, signal, showError, pa
       list,
       found.slice(0, shown).map((voice) => toItem(voice, previewButton(preview, voice))),
     );
+    letFirstFocus();
     more.hidden = found.length <= shown;
     const all = voices.length === 1 ? 'One voice' : `${toCount(voices.length)} voices`;
     fill(status, found.length === voices.length ? `${all}.` : `${toCount(found.length)} of ${toCount(voices.length)}.`);

@@ -3,7 +3,15 @@
 /** @import { Voice } from '../../../gen/openapi.ts' */
 import { element, fill } from './element.js';
 import { icon } from './icon.js';
-import { findVoices, languagesOf, toLanguageNames } from './voice-search.js';
+import {
+  favourites,
+  findVoices,
+  languagesOf,
+  rankOf,
+  sortVoices,
+  toggleFavourite,
+  toLanguageNames,
+} from './voice-search.js';
 
 /** Maximum number of listed voices. A search finds the other voices. */
 const shownMax = 150;
@@ -30,10 +38,11 @@ export function createVoicePicker({ voices, chosenId, onChoose, preview }) {
 
   const show = () => {
     preview.stop();
-    const found = findVoices(voices, { query: query.value, language: language.value });
+    const found = sortVoices(findVoices(voices, { query: query.value, language: language.value }));
     const first = found.slice(0, shownMax);
     const chosenBeyond = found.slice(shownMax).filter(({ voice_id }) => voice_id === chosen);
-    fill(list, [...chosenBeyond, ...first].map(toItem));
+    fill(list, toGroups([...chosenBeyond, ...first]));
+    showFocus();
     const isAll = found.length === voices.length;
     count.textContent =
       found.length > shownMax
@@ -41,6 +50,20 @@ export function createVoicePicker({ voices, chosenId, onChoose, preview }) {
         : isAll
           ? ''
           : `${found.length} of ${voices.length} voices`;
+  };
+  /** @param {readonly Voice[]} found */
+  const toGroups = (found) => {
+    const groups = Object.groupBy(found, (voice) => groupOf(rankOf(voice)));
+    const named = Object.keys(groups).length > 1;
+    return Object.entries(groups).flatMap(([name, members = []]) => [
+      named && element('p', { class: 'group' }, name),
+      ...members.map(toItem),
+    ]);
+  };
+  /** Tab reaches the chosen voice and its buttons only; arrow keys choose another voice. */
+  const showFocus = () => {
+    for (const button of list.querySelectorAll('button'))
+      button.tabIndex = button.parentElement?.querySelector(':checked') ? 0 : -1;
   };
   /** @param {Voice} voice */
   const toItem = (voice) => {
@@ -52,6 +75,7 @@ export function createVoicePicker({ voices, chosenId, onChoose, preview }) {
       checked: voice_id === chosen,
       onchange: () => {
         chosen = voice_id;
+        showFocus();
         onChoose(voice);
       },
     });
@@ -66,6 +90,7 @@ export function createVoicePicker({ voices, chosenId, onChoose, preview }) {
         element('span', { class: 'name' }, name),
         element('span', { class: 'about' }, about.filter(Boolean).join(' · ')),
       ),
+      favouriteButton(voice),
       preview.button(voice),
     );
   };
@@ -73,7 +98,7 @@ export function createVoicePicker({ voices, chosenId, onChoose, preview }) {
   language.addEventListener('change', show);
   show();
   const isShort = voices.length < 6;
-  return element(
+  const root = element(
     'div',
     { class: 'voice-picker' },
     !isShort && element('div', { class: 'search' }, icon('search'), query),
@@ -81,4 +106,31 @@ export function createVoicePicker({ voices, chosenId, onChoose, preview }) {
     list,
     count,
   );
+  return {
+    root,
+    /** @param {string} voiceId */
+    choose(voiceId) {
+      const voice = voices.find(({ voice_id }) => voice_id === voiceId);
+      if (!voice) return;
+      chosen = voiceId;
+      query.value = language.value = '';
+      show();
+      onChoose(voice);
+    },
+  };
+}
+
+/** @param {number} rank */
+const groupOf = (rank) =>
+  rank < 0 ? 'Favourites' : rank === Number.POSITIVE_INFINITY ? 'Other languages' : 'Your languages';
+
+/** @param {Voice} voice */
+function favouriteButton({ voice_id, name }) {
+  const onclick = () => {
+    toggleFavourite(voice_id);
+    button.setAttribute('aria-pressed', String(favourites.has(voice_id)));
+  };
+  const label = { 'aria-label': `Favourite: ${name}`, 'aria-pressed': String(favourites.has(voice_id)) };
+  const button = element('button', { type: 'button', class: 'quiet favourite', ...label, onclick }, icon('star'));
+  return button;
 }
