@@ -1,8 +1,13 @@
 // The form that asks for an API key when the console has none, with hints where to get one.
 import { createApi } from './api.js';
+import { storeItem } from './browser-storage.js';
 import { element } from './element.js';
 import { toErrorElements } from './notices.js';
+
 /** @import { ApiKey } from '../../../gen/openapi.ts' */
+
+/** Tells the page of the account that the person signs in for the console. */
+const signInItem = 'sonant-sign-in';
 
 /**
  * @typedef {object} KeyPromptOptions
@@ -69,7 +74,16 @@ export function keyPrompt({ signInUrl, error, onKey }) {
     'section',
     { class: 'welcome' },
     element('h1', { tabindex: -1 }, 'Text in, speech out.'),
-    element('p', { class: 'lead' }, 'Paste an API key of this service to begin. It stays in this browser tab.'),
+    signInUrl !== undefined && [
+      element('p', { class: 'lead' }, 'Sign in with the account of your organization, or use an API key.'),
+      element(
+        'a',
+        { class: 'button main', href: signInUrl, onclick: () => storeItem(signInItem, '1', 'tab') },
+        'Sign in',
+      ),
+    ],
+    signInUrl === undefined &&
+      element('p', { class: 'lead' }, 'Paste an API key of this service to begin. It stays in this browser tab.'),
     form,
     ...keySources(signInUrl),
   );
@@ -85,7 +99,8 @@ function keySources(signInUrl) {
     element(
       'ul',
       { class: 'plain' },
-      signInUrl !== undefined && element('li', {}, element('a', { href: signInUrl }, 'Sign in'), ' to create one.'),
+      signInUrl !== undefined &&
+        element('li', {}, element('a', { href: signInUrl }, 'The page of your account'), ' creates keys for programs.'),
       element(
         'li',
         {},

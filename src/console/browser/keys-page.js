@@ -87,14 +87,17 @@ function openButton(form) {
  * @param {string} action
  * @param {string} scope
  */
-const missingScopeHint = (action, scope) =>
-  element(
+function missingScopeHint(action, scope) {
+  const { signInUrl } = document.body.dataset;
+  return element(
     'p',
     { class: 'card missing-scope' },
     `This key cannot ${action}. It lacks the scope `,
     element('code', {}, scope),
-    '. Use a key that has it.',
+    signInUrl ? '. Keys for programs are on ' : '. Use a key that has it.',
+    signInUrl && [element('a', { href: signInUrl }, 'the page of your account'), '.'],
   );
+}
 
 /** @param {ApiKey} own */
 const ownCard = (own) =>

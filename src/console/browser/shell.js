@@ -9,6 +9,7 @@ import { icon } from './icon.js';
 import { keyPrompt } from './key-prompt.js';
 import { createNotices, toErrorElements } from './notices.js';
 import { pages } from './pages.js';
+import { forgetSpeeches } from './speech-history.js';
 
 /** @param {string} id */
 const find = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
@@ -67,6 +68,7 @@ function useKey(apiKey, key, isForDevice) {
 function forgetKey(error) {
   removeItem(keyItem);
   session = undefined;
+  forgetSpeeches();
   showHeader();
   showKeyPrompt(error);
 }
@@ -80,7 +82,10 @@ async function showPage() {
   const root = element('div', { class: `page ${page.name}` });
   /** @param {string} scope */
   const hasScope = (scope) => key.scopes.includes(scope);
-  document.title = `${page.title} · Sonant`;
+  const observer = new MutationObserver(() => {
+    document.title = `${root.querySelector('h1')?.firstChild?.textContent ?? page.title} · Sonant`;
+  });
+  observer.observe(root, { childList: true });
   for (const link of nav.querySelectorAll('a')) {
     if (link.hash === `#/${page.name}`) link.setAttribute('aria-current', 'page');
     else link.removeAttribute('aria-current');
@@ -133,7 +138,7 @@ function showHeader() {
   );
   if (!session) return fill(keyMenu);
   const { name, hint } = session.key;
-  const forgetButton = element('button', { type: 'button', onclick: () => forgetKey() }, 'Forget this key');
+  const forgetButton = element('button', { type: 'button', onclick: () => forgetKey() }, 'Sign out');
   const scopes = session.key.scopes.map((scope) => element('code', {}, scope));
   const popover = element(
     'div',
@@ -171,6 +176,12 @@ async function start() {
     main.focus();
   });
   addEventListener('hashchange', () => showPage());
+  // Another tab has stored or removed the key of this device.
+  addEventListener('storage', ({ key }) => {
+    if (key !== keyItem) return;
+    if (!session) void resume();
+    else if (readItem(keyItem) === undefined) forgetKey();
+  });
   showHeader();
   await resume();
 }
@@ -184,7 +195,7 @@ async function resume() {
   } catch (error) {
     if (error instanceof ApiError && error.status === 401) return forgetKey(error);
     const again = element('button', { type: 'button', class: 'main', onclick: resume }, 'Try again');
-    const forget = element('button', { type: 'button', onclick: () => forgetKey() }, 'Forget this key');
+    const forget = element('button', { type: 'button', onclick: () => forgetKey() }, 'Use another key');
     const message = element('div', { role: 'alert' }, toErrorElements(error));
     fill(main, element('section', { class: 'welcome' }, message, element('div', { class: 'row' }, again, forget)));
   }
