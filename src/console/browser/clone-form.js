@@ -3,6 +3,7 @@
 /** @import { Child } from './element.js' */
 /** @import { PageContext } from './page.d.ts' */
 /** @import { CloningEngine, Voice } from '../../../gen/openapi.ts' */
+import { serviceUrl } from './api.js';
 import { createCloneScripts } from './clone-scripts.js';
 import { createSpeakerFields } from './clone-speaker.js';
 import { element, fill } from './element.js';
@@ -29,29 +30,31 @@ export async function showCloneForm(pageContext) {
   fill(root, ...head, loading('Loading the cloning engines …'));
   /** @type {{ engines: CloningEngine[] }} */
   const { engines } = await api.requestJson('/api/cloning', { signal });
-  if (engines.length === 0) return fill(root, ...head, noCloningCard());
+  if (engines.length === 0) return fill(root, ...head, noCloningCard(hasScope('admin')));
   fill(root, ...head, element('div', { class: 'beside' }, createForm(pageContext, engines), dataHandlingCard()));
 }
 
-const noCloningCard = () =>
+/** @param {boolean} mayInstall */
+const noCloningCard = (mayInstall) =>
   element(
     'section',
     { class: 'card narrow' },
     element('h2', {}, 'Voice cloning is not available'),
-    element('p', {}, 'No engine of this service can clone voices. Its operator can add one:'),
+    element('p', {}, 'No engine of this service can clone voices. On its machine, two commands change that:'),
+    element('pre', { tabindex: 0, 'aria-label': 'Commands' }, 'sonant voice get zipvoice\nsonant doctor'),
     element(
-      'ul',
-      { class: 'plain' },
-      element(
-        'li',
-        {},
-        'a local model that clones a voice from a sample; ',
-        element('code', {}, 'sonant doctor'),
-        ' lists the installed engines;',
-      ),
-      element('li', {}, 'a cloud service with voice cloning, which needs an account.'),
+      'p',
+      { class: 'hint' },
+      'The first installs a model that clones voices in English and Chinese; the second checks it. ',
+      mayInstall && [
+        'You can also install it on the page ',
+        element('a', { href: '#/voices/+models' }, 'Models'),
+        '. ',
+      ],
+      'The guide ',
+      element('a', { href: `${serviceUrl}/docs/voices.md#cloning-a-person` }, 'Cloning a person'),
+      ' lists the other engines.',
     ),
-    element('p', { class: 'hint' }, 'The page “Engines” of the documentation explains each step.'),
   );
 
 const dataHandlingCard = () =>

@@ -11,6 +11,12 @@ import { boundVoicesCard } from './lexicon-voices.js';
 import { loading } from './notices.js';
 import { accessChip, accessField } from './voice-elements.js';
 
+/** @typedef {{ name: string, access: Lexicon['access'], entries: LexiconEntry[] }} Draft */
+
+/** Changes that are not stored, by lexicon. They are kept while the user visits other pages. @type {Map<string, Draft>} */
+const drafts = new Map();
+addEventListener('beforeunload', (event) => drafts.size > 0 && event.preventDefault());
+
 /**
  * @param {PageContext} pageContext
  * @param {string} lexiconId
@@ -32,14 +38,26 @@ export async function showLexicon(pageContext, lexiconId) {
     ready.map(({ voice_id, name }) => element('option', { value: voice_id }, name)),
   );
   const hear = createEntrySample(pageContext, () => speaker.value);
-  const { entries = [] } = lexicon;
+  const draft = drafts.get(lexiconId);
+  const { entries = [] } = draft ?? structuredClone(lexicon);
   const table = createEntryTable({ entries, mayWrite, hear });
+  const discard = () => {
+    drafts.delete(lexiconId);
+    void showLexicon(pageContext, lexiconId);
+  };
   fill(
     root,
     back,
     element('h1', { tabindex: -1 }, lexicon.name, ' ', accessChip(lexicon)),
     element('p', { class: 'lead' }, 'Requests use it as ', element('code', {}, lexiconId), ' in lexicon_ids.'),
-    editor({ pageContext, path, lexicon, entries, table: table.root, speaker, mayWrite }),
+    draft &&
+      element(
+        'p',
+        { class: 'card row', role: 'status' },
+        'Your changes are not stored yet. ',
+        element('button', { type: 'button', onclick: discard }, 'Discard them'),
+      ),
+    editor({ pageContext, path, lexicon, draft, entries, table: table.root, speaker, mayWrite }),
     exportCard(pageContext, path, lexicon),
     boundVoicesCard(pageContext, lexicon, voices),
     mayWrite && deleteCard(pageContext, path, lexicon),
@@ -51,15 +69,16 @@ export async function showLexicon(pageContext, lexiconId) {
  * @param {PageContext} options.pageContext
  * @param {string} options.path
  * @param {Lexicon} options.lexicon
+ * @param {Draft | undefined} options.draft
  * @param {LexiconEntry[]} options.entries
  * @param {HTMLElement} options.table
  * @param {HTMLSelectElement} options.speaker
  * @param {boolean} options.mayWrite
  */
-function editor({ pageContext, path, lexicon, entries, table, speaker, mayWrite }) {
+function editor({ pageContext, path, lexicon, draft, entries, table, speaker, mayWrite }) {
   const { api, signal, notify, showError } = pageContext;
-  const name = element('input', { name: 'name', value: lexicon.name, maxlength: 200, readonly: !mayWrite });
-  const access = accessField(lexicon.access);
+  const name = element('input', { name: 'name', value: (draft ?? lexicon).name, maxlength: 200, readonly: !mayWrite });
+  const access = accessField((draft ?? lexicon).access);
   access.select.disabled = !mayWrite;
   const send = element('button', { type: 'submit', class: 'main', hidden: !mayWrite }, 'Store');
   const form = element(
@@ -70,13 +89,25 @@ function editor({ pageContext, path, lexicon, entries, table, speaker, mayWrite 
     element('div', { 'data-field': 'entries' }, table, element('p', { class: 'field-error' })),
     send,
   );
+  const values = () => /** @type {Draft} */ ({ name: name.value.trim(), access: access.select.value, entries });
+  let storedText = JSON.stringify({ name: lexicon.name, access: lexicon.access, entries: lexicon.entries ?? [] });
+  const keepDraft = () => {
+    if (!form.isConnected) return;
+    if (JSON.stringify(values()) === storedText) drafts.delete(lexicon.lexicon_id);
+    else drafts.set(lexicon.lexicon_id, values());
+  };
+  signal.addEventListener('abort', keepDraft);
+  addEventListener('beforeunload', keepDraft, { signal, capture: true });
   form.addEventListener('submit', async (event) => {
     event.preventDefault();
     clearFieldErrors(form);
     send.disabled = true;
     try {
-      const body = { name: name.value.trim(), access: access.select.value, entries };
+      const body = values();
+      const sentText = JSON.stringify(body);
       const stored = await api.requestJson(path, { method: 'PUT', body, signal });
+      storedText = sentText;
+      drafts.delete(lexicon.lexicon_id);
       notify(`${stored.name} is stored.`);
     } catch (error) {
       showApiError(form, error, showError);
@@ -139,6 +170,7 @@ function deleteCard({ api, signal, notify, showError }, path, lexicon) {
     if (!(await isConfirmed({ title: `Delete ${lexicon.name}?`, text, yes: 'Delete' }))) return;
     try {
       await api.requestJson(path, { method: 'DELETE', signal });
+      drafts.delete(lexicon.lexicon_id);
       location.hash = '#/voices/+lexicons';
       notify(`${lexicon.name} is deleted.`);
     } catch (error) {

@@ -103,7 +103,8 @@ function createOfferView(root, first, context, onChange) {
       if (voiceId !== undefined) use.setAttribute('href', `#/speak/${encodeURIComponent(voiceId)}`);
       const label = next.install?.state === 'failed' ? 'Try again' : 'Install it';
       if (get.textContent !== label) fill(get, label);
-      const text = next.install?.failure?.message ?? '';
+      // An address says little to most people; the Models page shows it.
+      const text = (next.install?.failure?.message ?? '').replace(/https?:\/\/([^\s/]+)\S*/g, '$1');
       if (fault.textContent !== text) fill(fault, text);
     },
   };

@@ -5,12 +5,13 @@
 /** @import { HighlightedText } from './highlighted-text.js' */
 /** @import { Voice } from '../../../gen/openapi.ts' */
 /** @import { Speech, Word } from './speech-stream.js' */
+import { ApiError } from './api.js';
 import { element, fill } from './element.js';
 import { icon } from './icon.js';
 import { toErrorElements } from './notices.js';
 import { Player } from './player.js';
 import { performanceMarks, streamSpeech } from './speech-stream.js';
-import { countChars } from './text-chunks.js';
+import { countChars, createIndexOf } from './text-chunks.js';
 import { createWaveform } from './waveform.js';
 
 /** Assumed duration of a character until word times arrive. */
@@ -213,6 +214,8 @@ export class Playback {
     const message = element('div', {}, cutOff, ...toErrorElements(error));
     this.root.dataset.reason = error instanceof Error && 'reason' in error ? String(error.reason) : '';
     fill(this.#view.errors, element('div', { class: 'cut-off' }, icon('warning'), message));
+    const index = error instanceof ApiError ? placeOf(error, this.speech) : undefined;
+    if (index !== undefined && this.textField?.text === this.text) this.textField.select(index);
   }
 
   /** @param {EndState} state */
@@ -247,6 +250,20 @@ function createView(waveform, onToggle) {
     errors,
   );
   return { root, stats, errors, time, toggle };
+}
+
+/**
+ * The index in the text of a fault that names a line and a column of a chunk.
+ * @param {ApiError} error
+ * @param {Speech} speech
+ */
+function placeOf({ details: [fault] }, { chunks }) {
+  const [, line, column] = (/^line (\d+), column (\d+):/.exec(fault?.message ?? '') ?? []).map(Number);
+  const chunk = chunks[Number(/\[(\d+)\]$/.exec(fault?.field ?? '')?.[1] ?? 0)];
+  if (!line || !column || !chunk) return undefined;
+  const lines = chunk.text.split('\n');
+  const before = lines.slice(0, line - 1).reduce((sum, { length }) => sum + length + 1, 0);
+  return chunk.from + before + createIndexOf(lines[line - 1] ?? '')(column - 1);
 }
 
 /** @param {number} seconds */

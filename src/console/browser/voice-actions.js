@@ -36,14 +36,15 @@ export function actionsCard(options) {
  * @param {ActionOptions} options
  * @param {string} message
  * @param {() => Promise<Voice | undefined>} work
+ * @param {() => void} [undo]
  */
-async function change({ pageContext: { root, notify, showError, signal }, onChange }, message, work) {
+async function change({ pageContext: { root, notify, showError, signal }, onChange }, message, work, undo) {
   try {
     const voice = await work();
     if (!voice || signal.aborted) return;
     onChange(voice);
     root.querySelector('h1')?.focus();
-    notify(message);
+    notify(message, undo);
   } catch (error) {
     showError(error);
   }
@@ -81,14 +82,28 @@ function nameForm(options) {
 
 /** @param {ActionOptions} options */
 function enableButton(options) {
-  const { name, status, voice_id } = options.voice;
-  const enabled = status === 'disabled';
-  const message = enabled ? `${name} can speak again.` : `${name} is switched off.`;
-  const send = () => options.pageContext.api.requestJson(toVoicePath(voice_id), { method: 'PATCH', body: { enabled } });
+  const { name, status, access, voice_id } = options.voice;
+  /** @param {boolean} enabled */
+  const send = (enabled) =>
+    options.pageContext.api.requestJson(toVoicePath(voice_id), { method: 'PATCH', body: { enabled } });
+  const switchOn = () => change(options, `${name} can speak again.`, () => send(true));
+  const switchOff = () =>
+    change(
+      options,
+      `${name} is switched off.`,
+      async () => {
+        const text = 'Requests for it fail, for every key of this service, until it is switched on again.';
+        const isSure =
+          access === 'private' || (await isConfirmed({ title: `Switch off ${name}?`, text, yes: 'Switch off' }));
+        return isSure ? send(false) : undefined;
+      },
+      switchOn,
+    );
+  const isOff = status === 'disabled';
   return element(
     'button',
-    { type: 'button', onclick: () => change(options, message, send) },
-    enabled ? 'Switch on' : 'Switch off',
+    { type: 'button', onclick: isOff ? switchOn : switchOff },
+    isOff ? 'Switch on' : 'Switch off',
   );
 }
 
