@@ -1,8 +1,7 @@
 // A bar chart with one bar per day, as SVG for the available width. The value of a day is shown on hover and focus; arrow
-// keys move the focus. The same data follows as a table.
-
-import { toAxisTicks } from './axis-ticks.js';
 import { element, fill } from './element.js';
+
+// keys move the focus. The same data follows as a table.
 
 const height = 200;
 const [top, bottom, side] = [12, 26, 44];
@@ -197,4 +196,18 @@ function shape(name, attributes, text) {
   for (const [attribute, value] of Object.entries(attributes)) target.setAttribute(attribute, String(value));
   if (text !== undefined) target.textContent = text;
   return target;
+}
+
+const tickCount = 4;
+
+/**
+ * Ticks from 0 to at least `max`, in equal steps of 1, 2, 2.5 or 5 times a power of ten.
+ * @param {number} max
+ */
+function toAxisTicks(max) {
+  if (max <= 0) return [0, 1];
+  const stepMin = max / tickCount;
+  const magnitude = 10 ** Math.floor(Math.log10(stepMin));
+  const step = magnitude * /** @type {number} */ ([1, 2, 2.5, 5, 10].find((each) => each * magnitude >= stepMin));
+  return Array.from({ length: Math.ceil(max / step) + 1 }, (_, i) => i * step);
 }

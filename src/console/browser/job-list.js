@@ -1,10 +1,12 @@
 // The jobs of the key, newest first, each kept up to date; above them is the form that makes a job from a book.
-/** @import { PageContext } from './page.d.ts' */
 /** @import { Job } from '../../../gen/openapi.ts' */
+/** @import { Api } from './api.js' */
+/** @import { PageContext } from './page.d.ts' */
+import { ApiError } from './api.js';
 import { element, fill } from './element.js';
+import { readEvents } from './event-stream-reader.js';
 import { createJobCard } from './job-card.js';
 import { createJobForm } from './job-form.js';
-import { watchJob } from './job-watch.js';
 
 /** @param {PageContext} pageContext */
 export async function showJobs(pageContext) {
@@ -73,3 +75,36 @@ const head = () =>
       element('p', { class: 'lead' }, 'Books and other long texts, spoken in the background.'),
     ),
   );
+
+const againMs = 2_000;
+
+/**
+ * @param {object} options
+ * @param {Api} options.api
+ * @param {string} options.id
+ * @param {AbortSignal} options.signal
+ * @param {(job: Job) => void} options.onJob
+ */
+async function watchJob({ api, id, signal, onJob }) {
+  let last = '';
+  while (!signal.aborted) {
+    try {
+      const headers = last === '' ? {} : { 'Last-Event-ID': last };
+      const reply = await api.send(`/api/audio/jobs/${encodeURIComponent(id)}/events`, { headers, signal });
+      if (reply.status === 204 || !reply.body) return;
+      for await (const event of readEvents(reply.body)) {
+        // The events ended before the job. The next request states the reason.
+        if (!event.data.job) break;
+        last = event.id || last;
+        onJob(event.data.job);
+        if (event.data.job.ended_at !== null) return;
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      // The job was deleted in the meantime.
+      if (error instanceof ApiError && error.status === 404) return;
+      if (error instanceof ApiError && error.status < 500) throw error;
+    }
+    await new Promise((resolve) => setTimeout(resolve, againMs));
+  }
+}

@@ -1,15 +1,15 @@
 // One lexicon: its entries in a table, each with a sample; changes are stored for all replicas at once. Also exports
-// the lexicon, lists its voices, and deletes it.
-/** @import { PageContext } from './page.d.ts' */
 /** @import { Lexicon, LexiconEntry, Voice } from '../../../gen/openapi.ts' */
+/** @import { PageContext } from './page.d.ts' */
 import { isConfirmed } from './confirm-dialog.js';
 import { element, fill } from './element.js';
 import { clearFieldErrors, field, showApiError } from './field.js';
 import { createEntryTable } from './lexicon-entries.js';
-import { createEntrySample } from './lexicon-sample.js';
-import { boundVoicesCard } from './lexicon-voices.js';
 import { loading } from './notices.js';
-import { accessChip, accessField } from './voice-elements.js';
+import { accessChip, accessField, toVoicePath } from './voice-elements.js';
+import { createSamplePlayer } from './voice-preview.js';
+
+// the lexicon, lists its voices, and deletes it.
 
 /** @typedef {{ name: string, access: Lexicon['access'], entries: LexiconEntry[] }} Draft */
 
@@ -178,4 +178,104 @@ function deleteCard({ api, signal, notify, showError }, path, lexicon) {
     }
   };
   return element('p', {}, element('button', { type: 'button', class: 'danger', onclick }, 'Delete the lexicon'));
+}
+
+/**
+ * @param {PageContext} pageContext
+ * @param {() => string} voiceId
+ */
+function createEntrySample({ api, signal, notify, showError }, voiceId) {
+  const player = createSamplePlayer({ signal, showError });
+  /**
+   * @param {LexiconEntry} entry
+   * @param {HTMLButtonElement} button
+   */
+  return (entry, button) =>
+    player.toggle(button, async (own) => {
+      const sound = { output_format: 'mp3', return_format: 'buffer' };
+      const body = { voice_id: voiceId(), language_code: entry.language_code ?? 'und', ssml: toSsml(entry), ...sound };
+      const reply = await api.send('/api/audio/speech', { body, signal: own });
+      if (reply.headers.get('x-warnings')?.includes('ignored:phoneme'))
+        notify('This voice does not support phonemes, so it speaks the word as written.');
+      return reply;
+    });
+}
+
+/** @param {LexiconEntry} entry */
+function toSsml({ grapheme, alias, phoneme, alphabet = 'ipa' }) {
+  const written = new Text(grapheme);
+  const sample = document.implementation.createDocument(null, 'speak');
+  const name = phoneme === undefined ? 'sub' : 'phoneme';
+  const inner = sample.createElement(name);
+  if (phoneme === undefined) inner.setAttribute('alias', alias ?? '');
+  else {
+    inner.setAttribute('ph', phoneme);
+    inner.setAttribute('alphabet', alphabet);
+  }
+  inner.append(sample.adoptNode(written));
+  sample.documentElement.append(inner);
+  return new XMLSerializer().serializeToString(sample);
+}
+
+/**
+ * @param {PageContext} pageContext
+ * @param {Lexicon} lexicon
+ * @param {readonly Voice[]} all
+ */
+function boundVoicesCard({ api, signal, hasScope, notify, showError }, lexicon, all) {
+  const { lexicon_id: lexiconId } = lexicon;
+  const voices = new Map(all.map((voice) => [voice.voice_id, voice]));
+  const list = element('ul', { class: 'lexicon-voices' });
+  const select = element('select', { 'aria-label': 'Voice' });
+  const bind = element('button', { type: 'button' }, 'Use it for this voice');
+  /**
+   * @param {Voice} voice
+   * @param {string[]} lexicon_ids
+   * @param {string} message
+   */
+  const change = async (voice, lexicon_ids, message) => {
+    try {
+      const request = { method: 'PATCH', body: { lexicon_ids }, signal };
+      voices.set(voice.voice_id, await api.requestJson(toVoicePath(voice.voice_id), request));
+      show();
+      notify(message);
+    } catch (error) {
+      showError(error);
+    }
+  };
+  /** @param {Voice} voice */
+  const toItem = (voice) => {
+    const rest = voice.lexicon_ids.filter((each) => each !== lexiconId);
+    const onclick = () => change(voice, rest, `${voice.name} speaks without ${lexicon.name}.`);
+    const label = `Do not use it for ${voice.name}`;
+    return element(
+      'li',
+      {},
+      voice.name,
+      ' ',
+      mayWrite && element('button', { type: 'button', class: 'quiet', 'aria-label': label, onclick }, 'Remove'),
+    );
+  };
+  const mayWrite = hasScope('voices:write');
+  const show = () => {
+    const bound = [...voices.values()].filter(({ lexicon_ids }) => lexicon_ids.includes(lexiconId));
+    const free = [...voices.values()].filter((voice) => !bound.includes(voice));
+    fill(list, bound.length > 0 ? bound.map(toItem) : element('li', { class: 'hint' }, 'None.'));
+    fill(
+      select,
+      free.map(({ voice_id, name }) => element('option', { value: voice_id }, name)),
+    );
+  };
+  bind.addEventListener('click', () => {
+    const voice = voices.get(select.value);
+    if (voice) void change(voice, [...voice.lexicon_ids, lexiconId], `${voice.name} speaks with ${lexicon.name}.`);
+  });
+  show();
+  return element(
+    'section',
+    { class: 'card' },
+    element('h2', {}, 'Voices that always use it'),
+    list,
+    mayWrite && element('div', { class: 'row' }, select, bind),
+  );
 }

@@ -8,13 +8,13 @@ import { cancelInstall, installModel, installScope, makeDefault, removeModel } f
 import {
   createInstallBar,
   isUnderWay,
+  keepFocus,
   licenceLink,
   toLanguagesText,
   toMegabytes,
   toSizeText,
   toVoicesText,
 } from './model-facts.js';
-import { keepFocus } from './model-focus.js';
 import { toVoiceAddress } from './voice-elements.js';
 
 /**

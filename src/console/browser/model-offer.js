@@ -6,9 +6,16 @@ import { readItem, storeItem } from './browser-storage.js';
 import { element, fill } from './element.js';
 import { icon } from './icon.js';
 import { cancelInstall, installModel } from './model-actions.js';
-import { createInstallBar, isUnderWay, licenceLink, toLanguagesText, toSizeText, toVoicesText } from './model-facts.js';
-import { keepFocus } from './model-focus.js';
-import { createModelWatch } from './model-watch.js';
+import {
+  createInstallBar,
+  createModelWatch,
+  isUnderWay,
+  keepFocus,
+  licenceLink,
+  toLanguagesText,
+  toSizeText,
+  toVoicesText,
+} from './model-facts.js';
 
 const dismissedItem = 'sonant-model-offer';
 

@@ -1,7 +1,7 @@
 // The text field of the Talk page: typed text is passed on word by word, and can then no longer be changed. Pasted text
-// is passed on at once, or in pieces at the pace of a language model. Enter ends the turn and clears the field.
 import { element } from './element.js';
-import { completeLength, feedTokens } from './text-feed.js';
+
+// is passed on at once, or in pieces at the pace of a language model. Enter ends the turn and clears the field.
 
 /**
  * @typedef {object} ComposerOptions
@@ -100,4 +100,35 @@ function createFields() {
   );
   const label = element('label', { for: 'paste-pace' }, 'Pasted text arrives');
   return { field, pace, paceField: element('div', { class: 'pace' }, label, pace) };
+}
+
+// pace of a language model.
+
+/** A word is complete before a space or a mark; text in scripts without spaces is passed on unchanged. */
+const completePattern =
+  /[\s.!?…,;:)\]"”。！？、，；：\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
+const tokenPattern = /\s*\S{1,4}|\s+$/gu;
+const tokensPerSecond = 40;
+
+/**
+ * The length of the text up to the end of its last complete word.
+ * @param {string} text
+ */
+function completeLength(text) {
+  for (let end = text.length; end > 0; end--) if (completePattern.test(text.charAt(end - 1))) return end;
+  return 0;
+}
+
+/**
+ * Calls `onToken` with one piece after the other.
+ * @param {string} text
+ * @param {(token: string) => void} onToken
+ * @param {AbortSignal} signal
+ */
+async function feedTokens(text, onToken, signal) {
+  for (const [token] of text.matchAll(tokenPattern)) {
+    if (signal.aborted) return;
+    onToken(token);
+    await new Promise((resolve) => setTimeout(resolve, 1000 / tokensPerSecond));
+  }
 }
