@@ -6,8 +6,9 @@ import { serviceUrl } from './api.js';
 import { element, fill } from './element.js';
 import { clearFieldErrors, field, showApiError, showFieldErrors } from './field.js';
 import { loading } from './notices.js';
+import { missingScope, pageHead } from './page-head.js';
 import { createRecordingField } from './recording-field.js';
-import { accessField, missingWriteScopeCard, toVoiceAddress } from './voice-elements.js';
+import { accessField, toVoiceAddress } from './voice-elements.js';
 import { baseOf, toLanguageName } from './voice-search.js';
 
 // of the API about a recording are shown at that recording.
@@ -17,21 +18,17 @@ const uploadBytesMax = 25 << 20;
 /** @param {PageContext} pageContext */
 export async function showCloneForm(pageContext) {
   const { root, api, hasScope, signal } = pageContext;
-  const head = [
-    element('a', { class: 'back', href: '#/voices' }, '‹ Voices'),
-    element('h1', { tabindex: -1 }, 'Clone a voice'),
-    element(
-      'p',
-      { class: 'lead' },
-      'You need two short recordings and the consent of the speaker. The consent can be withdrawn at any time.',
-    ),
-  ];
-  if (!hasScope('voices:write')) return fill(root, ...head, missingWriteScopeCard());
-  fill(root, ...head, loading('Loading the cloning engines …'));
+  const head = pageHead({
+    back: ['#/voices', 'Voices'],
+    title: 'Clone a voice',
+    lead: 'You need two short recordings and the consent of the speaker. The consent can be withdrawn at any time.',
+  });
+  if (!hasScope('voices:write')) return fill(root, head, missingScope('create voices', 'voices:write'));
+  fill(root, head, loading('Loading the cloning engines …'));
   /** @type {{ engines: CloningEngine[] }} */
   const { engines } = await api.requestJson('/api/cloning', { signal });
-  if (engines.length === 0) return fill(root, ...head, noCloningCard(hasScope('admin')));
-  fill(root, ...head, element('div', { class: 'beside' }, createForm(pageContext, engines), dataHandlingCard()));
+  if (engines.length === 0) return fill(root, head, noCloningCard(hasScope('admin')));
+  fill(root, head, element('div', { class: 'beside' }, createForm(pageContext, engines), dataHandlingCard()));
 }
 
 /** @param {boolean} mayInstall */

@@ -7,6 +7,7 @@ import { element, fill } from './element.js';
 import { readEvents } from './event-stream-reader.js';
 import { createJobCard } from './job-card.js';
 import { createJobForm } from './job-form.js';
+import { pageHead } from './page-head.js';
 
 /** @param {PageContext} pageContext */
 export async function showJobs(pageContext) {
@@ -59,22 +60,11 @@ export async function showJobs(pageContext) {
   ]);
   const form =
     voices.length > 0 && createJobForm({ pageContext, voices, onMade: (/** @type {Job} */ job) => add(job, 'first') });
-  fill(root, head(), form, element('h2', { id: 'jobs-heading' }, 'Your jobs'), none, list);
+  const head = pageHead({ title: 'Jobs', lead: 'Books and other long texts, spoken in the background.' });
+  fill(root, head, form, element('h2', { id: 'jobs-heading' }, 'Your jobs'), none, list);
   showNone();
   for (const job of jobs) add(job, 'last');
 }
-
-const head = () =>
-  element(
-    'div',
-    { class: 'page-head' },
-    element(
-      'div',
-      {},
-      element('h1', {}, 'Jobs'),
-      element('p', { class: 'lead' }, 'Books and other long texts, spoken in the background.'),
-    ),
-  );
 
 const againMs = 2_000;
 

@@ -9,6 +9,7 @@ import { keyFacts } from './key-facts.js';
 import { createKeyForm } from './key-form.js';
 import { keyList } from './key-list.js';
 import { loading } from './notices.js';
+import { missingScope, pageHead } from './page-head.js';
 
 const path = '/api/auth/api-keys';
 
@@ -38,33 +39,19 @@ export const keysPage = {
     const form = hasScope('keys:write') ? createKeyForm(pageContext, own, onCreated) : undefined;
     fill(
       root,
-      head(form && openButton(form)),
+      pageHead({
+        title: 'Keys',
+        lead: 'An API key gives a program access to this service, limited to the scopes of the key.',
+        actions: form && [openButton(form)],
+      }),
       newKeyCard.root,
-      form ?? missingScopeHint('create keys', 'keys:write'),
-      hasScope('keys:read') ? list : missingScopeHint('list the keys created with it', 'keys:read'),
+      form ?? missingScope('create keys', 'keys:write'),
+      hasScope('keys:read') ? list : missingScope('list the keys created with it', 'keys:read'),
       ownCard(own),
     );
     await show();
   },
 };
-
-/** @param {HTMLElement | undefined} button */
-const head = (button) =>
-  element(
-    'div',
-    { class: 'page-head' },
-    element(
-      'div',
-      {},
-      element('h1', {}, 'Keys'),
-      element(
-        'p',
-        { class: 'lead' },
-        'An API key gives a program access to this service, limited to the scopes of the key.',
-      ),
-    ),
-    button,
-  );
 
 /** @param {HTMLElement} form */
 function openButton(form) {
@@ -83,22 +70,6 @@ function openButton(form) {
   button.addEventListener('click', toggle);
   form.addEventListener('close', toggle);
   return button;
-}
-
-/**
- * @param {string} action
- * @param {string} scope
- */
-function missingScopeHint(action, scope) {
-  const { signInUrl } = document.body.dataset;
-  return element(
-    'p',
-    { class: 'card missing-scope' },
-    `This key cannot ${action}. It lacks the scope `,
-    element('code', {}, scope),
-    signInUrl ? '. Keys for programs are on ' : '. Use a key that has it.',
-    signInUrl && [element('a', { href: signInUrl }, 'the page of your account'), '.'],
-  );
 }
 
 /** @param {ApiKey} own */

@@ -7,6 +7,7 @@ import { toCount, toTimeAgo } from './formatting.js';
 import { showLexicon } from './lexicon-editor.js';
 import { toLexiconAddress } from './lexicon-entries.js';
 import { loading } from './notices.js';
+import { missingScope, pageHead } from './page-head.js';
 import { accessChip } from './voice-elements.js';
 
 /** @param {PageContext} pageContext */
@@ -17,7 +18,7 @@ export async function showLexicons(pageContext) {
   const status = loading('Loading the lexicons …');
   const list = element('ul', { class: 'lexicon-list' });
   const mayWrite = hasScope('voices:write');
-  fill(root, head(), mayWrite ? newCard(pageContext) : missingScope(), status, list);
+  fill(root, head(), mayWrite ? newCard(pageContext) : missingScope('create lexicons', 'voices:write'), status, list);
   /** @type {Lexicon[]} */
   const lexicons = await api.list('/api/lexicons', 'lexicons', { signal });
   fill(list, lexicons.map(toItem));
@@ -29,24 +30,12 @@ export async function showLexicons(pageContext) {
   );
 }
 
-const head = () => [
-  element('a', { class: 'back', href: '#/voices' }, '‹ Voices'),
-  element('h1', { tabindex: -1 }, 'Lexicons'),
-  element(
-    'p',
-    { class: 'lead' },
-    'Pronunciations of words, such as names, products and abbreviations. A request names a lexicon by its id; a voice can always use one.',
-  ),
-];
-
-const missingScope = () =>
-  element(
-    'p',
-    { class: 'hint' },
-    'This key cannot create lexicons. It lacks the scope ',
-    element('code', {}, 'voices:write'),
-    '.',
-  );
+const head = () =>
+  pageHead({
+    back: ['#/voices', 'Voices'],
+    title: 'Lexicons',
+    lead: 'Pronunciations of words, such as names, products and abbreviations. A request names a lexicon by its id; a voice can always use one.',
+  });
 
 /** @param {Lexicon} lexicon */
 const toItem = (lexicon) =>

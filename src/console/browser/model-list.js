@@ -8,6 +8,7 @@ import { installScope } from './model-actions.js';
 import { createModelCard } from './model-card.js';
 import { createModelWatch, isUnderWay } from './model-facts.js';
 import { loading } from './notices.js';
+import { pageHead } from './page-head.js';
 import { createPreview } from './voice-preview.js';
 import { languagesOf } from './voice-search.js';
 
@@ -67,23 +68,12 @@ export async function showModelList(pageContext) {
   if (models.some(isUnderWay)) watch();
 }
 
-const head = () => [
-  element('a', { class: 'back', href: '#/voices' }, '‹ Voices'),
-  element(
-    'div',
-    { class: 'page-head' },
-    element(
-      'div',
-      {},
-      element('h1', {}, 'Models'),
-      element(
-        'p',
-        { class: 'lead' },
-        'Natural voices that run on the machine of this service. Each model has its own licence.',
-      ),
-    ),
-  ),
-];
+const head = () =>
+  pageHead({
+    back: ['#/voices', 'Voices'],
+    title: 'Models',
+    lead: 'Natural voices that run on the machine of this service. Each model has its own licence.',
+  });
 
 /**
  * A hint that the user cannot install models, or that the first model also installs the library for models.

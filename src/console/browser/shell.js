@@ -8,6 +8,7 @@ import { element, fill } from './element.js';
 import { icon } from './icon.js';
 import { keyPrompt } from './key-prompt.js';
 import { createNotices, toErrorElements } from './notices.js';
+import { missingScope } from './page-head.js';
 import { pages } from './pages.js';
 import { forgetSpeeches } from './speech-history.js';
 
@@ -94,7 +95,8 @@ async function showPage() {
   const hadFocus = main.contains(document.activeElement);
   fill(main, root);
   if (hadFocus) main.focus({ preventScroll: true });
-  if (page.scope !== undefined && !hasScope(page.scope)) return fill(root, missingScope(page.title, page.scope));
+  if (page.scope !== undefined && !hasScope(page.scope))
+    return fill(root, element('h1', {}, page.title), missingScope('open this page', page.scope));
   const { notify } = notices;
   /** Ignores requests that were aborted because the user left the page. @param {unknown} error */
   const showError = (error) => {
@@ -109,26 +111,6 @@ async function showPage() {
     root.querySelector('.loading')?.replaceWith(again);
   }
 }
-
-/**
- * @param {string} title
- * @param {string} scope
- */
-const missingScope = (title, scope) => [
-  element('div', { class: 'page-head' }, element('h1', {}, title)),
-  element(
-    'section',
-    { class: 'card missing-scope' },
-    element('p', {}, 'This key lacks the scope ', element('code', {}, scope), ', which this page needs.'),
-    element('p', { class: 'hint' }, 'Use a key that has the scope, or ask the creator of this key for one.'),
-    element(
-      'div',
-      { class: 'row' },
-      element('button', { type: 'button', class: 'main', onclick: () => forgetKey() }, 'Use another key'),
-      element('a', { class: 'button', href: '#/keys' }, 'Show this key'),
-    ),
-  ),
-];
 
 function showHeader() {
   nav.hidden = session === undefined;

@@ -5,6 +5,7 @@ import { dayChart } from './day-chart.js';
 import { element, fill } from './element.js';
 import { toCount, toDuration } from './formatting.js';
 import { loading } from './notices.js';
+import { pageHead } from './page-head.js';
 import { toVoiceAddress } from './voice-elements.js';
 
 const ranges = [7, 30, 90];
@@ -50,35 +51,31 @@ export const usagePage = {
  * @param {(days: number) => void} onChoose
  */
 const head = (chosen, onChoose) =>
-  element(
-    'div',
-    { class: 'page-head' },
-    element(
-      'div',
-      {},
-      element('h1', {}, 'Usage'),
-      element('p', { class: 'lead' }, 'Usage of this key and of the keys created with it. Days begin at midnight UTC.'),
-    ),
-    element(
-      'fieldset',
-      { class: 'tabs' },
-      element('legend', { class: 'sr-only' }, 'Number of days'),
-      ...ranges.map((days) =>
-        element(
-          'label',
-          {},
-          element('input', {
-            type: 'radio',
-            name: 'range',
-            value: days,
-            checked: days === chosen,
-            onchange: () => onChoose(days),
-          }),
-          element('span', {}, `${days} days`),
+  pageHead({
+    title: 'Usage',
+    lead: 'Usage of this key and of the keys created with it. Days begin at midnight UTC.',
+    actions: [
+      element(
+        'fieldset',
+        { class: 'tabs' },
+        element('legend', { class: 'sr-only' }, 'Number of days'),
+        ...ranges.map((days) =>
+          element(
+            'label',
+            {},
+            element('input', {
+              type: 'radio',
+              name: 'range',
+              value: days,
+              checked: days === chosen,
+              onchange: () => onChoose(days),
+            }),
+            element('span', {}, `${days} days`),
+          ),
         ),
       ),
-    ),
-  );
+    ],
+  });
 
 /** @typedef {Awaited<ReturnType<typeof readNames>>} Names */
 

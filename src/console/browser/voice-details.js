@@ -5,6 +5,7 @@
 import { element, fill } from './element.js';
 import { toDate } from './formatting.js';
 import { loading } from './notices.js';
+import { missingScope, pageHead } from './page-head.js';
 import { actionsCard } from './voice-actions.js';
 import { accessChip, accessLabels, previewButton, statusChip, toVoicePath } from './voice-elements.js';
 import { createPreview } from './voice-preview.js';
@@ -24,35 +25,24 @@ export async function showVoice(pageContext) {
     const { name, description, voice_id, status, kind } = voice;
     fill(
       root,
-      element('a', { class: 'back', href: '#/voices' }, '‹ Voices'),
-      element(
-        'div',
-        { class: 'page-head' },
-        element(
-          'div',
-          {},
-          element(
-            'h1',
-            { tabindex: -1 },
-            name,
-            ' ',
-            kind === 'cloned' && element('span', { class: 'chip' }, 'cloned'),
-            ' ',
-            accessChip(voice),
-            ' ',
-            statusChip(voice),
-          ),
-          element('p', { class: 'lead' }, description),
-        ),
-        element(
-          'div',
-          { class: 'row' },
+      pageHead({
+        back: ['#/voices', 'Voices'],
+        title: [
+          `${name} `,
+          kind === 'cloned' && element('span', { class: 'chip' }, 'cloned'),
+          ' ',
+          accessChip(voice),
+          ' ',
+          statusChip(voice),
+        ],
+        lead: description,
+        actions: [
           previewButton(preview, voice),
           status === 'ready' &&
             hasScope('speech:stream') &&
             element('a', { class: 'button main', href: `#/speak/${encodeURIComponent(voice_id)}` }, 'Use this voice'),
-        ),
-      ),
+        ],
+      }),
       element(
         'div',
         { class: 'columns' },
@@ -62,7 +52,7 @@ export async function showVoice(pageContext) {
           {},
           consentCard(voice),
           !hasScope('voices:write')
-            ? missingScopeHint()
+            ? missingScope('change voices', 'voices:write')
             : voice.owner === 'self' || hasScope('admin')
               ? actionsCard({ voice, pageContext, onChange: show })
               : notOwnerHint(),
@@ -156,13 +146,4 @@ const notOwnerHint = () =>
     'This voice belongs to another account. Only its owner, and keys with the scope ',
     element('code', {}, 'admin'),
     ', can change it.',
-  );
-
-const missingScopeHint = () =>
-  element(
-    'p',
-    { class: 'hint' },
-    'This key cannot change voices. It lacks the scope ',
-    element('code', {}, 'voices:write'),
-    '.',
   );

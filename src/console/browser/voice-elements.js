@@ -59,20 +59,3 @@ export const toVoicePath = (voiceId) => `/api/voices/${encodeURIComponent(voiceI
 
 /** @param {string} voiceId */
 export const toVoiceAddress = (voiceId) => `#/voices/${encodeURIComponent(voiceId)}`;
-
-/** Shown instead of a form that creates voices. */
-export const missingWriteScopeCard = () =>
-  element(
-    'section',
-    { class: 'card narrow' },
-    element('h2', {}, 'This key cannot create voices'),
-    element(
-      'p',
-      {},
-      'It lacks the scope ',
-      element('code', {}, 'voices:write'),
-      '. Use a key that has it. The page ',
-      element('a', { href: '#/keys' }, 'Keys'),
-      ' lists the scopes of this key.',
-    ),
-  );

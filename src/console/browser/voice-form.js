@@ -5,23 +5,20 @@ import { element, fill } from './element.js';
 import { clearFieldErrors, field, showApiError } from './field.js';
 import { icon } from './icon.js';
 import { loading } from './notices.js';
-import { accessField, missingWriteScopeCard, toVoiceAddress } from './voice-elements.js';
+import { missingScope, pageHead } from './page-head.js';
+import { accessField, toVoiceAddress } from './voice-elements.js';
 
 const bindingsMax = 8;
 
 /** @param {PageContext} pageContext */
 export async function showVoiceForm({ root, api, hasScope, signal, notify, showError }) {
-  const head = [
-    element('a', { class: 'back', href: '#/voices' }, '‹ Voices'),
-    element('h1', { tabindex: -1 }, 'New voice'),
-    element(
-      'p',
-      { class: 'lead' },
-      'Give a voice of an engine your own name and id, so that callers do not depend on the engine.',
-    ),
-  ];
-  if (!hasScope('voices:write')) return fill(root, ...head, missingWriteScopeCard());
-  fill(root, ...head, loading('Loading the voices …'));
+  const head = pageHead({
+    back: ['#/voices', 'Voices'],
+    title: 'New voice',
+    lead: 'Give a voice of an engine your own name and id, so that callers do not depend on the engine.',
+  });
+  if (!hasScope('voices:write')) return fill(root, head, missingScope('create voices', 'voices:write'));
+  fill(root, head, loading('Loading the voices …'));
   const engineVoices = toEngineVoices(await api.list('/api/voices', 'voices', { signal }));
   const name = element('input', { name: 'name', maxlength: 200, required: true, autocomplete: 'off' });
   const voiceId = element('input', { name: 'voice_id', class: 'mono', maxlength: 128, autocomplete: 'off' });
@@ -67,7 +64,7 @@ export async function showVoiceForm({ root, api, hasScope, signal, notify, showE
       send.disabled = false;
     }
   });
-  fill(root, ...head, form);
+  fill(root, head, form);
   name.focus();
 }
 

@@ -5,6 +5,7 @@ import { element, fill } from './element.js';
 import { toCount } from './formatting.js';
 import { icon } from './icon.js';
 import { loading } from './notices.js';
+import { pageHead } from './page-head.js';
 import { createRoving } from './roving.js';
 import { accessChip, previewButton, statusChip, toVoiceAddress } from './voice-elements.js';
 import { createPreview } from './voice-preview.js';
@@ -65,24 +66,16 @@ export async function showVoiceList({ root, api, hasScope, signal, showError, pa
 
 /** @param {boolean} mayCreate */
 const head = (mayCreate) =>
-  element(
-    'div',
-    { class: 'page-head' },
-    element(
-      'div',
-      {},
-      element('h1', {}, 'Voices'),
-      element('p', { class: 'lead' }, 'All voices that this key may use. Play a sample to choose one.'),
-    ),
-    element(
-      'div',
-      { class: 'row' },
+  pageHead({
+    title: 'Voices',
+    lead: 'All voices that this key may use. Play a sample to choose one.',
+    actions: [
       element('a', { class: 'button', href: '#/voices/+models' }, 'Models'),
       element('a', { class: 'button', href: '#/voices/+lexicons' }, 'Lexicons'),
       mayCreate && element('a', { class: 'button', href: '#/voices/+new' }, 'New voice'),
       mayCreate && element('a', { class: 'button main', href: '#/voices/+clone' }, icon('record'), 'Clone a voice'),
-    ),
-  );
+    ],
+  });
 
 /**
  * @param {readonly Voice[]} voices
