@@ -6,7 +6,7 @@ import { serviceUrl } from './api.js';
 import { element, fill } from './element.js';
 import { clearFieldErrors, field, showApiError, showFieldErrors } from './field.js';
 import { loading } from './notices.js';
-import { missingScope, pageHead } from './page-head.js';
+import { missingScope, pageHead } from './page-elements.js';
 import { createRecordingField } from './recording-field.js';
 import { accessField, toVoiceAddress } from './voice-elements.js';
 import { baseOf, toLanguageName } from './voice-search.js';

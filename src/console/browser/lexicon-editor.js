@@ -3,7 +3,7 @@
 /** @import { PageContext } from './page.d.ts' */
 import { isConfirmed } from './confirm-dialog.js';
 import { element, fill } from './element.js';
-import { clearFieldErrors, field, showApiError } from './field.js';
+import { field, onSubmit } from './field.js';
 import { createEntryTable } from './lexicon-entries.js';
 import { loading } from './notices.js';
 import { accessChip, accessField, toVoicePath } from './voice-elements.js';
@@ -98,22 +98,13 @@ function editor({ pageContext, path, lexicon, draft, entries, table, speaker, ma
   };
   signal.addEventListener('abort', keepDraft);
   addEventListener('beforeunload', keepDraft, { signal, capture: true });
-  form.addEventListener('submit', async (event) => {
-    event.preventDefault();
-    clearFieldErrors(form);
-    send.disabled = true;
-    try {
-      const body = values();
-      const sentText = JSON.stringify(body);
-      const stored = await api.requestJson(path, { method: 'PUT', body, signal });
-      storedText = sentText;
-      drafts.delete(lexicon.lexicon_id);
-      notify(`${stored.name} is stored.`);
-    } catch (error) {
-      showApiError(form, error, showError);
-    } finally {
-      send.disabled = false;
-    }
+  onSubmit(form, showError, async () => {
+    const body = values();
+    const sentText = JSON.stringify(body);
+    const stored = await api.requestJson(path, { method: 'PUT', body, signal });
+    storedText = sentText;
+    drafts.delete(lexicon.lexicon_id);
+    notify(`${stored.name} is stored.`);
   });
   return form;
 }

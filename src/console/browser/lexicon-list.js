@@ -2,12 +2,12 @@
 /** @import { PageContext } from './page.d.ts' */
 /** @import { Lexicon } from '../../../gen/openapi.ts' */
 import { element, fill } from './element.js';
-import { clearFieldErrors, field, showApiError } from './field.js';
+import { field, onSubmit } from './field.js';
 import { toCount, toTimeAgo } from './formatting.js';
 import { showLexicon } from './lexicon-editor.js';
 import { toLexiconAddress } from './lexicon-entries.js';
 import { loading } from './notices.js';
-import { missingScope, pageHead } from './page-head.js';
+import { missingScope, pageHead } from './page-elements.js';
 import { accessChip } from './voice-elements.js';
 
 /** @param {PageContext} pageContext */
@@ -70,21 +70,12 @@ function newCard({ api, signal, notify, showError }) {
     }),
     send,
   );
-  form.addEventListener('submit', async (event) => {
-    event.preventDefault();
-    clearFieldErrors(form);
-    send.disabled = true;
-    try {
-      const text = await file.files?.[0]?.text();
-      const request = toRequest(name.value.trim(), text);
-      const made = /** @type {Lexicon} */ (await api.requestJson('/api/lexicons', { ...request, signal }));
-      location.hash = toLexiconAddress(made.lexicon_id);
-      notify(`${made.name} is created.`);
-    } catch (error) {
-      showApiError(form, error, showError);
-    } finally {
-      send.disabled = false;
-    }
+  onSubmit(form, showError, async () => {
+    const text = await file.files?.[0]?.text();
+    const request = toRequest(name.value.trim(), text);
+    const made = /** @type {Lexicon} */ (await api.requestJson('/api/lexicons', { ...request, signal }));
+    location.hash = toLexiconAddress(made.lexicon_id);
+    notify(`${made.name} is created.`);
   });
   return form;
 }

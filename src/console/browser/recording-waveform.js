@@ -44,13 +44,7 @@ export function createRecordingWaveform(signal) {
       const isRecorded = seconds > 0 && from < peaks.length;
       const peak = isRecorded ? Math.max(...peaks.slice(from, to)) : 0;
       context.fillStyle = colour(
-        !isRecorded
-          ? '--wave-pending'
-          : x > xOf(played)
-            ? '--wave'
-            : peak > 0.99
-              ? '--wave-over'
-              : '--wave-played',
+        !isRecorded ? '--wave-pending' : x > xOf(played) ? '--wave' : peak > 0.99 ? '--wave-over' : '--wave-played',
       );
       // Perceived loudness: a tenth of the amplitude sounds about half as loud.
       const barHeight = Math.max(barPixels, peak ** 0.6 * (height - 4));

@@ -8,7 +8,7 @@ import { element, fill } from './element.js';
 import { icon } from './icon.js';
 import { keyPrompt } from './key-prompt.js';
 import { createNotices, toErrorElements } from './notices.js';
-import { missingScope } from './page-head.js';
+import { missingScope } from './page-elements.js';
 import { pages } from './pages.js';
 import { forgetSpeeches } from './speech-history.js';
 

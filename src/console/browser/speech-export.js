@@ -5,6 +5,7 @@ import { serviceUrl } from './api.js';
 import { copyText } from './clipboard.js';
 import { element, fill } from './element.js';
 import { icon } from './icon.js';
+import { tabs } from './page-elements.js';
 import { toRequestFields } from './speech-stream.js';
 import { toWav } from './wav-file.js';
 
@@ -98,23 +99,6 @@ export function createCodePanel(getRequest, { notify, showError }) {
     const write = codeWriters[language];
     code.textContent = write ? write(toFileBody(speech, format, 'buffer'), `${speech.voiceId}.${format}`) : '';
   };
-  const tabs = Object.keys(codeWriters).map((name) =>
-    element(
-      'label',
-      {},
-      element('input', {
-        type: 'radio',
-        name: 'code-language',
-        value: name,
-        checked: name === language,
-        onchange: () => {
-          language = name;
-          show();
-        },
-      }),
-      element('span', {}, name),
-    ),
-  );
   const onclick = () => {
     show();
     return copyText(code).then(() => notify(`Copied the ${language} code.`), showError);
@@ -127,7 +111,16 @@ export function createCodePanel(getRequest, { notify, showError }) {
     element(
       'div',
       { class: 'code-head' },
-      element('fieldset', { class: 'tabs' }, element('legend', { class: 'sr-only' }, 'Language of the code'), tabs),
+      tabs({
+        name: 'code-language',
+        legend: 'Language of the code',
+        values: Object.keys(codeWriters).map((name) => [name, name]),
+        chosen: language,
+        onChoose(name) {
+          language = name;
+          show();
+        },
+      }),
       copy,
     ),
     element('pre', { tabindex: 0, 'aria-label': 'The request as code' }, code),

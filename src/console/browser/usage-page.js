@@ -5,7 +5,7 @@ import { dayChart } from './day-chart.js';
 import { element, fill } from './element.js';
 import { toCount, toDuration } from './formatting.js';
 import { loading } from './notices.js';
-import { pageHead } from './page-head.js';
+import { pageHead, tabs } from './page-elements.js';
 import { toVoiceAddress } from './voice-elements.js';
 
 const ranges = [7, 30, 90];
@@ -55,25 +55,13 @@ const head = (chosen, onChoose) =>
     title: 'Usage',
     lead: 'Usage of this key and of the keys created with it. Days begin at midnight UTC.',
     actions: [
-      element(
-        'fieldset',
-        { class: 'tabs' },
-        element('legend', { class: 'sr-only' }, 'Number of days'),
-        ...ranges.map((days) =>
-          element(
-            'label',
-            {},
-            element('input', {
-              type: 'radio',
-              name: 'range',
-              value: days,
-              checked: days === chosen,
-              onchange: () => onChoose(days),
-            }),
-            element('span', {}, `${days} days`),
-          ),
-        ),
-      ),
+      tabs({
+        name: 'range',
+        legend: 'Number of days',
+        values: ranges.map((days) => [String(days), `${days} days`]),
+        chosen: String(chosen),
+        onChoose: (days) => onChoose(Number(days)),
+      }),
     ],
   });
 

@@ -54,6 +54,24 @@ export function previewButton(preview, voice) {
   return button;
 }
 
+/**
+ * A labelled selector of a form of filters.
+ * @param {string} name
+ * @param {string} label
+ * @param {(readonly [value: string, text: string])[]} options
+ */
+export const filterSelect = (name, label, options) =>
+  element(
+    'label',
+    {},
+    element('span', { class: 'sr-only' }, label),
+    element(
+      'select',
+      { name },
+      options.map(([value, text]) => element('option', { value }, text)),
+    ),
+  );
+
 /** @param {string} voiceId */
 export const toVoicePath = (voiceId) => `/api/voices/${encodeURIComponent(voiceId)}`;
 

@@ -2,10 +2,10 @@
 /** @import { PageContext } from './page.d.ts' */
 /** @import { Voice } from '../../../gen/openapi.ts' */
 import { element, fill } from './element.js';
-import { clearFieldErrors, field, showApiError } from './field.js';
+import { field, onSubmit } from './field.js';
 import { icon } from './icon.js';
 import { loading } from './notices.js';
-import { missingScope, pageHead } from './page-head.js';
+import { missingScope, pageHead } from './page-elements.js';
 import { accessField, toVoiceAddress } from './voice-elements.js';
 
 const bindingsMax = 8;
@@ -41,28 +41,19 @@ export async function showVoiceForm({ root, api, hasScope, signal, notify, showE
     access.root,
     send,
   );
-  form.addEventListener('submit', async (event) => {
-    event.preventDefault();
-    clearFieldErrors(form);
-    send.disabled = true;
-    try {
-      const id = voiceId.value.trim();
-      const about = description.value.trim();
-      const body = {
-        name: name.value.trim(),
-        bindings: bindings.chosen(),
-        access: access.select.value,
-        ...(id && { voice_id: id }),
-        ...(about && { description: about }),
-      };
-      const created = await api.requestJson('/api/voices', { body, signal });
-      location.hash = toVoiceAddress(created.voice_id);
-      notify(`${created.name} can speak.`);
-    } catch (error) {
-      showApiError(form, error, showError);
-    } finally {
-      send.disabled = false;
-    }
+  onSubmit(form, showError, async () => {
+    const id = voiceId.value.trim();
+    const about = description.value.trim();
+    const body = {
+      name: name.value.trim(),
+      bindings: bindings.chosen(),
+      access: access.select.value,
+      ...(id && { voice_id: id }),
+      ...(about && { description: about }),
+    };
+    const created = await api.requestJson('/api/voices', { body, signal });
+    location.hash = toVoiceAddress(created.voice_id);
+    notify(`${created.name} can speak.`);
   });
   fill(root, head, form);
   name.focus();

@@ -5,9 +5,9 @@ import { element, fill } from './element.js';
 import { toCount } from './formatting.js';
 import { icon } from './icon.js';
 import { loading } from './notices.js';
-import { pageHead } from './page-head.js';
+import { pageHead } from './page-elements.js';
 import { createRoving } from './roving.js';
-import { accessChip, previewButton, statusChip, toVoiceAddress } from './voice-elements.js';
+import { accessChip, filterSelect, previewButton, statusChip, toVoiceAddress } from './voice-elements.js';
 import { createPreview } from './voice-preview.js';
 import { findVoices, languagesOf, sortVoices, toLanguageName } from './voice-search.js';
 
@@ -83,18 +83,6 @@ const head = (mayCreate) =>
  */
 function toFilters(voices, words) {
   const engines = [...new Set(voices.map(({ engine }) => engine))].sort();
-  /** @type {(name: string, label: string, all: string, options: (readonly [string, string])[]) => HTMLElement} */
-  const select = (name, label, all, options) =>
-    element(
-      'label',
-      {},
-      element('span', { class: 'sr-only' }, label),
-      element(
-        'select',
-        { name },
-        ...[['', all], ...options].map(([value, text]) => element('option', { value }, text)),
-      ),
-    );
   return [
     element(
       'label',
@@ -103,19 +91,16 @@ function toFilters(voices, words) {
       icon('search'),
       element('input', { type: 'search', name: 'query', value: words, placeholder: 'Name, description or label' }),
     ),
-    select(
-      'language',
-      'Language',
-      'All languages',
-      languagesOf(voices).map(({ code, name }) => [code, name]),
-    ),
-    select(
-      'engine',
-      'Engine',
-      'All engines',
-      engines.map((engine) => [engine, engine]),
-    ),
-    select('kind', 'Kind', 'All kinds', [
+    filterSelect('language', 'Language', [
+      ['', 'All languages'],
+      ...languagesOf(voices).map(({ code, name }) => /** @type {const} */ ([code, name])),
+    ]),
+    filterSelect('engine', 'Engine', [
+      ['', 'All engines'],
+      ...engines.map((engine) => /** @type {const} */ ([engine, engine])),
+    ]),
+    filterSelect('kind', 'Kind', [
+      ['', 'All kinds'],
       ['stock', 'Stock'],
       ['cloned', 'Cloned'],
     ]),
