@@ -1,4 +1,5 @@
 // The form that clones a voice in four steps: the speaker, a sample recording, a consent recording, and the upload. Errors
+// of the API about a recording are shown at that recording.
 /** @import { CloningEngine, Voice } from '../../../gen/openapi.ts' */
 /** @import { Child } from './element.js' */
 /** @import { PageContext } from './page.d.ts' */
@@ -10,8 +11,6 @@ import { missingScope, pageHead } from './page-elements.js';
 import { createRecordingField } from './recording-field.js';
 import { accessField, toVoiceAddress } from './voice-elements.js';
 import { baseOf, toLanguageName } from './voice-search.js';
-
-// of the API about a recording are shown at that recording.
 
 const uploadBytesMax = 25 << 20;
 
@@ -204,8 +203,6 @@ function toBody(values) {
   return body;
 }
 
-// who may use the voice.
-
 /** @param {readonly CloningEngine[]} engines */
 function createSpeakerFields(engines) {
   const codes = sampleLanguagesOf(engines);
@@ -258,8 +255,6 @@ function createSpeakerFields(engines) {
     }),
   };
 }
-
-// requires no sentence in the language, the speaker writes one.
 
 /** @param {Record<'reference' | 'consent', import('./recording-field.js').RecordingField>} recordings */
 function createCloneScripts({ reference, consent }) {
@@ -353,8 +348,6 @@ const toSentence = ({ text, isRequired }, languageCode) => [
   ),
   isRequired && element('blockquote', { lang: languageCode, class: 'consent-sentence' }, text),
 ];
-
-// sentence.
 
 /**
  * The English consent sentence, if the engine requires no sentence of its own. In other languages, the speaker writes

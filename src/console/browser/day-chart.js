@@ -1,7 +1,6 @@
 // A bar chart with one bar per day, as SVG for the available width. The value of a day is shown on hover and focus; arrow
-import { element, fill } from './element.js';
-
 // keys move the focus. The same data follows as a table.
+import { element, fill } from './element.js';
 
 const height = 200;
 const [top, bottom, side] = [12, 26, 44];

@@ -1,5 +1,4 @@
 // Creates DOM elements in one call: attributes, event listeners (`onclick`) and children. Strings become text nodes and
-
 // are never parsed as HTML.
 
 /** @typedef {Node | string | number | false | null | undefined} Child */

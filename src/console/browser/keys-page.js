@@ -243,8 +243,6 @@ function toActions({ id, name, replaced_by }, { api, notify, showError }, { onCr
   );
 }
 
-// key can have at most the scopes and limits of the key in use.
-
 const defaultScopes = ['speech:synthesize', 'speech:stream', 'voices:read'];
 const expiries = /** @type {const} */ ([
   ['30', 'in 30 days'],

@@ -1,4 +1,5 @@
 // One lexicon: its entries in a table, each with a sample; changes are stored for all replicas at once. Also exports
+// the lexicon, lists its voices, and deletes it.
 /** @import { Lexicon, LexiconEntry, Voice } from '../../../gen/openapi.ts' */
 /** @import { PageContext } from './page.d.ts' */
 import { isConfirmed } from './confirm-dialog.js';
@@ -8,8 +9,6 @@ import { createEntryTable } from './lexicon-entries.js';
 import { loading } from './notices.js';
 import { accessChip, accessField, toVoicePath } from './voice-elements.js';
 import { createSamplePlayer } from './voice-preview.js';
-
-// the lexicon, lists its voices, and deletes it.
 
 /** @typedef {{ name: string, access: Lexicon['access'], entries: LexiconEntry[] }} Draft */
 

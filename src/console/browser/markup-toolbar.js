@@ -1,12 +1,11 @@
 // A toolbar that inserts markup: pause tags in plain text, elements in an SSML document. The selected text becomes the
+// content of the element, and then the value that the user may want to change is selected. Each insertion can be
+// undone.
 /** @import { Voice } from '../../../gen/openapi.ts' */
 /** @import { HighlightedText } from './highlighted-text.js' */
 import { element, fill } from './element.js';
 import { markupOf } from './markup-kind.js';
 import { createRoving } from './roving.js';
-
-// content of the element, and then the value that the user may want to change is selected. Each insertion can be
-// undone.
 
 /**
  * @typedef {object} Mark
@@ -181,8 +180,6 @@ function replace(field, from, to, text) {
   field.setRangeText(text, from, to, 'end');
   field.dispatchEvent(new Event('input', { bubbles: true }));
 }
-
-// change how their content is spoken. Browsers without the API show the text uncoloured.
 
 const pausePattern = /\[pause:\d{1,9}(?:\.\d{1,9})?m?s\]/gi;
 const tagPattern = /<!--[\s\S]*?-->|<(\/?)([\w:-]+)(?:"[^"]*"|'[^']*'|[^>"'])*?(\/?)>/g;

@@ -1,4 +1,5 @@
 // The installable models, below the Voices page: filtered by language and state, with their progress during an
+// installation.
 /** @import { ListVoiceModelsResponse, VoiceModel } from '../../../gen/openapi.ts' */
 /** @import { PageContext } from './page.d.ts' */
 /** @import { Preview } from './voice-preview.js' */
@@ -21,8 +22,6 @@ import { pageHead } from './page-elements.js';
 import { filterSelect, toVoiceAddress } from './voice-elements.js';
 import { createPreview } from './voice-preview.js';
 import { languagesOf } from './voice-search.js';
-
-// installation.
 
 /** @param {PageContext} pageContext */
 export async function showModelList(pageContext) {
@@ -150,8 +149,6 @@ function announce(before, now, notify) {
   if (now.installed) notify(`${now.title} is installed.`);
   else if (now.install?.state === 'failed') notify(`Could not install ${now.title}.`);
 }
-
-// updated in place, so that the focus is kept.
 
 /**
  * @param {object} options

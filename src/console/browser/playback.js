@@ -162,7 +162,7 @@ export class Playback {
       this.#view.stats,
       rows
         .filter(([, value]) => value)
-        .map(([name, value]) => element('div', {}, element('dt', {}, name), element('dd', {}, value))),
+        .map(([name, value]) => element('span', {}, `${name} `, element('strong', {}, value))),
     );
   }
 
@@ -234,12 +234,12 @@ export class Playback {
  * @param {() => void} onToggle
  */
 function createView(waveform, onToggle) {
-  const stats = element('dl', { class: 'playback-stats' });
+  const stats = element('span', { class: 'playback-stats' });
   const errors = element('div', { role: 'alert' });
   const time = element('span', { class: 'time' });
   const toggle = element(
     'button',
-    { type: 'button', class: 'toggle', 'aria-label': 'Pause', onclick: onToggle },
+    { type: 'button', class: 'main toggle', 'aria-label': 'Pause', onclick: onToggle },
     icon('pause'),
   );
   const root = element(

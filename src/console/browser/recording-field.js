@@ -1,12 +1,11 @@
 // A form field for a voice recording, from the microphone or a file: shows level and length, advises on both, and plays the
+// recording before it is uploaded.
 import { element, fill } from './element.js';
 import { toDuration, toSize } from './formatting.js';
 import { icon } from './icon.js';
 import { hasMicrophone, openMicrophone } from './microphone.js';
 import { createRecordingWaveform, peakOf, peaksOf } from './recording-waveform.js';
 import { toWav } from './wav-file.js';
-
-// recording before it is uploaded.
 
 /** If all recent peaks are below the first value, the recording is too quiet; if one is above the second, too loud. */
 const quietPeak = 0.03;
@@ -218,8 +217,6 @@ function toButtons({ recording, player, run, onChooseFile }) {
     button({ kind: 'quiet', onclick: onChooseFile }, 'Choose a file'),
   ];
 }
-
-// replaces the one before.
 
 /** Files are decoded at this rate to draw them. */
 const decodeRateHz = 48_000;

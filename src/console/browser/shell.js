@@ -8,7 +8,7 @@ import { element, fill } from './element.js';
 import { icon } from './icon.js';
 import { keyPrompt } from './key-prompt.js';
 import { createNotices, toErrorElements } from './notices.js';
-import { missingScope } from './page-elements.js';
+import { chips, missingScope } from './page-elements.js';
 import { pages } from './pages.js';
 import { forgetSpeeches } from './speech-history.js';
 
@@ -121,13 +121,12 @@ function showHeader() {
   if (!session) return fill(keyMenu);
   const { name, hint } = session.key;
   const forgetButton = element('button', { type: 'button', onclick: () => forgetKey() }, 'Sign out');
-  const scopes = session.key.scopes.map((scope) => element('code', {}, scope));
   const popover = element(
     'div',
     { id: 'about-key', popover: 'auto', class: 'card popover', role: 'dialog', 'aria-label': 'The key in use' },
     element('p', {}, element('strong', {}, name)),
     element('p', { class: 'hint mono' }, hint),
-    element('p', { class: 'scopes' }, ...scopes),
+    element('p', {}, chips(session.key.scopes, 'code')),
     forgetButton,
   );
   const button = element(
@@ -151,7 +150,7 @@ const isDeviceDark = () =>
 
 async function start() {
   const toggle = find('theme-toggle');
-  toggle.append(icon('sun'), icon('moon'));
+  toggle.append(icon('contrast'));
   toggle.addEventListener('click', toggleTheme);
   find('skip').addEventListener('click', (event) => {
     event.preventDefault();

@@ -1,4 +1,5 @@
-// Exports speech: as a file in each format that the voice supports, and as code that makes the same request.
+// Exports speech: as a file in each format that the voice supports, as links, and as code that makes the same request.
+// The code reads the API key from the environment variable SONANT_API_KEY and never contains it.
 /** @import { Api } from './api.js' */
 /** @import { Speech } from './speech-stream.js' */
 import { serviceUrl } from './api.js';
@@ -127,8 +128,6 @@ export function createCodePanel(getRequest, { notify, showError }) {
   );
   return { root: details, show: () => details.open && show() };
 }
-
-// the environment variable SONANT_API_KEY and never contains it.
 
 /** @typedef {(body: object, file: string) => string} Writer */
 

@@ -1,4 +1,5 @@
 // The Talk page: speaks text while it is typed, and can be interrupted. Shows which text was heard, and the delay
+// before the first audio.
 /** @import { Voice } from '../../../gen/openapi.ts' */
 /** @import { Page, PageContext } from './page.d.ts' */
 import { element, fill } from './element.js';
@@ -8,8 +9,6 @@ import { showWithVoices } from './ready-voices.js';
 import { createSpeechSettings, expandWhenWide } from './speech-settings.js';
 import { TalkSession } from './talk-session.js';
 import { createPreview } from './voice-preview.js';
-
-// before the first audio.
 
 /** Older turns are removed. */
 const turnsShownMax = 100;
@@ -170,8 +169,6 @@ function createControls({ session, composer, onInterrupt }) {
 const toNotice = (error) =>
   element('div', { class: 'cut-off' }, icon('warning'), element('div', {}, ...toErrorElements(error)));
 
-// is passed on at once, or in pieces at the pace of a language model. Enter ends the turn and clears the field.
-
 /**
  * @typedef {object} ComposerOptions
  * @property {(text: string) => void} onText Called with further text of the turn.
@@ -270,8 +267,6 @@ function createFields() {
   const label = element('label', { for: 'paste-pace' }, 'Pasted text arrives');
   return { field, pace, paceField: element('div', { class: 'pace' }, label, pace) };
 }
-
-// pace of a language model.
 
 /** A word is complete before a space or a mark; text in scripts without spaces is passed on unchanged. */
 const completePattern =

@@ -179,8 +179,6 @@ function durationUnit(seconds) {
   return max < 7_200 ? { divisor: 60, name: 'minutes per day' } : { divisor: 3_600, name: 'hours per day' };
 }
 
-// because a phone shows its rows as blocks, which browsers do not expose as a table.
-
 const rowsShown = 10;
 
 /**
