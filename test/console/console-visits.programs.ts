@@ -190,6 +190,7 @@ describe.skipIf(!isInstalled('chromium'))('a visitor of the console', { timeout:
     await go('#/voices', 'Voices');
     await go(`#/voices/+lexicons/${body.lexicon_id}`, 'Names');
     expect(await page.run(`${find('.page')}.innerText.includes('not stored yet')`)).toBe(false);
+    await go('#/voices', 'Voices');
     await service.send('DELETE', `/api/lexicons/${body.lexicon_id}`);
   });
 

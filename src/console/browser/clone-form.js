@@ -205,17 +205,23 @@ function toBody(values) {
 
 /** @param {readonly CloningEngine[]} engines */
 function createSpeakerFields(engines) {
-  const codes = sampleLanguagesOf(engines);
+  const codes = [...new Set(engines.flatMap((engine) => engine.sample_language_codes))];
   const options = codes.map((code) => element('option', { value: code }, toLanguageName(code)));
   const speaker = element('input', { name: 'speaker_name', maxlength: 200, autocomplete: 'off' });
   const name = element('input', { name: 'name', maxlength: 200, autocomplete: 'off' });
   const language = element('select', { name: 'language_code' }, options);
   const engine = element('select', { name: 'engines' });
-  language.value = defaultLanguage(codes) ?? '';
+  // The language of the browser if an engine clones it.
+  language.value =
+    codes.find((code) => code === navigator.language) ??
+    codes.find((code) => baseOf(code) === baseOf(navigator.language)) ??
+    codes.find((code) => baseOf(code) === 'en') ??
+    codes[0] ??
+    '';
   const access = accessField('private');
   const engineField = field({ name: 'engines', label: 'Engine', control: engine });
   const showEngines = () => {
-    const cloners = cloningEnginesFor(engines, language.value);
+    const cloners = engines.filter((each) => each.sample_language_codes.includes(language.value));
     fill(
       engine,
       cloners.map((each) => element('option', { value: each.engine }, each.engine)),
@@ -297,7 +303,7 @@ function createCloneScripts({ reference, consent }) {
     show(engine, languageCode) {
       if (shownEngine === engine && shownLanguage === languageCode) return;
       [shownEngine, shownLanguage] = [engine, languageCode];
-      const text = samplePassageFor(languageCode);
+      const text = baseOf(languageCode) === 'en' ? englishPassage : undefined;
       fill(passage, ...toPassage(text, languageCode));
       referenceText.hidden = !engine.needs_reference_text;
       // A transcript that the user has edited is kept.
@@ -358,29 +364,6 @@ const englishPassage =
   'It rained all night. By morning the river had reached the garden gate, so we carried the chairs inside and made some tea.';
 
 /**
- * All languages that any engine can clone.
- * @param {readonly CloningEngine[]} engines
- */
-const sampleLanguagesOf = (engines) => [...new Set(engines.flatMap((engine) => engine.sample_language_codes))];
-
-/**
- * @param {readonly CloningEngine[]} engines
- * @param {string} languageCode
- */
-const cloningEnginesFor = (engines, languageCode) =>
-  engines.filter((engine) => engine.sample_language_codes.includes(languageCode));
-
-/**
- * The language to preselect: that of the browser if available.
- * @param {readonly string[]} codes
- */
-const defaultLanguage = (codes) =>
-  codes.find((code) => code === navigator.language) ??
-  codes.find((code) => baseOf(code) === baseOf(navigator.language)) ??
-  codes.find((code) => baseOf(code) === 'en') ??
-  codes[0];
-
-/**
  * The consent sentence, and whether the engine requires exactly this sentence.
  * @param {CloningEngine} engine
  * @param {string} languageCode
@@ -392,12 +375,6 @@ function consentScriptFor({ consent_scripts: scripts }, languageCode) {
   const required = code === undefined ? undefined : scripts[code];
   return { text: required ?? (baseOf(languageCode) === 'en' ? defaultScript : ''), isRequired: required !== undefined };
 }
-
-/**
- * A passage to read aloud for the sample.
- * @param {string} languageCode
- */
-const samplePassageFor = (languageCode) => (baseOf(languageCode) === 'en' ? englishPassage : undefined);
 
 /**
  * The allowed length of a consent recording. The minimum assumes 30 characters per second, faster than anyone speaks.

@@ -1,7 +1,7 @@
 // The form that asks for an API key when the console has none, with hints where to get one.
 import { createApi } from './api.js';
 import { storeItem } from './browser-storage.js';
-import { element } from './element.js';
+import { element, fill } from './element.js';
 import { toErrorElements } from './notices.js';
 
 /** @import { ApiKey } from '../../../gen/openapi.ts' */
@@ -33,12 +33,12 @@ export function keyPrompt({ signInUrl, error, onKey }) {
   const remember = element('input', { type: 'checkbox', id: 'remember-key' });
   const button = element('button', { type: 'submit', class: 'main' }, 'Open the console');
   const errorText = element('div', { id: 'api-key-error', class: 'field-error', role: 'alert' });
-  if (error) errorText.append(...toNodes(error));
+  if (error) fill(errorText, toErrorElements(error));
 
   const check = async () => {
     const apiKey = field.value.trim();
     button.disabled = true;
-    errorText.replaceChildren();
+    fill(errorText);
     try {
       // Other characters cannot be sent in a header.
       if (!/^\w+$/.test(apiKey))
@@ -46,7 +46,7 @@ export function keyPrompt({ signInUrl, error, onKey }) {
       const key = await createApi(apiKey).requestJson('/api/auth/api-keys/self');
       onKey(apiKey, key, remember.checked);
     } catch (error) {
-      errorText.append(...toNodes(error));
+      fill(errorText, toErrorElements(error));
       field.setAttribute('aria-invalid', 'true');
       field.focus();
     } finally {
@@ -88,9 +88,6 @@ export function keyPrompt({ signInUrl, error, onKey }) {
     ...keySources(signInUrl),
   );
 }
-
-/** @param {unknown} error */
-const toNodes = (error) => toErrorElements(error).filter((part) => part instanceof Node);
 
 /** @param {string | undefined} signInUrl */
 function keySources(signInUrl) {

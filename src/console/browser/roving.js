@@ -1,9 +1,9 @@
 // A list in which Tab reaches one item, and the arrow keys, Home and End reach the others (roving tab index).
 
-const controls = 'a, button, input';
+const controls = 'a, button, input, [tabindex]';
 
 /**
- * Returns a function to call once the items have changed.
+ * Returns a function to call once the items have changed, with the item that Tab is to reach.
  * @param {HTMLElement} root
  * @param {string} selector Of the items: each is a control, or contains controls.
  */
@@ -12,8 +12,8 @@ export function createRoving(root, selector) {
     [...root.querySelectorAll(selector)].map(
       (item) => /** @type {HTMLElement[]} */ (item.matches(controls) ? [item] : [...item.querySelectorAll(controls)]),
     );
-  /** @param {number} index */
-  const letFocus = (index) => {
+  /** @param {number} [index] */
+  const letFocus = (index = 0) => {
     for (const [i, item] of items().entries()) for (const each of item) each.tabIndex = i === index ? 0 : -1;
   };
   /** @param {EventTarget | null} target */
@@ -30,5 +30,5 @@ export function createRoving(root, selector) {
     const column = all[at]?.indexOf(/** @type {HTMLElement} */ (event.target)) ?? 0;
     (all[target]?.[column] ?? all[target]?.[0])?.focus();
   });
-  return () => letFocus(0);
+  return letFocus;
 }
