@@ -229,7 +229,7 @@ function toActions({ id, name, replaced_by }, { api, notify, showError }, { onCr
   };
   const revoke = async () => {
     const text = `Programs that use ${name}, or keys derived from it, stop working at once, including their open streams. This cannot be undone.`;
-    if (!(await isConfirmed({ title: `Revoke ${name}?`, text, yes: 'Revoke', no: 'Cancel' }))) return;
+    if (!(await isConfirmed({ title: `Revoke ${name}?`, text, yes: 'Revoke' }))) return;
     await api.requestJson(`${path}/${id}`, { method: 'DELETE' });
     await onChange();
     document.getElementById('created-keys')?.focus();

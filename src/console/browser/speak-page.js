@@ -42,7 +42,11 @@ function showSpeakForm(context, voices) {
   textField.text = readItem(textItem) ?? defaultText;
   const preview = createPreview(context);
   const settings = createSpeechSettings({ voices, voiceId: pathSegments[0], preview, onChange: () => code.show() });
-  const getSpeech = () => toSpeech(settings.values, textField.text);
+  const getSpeech = () => ({
+    ...settings.values,
+    markup: markupOf(textField.text),
+    chunks: toChunks(textField.text),
+  });
   const code = createCodePanel(() => ({ speech: getSpeech(), format: 'wav' }), context);
   const history = createSpeechHistory({
     context,
@@ -112,12 +116,6 @@ function showSpeakForm(context, voices) {
   history.start();
   controls.show();
 }
-
-/**
- * @param {ReturnType<typeof createSpeechSettings>['values']} values
- * @param {string} text
- */
-const toSpeech = (values, text) => ({ ...values, markup: markupOf(text), chunks: toChunks(text) });
 
 /**
  * Offers a natural voice to users who may install one.

@@ -189,7 +189,7 @@ const rowsShown = 10;
  * @property {(group: string) => { name: string, address?: string | undefined }} toName
  */
 
-/** @param {UsageTableOptions} options */
+/** Roles are explicit: phones show rows as blocks, which are not exposed as a table. @param {UsageTableOptions} options */
 function usageTable({ title, column, usage, toName }) {
   const rows = usage.groups.map((sum) => {
     const { name, address } = toName(sum.group);

@@ -236,7 +236,6 @@ function revokeButton(options) {
     title: `Withdraw the consent of ${consent.speaker_name}?`,
     text: `${name} stops speaking at once and for good. The data it was cloned from and all its stored audio are deleted. This cannot be undone.`,
     yes: 'Withdraw consent',
-    no: 'Cancel',
   };
   const onclick = () =>
     change(options, 'The consent is withdrawn.', async () => {
@@ -258,13 +257,11 @@ function deleteButton({ voice, pageContext: { api, notify, showError } }) {
         title: `Discard the changes to ${name}?`,
         text: 'The voice returns to its engine defaults. This cannot be undone.',
         yes: 'Discard changes',
-        no: 'Cancel',
       }
     : {
         title: `Delete ${name}?`,
         text: `Requests for this voice will fail with “voice not found”.${more} This cannot be undone.`,
         yes: 'Delete',
-        no: 'Cancel',
       };
   const onclick = async () => {
     if (!(await isConfirmed(question))) return;

@@ -160,7 +160,9 @@ addEventListener('pagehide', clearNewKey);
  * what the person can do, but not create keys, because these would end with it.
  */
 async function openConsole() {
-  const scopes = [...form.querySelectorAll('[name=scope]')].map(({ value }) => value).filter((scope) => scope !== 'keys:write');
+  const scopes = [...form.querySelectorAll('[name=scope]')]
+    .map(({ value }) => value)
+    .filter((scope) => scope !== 'keys:write');
   const made = await request('', { method: 'POST', body: { name: 'console', scopes, expires_in_days: 1 } });
   localStorage.setItem('sonant-key', made.key);
   await endSession();
