@@ -173,6 +173,23 @@ describe.skipIf(!isInstalled('chromium'))('a visitor of the console', { timeout:
     }
   });
 
+  test('reads why a voice could not be installed, without an address', async () => {
+    const { page, go, textOf, untilText, useKey } = consolePage;
+    await useKey(await service.makeKey(['admin', 'voices:read', 'speech:stream', 'keys:read']));
+    const failure = { message: 'https://models.example.com/a/b.tar.bz2?x=1 cannot be reached' };
+    const install = { state: 'failed', failure };
+    const facts = { languages: ['en'], voices: 1, voice_ids: [], best_voice_id: null, bytes: 9, installed: false };
+    const licence = { licence: 'CC0-1.0', licence_source: null, library: { installed: true } };
+    const models = [{ name: 'amy', title: 'Amy', install, ...facts, ...licence }];
+    await page.run(`(() => { const real = fetch; fetch = (url, init) => String(url).endsWith('/api/models')
+      ? Promise.resolve(Response.json(${JSON.stringify({ models, suggested: 'amy', can_install: true })})) : real(url, init); })()`);
+    await go('#/voices', 'Voices');
+    await go('#/speak', 'Speak');
+    await untilText('.model-offer', 'models.example.com cannot be reached');
+    expect(await textOf('.model-offer')).not.toContain('http');
+    await useKey(service.key);
+  });
+
   test('keeps the changes of a lexicon while other pages are open', async () => {
     const { page, find, click, go, typeText, untilText } = consolePage;
     const { body } = await service.send('POST', '/api/lexicons', {
