@@ -30,7 +30,7 @@ describe.skipIf(!isInstalled('chromium'))('the console', () => {
     await untilText('.missing-scope', 'It lacks the scope keys:write');
     await untilText('.page', 'narrow');
     await go('#/usage', 'Usage');
-    await untilText('#main', 'This key lacks the scope usage:read');
+    await untilText('#main', 'It lacks the scope usage:read');
     expect(await page.run(`${find('.missing-scope a')}.hash`)).toBe('#/keys');
     await go('#/voices/arthur', 'Arthur');
     await untilText('.page', 'It lacks the scope voices:write');

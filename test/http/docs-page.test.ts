@@ -12,7 +12,7 @@ test('links resolve, ids are unique, and all methods and messages are present', 
   const links = new Set([...page.matchAll(/ href="#([^"]+)"/g)].map(([, id]) => id));
   expect([...links].filter((id) => !ids.includes(id))).toEqual([]);
   const others = new Set([...page.matchAll(/ href="([^"#][^"]*)"/g)].map(([, href]) => href!));
-  expect(others).toEqual(new Set(['docs', 'openapi.json']));
+  expect(others).toEqual(new Set(['docs', 'docs/README.md', 'openapi.json']));
   for (const href of others) expect((await fetch(new URL(href, `${gateway.url}/docs`))).status).toBe(200);
   const { services, messages, enums } = protoReference;
   const named = [...services.flatMap(({ methods }) => methods), ...messages, ...enums].map(({ name }) => name);

@@ -6,7 +6,10 @@
 export class ApiError extends Error {
   /** @param {Failure} body */
   constructor(body) {
-    const fieldErrors = (body.details ?? []).map(({ field, message }) => toSentence(`${field} ${message}`));
+    // A place in the text says enough by itself.
+    const fieldErrors = (body.details ?? []).map(({ field, message }) =>
+      toSentence(message.startsWith('line ') ? message : `${toWords(field)} ${message}`),
+    );
     super(fieldErrors.length > 0 ? [...new Set(fieldErrors)].join(' ') : body.message);
     this.body = body;
     this.reason = body.error;
@@ -16,6 +19,9 @@ export class ApiError extends Error {
     this.details = body.details ?? [];
   }
 }
+
+/** @param {string} field Of the API, such as `text_chunks[0]`. */
+const toWords = (field) => field.replace(/^text_chunks\[\d+\]$/, 'text').replaceAll('_', ' ');
 
 /** @param {string} message */
 export const toSentence = (message) =>

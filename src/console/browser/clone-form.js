@@ -1,57 +1,56 @@
 // The form that clones a voice in four steps: the speaker, a sample recording, a consent recording, and the upload. Errors
 // of the API about a recording are shown at that recording.
+/** @import { CloningEngine, Voice } from '../../../gen/openapi.ts' */
 /** @import { Child } from './element.js' */
 /** @import { PageContext } from './page.d.ts' */
-/** @import { CloningEngine, Voice } from '../../../gen/openapi.ts' */
-import { createCloneScripts } from './clone-scripts.js';
-import { createSpeakerFields } from './clone-speaker.js';
+import { serviceUrl } from './api.js';
 import { element, fill } from './element.js';
-import { clearFieldErrors, showApiError, showFieldErrors } from './field.js';
+import { clearFieldErrors, field, showApiError, showFieldErrors } from './field.js';
 import { loading } from './notices.js';
+import { missingScope, pageHead } from './page-elements.js';
 import { createRecordingField } from './recording-field.js';
-import { missingWriteScopeCard, toVoiceAddress } from './voice-elements.js';
+import { accessField, toVoiceAddress } from './voice-elements.js';
+import { baseOf, toLanguageName } from './voice-search.js';
 
 const uploadBytesMax = 25 << 20;
 
 /** @param {PageContext} pageContext */
 export async function showCloneForm(pageContext) {
   const { root, api, hasScope, signal } = pageContext;
-  const head = [
-    element('a', { class: 'back', href: '#/voices' }, '‹ Voices'),
-    element('h1', { tabindex: -1 }, 'Clone a voice'),
-    element(
-      'p',
-      { class: 'lead' },
-      'You need two short recordings and the consent of the speaker. The consent can be withdrawn at any time.',
-    ),
-  ];
-  if (!hasScope('voices:write')) return fill(root, ...head, missingWriteScopeCard());
-  fill(root, ...head, loading('Loading the cloning engines …'));
+  const head = pageHead({
+    back: ['#/voices', 'Voices'],
+    title: 'Clone a voice',
+    lead: 'You need two short recordings and the consent of the speaker. The consent can be withdrawn at any time.',
+  });
+  if (!hasScope('voices:write')) return fill(root, head, missingScope('create voices', 'voices:write'));
+  fill(root, head, loading('Loading the cloning engines …'));
   /** @type {{ engines: CloningEngine[] }} */
   const { engines } = await api.requestJson('/api/cloning', { signal });
-  if (engines.length === 0) return fill(root, ...head, noCloningCard());
-  fill(root, ...head, element('div', { class: 'beside' }, createForm(pageContext, engines), dataHandlingCard()));
+  if (engines.length === 0) return fill(root, head, noCloningCard(hasScope('admin')));
+  fill(root, head, element('div', { class: 'beside' }, createForm(pageContext, engines), dataHandlingCard()));
 }
 
-const noCloningCard = () =>
+/** @param {boolean} mayInstall */
+const noCloningCard = (mayInstall) =>
   element(
     'section',
     { class: 'card narrow' },
     element('h2', {}, 'Voice cloning is not available'),
-    element('p', {}, 'No engine of this service can clone voices. Its operator can add one:'),
+    element('p', {}, 'No engine of this service can clone voices. On its machine, two commands change that:'),
+    element('pre', { tabindex: 0, 'aria-label': 'Commands' }, 'sonant voice get zipvoice\nsonant doctor'),
     element(
-      'ul',
-      { class: 'plain' },
-      element(
-        'li',
-        {},
-        'a local model that clones a voice from a sample; ',
-        element('code', {}, 'sonant doctor'),
-        ' lists the installed engines;',
-      ),
-      element('li', {}, 'a cloud service with voice cloning, which needs an account.'),
+      'p',
+      { class: 'hint' },
+      'The first installs a model that clones voices in English and Chinese; the second checks it. ',
+      mayInstall && [
+        'You can also install it on the page ',
+        element('a', { href: '#/voices/+models' }, 'Models'),
+        '. ',
+      ],
+      'The guide ',
+      element('a', { href: `${serviceUrl}/docs/voices.md#cloning-a-person` }, 'Cloning a person'),
+      ' lists the other engines.',
     ),
-    element('p', { class: 'hint' }, 'The page “Engines” of the documentation explains each step.'),
   );
 
 const dataHandlingCard = () =>
@@ -203,3 +202,186 @@ function toBody(values) {
   }
   return body;
 }
+
+/** @param {readonly CloningEngine[]} engines */
+function createSpeakerFields(engines) {
+  const codes = [...new Set(engines.flatMap((engine) => engine.sample_language_codes))];
+  const options = codes.map((code) => element('option', { value: code }, toLanguageName(code)));
+  const speaker = element('input', { name: 'speaker_name', maxlength: 200, autocomplete: 'off' });
+  const name = element('input', { name: 'name', maxlength: 200, autocomplete: 'off' });
+  const language = element('select', { name: 'language_code' }, options);
+  const engine = element('select', { name: 'engines' });
+  // The language of the browser if an engine clones it.
+  language.value =
+    codes.find((code) => code === navigator.language) ??
+    codes.find((code) => baseOf(code) === baseOf(navigator.language)) ??
+    codes.find((code) => baseOf(code) === 'en') ??
+    codes[0] ??
+    '';
+  const access = accessField('private');
+  const engineField = field({ name: 'engines', label: 'Engine', control: engine });
+  const showEngines = () => {
+    const cloners = engines.filter((each) => each.sample_language_codes.includes(language.value));
+    fill(
+      engine,
+      cloners.map((each) => element('option', { value: each.engine }, each.engine)),
+    );
+    engineField.hidden = cloners.length < 2;
+  };
+  language.addEventListener('change', showEngines);
+  showEngines();
+  return {
+    fields: [
+      element(
+        'div',
+        { class: 'pair' },
+        field({
+          name: 'speaker_name',
+          label: 'Speaker',
+          control: speaker,
+          hint: 'Stored with the consent.',
+        }),
+        field({ name: 'name', label: 'Name of the voice', control: name, hint: 'Shown in the list of voices.' }),
+      ),
+      element(
+        'div',
+        { class: 'pair' },
+        field({ name: 'language_code', label: 'Language of both recordings', control: language }),
+        engineField,
+      ),
+      access.root,
+    ],
+    chosen: () => ({ engine: engines.find((each) => each.engine === engine.value), languageCode: language.value }),
+    values: () => ({
+      name: name.value.trim(),
+      speaker_name: speaker.value.trim(),
+      language_code: language.value,
+      engines: engine.value,
+      access: access.select.value,
+    }),
+  };
+}
+
+/** @param {Record<'reference' | 'consent', import('./recording-field.js').RecordingField>} recordings */
+function createCloneScripts({ reference, consent }) {
+  const passage = element('div', { class: 'passage' });
+  const transcript = element('textarea', { name: 'reference_text', rows: 2, maxlength: 1000 });
+  const referenceText = field({
+    name: 'reference_text',
+    label: 'Transcript of the recording',
+    control: transcript,
+    hint: 'Word for word. The engine needs the transcript.',
+  });
+  const customScript = element('textarea', { name: 'consent_script', rows: 2, maxlength: 1000 });
+  const customScriptField = field({
+    name: 'consent_script',
+    label: 'Consent sentence',
+    control: customScript,
+    hint: 'It must state that the voice is theirs, and that they agree that it is cloned and used.',
+  });
+  const sentence = element('div', { class: 'passage' });
+  let defaultScript = '';
+  /** The passage that was put into the transcript field. */
+  let passageText = '';
+  /** @type {CloningEngine | undefined} */
+  let shownEngine;
+  let shownLanguage = '';
+
+  const updateConsentLength = () => {
+    const script = customScript.value.trim() || defaultScript;
+    if (shownEngine) consent.setLength(consentSeconds(script, shownEngine));
+  };
+  customScript.addEventListener('input', updateConsentLength);
+  return {
+    passage,
+    sentence,
+    referenceText,
+    /**
+     * @param {CloningEngine} engine
+     * @param {string} languageCode
+     */
+    show(engine, languageCode) {
+      if (shownEngine === engine && shownLanguage === languageCode) return;
+      [shownEngine, shownLanguage] = [engine, languageCode];
+      const text = baseOf(languageCode) === 'en' ? englishPassage : undefined;
+      fill(passage, ...toPassage(text, languageCode));
+      referenceText.hidden = !engine.needs_reference_text;
+      // A transcript that the user has edited is kept.
+      if (transcript.value === passageText) transcript.value = text ?? '';
+      passageText = text ?? '';
+      reference.setLength(engine.sample_seconds);
+
+      const script = consentScriptFor(engine, languageCode);
+      defaultScript = script.text;
+      customScript.value = script.isRequired ? '' : script.text;
+      customScriptField.hidden = script.isRequired;
+      fill(sentence, ...toSentence(script, languageCode), customScriptField);
+      updateConsentLength();
+    },
+    values: () => ({
+      reference_text: referenceText.hidden ? '' : transcript.value.trim(),
+      consent_script: customScript.value.trim(),
+    }),
+  };
+}
+
+/**
+ * @param {string | undefined} text
+ * @param {string} languageCode
+ */
+const toPassage = (text, languageCode) => [
+  element(
+    'p',
+    {},
+    text
+      ? 'The person speaks freely in a quiet room, or reads this:'
+      : 'The person speaks freely in a quiet room, about 10 cm from the microphone.',
+  ),
+  text && element('blockquote', { lang: languageCode }, text),
+];
+
+/**
+ * @param {{ text: string, isRequired: boolean }} script
+ * @param {string} languageCode
+ */
+const toSentence = ({ text, isRequired }, languageCode) => [
+  element(
+    'p',
+    {},
+    isRequired
+      ? 'The same person says this sentence, word for word:'
+      : 'The same person agrees, in the language of the recordings:',
+  ),
+  isRequired && element('blockquote', { lang: languageCode, class: 'consent-sentence' }, text),
+];
+
+/**
+ * The English consent sentence, if the engine requires no sentence of its own. In other languages, the speaker writes
+ * the sentence.
+ */
+const defaultScript = 'I am the owner of this voice, and I agree that it is cloned and used to speak here.';
+const englishPassage =
+  'It rained all night. By morning the river had reached the garden gate, so we carried the chairs inside and made some tea.';
+
+/**
+ * The consent sentence, and whether the engine requires exactly this sentence.
+ * @param {CloningEngine} engine
+ * @param {string} languageCode
+ */
+function consentScriptFor({ consent_scripts: scripts }, languageCode) {
+  const code =
+    Object.keys(scripts).find((each) => each.toLowerCase() === languageCode.toLowerCase()) ??
+    Object.keys(scripts).find((each) => baseOf(each) === baseOf(languageCode));
+  const required = code === undefined ? undefined : scripts[code];
+  return { text: required ?? (baseOf(languageCode) === 'en' ? defaultScript : ''), isRequired: required !== undefined };
+}
+
+/**
+ * The allowed length of a consent recording. The minimum assumes 30 characters per second, faster than anyone speaks.
+ * @param {string} script
+ * @param {CloningEngine} engine
+ */
+const consentSeconds = (script, { sample_seconds: { max } }) => ({
+  min: Math.max(1, (script.match(/[\p{L}\p{N}]/gu)?.length ?? 0) / 30),
+  max: Math.max(max, 30),
+});

@@ -7,14 +7,13 @@ import { element } from './element.js';
  * @property {string} title
  * @property {Child | Child[]} text The consequences.
  * @property {string} yes Label of the button that confirms.
- * @property {string} [no] Label of the button that cancels.
  */
 
 /**
  * @param {Question} question
  * @returns {Promise<boolean>}
  */
-export function isConfirmed({ title, text, yes, no = 'Cancel' }) {
+export function isConfirmed({ title, text, yes }) {
   const dialog = element(
     'dialog',
     { 'aria-labelledby': 'confirm-title', 'aria-describedby': 'confirm-text' },
@@ -27,7 +26,7 @@ export function isConfirmed({ title, text, yes, no = 'Cancel' }) {
         'div',
         { class: 'row' },
         element('button', { value: 'yes', class: 'danger' }, yes),
-        element('button', { value: 'no', autofocus: true }, no),
+        element('button', { value: 'no', autofocus: true }, 'Cancel'),
       ),
     ),
   );

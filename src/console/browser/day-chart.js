@@ -1,8 +1,7 @@
 // A bar chart with one bar per day, as SVG for the available width. The value of a day is shown on hover and focus; arrow
 // keys move the focus. The same data follows as a table.
-
-import { toAxisTicks } from './axis-ticks.js';
 import { element, fill } from './element.js';
+import { createRoving } from './roving.js';
 
 const height = 200;
 const [top, bottom, side] = [12, 26, 44];
@@ -26,6 +25,7 @@ export function dayChart(options) {
   const { title, days, toText } = options;
   const tip = element('p', { class: 'tip', 'aria-hidden': 'true', hidden: true });
   const plot = element('div', { class: 'plot' });
+  const letFocus = createRoving(plot, '.day');
   let current = days.length - 1;
 
   const draw = () => {
@@ -44,27 +44,18 @@ export function dayChart(options) {
     const hide = () => {
       tip.hidden = true;
     };
-    const goTo = (/** @type {number} */ at) => {
-      bars[current]?.setAttribute('tabindex', '-1');
-      current = Math.max(0, Math.min(days.length - 1, at));
-      bars[current]?.setAttribute('tabindex', '0');
-      bars[current]?.focus();
-    };
     for (const [at, bar] of bars.entries()) {
-      bar.setAttribute('tabindex', at === current ? '0' : '-1');
       bar.addEventListener('pointerenter', () => show(at));
       bar.addEventListener('pointerleave', hide);
-      bar.addEventListener('focus', () => show(at));
+      bar.addEventListener('focus', () => {
+        current = at;
+        show(at);
+      });
       bar.addEventListener('blur', hide);
     }
-    drawing.addEventListener('keydown', (event) => {
-      const to = { ArrowLeft: current - 1, ArrowRight: current + 1, Home: 0, End: days.length - 1 }[event.key];
-      if (to === undefined) return;
-      event.preventDefault();
-      goTo(to);
-    });
     fill(plot, drawing, tip);
-    if (hadFocus) goTo(current);
+    letFocus(current);
+    if (hadFocus) bars[current]?.focus();
   };
   new ResizeObserver(draw).observe(plot);
   return element(
@@ -102,7 +93,12 @@ function toDrawing({ title, days, toText, unit }, width) {
     return shape('text', position, toDayName(day, true));
   });
   const bars = days.map(({ day, value }, at) => {
-    const bar = shape('g', { class: 'day', role: 'img', 'aria-label': `${toDayName(day)}: ${toText(value)}` });
+    const bar = shape('g', {
+      class: 'day',
+      tabindex: -1,
+      role: 'img',
+      'aria-label': `${toDayName(day)}: ${toText(value)}`,
+    });
     const x = side + at * step;
     const wide = Math.min(28, Math.max(2, step * 0.72));
     const tall = value > 0 ? Math.max(2, (value / unit.divisor) * scale) : 0;
@@ -197,4 +193,18 @@ function shape(name, attributes, text) {
   for (const [attribute, value] of Object.entries(attributes)) target.setAttribute(attribute, String(value));
   if (text !== undefined) target.textContent = text;
   return target;
+}
+
+const tickCount = 4;
+
+/**
+ * Ticks from 0 to at least `max`, in equal steps of 1, 2, 2.5 or 5 times a power of ten.
+ * @param {number} max
+ */
+function toAxisTicks(max) {
+  if (max <= 0) return [0, 1];
+  const stepMin = max / tickCount;
+  const magnitude = 10 ** Math.floor(Math.log10(stepMin));
+  const step = magnitude * /** @type {number} */ ([1, 2, 2.5, 5, 10].find((each) => each * magnitude >= stepMin));
+  return Array.from({ length: Math.ceil(max / step) + 1 }, (_, i) => i * step);
 }

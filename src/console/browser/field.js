@@ -79,6 +79,23 @@ export function showApiError(form, error, showError) {
 }
 
 /**
+ * Does the work of a form when it is submitted, and shows its errors.
+ * @param {HTMLFormElement} form
+ * @param {(error: unknown) => void} showError
+ * @param {() => Promise<unknown>} work
+ */
+export function onSubmit(form, showError, work) {
+  form.addEventListener('submit', async (event) => {
+    event.preventDefault();
+    clearFieldErrors(form);
+    const send = /** @type {HTMLButtonElement} */ (form.querySelector('[type=submit]'));
+    send.disabled = true;
+    await work().catch((error) => showApiError(form, error, showError));
+    send.disabled = false;
+  });
+}
+
+/**
  * Finds the field or its closest ancestor: `bindings[0].engine` falls back to `bindings`.
  * @param {HTMLElement} form
  * @param {string} name

@@ -42,6 +42,11 @@ export function createHighlightedText(attributes) {
       clear();
     },
     clear,
+    /** Puts the caret there. @param {number} index */
+    select(index) {
+      field.focus();
+      field.setSelectionRange(index, index);
+    },
     /**
      * Highlights the word spoken at this time.
      * @param {readonly Word[]} words In the order of their times.

@@ -1,8 +1,13 @@
 // The form that asks for an API key when the console has none, with hints where to get one.
 import { createApi } from './api.js';
-import { element } from './element.js';
+import { storeItem } from './browser-storage.js';
+import { element, fill } from './element.js';
 import { toErrorElements } from './notices.js';
+
 /** @import { ApiKey } from '../../../gen/openapi.ts' */
+
+/** Tells the page of the account that the person signs in for the console. */
+const signInItem = 'sonant-sign-in';
 
 /**
  * @typedef {object} KeyPromptOptions
@@ -28,12 +33,12 @@ export function keyPrompt({ signInUrl, error, onKey }) {
   const remember = element('input', { type: 'checkbox', id: 'remember-key' });
   const button = element('button', { type: 'submit', class: 'main' }, 'Open the console');
   const errorText = element('div', { id: 'api-key-error', class: 'field-error', role: 'alert' });
-  if (error) errorText.append(...toNodes(error));
+  if (error) fill(errorText, toErrorElements(error));
 
   const check = async () => {
     const apiKey = field.value.trim();
     button.disabled = true;
-    errorText.replaceChildren();
+    fill(errorText);
     try {
       // Other characters cannot be sent in a header.
       if (!/^\w+$/.test(apiKey))
@@ -41,7 +46,7 @@ export function keyPrompt({ signInUrl, error, onKey }) {
       const key = await createApi(apiKey).requestJson('/api/auth/api-keys/self');
       onKey(apiKey, key, remember.checked);
     } catch (error) {
-      errorText.append(...toNodes(error));
+      fill(errorText, toErrorElements(error));
       field.setAttribute('aria-invalid', 'true');
       field.focus();
     } finally {
@@ -69,14 +74,20 @@ export function keyPrompt({ signInUrl, error, onKey }) {
     'section',
     { class: 'welcome' },
     element('h1', { tabindex: -1 }, 'Text in, speech out.'),
-    element('p', { class: 'lead' }, 'Paste an API key of this service to begin. It stays in this browser tab.'),
+    signInUrl !== undefined && [
+      element('p', { class: 'lead' }, 'Sign in with the account of your organization, or use an API key.'),
+      element(
+        'a',
+        { class: 'button main', href: signInUrl, onclick: () => storeItem(signInItem, '1', 'tab') },
+        'Sign in',
+      ),
+    ],
+    signInUrl === undefined &&
+      element('p', { class: 'lead' }, 'Paste an API key of this service to begin. It stays in this browser tab.'),
     form,
     ...keySources(signInUrl),
   );
 }
-
-/** @param {unknown} error */
-const toNodes = (error) => toErrorElements(error).filter((part) => part instanceof Node);
 
 /** @param {string | undefined} signInUrl */
 function keySources(signInUrl) {
@@ -85,7 +96,8 @@ function keySources(signInUrl) {
     element(
       'ul',
       { class: 'plain' },
-      signInUrl !== undefined && element('li', {}, element('a', { href: signInUrl }, 'Sign in'), ' to create one.'),
+      signInUrl !== undefined &&
+        element('li', {}, element('a', { href: signInUrl }, 'The page of your account'), ' creates keys for programs.'),
       element(
         'li',
         {},

@@ -1,14 +1,15 @@
 // The Keys page: the key in use and, depending on its scopes, the keys created with it and a form to create one.
-/** @import { Page } from './page.d.ts' */
 /** @import { ApiKey, CreateApiKeyResponse } from '../../../gen/openapi.ts' */
+/** @import { Page, PageContext } from './page.d.ts' */
+import { serviceUrl } from './api.js';
+import { copyText } from './clipboard.js';
+import { isConfirmed } from './confirm-dialog.js';
 import { element, fill } from './element.js';
-import { keyFacts } from './key-facts.js';
-import { createKeyForm } from './key-form.js';
-import { keyList } from './key-list.js';
-import { createNewKeyCard } from './new-key-card.js';
+import { field, onSubmit } from './field.js';
+import { toCount, toDate, toRelativeTime, toTimeAgo } from './formatting.js';
+import { icon } from './icon.js';
 import { loading } from './notices.js';
-
-const path = '/api/auth/api-keys';
+import { chips, factList, missingScope, pageHead } from './page-elements.js';
 
 /** @type {Page} */
 export const keysPage = {
@@ -36,33 +37,19 @@ export const keysPage = {
     const form = hasScope('keys:write') ? createKeyForm(pageContext, own, onCreated) : undefined;
     fill(
       root,
-      head(form && openButton(form)),
+      pageHead({
+        title: 'Keys',
+        lead: 'An API key gives a program access to this service, limited to the scopes of the key.',
+        actions: form && [openButton(form)],
+      }),
       newKeyCard.root,
-      form ?? missingScopeHint('create keys', 'keys:write'),
-      hasScope('keys:read') ? list : missingScopeHint('list the keys created with it', 'keys:read'),
+      form ?? missingScope('create keys', 'keys:write'),
+      hasScope('keys:read') ? list : missingScope('list the keys created with it', 'keys:read'),
       ownCard(own),
     );
     await show();
   },
 };
-
-/** @param {HTMLElement | undefined} button */
-const head = (button) =>
-  element(
-    'div',
-    { class: 'page-head' },
-    element(
-      'div',
-      {},
-      element('h1', {}, 'Keys'),
-      element(
-        'p',
-        { class: 'lead' },
-        'An API key gives a program access to this service, limited to the scopes of the key.',
-      ),
-    ),
-    button,
-  );
 
 /** @param {HTMLElement} form */
 function openButton(form) {
@@ -83,19 +70,6 @@ function openButton(form) {
   return button;
 }
 
-/**
- * @param {string} action
- * @param {string} scope
- */
-const missingScopeHint = (action, scope) =>
-  element(
-    'p',
-    { class: 'card missing-scope' },
-    `This key cannot ${action}. It lacks the scope `,
-    element('code', {}, scope),
-    '. Use a key that has it.',
-  );
-
 /** @param {ApiKey} own */
 const ownCard = (own) =>
   element(
@@ -105,3 +79,359 @@ const ownCard = (own) =>
     element('p', { class: 'own-name' }, element('strong', {}, own.name), ' ', element('code', {}, own.hint)),
     keyFacts(own, 'now'),
   );
+
+/** @param {PageContext} pageContext */
+function createNewKeyCard({ notify, showError, signal }) {
+  const root = element('section', { class: 'card new-key', 'aria-labelledby': 'new-key-title', hidden: true });
+  const clear = () => {
+    root.hidden = true;
+    fill(root);
+  };
+  signal.addEventListener('abort', clear);
+  // Browsers may keep the page in the back/forward cache.
+  addEventListener('pagehide', clear, { signal });
+
+  return {
+    root,
+    /** @param {CreateApiKeyResponse} created */
+    show({ key, name }) {
+      const title = element('h2', { id: 'new-key-title', tabindex: -1 }, `Your new key: ${name}`);
+      const secret = element('code', { class: 'secret' }, key);
+      const copy = () => copyText(secret).then(() => notify('The key is copied.'), showError);
+      fill(
+        root,
+        title,
+        element('p', {}, 'The key is shown only now. Store it in a safe place, such as a password manager.'),
+        secret,
+        element(
+          'div',
+          { class: 'row' },
+          element('button', { type: 'button', class: 'main', onclick: copy }, icon('copy'), 'Copy the key'),
+          element('button', { type: 'button', onclick: clear }, 'Done'),
+        ),
+        element('details', {}, element('summary', {}, 'Try it'), element('pre', { tabindex: 0 }, toCurl(key))),
+      );
+      root.hidden = false;
+      title.focus();
+    },
+  };
+}
+
+/** @param {string} key */
+const toCurl = (key) =>
+  [
+    `curl -sSf ${serviceUrl}/api/audio/speech \\`,
+    `  -H 'X-API-Key: ${key}' \\`,
+    `  -H 'Content-Type: application/json' \\`,
+    `  -d '{"voice_id":"arthur","text":"Hello.","return_format":"buffer"}' \\`,
+    '  -o hello.wav',
+  ].join('\n');
+
+const path = '/api/auth/api-keys';
+
+/**
+ * @typedef {object} KeyListOptions
+ * @property {(key: CreateApiKeyResponse) => Promise<void>} onCreated
+ * @property {() => Promise<void>} onChange
+ */
+
+/**
+ * @param {readonly ApiKey[]} keys
+ * @param {PageContext} pageContext
+ * @param {KeyListOptions} options
+ */
+function keyList(keys, pageContext, options) {
+  const [active, inactive] = [
+    keys.filter(({ status }) => status === 'active'),
+    keys.filter(({ status }) => status !== 'active'),
+  ];
+  return element(
+    'section',
+    { class: 'card', 'aria-labelledby': 'created-keys' },
+    element('h2', { id: 'created-keys', tabindex: -1 }, 'Keys created with this key'),
+    active.length === 0 &&
+      element(
+        'p',
+        { class: 'hint' },
+        inactive.length === 0
+          ? 'No keys yet. Create one key per program, so that you can revoke each separately.'
+          : 'No key is active.',
+      ),
+    element('ul', { class: 'key-list' }, ...active.map((key) => toItem(key, pageContext, options))),
+    inactive.length > 0 &&
+      element(
+        'details',
+        {},
+        element('summary', {}, `${inactive.length} inactive`),
+        element('ul', { class: 'key-list' }, ...inactive.map((key) => toItem(key, pageContext, options))),
+      ),
+  );
+}
+
+/**
+ * @param {ApiKey} key
+ * @param {PageContext} pageContext
+ * @param {KeyListOptions} options
+ */
+function toItem(key, pageContext, options) {
+  const { name, hint, status, replaced_by } = key;
+  const isActive = status === 'active';
+  const actions = isActive && pageContext.hasScope('keys:write') ? toActions(key, pageContext, options) : undefined;
+  return element(
+    'li',
+    {},
+    element(
+      'details',
+      {},
+      element(
+        'summary',
+        {},
+        element('strong', {}, name),
+        !isActive && element('span', { class: 'chip ended' }, status),
+        isActive && replaced_by !== null && element('span', { class: 'chip ended' }, 'replaced'),
+        element('code', {}, hint),
+        element('span', { class: 'facts' }, toKeySummary(key)),
+      ),
+      keyFacts(key),
+    ),
+    actions,
+  );
+}
+
+/** @param {ApiKey} key */
+function toKeySummary({ status, expires_at, last_used_at, revoked_at }) {
+  const used = last_used_at ? `used ${toTimeAgo(last_used_at)}` : status === 'active' ? 'not used yet' : 'never used';
+  if (revoked_at) return `${used} · revoked ${toTimeAgo(revoked_at)}`;
+  if (status === 'expired' && expires_at) return `${used} · expired ${toTimeAgo(expires_at)}`;
+  return expires_at ? `${used} · expires ${toRelativeTime(expires_at)}` : used;
+}
+
+/**
+ * @param {ApiKey} key
+ * @param {PageContext} pageContext
+ * @param {KeyListOptions} options
+ */
+function toActions({ id, name, replaced_by }, { api, notify, showError }, { onCreated, onChange }) {
+  /** @type {(text: string, kind: string, action: () => Promise<void>) => HTMLElement} */
+  const button = (text, kind, action) => {
+    const onclick = async () => {
+      target.disabled = true;
+      await action().catch(showError);
+      target.disabled = false;
+    };
+    const target = element('button', { type: 'button', class: kind, 'aria-label': `${text} ${name}`, onclick }, text);
+    return target;
+  };
+  const replace = async () => {
+    const created = await api.requestJson(`${path}/${id}/rotate`, { body: {} });
+    await onCreated(created);
+    notify(`${name} is replaced. The old key works for one more day.`);
+  };
+  const revoke = async () => {
+    const text = `Programs that use ${name}, or keys derived from it, stop working at once, including their open streams. This cannot be undone.`;
+    if (!(await isConfirmed({ title: `Revoke ${name}?`, text, yes: 'Revoke' }))) return;
+    await api.requestJson(`${path}/${id}`, { method: 'DELETE' });
+    await onChange();
+    document.getElementById('created-keys')?.focus();
+    notify(`${name} is revoked.`);
+  };
+  return element(
+    'div',
+    { class: 'row' },
+    replaced_by === null && button('Replace', '', replace),
+    button('Revoke', 'danger', revoke),
+  );
+}
+
+const defaultScopes = ['speech:synthesize', 'speech:stream', 'voices:read'];
+const expiries = /** @type {const} */ ([
+  ['30', 'in 30 days'],
+  ['90', 'in 90 days'],
+  ['365', 'in a year'],
+  ['', 'never'],
+]);
+
+/**
+ * @param {PageContext} pageContext
+ * @param {ApiKey} own
+ * @param {(key: CreateApiKeyResponse) => Promise<void>} onCreated
+ */
+function createKeyForm({ api, notify, showError }, own, onCreated) {
+  const send = element('button', { type: 'submit', class: 'main' }, 'Create the key');
+  const close = () => form.dispatchEvent(new Event('close'));
+  /** @type {HTMLFormElement} */
+  const form = element(
+    'form',
+    { id: 'key-form', class: 'card', novalidate: true, hidden: true, 'aria-labelledby': 'key-form-title' },
+    element('h2', { id: 'key-form-title' }, 'New key'),
+    element(
+      'div',
+      { class: 'pair' },
+      field({
+        name: 'name',
+        label: 'Name',
+        control: element('input', { name: 'name', maxlength: 100, autocomplete: 'off' }),
+        hint: 'The purpose of the key, such as the program that uses it.',
+      }),
+      field({
+        name: 'expires_in_days',
+        label: 'Expires',
+        control: element(
+          'select',
+          { name: 'expires_in_days' },
+          ...expiries.map(([value, text]) => element('option', { value, selected: value === '90' }, text)),
+        ),
+      }),
+    ),
+    scopeField(own),
+    element('details', {}, element('summary', {}, 'Limits, voices and addresses'), ...limitFields(own)),
+    element(
+      'div',
+      { class: 'row' },
+      send,
+      element('button', { type: 'button', class: 'quiet', onclick: close }, 'Cancel'),
+    ),
+  );
+  onSubmit(form, showError, async () => {
+    const created = await api.requestJson(path, { body: toCreateRequest(new FormData(form)) }).catch((error) => {
+      // An error may be at a field in a collapsed section.
+      for (const section of form.querySelectorAll('details')) section.open = true;
+      throw error;
+    });
+    form.reset();
+    close();
+    await onCreated(created);
+    notify('The key is created.');
+  });
+  return form;
+}
+
+/** @param {ApiKey} own */
+const scopeField = ({ scopes }) =>
+  element(
+    'fieldset',
+    { class: 'field', 'data-field': 'scopes' },
+    element('legend', {}, 'Scopes'),
+    element(
+      'div',
+      { class: 'checks' },
+      ...scopes.map((scope) =>
+        element(
+          'label',
+          { class: 'check' },
+          element('input', { type: 'checkbox', name: 'scopes', value: scope, checked: defaultScopes.includes(scope) }),
+          element('span', {}, `${scopeDescriptions[scope] ?? scope} `, element('code', {}, scope)),
+        ),
+      ),
+    ),
+    element('p', { class: 'field-error' }),
+  );
+
+/** @param {ApiKey} own */
+function limitFields({ limits, voice_ids, allowed_ips }) {
+  /** @type {(name: keyof ApiKey['limits'], label: string) => HTMLElement} */
+  const numberField = (name, label) => {
+    const max = limits[name];
+    const control = element('input', {
+      type: 'number',
+      name: `limits.${name}`,
+      min: 1,
+      max: max ?? undefined,
+      inputmode: 'numeric',
+      placeholder: max ?? 'no limit',
+    });
+    return field({ name: `limits.${name}`, label, control });
+  };
+  /** @type {(name: string, label: string, all: string) => HTMLElement} */
+  const listField = (name, label, all) =>
+    field({
+      name,
+      label,
+      control: element('textarea', { name, rows: 2, class: 'mono', placeholder: all, spellcheck: 'false' }),
+    });
+  return [
+    element(
+      'div',
+      { class: 'pair' },
+      numberField('requests_per_minute', 'Requests per minute'),
+      numberField('concurrency', 'Concurrent requests'),
+      numberField('characters_per_month', 'Characters per month'),
+    ),
+    element(
+      'div',
+      { class: 'pair' },
+      listField('voice_ids', 'Only these voices, one per line', voice_ids ? voice_ids.join('\n') : 'all'),
+      listField(
+        'allowed_ips',
+        'Only from these addresses, one per line',
+        allowed_ips ? allowed_ips.join('\n') : 'all; example: 10.0.0.0/8',
+      ),
+    ),
+  ];
+}
+
+/** @param {FormData} form */
+function toCreateRequest(form) {
+  const text = (/** @type {string} */ name) => String(form.get(name) ?? '').trim();
+  const lines = (/** @type {string} */ name) =>
+    text(name)
+      .split(/[\s,]+/)
+      .filter(Boolean);
+  const [days, voices, addresses] = [text('expires_in_days'), lines('voice_ids'), lines('allowed_ips')];
+  const limits = Object.fromEntries(
+    ['requests_per_minute', 'concurrency', 'characters_per_month'].flatMap((name) =>
+      text(`limits.${name}`) === '' ? [] : [[name, Number(text(`limits.${name}`))]],
+    ),
+  );
+  return {
+    scopes: form.getAll('scopes'),
+    ...(text('name') && { name: text('name') }),
+    ...(days && { expires_in_days: Number(days) }),
+    ...(voices.length > 0 && { voice_ids: voices }),
+    ...(addresses.length > 0 && { allowed_ips: addresses }),
+    ...(Object.keys(limits).length > 0 && { limits }),
+  };
+}
+
+const scopeDescriptions = /** @type {Readonly<Record<string, string>>} */ ({
+  'speech:synthesize': 'synthesize whole files',
+  'speech:stream': 'stream speech',
+  'voices:read': 'list voices',
+  'voices:write': 'create, clone and change voices',
+  'jobs:read': 'read long jobs',
+  'jobs:write': 'start long jobs',
+  'keys:read': 'list the keys created with it',
+  'keys:write': 'create and revoke keys',
+  'usage:read': 'read usage',
+  admin: 'manage all keys',
+});
+
+/**
+ * Time at which the key ended or will end.
+ * @param {ApiKey} key
+ */
+function toEnd({ status, expires_at, revoked_at }) {
+  if (revoked_at) return /** @type {const} */ (['Revoked', toTimeAgo(revoked_at)]);
+  const term = status === 'expired' ? 'Expired' : 'Expires';
+  return /** @type {const} */ ([term, expires_at ? toDate(expires_at) : 'never']);
+}
+
+/**
+ * @param {ApiKey} key
+ * @param {string} [lastUsed] Overrides `last_used_at`, which can be a minute old.
+ */
+function keyFacts(key, lastUsed) {
+  const { scopes, limits, voice_ids, allowed_ips, created_at, last_used_at } = key;
+  const { requests_per_minute, concurrency, characters_per_month } = limits;
+  const monthly =
+    characters_per_month === null ? 'unlimited characters' : `${toCount(characters_per_month)} characters per month`;
+  return factList([
+    ['Scopes', chips(scopes, 'code')],
+    ['Limits', `${toCount(requests_per_minute)} requests per minute, ${toCount(concurrency)} at once, ${monthly}`],
+    ['Voices', voice_ids ? chips(voice_ids, 'code') : 'all'],
+    ['Allowed addresses', allowed_ips ? chips(allowed_ips, 'code') : 'all'],
+    ['Created', toDate(created_at)],
+    ['Last used', lastUsed ?? (last_used_at ? toTimeAgo(last_used_at) : 'never')],
+    toEnd(key),
+  ]);
+}

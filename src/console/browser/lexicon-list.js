@@ -2,11 +2,12 @@
 /** @import { PageContext } from './page.d.ts' */
 /** @import { Lexicon } from '../../../gen/openapi.ts' */
 import { element, fill } from './element.js';
-import { clearFieldErrors, field, showApiError } from './field.js';
+import { field, onSubmit } from './field.js';
 import { toCount, toTimeAgo } from './formatting.js';
 import { showLexicon } from './lexicon-editor.js';
 import { toLexiconAddress } from './lexicon-entries.js';
 import { loading } from './notices.js';
+import { missingScope, pageHead } from './page-elements.js';
 import { accessChip } from './voice-elements.js';
 
 /** @param {PageContext} pageContext */
@@ -17,7 +18,7 @@ export async function showLexicons(pageContext) {
   const status = loading('Loading the lexicons …');
   const list = element('ul', { class: 'lexicon-list' });
   const mayWrite = hasScope('voices:write');
-  fill(root, head(), mayWrite ? newCard(pageContext) : missingScope(), status, list);
+  fill(root, head(), mayWrite ? newCard(pageContext) : missingScope('create lexicons', 'voices:write'), status, list);
   /** @type {Lexicon[]} */
   const lexicons = await api.list('/api/lexicons', 'lexicons', { signal });
   fill(list, lexicons.map(toItem));
@@ -29,24 +30,12 @@ export async function showLexicons(pageContext) {
   );
 }
 
-const head = () => [
-  element('a', { class: 'back', href: '#/voices' }, '‹ Voices'),
-  element('h1', { tabindex: -1 }, 'Lexicons'),
-  element(
-    'p',
-    { class: 'lead' },
-    'Pronunciations of words, such as names, products and abbreviations. A request names a lexicon by its id; a voice can always use one.',
-  ),
-];
-
-const missingScope = () =>
-  element(
-    'p',
-    { class: 'hint' },
-    'This key cannot create lexicons. It lacks the scope ',
-    element('code', {}, 'voices:write'),
-    '.',
-  );
+const head = () =>
+  pageHead({
+    back: ['#/voices', 'Voices'],
+    title: 'Lexicons',
+    lead: 'Pronunciations of words, such as names, products and abbreviations. A request names a lexicon by its id; a voice can always use one.',
+  });
 
 /** @param {Lexicon} lexicon */
 const toItem = (lexicon) =>
@@ -81,21 +70,12 @@ function newCard({ api, signal, notify, showError }) {
     }),
     send,
   );
-  form.addEventListener('submit', async (event) => {
-    event.preventDefault();
-    clearFieldErrors(form);
-    send.disabled = true;
-    try {
-      const text = await file.files?.[0]?.text();
-      const request = toRequest(name.value.trim(), text);
-      const made = /** @type {Lexicon} */ (await api.requestJson('/api/lexicons', { ...request, signal }));
-      location.hash = toLexiconAddress(made.lexicon_id);
-      notify(`${made.name} is created.`);
-    } catch (error) {
-      showApiError(form, error, showError);
-    } finally {
-      send.disabled = false;
-    }
+  onSubmit(form, showError, async () => {
+    const text = await file.files?.[0]?.text();
+    const request = toRequest(name.value.trim(), text);
+    const made = /** @type {Lexicon} */ (await api.requestJson('/api/lexicons', { ...request, signal }));
+    location.hash = toLexiconAddress(made.lexicon_id);
+    notify(`${made.name} is created.`);
   });
   return form;
 }

@@ -1,11 +1,11 @@
 // A toolbar that inserts markup: pause tags in plain text, elements in an SSML document. The selected text becomes the
 // content of the element, and then the value that the user may want to change is selected. Each insertion can be
 // undone.
-/** @import { HighlightedText } from './highlighted-text.js' */
 /** @import { Voice } from '../../../gen/openapi.ts' */
+/** @import { HighlightedText } from './highlighted-text.js' */
 import { element, fill } from './element.js';
-import { createPainter } from './markup-colours.js';
 import { markupOf } from './markup-kind.js';
+import { createRoving } from './roving.js';
 
 /**
  * @typedef {object} Mark
@@ -78,6 +78,7 @@ export function createMarkupToolbar({ textField, voices }) {
     'aria-label': 'Marks',
     'aria-controls': 'text',
   });
+  const letFirstFocus = createRoving(root, 'button');
   let isDocument = markupOf(field.value) === 'ssml';
 
   /** @param {Mark} mark */
@@ -93,7 +94,7 @@ export function createMarkupToolbar({ textField, voices }) {
           'SSML',
         );
     fill(root, (isDocument ? marks : [pauseTag]).map(toButton), convert);
-    letFocus(root, 0);
+    letFirstFocus();
     if (hadFocus) field.focus();
   };
   const update = () => {
@@ -104,35 +105,9 @@ export function createMarkupToolbar({ textField, voices }) {
     show();
   };
   field.addEventListener('input', update);
-  root.addEventListener('keydown', (event) => moveFocus(root, event));
   show();
   update();
   return { root };
-}
-
-/**
- * Only one button is reached with Tab; arrow keys reach the others.
- * @param {HTMLElement} root
- * @param {number} index
- */
-function letFocus(root, index) {
-  for (const [i, button] of [...root.children].entries()) button.setAttribute('tabindex', i === index ? '0' : '-1');
-}
-
-/**
- * @param {HTMLElement} root
- * @param {KeyboardEvent} event
- */
-function moveFocus(root, event) {
-  const buttons = /** @type {HTMLElement[]} */ ([...root.children]);
-  const at = buttons.indexOf(/** @type {HTMLElement} */ (document.activeElement));
-  const count = buttons.length;
-  const targets = { ArrowRight: (at + 1) % count, ArrowLeft: (at - 1 + count) % count, Home: 0, End: count - 1 };
-  const target = targets[/** @type {keyof typeof targets} */ (event.key)];
-  if (target === undefined || at < 0) return;
-  event.preventDefault();
-  letFocus(root, target);
-  buttons[target]?.focus();
 }
 
 /**
@@ -204,4 +179,74 @@ function replace(field, from, to, text) {
   if (document.execCommand('insertText', false, text)) return;
   field.setRangeText(text, from, to, 'end');
   field.dispatchEvent(new Event('input', { bubbles: true }));
+}
+
+const pausePattern = /\[pause:\d{1,9}(?:\.\d{1,9})?m?s\]/gi;
+const tagPattern = /<!--[\s\S]*?-->|<(\/?)([\w:-]+)(?:"[^"]*"|'[^']*'|[^>"'])*?(\/?)>/g;
+/** Elements whose content is coloured, by the name of the highlight. */
+const contentKinds = /** @type {const} */ ({
+  emphasis: 'stress',
+  prosody: 'stress',
+  'say-as': 'spoken',
+  sub: 'spoken',
+  phoneme: 'spoken',
+  voice: 'speaker',
+  lang: 'speaker',
+});
+
+/** @typedef {{ kind: string, from: number, to: number }} Stretch */
+
+/**
+ * The ranges of a text that are coloured.
+ * @param {string} text
+ * @returns {Stretch[]}
+ */
+function findMarks(text) {
+  const markup = markupOf(text);
+  if (markup === undefined) return [];
+  const pattern = markup === 'ssml' ? tagPattern : pausePattern;
+  /** @type {Stretch[]} */
+  const found = [];
+  /** @type {{ name: string, end: number }[]} */
+  const open = [];
+  for (const { 0: tag, 1: closing, 2: name = '', 3: empty, index } of text.matchAll(pattern)) {
+    found.push({ kind: 'tag', from: index, to: index + tag.length });
+    if (name === '' || empty) continue;
+    if (!closing) open.push({ name, end: index + tag.length });
+    else if (open.some((each) => each.name === name)) {
+      let last = open.pop();
+      while (last && last.name !== name) last = open.pop();
+      const kind = contentKinds[/** @type {keyof typeof contentKinds} */ (name)];
+      if (last && kind) found.push({ kind, from: last.end, to: index });
+    }
+  }
+  return found;
+}
+
+/**
+ * Returns a function that colours the text of the node.
+ * @param {Text} letters
+ */
+function createPainter(letters) {
+  const kinds = ['tag', ...new Set(Object.values(contentKinds))];
+  /** @param {string} text */
+  return (text) => {
+    if (!('highlights' in CSS)) return;
+    const stretches = findMarks(text);
+    for (const [priority, kind] of kinds.toReversed().entries()) {
+      const ranges = stretches.flatMap((each) => {
+        if (each.kind !== kind || each.to > letters.length) return [];
+        const range = new StaticRange({
+          startContainer: letters,
+          startOffset: each.from,
+          endContainer: letters,
+          endOffset: each.to,
+        });
+        return [range];
+      });
+      const highlight = new Highlight(...ranges);
+      highlight.priority = priority;
+      CSS.highlights.set(`markup-${kind}`, highlight);
+    }
+  };
 }

@@ -1,6 +1,6 @@
 // The facts of a model and the progress of its installation, in words and as a progress bar.
+/** @import { ListVoiceModelsResponse, ModelInstall, VoiceModel } from '../../../gen/openapi.ts' */
 /** @import { Child } from './element.js' */
-/** @import { ModelInstall, VoiceModel } from '../../../gen/openapi.ts' */
 import { element, fill } from './element.js';
 import { toCount } from './formatting.js';
 import { toLanguageName } from './voice-search.js';
@@ -101,4 +101,50 @@ export function createInstallBar() {
       fill(line, toStateText(model, install));
     },
   };
+}
+
+/**
+ * @param {HTMLElement} group
+ * @param {() => void} change
+ */
+export function keepFocus(group, change) {
+  const focused = group.contains(document.activeElement) ? document.activeElement : null;
+  change();
+  if (focused instanceof HTMLElement && focused.hidden) {
+    const next = group.querySelector(':is(button, a):not([hidden])');
+    if (next instanceof HTMLElement) next.focus();
+  }
+}
+
+const pollMs = 1_000;
+const retryMs = 5_000;
+
+/**
+ * Returns a function that reads the models now, and again while one of them is being installed.
+ * @param {object} options
+ * @param {() => Promise<ListVoiceModelsResponse>} options.read
+ * @param {AbortSignal} options.signal
+ * @param {(models: ListVoiceModelsResponse) => void} options.onRead
+ * @param {(error: unknown) => void} options.showError
+ */
+export function createModelWatch({ read, signal, onRead, showError }) {
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let timer;
+  let count = 0;
+  const watch = async () => {
+    clearTimeout(timer);
+    const own = ++count;
+    try {
+      const models = await read();
+      if (own !== count || signal.aborted) return;
+      onRead(models);
+      if (models.models.some(isUnderWay)) timer = setTimeout(watch, pollMs);
+    } catch (error) {
+      if (own !== count || signal.aborted) return;
+      showError(error);
+      timer = setTimeout(watch, retryMs);
+    }
+  };
+  signal.addEventListener('abort', () => clearTimeout(timer));
+  return watch;
 }

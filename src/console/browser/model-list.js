@@ -1,14 +1,25 @@
 // The installable models, below the Voices page: filtered by language and state, with their progress during an
 // installation.
-/** @import { PageContext } from './page.d.ts' */
 /** @import { ListVoiceModelsResponse, VoiceModel } from '../../../gen/openapi.ts' */
+/** @import { PageContext } from './page.d.ts' */
+/** @import { Preview } from './voice-preview.js' */
 import { element, fill } from './element.js';
 import { toCount } from './formatting.js';
-import { installScope } from './model-actions.js';
-import { createModelCard } from './model-card.js';
-import { isUnderWay } from './model-facts.js';
-import { createModelWatch } from './model-watch.js';
+import { cancelInstall, installModel, installScope, makeDefault, removeModel } from './model-actions.js';
+import {
+  createInstallBar,
+  createModelWatch,
+  isUnderWay,
+  keepFocus,
+  licenceLink,
+  toLanguagesText,
+  toMegabytes,
+  toSizeText,
+  toVoicesText,
+} from './model-facts.js';
 import { loading } from './notices.js';
+import { pageHead } from './page-elements.js';
+import { filterSelect, toVoiceAddress } from './voice-elements.js';
 import { createPreview } from './voice-preview.js';
 import { languagesOf } from './voice-search.js';
 
@@ -68,23 +79,12 @@ export async function showModelList(pageContext) {
   if (models.some(isUnderWay)) watch();
 }
 
-const head = () => [
-  element('a', { class: 'back', href: '#/voices' }, '‹ Voices'),
-  element(
-    'div',
-    { class: 'page-head' },
-    element(
-      'div',
-      {},
-      element('h1', {}, 'Models'),
-      element(
-        'p',
-        { class: 'lead' },
-        'Natural voices that run on the machine of this service. Each model has its own licence.',
-      ),
-    ),
-  ),
-];
+const head = () =>
+  pageHead({
+    back: ['#/voices', 'Voices'],
+    title: 'Models',
+    lead: 'Natural voices that run on the machine of this service. Each model has its own licence.',
+  });
 
 /**
  * A hint that the user cannot install models, or that the first model also installs the library for models.
@@ -114,20 +114,12 @@ function hintOf(models, canInstall, mayChange) {
 /** @param {readonly VoiceModel[]} models */
 function toFilters(models) {
   const languages = languagesOf(models.map((model) => ({ language_codes: model.languages ?? [] })));
-  /** @type {(name: string, label: string, options: (readonly [string, string])[]) => HTMLElement} */
-  const select = (name, label, options) =>
-    element(
-      'label',
-      {},
-      element('span', { class: 'sr-only' }, label),
-      element('select', { name }, ...options.map(([value, text]) => element('option', { value }, text))),
-    );
   return [
-    select('language', 'Language', [
+    filterSelect('language', 'Language', [
       ['', 'All languages'],
       ...languages.map(({ code, name }) => /** @type {const} */ ([code, name])),
     ]),
-    select('state', 'Which models', [
+    filterSelect('state', 'Which models', [
       ['', 'All models'],
       ['installed', 'Installed'],
       ['commercial', 'Commercial use allowed'],
@@ -156,4 +148,185 @@ function announce(before, now, notify) {
   if (!isUnderWay(before) || isUnderWay(now)) return;
   if (now.installed) notify(`${now.title} is installed.`);
   else if (now.install?.state === 'failed') notify(`Could not install ${now.title}.`);
+}
+
+/**
+ * @param {object} options
+ * @param {VoiceModel} options.model
+ * @param {boolean} options.canInstall Whether the service fetches models.
+ * @param {PageContext} options.pageContext
+ * @param {Preview} options.preview
+ * @param {() => void} options.onChange Called when an action has begun or ended.
+ */
+function createModelCard({ model: first, canInstall, pageContext, preview, onChange }) {
+  const { hasScope, showError } = pageContext;
+  let model = first;
+  let isActing = false;
+  const bar = createInstallBar();
+  const chips = element('span', { class: 'chips' });
+  const result = element('p', { class: 'result' });
+  const voices = element('p', { class: 'row model-voices' });
+  const buttons = createButtons({
+    async act(work) {
+      if (isActing) return;
+      isActing = true;
+      try {
+        await work(model, pageContext);
+      } catch (error) {
+        showError(error);
+      }
+      isActing = false;
+      onChange();
+    },
+    title: first.title,
+  });
+  const root = element(
+    'li',
+    { class: 'card', 'data-model': first.name },
+    element('h2', {}, first.title),
+    chips,
+    element('p', { class: 'facts' }, [toLanguagesText(first), toVoicesText(first), toSizeText(first)].join(' · ')),
+    notesOf(first),
+    licenceOf(first),
+    bar.root,
+    result,
+    voices,
+    buttons.root,
+  );
+  let shown = '';
+  const update = (/** @type {VoiceModel} */ next) => {
+    model = next;
+    bar.show(next);
+    buttons.show(next, { mayChange: hasScope(installScope), canInstall });
+    fill(result, toResult(next));
+    result.classList.toggle('field-error', next.install?.state === 'failed');
+    // Elements with listeners or the focus are replaced only if they change.
+    const state = JSON.stringify([next.installed, next.voice_ids]);
+    if (state === shown) return;
+    shown = state;
+    fill(chips, toChips(next));
+    fill(voices, toVoices(next, preview, hasScope('speech:stream')), defaultButton(next, pageContext));
+  };
+  update(first);
+  return { root, update };
+}
+
+/**
+ * @param {object} options
+ * @param {(work: (model: VoiceModel, context: PageContext) => Promise<unknown>) => Promise<void>} options.act
+ * @param {string} options.title
+ */
+function createButtons({ act, title }) {
+  /** @type {(label: string, work: Parameters<typeof act>[0], kind?: string) => HTMLButtonElement} */
+  const button = (label, work, kind = '') => {
+    const own = element(
+      'button',
+      {
+        type: 'button',
+        class: kind,
+        'aria-label': `${label} ${title}`,
+        onclick: () => act(work),
+      },
+      label,
+    );
+    return own;
+  };
+  const get = button('Install', installModel, 'main');
+  const cancel = button('Cancel', cancelInstall);
+  const discard = button('Discard', removeModel);
+  const remove = button('Remove', removeModel, 'danger');
+  const root = element('div', { class: 'row' }, get, cancel, discard, remove);
+  return {
+    root,
+    /**
+     * @param {VoiceModel} model
+     * @param {{ mayChange: boolean, canInstall: boolean }} rights
+     */
+    show(model, { mayChange, canInstall }) {
+      const { install, installed, fetched_bytes } = model;
+      const isBusy = isUnderWay(model);
+      keepFocus(root, () => {
+        get.hidden = !mayChange || !canInstall || installed || isBusy;
+        // An installation by another process can only be stopped in that process.
+        cancel.hidden = !mayChange || !isBusy || install?.state === 'elsewhere';
+        discard.hidden = !mayChange || installed || isBusy || fetched_bytes === 0;
+        remove.hidden = !mayChange || !installed || isBusy;
+      });
+      const label = install?.state === 'failed' ? 'Try again' : fetched_bytes > 0 ? 'Continue' : 'Install';
+      if (get.textContent !== label) {
+        fill(get, label);
+        get.setAttribute('aria-label', `${label === 'Try again' ? 'Try again to install' : label} ${title}`);
+      }
+    },
+  };
+}
+
+/** @param {VoiceModel} model */
+const toChips = ({ installed, recommended, commercial }) => [
+  installed && element('span', { class: 'chip' }, 'installed'),
+  recommended && element('span', { class: 'chip' }, 'recommended'),
+  commercial === false && element('span', { class: 'chip failed' }, 'no commercial use'),
+];
+
+/** @param {VoiceModel} model */
+function notesOf({ cost, notes }) {
+  const texts = [notes, cost !== null && `On a CPU, ${cost}.`].filter(Boolean);
+  return texts.length > 0 && element('p', { class: 'hint' }, texts.join(' '));
+}
+
+/** @param {VoiceModel} model */
+const licenceOf = (model) =>
+  element(
+    'p',
+    { class: 'hint' },
+    'Licence: ',
+    licenceLink(model),
+    model.commercial === null ? '; whether it allows commercial use is not known' : '',
+    ...model.parts.map(({ file, licence }) => `; ${file}: ${licence ?? 'not known'}`),
+    '. ',
+    model.checked_by === null && !model.installed && 'Its SHA-256 is not known, so only damage can be detected.',
+  );
+
+/** @param {VoiceModel} model */
+function toResult({ install, installed, fetched_bytes }) {
+  if (install?.failure) return install.failure.message;
+  if (installed || fetched_bytes === 0 || (install !== null && install.state !== 'cancelled')) return '';
+  return `${toMegabytes(fetched_bytes)} are already downloaded.`;
+}
+
+/**
+ * A button that makes the model's best voice the default voice.
+ * @param {VoiceModel} model
+ * @param {PageContext} pageContext
+ */
+function defaultButton(model, pageContext) {
+  const best = bestVoiceOf(model);
+  if (best === undefined || !pageContext.hasScope(installScope)) return undefined;
+  const onclick = () => makeDefault(best, pageContext).catch(pageContext.showError);
+  return element('button', { type: 'button', 'aria-label': `Make default: ${best}`, onclick }, 'Make default');
+}
+
+/** @param {VoiceModel} model */
+const bestVoiceOf = ({ voice_ids, best_voice_id }) => voice_ids.find((id) => id === best_voice_id) ?? voice_ids[0];
+
+/**
+ * A sample of the model's best voice, and links to all its voices.
+ * @param {VoiceModel} model
+ * @param {Preview} preview
+ * @param {boolean} maySpeak
+ */
+function toVoices(model, preview, maySpeak) {
+  const { name, voice_ids, installed, voices } = model;
+  const best = bestVoiceOf(model);
+  if (best === undefined)
+    return installed
+      ? [voices === 0 ? 'It is installed and can clone voices.' : 'Its voices are not available yet.']
+      : [];
+  return [
+    preview.button({ voice_id: best, name: best }),
+    element('a', { href: toVoiceAddress(best) }, best),
+    maySpeak && element('a', { class: 'button', href: `#/speak/${encodeURIComponent(best)}` }, 'Use it'),
+    voice_ids.length > 1 &&
+      element('a', { href: `#/voices/+search/${encodeURIComponent(name)}` }, `All ${voice_ids.length} voices`),
+  ];
 }

@@ -6,9 +6,16 @@ import { readItem, storeItem } from './browser-storage.js';
 import { element, fill } from './element.js';
 import { icon } from './icon.js';
 import { cancelInstall, installModel } from './model-actions.js';
-import { createInstallBar, isUnderWay, licenceLink, toLanguagesText, toSizeText, toVoicesText } from './model-facts.js';
-import { keepFocus } from './model-focus.js';
-import { createModelWatch } from './model-watch.js';
+import {
+  createInstallBar,
+  createModelWatch,
+  isUnderWay,
+  keepFocus,
+  licenceLink,
+  toLanguagesText,
+  toSizeText,
+  toVoicesText,
+} from './model-facts.js';
 
 const dismissedItem = 'sonant-model-offer';
 
@@ -103,7 +110,8 @@ function createOfferView(root, first, context, onChange) {
       if (voiceId !== undefined) use.setAttribute('href', `#/speak/${encodeURIComponent(voiceId)}`);
       const label = next.install?.state === 'failed' ? 'Try again' : 'Install it';
       if (get.textContent !== label) fill(get, label);
-      const text = next.install?.failure?.message ?? '';
+      // An address says little to most people; the Models page shows it.
+      const text = (next.install?.failure?.message ?? '').replace(/https?:\/\/([^\s/]+)\S*/g, '$1');
       if (fault.textContent !== text) fill(fault, text);
     },
   };

@@ -13,11 +13,18 @@ export function createNotices({ status, errors }) {
   /** @type {number | undefined} */
   let timer;
   return {
-    /** @param {string} text */
-    notify(text) {
+    /**
+     * @param {string} text
+     * @param {() => void} [undo]
+     */
+    notify(text, undo) {
       clearTimeout(timer);
-      status.textContent = text;
-      timer = setTimeout(() => fill(status), statusMs);
+      const onclick = () => {
+        fill(status);
+        undo?.();
+      };
+      fill(status, text, undo && element('button', { type: 'button', class: 'quiet', onclick }, 'Undo'));
+      timer = setTimeout(() => fill(status), undo ? 4 * statusMs : statusMs);
     },
     /** @param {unknown} error */
     showError(error) {

@@ -25,8 +25,8 @@ export interface PageContext {
   pathSegments: string[];
   /** Aborted when the user leaves the page. */
   signal: AbortSignal;
-  /** Shows a message for five seconds; screen readers announce it. */
-  notify(text: string): void;
+  /** Shows a message for five seconds, or for twenty with a button to undo; screen readers announce it. */
+  notify(text: string, undo?: () => void): void;
   /** Shows an error with the request id, until the user closes it. */
   showError(error: unknown): void;
 }

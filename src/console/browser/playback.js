@@ -1,15 +1,17 @@
 // Plays one text while it is streamed: audio, waveform, highlighted words, and figures such as the time to first sound.
 // After the end, the audio can be played again. If the stream fails, a notice says after how many seconds the audio was
-// cut off.
+// cut off. A playback outlives the page that started it.
 /** @import { Api } from './api.js' */
 /** @import { HighlightedText } from './highlighted-text.js' */
+/** @import { Voice } from '../../../gen/openapi.ts' */
 /** @import { Speech, Word } from './speech-stream.js' */
+import { ApiError } from './api.js';
 import { element, fill } from './element.js';
 import { icon } from './icon.js';
 import { toErrorElements } from './notices.js';
 import { Player } from './player.js';
 import { performanceMarks, streamSpeech } from './speech-stream.js';
-import { countChars } from './text-chunks.js';
+import { countChars, createIndexOf } from './text-chunks.js';
 import { createWaveform } from './waveform.js';
 
 /** Assumed duration of a character until word times arrive. */
@@ -21,26 +23,29 @@ const secondsPerChar = 0.065;
  * @typedef {object} PlaybackOptions
  * @property {Api} api
  * @property {Speech} speech
+ * @property {string} text
+ * @property {Voice} voice
  * @property {ReturnType<typeof import('./player.js').createPlaybackContext>} audio
- * @property {HighlightedText} textField
- * @property {(state: EndState) => void} onEnd Called when the stream ends.
+ * @property {() => void} onChange Called when the stream ends, and when playing starts, pauses or ends.
  */
 
 export class Playback {
   root;
   speech;
+  text;
+  voice;
+  /** Where the spoken word is highlighted, while a page shows the text. @type {HighlightedText | undefined} */
+  textField;
   /** @type {'streaming' | EndState} */
   state = 'streaming';
-  #textField;
-  #text;
-  #onEnd;
+  #onChange;
   #player;
   #waveform;
   #view;
   #abort = new AbortController();
   /** @type {Word[]} */
   #words = [];
-  #isClosed = false;
+  #wasPlaying = false;
   #animationFrame = 0;
   #startedMs = performance.now();
   #streamedMs = 0;
@@ -49,14 +54,14 @@ export class Playback {
    * Starts to stream and play at once.
    * @param {PlaybackOptions} options
    */
-  constructor({ api, speech, audio, textField, onEnd }) {
+  constructor({ api, speech, text, voice, audio, onChange }) {
     const { sampleRateHz } = speech;
     this.speech = speech;
-    this.#textField = textField;
-    this.#text = textField.text;
-    this.#onEnd = onEnd;
+    this.text = text;
+    this.voice = voice;
+    this.#onChange = onChange;
     this.#waveform = createWaveform({ sampleRateHz, onSeek: (seconds) => this.#seek(seconds) });
-    this.#view = createView(this.#waveform.root, () => this.#togglePlay());
+    this.#view = createView(this.#waveform.root, () => this.togglePlay());
     this.root = this.#view.root;
     this.#player = new Player(audio, {
       sampleRateHz,
@@ -69,7 +74,7 @@ export class Playback {
     });
     this.#showStats();
     this.redraw();
-    void this.#play();
+    void this.play();
     void this.#stream(api);
   }
 
@@ -79,28 +84,33 @@ export class Playback {
   /** Cancels the stream and pauses. */
   stop() {
     this.#abort.abort(new DOMException('It was stopped.', 'AbortError'));
-    void this.#player.pause().then(() => this.redraw());
+    void this.pause();
   }
 
-  /** Cancels the stream and releases the audio output; nothing is drawn or reported any more. */
+  /** Cancels the stream and releases the audio output; `play` opens it again. */
   async close() {
-    this.#isClosed = true;
     this.#abort.abort(new DOMException('It was closed.', 'AbortError'));
-    cancelAnimationFrame(this.#animationFrame);
-    this.#textField.clear();
     await this.#player.close();
+    this.redraw();
+  }
+
+  get isPlaying() {
+    return this.#player.isPlaying;
+  }
+
+  get seconds() {
+    return this.#player.pushedSeconds;
   }
 
   redraw() {
     cancelAnimationFrame(this.#animationFrame);
-    if (this.#isClosed) return;
     const { seconds, pushedSeconds, isPlaying, report } = this.#player;
     const { time, toggle } = this.#view;
     this.#waveform.expect(this.#expectedSeconds());
     const isScaling = this.#waveform.draw(seconds);
-    const isUnedited = this.#textField.text === this.#text;
-    if (isUnedited && seconds > 0 && !report.isOver) this.#textField.highlight(this.#words, seconds);
-    else this.#textField.clear();
+    const isUnedited = this.textField?.text === this.text;
+    if (isUnedited && seconds > 0 && !report.isOver) this.textField?.highlight(this.#words, seconds);
+    else this.textField?.clear();
     time.textContent = `${toClock(seconds)} / ${toClock(pushedSeconds)}`;
     const label = isPlaying ? 'Pause' : 'Play';
     if (toggle.getAttribute('aria-label') !== label) {
@@ -108,6 +118,10 @@ export class Playback {
       fill(toggle, icon(isPlaying ? 'pause' : 'play'));
     }
     this.#exposeState();
+    if (isPlaying !== this.#wasPlaying) {
+      this.#wasPlaying = isPlaying;
+      this.#onChange();
+    }
     if (isPlaying || isScaling || this.state === 'streaming')
       this.#animationFrame = requestAnimationFrame(() => this.redraw());
   }
@@ -128,7 +142,7 @@ export class Playback {
     const { pushedSeconds } = this.#player;
     if (this.state !== 'streaming') return pushedSeconds;
     const { chunks, speakingRate } = this.speech;
-    const fraction = (this.#words.at(-1)?.to ?? 0) / this.#text.length;
+    const fraction = (this.#words.at(-1)?.to ?? 0) / this.text.length;
     if (fraction > 0.02) return pushedSeconds / fraction;
     const chars = chunks.reduce((sum, chunk) => sum + countChars(chunk.text), 0);
     return (chars * secondsPerChar) / speakingRate;
@@ -148,7 +162,7 @@ export class Playback {
       this.#view.stats,
       rows
         .filter(([, value]) => value)
-        .map(([name, value]) => element('div', {}, element('dt', {}, name), element('dd', {}, value))),
+        .map(([name, value]) => element('span', {}, `${name} `, element('strong', {}, value))),
     );
   }
 
@@ -158,7 +172,7 @@ export class Playback {
     this.redraw();
   }
 
-  async #play() {
+  async play() {
     try {
       await this.#player.play();
       this.redraw();
@@ -170,10 +184,13 @@ export class Playback {
     }
   }
 
-  async #togglePlay() {
-    if (this.#player.isPlaying) await this.#player.pause();
-    else await this.#play();
+  async pause() {
+    await this.#player.pause();
     this.redraw();
+  }
+
+  togglePlay() {
+    return this.#player.isPlaying ? this.pause() : this.play();
   }
 
   /** @param {Api} api */
@@ -197,17 +214,18 @@ export class Playback {
     const message = element('div', {}, cutOff, ...toErrorElements(error));
     this.root.dataset.reason = error instanceof Error && 'reason' in error ? String(error.reason) : '';
     fill(this.#view.errors, element('div', { class: 'cut-off' }, icon('warning'), message));
+    const index = error instanceof ApiError ? placeOf(error, this.speech) : undefined;
+    if (index !== undefined && this.textField?.text === this.text) this.textField.select(index);
   }
 
   /** @param {EndState} state */
   #end(state) {
     this.state = state;
-    if (this.#isClosed) return;
     this.#streamedMs = performance.now() - this.#startedMs;
     this.#player.complete();
     this.#showStats();
     this.redraw();
-    this.#onEnd(state);
+    this.#onChange();
   }
 }
 
@@ -216,12 +234,12 @@ export class Playback {
  * @param {() => void} onToggle
  */
 function createView(waveform, onToggle) {
-  const stats = element('dl', { class: 'playback-stats' });
+  const stats = element('span', { class: 'playback-stats' });
   const errors = element('div', { role: 'alert' });
   const time = element('span', { class: 'time' });
   const toggle = element(
     'button',
-    { type: 'button', class: 'toggle', 'aria-label': 'Pause', onclick: onToggle },
+    { type: 'button', class: 'main toggle', 'aria-label': 'Pause', onclick: onToggle },
     icon('pause'),
   );
   const root = element(
@@ -232,6 +250,20 @@ function createView(waveform, onToggle) {
     errors,
   );
   return { root, stats, errors, time, toggle };
+}
+
+/**
+ * The index in the text of a fault that names a line and a column of a chunk.
+ * @param {ApiError} error
+ * @param {Speech} speech
+ */
+function placeOf({ details: [fault] }, { chunks }) {
+  const [, line, column] = (/^line (\d+), column (\d+):/.exec(fault?.message ?? '') ?? []).map(Number);
+  const chunk = chunks[Number(/\[(\d+)\]$/.exec(fault?.field ?? '')?.[1] ?? 0)];
+  if (!line || !column || !chunk) return undefined;
+  const lines = chunk.text.split('\n');
+  const before = lines.slice(0, line - 1).reduce((sum, { length }) => sum + length + 1, 0);
+  return chunk.from + before + createIndexOf(lines[line - 1] ?? '')(column - 1);
 }
 
 /** @param {number} seconds */

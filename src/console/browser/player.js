@@ -32,7 +32,8 @@ export class Player {
   #hasStarted = false;
   /** Players share the audio context, so a paused player must not resume it. */
   #shouldPlay = false;
-  #isClosed = false;
+  #isClosed = true;
+  #ready;
   /** The sample at which the current run started. */
   #from = 0;
   /** Number of the run: each seek starts a new one, and late reports of the previous run are ignored. */
@@ -42,6 +43,7 @@ export class Player {
   #earlierUnderruns = 0;
   /** @type {Output | undefined} */
   #output;
+  /** @type {Promise<void> | undefined} */
   #opened;
 
   /**
@@ -50,12 +52,8 @@ export class Player {
    */
   constructor({ context, ready }, options) {
     this.#context = context;
+    this.#ready = ready;
     this.#options = options;
-    this.#opened = ready.then(() => {
-      if (this.#isClosed) return;
-      this.#output = openOutput(context, (report) => this.#onReport(report));
-      this.#startRun();
-    });
   }
 
   /** @param {Int16Array<ArrayBuffer>} samples */
@@ -71,9 +69,14 @@ export class Player {
     this.#output?.post({ isLast: true });
   }
 
-  /** Rejects if the browser does not allow playback. */
+  /** Opens the output if it is closed. Rejects if the browser does not allow playback. */
   async play() {
-    this.#shouldPlay = true;
+    [this.#isClosed, this.#shouldPlay] = [false, true];
+    this.#opened ??= this.#ready.then(() => {
+      if (this.#isClosed || this.#output) return;
+      this.#output = openOutput(this.#context, (report) => this.#onReport(report));
+      this.#startRun();
+    });
     await this.#opened;
     if (!this.#shouldPlay) return;
     if (this.#last.isOver) {
@@ -98,10 +101,14 @@ export class Player {
     if (this.#shouldPlay) await this.#context.resume();
   }
 
+  /** Releases the output, for another player on the same context. `play` opens it again, at the start. */
   async close() {
-    [this.#isClosed, this.#shouldPlay] = [true, false];
-    await this.#context.suspend().catch(() => {});
+    if (this.#isClosed) return;
+    [this.#isClosed, this.#shouldPlay, this.#from] = [true, false, 0];
+    await this.#context.suspend();
     this.#output?.close();
+    this.#output = this.#opened = undefined;
+    this.#last = { ...this.#last, played: 0, isDry: true, isOver: true };
   }
 
   get isPlaying() {

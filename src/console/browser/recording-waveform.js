@@ -34,7 +34,7 @@ export function createRecordingWaveform(signal) {
     const xOf = (/** @type {number} */ at) => (at / Math.max(secondsMax, seconds)) * width;
 
     if (secondsMin > 0) {
-      context.fillStyle = colour('--recording-mark');
+      context.fillStyle = colour('--wave');
       for (let y = 0; y < height; y += 6) context.fillRect(Math.round(xOf(secondsMin)), y, 1, 3);
     }
     const step = barPixels + gapPixels;
@@ -44,13 +44,7 @@ export function createRecordingWaveform(signal) {
       const isRecorded = seconds > 0 && from < peaks.length;
       const peak = isRecorded ? Math.max(...peaks.slice(from, to)) : 0;
       context.fillStyle = colour(
-        !isRecorded
-          ? '--recording-rest'
-          : x > xOf(played)
-            ? '--recording-unplayed'
-            : peak > 0.99
-              ? '--recording-over'
-              : '--recording-bar',
+        !isRecorded ? '--wave-pending' : x > xOf(played) ? '--wave' : peak > 0.99 ? '--wave-over' : '--wave-played',
       );
       // Perceived loudness: a tenth of the amplitude sounds about half as loud.
       const barHeight = Math.max(barPixels, peak ** 0.6 * (height - 4));

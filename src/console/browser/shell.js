@@ -8,7 +8,9 @@ import { element, fill } from './element.js';
 import { icon } from './icon.js';
 import { keyPrompt } from './key-prompt.js';
 import { createNotices, toErrorElements } from './notices.js';
+import { chips, missingScope } from './page-elements.js';
 import { pages } from './pages.js';
+import { forgetSpeeches } from './speech-history.js';
 
 /** @param {string} id */
 const find = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
@@ -67,6 +69,7 @@ function useKey(apiKey, key, isForDevice) {
 function forgetKey(error) {
   removeItem(keyItem);
   session = undefined;
+  forgetSpeeches();
   showHeader();
   showKeyPrompt(error);
 }
@@ -80,7 +83,10 @@ async function showPage() {
   const root = element('div', { class: `page ${page.name}` });
   /** @param {string} scope */
   const hasScope = (scope) => key.scopes.includes(scope);
-  document.title = `${page.title} · Sonant`;
+  const observer = new MutationObserver(() => {
+    document.title = `${root.querySelector('h1')?.firstChild?.textContent ?? page.title} · Sonant`;
+  });
+  observer.observe(root, { childList: true });
   for (const link of nav.querySelectorAll('a')) {
     if (link.hash === `#/${page.name}`) link.setAttribute('aria-current', 'page');
     else link.removeAttribute('aria-current');
@@ -89,7 +95,8 @@ async function showPage() {
   const hadFocus = main.contains(document.activeElement);
   fill(main, root);
   if (hadFocus) main.focus({ preventScroll: true });
-  if (page.scope !== undefined && !hasScope(page.scope)) return fill(root, missingScope(page.title, page.scope));
+  if (page.scope !== undefined && !hasScope(page.scope))
+    return fill(root, element('h1', {}, page.title), missingScope('open this page', page.scope));
   const { notify } = notices;
   /** Ignores requests that were aborted because the user left the page. @param {unknown} error */
   const showError = (error) => {
@@ -105,26 +112,6 @@ async function showPage() {
   }
 }
 
-/**
- * @param {string} title
- * @param {string} scope
- */
-const missingScope = (title, scope) => [
-  element('div', { class: 'page-head' }, element('h1', {}, title)),
-  element(
-    'section',
-    { class: 'card missing-scope' },
-    element('p', {}, 'This key lacks the scope ', element('code', {}, scope), ', which this page needs.'),
-    element('p', { class: 'hint' }, 'Use a key that has the scope, or ask the creator of this key for one.'),
-    element(
-      'div',
-      { class: 'row' },
-      element('button', { type: 'button', class: 'main', onclick: () => forgetKey() }, 'Use another key'),
-      element('a', { class: 'button', href: '#/keys' }, 'Show this key'),
-    ),
-  ),
-];
-
 function showHeader() {
   nav.hidden = session === undefined;
   fill(
@@ -133,14 +120,13 @@ function showHeader() {
   );
   if (!session) return fill(keyMenu);
   const { name, hint } = session.key;
-  const forgetButton = element('button', { type: 'button', onclick: () => forgetKey() }, 'Forget this key');
-  const scopes = session.key.scopes.map((scope) => element('code', {}, scope));
+  const forgetButton = element('button', { type: 'button', onclick: () => forgetKey() }, 'Sign out');
   const popover = element(
     'div',
     { id: 'about-key', popover: 'auto', class: 'card popover', role: 'dialog', 'aria-label': 'The key in use' },
     element('p', {}, element('strong', {}, name)),
     element('p', { class: 'hint mono' }, hint),
-    element('p', { class: 'scopes' }, ...scopes),
+    element('p', {}, chips(session.key.scopes, 'code')),
     forgetButton,
   );
   const button = element(
@@ -164,13 +150,19 @@ const isDeviceDark = () =>
 
 async function start() {
   const toggle = find('theme-toggle');
-  toggle.append(icon('sun'), icon('moon'));
+  toggle.append(icon('contrast'));
   toggle.addEventListener('click', toggleTheme);
   find('skip').addEventListener('click', (event) => {
     event.preventDefault();
     main.focus();
   });
   addEventListener('hashchange', () => showPage());
+  // Another tab has stored or removed the key of this device.
+  addEventListener('storage', ({ key }) => {
+    if (key !== keyItem) return;
+    if (!session) void resume();
+    else if (readItem(keyItem) === undefined) forgetKey();
+  });
   showHeader();
   await resume();
 }
@@ -184,7 +176,7 @@ async function resume() {
   } catch (error) {
     if (error instanceof ApiError && error.status === 401) return forgetKey(error);
     const again = element('button', { type: 'button', class: 'main', onclick: resume }, 'Try again');
-    const forget = element('button', { type: 'button', onclick: () => forgetKey() }, 'Forget this key');
+    const forget = element('button', { type: 'button', onclick: () => forgetKey() }, 'Use another key');
     const message = element('div', { role: 'alert' }, toErrorElements(error));
     fill(main, element('section', { class: 'welcome' }, message, element('div', { class: 'row' }, again, forget)));
   }

@@ -1,16 +1,16 @@
 // The Speak page: a text field, the voice settings, a Speak button, and the playback of the speech while it is streamed.
 /** @import { PageContext, Page } from './page.d.ts' */
 /** @import { HighlightedText } from './highlighted-text.js' */
-/** @import { PlaybackPanel } from './playback-panel.js' */
+/** @import { SpeechHistory } from './speech-history.js' */
 /** @import { Voice } from '../../../gen/openapi.ts' */
 import { readItem, storeItem } from './browser-storage.js';
 import { element, fill } from './element.js';
 import { createHighlightedText } from './highlighted-text.js';
 import { icon } from './icon.js';
 import { markupOf } from './markup-kind.js';
-import { createPlaybackPanel } from './playback-panel.js';
 import { showWithVoices } from './ready-voices.js';
 import { createCodePanel } from './speech-export.js';
+import { createSpeechHistory } from './speech-history.js';
 import { createSpeechSettings, expandWhenWide, voiceItem } from './speech-settings.js';
 import { countChars, textCharsMax, toChunks } from './text-chunks.js';
 import { createPreview } from './voice-preview.js';
@@ -42,14 +42,30 @@ function showSpeakForm(context, voices) {
   textField.text = readItem(textItem) ?? defaultText;
   const preview = createPreview(context);
   const settings = createSpeechSettings({ voices, voiceId: pathSegments[0], preview, onChange: () => code.show() });
-  const getSpeech = () => toSpeech(settings.values, textField.text);
+  const getSpeech = () => ({
+    ...settings.values,
+    markup: markupOf(textField.text),
+    chunks: toChunks(textField.text),
+  });
   const code = createCodePanel(() => ({ speech: getSpeech(), format: 'wav' }), context);
-  const panel = createPlaybackPanel({ context, textField, getSpeech, voices, onStateChange: () => controls.show() });
+  const history = createSpeechHistory({
+    context,
+    textField,
+    getSpeech,
+    voices,
+    onUse({ text, speech }) {
+      textField.text = text;
+      textField.field.dispatchEvent(new Event('input'));
+      settings.use(speech);
+      textField.field.focus();
+    },
+    onChange: () => controls.show(),
+  });
   const onSpeak = () => {
     preview.stop();
-    void panel.start();
+    void history.speak();
   };
-  const controls = createControls({ text: () => textField.text, panel, onSpeak });
+  const controls = createControls({ text: () => textField.text, history, onSpeak });
 
   textField.field.addEventListener('input', () => {
     storeItem(textItem, textField.text, 'tab');
@@ -57,15 +73,15 @@ function showSpeakForm(context, voices) {
     code.show();
   });
   root.addEventListener('keydown', (event) => {
-    if (event.key === 'Escape') panel.stop();
+    if (event.key === 'Escape') history.stop();
     if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey) || controls.button.disabled) return;
     event.preventDefault();
     onSpeak();
   });
   const offer = element('section', { class: 'card model-offer', 'aria-labelledby': 'offer-title', hidden: true });
   void offerModel(offer, context, {
-    // Choosing a voice shows the page again, which would end the playback.
-    mayChoose: () => !panel.hasPlayed,
+    // A user who has heard a voice chooses the next one.
+    mayChoose: () => history.isEmpty,
     onVoice(voiceId) {
       storeItem(voiceItem, voiceId, 'device');
       location.hash = `#/speak/${encodeURIComponent(voiceId)}`;
@@ -77,8 +93,8 @@ function showSpeakForm(context, voices) {
     'div',
     { class: 'card writing' },
     element('label', { for: 'text' }, 'Text'),
-    createMarks({ context, textField, voices }),
     textField.root,
+    createMarks({ context, textField, voices }),
     controls.root,
   );
   fill(
@@ -87,24 +103,19 @@ function showSpeakForm(context, voices) {
     element(
       'div',
       { class: 'workspace' },
-      settings.root,
-      offer,
       writing,
-      panel.playback,
-      panel.download,
+      settings.root,
+      history.player,
+      history.list,
+      offer,
       code.root,
-      panel.status,
+      history.status,
     ),
   );
   settings.start();
+  history.start();
   controls.show();
 }
-
-/**
- * @param {ReturnType<typeof createSpeechSettings>['values']} values
- * @param {string} text
- */
-const toSpeech = (values, text) => ({ ...values, markup: markupOf(text), chunks: toChunks(text) });
 
 /**
  * Offers a natural voice to users who may install one.
@@ -149,17 +160,17 @@ function createMarks({ context, textField, voices }) {
 
 /**
  * The Speak or Stop button and the character count.
- * @param {{ text: () => string, panel: PlaybackPanel, onSpeak: () => void }} options
+ * @param {{ text: () => string, history: SpeechHistory, onSpeak: () => void }} options
  */
-function createControls({ text, panel, onSpeak }) {
+function createControls({ text, history, onSpeak }) {
   const count = element('span', { id: 'count', class: 'count' });
-  const onclick = () => (panel.isStreaming ? panel.stop() : onSpeak());
+  const onclick = () => (history.isStreaming ? history.stop() : onSpeak());
   const button = element('button', { type: 'button', class: 'main speak-button', onclick });
   return {
     root: element('div', { class: 'row' }, count, button),
     button,
     show() {
-      const { isStreaming } = panel;
+      const { isStreaming } = history;
       const label = isStreaming ? [icon('stop'), 'Stop'] : [icon('play'), 'Speak'];
       fill(button, ...label, element('kbd', { 'aria-hidden': 'true' }, isStreaming ? 'Esc' : 'Ctrl ↵'));
       const chars = countChars(text());

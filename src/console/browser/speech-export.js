@@ -1,11 +1,13 @@
-// Exports speech: as a file in each format that the voice supports, and as code that makes the same request.
+// Exports speech: as a file in each format that the voice supports, as links, and as code that makes the same request.
+// The code reads the API key from the environment variable SONANT_API_KEY and never contains it.
 /** @import { Api } from './api.js' */
 /** @import { Speech } from './speech-stream.js' */
 import { serviceUrl } from './api.js';
 import { copyText } from './clipboard.js';
 import { element, fill } from './element.js';
 import { icon } from './icon.js';
-import { codeWriters, toFileBody } from './request-code.js';
+import { tabs } from './page-elements.js';
+import { toRequestFields } from './speech-stream.js';
 
 /**
  * @typedef {object} Download
@@ -21,7 +23,7 @@ import { codeWriters, toFileBody } from './request-code.js';
  */
 
 /**
- * A format selector, a download button, and a link to the stored file.
+ * A format selector, a download button, and a button for links to the stored file and its captions.
  * @param {Download} download
  * @param {ExportOptions} options
  */
@@ -31,49 +33,56 @@ export function createDownload({ speech, formats, samples }, { api, showError, s
     { 'aria-label': 'Format of the file' },
     formats.map((name) => element('option', { value: name }, name.toUpperCase())),
   );
-  const button = element('button', { type: 'button', class: 'download' }, icon('download'), 'Download');
-  const link = element('a', { class: 'link-to-file', hidden: true, target: '_blank' });
-  /** @type {Map<string, Promise<string>>} */
+  const links = element('span', { class: 'links', role: 'status' });
+  /** Object URLs by format. @type {Map<string, Promise<string>>} */
   const urls = new Map();
 
   /** @param {string} name */
   const urlOf = async (name) => {
     if (name === 'pcm') return URL.createObjectURL(new Blob([samples()], { type: 'audio/pcm' }));
-    const body = toFileBody(speech, name, 'url');
-    if (!('return_format' in body)) {
-      const reply = await api.send('/api/audio/speech', { body, signal });
-      return URL.createObjectURL(await reply.blob());
-    }
-    const { audio_url } = await api.requestJson('/api/audio/speech', { body, signal });
-    // The file is also served below the console’s own origin, and only same-origin links can set the file name.
-    return audio_url.replace(/^.*(?=\/audio\/[^/]+$)/, serviceUrl);
+    const reply = await api.send('/api/audio/speech', { body: toFileBody(speech, name, 'buffer'), signal });
+    return URL.createObjectURL(await reply.blob());
   };
-  button.addEventListener('click', async () => {
-    const name = format.value;
-    button.disabled = true;
-    try {
-      const pending = urls.get(name) ?? urlOf(name);
-      urls.set(name, pending);
-      const url = await pending;
-      element('a', { href: url, download: `${speech.voiceId}.${name}` }).click();
-      // The user may have chosen another format in the meantime.
-      link.hidden = !url.startsWith('http') || format.value !== name;
-      link.href = url;
-      fill(link, `Link to the ${name.toUpperCase()}`);
-    } catch (error) {
-      urls.delete(name);
-      showError(error);
-    } finally {
-      button.disabled = false;
-    }
-  });
-  format.addEventListener('change', () => {
-    link.hidden = true;
-  });
+  /** @param {string} name */
+  const download = async (name) => {
+    const pending = urls.get(name) ?? urlOf(name);
+    urls.set(name, pending);
+    pending.catch(() => urls.delete(name));
+    element('a', { href: await pending, download: `${speech.voiceId}.${name}` }).click();
+  };
+  /** @param {string} name */
+  const share = async (name) => {
+    const hasCaptions = speech.chunks.length === 1;
+    const body = { ...toFileBody(speech, name, 'url'), ...(hasCaptions && { captions: ['srt', 'vtt'] }) };
+    const { audio_url: url } = await api.requestJson('/api/audio/speech', { body, signal });
+    fill(
+      links,
+      [name, ...(hasCaptions ? ['srt', 'vtt'] : [])].map((each) =>
+        element('a', { href: url.replace(/\w+$/, each), target: '_blank' }, `Link to the ${each.toUpperCase()}`),
+      ),
+    );
+  };
+  /** @type {(work: (name: string) => Promise<void>, className: string, ...label: import('./element.js').Child[]) => HTMLElement} */
+  const button = (work, className, ...label) => {
+    const onclick = async () => {
+      own.disabled = true;
+      await work(format.value).catch(showError);
+      own.disabled = false;
+    };
+    const own = element('button', { type: 'button', class: className, onclick }, ...label);
+    return own;
+  };
+  format.addEventListener('change', () => fill(links));
   signal.addEventListener('abort', async () => {
     for (const pending of urls.values()) URL.revokeObjectURL(await pending.catch(() => ''));
   });
-  return element('div', { class: 'row' }, element('div', { class: 'joined' }, format, button), link);
+  const joined = element(
+    'div',
+    { class: 'joined' },
+    format,
+    button(download, 'download', icon('download'), 'Download'),
+  );
+  return element('div', { class: 'row' }, joined, button(share, 'share', 'Link and captions'), links);
 }
 
 /**
@@ -89,23 +98,6 @@ export function createCodePanel(getRequest, { notify, showError }) {
     const write = codeWriters[language];
     code.textContent = write ? write(toFileBody(speech, format, 'buffer'), `${speech.voiceId}.${format}`) : '';
   };
-  const tabs = Object.keys(codeWriters).map((name) =>
-    element(
-      'label',
-      {},
-      element('input', {
-        type: 'radio',
-        name: 'code-language',
-        value: name,
-        checked: name === language,
-        onchange: () => {
-          language = name;
-          show();
-        },
-      }),
-      element('span', {}, name),
-    ),
-  );
   const onclick = () => {
     show();
     return copyText(code).then(() => notify(`Copied the ${language} code.`), showError);
@@ -118,10 +110,74 @@ export function createCodePanel(getRequest, { notify, showError }) {
     element(
       'div',
       { class: 'code-head' },
-      element('fieldset', { class: 'tabs' }, element('legend', { class: 'sr-only' }, 'Language of the code'), tabs),
+      tabs({
+        name: 'code-language',
+        legend: 'Language of the code',
+        values: Object.keys(codeWriters).map((name) => [name, name]),
+        chosen: language,
+        onChoose(name) {
+          language = name;
+          show();
+        },
+      }),
       copy,
     ),
     element('pre', { tabindex: 0, 'aria-label': 'The request as code' }, code),
   );
   return { root: details, show: () => details.open && show() };
 }
+
+/** @typedef {(body: object, file: string) => string} Writer */
+
+/**
+ * The request body that returns all the speech as one file.
+ * @param {Speech} speech
+ * @param {string} format
+ * @param {'buffer' | 'url'} returnFormat
+ */
+function toFileBody(speech, format, returnFormat) {
+  const [first, ...more] = speech.chunks.map(({ text }) => text);
+  const isOne = more.length === 0;
+  return {
+    ...toRequestFields(speech),
+    ...(isOne ? { text: first ?? '' } : { method: 'streaming', text_chunks: [first, ...more] }),
+    output_format: format,
+    ...((isOne || returnFormat === 'url') && { return_format: returnFormat }),
+  };
+}
+
+/** The writers by language name. @type {Readonly<Record<string, Writer>>} */
+const codeWriters = {
+  curl: (body, file) => {
+    const json = JSON.stringify(body, null, 2).replaceAll("'", "'\\''");
+    return `curl -sSf ${serviceUrl}/api/audio/speech \\
+  -H "X-API-Key: $SONANT_API_KEY" \\
+  -H 'Content-Type: application/json' \\
+  -d '${json}' \\
+  -o ${file}`;
+  },
+  Python: (body, file) => `import json, os, urllib.request
+
+body = ${toPython(body)}
+request = urllib.request.Request(
+    "${serviceUrl}/api/audio/speech",
+    data=json.dumps(body).encode(),
+    headers={"X-API-Key": os.environ["SONANT_API_KEY"], "Content-Type": "application/json"},
+)
+with urllib.request.urlopen(request) as reply, open("${file}", "wb") as file:
+    file.write(reply.read())
+`,
+  TypeScript: (body, file) => `import { writeFile } from 'node:fs/promises';
+
+const reply = await fetch('${serviceUrl}/api/audio/speech', {
+  method: 'POST',
+  headers: { 'X-API-Key': process.env.SONANT_API_KEY!, 'Content-Type': 'application/json' },
+  body: JSON.stringify(${JSON.stringify(body, null, 2).replaceAll('\n', '\n  ')}),
+});
+if (!reply.ok) throw new Error(await reply.text());
+await writeFile('${file}', new Uint8Array(await reply.arrayBuffer()));
+`,
+};
+
+/** Strings, numbers and lists have the same literals in Python and JSON. @param {object} body */
+const toPython = (body) => JSON.stringify(body, null, 4);

@@ -1,13 +1,12 @@
 // The Talk page: speaks text while it is typed, and can be interrupted. Shows which text was heard, and the delay
 // before the first audio.
-/** @import { PageContext, Page } from './page.d.ts' */
 /** @import { Voice } from '../../../gen/openapi.ts' */
+/** @import { Page, PageContext } from './page.d.ts' */
 import { element, fill } from './element.js';
 import { icon } from './icon.js';
 import { toErrorElements } from './notices.js';
 import { showWithVoices } from './ready-voices.js';
 import { createSpeechSettings, expandWhenWide } from './speech-settings.js';
-import { createComposer } from './talk-composer.js';
 import { TalkSession } from './talk-session.js';
 import { createPreview } from './voice-preview.js';
 
@@ -86,8 +85,8 @@ function showTalk(context, voices) {
     element(
       'div',
       { class: 'workspace' },
-      settings.root,
       writingCard(composer, controls, connection, errors),
+      settings.root,
       turns.root,
       status,
     ),
@@ -98,7 +97,7 @@ function showTalk(context, voices) {
 }
 
 /**
- * @param {import('./talk-composer.js').Composer} composer
+ * @param {Composer} composer
  * @param {{ root: HTMLElement }} controls
  * @param {...HTMLElement} states
  */
@@ -138,7 +137,7 @@ function createTurnList() {
  * The buttons that interrupt, and that end the turn.
  * @param {object} options
  * @param {TalkSession} options.session
- * @param {import('./talk-composer.js').Composer} options.composer
+ * @param {Composer} options.composer
  * @param {() => void} options.onInterrupt
  */
 function createControls({ session, composer, onInterrupt }) {
@@ -169,3 +168,131 @@ function createControls({ session, composer, onInterrupt }) {
 /** @param {unknown} error */
 const toNotice = (error) =>
   element('div', { class: 'cut-off' }, icon('warning'), element('div', {}, ...toErrorElements(error)));
+
+/**
+ * @typedef {object} ComposerOptions
+ * @property {(text: string) => void} onText Called with further text of the turn.
+ * @property {() => void} onEnd Called when the turn is over.
+ * @property {() => void} onFocus
+ * @property {(text: string) => void} notify
+ *
+ * @typedef {ReturnType<typeof createComposer>} Composer
+ */
+
+/** @param {ComposerOptions} options */
+function createComposer({ onText, onEnd, onFocus, notify }) {
+  const { field, pace, paceField } = createFields();
+  let sent = '';
+  /** Aborts a paste that is passed on in pieces. */
+  let feeding = new AbortController();
+
+  const clear = () => {
+    feeding.abort();
+    field.readOnly = false;
+    field.value = sent = '';
+  };
+  /** @param {number} length */
+  const sendTo = (length) => {
+    if (length <= sent.length) return;
+    onText(field.value.slice(sent.length, length));
+    sent = field.value.slice(0, length);
+  };
+  const sendComplete = () => {
+    if (!field.value.startsWith(sent)) {
+      field.value = sent;
+      notify('Text that was sent cannot be changed.');
+    }
+    sendTo(sent.length + completeLength(field.value.slice(sent.length)));
+  };
+  const end = () => {
+    sendTo(field.value.length);
+    clear();
+    onEnd();
+  };
+  /** @param {string} text */
+  const feed = async (text) => {
+    feeding = new AbortController();
+    const { signal } = feeding;
+    field.readOnly = true;
+    const add = (/** @type {string} */ token) => {
+      field.value += token;
+      sendTo(field.value.length);
+    };
+    await feedTokens(text, add, signal);
+    if (!signal.aborted) end();
+  };
+
+  field.addEventListener('focus', onFocus);
+  field.addEventListener('input', (event) => {
+    if (!(/** @type {InputEvent} */ (event).isComposing)) sendComplete();
+  });
+  field.addEventListener('compositionend', sendComplete);
+  field.addEventListener('keydown', (event) => {
+    if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    if (!field.readOnly) end();
+  });
+  field.addEventListener('paste', (event) => {
+    const text = event.clipboardData?.getData('text/plain') ?? '';
+    if (pace.value !== 'model' || text === '') return;
+    event.preventDefault();
+    if (!field.readOnly) void feed(text);
+  });
+
+  return {
+    field,
+    pace: paceField,
+    end,
+    clear,
+    /** Whether there is text that was not sent, or whose turn was not ended. */
+    get hasText() {
+      return field.value !== '';
+    },
+  };
+}
+
+function createFields() {
+  const field = element('textarea', {
+    id: 'talk-text',
+    rows: 4,
+    placeholder: 'Type, and the voice speaks while you type',
+    'aria-describedby': 'talk-help',
+  });
+  const pace = element(
+    'select',
+    { id: 'paste-pace' },
+    element('option', { value: 'once' }, 'at once'),
+    element('option', { value: 'model' }, 'like a language model'),
+  );
+  const label = element('label', { for: 'paste-pace' }, 'Pasted text arrives');
+  return { field, pace, paceField: element('div', { class: 'pace' }, label, pace) };
+}
+
+/** A word is complete before a space or a mark; text in scripts without spaces is passed on unchanged. */
+const completePattern =
+  /[\s.!?…,;:)\]"”。！？、，；：\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
+const tokenPattern = /\s*\S{1,4}|\s+$/gu;
+const tokensPerSecond = 40;
+
+/**
+ * The length of the text up to the end of its last complete word.
+ * @param {string} text
+ */
+function completeLength(text) {
+  for (let end = text.length; end > 0; end--) if (completePattern.test(text.charAt(end - 1))) return end;
+  return 0;
+}
+
+/**
+ * Calls `onToken` with one piece after the other.
+ * @param {string} text
+ * @param {(token: string) => void} onToken
+ * @param {AbortSignal} signal
+ */
+async function feedTokens(text, onToken, signal) {
+  for (const [token] of text.matchAll(tokenPattern)) {
+    if (signal.aborted) return;
+    onToken(token);
+    await new Promise((resolve) => setTimeout(resolve, 1000 / tokensPerSecond));
+  }
+}

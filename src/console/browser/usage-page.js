@@ -1,11 +1,11 @@
 // The Usage page: totals of the last days, charts by day, and tables by voice and by key.
-/** @import { PageContext, Page } from './page.d.ts' */
 /** @import { ApiKey, GetUsageResponse, UsageTotal, Voice } from '../../../gen/openapi.ts' */
+/** @import { Page, PageContext } from './page.d.ts' */
 import { dayChart } from './day-chart.js';
 import { element, fill } from './element.js';
 import { toCount, toDuration } from './formatting.js';
 import { loading } from './notices.js';
-import { usageTable } from './usage-table.js';
+import { pageHead, tabs } from './page-elements.js';
 import { toVoiceAddress } from './voice-elements.js';
 
 const ranges = [7, 30, 90];
@@ -51,35 +51,19 @@ export const usagePage = {
  * @param {(days: number) => void} onChoose
  */
 const head = (chosen, onChoose) =>
-  element(
-    'div',
-    { class: 'page-head' },
-    element(
-      'div',
-      {},
-      element('h1', {}, 'Usage'),
-      element('p', { class: 'lead' }, 'Usage of this key and of the keys created with it. Days begin at midnight UTC.'),
-    ),
-    element(
-      'fieldset',
-      { class: 'tabs' },
-      element('legend', { class: 'sr-only' }, 'Number of days'),
-      ...ranges.map((days) =>
-        element(
-          'label',
-          {},
-          element('input', {
-            type: 'radio',
-            name: 'range',
-            value: days,
-            checked: days === chosen,
-            onchange: () => onChoose(days),
-          }),
-          element('span', {}, `${days} days`),
-        ),
-      ),
-    ),
-  );
+  pageHead({
+    title: 'Usage',
+    lead: 'Usage of this key and of the keys created with it. Days begin at midnight UTC.',
+    actions: [
+      tabs({
+        name: 'range',
+        legend: 'Number of days',
+        values: ranges.map((days) => [String(days), `${days} days`]),
+        chosen: String(chosen),
+        onChoose: (days) => onChoose(Number(days)),
+      }),
+    ],
+  });
 
 /** @typedef {Awaited<ReturnType<typeof readNames>>} Names */
 
@@ -193,4 +177,69 @@ function durationUnit(seconds) {
   const max = Math.max(...seconds.map(({ value }) => value));
   if (max < 120) return { divisor: 1, name: 'seconds per day' };
   return max < 7_200 ? { divisor: 60, name: 'minutes per day' } : { divisor: 3_600, name: 'hours per day' };
+}
+
+const rowsShown = 10;
+
+/**
+ * @typedef {object} UsageTableOptions
+ * @property {string} title
+ * @property {string} column The heading of the first column.
+ * @property {GetUsageResponse} usage
+ * @property {(group: string) => { name: string, address?: string | undefined }} toName
+ */
+
+/** Roles are explicit: phones show rows as blocks, which are not exposed as a table. @param {UsageTableOptions} options */
+function usageTable({ title, column, usage, toName }) {
+  const rows = usage.groups.map((sum) => {
+    const { name, address } = toName(sum.group);
+    const share = element('span', { class: 'share' });
+    share.style.width = `${(100 * sum.characters) / Math.max(1, usage.total.characters)}%`;
+    return element(
+      'tr',
+      { role: 'row' },
+      element(
+        'th',
+        { scope: 'row', role: 'rowheader' },
+        address ? element('a', { href: address }, name) : name,
+        element('span', { class: 'shares' }, share),
+      ),
+      ...[toCount(sum.characters), toDuration(sum.audio_seconds), toCount(sum.requests)].map((text) =>
+        element('td', { class: 'figure', role: 'cell' }, text),
+      ),
+    );
+  });
+  const heads = [column, 'Characters', 'Audio', 'Requests'];
+  const body = element('tbody', { role: 'rowgroup' }, ...rows.slice(0, rowsShown));
+  const onclick = () => {
+    body.append(...rows.slice(rowsShown));
+    more.remove();
+  };
+  const more = element('button', { type: 'button', class: 'quiet', onclick }, `Show all ${rows.length}`);
+  return element(
+    'section',
+    { class: 'card' },
+    element('h2', {}, title),
+    element(
+      'div',
+      { class: 'scroll by-group', tabindex: 0, role: 'region', 'aria-label': title },
+      element(
+        'table',
+        { role: 'table' },
+        element(
+          'thead',
+          { role: 'rowgroup' },
+          element(
+            'tr',
+            { role: 'row' },
+            ...heads.map((text, i) =>
+              element('th', { scope: 'col', role: 'columnheader', class: i > 0 ? 'figure' : '' }, text),
+            ),
+          ),
+        ),
+        body,
+      ),
+    ),
+    rows.length > rowsShown && more,
+  );
 }

@@ -1,12 +1,13 @@
 // The page of one voice: its properties, the consent of the speaker for a cloned voice, and the actions on it.
-/** @import { Child } from './element.js' */
-/** @import { PageContext } from './page.d.ts' */
 /** @import { Voice } from '../../../gen/openapi.ts' */
+/** @import { PageContext } from './page.d.ts' */
+import { isConfirmed } from './confirm-dialog.js';
 import { element, fill } from './element.js';
+import { field, onSubmit } from './field.js';
 import { toDate } from './formatting.js';
 import { loading } from './notices.js';
-import { actionsCard } from './voice-actions.js';
-import { accessChip, accessLabels, previewButton, statusChip, toVoicePath } from './voice-elements.js';
+import { chips, factList, missingScope, pageHead } from './page-elements.js';
+import { accessChip, accessField, accessLabels, previewButton, statusChip, toVoicePath } from './voice-elements.js';
 import { createPreview } from './voice-preview.js';
 import { toLanguageName } from './voice-search.js';
 
@@ -24,35 +25,24 @@ export async function showVoice(pageContext) {
     const { name, description, voice_id, status, kind } = voice;
     fill(
       root,
-      element('a', { class: 'back', href: '#/voices' }, '‹ Voices'),
-      element(
-        'div',
-        { class: 'page-head' },
-        element(
-          'div',
-          {},
-          element(
-            'h1',
-            { tabindex: -1 },
-            name,
-            ' ',
-            kind === 'cloned' && element('span', { class: 'chip' }, 'cloned'),
-            ' ',
-            accessChip(voice),
-            ' ',
-            statusChip(voice),
-          ),
-          element('p', { class: 'lead' }, description),
-        ),
-        element(
-          'div',
-          { class: 'row' },
+      pageHead({
+        back: ['#/voices', 'Voices'],
+        title: [
+          `${name} `,
+          kind === 'cloned' && element('span', { class: 'chip' }, 'cloned'),
+          ' ',
+          accessChip(voice),
+          ' ',
+          statusChip(voice),
+        ],
+        lead: description,
+        actions: [
           previewButton(preview, voice),
           status === 'ready' &&
             hasScope('speech:stream') &&
             element('a', { class: 'button main', href: `#/speak/${encodeURIComponent(voice_id)}` }, 'Use this voice'),
-        ),
-      ),
+        ],
+      }),
       element(
         'div',
         { class: 'columns' },
@@ -62,7 +52,7 @@ export async function showVoice(pageContext) {
           {},
           consentCard(voice),
           !hasScope('voices:write')
-            ? missingScopeHint()
+            ? missingScope('change voices', 'voices:write')
             : voice.owner === 'self' || hasScope('admin')
               ? actionsCard({ voice, pageContext, onChange: show })
               : notOwnerHint(),
@@ -82,20 +72,6 @@ export async function showVoice(pageContext) {
     notify(voice.status === 'ready' ? `${voice.name} can speak.` : `${voice.name} could not be created.`);
   }
 }
-
-/** @param {(readonly [string, Child | Child[]])[]} facts */
-const factList = (facts) =>
-  element(
-    'dl',
-    {},
-    ...facts.flatMap(([term, value]) =>
-      value === undefined || value === '' ? [] : [element('dt', {}, term), element('dd', {}, value)],
-    ),
-  );
-
-/** @param {readonly string[]} texts */
-const chips = (texts) =>
-  element('span', { class: 'chips' }, ...texts.map((text) => element('span', { class: 'chip' }, text)));
 
 const ownerLabels = /** @type {const} */ ({
   self: 'The account of this key',
@@ -158,11 +134,144 @@ const notOwnerHint = () =>
     ', can change it.',
   );
 
-const missingScopeHint = () =>
-  element(
-    'p',
-    { class: 'hint' },
-    'This key cannot change voices. It lacks the scope ',
-    element('code', {}, 'voices:write'),
-    '.',
+/**
+ * @typedef {object} ActionOptions
+ * @property {Voice} voice
+ * @property {PageContext} pageContext
+ * @property {(voice: Voice) => void} onChange Receives the changed voice.
+ */
+
+/** @param {ActionOptions} options */
+function actionsCard(options) {
+  const isRevoked = options.voice.status === 'consent_revoked';
+  return element(
+    'section',
+    { class: 'card' },
+    element('h2', {}, 'Change'),
+    !isRevoked && nameForm(options),
+    element(
+      'div',
+      { class: 'row endings' },
+      !isRevoked && enableButton(options),
+      revokeButton(options),
+      deleteButton(options),
+    ),
   );
+}
+
+/**
+ * Runs a change, then shows the changed voice and a message, or the error.
+ * @param {ActionOptions} options
+ * @param {string} message
+ * @param {() => Promise<Voice | undefined>} work
+ * @param {() => void} [undo]
+ */
+async function change({ pageContext: { root, notify, showError, signal }, onChange }, message, work, undo) {
+  try {
+    const voice = await work();
+    if (!voice || signal.aborted) return;
+    onChange(voice);
+    root.querySelector('h1')?.focus();
+    notify(message, undo);
+  } catch (error) {
+    showError(error);
+  }
+}
+
+/** @param {ActionOptions} options */
+function nameForm(options) {
+  const { name, description, voice_id } = options.voice;
+  const nameInput = element('input', { name: 'name', value: name, maxlength: 200, required: true });
+  const about = element('textarea', { name: 'description', rows: 2, maxlength: 1000 }, description);
+  const access = accessField(options.voice.access);
+  const form = element(
+    'form',
+    { novalidate: true },
+    field({ name: 'name', label: 'Name', control: nameInput }),
+    field({ name: 'description', label: 'Description', control: about }),
+    access.root,
+    element('button', { type: 'submit' }, 'Save'),
+  );
+  const { api, showError } = options.pageContext;
+  onSubmit(form, showError, async () => {
+    const body = { name: nameInput.value.trim(), description: about.value.trim(), access: access.select.value };
+    const voice = await api.requestJson(toVoicePath(voice_id), { method: 'PATCH', body });
+    await change(options, 'Saved.', async () => voice);
+  });
+  return form;
+}
+
+/** @param {ActionOptions} options */
+function enableButton(options) {
+  const { name, status, access, voice_id } = options.voice;
+  /** @param {boolean} enabled */
+  const send = (enabled) =>
+    options.pageContext.api.requestJson(toVoicePath(voice_id), { method: 'PATCH', body: { enabled } });
+  const switchOn = () => change(options, `${name} can speak again.`, () => send(true));
+  const switchOff = () =>
+    change(
+      options,
+      `${name} is switched off.`,
+      async () => {
+        const text = 'Requests for it fail, for every key of this service, until it is switched on again.';
+        const isSure =
+          access === 'private' || (await isConfirmed({ title: `Switch off ${name}?`, text, yes: 'Switch off' }));
+        return isSure ? send(false) : undefined;
+      },
+      switchOn,
+    );
+  const isOff = status === 'disabled';
+  return element(
+    'button',
+    { type: 'button', onclick: isOff ? switchOn : switchOff },
+    isOff ? 'Switch on' : 'Switch off',
+  );
+}
+
+/** @param {ActionOptions} options */
+function revokeButton(options) {
+  const { kind, name, consent, voice_id } = options.voice;
+  if (kind !== 'cloned' || !consent || consent.revoked_at) return undefined;
+  const question = {
+    title: `Withdraw the consent of ${consent.speaker_name}?`,
+    text: `${name} stops speaking at once and for good. The data it was cloned from and all its stored audio are deleted. This cannot be undone.`,
+    yes: 'Withdraw consent',
+  };
+  const onclick = () =>
+    change(options, 'The consent is withdrawn.', async () => {
+      if (!(await isConfirmed(question))) return undefined;
+      return options.pageContext.api.requestJson(`${toVoicePath(voice_id)}/consent/revoke`, { method: 'POST' });
+    });
+  return element('button', { type: 'button', class: 'danger', onclick }, 'Withdraw consent');
+}
+
+/** @param {ActionOptions} options */
+function deleteButton({ voice, pageContext: { api, notify, showError } }) {
+  const { kind, name, created_at, voice_id, bindings } = voice;
+  if (created_at === null) return undefined;
+  // Deleting a voice that came with its engine restores its original name and settings.
+  const isStock = bindings.some((bound) => bound.voice_id === voice_id);
+  const more = kind === 'cloned' ? ' The data it was cloned from and all its stored audio are deleted too.' : '';
+  const question = isStock
+    ? {
+        title: `Discard the changes to ${name}?`,
+        text: 'The voice returns to its engine defaults. This cannot be undone.',
+        yes: 'Discard changes',
+      }
+    : {
+        title: `Delete ${name}?`,
+        text: `Requests for this voice will fail with “voice not found”.${more} This cannot be undone.`,
+        yes: 'Delete',
+      };
+  const onclick = async () => {
+    if (!(await isConfirmed(question))) return;
+    try {
+      await api.requestJson(toVoicePath(voice_id), { method: 'DELETE' });
+      location.hash = '#/voices';
+      notify(isStock ? `The changes to ${name} are discarded.` : `${name} is deleted.`);
+    } catch (error) {
+      showError(error);
+    }
+  };
+  return element('button', { type: 'button', class: 'danger', onclick }, isStock ? 'Discard changes' : 'Delete');
+}

@@ -54,25 +54,26 @@ export function previewButton(preview, voice) {
   return button;
 }
 
+/**
+ * A labelled selector of a form of filters.
+ * @param {string} name
+ * @param {string} label
+ * @param {(readonly [value: string, text: string])[]} options
+ */
+export const filterSelect = (name, label, options) =>
+  element(
+    'label',
+    {},
+    element('span', { class: 'sr-only' }, label),
+    element(
+      'select',
+      { name },
+      options.map(([value, text]) => element('option', { value }, text)),
+    ),
+  );
+
 /** @param {string} voiceId */
 export const toVoicePath = (voiceId) => `/api/voices/${encodeURIComponent(voiceId)}`;
 
 /** @param {string} voiceId */
 export const toVoiceAddress = (voiceId) => `#/voices/${encodeURIComponent(voiceId)}`;
-
-/** Shown instead of a form that creates voices. */
-export const missingWriteScopeCard = () =>
-  element(
-    'section',
-    { class: 'card narrow' },
-    element('h2', {}, 'This key cannot create voices'),
-    element(
-      'p',
-      {},
-      'It lacks the scope ',
-      element('code', {}, 'voices:write'),
-      '. Use a key that has it. The page ',
-      element('a', { href: '#/keys' }, 'Keys'),
-      ' lists the scopes of this key.',
-    ),
-  );

@@ -2,26 +2,23 @@
 /** @import { PageContext } from './page.d.ts' */
 /** @import { Voice } from '../../../gen/openapi.ts' */
 import { element, fill } from './element.js';
-import { clearFieldErrors, field, showApiError } from './field.js';
+import { field, onSubmit } from './field.js';
 import { icon } from './icon.js';
 import { loading } from './notices.js';
-import { accessField, missingWriteScopeCard, toVoiceAddress } from './voice-elements.js';
+import { missingScope, pageHead } from './page-elements.js';
+import { accessField, toVoiceAddress } from './voice-elements.js';
 
 const bindingsMax = 8;
 
 /** @param {PageContext} pageContext */
 export async function showVoiceForm({ root, api, hasScope, signal, notify, showError }) {
-  const head = [
-    element('a', { class: 'back', href: '#/voices' }, '‹ Voices'),
-    element('h1', { tabindex: -1 }, 'New voice'),
-    element(
-      'p',
-      { class: 'lead' },
-      'Give a voice of an engine your own name and id, so that callers do not depend on the engine.',
-    ),
-  ];
-  if (!hasScope('voices:write')) return fill(root, ...head, missingWriteScopeCard());
-  fill(root, ...head, loading('Loading the voices …'));
+  const head = pageHead({
+    back: ['#/voices', 'Voices'],
+    title: 'New voice',
+    lead: 'Give a voice of an engine your own name and id, so that callers do not depend on the engine.',
+  });
+  if (!hasScope('voices:write')) return fill(root, head, missingScope('create voices', 'voices:write'));
+  fill(root, head, loading('Loading the voices …'));
   const engineVoices = toEngineVoices(await api.list('/api/voices', 'voices', { signal }));
   const name = element('input', { name: 'name', maxlength: 200, required: true, autocomplete: 'off' });
   const voiceId = element('input', { name: 'voice_id', class: 'mono', maxlength: 128, autocomplete: 'off' });
@@ -44,30 +41,21 @@ export async function showVoiceForm({ root, api, hasScope, signal, notify, showE
     access.root,
     send,
   );
-  form.addEventListener('submit', async (event) => {
-    event.preventDefault();
-    clearFieldErrors(form);
-    send.disabled = true;
-    try {
-      const id = voiceId.value.trim();
-      const about = description.value.trim();
-      const body = {
-        name: name.value.trim(),
-        bindings: bindings.chosen(),
-        access: access.select.value,
-        ...(id && { voice_id: id }),
-        ...(about && { description: about }),
-      };
-      const created = await api.requestJson('/api/voices', { body, signal });
-      location.hash = toVoiceAddress(created.voice_id);
-      notify(`${created.name} can speak.`);
-    } catch (error) {
-      showApiError(form, error, showError);
-    } finally {
-      send.disabled = false;
-    }
+  onSubmit(form, showError, async () => {
+    const id = voiceId.value.trim();
+    const about = description.value.trim();
+    const body = {
+      name: name.value.trim(),
+      bindings: bindings.chosen(),
+      access: access.select.value,
+      ...(id && { voice_id: id }),
+      ...(about && { description: about }),
+    };
+    const created = await api.requestJson('/api/voices', { body, signal });
+    location.hash = toVoiceAddress(created.voice_id);
+    notify(`${created.name} can speak.`);
   });
-  fill(root, ...head, form);
+  fill(root, head, form);
   name.focus();
 }
 

@@ -5,9 +5,11 @@ import { element, fill } from './element.js';
 import { toCount } from './formatting.js';
 import { icon } from './icon.js';
 import { loading } from './notices.js';
-import { accessChip, previewButton, statusChip, toVoiceAddress } from './voice-elements.js';
+import { pageHead } from './page-elements.js';
+import { createRoving } from './roving.js';
+import { accessChip, filterSelect, previewButton, statusChip, toVoiceAddress } from './voice-elements.js';
 import { createPreview } from './voice-preview.js';
-import { findVoices, languagesOf, toLanguageName } from './voice-search.js';
+import { findVoices, languagesOf, sortVoices, toLanguageName } from './voice-search.js';
 
 /** Number of voices shown at first, and added by each click, because the layout of thousands of voices is slow. */
 const pageSize = 60;
@@ -23,11 +25,12 @@ export async function showVoiceList({ root, api, hasScope, signal, showError, pa
   fill(root, head(hasScope('voices:write')), filters, status, list, more);
 
   /** @type {Voice[]} */
-  const voices = await api.list('/api/voices', 'voices', { signal });
+  const voices = sortVoices(await api.list('/api/voices', 'voices', { signal }));
   status.classList.remove('loading');
   fill(filters, ...toFilters(voices, pathSegments[1] ?? ''));
 
   let shown = pageSize;
+  const letFirstFocus = createRoving(list, 'li');
   const show = () => {
     // The button that could stop the sample is about to be removed.
     preview.stop();
@@ -41,6 +44,7 @@ export async function showVoiceList({ root, api, hasScope, signal, showError, pa
       list,
       found.slice(0, shown).map((voice) => toItem(voice, previewButton(preview, voice))),
     );
+    letFirstFocus();
     more.hidden = found.length <= shown;
     const all = voices.length === 1 ? 'One voice' : `${toCount(voices.length)} voices`;
     fill(status, found.length === voices.length ? `${all}.` : `${toCount(found.length)} of ${toCount(voices.length)}.`);
@@ -62,24 +66,16 @@ export async function showVoiceList({ root, api, hasScope, signal, showError, pa
 
 /** @param {boolean} mayCreate */
 const head = (mayCreate) =>
-  element(
-    'div',
-    { class: 'page-head' },
-    element(
-      'div',
-      {},
-      element('h1', {}, 'Voices'),
-      element('p', { class: 'lead' }, 'All voices that this key may use. Play a sample to choose one.'),
-    ),
-    element(
-      'div',
-      { class: 'row' },
+  pageHead({
+    title: 'Voices',
+    lead: 'All voices that this key may use. Play a sample to choose one.',
+    actions: [
       element('a', { class: 'button', href: '#/voices/+models' }, 'Models'),
       element('a', { class: 'button', href: '#/voices/+lexicons' }, 'Lexicons'),
       mayCreate && element('a', { class: 'button', href: '#/voices/+new' }, 'New voice'),
       mayCreate && element('a', { class: 'button main', href: '#/voices/+clone' }, icon('record'), 'Clone a voice'),
-    ),
-  );
+    ],
+  });
 
 /**
  * @param {readonly Voice[]} voices
@@ -87,18 +83,6 @@ const head = (mayCreate) =>
  */
 function toFilters(voices, words) {
   const engines = [...new Set(voices.map(({ engine }) => engine))].sort();
-  /** @type {(name: string, label: string, all: string, options: (readonly [string, string])[]) => HTMLElement} */
-  const select = (name, label, all, options) =>
-    element(
-      'label',
-      {},
-      element('span', { class: 'sr-only' }, label),
-      element(
-        'select',
-        { name },
-        ...[['', all], ...options].map(([value, text]) => element('option', { value }, text)),
-      ),
-    );
   return [
     element(
       'label',
@@ -107,19 +91,16 @@ function toFilters(voices, words) {
       icon('search'),
       element('input', { type: 'search', name: 'query', value: words, placeholder: 'Name, description or label' }),
     ),
-    select(
-      'language',
-      'Language',
-      'All languages',
-      languagesOf(voices).map(({ code, name }) => [code, name]),
-    ),
-    select(
-      'engine',
-      'Engine',
-      'All engines',
-      engines.map((engine) => [engine, engine]),
-    ),
-    select('kind', 'Kind', 'All kinds', [
+    filterSelect('language', 'Language', [
+      ['', 'All languages'],
+      ...languagesOf(voices).map(({ code, name }) => /** @type {const} */ ([code, name])),
+    ]),
+    filterSelect('engine', 'Engine', [
+      ['', 'All engines'],
+      ...engines.map((engine) => /** @type {const} */ ([engine, engine])),
+    ]),
+    filterSelect('kind', 'Kind', [
+      ['', 'All kinds'],
       ['stock', 'Stock'],
       ['cloned', 'Cloned'],
     ]),

@@ -1,12 +1,20 @@
-// Searches voices by text and language, and names languages in the locale of the browser.
+// Searches and orders voices, keeps the favourites of this device, and names languages in the locale of the browser.
 /** @import { Voice } from '../../../gen/openapi.ts' */
+import { readItem, storeItem } from './browser-storage.js';
 
-const names = new Intl.DisplayNames(undefined, { type: 'language', fallback: 'code' });
+const names = new Intl.DisplayNames(undefined, { type: 'language', fallback: 'none' });
 
-/** @param {string} code Such as `en-GB`. */
+/** @param {string} code */
+export const baseOf = (code) => code.split('-')[0]?.toLowerCase() ?? '';
+
+/**
+ * Names a code with a private part or a variant, such as `vi-VN-x-south`, by its language and that part.
+ * @param {string} code Such as `en-GB`.
+ */
 export function toLanguageName(code) {
+  const [, known = code, part = ''] = /^([a-z]+(?:-[A-Z]\w+)*)(?:-x)?-(?:[a-z]+-)*([a-z]+)$/.exec(code) ?? [];
   try {
-    return names.of(code) ?? code;
+    return `${names.of(known) ?? names.of(baseOf(code)) ?? code}${part && ` (${part})`}`;
   } catch {
     return code;
   }
@@ -46,19 +54,45 @@ export function findVoices(voices, { query, language }) {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   return voices.filter((voice) => {
     const text = toSearchText(voice);
-    const speaks = language === '' || voice.language_codes.some((code) => code.split('-')[0] === language);
+    const speaks = language === '' || voice.language_codes.some((code) => baseOf(code) === language);
     return speaks && words.every((word) => text.includes(word));
   });
 }
+
+const favouritesItem = 'sonant-favourites';
+export const favourites = new Set(readItem(favouritesItem)?.split(' '));
+
+/** @param {string} voiceId */
+export function toggleFavourite(voiceId) {
+  if (!favourites.delete(voiceId)) favourites.add(voiceId);
+  storeItem(favouritesItem, [...favourites].join(' '), 'device');
+}
+
+/** The languages of the user, each with its region and without. */
+const ownLanguages = [...new Set(navigator.languages.flatMap((code) => [code, baseOf(code)]))];
+
+/**
+ * Whether a voice is a favourite (-1), or the position of its language among those of the user.
+ * @param {Voice} voice
+ */
+export function rankOf({ voice_id, language_codes: codes }) {
+  if (favourites.has(voice_id)) return -1;
+  const at = ownLanguages.findIndex((own) => codes.some((code) => code === own || baseOf(code) === own));
+  return at < 0 ? Number.POSITIVE_INFINITY : at;
+}
+
+/**
+ * Favourites first, then the voices in the languages of the user.
+ * @param {readonly Voice[]} voices
+ */
+export const sortVoices = (voices) => voices.toSorted((one, other) => Math.sign(rankOf(one) - rankOf(other)) || 0);
 
 /**
  * All languages of the voices, without regions, sorted by name.
  * @param {readonly Pick<Voice, 'language_codes'>[]} voices
  */
 export function languagesOf(voices) {
-  const codes = new Set(
-    voices.flatMap(({ language_codes }) => language_codes.map((code) => code.split('-')[0] ?? code)),
-  );
+  const codes = new Set(voices.flatMap(({ language_codes }) => language_codes.map(baseOf)));
   return [...codes]
     .map((code) => ({ code, name: toLanguageName(code) }))
     .sort((one, other) => one.name.localeCompare(other.name));

@@ -8,6 +8,7 @@ import { failureTable, type Reason, retryAdvice } from '../../errors.ts';
 import { addPage } from '../../net/page-route.ts';
 import { createDocument, sendDocument } from './documents.ts';
 import { grpcServices, toGrpcSection, toMessages } from './grpc-section.ts';
+import { addGuides } from './guides.ts';
 import { code, escaped, phrase, prose } from './html-elements.ts';
 import type { OpenApi } from './openapi-document.ts';
 import { groupsOf } from './reference-model.ts';
@@ -23,14 +24,15 @@ export function addDocsPage(app: FastifyInstance, readOpenApi: () => OpenApi): v
     "frame-ancestors 'none'",
   ].join('; ');
   const page = createDocument(() => toPage(readOpenApi(), style));
-  addPage(app, '/docs', (request, reply) => {
-    reply.headers({
-      'content-security-policy': policy,
-      'x-content-type-options': 'nosniff',
-      'referrer-policy': 'no-referrer',
-    });
-    return sendDocument(request, reply, page(), 'text/html; charset=utf-8');
-  });
+  const headers = {
+    'content-security-policy': policy,
+    'x-content-type-options': 'nosniff',
+    'referrer-policy': 'no-referrer',
+  };
+  addPage(app, '/docs', (request, reply) =>
+    sendDocument(request, reply.headers(headers), page(), 'text/html; charset=utf-8'),
+  );
+  addGuides(app, style, headers);
 }
 
 const toPage = (document: OpenApi, style: string): string => `<!doctype html>
@@ -44,7 +46,7 @@ const toPage = (document: OpenApi, style: string): string => `<!doctype html>
 <body>
 <a class="skip" href="#start">Skip to the reference</a>
 <header><a class="brand" href="docs">Sonant</a> <span class="version">${escaped(document.info.version)}</span>
-<nav aria-label="Parts"><a href="#start">REST</a> <a href="#grpc">gRPC</a> <a href="#failures">Failures</a> <a href="openapi.json">openapi.json</a></nav></header>
+<nav aria-label="Parts"><a href="docs/README.md">Guides</a> <a href="#start">REST</a> <a href="#grpc">gRPC</a> <a href="#failures">Failures</a> <a href="openapi.json">openapi.json</a></nav></header>
 <div class="page">
 <details class="contents"><summary>Contents</summary>
 <nav aria-label="Contents" tabindex="0">${toContents(document)}</nav></details>

@@ -145,13 +145,33 @@ find('done').addEventListener('click', () => {
   clearNewKey();
   find('name').focus();
 });
+const endSession = () => fetch('sign-out', { method: 'POST', headers: { 'X-CSRF-Token': csrf } });
 find('sign-out').addEventListener('click', ({ target }) =>
   run(target, async () => {
-    await fetch('sign-out', { method: 'POST', headers: { 'X-CSRF-Token': csrf } });
+    await endSession();
     location.replace('../docs');
   }),
 );
 // Browsers may keep the page in the back/forward cache.
 addEventListener('pagehide', clearNewKey);
 
-load().catch((error) => notify(error.message, true));
+/**
+ * Exchanges the session for a key of one day, with which the console works in all tabs of this browser. The key can do
+ * what the person can do, but not create keys, because these would end with it.
+ */
+async function openConsole() {
+  const scopes = [...form.querySelectorAll('[name=scope]')]
+    .map(({ value }) => value)
+    .filter((scope) => scope !== 'keys:write');
+  const made = await request('', { method: 'POST', body: { name: 'console', scopes, expires_in_days: 1 } });
+  localStorage.setItem('sonant-key', made.key);
+  await endSession();
+  location.replace('../console');
+}
+find('open-console').addEventListener('click', ({ target }) => run(target, openConsole));
+
+// The console sets the item before it sends the person here.
+const isForConsole = sessionStorage.getItem('sonant-sign-in') !== null;
+sessionStorage.removeItem('sonant-sign-in');
+if (isForConsole) run(find('open-console'), openConsole);
+else load().catch((error) => notify(error.message, true));

@@ -76,6 +76,7 @@ export function toKeyPage({ holder, name, csrf }: Session, baseUrl: string): str
 <main>
 <h1>API keys</h1>
 <p class="lead">An API key lets a program act in your name. The key is shown once, when it is created.</p>
+<p><button type="button" class="main" id="open-console">Open the console</button></p>
 <p id="status" role="status"></p>
 <section class="card" id="new-key" aria-labelledby="new-key-title" hidden>
 <h2 id="new-key-title" tabindex="-1">Your new key: <span id="new-key-name"></span></h2>
