@@ -23,6 +23,7 @@ export const provenanceCommand: Command = {
   summary: 'show the certificate that signs audio, or check the manifest of a file',
   options,
   actions: ['init', 'show', 'verify'],
+  examples: ['sonant provenance show', 'sonant provenance verify letter.mp3'],
   usage: () => `Usage: sonant provenance init|show [--json]
        sonant provenance verify FILE [--json]
 
