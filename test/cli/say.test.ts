@@ -68,6 +68,7 @@ test('speaks a file, in the format of the extension, and reports it as JSON', as
   expect(Object.keys(printed.words[0])).toEqual(['text', 'offset', 'length', 'start', 'end']);
   expect(bytes.readUInt16BE(readFileHead(bytes)!.start) & 0xffe0).toBe(0xffe0);
   expect(verifyManifest(bytes)?.faults).toEqual([]);
+  expect(readFileHead(bytes)).toMatchObject({ format: 'mp3', tags: [{ name: 'COMM' }, {}, {}, {}, {}] });
 });
 
 test('a FLAC file states its length, though it was written as a stream', async () => {

@@ -2,6 +2,7 @@
 // of stored audio is found by the audio itself.
 import { afterAll, describe, expect, test } from 'vitest';
 import { readFileHead } from '../../src/audio/file-head.ts';
+import { disclosureIn } from '../../src/text/disclosure.ts';
 import { openTone } from '../engines/tone-engine.ts';
 import { openWays, wholeText } from './open-ways.ts';
 
@@ -89,4 +90,44 @@ test('raw samples carry nothing', async () => {
   const both = await Promise.all([marked!, plain!].map(({ whole }) => whole['REST, buffer']!(asked)));
   expect(both[0]!.equals(both[1]!)).toBe(true);
   for (const close of closing) await close();
+});
+
+describe('the voice says that it is synthetic', async () => {
+  const tone = openTone();
+  const { post, talk } = await openWays(tone, afterAll);
+  const spoken = () => tone.segments.map(({ text }) => text).join(' ');
+  const voice = { voice_id: 'tone-high', language_code: 'de' };
+
+  test('before the text of a live session, as a turn of its own', async () => {
+    const messages = [
+      { type: 'start', ...voice, disclosure: true },
+      { type: 'text', text: 'Guten Tag.' },
+      { type: 'end' },
+    ];
+    const seen = await talk('/api/audio/speech/live', messages);
+    expect(seen.filter(({ type }) => type === 'flushed').length).toBe(2);
+    expect(spoken()).toBe('Diese Stimme ist künstlich erzeugt. Guten Tag.');
+  });
+
+  test.each([
+    ['start', 1],
+    ['chapters', 2],
+  ])('in a job: %s', async (disclosure, count) => {
+    const before = tone.segments.length;
+    const chapters = [
+      { text: 'Eins.' },
+      { ssml: '<?xml version="1.0"?><speak version="1.1" xml:lang="de">Zwei.</speak>' },
+    ];
+    const reply = await post('/api/audio/jobs', { ...voice, chapters, disclosure });
+    expect(((await reply.json()) as { chars: number }).chars).toBeGreaterThan(10 + count * 34);
+    await expect.poll(() => tone.segments.slice(before).length).toBe(2 + count);
+    const said = tone.segments.slice(before).map(({ text }) => text);
+    expect(said.filter((text) => text === 'Diese Stimme ist künstlich erzeugt.').length).toBe(count);
+  });
+
+  test('not in a language without the sentence', async () => {
+    const job = { ...voice, language_code: 'en', text: 'One.', disclosure: 'always' };
+    await expect(post('/api/audio/jobs', job)).rejects.toThrow(/400/);
+    expect(() => disclosureIn('cy')).toThrow();
+  });
 });

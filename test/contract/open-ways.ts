@@ -265,7 +265,7 @@ export async function openWays(
     );
   };
 
-  return { voices: engine.voices, whole, live, speakChapters, post, bytesOf, gateway, headers };
+  return { voices: engine.voices, whole, live, speakChapters, talk, post, bytesOf, gateway, headers };
 }
 
 interface JobJson {
