@@ -1,10 +1,11 @@
-// The header of a WAV file that a command has written, with tags before the samples.
+// The header of a WAV file that a command has written.
 import { expect } from 'vitest';
 
-/** Rate, channels and seconds of a WAV file, from its header, and the offset of its samples. */
+/** Rate, channels and seconds of a WAV file, from its header. */
 export function wavOf(bytes: Buffer) {
   expect(bytes.toString('latin1', 0, 4) + bytes.toString('latin1', 8, 12)).toBe('RIFFWAVE');
-  const start = bytes.indexOf('data', 36, 'latin1') + 8;
-  const [channels, rateHz, dataBytes] = [bytes.readUInt16LE(22), bytes.readUInt32LE(24), bytes.readUInt32LE(start - 4)];
-  return { channels, rateHz, start, dataBytes, seconds: dataBytes / 2 / rateHz };
+  const headBytes = bytes.indexOf('data') + 8;
+  const [channels, rateHz] = [bytes.readUInt16LE(22), bytes.readUInt32LE(24)];
+  const dataBytes = bytes.readUInt32LE(headBytes - 4);
+  return { headBytes, channels, rateHz, dataBytes, seconds: dataBytes / 2 / rateHz };
 }
