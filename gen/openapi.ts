@@ -296,6 +296,8 @@ export type CreateJob = {
   instructions?: string;
   /** Seed of the engine's random choices: the same job with the same seed sounds the same, as far as the engine can. Default: the engine chooses a seed. */
   seed?: number;
+  /** Where the voice says that it is synthetic, in its language: before the first chapter, or before every chapter, if the files of the chapters are used. The sentence is charged. Default: nowhere. */
+  disclosure?: "start" | "chapters";
 };
 
 /** Progress of the job. */
@@ -1104,6 +1106,58 @@ export type Book = {
   chapters: BookChapter[];
   /** Content that was left out or read differently than stated. */
   warnings: string[];
+};
+
+/** A tag of an audio file. */
+export type AudioTag = {
+  /** Name of the tag in the file. */
+  name: string;
+  /** Text of the tag. */
+  value: string;
+};
+
+/** The record of audio that this installation has made. */
+export type AudioRecord = {
+  /** Whether the audio of the file is unchanged. False only if the request names an id whose audio differs. */
+  matches: boolean;
+  /** Id of the audio; empty if another account made it. */
+  audio_id: string;
+  /** Id of the voice that speaks. */
+  voice_id: string;
+  /** When the audio was made. */
+  created_at: string | null;
+};
+
+/** A C2PA manifest of an audio file. */
+export type AudioManifest = {
+  /** Whether the signature is valid and the audio is unchanged. */
+  valid: boolean;
+  /** Problems in the words of C2PA, such as "assertion.dataHash.mismatch". */
+  problems: string[];
+  /** Subject of the certificate that signed the manifest. */
+  issuer: string;
+  /** When the manifest was signed, if it has a time stamp. */
+  signed_at: string | null;
+  /** Whether the certificate is its own issuer, so that nobody vouches for it. */
+  self_signed: boolean;
+};
+
+/** Response of InspectAudio. */
+export type InspectAudioResponse = {
+  /** Format of the file: wav, mp3, flac or opus; empty if it is not known. */
+  format: string;
+  /** SHA-256 of the file, in hexadecimal. */
+  sha256: string;
+  /** SHA-256 of the audio without its tags and header, in hexadecimal. */
+  fingerprint: string;
+  /** The tags of the file. */
+  tags: AudioTag[];
+  /** Digital source type of the IPTC that the tags state; empty if they state none. */
+  digital_source_type: string;
+  /** The record of this installation; not set if it has none of this audio. */
+  record: AudioRecord | null;
+  /** The signed manifest in the file; not set if it has none. */
+  manifest: AudioManifest | null;
 };
 
 export type CreateVoice = {

@@ -23,6 +23,7 @@ import { createLexiconHandlers } from '../../src/api/lexicons.ts';
 import { createLiveOperations, type LiveOperationsOptions } from '../../src/api/live-speech.ts';
 import { createMetering } from '../../src/api/metering.ts';
 import { createModelHandlers } from '../../src/api/models.ts';
+import { createProvenanceHandlers } from '../../src/api/provenance.ts';
 import { createRunner } from '../../src/api/runner.ts';
 import { createSpeechOperations } from '../../src/api/speech.ts';
 import { createTickets } from '../../src/api/stream-tickets.ts';
@@ -107,6 +108,7 @@ async function openSonant(openOther?: typeof openSameHandler): Promise<Addresses
       voices: createVoiceHandlers({ voices, engines: [], management, preview }),
       jobs: {} as JobHandlers,
       books: createBookHandlers(),
+      provenance: createProvenanceHandlers(clipRows),
       keys: createKeyHandlers({ keys: keyManagement, voices, secrets: {} as WebhookSecrets }),
       usage: createUsageHandlers(usage),
       lexicons: createLexiconHandlers({} as LexiconManagement, voices),

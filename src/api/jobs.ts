@@ -36,6 +36,8 @@ import { createId } from '../runtime/id.ts';
 import type { Caller } from '../speech/request.ts';
 import type { ChapterRow, JobRow, NewJob } from '../store/job-rows.ts';
 import type { UsageRow } from '../store/usage-rows.ts';
+import { countChars } from '../text/count-chars.ts';
+import { withDisclosure } from '../text/disclosure.ts';
 import type { Call } from './call.ts';
 import { jobEventsEveryMs, jobWatchMs } from './call-limits.ts';
 import { nameOf, pageOf, toEnum } from './messages.ts';
@@ -281,14 +283,23 @@ async function checkSpeech(
   caller: Caller,
 ): Promise<SaidChapter[]> {
   const said: SaidChapter[] = [];
-  for (const chapter of chapters) {
-    const saidHere: SaidChapter = { voiceId: '', chars: 0 };
-    for (const { text } of chapter.parts) {
-      const { request } = await nameFaults(chapter, () =>
-        speech.plan(toPartRequest(settings.speech, chapter.speech, text), caller),
-      );
+  const { disclosure } = settings;
+  for (const [i, chapter] of chapters.entries()) {
+    const saidHere: SaidChapter = { voiceId: '', chars: 0, parts: [] };
+    const plan = (text: string) =>
+      nameFaults(chapter, () => speech.plan(toPartRequest(settings.speech, chapter.speech, text), caller));
+    let added = 0;
+    for (const { offset, text: given } of chapter.parts) {
+      let text = given;
+      let { request, cast } = await plan(text);
+      if (offset === 0 && (disclosure === 'chapters' || (disclosure === 'start' && i === 0))) {
+        text = withDisclosure(given, request.markup === 'ssml', cast.main.languageCode);
+        ({ request } = await plan(text));
+      }
       saidHere.voiceId = request.voiceId;
       saidHere.chars += request.chars;
+      saidHere.parts.push({ offset: offset + added, text });
+      added += countChars(text) - countChars(given);
       await yieldTurn();
     }
     said.push(saidHere);
@@ -315,6 +326,8 @@ interface SaidChapter {
   voiceId: string;
   /** Characters after lexicons are applied, which is the charged number. */
   chars: number;
+  /** The parts as they are spoken, with the sentence that says that the voice is synthetic. */
+  parts: { offset: number; text: string }[];
 }
 
 interface Named {
@@ -370,7 +383,7 @@ function toNewJob({ caller, address }: Call, request: JobRequest, { id, fingerpr
   return {
     job,
     chapters: [...chapters.map(toRow), { ...joining, status: 'waiting' }],
-    parts: chapters.flatMap(({ parts }, chapter) =>
+    parts: said.flatMap(({ parts }, chapter) =>
       parts.map(({ offset, text }, part) => ({ jobKey, chapter, part, offset, text })),
     ),
   };

@@ -3,6 +3,7 @@
 import { Failure } from '../errors.ts';
 import type { LiveStart } from '../speech/live-request.ts';
 import type { Speech } from '../speech/synthesize.ts';
+import { disclosureIn } from '../text/disclosure.ts';
 import type { Call } from './call.ts';
 import { liveStartMs } from './call-limits.ts';
 import { type LiveEvent, type LiveInput, LiveSession } from './live-session.ts';
@@ -32,6 +33,10 @@ export const createLiveOperations = ({ speech, metering }: LiveOperationsOptions
         );
       const { languageCode } = planned.cast.main;
       const session = new LiveSession({ call, start, languageCode, speakTurn });
+      if (start.disclosure) {
+        session.handle({ type: 'text', text: disclosureIn(languageCode) });
+        session.handle({ type: 'flush' });
+      }
       readInputs(session, given).catch((error: unknown) => session.fail(error));
       yield* session.events();
     } finally {

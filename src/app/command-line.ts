@@ -4,6 +4,7 @@ import { markEnded } from '../access/redis-account.ts';
 import type { EngineDefinition } from '../engines/engine.ts';
 import type { Lexicons, OfferedLexicon } from '../speech/request-lexicons.ts';
 import { createApiKeyRows } from '../store/api-key-rows.ts';
+import { createClipRows } from '../store/clip-rows.ts';
 import { isStoreThere, openStore } from '../store/open-store.ts';
 import { openRedis } from '../store/redis.ts';
 import { createUsageRows } from '../store/usage-rows.ts';
@@ -78,4 +79,12 @@ export type OpenedUsage = Awaited<ReturnType<typeof openUsage>>;
 export async function openUsage(config: Config) {
   const store = await openStore(config);
   return { usage: createUsageRows(store), close: () => store.close() };
+}
+
+export type OpenedClipRows = Awaited<ReturnType<typeof openClipRows>>;
+
+/** The rows are undefined if there is no database. */
+export async function openClipRows(config: Config) {
+  const store = isStoreThere(config) ? await openStore(config) : undefined;
+  return { rows: store && createClipRows(store), close: async () => store?.close() };
 }

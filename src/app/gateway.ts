@@ -6,10 +6,11 @@ import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { ApiKeyService } from '../../gen/sonant/v1/api_key_pb.ts';
-import type { BookService } from '../../gen/sonant/v1/book_pb.ts';
+import { BookService } from '../../gen/sonant/v1/book_pb.ts';
 import { JobService } from '../../gen/sonant/v1/job_service_pb.ts';
 import type { LexiconService } from '../../gen/sonant/v1/lexicon_pb.ts';
 import { ModelService } from '../../gen/sonant/v1/model_pb.ts';
+import { ProvenanceService } from '../../gen/sonant/v1/provenance_pb.ts';
 import { UsageService } from '../../gen/sonant/v1/usage_pb.ts';
 import type { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
 import type { Admit } from '../access/admit.ts';
@@ -27,17 +28,18 @@ import { cartesiaHeader, toCartesiaReply } from '../compat/cartesia/cartesia-fai
 import { addCartesiaRoutes } from '../compat/cartesia/routes.ts';
 import { elevenLabsHeader, toElevenLabsReply } from '../compat/elevenlabs/elevenlabs-failure.ts';
 import { addElevenLabsRoutes } from '../compat/elevenlabs/routes.ts';
+import { addMcpRoute, toMcpReply } from '../compat/mcp/routes.ts';
 import { addOpenAiRoutes } from '../compat/openai-routes.ts';
 import { addConsolePage } from '../console/routes.ts';
 import type { StoredAudio } from '../delivery/stored-audio.ts';
 import { createAdmission } from '../http/admission.ts';
 import { addAudioRoutes } from '../http/audio-routes.ts';
-import { addBookRoutes } from '../http/book-upload.ts';
 import { addContractRoutes } from '../http/contract-routes.ts';
 import { createCors } from '../http/cors.ts';
 import { addOpenApi } from '../http/docs/openapi-document.ts';
 import { addDocsPage } from '../http/docs/routes.ts';
 import type { OnRequestEnd } from '../http/ended-request.ts';
+import { addFileRoute, audioFile, bookFile } from '../http/file-upload.ts';
 import { addHealthRoutes, type ReadinessCheck } from '../http/health-routes.ts';
 import { createHttpApp, type FailureForm } from '../http/http-app.ts';
 import { createAccept, createHttpServer } from '../http/http-server.ts';
@@ -103,6 +105,7 @@ export interface GatewayOperations {
     voices: Handlers<typeof VoiceService>;
     jobs: Handlers<typeof JobService>;
     books: Handlers<typeof BookService>;
+    provenance: Handlers<typeof ProvenanceService>;
     lexicons: Handlers<typeof LexiconService>;
     keys: Handlers<typeof ApiKeyService>;
     models: Handlers<typeof ModelService>;
@@ -253,7 +256,8 @@ function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: Gat
   addSseRoutes(app, { speech, admitTo, eventSender, tickets, isStrict, baseUrl });
   addAudioRoutes(app, audio);
   const ofContract = { admitTo, isStrict, baseUrl };
-  addBookRoutes(app, handlers.books, ofContract);
+  addFileRoute(app, BookService.method.readBook, handlers.books, ofContract, bookFile);
+  addFileRoute(app, ProvenanceService.method.inspectAudio, handlers.provenance, ofContract, audioFile);
   addContractRoutes(app, JobService, handlers.jobs, ofContract, {
     limits: { createJob: { jsonBytesMax: jobBytesMax, jsonValuesMax: jobValuesMax } },
   });
@@ -265,6 +269,7 @@ function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: Gat
   const ofVendors = { live, voices, admission, isAllowedOrigin, leaving: runner.leaving, readerStallMs };
   addCartesiaRoutes(app, ofVendors);
   addElevenLabsRoutes(app, ofVendors);
+  addMcpRoute(app, { speech, voices, handlers, admitTo: admitBearerTo, isAllowedOrigin });
   addOauthRoutes(app, { ...signing, baseUrl });
   addContractRoutes(app, UsageService, handlers.usage, ofContract);
   addHealthRoutes(app, watch);
@@ -280,6 +285,7 @@ function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: Gat
  */
 const failureForms: readonly FailureForm[] = [
   ['/api', toFailureReply],
+  ['/mcp', toMcpReply],
   ['/v1/text-to-speech', toElevenLabsReply],
   ['/v1/voices', toElevenLabsReply],
   ['/v2', toElevenLabsReply],

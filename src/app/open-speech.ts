@@ -1,9 +1,11 @@
 // Opens speech (the engines, their voices, stored voices, lexicons and synthesis) and the management of stored voices.
+import packageFile from '../../package.json' with { type: 'json' };
 import { findDataDirSecret, readDataDirSecret } from '../access/sealed-tokens.ts';
 import type { Engine, EngineDefinition, EngineLog, ServerTools } from '../engines/engine.ts';
 import { createEngineGuards, type EngineWatch } from '../engines/guard.ts';
 import { openLexiconCache } from '../lexicons/lexicon-cache.ts';
 import { createLexiconManagement } from '../lexicons/lexicon-management.ts';
+import type { Marking } from '../speech/marking.ts';
 import type { Lexicons } from '../speech/request-lexicons.ts';
 import { Schedule, type ScheduleOptions } from '../speech/schedule.ts';
 import type { StoredVoices as VoiceSource } from '../speech/stored-voices.ts';
@@ -60,10 +62,21 @@ export async function openSpeech(options: OpenSpeechOptions) {
     });
   const { speakingMax, waitingMax, waitingSeconds, soundMemoryMb } = config;
   const schedule = new Schedule({ speakingMax, waitingMax, bytesMax: soundMemoryMb * 2 ** 20, onAdmit });
-  const speech = createSpeech({ voices, lexicons, schedule, guards, waitMsMax: waitingSeconds * 1000 });
+  const speech = createSpeech({
+    voices,
+    lexicons,
+    schedule,
+    guards,
+    marking: markingOf(config),
+    waitMsMax: waitingSeconds * 1000,
+  });
   const kept = opened.move();
   return { engines, voices, guards, schedule, speech, close: () => kept.disposeAsync() };
 }
+
+/** Undefined if marking is off. */
+const markingOf = ({ provenance, provenanceOperator: operator }: Config): Marking | undefined =>
+  provenance === 'off' ? undefined : { software: `Sonant ${packageFile.version}`, operator };
 
 /** Opens an engine. A broken optional engine is skipped if none of its settings is set; `sonant doctor` reports it. */
 async function openEngine(

@@ -12,6 +12,7 @@ import { createLexiconHandlers } from '../api/lexicons.ts';
 import { createLiveOperations } from '../api/live-speech.ts';
 import { createMetering } from '../api/metering.ts';
 import { createModelHandlers } from '../api/models.ts';
+import { createProvenanceHandlers } from '../api/provenance.ts';
 import { createSpeechOperations } from '../api/speech.ts';
 import { createTickets } from '../api/stream-tickets.ts';
 import { createUsageHandlers } from '../api/usage.ts';
@@ -92,6 +93,7 @@ export function createOperations(options: OperationsOptions): GatewayOperations 
       voices: createVoiceHandlers({ voices, engines, management: voiceManagement, preview }),
       jobs: options.jobs,
       books: createBookHandlers(),
+      provenance: createProvenanceHandlers(index),
       usage: createUsageHandlers(usage),
       keys: createKeyHandlers({
         keys,

@@ -3,6 +3,7 @@
 // or gaps. Rate, gain and tempo may change between segments, and silence may be inserted.
 import type { AudioFormat } from './formats.ts';
 import { factorOf, limitBlock, toFloat } from './level.ts';
+import type { Origin } from './origin.ts';
 import { join } from './pcm.ts';
 import { Resampler } from './resample.ts';
 import { Tempo } from './tempo.ts';
@@ -20,6 +21,8 @@ interface AudioInput {
 export interface AudioPipelineOptions extends AudioInput {
   format: AudioFormat;
   outRateHz: number;
+  /** Stated by the file; default: none. */
+  origin?: Origin | undefined;
 }
 
 export type AudioPipeline = Awaited<ReturnType<typeof openAudioPipeline>>;
@@ -37,11 +40,11 @@ function scale(samples: Int16Array, gainDb: number, factors: Float32Array | unde
 }
 
 export async function openAudioPipeline(options: AudioPipelineOptions) {
-  const { format, outRateHz } = options;
+  const { format, outRateHz, origin } = options;
   const encodedRateHz = format.encodedRateHz?.(outRateHz) ?? outRateHz;
   let input: AudioInput = options;
   let stages = openStages(input, encodedRateHz);
-  const encoder = await format.openEncoder(outRateHz);
+  const encoder = await format.openEncoder(outRateHz, origin);
   let samplesOut = 0;
 
   let ready: Uint8Array[] = [];

@@ -6,6 +6,7 @@ import { createFlacEncoder } from './flac/flac-encoder.ts';
 import { toInt16 } from './level.ts';
 import { mp3DelaySamples, openMp3Encoder } from './mp3.ts';
 import { openOggOpusEncoder, opusBytesPerSecond, toOpusRateHz } from './ogg-opus.ts';
+import type { Origin } from './origin.ts';
 import { createPcmEncoder, createWavEncoder } from './wav.ts';
 
 const muLawBias = 132;
@@ -46,8 +47,11 @@ export interface AudioFormat {
   name: FormatName;
   contentType: 'audio/wav' | 'audio/pcm' | 'audio/mpeg' | 'audio/ogg' | 'audio/flac' | 'audio/PCMU' | 'audio/PCMA';
   extension: string;
-  /** `sampleRateHz` is the requested rate. The encoder accepts samples at its `encodedRateHz`. */
-  openEncoder(sampleRateHz: number): Promise<Encoder>;
+  /**
+   * `sampleRateHz` is the requested rate. The encoder accepts samples at its `encodedRateHz`. The file states the
+   * origin at its start if the format has tags.
+   */
+  openEncoder(sampleRateHz: number, origin?: Origin): Promise<Encoder>;
   /** Returns the encoder's rate for a requested rate. Absent if the format supports all rates. */
   encodedRateHz?(sampleRateHz: number): number;
   /** Size of a second of audio without headers; an estimate if the format compresses. */
@@ -72,7 +76,7 @@ export const audioFormats: Readonly<Record<FormatName, AudioFormat>> = Object.fr
     name: 'wav',
     contentType: 'audio/wav',
     extension: 'wav',
-    openEncoder: async (sampleRateHz) => createWavEncoder(sampleRateHz),
+    openEncoder: async (...given) => createWavEncoder(...given),
     bytesPerSecond: bareBytesPerSecond,
     headBytes: 44,
   },
@@ -105,7 +109,7 @@ export const audioFormats: Readonly<Record<FormatName, AudioFormat>> = Object.fr
     name: 'flac',
     contentType: 'audio/flac',
     extension: 'flac',
-    openEncoder: async (sampleRateHz) => createFlacEncoder(sampleRateHz),
+    openEncoder: async (...given) => createFlacEncoder(...given),
     bytesPerSecond: flacBytesPerSecond,
     isCompressed: true,
   },

@@ -1,11 +1,12 @@
 // Encodes MP3: MPEG-1 and MPEG-2 Audio Layer III (ISO/IEC 11172-3 and 13818-3), with LAME as WebAssembly. One channel
-// at a constant 64 kbit/s, which is ample for speech. The output has only frames: no ID3 tag, and no Xing frame,
-// because a stream does not know its content. Bytes lag behind the sound by about 0.1 s. The wasm is loaded on first
+// at a constant 64 kbit/s, which is ample for speech. The output is an ID3 tag with the origin, if there is one, and
+// frames. It has no Xing frame, because a stream does not know its content. Bytes lag behind the sound by about 0.1 s. The wasm is loaded on first
 // use. An encoder takes 2 MB and is reused; it is reset each time, so that the same sound gives the same bytes.
 import { readFile } from 'node:fs/promises';
 import type { WasmMediaEncoder } from 'wasm-media-encoders';
 import type { Encoder } from './encoder.ts';
 import { blocksOf, clamped } from './kernels.ts';
+import { id3OriginTag, type Origin } from './origin.ts';
 import { join } from './pcm.ts';
 
 type Lame = WasmMediaEncoder<'audio/mpeg'>;
@@ -25,7 +26,7 @@ const idleEncoders: Lame[] = [];
 /** The wasm: first its bytes, then the compiled module. */
 let wasm: unknown;
 
-export async function openMp3Encoder(sampleRateHz: number): Promise<Encoder> {
+export async function openMp3Encoder(sampleRateHz: number, origin?: Origin): Promise<Encoder> {
   let lame: Lame | undefined = idleEncoders.pop() ?? (await createLame());
   // Without an output rate, LAME chooses one. LAME rejects a rate that MP3 does not have.
   const outputSampleRate = sampleRateHz as Mp3SampleRateHz;
@@ -40,6 +41,14 @@ export async function openMp3Encoder(sampleRateHz: number): Promise<Encoder> {
     lame = working;
     return bytes;
   };
+  let tag: Uint8Array = origin ? id3OriginTag(origin) : new Uint8Array();
+  /** Puts the tag before the first frame. */
+  const tagged = (bytes: Uint8Array<ArrayBuffer>) => {
+    if (bytes.length === 0 || tag.length === 0) return bytes;
+    const whole = join(Uint8Array, [tag, bytes]);
+    tag = new Uint8Array();
+    return whole;
+  };
   const close = () => {
     if (lame && idleEncoders.length < idleEncodersMax) idleEncoders.push(lame);
     lame = undefined;
@@ -48,10 +57,10 @@ export async function openMp3Encoder(sampleRateHz: number): Promise<Encoder> {
     encode(samples) {
       // LAME's memory grows to the largest block that it encodes and never shrinks, so blocks are small.
       const pieces = Array.from(blocksOf(samples), ([block]) => run((lame) => lame.encode([toLevel(clamped(block))])));
-      return pieces.length === 1 ? pieces[0]! : join(Uint8Array, pieces);
+      return tagged(pieces.length === 1 ? pieces[0]! : join(Uint8Array, pieces));
     },
     end() {
-      const bytes = run((lame) => lame.finalize());
+      const bytes = tagged(run((lame) => lame.finalize()));
       close();
       return bytes;
     },

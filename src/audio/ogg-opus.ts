@@ -2,11 +2,12 @@
 // ms. A page holds a fifth of a second, so bytes lag that far behind the sound. Numbers are little-endian;
 // recording/ogg-pages.ts draws a page.
 //     page 0  "OpusHead" | 1: 1 | 1: channel | 2: samples to skip | 4: rate of the input | 2: 0 | 1: 0
-//     page 1  "OpusTags" | 4: length | name of the encoder | 4: 0
+//     page 1  "OpusTags" | 4: length | name of the encoder | 4: number of comments | for each: 4: length | text
 //     others  packets; the position is the number of samples up to their end, at 48 kHz, with those to skip
 // The position of the last page is the end of the sound, so that it decodes to exactly its length.
 import type { Encoder } from './encoder.ts';
 import { blocksOf, clamped } from './kernels.ts';
+import { type Origin, originComments, vorbisBlock } from './origin.ts';
 import { join } from './pcm.ts';
 import { crcOf } from './recording/ogg-pages.ts';
 
@@ -26,7 +27,7 @@ export const opusBytesPerSecond = (bitsPerSecond / 8) * 1.06;
 export const toOpusRateHz = (sampleRateHz: number) => (sampleRateHz === 24_000 ? 24_000 : opusRateHz);
 
 /** `sampleRateHz` is written to the file as the rate of the input. The encoder accepts samples at `toOpusRateHz` of it. */
-export async function openOggOpusEncoder(sampleRateHz: number): Promise<Encoder> {
+export async function openOggOpusEncoder(sampleRateHz: number, origin?: Origin): Promise<Encoder> {
   const { createEncoder, loadLibopus } = await import('libopus-wasm');
   const { version } = await loadLibopus();
   const rateHz = toOpusRateHz(sampleRateHz);
@@ -50,7 +51,7 @@ export async function openOggOpusEncoder(sampleRateHz: number): Promise<Encoder>
     const head = opusHead(sampleRateHz, toOpusSamples(lookahead));
     return [
       pages.next({ packets: [head], position: 0, flag: oggFlags.first }),
-      pages.next({ packets: [opusTags(version)], position: 0 }),
+      pages.next({ packets: [opusTags(version, origin)], position: 0 }),
     ];
   };
   /** Encodes samples. Returns the full pages except the file's last one, with the header pages before the first. */
@@ -141,10 +142,5 @@ function opusHead(sampleRateHz: number, skipped: number): Buffer {
   return head;
 }
 
-function opusTags(encoder: string): Buffer {
-  const tags = Buffer.alloc(12 + encoder.length + 4);
-  tags.write('OpusTags', 'latin1');
-  tags.writeUInt32LE(encoder.length, 8);
-  tags.write(encoder, 12, 'latin1');
-  return tags;
-}
+const opusTags = (encoder: string, origin: Origin | undefined): Buffer =>
+  Buffer.concat([Buffer.from('OpusTags'), vorbisBlock(encoder, origin ? originComments(origin) : [])]);

@@ -2,20 +2,24 @@
 // channel. Numbers are little-endian, with four bytes, or two if marked `:2`.
 //      0 "RIFF" | file size - 8 | "WAVE"
 //     12 "fmt " | 16 | 1:2 PCM | 1:2 channel | samples a second | bytes a second | 2:2 bytes a frame | 16:2 bits
-//     36 "data" | file size - 44
-//     44 samples, two bytes each
+//     36 "LIST" | size | "INFO" | for each tag: name | size | text, 0        only if the file states its origin
+//        "data" | size | samples, two bytes each
 // The length of a stream is unknown, so both its sizes are 0xFFFFFFFF, which players read as "to the end". The header
 // of a complete file has the true sizes.
 import type { Encoder } from './encoder.ts';
 import { toInt16 } from './level.ts';
+import { ascii, number, type Origin, originInfo } from './origin.ts';
 import { join } from './pcm.ts';
 
-export const wavHeadBytes = 44;
+const wavHeadBytes = 44;
+/** Size of the name and size of the chunk with the samples. */
+const dataHeadBytes = 8;
 const bytesPerSample = 2;
 const sizeUnknown = 0xffffffff;
 
-export function createWavEncoder(sampleRateHz: number): Encoder {
-  let header = wavHeader(sampleRateHz, sizeUnknown);
+export function createWavEncoder(sampleRateHz: number, origin?: Origin): Encoder {
+  const info = wavInfo(origin ? originInfo(origin) : []);
+  let header = wavHeader(sampleRateHz, sizeUnknown, info);
   let byteCount = 0;
   const encode = (samples: Float32Array) => {
     const bytes = join(Uint8Array, [header, toBytes(samples)]);
@@ -23,7 +27,7 @@ export function createWavEncoder(sampleRateHz: number): Encoder {
     byteCount += bytes.length;
     return bytes;
   };
-  const head = () => wavHeader(sampleRateHz, byteCount - wavHeadBytes);
+  const head = () => wavHeader(sampleRateHz, byteCount - wavHeadBytes - info.length, info);
   return { encode, end: () => encode(new Float32Array(0)), head, close() {} };
 }
 
@@ -41,20 +45,30 @@ export function wavFile(samples: Float32Array, sampleRateHz: number): Uint8Array
 /** Returns the bytes of samples in memory. All machines that Sonant supports are little-endian. */
 const toBytes = (samples: Float32Array) => new Uint8Array(toInt16(samples).buffer);
 
-/** Sizes that do not fit into 32 bits are written as unknown. */
-export function wavHeader(sampleRateHz: number, byteCount: number): Uint8Array<ArrayBuffer> {
-  const header = new Uint8Array(wavHeadBytes);
-  header.set(Buffer.from('RIFF....WAVEfmt ', 'latin1'));
-  header.set(Buffer.from('data', 'latin1'), 36);
-  const view = new DataView(header.buffer);
-  view.setUint32(4, Math.min(byteCount + wavHeadBytes - 8, sizeUnknown), true);
-  view.setUint32(16, 16, true);
-  view.setUint16(20, 1, true);
-  view.setUint16(22, 1, true);
-  view.setUint32(24, sampleRateHz, true);
-  view.setUint32(28, sampleRateHz * bytesPerSample, true);
-  view.setUint16(32, bytesPerSample, true);
-  view.setUint16(34, bytesPerSample * 8, true);
-  view.setUint32(40, Math.min(byteCount, sizeUnknown), true);
-  return header;
+/** `info` stands before the samples. Sizes that do not fit into 32 bits are written as unknown. */
+export function wavHeader(sampleRateHz: number, byteCount: number, info: Uint8Array = none): Uint8Array<ArrayBuffer> {
+  const header = Buffer.alloc(wavHeadBytes - dataHeadBytes);
+  header.write('RIFF....WAVEfmt ', 'latin1');
+  header.writeUInt32LE(Math.min(byteCount + info.length + wavHeadBytes - 8, sizeUnknown), 4);
+  header.writeUInt32LE(16, 16);
+  header.writeUInt16LE(1, 20);
+  header.writeUInt16LE(1, 22);
+  header.writeUInt32LE(sampleRateHz, 24);
+  header.writeUInt32LE(sampleRateHz * bytesPerSample, 28);
+  header.writeUInt16LE(bytesPerSample, 32);
+  header.writeUInt16LE(bytesPerSample * 8, 34);
+  return join(Uint8Array, [header, info, ascii('data'), number(Math.min(byteCount, sizeUnknown))]);
+}
+
+const none = new Uint8Array();
+/** A text that ends with a zero byte. */
+export const wavText = (value: string): Buffer => Buffer.from(`${value.replaceAll('\0', '')}\0`);
+
+export const wavChunk = (name: string, body: Buffer): Buffer =>
+  Buffer.concat([ascii(name), number(body.length), body, Buffer.alloc(body.length % 2)]);
+
+/** The tags of a file; empty if there are none. */
+export function wavInfo(tags: readonly (readonly [name: string, value: string | undefined])[]): Buffer {
+  const chunks = tags.flatMap(([name, value]) => (value ? [wavChunk(name, wavText(value))] : []));
+  return chunks.length > 0 ? wavChunk('LIST', Buffer.concat([ascii('INFO'), ...chunks])) : Buffer.alloc(0);
 }

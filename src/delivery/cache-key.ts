@@ -3,33 +3,39 @@
 import { hash } from 'node:crypto';
 import type { Casting, CastVoice } from '../speech/cast.ts';
 import { soundFactsOf } from '../speech/fields.ts';
+import { originOf } from '../speech/marking.ts';
 import { bestCasting, type CastSpeech } from '../speech/plan.ts';
 import type { SpeechRequest } from '../speech/request.ts';
 import type { SpeechInfo } from '../speech/speech-events.ts';
 
-/** The speakers: voices as callers know them, the engine voices that speak them, and the versions of their lexicons. */
-type Speakers = Pick<SpeechInfo, 'voice' | 'speaker' | 'others' | 'lexiconVersions'>;
+/**
+ * The speakers: voices as callers know them, the engine voices that speak them, the versions of their lexicons, and the
+ * origin that the file states.
+ */
+type Speakers = Pick<SpeechInfo, 'voice' | 'speaker' | 'others' | 'lexiconVersions' | 'origin'>;
 
 /** The key of the audio, including whether it has captions. */
 export function cacheKeyOf(request: SpeechRequest, speakers: Speakers): string {
   const versions = [speakers, ...speakers.others].flatMap(({ voice, speaker: { engine, voiceId, version } }) => {
     return [voice.voiceId, voice.version, engine, voiceId, version];
   });
-  const { lexiconVersions } = speakers;
+  const { lexiconVersions, origin } = speakers;
   const lexicons = lexiconVersions.length > 0 ? [lexiconVersions] : [];
-  const facts = [...versions, request.chunks, ...soundFactsOf(request), ...lexicons];
+  const facts = [...versions, request.chunks, ...soundFactsOf(request), ...lexicons, ...(origin ? [origin] : [])];
   return hash('sha256', JSON.stringify(facts), 'base64url');
 }
 
-type Found = Pick<CastSpeech, 'request' | 'cast' | 'lexiconVersions'>;
+type Found = Pick<CastSpeech, 'request' | 'cast' | 'lexiconVersions' | 'marking'>;
 
 /** The speakers of a request. */
 const speakersOf = (
-  { cast: { main, others }, lexiconVersions }: Pick<Found, 'cast' | 'lexiconVersions'>,
+  { cast, lexiconVersions, marking }: Pick<Found, 'cast' | 'lexiconVersions' | 'marking'>,
   casting: Casting,
 ): Speakers => {
   const toSpeaker = (cast: CastVoice) => ({ voice: cast.offered.voice, speaker: casting(cast).speaker });
-  return { ...toSpeaker(main), others: others.map(toSpeaker), lexiconVersions };
+  const { main, others } = cast;
+  const origin = originOf(marking, cast, casting);
+  return { ...toSpeaker(main), others: others.map(toSpeaker), lexiconVersions, origin };
 };
 
 /** The key of the request with this choice of engines. */

@@ -1,5 +1,6 @@
 // Stores the audio of a stream while the caller reads it: first as a draft, at the end as an indexed clip with its
 // final header. A stream that fails or is abandoned leaves nothing, and releases its reserved room.
+import { createFingerprint } from '../audio/file-head.ts';
 import type { Caller } from '../speech/request.ts';
 import type { SpeechDone, SpeechEvent, SpeechInfo } from '../speech/speech-events.ts';
 import type { TimedWord } from '../speech/word-timing.ts';
@@ -44,6 +45,7 @@ export function storeClip(events: AsyncIterable<SpeechEvent>, options: StoreClip
     let draft: ClipDraft | undefined;
     let info: SpeechInfo | undefined;
     const words: TimedWord[] = [];
+    const fingerprint = createFingerprint();
     let byteCount = 0;
     try {
       for await (const event of events) {
@@ -53,12 +55,13 @@ export function storeClip(events: AsyncIterable<SpeechEvent>, options: StoreClip
         } else if (event.type === 'audio') {
           byteCount += event.audio.length;
           await reservation.grow(byteCount);
+          fingerprint.update(event.audio);
           await draft!.write(event.audio);
         } else if (event.type === 'timestamps' && captioned !== undefined) {
           words.push(...event.words);
         } else if (event.type === 'done') {
           await draft!.commit(event.head);
-          clip = toClipRecord(info!, event, options);
+          clip = { ...toClipRecord(info!, event, options), fingerprint: fingerprint.digest() };
           await addOrRemove(clip, info!, words, options);
           reservation.keep(clip.byteCount);
         }
@@ -104,6 +107,8 @@ export function toClipRecord(
     createdAtMs: now,
     expiresAtMs: now + keepMs,
     usedAtMs: isLinked ? now : null,
+    fingerprint: null,
+    origin: info.origin ? JSON.stringify(info.origin) : null,
   };
 }
 

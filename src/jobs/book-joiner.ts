@@ -2,7 +2,9 @@
 // (deleted to free space, or with its voice) is spoken again first.
 import type { BookChapter, BookTags } from '../audio/book-file/audio-book.ts';
 import { bookTimeline, encodedRateOf, writeBookFile } from '../audio/book-file/book-file.ts';
+import { createFingerprint } from '../audio/file-head.ts';
 import { audioFormats } from '../audio/formats.ts';
+import { joinOrigins } from '../audio/origin.ts';
 import type { Reservation } from '../delivery/clip-room.ts';
 import { removeClip } from '../delivery/stored-captions.ts';
 import { Failure } from '../errors.ts';
@@ -101,6 +103,7 @@ async function storeBook(joining: Joining, { clips }: JobTools, signal: AbortSig
   const { job, settings, request, finished, reservation } = joining;
   const { format, sampleRateHz, captions } = request;
   const { contentType } = audioFormats[format];
+  const origin = joinOrigins(finished.flatMap(({ clip }) => (clip.origin ? [JSON.parse(clip.origin)] : [])));
   const rateHz = encodedRateOf(format, sampleRateHz);
   const chapters = finished.map(({ row, clip }, i): BookChapter => {
     const gapSeconds = i === finished.length - 1 ? 0 : settings.gapSeconds;
@@ -115,11 +118,14 @@ async function storeBook(joining: Joining, { clips }: JobTools, signal: AbortSig
   const timeline = bookTimeline(format, sampleRateHz, chapters);
   const audioId = createId('aud', audioIdBits);
   const draft = await clips.create(audioId, contentType);
+  const fingerprint = createFingerprint();
+  const tags = { ...toTags(settings, request), origin };
   let byteCount = 0;
   try {
-    for await (const bytes of writeBookFile(format, sampleRateHz, chapters, toTags(settings, request))) {
+    for await (const bytes of writeBookFile(format, sampleRateHz, chapters, tags)) {
       signal.throwIfAborted();
       byteCount += bytes.length;
+      fingerprint.update(bytes);
       await reservation.grow(byteCount);
       await draft.write(bytes);
     }
@@ -131,13 +137,14 @@ async function storeBook(joining: Joining, { clips }: JobTools, signal: AbortSig
     await draft.discard();
   }
   const seconds = timeline.sampleCount / rateHz;
-  return toClip(job, finished, { audioId, byteCount, seconds });
+  const made = { clipId: audioId, byteCount, seconds, fingerprint: fingerprint.digest() };
+  return toClip(job, finished, { ...made, origin: origin ? JSON.stringify(origin) : null });
 }
 
 function toClip(
   job: JobRow,
   finished: readonly Finished[],
-  { audioId, byteCount, seconds }: { audioId: string; byteCount: number; seconds: number },
+  made: Pick<ClipRow, 'clipId' | 'byteCount' | 'seconds' | 'fingerprint' | 'origin'>,
 ): ClipRow {
   const first = finished[0]!.clip;
   const voiceIds = new Set(finished.map(({ clip }) => clip.voiceId));
@@ -145,9 +152,7 @@ function toClip(
   const nowMs = Date.now();
   return {
     ...first,
-    clipId: audioId,
-    byteCount,
-    seconds,
+    ...made,
     chars: job.chars,
     otherVoiceIds:
       `${toVoiceList([...voiceIds]) ?? ''}${finished.map(({ clip }) => clip.otherVoiceIds ?? '').join('')}` || null,

@@ -31,6 +31,7 @@ export interface JobSettings {
   speech: Fields;
   gapSeconds: number;
   keepHours: number | undefined;
+  disclosure: 'start' | 'chapters' | undefined;
   webhookUrl: string | undefined;
   metadata: Readonly<Record<string, string>>;
   /** A JPEG or PNG picture in base64. */
@@ -83,6 +84,7 @@ function* readSteps(message: CreateJobRequest, violations: Violations): Steps<Jo
     speech,
     gapSeconds: message.chapterGapSeconds ?? chapterGapSecondsDefault,
     keepHours: message.keepHours,
+    disclosure: [undefined, 'start', 'chapters'][message.disclosure] as JobSettings['disclosure'],
     webhookUrl: message.webhookUrl === '' ? undefined : takeWebhookUrl(message.webhookUrl, report),
     metadata: message.metadata,
     cover: message.cover.length === 0 ? undefined : takeCover(message.cover, report),

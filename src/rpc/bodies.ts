@@ -28,6 +28,7 @@ import { Health } from '../../gen/health/v1/health_pb.ts';
 import { BookService } from '../../gen/sonant/v1/book_pb.ts';
 import { JobService } from '../../gen/sonant/v1/job_service_pb.ts';
 import { LexiconService } from '../../gen/sonant/v1/lexicon_pb.ts';
+import { ProvenanceService } from '../../gen/sonant/v1/provenance_pb.ts';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
 import { bookUploadBytesMax } from '../books/book-limits.ts';
@@ -93,7 +94,8 @@ export function limitsOf(method: DescMethod): RequestLimits {
   const upload = { ...usual, bytesMax: uploadBytesMax, arrivalMs: uploadArrivalMs, takeSlot: takeUploadSlot };
   if (method === JobService.method.createJob) return { ...upload, bytesMax: jobBytesMax, valuesMax: jobValuesMax };
   if (method === VoiceService.method.cloneVoice) return upload;
-  if (method === BookService.method.readBook) return { ...upload, bytesMax: bookUploadBytesMax };
+  if (method === BookService.method.readBook || method === ProvenanceService.method.inspectAudio)
+    return { ...upload, bytesMax: bookUploadBytesMax };
   if (method === SpeechService.method.liveSpeech) return { ...usual, bytesMax: liveMessageBytesMax };
   if (method.parent === LexiconService)
     return { ...usual, bytesMax: lexiconRequestBytesMax, valuesMax: lexiconValuesMax };

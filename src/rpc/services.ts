@@ -9,6 +9,7 @@ import { BookService } from '../../gen/sonant/v1/book_pb.ts';
 import { JobService } from '../../gen/sonant/v1/job_service_pb.ts';
 import { LexiconService } from '../../gen/sonant/v1/lexicon_pb.ts';
 import { ModelService } from '../../gen/sonant/v1/model_pb.ts';
+import { ProvenanceService } from '../../gen/sonant/v1/provenance_pb.ts';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { UsageService } from '../../gen/sonant/v1/usage_pb.ts';
 import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
@@ -34,6 +35,7 @@ interface ServicesOptions {
     voices: Handlers<typeof VoiceService>;
     jobs: Handlers<typeof JobService>;
     books: Handlers<typeof BookService>;
+    provenance: Handlers<typeof ProvenanceService>;
     lexicons: Handlers<typeof LexiconService>;
     models: Handlers<typeof ModelService>;
     keys: Handlers<typeof ApiKeyService>;
@@ -66,6 +68,7 @@ export function createServices(options: ServicesOptions): Services {
     serveHandlers(LexiconService, handlers.lexicons),
     serveHandlers(JobService, handlers.jobs),
     serveHandlers(BookService, handlers.books),
+    serveHandlers(ProvenanceService, handlers.provenance),
     serveHandlers(ModelService, handlers.models),
     serveHandlers(ApiKeyService, handlers.keys),
     serveHandlers(UsageService, handlers.usage),

@@ -30,7 +30,7 @@ interface FieldSchema extends Readonly<Record<string, unknown>> {
 }
 
 /** The name and the schema of a field, from a message of the protos. */
-const named = (json: string, desc: DescMessage = SynthesizeSpeechRequestSchema) => ({
+export const named = (json: string, desc: DescMessage = SynthesizeSpeechRequestSchema) => ({
   json,
   schema: memberSchema(desc, json, 'request') as FieldSchema,
 });

@@ -9,6 +9,7 @@ import { type Cast, type Casting, type CastVoice, findCast } from './cast.ts';
 import { textLimits } from './fields.ts';
 import { createLanguageMarker } from './guess-languages.ts';
 import type { LivePart, LiveText } from './live-text.ts';
+import type { Marking } from './marking.ts';
 import {
   checkReady,
   findVoice,
@@ -60,6 +61,7 @@ export function planLive(
   fields: LiveFields,
   caller: Caller,
   lexicons: Lexicons = noLexicons,
+  marking?: Marking,
 ): PlannedLive {
   // The word times show where an interrupted turn was cut off.
   const given = { ...fields, timestamps: true, captions: [] };
@@ -77,7 +79,7 @@ export function planLive(
       const lexiconsOf = createVoiceLexicons(lexicons, requested);
       const cuts = cutTurn(text, { casting, request, take, main, voices: offered, lexiconsOf, warnings });
       const counts = { chunkCount: 0, chars: 0 };
-      return { ...planFrom(request, cast, casting), ...counts, lexiconVersions: [], warnings, cuts };
+      return { ...planFrom(request, { cast, casting, marking }), ...counts, lexiconVersions: [], warnings, cuts };
     },
   };
 }

@@ -3,12 +3,14 @@
 import { LiveStartSchema } from '../../gen/sonant/v1/speech_pb.ts';
 import type { FormatName } from '../audio/formats.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
-import { amount, choice, type FieldRow, liveSampleRate, type ReportViolation, speechFields } from './fields.ts';
+import { amount, choice, type FieldRow, liveSampleRate, named, type ReportViolation, speechFields } from './fields.ts';
 import type { LiveFields } from './live-plan.ts';
 
 export interface LiveStart extends LiveFields {
   /** How long to wait for more text before an incomplete sentence is spoken. */
   bufferMs: number;
+  /** Whether the voice first says that it is synthetic. */
+  disclosure: boolean;
 }
 
 /** Rows of the start message, by the names of `LiveStart`. */
@@ -25,6 +27,14 @@ export const liveFields: { readonly [Name in keyof LiveStart]: FieldRow<LiveStar
   instructions: speechFields.instructions,
   seed: speechFields.seed,
   bufferMs: { ...amount('buffer_ms', LiveStartSchema), changesSound: false },
+  disclosure: {
+    ...named('disclosure', LiveStartSchema),
+    parse(given, report) {
+      if (given !== undefined && typeof given !== 'boolean') report('type', 'must be true or false');
+      return given === true;
+    },
+    changesSound: false,
+  },
 };
 
 /** Parses fields with JSON names. Throws a Failure with all violations. */

@@ -1,6 +1,7 @@
 // Plans a request once, before anything is spoken: finds the voices and their engines and, for each choice of engines,
 // the segments of every chunk and the warnings. Everything that can be refused without calling an engine is refused
 // here.
+import type { Origin } from '../audio/origin.ts';
 import type { Voice } from '../engines/engine.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import type { MarkedText } from '../text/marked-text.ts';
@@ -10,6 +11,7 @@ import { inspectScripts } from '../text/scripts.ts';
 import { type Cast, type Casting, type CastVoice, findCast } from './cast.ts';
 import { autoLanguage, languageCodeDefault, type SpeechFields } from './fields.ts';
 import { createLanguageMarker } from './guess-languages.ts';
+import { type Marking, originOf } from './marking.ts';
 import type { CutSource } from './prefetch.ts';
 import { createRenderer, type RenderedItem } from './rendering.ts';
 import type { Caller, SpeechRequest } from './request.ts';
@@ -68,6 +70,8 @@ export interface SpeechPlan {
   ended: AbortSignal | undefined;
   /** Versions of the lexicons that the voices use; empty if they use none. */
   lexiconVersions: readonly string[];
+  /** Stated by the file; undefined without marking. */
+  origin?: Origin | undefined;
   /** Extended during live speech until audio begins. */
   warnings: readonly Warning[];
   /** Cuts are made when they are pulled. */
@@ -84,6 +88,8 @@ export interface CastSpeech {
   cast: Cast;
   /** See `SpeechPlan.lexiconVersions`. */
   lexiconVersions: readonly string[];
+  /** Undefined if files do not state their origin. */
+  marking?: Marking | undefined;
   /** Throws a Failure if the voice cannot speak the text. */
   plan(): PlannedSpeech;
 }
@@ -114,6 +120,7 @@ export function castSpeech(
   given: SpeechRequest,
   caller: Caller,
   lexicons: Lexicons = noLexicons,
+  marking?: Marking,
 ): CastSpeech {
   const { request: asked, main } = findVoice(voices, given, caller);
   const { textField: field, markup, chunks } = asked;
@@ -126,7 +133,7 @@ export function castSpeech(
   const texts = written.map((text) => applyVoiceLexicons(markLanguages(text, cast), cast, lexiconsOf, field));
   const request = { ...asked, chars: asked.chars + sumOfChars(texts) - sumOfChars(written) };
   const isIncomplete = [cast.main, ...cast.others].some((each) => lexiconsOf(each).isIncomplete);
-  const found = { request, voice: main.offered, bindings: main.bindings, cast, lexiconVersions };
+  const found = { request, voice: main.offered, bindings: main.bindings, cast, lexiconVersions, marking };
   return { ...found, plan: () => planCast(found, { written, texts, isIncomplete }) };
 }
 
@@ -139,7 +146,7 @@ interface SpokenTexts {
 }
 
 function planCast(found: Omit<CastSpeech, 'plan'>, { written, texts, isIncomplete }: SpokenTexts): PlannedSpeech {
-  const { request, cast, lexiconVersions } = found;
+  const { request, cast, lexiconVersions, marking } = found;
   const { textField, chunks } = request;
   const isMarked = lexiconVersions.length > 0;
   const scripts = inspectScripts(texts.map(toSaidText).join('\n'), ...languagesOf(request, cast.main));
@@ -163,7 +170,7 @@ function planCast(found: Omit<CastSpeech, 'plan'>, { written, texts, isIncomplet
     if (isFallback(cast, casting)) warnings.push('fallback_engine');
     for (const what of ignored) warnings.push(`ignored:${what}`);
     const told = { chunkCount: chunks.length, chars: request.chars, lexiconVersions, warnings };
-    return { ...planFrom(request, cast, casting), ...told, cuts };
+    return { ...planFrom(request, { cast, casting, marking }), ...told, cuts };
   };
   return { ...found, planFor };
 }
@@ -214,7 +221,11 @@ export const unsupportedText = ({ voiceId }: SpokenFields, field: string, foreig
 };
 
 /** The parts of a plan that depend on the engines but not on the text. */
-export function planFrom(request: SpokenFields, { main, others }: Cast, casting: Casting) {
+export function planFrom(
+  request: SpokenFields,
+  { cast, casting, marking }: { cast: Cast; casting: Casting; marking: Marking | undefined },
+) {
+  const { main, others } = cast;
   const all: readonly CastVoice[] = [main, ...others];
   const ended = all.flatMap(({ offered: { kept } }) => (kept ? [kept.ended] : []));
   return {
@@ -224,6 +235,7 @@ export function planFrom(request: SpokenFields, { main, others }: Cast, casting:
     bindings: all.map(casting),
     main,
     others: others.map((each) => ({ voice: each.offered.voice, speaker: casting(each).speaker })),
+    origin: originOf(marking, cast, casting),
     ended: ended.length > 1 ? AbortSignal.any(ended) : ended[0],
   };
 }

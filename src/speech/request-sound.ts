@@ -3,6 +3,7 @@
 import { type AudioPipeline, openAudioPipeline } from '../audio/audio-pipeline.ts';
 import { DcFilter } from '../audio/dc-filter.ts';
 import { audioFormats, type FormatName } from '../audio/formats.ts';
+import type { Origin } from '../audio/origin.ts';
 import { SeamTrimmer } from '../audio/seam.ts';
 import type { SpokenPcm, WordTime } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
@@ -43,6 +44,7 @@ const silenceSeconds = 0.25;
 
 export class RequestSound {
   readonly #request: SpokenFields;
+  readonly #origin: Origin | undefined;
   /** Word finder of the chunk that was timed last. */
   #chunk: { index: number; wordAt: WordAt } | undefined;
   #pipeline: AudioPipeline | undefined;
@@ -66,8 +68,9 @@ export class RequestSound {
   #isLocated = false;
   #emphasis: EmphasisEnvelope | undefined;
 
-  constructor(request: SpokenFields) {
+  constructor(request: SpokenFields, origin: Origin | undefined) {
     this.#request = request;
+    this.#origin = origin;
   }
 
   /** Duration of the audio sent so far, without the encoder's delay. */
@@ -245,7 +248,12 @@ export class RequestSound {
     const { format, sampleRateHz: outRateHz } = this.#request;
     let bytes: Uint8Array = nothing;
     if (!this.#pipeline) {
-      this.#pipeline = await openAudioPipeline({ format: audioFormats[format], outRateHz, ...input });
+      this.#pipeline = await openAudioPipeline({
+        format: audioFormats[format],
+        outRateHz,
+        origin: this.#origin,
+        ...input,
+      });
     } else if (inRateHz === this.#rateHz && tempo === this.#tempo) {
       this.#pipeline.setGain(gainDb);
       return bytes;

@@ -1,6 +1,7 @@
 // The events of speech. Audio is collected into pieces of a sensible size: the first piece is sent at once, after the
 // info; later pieces wait for a few kilobytes or the end of a segment.
 import type { FormatName } from '../audio/formats.ts';
+import type { Origin } from '../audio/origin.ts';
 import type { Voice } from '../engines/engine.ts';
 import type { OtherVoice, Warning } from './plan.ts';
 import type { TimedWord } from './word-timing.ts';
@@ -23,6 +24,8 @@ export interface SpeechInfo {
   others: readonly OtherVoice[];
   /** Versions of the lexicons that the voices use; empty if they use none. */
   lexiconVersions: readonly string[];
+  /** The origin that the file states; undefined without marking. */
+  origin?: Origin | undefined;
   /** URL of the stored audio, if it will be stored, and when it expires. */
   audioUrl?: string;
   expiresAt?: Date;

@@ -10,6 +10,7 @@ import { createId } from '../runtime/id.ts';
 import type { Casting } from './cast.ts';
 import { type LiveFields, type PlannedLive, planLive } from './live-plan.ts';
 import type { LiveText } from './live-text.ts';
+import type { Marking } from './marking.ts';
 import { type CastSpeech, castSpeech, findVoice, type PlannedSpeech, type SpeechPlan } from './plan.ts';
 import { prefetch } from './prefetch.ts';
 import type { Caller, SpeechRequest } from './request.ts';
@@ -55,17 +56,19 @@ interface SpeechOptions {
   lexicons?: Lexicons | undefined;
   schedule: Schedule;
   guards?: EngineGuards;
+  /** Default: files do not state their origin. */
+  marking?: Marking | undefined;
   /** Longest wait before a request begins. Default: no limit. */
   waitMsMax?: number | undefined;
 }
 
 export function createSpeech(options: SpeechOptions): Speech {
-  const { voices, lexicons, schedule, guards: guardOf = createEngineGuards(), waitMsMax } = options;
+  const { voices, lexicons, marking, schedule, guards: guardOf = createEngineGuards(), waitMsMax } = options;
   const restMs = ({ engine, speaker, openClone }: Binding) =>
     guardOf(engine).restMs(speaker.voiceId, openClone !== undefined);
 
   const cast = (request: SpeechRequest, caller: Caller) =>
-    voices.findCurrent(() => castSpeech(voices, request, caller, lexicons));
+    voices.findCurrent(() => castSpeech(voices, request, caller, lexicons, marking));
 
   /**
    * Runs the work with the most available engine of the voice. If that engine has used up its segments per minute, adds
@@ -147,7 +150,7 @@ export function createSpeech(options: SpeechOptions): Speech {
       await atReadiest(main.bindings, (binding) => schedule.check(demandOf(binding, request, caller, waitMsMax)));
     },
     speak,
-    planLive: (fields, caller) => voices.findCurrent(() => planLive(voices, fields, caller, lexicons)),
+    planLive: (fields, caller) => voices.findCurrent(() => planLive(voices, fields, caller, lexicons, marking)),
     speakTurn: (...turn) => speakTurn({ schedule, speakPlans, waitMsMax }, ...turn),
     async *streamSpeech(request, caller, signal) {
       yield* speak((await cast(request, caller)).plan(), caller, signal);
@@ -182,7 +185,7 @@ async function* speakPlan(plan: SpeechPlan, speaking: Speaking, present: Present
   present.binding = plan.binding;
   const opened = openBindings();
   const events = new EventBuffer(toInfo(plan));
-  const sound = new RequestSound(request);
+  const sound = new RequestSound(request, plan.origin);
   const speak = (cut: PlannedCut, end: AbortSignal) => {
     const until = AbortSignal.any([signal, end]);
     if (!kept) return speakCut(cut, request, opened, { ...speaking, signal: until });
@@ -250,5 +253,6 @@ function toInfo({ request, voice, binding, ended, ...plan }: SpeechPlan): Speech
     warnings: plan.warnings,
     others: plan.others,
     lexiconVersions: plan.lexiconVersions,
+    origin: plan.origin,
   };
 }

@@ -31,6 +31,10 @@ export interface ClipRow {
   deletedAtMs: number | null;
   /** Last recorded time at which a request was answered with a link to the clip; null if there was none. */
   usedAtMs: number | null;
+  /** See `createFingerprint`; null in rows of earlier versions. */
+  fingerprint: string | null;
+  /** The origin that the file states, as JSON; null if it states none. */
+  origin: string | null;
 }
 
 const columns = createColumns<ClipRow>('clips', [
@@ -51,6 +55,8 @@ const columns = createColumns<ClipRow>('clips', [
   'expiresAtMs',
   'deletedAtMs',
   'usedAtMs',
+  'fingerprint',
+  'origin',
 ]);
 
 const toItem = (voiceId: string): string => ` ${encodeURIComponent(voiceId)} `;
@@ -64,7 +70,9 @@ export const voiceIdsOf = ({ voiceId, otherVoiceIds }: Pick<ClipRow, 'voiceId' |
   ...(otherVoiceIds?.split(' ').filter(Boolean).map(decodeURIComponent) ?? []),
 ];
 
-export type NewClipRow = Omit<ClipRow, 'deletedAtMs' | 'otherVoiceIds'> & Partial<Pick<ClipRow, 'otherVoiceIds'>>;
+type OptionalColumn = 'otherVoiceIds' | 'fingerprint' | 'origin';
+
+export type NewClipRow = Omit<ClipRow, 'deletedAtMs' | OptionalColumn> & Partial<Pick<ClipRow, OptionalColumn>>;
 
 export type ClipRows = ReturnType<typeof createClipRows>;
 
@@ -100,13 +108,18 @@ export function createClipRows(store: RowStore, { onEnded = () => {} }: ClipRows
   };
   return {
     async add(clip: NewClipRow): Promise<void> {
-      const row = { ...clip, otherVoiceIds: clip.otherVoiceIds ?? null, deletedAtMs: null };
+      const row = { otherVoiceIds: null, fingerprint: null, origin: null, ...clip, deletedAtMs: null };
       await store.query(columns.insert, ...columns.valuesOf(row));
     },
     /** Also finds expired and deleted clips. */
     async find(clipId: string): Promise<ClipRow | undefined> {
       const [clip] = await store.query<ClipRow>(`${columns.select} where clip_id = $1`, clipId);
       return clip;
+    },
+    /** The newest clip with this audio. Also finds expired and deleted clips. */
+    async findByFingerprint(fingerprint: string): Promise<ClipRow | undefined> {
+      const sql = `${columns.select} where fingerprint = $1 order by created_at_ms desc limit 1`;
+      return (await store.query<ClipRow>(sql, fingerprint))[0];
     },
     /** Whether the clip exists and is neither expired nor deleted. */
     async isAlive(clipId: string): Promise<boolean> {

@@ -350,6 +350,14 @@ const migrations: readonly Migration[] = [
       'create index voice_record_of_voice on voice_record (voice_id)',
     ],
   },
+  {
+    name: 'origin of stored audio',
+    statements: [
+      'alter table clips add column fingerprint text',
+      'alter table clips add column origin text',
+      'create index clips_by_fingerprint on clips (fingerprint) where fingerprint is not null',
+    ],
+  },
 ];
 
 export const schemaSteps = migrations.length;

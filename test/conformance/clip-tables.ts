@@ -27,6 +27,14 @@ export function clipTableConformance(name: string, open: () => Promise<RowStore>
       expect(await clips.find('aud_unknown')).toBeUndefined();
     });
 
+    test('the newest clip with the same audio is found, even after it has expired', async () => {
+      const clips = createClipRows(store);
+      const made = [1_000, 2_000].map((createdAtMs) => clipRow({ createdAtMs, fingerprint: 'f00d', expiresAtMs: 1 }));
+      for (const clip of made) await clips.add(clip);
+      expect((await clips.findByFingerprint('f00d'))?.clipId).toBe(made[1]!.clipId);
+      expect(await clips.findByFingerprint('beef')).toBeUndefined();
+    });
+
     test("the newest of the owner's clips for a request is found while it lasts, and nobody else's", async () => {
       const clips = createClipRows(store);
       const cacheKey = 'same request';
@@ -144,6 +152,8 @@ function clipRow(given: Partial<ClipRow> = {}): ClipRow {
     ownerId: 'key_owner',
     accountId: null,
     cacheKey: createId('any'),
+    fingerprint: null,
+    origin: null,
     format: 'wav',
     byteCount: 200_000,
     seconds: 2.5,

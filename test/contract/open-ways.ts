@@ -1,13 +1,16 @@
-// All ways to request a text, over a whole service with one real engine; each returns raw samples at 24 kHz. Segments
+// All ways to request a text, over a whole service with one engine; each returns raw samples at 24 kHz, or a file in
+// another format. Segments
 // are cached, which makes many ways cheap, so the ways are compared by the segments that they request.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { OutputFormat, ReturnFormat, SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
+import type { FormatName } from '../../src/audio/formats.ts';
 import { sayCommand } from '../../src/cli/say.ts';
 import { openWyomingServer } from '../../src/compat/wyoming/wyoming-server.ts';
 import type { Engine, SpokenPcm } from '../../src/engines/engine.ts';
 import { openRpcServer } from '../../src/rpc/server.ts';
+import type { Marking } from '../../src/speech/marking.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { openClient } from '../compat/wyoming/wyoming-client.ts';
 import { readEvents, soundIn } from '../http/event-reader.ts';
@@ -50,9 +53,18 @@ function withMemory(engine: Engine): Engine {
   };
 }
 
-export async function openWays(real: Engine, onClose: (close: () => Promise<void>) => void) {
+interface WaysOptions {
+  format?: Exclude<FormatName, 'ulaw' | 'alaw'>;
+  marking?: Marking;
+}
+
+export async function openWays(
+  real: Engine,
+  onClose: (close: () => Promise<void>) => void,
+  { format = 'pcm', marking }: WaysOptions = {},
+) {
   const engine = withMemory(real);
-  const gateway = await openTestGateway({ engines: [engine] }, onClose);
+  const gateway = await openTestGateway({ engines: [engine], ...(marking && { marking }) }, onClose);
   const { url, services, runner, operations, speech } = gateway;
   const key = await gateway.makeKey([
     'admin',
@@ -86,10 +98,10 @@ export async function openWays(real: Engine, onClose: (close: () => Promise<void
   };
   const bytesOf = async (answer: Response) => Buffer.from(await answer.arrayBuffer());
   const rest = ({ voiceId: voice_id, languageCode: language_code }: AskedText) => ({
-    ...{ voice_id, language_code, output_format: 'pcm', sample_rate: rateHz },
+    ...{ voice_id, language_code, output_format: format, sample_rate: rateHz },
   });
   const rpc = ({ voiceId, languageCode }: AskedText) => ({
-    ...{ voiceId, languageCode, outputFormat: OutputFormat.PCM, sampleRate: rateHz },
+    ...{ voiceId, languageCode, outputFormat: OutputFormat[format.toUpperCase() as 'PCM'], sampleRate: rateHz },
   });
 
   /** The messages of a WebSocket until it closes or `isLast` returns true. */
@@ -114,7 +126,8 @@ export async function openWays(real: Engine, onClose: (close: () => Promise<void
   const soundOf = (messages: readonly Message[], member: 'audio' | 'data' = 'audio') =>
     Buffer.concat(messages.map((message) => Buffer.from(message[member] ?? '', 'base64')));
 
-  const elevenLabs = (voiceId: string, rest: string) => `/v1/text-to-speech/${voiceId}${rest}output_format=pcm_24000`;
+  const elevenLabs = (voiceId: string, rest: string) =>
+    `/v1/text-to-speech/${voiceId}${rest}output_format=${format}_24000`;
   const elevenLabsSocket =
     (query = ''): Ask =>
     async ({ voiceId, text }, pieces) => {
@@ -123,7 +136,7 @@ export async function openWays(real: Engine, onClose: (close: () => Promise<void
     };
   const cartesia = ({ voiceId: id, languageCode: language }: AskedText) => ({
     ...{ model_id: 'sonic-3', voice: { mode: 'id', id }, language },
-    output_format: { container: 'raw', encoding: 'pcm_s16le', sample_rate: rateHz },
+    output_format: { container: format === 'pcm' ? 'raw' : format, encoding: 'pcm_s16le', sample_rate: rateHz },
   });
   const wyoming = async (voiceId: string, events: readonly (readonly [string, object?])[], last: string) => {
     const { socket, send, until } = openClient(wyomingServer.port);
@@ -158,7 +171,7 @@ export async function openWays(real: Engine, onClose: (close: () => Promise<void
       return Buffer.concat(pieces);
     },
     OpenAI: async ({ voiceId: voice, text: input }) =>
-      bytesOf(await post('/v1/audio/speech', { model: 'tts-1', voice, input, response_format: 'pcm' })),
+      bytesOf(await post('/v1/audio/speech', { model: 'tts-1', voice, input, response_format: format })),
     'ElevenLabs, HTTP': async ({ voiceId, text }) => bytesOf(await post(elevenLabs(voiceId, '?'), { text })),
     'Cartesia, bytes': async (asked) =>
       bytesOf(await post('/tts/bytes', { ...cartesia(asked), transcript: asked.text })),
@@ -171,7 +184,7 @@ export async function openWays(real: Engine, onClose: (close: () => Promise<void
     },
     Wyoming: ({ voiceId, text }) => wyoming(voiceId, [['synthesize', { text }]], 'audio-stop'),
     async say({ voiceId, languageCode, text }) {
-      const output = join(gateway.folder, 'said.pcm');
+      const output = join(gateway.folder, `said.${format}`);
       const app = { voices: createVoices([engine]), speech, close: async () => {} };
       const args = [text, '-v', voiceId, '-l', languageCode, '--sample-rate', String(rateHz), '-o', output];
       const { signal } = new AbortController();
@@ -219,35 +232,47 @@ export async function openWays(real: Engine, onClose: (close: () => Promise<void
       ),
   };
 
-  /** Each text as a chapter of one job, as WAV, because chapters have no headerless format. */
+  /**
+   * Each text as a chapter of one job: its samples, from WAV, because chapters have no headerless format. In another
+   * format: the files of the chapters, and the joined file.
+   */
   const speakChapters = async (all: readonly AskedText[]): Promise<Buffer[]> => {
     const chapters = all.map(({ voiceId: voice_id, languageCode: language_code, text }) => ({
       ...{ voice_id, language_code, text },
     }));
     const { voiceId: voice_id, languageCode: language_code } = all[0]!;
-    const job = { voice_id, language_code, output_format: 'wav', sample_rate: rateHz, chapters };
+    const job = {
+      voice_id,
+      language_code,
+      output_format: format === 'pcm' ? 'wav' : format,
+      sample_rate: rateHz,
+      chapters,
+    };
     let told = (await (await post('/api/audio/jobs', job)).json()) as JobJson;
     while (!told.ended_at) {
       await sleep(50);
       told = (await (await fetch(`${url}/api/audio/jobs/${told.id}`, { headers })).json()) as JobJson;
     }
     if (told.status !== 'succeeded') throw new Error(JSON.stringify(told));
+    const files = [...told.chapters, ...(format === 'pcm' ? [] : [told])];
     return Promise.all(
-      told.chapters.map(async ({ audio_url }) => {
+      files.map(async ({ audio_url }) => {
         const file = await bytesOf(await fetch(gateway.here(audio_url), { headers }));
+        if (format !== 'pcm') return file;
         const at = file.indexOf('data') + 8;
         return file.subarray(at, at + file.readUInt32LE(at - 4));
       }),
     );
   };
 
-  return { voices: engine.voices, whole, live, speakChapters };
+  return { voices: engine.voices, whole, live, speakChapters, post, bytesOf, gateway, headers };
 }
 
 interface JobJson {
   id: string;
   status: string;
   ended_at: string | null;
+  audio_url: string;
   chapters: { audio_url: string }[];
 }
 

@@ -27,6 +27,7 @@ import type { Engine } from '../../src/engines/engine.ts';
 import { createEngineGuards } from '../../src/engines/guard.ts';
 import type { EndedRequest } from '../../src/http/ended-request.ts';
 import { addRpcRoutes, createServices } from '../../src/rpc/services.ts';
+import type { Marking } from '../../src/speech/marking.ts';
 import { Schedule } from '../../src/speech/schedule.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
@@ -63,6 +64,8 @@ export interface GatewayTestOptions {
   timeLimits?: TimeLimits;
   /** Chapters of jobs that are spoken at once. */
   jobChaptersMax?: number;
+  /** Facts that the tags of files state. Default: files have no tags. */
+  marking?: Marking;
 }
 
 /** A voice whose name is not Latin, so that headers must encode the name. */
@@ -107,7 +110,13 @@ export async function openTestGateway(
   const voices = createVoices(engines, { ...keeping.sources, preferred: options.defaultVoice });
   const guards = createEngineGuards();
   const schedule = new Schedule({ speakingMax, waitingMax: 256 });
-  const speech = createSpeech({ voices, lexicons: keeping.sources.lexicons, schedule, guards });
+  const speech = createSpeech({
+    voices,
+    lexicons: keeping.sources.lexicons,
+    schedule,
+    guards,
+    marking: options.marking,
+  });
   const baseUrl = 'http://sonant.test';
   const calls: EndedCall[] = [];
   const requests: EndedRequest[] = [];

@@ -22,6 +22,7 @@ test('is OpenAPI 3.1 of version 1.0.0, and lists every path of the HTTP API', ()
   ).toEqual([
     'post /api/audio/speech',
     'post /api/audio/estimate',
+    'post /api/audio/inspect',
     'get /api/audio/speech/live',
     'post /api/audio/speech/sse',
     'get /api/audio/speech/sse',

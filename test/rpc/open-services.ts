@@ -19,6 +19,7 @@ import { createLiveOperations, type LiveOperationsOptions } from '../../src/api/
 import { createMetering } from '../../src/api/metering.ts';
 import { createModelHandlers } from '../../src/api/models.ts';
 import type { OpenCallLimits } from '../../src/api/open-calls.ts';
+import { createProvenanceHandlers } from '../../src/api/provenance.ts';
 import { createRunner } from '../../src/api/runner.ts';
 import type { TimeLimits } from '../../src/api/running-call.ts';
 import { createSpeechOperations } from '../../src/api/speech.ts';
@@ -100,6 +101,7 @@ export async function openTestServices(options: ServicesTestOptions = {}) {
       voices: createVoiceHandlers({ voices, engines: [], management: unused, preview }),
       jobs: {} as JobHandlers,
       books: createBookHandlers(),
+      provenance: createProvenanceHandlers({ find: async () => undefined, findByFingerprint: async () => undefined }),
       keys: createKeyHandlers({ keys, voices, secrets: {} as WebhookSecrets }),
       usage: createUsageHandlers({ sum: async () => [] }),
       lexicons: createLexiconHandlers({} as LexiconManagement, voices),

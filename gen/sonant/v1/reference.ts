@@ -511,6 +511,22 @@ export const protoReference: ProtoReference = {
       ]
     },
     {
+      "name": "ProvenanceService",
+      "comment": "Reports the origin of audio files.",
+      "methods": [
+        {
+          "name": "InspectAudio",
+          "comment": "Reports what an audio file states about its origin, and whether this installation made it. Nothing is stored.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for a file that is not WAV, MP3, FLAC or Ogg Opus, unless its audio is known here.",
+          "input": "InspectAudioRequest",
+          "output": "InspectAudioResponse",
+          "isStream": false,
+          "scopes": [
+            "speech:synthesize"
+          ]
+        }
+      ]
+    },
+    {
       "name": "UsageService",
       "comment": "Reports the usage that keys were charged.",
       "methods": [
@@ -1240,6 +1256,12 @@ export const protoReference: ProtoReference = {
           "number": 12,
           "type": "uint32",
           "comment": "Seed of the engine's random choices: the same request with the same seed sounds the same, as far as the engine can. If the engine accepts no seed, `warnings` contains \"ignored:seed\". Default: the engine chooses a seed."
+        },
+        {
+          "name": "disclosure",
+          "number": 13,
+          "type": "bool",
+          "comment": "Whether the voice first says that it is synthetic, in its language. The sentence is turn 0, and is charged."
         }
       ]
     },
@@ -3620,6 +3642,12 @@ export const protoReference: ProtoReference = {
           "number": 20,
           "type": "uint32",
           "comment": "Seed of the engine's random choices: the same job with the same seed sounds the same, as far as the engine can. Default: the engine chooses a seed."
+        },
+        {
+          "name": "disclosure",
+          "number": 21,
+          "type": "Disclosure",
+          "comment": "Where the voice says that it is synthetic, in its language: before the first chapter, or before every chapter, if the files of the chapters are used. The sentence is charged. Default: nowhere."
         }
       ]
     },
@@ -4448,6 +4476,156 @@ export const protoReference: ProtoReference = {
       "fields": []
     },
     {
+      "name": "InspectAudioRequest",
+      "comment": "Request of InspectAudio.",
+      "fields": [
+        {
+          "name": "file",
+          "number": 1,
+          "type": "bytes",
+          "comment": "The file, at most 32 MiB."
+        },
+        {
+          "name": "audio_id",
+          "number": 2,
+          "type": "string",
+          "comment": "Id of the audio that the file is said to be. Default: the audio is searched by its fingerprint."
+        }
+      ]
+    },
+    {
+      "name": "InspectAudioResponse",
+      "comment": "Response of InspectAudio.",
+      "fields": [
+        {
+          "name": "format",
+          "number": 1,
+          "type": "string",
+          "comment": "Format of the file: wav, mp3, flac or opus; empty if it is not known."
+        },
+        {
+          "name": "sha256",
+          "number": 2,
+          "type": "string",
+          "comment": "SHA-256 of the file, in hexadecimal."
+        },
+        {
+          "name": "fingerprint",
+          "number": 3,
+          "type": "string",
+          "comment": "SHA-256 of the audio without its tags and header, in hexadecimal."
+        },
+        {
+          "name": "tags",
+          "number": 4,
+          "type": "repeated AudioTag",
+          "comment": "The tags of the file."
+        },
+        {
+          "name": "digital_source_type",
+          "number": 5,
+          "type": "string",
+          "comment": "Digital source type of the IPTC that the tags state; empty if they state none."
+        },
+        {
+          "name": "record",
+          "number": 6,
+          "type": "AudioRecord",
+          "comment": "The record of this installation; not set if it has none of this audio."
+        },
+        {
+          "name": "manifest",
+          "number": 7,
+          "type": "AudioManifest",
+          "comment": "The signed manifest in the file; not set if it has none."
+        }
+      ]
+    },
+    {
+      "name": "AudioTag",
+      "comment": "A tag of an audio file.",
+      "fields": [
+        {
+          "name": "name",
+          "number": 1,
+          "type": "string",
+          "comment": "Name of the tag in the file."
+        },
+        {
+          "name": "value",
+          "number": 2,
+          "type": "string",
+          "comment": "Text of the tag."
+        }
+      ]
+    },
+    {
+      "name": "AudioRecord",
+      "comment": "The record of audio that this installation has made.",
+      "fields": [
+        {
+          "name": "matches",
+          "number": 1,
+          "type": "bool",
+          "comment": "Whether the audio of the file is unchanged. False only if the request names an id whose audio differs."
+        },
+        {
+          "name": "audio_id",
+          "number": 2,
+          "type": "string",
+          "comment": "Id of the audio; empty if another account made it."
+        },
+        {
+          "name": "voice_id",
+          "number": 3,
+          "type": "string",
+          "comment": "Id of the voice that speaks."
+        },
+        {
+          "name": "created_at",
+          "number": 4,
+          "type": "google.protobuf.Timestamp",
+          "comment": "When the audio was made."
+        }
+      ]
+    },
+    {
+      "name": "AudioManifest",
+      "comment": "A C2PA manifest of an audio file.",
+      "fields": [
+        {
+          "name": "valid",
+          "number": 1,
+          "type": "bool",
+          "comment": "Whether the signature is valid and the audio is unchanged."
+        },
+        {
+          "name": "problems",
+          "number": 2,
+          "type": "repeated string",
+          "comment": "Problems in the words of C2PA, such as \"assertion.dataHash.mismatch\"."
+        },
+        {
+          "name": "issuer",
+          "number": 3,
+          "type": "string",
+          "comment": "Subject of the certificate that signed the manifest."
+        },
+        {
+          "name": "signed_at",
+          "number": 4,
+          "type": "google.protobuf.Timestamp",
+          "comment": "When the manifest was signed, if it has a time stamp."
+        },
+        {
+          "name": "self_signed",
+          "number": 5,
+          "type": "bool",
+          "comment": "Whether the certificate is its own issuer, so that nobody vouches for it."
+        }
+      ]
+    },
+    {
       "name": "GetUsageRequest",
       "comment": "Request of GetUsage.",
       "fields": [
@@ -4929,6 +5107,27 @@ export const protoReference: ProtoReference = {
           "name": "JOB_STATUS_CANCELED",
           "number": 5,
           "comment": "The caller has canceled the job."
+        }
+      ]
+    },
+    {
+      "name": "Disclosure",
+      "comment": "Where a voice says that it is synthetic.",
+      "values": [
+        {
+          "name": "DISCLOSURE_UNSPECIFIED",
+          "number": 0,
+          "comment": "Not set: nowhere."
+        },
+        {
+          "name": "DISCLOSURE_START",
+          "number": 1,
+          "comment": "Before the first chapter."
+        },
+        {
+          "name": "DISCLOSURE_CHAPTERS",
+          "number": 2,
+          "comment": "Before every chapter."
         }
       ]
     },

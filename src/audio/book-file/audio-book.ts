@@ -1,4 +1,6 @@
 // The contract of a book: chapters whose finished files are joined into one file, and the metadata of that file.
+import { createHeadCutter } from '../file-head.ts';
+import type { Origin } from '../origin.ts';
 
 /** All numbers of samples are at the rate of the encoder: `encodedRateHz` of the format, if it has one. */
 export interface BookChapter {
@@ -21,6 +23,8 @@ export interface BookTags {
   /** BCP-47 tag. */
   language?: string | undefined;
   cover?: BookCover | undefined;
+  /** Undefined if the file does not state its origin. */
+  origin?: Origin | undefined;
 }
 
 /** Largest cover that every format can store. */
@@ -64,21 +68,19 @@ export interface BookPart {
 export const wrongFile = (index: number, what: string): Error =>
   new Error(`The file of chapter ${index + 1} of a book ${what}; it is damaged or belongs to other audio.`);
 
-/**
- * Yields the bytes of a chapter's file after the head. Fails if `byteCount` is given and the number of bytes differs.
- */
-export async function* bytesAfter(
+/** Yields the audio of a chapter's file without the head. Fails if `byteCount` is given and differs. */
+export async function* bytesAfterHead(
   chapter: Pick<BookChapter, 'file'>,
-  { index, headBytes, byteCount }: { index: number; headBytes: number; byteCount?: number },
+  { index, byteCount }: { index: number; byteCount?: number },
 ): AsyncGenerator<Uint8Array> {
+  const cut = createHeadCutter(true);
   let seen = 0;
   for await (const chunk of chapter.file()) {
-    const from = Math.max(0, headBytes - seen);
-    seen += chunk.length;
-    if (from < chunk.length) yield chunk.subarray(from);
+    const audio = cut(chunk);
+    seen += audio.length;
+    if (audio.length > 0) yield audio;
   }
-  const expected = headBytes + (byteCount ?? Math.max(0, seen - headBytes));
-  if (seen !== expected) throw wrongFile(index, `has ${seen} bytes, not ${expected}`);
+  if (seen !== (byteCount ?? seen)) throw wrongFile(index, `has ${seen} bytes of audio, not ${byteCount}`);
 }
 
 /**

@@ -5,11 +5,11 @@
 //     "fLaC" | 0: STREAMINFO, with the number of all samples, and 0 in fields that are unknown before the frames are written
 //     4: comments with the chapters (tags.ts) | 6: the cover
 import { crc16 } from '../flac/bit-writer.ts';
-import { flacFrameSamplesAt, flacHead, flacHeadBytes } from '../flac/flac-encoder.ts';
+import { flacBlock, flacFrameSamplesAt, flacHead } from '../flac/flac-encoder.ts';
 import { flacFrame, flacFrameHeader } from '../flac/flac-frame.ts';
 import { join } from '../pcm.ts';
 import { decodeRecording } from '../recording/recording.ts';
-import { type BookChapter, type BookPart, bytesAfter, wrongFile } from './audio-book.ts';
+import { type BookChapter, type BookPart, bytesAfterHead, wrongFile } from './audio-book.ts';
 import { pictureBlock, vorbisComments } from './tags.ts';
 
 const frameCrcBytes = 2;
@@ -36,7 +36,7 @@ async function* flacBlocks(chapter: BookChapter, index: number, sampleRateHz: nu
   };
   let rest = Buffer.alloc(0);
   let number = 0;
-  for await (const chunk of bytesAfter(chapter, { index, headBytes: flacHeadBytes })) {
+  for await (const chunk of bytesAfterHead(chapter, { index })) {
     rest = Buffer.concat([rest, chunk]);
     const blocks: FlacBlock[] = [];
     while (number < count - 1) {
@@ -69,7 +69,6 @@ const holds = (frame: Buffer): boolean =>
 
 const blockSamplesMin = 16;
 const blockType = { comments: 4, picture: 6 } as const;
-const lastFlag = 0x80;
 /** The decoder returns floats; 1.0 is this 16-bit value. */
 const fullScale = 32_767;
 
@@ -114,17 +113,10 @@ function headOf({ rateHz, plan, marks, tags }: BookPart): Buffer {
   info.writeUInt16BE(Math.max(blockSamplesMin, ...lengths), 10);
   info[21] = info[21]! | Math.floor(plan.sampleCount / 2 ** 32);
   info.writeUInt32BE(plan.sampleCount % 2 ** 32, 22);
-  const comments = metadata(blockType.comments, vorbisComments('Sonant', tags, marks));
-  const blocks = tags.cover ? [comments, metadata(blockType.picture, pictureBlock(tags.cover))] : [comments];
-  const last = blocks.at(-1)!;
-  last[0] = last[0]! | lastFlag;
-  return Buffer.concat([info, ...blocks]);
-}
-
-function metadata(type: number, body: Buffer): Buffer {
-  const head = Buffer.alloc(4);
-  head.writeUInt32BE(type * 2 ** 24 + body.length);
-  return Buffer.concat([head, body]);
+  const { cover } = tags;
+  const comments = flacBlock(blockType.comments, vorbisComments('Sonant', tags, marks), !cover);
+  const pictures = cover ? [flacBlock(blockType.picture, pictureBlock(cover), true)] : [];
+  return Buffer.concat([info, comments, ...pictures]);
 }
 
 function renumbered({ length, subframe }: FlacBlock, sampleRateHz: number, number: number): Uint8Array {

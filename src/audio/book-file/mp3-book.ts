@@ -5,7 +5,7 @@
 //     "Info" | 4: 15, all there | 4: frames | 4: bytes | 100: place of each percent of the time, in 256ths | 4: quality
 //     "LAME3.100" | 1: constant rate | 10: 0 | 1: kbit/s | 12 bits: samples to skip | 12: to skip at the end | 6: 0
 //     4: bytes | 2: CRC of the frames, 0 for none | 2: CRC of this frame up to here, polynomial 0x8005, reflected
-import { type BookPart, type BookPlan, bytesAfter } from './audio-book.ts';
+import { type BookPart, type BookPlan, bytesAfterHead } from './audio-book.ts';
 import { id3Tag } from './tags.ts';
 
 const bitsPerSecond = 64_000;
@@ -56,7 +56,7 @@ export async function* writeMp3Book({ rateHz, chapters, plan, marks, tags }: Boo
   yield infoFrame(plan, rateHz);
   for (const [index, chapter] of chapters.entries()) {
     const { sound, silence } = plan.frames[index]!;
-    yield* bytesAfter(chapter, { index, headBytes: 0, byteCount: mp3FrameBytes(sound, rateHz) });
+    yield* bytesAfterHead(chapter, { index, byteCount: mp3FrameBytes(sound, rateHz) });
     for (let left = silence; left > 0; left -= silenceFramesMax)
       yield Buffer.alloc(Math.min(left, silenceFramesMax) * silent.length, silent);
   }

@@ -5,7 +5,7 @@
 //     others  ten packets; the position is the number of samples up to their end, at 48 kHz, with those to skip
 import { audioFormats } from '../formats.ts';
 import { createOggPages, oggFlags } from '../ogg-opus.ts';
-import { crcOf } from '../recording/ogg-pages.ts';
+import { crcOf, pageHeadBytes, pageLengthAt } from '../recording/ogg-pages.ts';
 import { type BookChapter, type BookPart, inParts, wrongFile } from './audio-book.ts';
 import { pictureBlock, vorbisComments } from './tags.ts';
 
@@ -21,7 +21,6 @@ export const opusPacketCount = (sampleCount: number, rateHz: number): number =>
 
 const packetsPerPage = 10;
 const headerPackets = 2;
-const pageHeadBytes = 27;
 /** Number of silent packets, half a second, after which the encoder has settled. */
 const settledPackets = 25;
 
@@ -72,20 +71,13 @@ export async function* writeOpusBook({
 
 /** Yields the packets of a file, several at a time. */
 async function* packetsOf({ file }: Pick<BookChapter, 'file'>, index: number): AsyncGenerator<Buffer[]> {
-  const parts = inParts(file(), pageLength);
+  const parts = inParts(file(), pageLengthAt);
   for (;;) {
     const { value, done } = await parts.next();
     if (done && value.length > 0) throw wrongFile(index, 'ends too early');
     if (done) return;
     yield value.flatMap((page) => packetsIn(page, index));
   }
-}
-
-function pageLength(bytes: Buffer, at: number): number | undefined {
-  const sizesAt = at + pageHeadBytes;
-  if (sizesAt > bytes.length || sizesAt + bytes[sizesAt - 1]! > bytes.length) return undefined;
-  const sizes = bytes.subarray(sizesAt, sizesAt + bytes[sizesAt - 1]!);
-  return sizes.reduce((sum, size) => sum + size, pageHeadBytes + sizes.length);
 }
 
 /** Returns the packets of a page. The encoder never splits a packet between pages. */

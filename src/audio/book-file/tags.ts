@@ -6,6 +6,7 @@
 //     CHAP: id, 0 | 4: start, ms | 4: end, ms | 8: FF | TIT2
 //     CTOC: id, 0 | 2: root, 1: in order | 1: count | the id of each chapter or of another table, 0
 // A table has at most 255 entries, so a long one consists of tables.
+import { id3Frame, id3Of, id3OriginFrames, number, originComments, vorbisBlock } from '../origin.ts';
 import type { BookCover, BookTags, ChapterMark } from './audio-book.ts';
 
 const entriesMax = 250;
@@ -25,7 +26,7 @@ const threeLetters: Readonly<Record<string, string>> = Object.freeze(
 );
 
 export function id3Tag(tags: BookTags, marks: readonly ChapterMark[]): Buffer {
-  const { title, author, narrator, publisher, date, language, cover } = tags;
+  const { title, author, narrator, publisher, date, language, cover, origin } = tags;
   const spoken = language?.toLowerCase().split('-')[0] ?? '';
   const frames = [
     ...textFrame('TIT2', title),
@@ -40,22 +41,12 @@ export function id3Tag(tags: BookTags, marks: readonly ChapterMark[]): Buffer {
     const head = Buffer.from(`\0${cover.contentType}\0\x03\0`, 'latin1');
     frames.push(frame('APIC', [head, cover.bytes]));
   }
+  if (origin) frames.push(...id3OriginFrames(origin, 3));
   if (marks.length > 0) frames.push(...tablesOf(marks.length), ...marks.map(chapterFrame));
-  const body = Buffer.concat(frames);
-  const head = Buffer.from('ID3\x03\0\0....', 'latin1');
-  for (let i = 0; i < 4; i++) head[6 + i] = (body.length >>> (7 * (3 - i))) & 0x7f;
-  return Buffer.concat([head, body]);
+  return id3Of(3, frames);
 }
 
-function frame(name: string, parts: readonly Uint8Array[]): Buffer {
-  const head = Buffer.alloc(10);
-  head.write(name, 'latin1');
-  head.writeUInt32BE(
-    parts.reduce((sum, { length }) => sum + length, 0),
-    4,
-  );
-  return Buffer.concat([head, ...parts]);
-}
+const frame = (name: string, parts: readonly Uint8Array[]): Buffer => id3Frame(3, name, parts);
 
 const textFrame = (name: string, text: string | undefined): Buffer[] =>
   text ? [frame(name, [Buffer.from('\x01\xff\xfe', 'latin1'), Buffer.from(text.replaceAll('\0', ''), 'utf16le')])] : [];
@@ -94,7 +85,7 @@ export function vorbisComments(
   marks: readonly ChapterMark[],
   more: readonly string[] = [],
 ): Buffer {
-  const { title, author, narrator, publisher, date, language } = tags;
+  const { title, author, narrator, publisher, date, language, origin } = tags;
   const own = Object.entries({
     TITLE: title,
     ALBUM: title,
@@ -108,8 +99,7 @@ export function vorbisComments(
     const name = `CHAPTER${String(i + 1).padStart(3, '0')}`;
     return [`${name}=${toTime(startSeconds)}`, `${name}NAME=${title}`];
   });
-  const comments = [...own, ...chapters, ...more];
-  return Buffer.concat([sized(program), littleEndian(comments.length), ...comments.map(sized)]);
+  return vorbisBlock(program, [...own, ...(origin ? originComments(origin) : []), ...chapters, ...more]);
 }
 
 export function pictureBlock({ contentType, bytes }: BookCover): Buffer {
@@ -119,17 +109,7 @@ export function pictureBlock({ contentType, bytes }: BookCover): Buffer {
   return Buffer.concat([bigEndian(3), bigEndian(type.length), type, numbers, bytes]);
 }
 
-const littleEndian = (number: number): Buffer => {
-  const bytes = Buffer.alloc(4);
-  bytes.writeUInt32LE(number);
-  return bytes;
-};
-const bigEndian = (number: number): Buffer => littleEndian(number).swap32();
-
-function sized(text: string): Buffer {
-  const bytes = Buffer.from(text);
-  return Buffer.concat([littleEndian(bytes.length), bytes]);
-}
+const bigEndian = (value: number): Buffer => number(value).swap32();
 
 function toTime(seconds: number): string {
   const ms = Math.round(seconds * 1000);

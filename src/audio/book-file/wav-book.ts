@@ -1,14 +1,16 @@
-// Joins chapters of WAV and of the formats without a header. After the samples of a WAV come its marks (Multimedia
-// Programming Interface and Data Specifications 1.0), numbers little-endian, four bytes each:
+// Joins chapters of WAV and of the formats without a header. The tags of a WAV stand before its samples, and its marks
+// after them (Multimedia Programming Interface and Data Specifications 1.0), numbers little-endian, four bytes each:
+//     "LIST" | size | "INFO" | for each: "INAM" or another | size | text, 0
+//     "data" | size | samples
 //     "cue " | size | count | for each: number | place | "data" | 0 | 0 | place in samples
 //     "LIST" | size | "adtl" | for each: "labl" | size | number | title, 0
-//     "LIST" | size | "INFO" | for each: "INAM" or another | size | text, 0
 //     "id3 " | size | an ID3 tag with the cover, and with the chapters where a place is beyond a cue
 // Chunks are padded to an even length. A file above 4 GiB is an RF64 (EBU Tech 3306): sizes of FFFFFFFF and, after "WAVE":
 //     "ds64" | 28 | 8: size of the file - 8 | 8: size of data | 8: samples | 0
 import { audioFormats, type FormatName } from '../formats.ts';
-import { wavHeadBytes, wavHeader } from '../wav.ts';
-import { type BookPart, type BookTags, bytesAfter, type ChapterMark } from './audio-book.ts';
+import { ascii, number, originInfo } from '../origin.ts';
+import { wavChunk, wavHeader, wavInfo, wavText } from '../wav.ts';
+import { type BookPart, type BookTags, bytesAfterHead, type ChapterMark } from './audio-book.ts';
 import { id3Tag } from './tags.ts';
 
 const sizeIn64 = 0xffff_ffff;
@@ -21,9 +23,9 @@ export async function* writeWavBook(part: BookPart): AsyncGenerator<Uint8Array> 
   const { rateHz, plan, marks, tags } = part;
   // The chapters are stored only once, because players that read both tags would show them twice.
   const areCues = marks.every(({ startSeconds }) => startSeconds * rateHz <= placeMax);
-  const id3 = chunk('id3 ', id3Tag(tags, areCues ? [] : marks));
-  const after = Buffer.concat([...(areCues ? cues(marks, rateHz) : []), ...info(tags), id3]);
-  yield head(plan.sampleCount, rateHz, after.length);
+  const id3 = wavChunk('id3 ', id3Tag(tags, areCues ? [] : marks));
+  const after = Buffer.concat([...(areCues ? cues(marks, rateHz) : []), id3]);
+  yield head(plan.sampleCount, rateHz, infoOf(tags), after.length);
   yield* writePlainBook('wav', part);
   yield after;
 }
@@ -39,16 +41,16 @@ export async function* writePlainBook(
   encoder.close();
   const sampleBytes = silence.length / silenceSamples;
   for (const [index, chapter] of chapters.entries()) {
-    yield* bytesAfter(chapter, { index, headBytes, byteCount: chapter.sampleCount * sampleBytes });
+    yield* bytesAfterHead(chapter, { index, byteCount: chapter.sampleCount * sampleBytes });
     for (let left = plan.frames[index]!.silence; left > 0; left -= silenceSamples)
       yield silence.subarray(0, Math.min(left, silenceSamples) * sampleBytes);
   }
 }
 
-function head(sampleCount: number, rateHz: number, bytesAfterData: number): Uint8Array {
+function head(sampleCount: number, rateHz: number, info: Buffer, bytesAfterData: number): Uint8Array {
   const dataBytes = sampleCount * bytesPerSample;
-  const plain = Buffer.from(wavHeader(rateHz, dataBytes));
-  const riffBytes = wavHeadBytes - 8 + dataBytes + bytesAfterData;
+  const plain = Buffer.from(wavHeader(rateHz, dataBytes, info));
+  const riffBytes = plain.length - 8 + dataBytes + bytesAfterData;
   if (riffBytes < sizeIn64) {
     plain.writeUInt32LE(riffBytes, 4);
     return plain;
@@ -59,8 +61,8 @@ function head(sampleCount: number, rateHz: number, bytesAfterData: number): Uint
   sizes.writeBigUInt64LE(BigInt(sampleCount), 16);
   plain.write('RF64', 'latin1');
   plain.writeUInt32LE(sizeIn64, 4);
-  plain.writeUInt32LE(sizeIn64, 40);
-  return Buffer.concat([plain.subarray(0, 12), chunk('ds64', sizes), plain.subarray(12)]);
+  plain.writeUInt32LE(sizeIn64, plain.length - 4);
+  return Buffer.concat([plain.subarray(0, 12), wavChunk('ds64', sizes), plain.subarray(12)]);
 }
 
 function cues(marks: readonly ChapterMark[], rateHz: number): Buffer[] {
@@ -69,27 +71,15 @@ function cues(marks: readonly ChapterMark[], rateHz: number): Buffer[] {
     const place = Math.round(startSeconds * rateHz);
     return Buffer.concat([number(i + 1), number(place), ascii('data'), number(0), number(0), number(place)]);
   });
-  const labels = marks.map(({ title }, i) => chunk('labl', Buffer.concat([number(i + 1), text(title)])));
+  const labels = marks.map(({ title }, i) => wavChunk('labl', Buffer.concat([number(i + 1), wavText(title)])));
   return [
-    chunk('cue ', Buffer.concat([number(points.length), ...points])),
-    chunk('LIST', Buffer.concat([ascii('adtl'), ...labels])),
+    wavChunk('cue ', Buffer.concat([number(points.length), ...points])),
+    wavChunk('LIST', Buffer.concat([ascii('adtl'), ...labels])),
   ];
 }
 
-function info({ title, author, publisher, date, language }: BookTags): Buffer[] {
-  const entries = Object.entries({ INAM: title, IART: author, IPUB: publisher, ICRD: date, ILNG: language });
-  const chunks = entries.flatMap(([name, value]) => (value ? [chunk(name, text(value))] : []));
-  return chunks.length > 0 ? [chunk('LIST', Buffer.concat([ascii('INFO'), ...chunks]))] : [];
-}
-
-const ascii = (name: string): Buffer => Buffer.from(name, 'latin1');
-const text = (value: string): Buffer => Buffer.from(`${value.replaceAll('\0', '')}\0`);
-
-function number(value: number): Buffer {
-  const bytes = Buffer.alloc(4);
-  bytes.writeUInt32LE(value);
-  return bytes;
-}
-
-const chunk = (name: string, body: Buffer): Buffer =>
-  Buffer.concat([ascii(name), number(body.length), body, Buffer.alloc(body.length % 2)]);
+const infoOf = ({ title, author, publisher, date, language, origin }: BookTags): Buffer =>
+  wavInfo([
+    ...(origin ? originInfo(origin) : []),
+    ...Object.entries({ INAM: title, IART: author, IPUB: publisher, ICRD: date, ILNG: language }),
+  ]);

@@ -1,24 +1,32 @@
 // Encodes FLAC (RFC 9639), lossless, in about a third of the bytes; implemented here because the WebAssembly encoders on npm
 // do not load in Node 24. One channel of 16 bits, in frames of about a tenth of a second. Big-endian:
-//      0 "fLaC" | 1: 0x80, the last block: STREAMINFO | 3: 34, its length
+//      0 "fLaC" | 1: 0, STREAMINFO, or 0x80 if it is the last block | 3: 34, its length
 //      8 2: samples a frame, min | 2: max | 3: bytes a frame, min | 3: max
 //     18 20 bits: samples a second | 3: channels - 1 | 5: bits - 1 | 36: samples | 16 bytes: MD5 of them, little-endian
-//     42 frames
+//     42 1: 0x84, the last block: Vorbis comments | 3: its length | comments      only if the file states its origin
+//        frames
 // A stream does not know its sizes: they are 0, which means unknown. The header of a whole file has the true ones.
 import { createHash } from 'node:crypto';
 import type { Encoder } from '../encoder.ts';
 import { toInt16 } from '../level.ts';
+import { type Origin, originComments, vorbisBlock } from '../origin.ts';
 import { join } from '../pcm.ts';
 import { flacFrame } from './flac-frame.ts';
 
-export const flacHeadBytes = 42;
+const flacHeadBytes = 42;
 const samplesMax = 2 ** 36;
 
 /** Each frame lasts under a tenth of a second. */
 export const flacFrameSamplesAt = (sampleRateHz: number): number => (sampleRateHz > 32_000 ? 4096 : 2048);
 
-export function createFlacEncoder(sampleRateHz: number): Encoder {
+export function createFlacEncoder(sampleRateHz: number, origin?: Origin): Encoder {
   const frameSamples = flacFrameSamplesAt(sampleRateHz);
+  const comments = origin ? flacBlock(4, vorbisBlock('Sonant', originComments(origin)), true) : new Uint8Array();
+  const streamHead = () => {
+    const head = flacHead(sampleRateHz, frameSamples);
+    if (origin) head[4] = 0;
+    return head;
+  };
   const sums = { samples: 0, bytesMin: Infinity, bytesMax: 0, md5: createHash('md5') };
   /** The frame that is being filled. */
   const frame = new Int16Array(frameSamples);
@@ -36,7 +44,7 @@ export function createFlacEncoder(sampleRateHz: number): Encoder {
   const joined = (frames: readonly Uint8Array[], isEnd = false) => {
     if (hasBegun || (frames.length === 0 && !isEnd)) return join(Uint8Array, frames);
     hasBegun = true;
-    return join(Uint8Array, [flacHead(sampleRateHz, frameSamples), ...frames]);
+    return join(Uint8Array, [streamHead(), comments, ...frames]);
   };
 
   return {
@@ -59,7 +67,7 @@ export function createFlacEncoder(sampleRateHz: number): Encoder {
     end: () => joined(filled > 0 ? [frameOf(frame.subarray(0, filled))] : [], true),
     head() {
       const { samples, bytesMin, bytesMax, md5 } = sums;
-      const sealed = flacHead(sampleRateHz, frameSamples);
+      const sealed = streamHead();
       const view = new DataView(sealed.buffer);
       view.setUint32(12, ((samples > 0 ? bytesMin : 0) << 8) | (bytesMax >> 16));
       view.setUint16(16, bytesMax & 0xffff);
@@ -83,4 +91,13 @@ export function flacHead(sampleRateHz: number, frameSamples: number): Uint8Array
   view.setUint16(10, frameSamples);
   view.setUint32(18, (sampleRateHz << 12) | (15 << 4));
   return bytes;
+}
+
+const lastFlag = 0x80;
+
+/** A metadata block: 1 bit: last | 7: type | 24: size | body. */
+export function flacBlock(type: number, body: Uint8Array, isLast: boolean): Buffer {
+  const head = Buffer.alloc(4);
+  head.writeUInt32BE(((isLast ? lastFlag : 0) | type) * 2 ** 24 + body.length);
+  return Buffer.concat([head, body]);
 }

@@ -5,7 +5,7 @@
 // Decoders get only complete pages: they would decode noise from a truncated one.
 import { unreadable } from './track.ts';
 
-const headBytes = 27;
+export const pageHeadBytes = 27;
 const firstFlag = 2;
 
 /** The pages of a file that holds one stream. */
@@ -24,14 +24,20 @@ export function* oggPages(file: Buffer): Generator<Buffer> {
 }
 
 /** The bytes of the page after its header. */
-export const pageBody = (page: Buffer): Buffer => page.subarray(headBytes + page[26]!);
+export const pageBody = (page: Buffer): Buffer => page.subarray(pageHeadBytes + page[26]!);
+
+/** Length of the page that begins at this offset; undefined if more bytes are needed. */
+export function pageLengthAt(bytes: Buffer, at: number): number | undefined {
+  const sizesAt = at + pageHeadBytes;
+  if (sizesAt > bytes.length || sizesAt + bytes[sizesAt - 1]! > bytes.length) return undefined;
+  const sizes = bytes.subarray(sizesAt, sizesAt + bytes[sizesAt - 1]!);
+  return sizes.reduce((sum, size) => sum + size, pageHeadBytes + sizes.length);
+}
 
 function wholePage(rest: Buffer): Buffer {
-  if (rest.length < headBytes) throw unreadable('ends too early');
+  const length = pageLengthAt(rest, 0);
+  if (length === undefined || length > rest.length) throw unreadable('ends too early');
   if (rest.toString('latin1', 0, 5) !== 'OggS\0') throw unreadable('is damaged: an Ogg page is missing');
-  const sizes = rest.subarray(headBytes, headBytes + rest[26]!);
-  const length = sizes.reduce((sum, size) => sum + size, headBytes + rest[26]!);
-  if (length > rest.length) throw unreadable('ends too early');
   return rest.subarray(0, length);
 }
 

@@ -8,7 +8,6 @@ import { element, fill } from './element.js';
 import { icon } from './icon.js';
 import { tabs } from './page-elements.js';
 import { toRequestFields } from './speech-stream.js';
-import { toWav } from './wav-file.js';
 
 /**
  * @typedef {object} Download
@@ -40,7 +39,6 @@ export function createDownload({ speech, formats, samples }, { api, showError, s
 
   /** @param {string} name */
   const urlOf = async (name) => {
-    if (name === 'wav') return URL.createObjectURL(toWav(samples(), speech.sampleRateHz));
     if (name === 'pcm') return URL.createObjectURL(new Blob([samples()], { type: 'audio/pcm' }));
     const reply = await api.send('/api/audio/speech', { body: toFileBody(speech, name, 'buffer'), signal });
     return URL.createObjectURL(await reply.blob());

@@ -12,6 +12,7 @@ import type { FormatName } from '../../../src/audio/formats.ts';
 import { toInt16 } from '../../../src/audio/level.ts';
 import { join as joined } from '../../../src/audio/pcm.ts';
 import { decodeRecording } from '../../../src/audio/recording/recording.ts';
+import { wavHeader } from '../../../src/audio/wav.ts';
 import { readWavHeader } from '../../../src/audio/wav-reader.ts';
 import { isInstalled } from '../../programs.ts';
 import { bookOf, createRandom, makeChapters, probed } from './make-book.ts';
@@ -99,7 +100,7 @@ test('a WAV above 4 GiB is an RF64 with its true sizes and its cues', async () =
   const sampleCount = 2 ** 31;
   const [small] = await makeChapters('wav', sampleRateHz, [{ title: 'end', seconds: 0.1, gapSeconds: 0 }]);
   const huge = async function* () {
-    yield new Uint8Array(44);
+    yield wavHeader(sampleRateHz, Infinity);
     for (let left = sampleCount * 2; left > 0; left -= zeros.length) yield zeros;
   };
   const chapters = [{ title: 'huge', sampleCount, gapSampleCount: 0, file: huge }, small!];
@@ -117,7 +118,7 @@ test('a WAV above 4 GiB is an RF64 with its true sizes and its cues', async () =
   const dataBytes = sampleCount * 2 + small!.sound.length * 2;
   expect(head!.toString('latin1', 0, 4)).toBe('RF64');
   expect(Number(head!.readBigUInt64LE(20))).toBe(at - 8);
-  expect(readWavHeader(head!).data!.start).toBe(80);
+  expect(readWavHeader(head!).data!.start).toBe(head!.length);
   expect(Number(head!.readBigUInt64LE(28))).toBe(dataBytes);
   if (!isInstalled('ffprobe')) return;
   const { chapters: marks, format } = probed(file);

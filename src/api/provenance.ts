@@ -1,0 +1,52 @@
+// Reports what an audio file states about its origin, and whether this installation made it: by the fingerprint of its
+// audio, as long as the row of the stored audio is kept.
+import { hash } from 'node:crypto';
+import type { InspectAudioRequest, ProvenanceService } from '../../gen/sonant/v1/provenance_pb.ts';
+import { createFingerprint, readFileHead } from '../audio/file-head.ts';
+import { sourceTypes } from '../audio/origin.ts';
+import { Failure } from '../errors.ts';
+import type { ClipRows } from '../store/clip-rows.ts';
+import type { Call } from './call.ts';
+import { toTime } from './messages.ts';
+import type { Handlers } from './service-handlers.ts';
+
+type Records = Pick<ClipRows, 'find' | 'findByFingerprint'>;
+
+export function createProvenanceHandlers(records: Records) {
+  return {
+    inspectAudio: (message: InspectAudioRequest, { caller }: Call) => inspectAudio(message, records, caller.accountId),
+  } satisfies Handlers<typeof ProvenanceService>;
+}
+
+/** Without an account, all ids are reported. Without records, the audio is not searched. */
+export async function inspectAudio(
+  { file, audioId }: Pick<InspectAudioRequest, 'file' | 'audioId'>,
+  records?: Records,
+  accountId?: string,
+) {
+  const bytes = Buffer.from(file.buffer, file.byteOffset, file.length);
+  const head = readFileHead(bytes);
+  const sound = createFingerprint();
+  sound.update(bytes);
+  const fingerprint = sound.digest();
+  const named = audioId === '' ? undefined : await records?.find(audioId);
+  const clip = named ?? (head && (await records?.findByFingerprint(fingerprint)));
+  if (!head?.format && !clip) {
+    const message = 'must be a complete WAV, MP3, FLAC or Ogg Opus file, or raw audio that is recorded here';
+    throw new Failure('invalid_request', { details: [{ field: 'file', reason: 'format', message }] });
+  }
+  const isOwn = accountId === undefined || (clip && (clip.accountId ?? clip.ownerId) === accountId);
+  return {
+    format: head?.format ?? '',
+    sha256: hash('sha256', bytes),
+    fingerprint,
+    tags: head?.tags ?? [],
+    digitalSourceType: head?.tags.find(({ value }) => value.startsWith(sourceTypes))?.value ?? '',
+    record: clip && {
+      matches: clip.fingerprint === fingerprint,
+      audioId: isOwn ? clip.clipId : '',
+      voiceId: clip.voiceId,
+      createdAt: toTime(new Date(clip.createdAtMs)),
+    },
+  };
+}

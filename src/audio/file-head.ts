@@ -1,0 +1,173 @@
+// Reads the head of an audio file: its tags, and where its audio begins.
+//     WAV         chunks before "data", among them "LIST" INFO (wav-reader.ts)
+//     ID3v2       "ID3" | version, 0, flags | 4 bytes of 7 bits: size | frames, as in origin.ts; before MP3, and FLAC
+//     FLAC        "fLaC" | blocks: 1 bit: last | 7: type, 4 for comments | 24: size | body
+//     Ogg Opus    pages up to the end of the second packet, "OpusTags" | comments
+import { createHash } from 'node:crypto';
+import { freeFrame } from './origin.ts';
+import { pageBody, pageHeadBytes, pageLengthAt } from './recording/ogg-pages.ts';
+import { readWavHeader } from './wav-reader.ts';
+
+export interface FileTag {
+  /** Name in the file, or the free name of the tag, such as "MODEL". */
+  name: string;
+  value: string;
+}
+
+export interface FileHead {
+  /** Undefined if the bytes are not of a known format; raw samples have no head. */
+  format: 'wav' | 'mp3' | 'flac' | 'opus' | undefined;
+  tags: FileTag[];
+  /** Offset of the audio. */
+  start: number;
+  /** Size of the audio, if the head states it; else it ends with the file. */
+  byteCount?: number | undefined;
+}
+
+const nameBytes = 4;
+const id3HeadBytes = 10;
+const commentsBlock = 4;
+
+/** Undefined if more bytes are needed to find the audio. Fields that are damaged are left out. */
+export function readFileHead(bytes: Buffer): FileHead | undefined {
+  if (bytes.length < id3HeadBytes) return undefined;
+  const magic = bytes.toString('latin1', 0, nameBytes);
+  if ((magic === 'RIFF' || magic === 'RF64') && bytes.toString('latin1', 8, 12) === 'WAVE') return readWav(bytes);
+  if (magic === 'fLaC') return readFlac(bytes);
+  if (magic === 'OggS') return readOpus(bytes);
+  if (magic.startsWith('ID3')) {
+    const start = id3HeadBytes + sevenBitsAt(bytes, 6);
+    if (bytes.length < start + nameBytes) return undefined;
+    const tags = readId3(bytes.subarray(0, start));
+    if (bytes.toString('latin1', start, start + nameBytes) !== 'fLaC') return { format: 'mp3', tags, start };
+    const flac = readFlac(bytes.subarray(start));
+    return flac && { ...flac, tags: [...tags, ...flac.tags], start: start + flac.start };
+  }
+  return { format: bytes.readUInt16BE(0) >= 0xffe0 ? 'mp3' : undefined, tags: [], start: 0 };
+}
+
+function readWav(bytes: Buffer): FileHead | undefined {
+  const { data } = readWavHeader(bytes);
+  if (!data) return undefined;
+  const tags: FileTag[] = [];
+  for (const { name, body } of chunksOf(bytes.subarray(12, data.start)))
+    if (name === 'LIST' && body.toString('latin1', 0, nameBytes) === 'INFO')
+      for (const { name, body: text } of chunksOf(body.subarray(nameBytes)))
+        tags.push({ name, value: text.toString().replace(/\0.*$/s, '') });
+  return { format: 'wav', tags, ...data };
+}
+
+function* chunksOf(bytes: Buffer) {
+  for (let at = 0; at + 8 <= bytes.length; ) {
+    const size = bytes.readUInt32LE(at + 4);
+    yield { name: bytes.toString('latin1', at, at + nameBytes), body: bytes.subarray(at + 8, at + 8 + size) };
+    at += 8 + size + (size % 2);
+  }
+}
+
+function readFlac(bytes: Buffer): FileHead | undefined {
+  const tags: FileTag[] = [];
+  for (let at = nameBytes, isLast = false; !isLast; ) {
+    if (at + 4 > bytes.length) return undefined;
+    const end = at + 4 + bytes.readUIntBE(at + 1, 3);
+    isLast = bytes[at]! >= 0x80;
+    if ((bytes[at]! & 0x7f) === commentsBlock) tags.push(...readComments(bytes.subarray(at + 4, end)));
+    if (isLast) return bytes.length < end ? undefined : { format: 'flac', tags, start: end };
+    at = end;
+  }
+  return undefined;
+}
+
+/** The tags begin on the second page and end at the end of a page (RFC 7845, section 3). */
+function readOpus(bytes: Buffer): FileHead | undefined {
+  const bodies: Buffer[] = [];
+  for (let start = 0; ; ) {
+    const length = pageLengthAt(bytes, start);
+    if (length === undefined || start + length > bytes.length) return undefined;
+    const page = bytes.subarray(start, start + length);
+    start += length;
+    bodies.push(pageBody(page));
+    if (!bodies[0]!.toString('latin1').startsWith('OpusHead')) return { format: undefined, tags: [], start: 0 };
+    const continues = page[pageHeadBytes + page[pageHeadBytes - 1]! - 1] === 255;
+    if (bodies.length === 1 || continues) continue;
+    return { format: 'opus', tags: readComments(Buffer.concat(bodies.slice(1)).subarray(8)), start };
+  }
+}
+
+function readComments(bytes: Buffer): FileTag[] {
+  const texts: string[] = [];
+  // The name of the program comes first, then the number of comments.
+  let at = bytes.length < 4 ? Infinity : 8 + bytes.readUInt32LE(0);
+  while (at + 4 <= bytes.length) {
+    const end = at + 4 + bytes.readUInt32LE(at);
+    texts.push(bytes.toString('utf8', at + 4, end));
+    at = end;
+  }
+  return texts.flatMap((text) => {
+    const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
+    return name === undefined || value === undefined ? [] : [{ name, value }];
+  });
+}
+
+const sevenBitsAt = (bytes: Buffer, at: number): number =>
+  bytes.subarray(at, at + 4).reduce((sum, byte) => sum * 128 + (byte & 0x7f), 0);
+
+function readId3(tag: Buffer): FileTag[] {
+  const tags: FileTag[] = [];
+  // Tags with other versions, or with flags such as that for a longer head, are not read.
+  if ((tag[3] !== 3 && tag[3] !== 4) || tag[5] !== 0) return [];
+  for (let at = id3HeadBytes; at + id3HeadBytes < tag.length; ) {
+    const id = tag.toString('latin1', at, at + nameBytes);
+    const size = tag[3] === 4 ? sevenBitsAt(tag, at + 4) : tag.readUInt32BE(at + 4);
+    const body = tag.subarray(at + id3HeadBytes, at + id3HeadBytes + size);
+    at += id3HeadBytes + size;
+    if (id !== 'COMM' && !/^T\w{3}$/.test(id)) continue;
+    const [first = '', ...rest] = textsOf(body[0], body.subarray(id === 'COMM' ? 4 : 1));
+    if (id === 'COMM') tags.push({ name: id, value: rest.join('') });
+    else if (id === freeFrame) tags.push({ name: first, value: rest.join('') });
+    else tags.push({ name: id, value: first });
+  }
+  return tags;
+}
+
+const codings = ['latin1', 'utf-16le', 'utf-16be', 'utf-8'];
+
+/** Texts of a frame, separated by a zero character. */
+const textsOf = (coding = 0, bytes: Buffer): string[] =>
+  new TextDecoder(codings[coding] ?? 'latin1').decode(bytes).replaceAll('\ufeff', '').split('\0');
+
+/**
+ * Returns a function that removes the head from a file that it receives in pieces. It returns no bytes until the head
+ * is complete. With `toEnd`, the size of the audio that the head states is ignored.
+ */
+export function createHeadCutter(toEnd = false): (bytes: Uint8Array) => Uint8Array {
+  let held: Buffer | undefined = Buffer.alloc(0);
+  let left = Infinity;
+  return (bytes) => {
+    let rest = bytes;
+    if (held) {
+      held = Buffer.concat([held, bytes]);
+      const head = readFileHead(held);
+      if (!head) return held.subarray(0, 0);
+      rest = held.subarray(head.start);
+      if (!toEnd) left = head.byteCount ?? Infinity;
+      held = undefined;
+    }
+    const audio = rest.subarray(0, left);
+    left -= audio.length;
+    return audio;
+  };
+}
+
+/**
+ * SHA-256 of the audio of a file without its head. A file is recognized even if its head differs: a stream does not
+ * state its length, and a copy may have other tags.
+ */
+export function createFingerprint() {
+  const cut = createHeadCutter();
+  const hash = createHash('sha256');
+  return {
+    update: (bytes: Uint8Array): void => void hash.update(cut(bytes)),
+    digest: (): string => hash.digest('hex'),
+  };
+}

@@ -1,0 +1,76 @@
+// POST /api/books and /api/audio/inspect, written by hand because the body is the file itself. Response, query and errors
+// follow the contract.
+import type { IncomingMessage } from 'node:http';
+import type { DescMethod } from '@bufbuild/protobuf';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { bookTypes } from '../books/book-kind.ts';
+import { bookUploadBytesMax } from '../books/book-limits.ts';
+import { endpointsOf } from '../contract/schema.ts';
+import { Failure } from '../errors.ts';
+import { readBody, takeUploadSlot } from '../net/request-body.ts';
+import { uploadArrivalMs } from '../net/request-limits.ts';
+import { type ContractRoutesOptions, contractRoute } from './contract-routes.ts';
+import { documented, type RouteBody } from './route-docs.ts';
+
+const limits = { bytesMax: bookUploadBytesMax, arrivalMs: uploadArrivalMs, takeSlot: takeUploadSlot };
+
+interface UploadedFile {
+  /** "book", for messages. */
+  what: string;
+  types: readonly string[];
+  examples?: Readonly<Record<string, string>>;
+}
+
+export function addFileRoute(
+  app: FastifyInstance,
+  method: DescMethod,
+  handlers: object,
+  options: ContractRoutesOptions,
+  { what, types: own, examples = {} }: UploadedFile,
+): void {
+  const [endpoint] = endpointsOf(method);
+  const { operation, docs, handle } = contractRoute(method, endpoint!, handlers, options);
+  const types = [...own, 'application/octet-stream'];
+  const message = `The request body must be an uncompressed ${what} of one of these types: ${types.join(', ')}.`;
+  const description = `The file, at most ${bookUploadBytesMax >> 20} MiB.`;
+  const body: RouteBody = { examples: {}, file: { types, description, examples } };
+  const readFile = async ({ headers }: FastifyRequest, payload: IncomingMessage): Promise<Uint8Array | undefined> => {
+    if (!/^identity$/i.test(headers['content-encoding'] ?? 'identity'))
+      throw new Failure('unsupported_media_type', { message });
+    for await (const bytes of readBody(payload, limits)) return bytes;
+    return undefined;
+  };
+  app.register(async (scope) => {
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser('*', (_request, _payload, done) =>
+      done(new Failure('unsupported_media_type', { message })),
+    );
+    scope.addContentTypeParser(types, readFile);
+    scope.post(
+      endpoint!.path,
+      documented({ ...docs, body }, options.admitTo(operation), { bodyBytesMax: bookUploadBytesMax }),
+      (request, reply) => {
+        if (!(request.body instanceof Uint8Array)) throw new Failure('unsupported_media_type', { message });
+        return handle(request, reply);
+      },
+    );
+  });
+}
+
+const inMarkdown = '# Chapter 1\n\nThe lamp went out at nine.';
+const inHtml = '<h1>Chapter 1</h1><p>The lamp went out at nine.</p>';
+
+export const bookFile: UploadedFile = {
+  what: 'book',
+  types: Object.keys(bookTypes),
+  examples: {
+    'text/markdown': inMarkdown,
+    'text/x-markdown': inMarkdown,
+    'text/plain': 'Chapter 1\n\nThe lamp went out at nine.',
+    'text/html': inHtml,
+    'application/xhtml+xml': inHtml,
+  },
+};
+
+const audioTypes = ['wav', 'x-wav', 'wave', 'mpeg', 'mp3', 'flac', 'x-flac', 'ogg', 'opus', 'pcm'];
+export const audioFile: UploadedFile = { what: 'audio file', types: audioTypes.map((type) => `audio/${type}`) };

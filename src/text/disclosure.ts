@@ -1,0 +1,53 @@
+// The sentence, in the language of the voice, that says that a voice is synthetic.
+import { Failure } from '../errors.ts';
+import { isSsml } from './ssml.ts';
+
+const sentences = new Map(
+  `ar هذا الصوت اصطناعي.
+bn এই কণ্ঠস্বর কৃত্রিম।
+cs Tento hlas je syntetický.
+da Denne stemme er syntetisk.
+de Diese Stimme ist künstlich erzeugt.
+el Αυτή η φωνή είναι συνθετική.
+en This voice is synthetic.
+es Esta voz es sintética.
+fi Tämä ääni on synteettinen.
+fr Cette voix est synthétique.
+hi यह आवाज़ कृत्रिम है।
+hu Ez a hang szintetikus.
+id Suara ini sintetis.
+it Questa voce è sintetica.
+ja この音声は合成されたものです。
+ko 이 음성은 합성된 것입니다.
+nb Denne stemmen er syntetisk.
+nl Deze stem is synthetisch.
+pl Ten głos jest syntetyczny.
+pt Esta voz é sintética.
+ro Această voce este sintetică.
+ru Этот голос синтезирован.
+sv Den här rösten är syntetisk.
+tr Bu ses sentetiktir.
+uk Цей голос синтезовано.
+ur یہ آواز مصنوعی ہے۔
+vi Giọng nói này là giọng tổng hợp.
+zh 这是合成的语音。`
+    .split('\n')
+    .map((line) => [line.slice(0, 2), line.slice(3)] as const),
+);
+
+/** Throws a Failure if there is no sentence in the language. */
+export function disclosureIn(languageCode: string): string {
+  const sentence = sentences.get(languageCode.toLowerCase().split('-')[0]!);
+  if (sentence) return sentence;
+  const message = `there is no sentence in ${languageCode}; there is one in ${[...sentences.keys()].join(', ')}`;
+  throw new Failure('invalid_request', { details: [{ field: 'disclosure', reason: 'unsupported_language', message }] });
+}
+
+const openingTag = /<speak\b(?:"[^"]*"|'[^']*'|[^'">])*>/;
+
+/** The text after a paragraph with the sentence. */
+export function withDisclosure(text: string, isMarked: boolean, languageCode: string): string {
+  const sentence = disclosureIn(languageCode);
+  if (!isMarked || !isSsml(text)) return `${sentence}\n\n${text}`;
+  return text.replace(openingTag, (tag) => `${tag}<p>${sentence}</p>`);
+}
