@@ -84,7 +84,10 @@ test('the manifest of an Opus file is beside it, and verify checks both', async 
   const file = readFileSync(join(folder, 'hello.opus'));
   expect(verifyManifest(file, readFileSync(join(folder, 'hello.c2pa')))?.faults).toEqual([]);
   const checked = await sonant(['provenance', 'verify', 'hello.opus', '--json']);
-  expect([checked.code, JSON.parse(checked.out)]).toMatchObject([0, { generator: 'Sonant 0.1.0', faults: [] }]);
+  expect([checked.code, JSON.parse(checked.out)]).toMatchObject([
+    0,
+    { generator: expect.stringMatching(/^Sonant \d/), faults: [] },
+  ]);
   writeFileSync(join(folder, 'hello.opus'), Buffer.concat([file, Buffer.alloc(1)]));
   const changed = await sonant(['provenance', 'verify', 'hello.opus']);
   expect([changed.code, changed.out]).toEqual([1, expect.stringContaining('assertion.dataHash.mismatch')]);
