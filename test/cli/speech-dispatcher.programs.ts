@@ -4,7 +4,7 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { isInstalled } from '../programs.ts';
 import { runSonant } from './sonant-program.ts';
 
@@ -49,7 +49,7 @@ beforeAll(async () => {
     `module-native-protocol-unix socket=${folder}/pulse.sock auth-anonymous=1`,
   ];
   start('pulseaudio', ['-n', '--daemonize=no', '--exit-idle-time=-1', ...modules]);
-  await expect.poll(() => existsSync(join(folder, 'pulse.sock')), { timeout: 20_000 }).toBe(true);
+  await vi.waitFor(() => expect(existsSync(join(folder, 'pulse.sock'))).toBe(true), { timeout: 20_000 });
   cpSync('/etc/speech-dispatcher', join(folder, 'conf'), { recursive: true });
   const place = [
     '-c',
@@ -65,7 +65,7 @@ beforeAll(async () => {
   ];
   start('speech-dispatcher', ['-s', '-t', '3600', ...place]);
   const listed = async () => (await spdSay('-O').catch(() => ({ stdout: '' }))).stdout;
-  await expect.poll(listed, { timeout: 90_000, interval: 500 }).toContain('sonant');
+  await vi.waitFor(async () => expect(await listed()).toContain('sonant'), { timeout: 90_000, interval: 500 });
   const recorder = start('parec', [
     '--device=test.monitor',
     '--raw',
