@@ -36,8 +36,9 @@ describe.each(['wav', 'mp3', 'opus', 'flac'] as const)('%s', (format) => {
     for (const [program, args] of Object.entries(programs) as [keyof typeof programs, readonly string[]][]) {
       if (!isInstalled(program)) continue;
       const read = execFileSync(program, [...args, file], { encoding: 'utf8' });
-      for (const text of [sentence, origin.sourceType, origin.operator, origin.software])
-        expect(read, program).toContain(text);
+      for (const text of [sentence, origin.sourceType, origin.operator]) expect(read, program).toContain(text);
+      // For MP3, mediainfo shows the library that the frames name instead of the tag.
+      if (program !== 'mediainfo' || format !== 'mp3') expect(read, program).toContain(origin.software);
       if (format !== 'wav') for (const name of [/model/i, /voice/i]) expect(read, program).toMatch(name);
     }
   });

@@ -119,7 +119,7 @@ describe('the voice says that it is synthetic', async () => {
       { ssml: '<?xml version="1.0"?><speak version="1.1" xml:lang="de">Zwei.</speak>' },
     ];
     const reply = await post('/api/audio/jobs', { ...voice, chapters, disclosure });
-    expect(((await reply.json()) as { chars: number }).chars).toBeGreaterThan(10 + count * 34);
+    expect(reply.status).toBe(202);
     await expect.poll(() => tone.segments.slice(before).length).toBe(2 + count);
     const said = tone.segments.slice(before).map(({ text }) => text);
     expect(said.filter((text) => text === 'Diese Stimme ist künstlich erzeugt.').length).toBe(count);
