@@ -3,10 +3,10 @@
 // on standard error and an exit code: 0 success, 1 failure, 2 wrong usage or configuration, 130 interrupted, 141 standard output
 // closed.
 import { styleText } from 'node:util';
-import packageFile from '../package.json' with { type: 'json' };
 import { ConfigError } from './app/config.ts';
 import { type Command, CommandError, commandLine, helpOf, UsageError } from './cli/command.ts';
 import { type Reason, toFailure } from './errors.ts';
+import { versionText } from './runtime/installation.ts';
 import { didYouMean } from './runtime/nearest-name.ts';
 import { reasonOf } from './runtime/system-errors.ts';
 
@@ -21,6 +21,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   key: async () => (await import('./cli/key.ts')).keyCommand,
   webhook: async () => (await import('./cli/webhook.ts')).webhookCommand,
   usage: async () => (await import('./cli/usage.ts')).usageCommand,
+  'speech-dispatcher': async () => (await import('./cli/speech-dispatcher.ts')).speechDispatcherCommand,
   db: async () => (await import('./cli/db.ts')).dbCommand,
   doctor: async () => (await import('./cli/doctor.ts')).doctorCommand,
   config: async () => (await import('./cli/config.ts')).configCommand,
@@ -33,9 +34,9 @@ const help = async () => `Sonant turns text into speech.
 
 Usage: sonant COMMAND [options]
 
-${(await allCommands()).map(({ name, summary }) => `  ${name.padEnd(12)}${summary}`).join('\n')}
+${(await allCommands()).map(({ name, summary }) => `  ${name.padEnd(19)}${summary}`).join('\n')}
 
-sonant COMMAND --help describes a command; sonant --version prints the version.
+sonant help COMMAND describes a command; sonant version prints the version.
 `;
 
 const interrupted = new AbortController();
@@ -48,16 +49,21 @@ process.stdout.on('error', (error) => {
 });
 
 async function run([name, ...args]: string[]): Promise<number> {
+  if (name === 'help' && args[0] !== undefined) return run([args[0], '--help']);
   if (name === undefined || name === 'help' || name === '--help' || name === '-h') {
     process.stdout.write(await help());
     return 0;
   }
-  if (name === '--version' || name === '-v') {
-    process.stdout.write(`${packageFile.version}\n`);
+  if (name === 'version' || name === '--version' || name === '-v') {
+    process.stdout.write(`${versionText()}\n`);
     return 0;
   }
   if (!Object.hasOwn(commands, name)) {
-    const meant = didYouMean(name, Object.keys(commands)) || ';';
+    const owners = (await allCommands()).filter(({ actions }) => actions?.includes(name));
+    const meant =
+      owners.length > 0
+        ? `; did you mean ${owners.map((owner) => `sonant ${owner.name} ${name}`).join(' or ')}?`
+        : didYouMean(name, [...Object.keys(commands), 'help', 'version']) || ';';
     throw new UsageError(`there is no command ${name}${meant} sonant --help lists the commands`);
   }
   const command = await commands[name]!();

@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { readInstalled, toSbom } from '../.ci/sbom.ts';
 import packageFile from '../package.json' with { type: 'json' };
+import { versionText } from '../src/runtime/installation.ts';
 
 const root = join(import.meta.dirname, '..');
 const check = (folder: string) => {
@@ -122,5 +123,5 @@ test('npm starts the program by the file that checks Node', () => {
   // npm's shell does not pass on signals, so `exec` replaces it.
   expect([scripts.start, scripts.sonant]).toEqual([`exec node ${bin.sonant} serve`, `node ${bin.sonant}`]);
   const run = spawnSync(process.execPath, [join(root, bin.sonant), '--version'], { encoding: 'utf8' });
-  expect(run).toMatchObject({ status: 0, stdout: `${packageFile.version}\n` });
+  expect(run).toMatchObject({ status: 0, stdout: `${versionText()}\n` });
 });

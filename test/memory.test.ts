@@ -68,7 +68,7 @@ test('whoever sets a threshold decides about all of it', async () => {
 
 test('other commands begin once', async () => {
   const { beginnings, out } = await begin(['--version']);
-  expect(out).toMatch(/^\d+\.\d+\.\d+\n$/);
+  expect(out).toMatch(/^\d+\.\d+\.\d+( \(commit [\w-]+\))?\n$/);
   expect(beginnings).toEqual([expect.objectContaining({ flags: [] })]);
 });
 

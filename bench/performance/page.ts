@@ -35,17 +35,15 @@ export function renderPage(reports: Reports): Map<string, string> {
 
 const introduction = [
   '# Performance',
-  `CPU, latency, rates and memory of Sonant beside comparable servers and libraries, and the goals that it misses. Contenders of one table
-were measured in one run. Most benches run each contender twice per round, in both orders, and a ratio is the median of the rounds' ratios;
-\`start\` runs each once per round, \`service-cost\` and the rates with 64 clients run one after the other, and \`encoders\` divides medians.
-Compare the ratios; times and rates depend on the machine.`,
+  `CPU time, latency, rates and memory of Sonant beside comparable servers and libraries. Compare the ratios: times and rates depend on the
+machine. A ratio is the median of several rounds; most benches run each program twice per round, in both orders.`,
   `\`\`\`sh not-run: takes minutes
 npm run bench transports # one bench or several; without a name all of them
 npm run bench report     # writes this page and its plots from the newest reports
 \`\`\``,
-  `The reports are stored in \`docs/performance/\`. Measure on an idle machine. Contenders whose program is missing (nginx, ffmpeg, Flask,
-FastAPI, PyAV) are left out; \`espeak\` and \`served-espeak\` need eSpeak NG's library and koffi, \`replicas\` needs PostgreSQL and Redis.
-[Load testing](load-testing.md) shows how to load a service that runs elsewhere.`,
+  `Measure on an idle machine. A bench leaves out programs that are not installed (nginx, ffmpeg, Flask, FastAPI, PyAV); \`espeak\` and
+\`served-espeak\` need eSpeak NG's library and koffi, \`replicas\` needs PostgreSQL and Redis. [Load testing](load-testing.md) shows how to
+measure a service on another machine.`,
 ];
 
 function goalsOf(reports: Reports): string[] {
@@ -81,8 +79,8 @@ function conditionsOf(reports: readonly BenchReport[]): string[] {
   return [
     '## Conditions',
     lines.map((line) => `- ${line}`).join('\n'),
-    `"Taken by others" is the share of CPU time that other programs used; above 10 % the bench counts as disturbed. A plus after the commit
-means changed files.`,
+    `"Taken by others" is the share of CPU time that other programs used; above 10 %, the measurement is called disturbed. A plus after the
+commit means that files were changed.`,
     ...tableOf({ columns, rows }),
   ];
 }
@@ -122,10 +120,10 @@ function viewOf({ bench, across }: BenchView, report: BenchReport, plots: readon
 
 function spreadOf({ cpu, wall }: NonNullable<BenchReport['rounds']>): string {
   const words = [
-    cpu && `of CPU ${percent(cpu.typical)} (median of ${cpu.count} ratios), at most ${percent(cpu.most)}`,
-    wall && `of time ${percent(wall.typical)}, at most ${percent(wall.most)}`,
+    cpu && `ratios of CPU ${percent(cpu.typical)} (median of ${cpu.count} ratios), at most ${percent(cpu.most)}`,
+    wall && `ratios of time ${percent(wall.typical)}, at most ${percent(wall.most)}`,
   ];
-  return `Spread of a ratio between rounds: ${words.filter(Boolean).join('; ')}.`;
+  return `Variation between rounds: ${words.filter(Boolean).join('; ')}.`;
 }
 
 /**

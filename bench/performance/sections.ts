@@ -35,9 +35,8 @@ const all = /^/;
 export const sections: readonly Section[] = [
   {
     title: 'Start and size',
-    text: `From the start of the process to the first \`/readyz\` that returns 200. The first start has an empty data folder and the code that
-\`npm ci\` compiled; later starts are warm; after \`npm ci --ignore-scripts\` nothing is compiled. Resident memory is that of a service
-that nobody has called yet.`,
+    text: `Time from the start of the process until \`/readyz\` returns 200, and memory before the first call. "First" is the first start after
+\`npm ci\`, "warm" a later one, "nothing compiled" the first start after \`npm ci --ignore-scripts\`.`,
     benches: [
       {
         bench: 'start',
@@ -67,8 +66,8 @@ that nobody has called yet.`,
   },
   {
     title: 'Stored and cached sound',
-    text: `A fetch of the link to stored audio, and a request that the cache answers, with keys, limits, usage and log. nginx sends a file of
-equal size with one worker and no log; a bare Fastify sends the same bytes and headers from memory.`,
+    text: `A download of a link, and a request that the cache answers, with keys, limits, usage and log. nginx sends a file of equal size, with one
+worker and no log; Fastify alone sends the same bytes and headers from memory.`,
     benches: [
       {
         bench: 'stored',
@@ -91,11 +90,10 @@ equal size with one worker and no log; a bare Fastify sends the same bytes and h
   },
   {
     title: 'APIs',
-    text: `REST, SSE and gRPC with audio that is ready: the description of a voice, 100 KB of audio in one reply, a stream of 20 pieces of 8 KiB, and
-stored audio of 100 KB. Raw node:http and node:http2 send the same bytes without keys, limits, usage or log. "Same handler" is
-@grpc/grpc-js in front of Sonant's own operations. The gRPC rows below were measured before Connect replaced Sonant's own gRPC server:
-with Connect, the goals are 0.3 (small call), 0.9 (100 KB) and 1 (stream), and a call with eSpeak NG and 60 characters costs 1.14 (stream) to
-1.17 (unary) times as much CPU.`,
+    text: `The cost of an API without an engine: the description of a voice, 100 KB of audio in one response, a stream of 20 pieces of 8 KiB, and
+stored audio of 100 KB. node:http and node:http2 send the same bytes without keys, limits, usage or log. "Same handler" is @grpc/grpc-js
+with Sonant's handlers. The gRPC rows were measured before Connect replaced Sonant's own gRPC server: with Connect, the goals are 0.3 (small
+call), 0.9 (100 KB) and 1 (stream), and a call with eSpeak NG and 60 characters takes 1.14 (stream) to 1.17 (unary) times as much CPU time.`,
     benches: [
       {
         bench: 'transports',
@@ -129,11 +127,14 @@ with Connect, the goals are 0.3 (small call), 0.9 (100 KB) and 1 (stream), and a
   },
   {
     title: 'Around an engine',
-    text: `The cost of the service above its engine. \`service-cost\` calls a test engine of fixed cost directly and through the service. \`espeak\`
-compares eSpeak NG's bare library with the engine and the pipeline; \`served-espeak\` compares the running service with Flask and FastAPI
-around the same library, one process each, without keys, limits, usage or checks of the audio, and without streaming. At 22 050 Hz,
-Sonant is called by an API that also finds the time of each word. \`served-voice\` and \`heart\` compare the built-in voice with its bare
-program, and the pipeline with its parts.`,
+    text: `The cost that the service adds to its engine.
+
+| bench | compares |
+|---|---|
+| \`service-cost\` | a test engine of fixed cost, called directly, with the same engine in the service |
+| \`espeak\` | eSpeak NG's library with the engine, and with the pipeline around it |
+| \`served-espeak\` | the service with Flask and FastAPI around the same library, one process each, without keys, limits, usage, checks of the audio and streaming. At 22 050 Hz, Sonant also finds the time of each word |
+| \`served-voice\` | the program flite with the built-in voice in the service |`,
     benches: [
       {
         bench: 'service-cost',
@@ -192,38 +193,12 @@ program, and the pipeline with its parts.`,
           },
         ],
       },
-      {
-        bench: 'heart',
-        plots: [
-          {
-            ...{
-              title: 'Embedded voice: CPU of the pipeline, divided by that of its parts',
-              axis: 'ratio, less is better',
-            },
-            ...{ table: 0, values: 'pipeline/parts', ours: all },
-            goalOf: ({ label }) => `pipeline / (engine + resampler + encoder), ${label}`,
-          },
-        ],
-      },
     ],
   },
   {
-    title: 'Sound',
-    text: `From the engine's samples to the bytes that are sent: conversion, resampling, levels and encoders. Native encoders are those of ffmpeg,
-less the cost of ffmpeg itself.`,
+    title: 'Encoders',
+    text: `Sonant's encoders and those of ffmpeg (native), without the cost of ffmpeg itself.`,
     benches: [
-      {
-        bench: 'sound',
-        plots: [
-          {
-            title: 'CPU of a stage',
-            axis: 'ms of CPU a second of sound, less is better',
-            table: 0,
-            values: 'CPU ms',
-            ours: /^(?!engine)/,
-          },
-        ],
-      },
       {
         bench: 'encoders',
         across: 'Hz',
@@ -234,21 +209,12 @@ less the cost of ffmpeg itself.`,
           },
         ],
       },
-      {
-        bench: 'resampler',
-        plots: [
-          {
-            ...{ title: 'CPU of the resampler', axis: 'ms of CPU a second of sound, less is better', table: 0 },
-            ...{ values: 'CPU ms/s', labels: ['from Hz', 'to Hz'], ours: all },
-          },
-        ],
-      },
     ],
   },
   {
     title: 'Live speech',
-    text: `From the character that ends the first sentence to the first byte of audio, against the engine's own first audio, alone and beside other
-live streams; and the CPU of a live stream above its engine, against the streaming call with the same text.`,
+    text: `Time from the character that ends the first sentence to the first byte of audio, compared with the first audio of the engine, alone and
+beside other live streams; and the CPU time that a live stream adds to its engine, compared with a streaming call of the same text.`,
     benches: [
       {
         bench: 'live',

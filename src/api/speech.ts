@@ -59,12 +59,13 @@ export function createSpeechOperations(options: SpeechOperationsOptions): Speech
       const cached = fresh ? undefined : await delivery.findCached(found, caller);
       // Cached audio needs no plan: its text was spoken before.
       const planned = cached ? undefined : found.plan();
+      const onFirstSound = () => call.reportSpeech({ firstSoundMs: performance.now() - call.begunMs });
       if (planned && sizeLimit) await checkEstimate(planned, sizeLimit, signal);
       return metering.charge(call, found, async () => {
         // The cached audio may have been removed in the meantime.
         const delivered =
           (cached && (await delivery.openCached(cached, found))) ??
-          (await delivery.deliver(planned ?? found.plan(), caller, signal, { fresh, sizeLimit }));
+          (await delivery.deliver(planned ?? found.plan(), caller, signal, { fresh, sizeLimit, onFirstSound }));
         const { byteCount } = delivered;
         if (!sizeLimit || byteCount <= sizeLimit.bytesMax) return delivered;
         delivered.close();

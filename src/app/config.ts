@@ -1,6 +1,7 @@
 // Loads one frozen Config from the environment, `.env` and `sonant.toml` in the working folder (in that order of
 // precedence), or throws all mistakes together. Each mistake has the name of the setting, its value, its source and the
-// allowed values. An unknown name is a mistake too, so that a typo is noticed.
+// allowed values. An unknown name is a mistake too, so that a typo is noticed. A mistake in a variable of OpenTelemetry
+// is only a warning.
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
@@ -9,13 +10,20 @@ import type { EngineDefinition } from '../engines/engine.ts';
 import { nearestName, questionOf } from '../runtime/nearest-name.ts';
 import type { Setting, SettingValues } from '../runtime/setting-types.ts';
 import { reasonOf } from '../runtime/system-errors.ts';
+import { otelSettings } from './otel-settings.ts';
 import { serviceSettings } from './settings.ts';
 
+type OtelSettings = typeof otelSettings;
+
 export interface Config extends SettingValues<typeof serviceSettings> {
+  /** The values of OpenTelemetry's variables: of both signals, of each, and the rest. */
+  otel: { readonly [K in keyof OtelSettings]: SettingValues<OtelSettings[K]> };
   /** The values of each engine's own settings, by the engine's name. */
   engines: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   /** Every setting with its value and source, for display. */
   inForce: readonly SettingInForce[];
+  /** Settings that are ignored, or have a new name. */
+  warnings: readonly ConfigMistake[];
 }
 
 interface SettingInForce {
@@ -75,16 +83,29 @@ export function loadConfig({
   engines: readonly EngineDefinition[];
 }): Config {
   const mistakes: ConfigMistake[] = [];
+  const warnings: ConfigMistake[] = [];
   const given = [
-    { source: 'environment', values: onlySonant(env) },
+    { source: 'environment', values: onlyRead(env) },
     { source: '.env', values: readEnvFile(join(folder, '.env'), mistakes) },
     { source: 'sonant.toml', values: readToml(join(folder, 'sonant.toml'), mistakes) },
   ];
   const all = allSettings(engines);
   const names = new Set<string>(all.map((setting) => setting.name));
+  const newNames = new Map<string, string>(
+    all.flatMap(({ name, formerly }) => (formerly ? [[formerly.name, name]] : [])),
+  );
   for (const { source, values } of given) {
     for (const [name, value] of Object.entries(values)) {
       if (names.has(name) || name === apiKeyOfClients || isInjected(name, value)) continue;
+      if (name.startsWith(otelPrefix)) {
+        if (isUnsupported(name)) warnings.push({ name, source, allowed: 'is not supported, and ignored' });
+        continue;
+      }
+      const newName = newNames.get(name);
+      if (newName !== undefined) {
+        warnings.push({ name, source, allowed: `will not be read by the next version; set ${newName} instead` });
+        continue;
+      }
       const question = questionOf(nearestSetting(name, [...names]));
       mistakes.push({
         name,
@@ -95,14 +116,21 @@ export function loadConfig({
     }
   }
   const inForce = all.map((setting): SettingInForce => {
-    const from = given.find(({ values }) => values[setting.name] !== undefined);
-    if (!from) return { setting, value: setting.fallback, source: 'default' };
+    const find = (name: string) => given.find(({ values }) => values[name] !== undefined);
+    const { formerly, allowed, fallback, secret } = setting;
+    const name = formerly && !find(setting.name) ? formerly.name : setting.name;
+    const from = find(name);
+    if (!from) return { setting, value: fallback, source: 'default' };
     const { source } = from;
-    const text = from.values[setting.name]!;
-    const value = setting.parse(text);
-    const { name, allowed } = setting;
-    if (value === undefined)
-      mistakes.push({ name, given: setting.secret ? '(secret)' : text, source, allowed: `must be ${allowed}` });
+    const text = from.values[name]!;
+    const value = setting.parse((name === formerly?.name && formerly.toValue?.(text)) || text);
+    if (value !== undefined) return { setting, value, source };
+    const mistake = { name, given: secret ? '(secret)' : text, source };
+    if (setting.name.startsWith(otelPrefix)) {
+      warnings.push({ ...mistake, allowed: `is ignored, because it must be ${allowed}` });
+      return { setting, value: fallback, source: 'default' };
+    }
+    mistakes.push({ ...mistake, allowed: `must be ${allowed}` });
     return { setting, value, source };
   });
   if (mistakes.length > 0) throw new ConfigError(mistakes);
@@ -111,17 +139,22 @@ export function loadConfig({
   const valuesOf = (settings: Readonly<Record<string, Setting>>) =>
     Object.freeze(Object.fromEntries(Object.entries(settings).map(([key, setting]) => [key, values.get(setting)])));
   const own = valuesOf(serviceSettings) as SettingValues<typeof serviceSettings>;
+  const otel = Object.fromEntries(Object.entries(otelSettings).map(([group, settings]) => [group, valuesOf(settings)]));
   return Object.freeze({
     ...own,
     dataDir: resolve(folder, own.dataDir),
+    otel: Object.freeze(otel) as unknown as Config['otel'],
     engines: Object.freeze(Object.fromEntries(engines.map(({ name, settings }) => [name, valuesOf(settings)]))),
     inForce: Object.freeze(inForce),
+    warnings: Object.freeze(warnings),
   });
 }
 
-/** All settings: those of the service, then those of the engines. */
+/** All settings: those of the service, of OpenTelemetry and of the engines. */
 export const allSettings = (engines: readonly EngineDefinition[]): Setting[] =>
-  [serviceSettings, ...engines.map(({ settings }) => settings)].flatMap((group) => Object.values<Setting>(group));
+  [serviceSettings, ...Object.values(otelSettings), ...engines.map(({ settings }) => settings)].flatMap((group) =>
+    Object.values<Setting>(group),
+  );
 
 /**
  * The setting with the closest name, compared without the common prefix. The endings PORT, HOST, LISTEN and BIND count
@@ -137,15 +170,22 @@ function nearestSetting(name: string, known: readonly string[]): string | undefi
 }
 
 const prefix = 'SONANT_';
-const onlySonant = (values: Readonly<Record<string, string | undefined>>): Record<string, string> =>
+const otelPrefix = 'OTEL_';
+/** The variables that are read. OpenTelemetry's count as unset if they are empty. */
+const onlyRead = (values: Readonly<Record<string, string | undefined>>): Record<string, string> =>
   Object.fromEntries(
     Object.entries(values).flatMap(([name, value]) =>
-      name.startsWith(prefix) && value !== undefined ? [[name, value]] : [],
+      (name.startsWith(prefix) && value !== undefined) || (name.startsWith(otelPrefix) && value)
+        ? [[name, value as string]]
+        : [],
     ),
   );
 
 /** The API key that the examples and `sonant book --server` send. Not a setting of the service. */
 const apiKeyOfClients = 'SONANT_API_KEY';
+
+/** Variables whose absence would surprise. Sonant exports no logs, and its other variables have no counterpart here. */
+const isUnsupported = (name: string): boolean => /^OTEL_EXPORTER_OTLP_(?!LOGS_)/.test(name);
 
 /** Kubernetes sets these variables for a service that is named sonant; they are not settings. */
 const isInjected = (name: string, value: string): boolean =>
@@ -162,7 +202,7 @@ function readIfThere(path: string): string {
 
 function readEnvFile(path: string, mistakes: ConfigMistake[]): Record<string, string> {
   try {
-    return onlySonant(parseEnv(readIfThere(path)));
+    return onlyRead(parseEnv(readIfThere(path)));
   } catch (error) {
     mistakes.push({ name: '.env', source: path, allowed: `cannot be read: ${reasonOf(error)}` });
     return {};

@@ -28,6 +28,7 @@ import { cartesiaHeader, toCartesiaReply } from '../compat/cartesia/cartesia-fai
 import { addCartesiaRoutes } from '../compat/cartesia/routes.ts';
 import { elevenLabsHeader, toElevenLabsReply } from '../compat/elevenlabs/elevenlabs-failure.ts';
 import { addElevenLabsRoutes } from '../compat/elevenlabs/routes.ts';
+import { addMcpRoute, toMcpReply } from '../compat/mcp/routes.ts';
 import { addOpenAiRoutes } from '../compat/openai-routes.ts';
 import { addConsolePage } from '../console/routes.ts';
 import type { StoredAudio } from '../delivery/stored-audio.ts';
@@ -268,6 +269,7 @@ function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: Gat
   const ofVendors = { live, voices, admission, isAllowedOrigin, leaving: runner.leaving, readerStallMs };
   addCartesiaRoutes(app, ofVendors);
   addElevenLabsRoutes(app, ofVendors);
+  addMcpRoute(app, { speech, voices, handlers, admitTo: admitBearerTo, isAllowedOrigin });
   addOauthRoutes(app, { ...signing, baseUrl });
   addContractRoutes(app, UsageService, handlers.usage, ofContract);
   addHealthRoutes(app, watch);
@@ -283,6 +285,7 @@ function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: Gat
  */
 const failureForms: readonly FailureForm[] = [
   ['/api', toFailureReply],
+  ['/mcp', toMcpReply],
   ['/v1/text-to-speech', toElevenLabsReply],
   ['/v1/voices', toElevenLabsReply],
   ['/v2', toElevenLabsReply],

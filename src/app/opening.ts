@@ -3,7 +3,7 @@ import type { EngineDefinition } from '../engines/engine.ts';
 import { removeLeftTemporaryFolders } from '../runtime/files.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Tracing } from '../telemetry/trace.ts';
-import type { Config } from './config.ts';
+import { type Config, explainMistake } from './config.ts';
 import { logFault } from './logging.ts';
 import { createServiceMetrics, type ServiceMetrics } from './metrics.ts';
 import { openTracing } from './tracing.ts';
@@ -25,6 +25,7 @@ export interface Opening extends Begun {
 
 export function beginOpening(begun: Begun): Opening {
   const { config, log, opened } = begun;
+  for (const warning of config.warnings) log.warn(explainMistake(warning));
   const onFault = (fault: unknown) => logFault(log, fault);
   const metrics = createServiceMetrics();
   opened.defer(metrics.close);

@@ -4,6 +4,7 @@ import { parseApiKey } from '../access/api-key.ts';
 import type { FallbackName } from '../access/fallback-limiter.ts';
 import { defaultScopes, isScope, scopes } from '../access/scopes.ts';
 import { isAddressBlock } from '../net/client-addresses.ts';
+import { defaultDataDir } from '../runtime/installation.ts';
 import {
   addressSetting,
   choiceSetting,
@@ -306,7 +307,7 @@ export const serviceSettings = {
     name: 'SONANT_DATA_DIR',
     help: 'Folder for everything that Sonant stores; put your own voices into its subfolder voices/',
     allowed: 'a path',
-    fallback: './data',
+    fallback: defaultDataDir(),
     isAllowed: (given) => given.trim() !== '',
   }),
   modelsFile: textSetting({
@@ -395,39 +396,6 @@ export const serviceSettings = {
     max: 1_000_000,
     fallback: Math.max(1, Math.floor(audioMemoryShare * memoryMb())),
   }),
-  otlpEndpoint: textSetting({
-    name: 'SONANT_OTLP_ENDPOINT',
-    help: 'Base URL of an OpenTelemetry collector that accepts OTLP over HTTP (usually on port 4318), for traces and metrics',
-    allowed: 'an http or https URL without a slash at its end',
-    isAllowed: isUrlWithoutSlash,
-  }),
-  otlpHeaders: textSetting({
-    name: 'SONANT_OTLP_HEADERS',
-    help: 'Headers for the collector, such as Authorization=Bearer x, separated by commas',
-    allowed: 'NAME=VALUE,NAME=VALUE',
-    isAllowed: (given) => parsePairs(given) !== undefined,
-    secret: true,
-  }),
-  otlpAttributes: textSetting({
-    name: 'SONANT_OTLP_ATTRIBUTES',
-    help: 'Resource attributes of this process, such as deployment.environment.name=production,service.instance.id=a; service.name is sonant unless set in this list',
-    allowed: 'NAME=VALUE,NAME=VALUE',
-    isAllowed: (given) => parsePairs(given) !== undefined,
-  }),
-  tracePercent: integerSetting({
-    name: 'SONANT_TRACE_PERCENT',
-    help: 'Share of calls to trace, in percent, if the caller has not decided that with traceparent',
-    min: 0,
-    max: 100,
-    fallback: 100,
-  }),
-  otlpMetricsSeconds: integerSetting({
-    name: 'SONANT_OTLP_METRICS_SECONDS',
-    help: 'Seconds between exports of metrics to the collector',
-    min: 1,
-    max: 3600,
-    fallback: 60,
-  }),
   jobChaptersMax: integerSetting({
     name: 'SONANT_JOB_CHAPTERS',
     help: 'Chapters of jobs that this process speaks at once, after interactive requests; 0 to leave jobs to other replicas',
@@ -441,12 +409,4 @@ export const serviceSettings = {
 function memoryMb(): number {
   const constrained = process.constrainedMemory();
   return Math.min(totalmem(), constrained > 0 ? constrained : Infinity) / 2 ** 20;
-}
-
-/** Parses NAME=VALUE,NAME=VALUE. Returns undefined if the text has another form. */
-export function parsePairs(text: string): Readonly<Record<string, string>> | undefined {
-  if (text === '') return {};
-  const pairs = text.split(',').map((pair) => /^\s*([\w.-]+)\s*=\s*([\x20-\x7e]*?)\s*$/.exec(pair));
-  if (pairs.some((pair) => !pair)) return undefined;
-  return Object.fromEntries(pairs.map((pair) => [pair![1]!, pair![2]!]));
 }

@@ -8,40 +8,56 @@ import { apiVersion } from '../net/headers.ts';
 import { createId } from '../runtime/id.ts';
 import type { RowStore } from '../store/row-store.ts';
 import type { Log } from '../telemetry/log.ts';
-import { openOtlpExport } from '../telemetry/otlp-export.ts';
+import { type OtlpTarget, openOtlpExport } from '../telemetry/otlp-export.ts';
 import { activeSpan, createTracing, faultOf, measured, type Tracing, within } from '../telemetry/trace.ts';
 import type { Config } from './config.ts';
 import type { ServiceMetrics } from './metrics.ts';
-import { parsePairs } from './settings.ts';
+import { parsePairs } from './otel-settings.ts';
 
-/** Returns undefined if no collector is configured. */
+/** Returns undefined if no traces are exported. */
 export function openTracing(
   config: Config,
   metrics: ServiceMetrics,
   log: Log,
   opened: AsyncDisposableStack,
 ): Tracing | undefined {
-  const { otlpEndpoint: endpoint, otlpHeaders, otlpAttributes, otlpMetricsSeconds, tracePercent } = config;
-  if (endpoint === '') return undefined;
+  const { rest } = config.otel;
+  const targets = { traces: targetOf(config, 'traces'), metrics: targetOf(config, 'metrics') };
+  if (!targets.traces && !targets.metrics) return undefined;
   const resource = {
     'service.name': 'sonant',
     'service.version': apiVersion,
     'service.instance.id': createId('instance'),
     'host.name': hostname(),
     'process.pid': process.pid,
-    ...parsePairs(otlpAttributes),
+    ...parsePairs(rest.attributes),
+    ...(rest.serviceName && { 'service.name': rest.serviceName }),
   };
   const otlp = openOtlpExport({
-    endpoint,
-    headers: parsePairs(otlpHeaders) ?? {},
+    ...rest,
+    ...targets,
     resource,
-    metricsEveryMs: otlpMetricsSeconds * 1000,
     readMetrics: metrics.families,
     onFault: (fault) => log.warn('traces and metrics are not sent', { fault }),
   });
   opened.defer(() => otlp.close());
   metrics.watchSpans(() => otlp.dropped);
-  return createTracing(tracePercent / 100, otlp.add);
+  const { sampler, sampleShare } = rest;
+  const share = sampler.endsWith('always_on') ? 1 : sampler.endsWith('always_off') ? 0 : sampleShare;
+  return targets.traces && createTracing({ share, isParentBased: sampler.startsWith('parentbased') }, otlp.add);
+}
+
+/** A variable of one signal overrides that of both. Undefined if the signal is not exported. */
+function targetOf({ otel: { both, rest, ...signals } }: Config, signal: 'traces' | 'metrics'): OtlpTarget | undefined {
+  const own = signals[signal];
+  const url = own.endpoint || (both.endpoint && `${both.endpoint.replace(/\/$/, '')}/v1/${signal}`);
+  if (rest.isDisabled || rest[`${signal}Exporter`] === 'none' || url === '') return undefined;
+  return {
+    url,
+    headers: parsePairs(own.headers || both.headers) ?? {},
+    compression: own.compression || both.compression || 'none',
+    timeoutMs: own.timeoutMs || both.timeoutMs || 10_000,
+  };
 }
 
 /** Wraps an engine so that each segment is a span, which ends with the last audio. */

@@ -3,6 +3,7 @@
 import { bookOptions, chooseChapters, listChapters, listChaptersAsJson } from './book-request.ts';
 import { type Command, type CommandLine, onlyArgument, parseCommandArgs, UsageError } from './command.ts';
 import { readLocalBook, speakLocally } from './local-book.ts';
+import { toDuration } from './progress.ts';
 import { readBookFile, readServedBook, type Served, speakAtService } from './served-book.ts';
 import { createServiceClient, findServiceKey, parseServiceUrl } from './service-client.ts';
 
@@ -11,6 +12,12 @@ const usage = 'sonant book FILE -o FILE';
 export const bookCommand: Command = {
   name: 'book',
   summary: 'speak a book into one file with chapter marks',
+  beforeVoice: ['--voice', '-v'],
+  examples: [
+    'sonant book story.epub --list',
+    'sonant book story.epub -o story.mp3 --voice clara --skip front,notes',
+    'sonant book play.md -o play.opus --speaker ANNA=clara --captions srt',
+  ],
   options: bookOptions,
   usage: () => `Usage: sonant book FILE -o FILE [options]
        sonant book FILE --list
@@ -39,7 +46,9 @@ chapters are stored in FILE.work until the file is complete: after an interrupti
     const made = served
       ? await speakAtService(path, { ...flags, output }, served)
       : await speakLocally(path, { ...flags, output }, line);
+    const { length: count } = made.chapters;
     if (json) line.print(JSON.stringify(made, null, 2));
+    else line.print(`${output}: ${toDuration(made.seconds)}, ${count} ${count === 1 ? 'chapter' : 'chapters'}`);
     return 0;
   },
 };

@@ -47,6 +47,10 @@ export interface Command {
   options: Readonly<Record<string, Option>>;
   /** Subcommands, such as `create` and `list`. */
   actions?: readonly string[];
+  /** Options and actions that the id of a voice follows. */
+  beforeVoice?: readonly string[];
+  /** Command lines that the help text ends with. */
+  examples: readonly string[];
   /** The usage lines and the description. The help text has the options after them. */
   usage(): string;
   /** Returns the exit code. */
@@ -66,7 +70,7 @@ export const flag = (help: string, short?: string) => ({ type: 'boolean' as cons
 export const jsonFlag = flag('print JSON, for programs');
 
 /** The help text of a command. */
-export function helpOf({ usage, options }: Command): string {
+export function helpOf({ usage, options, examples }: Command): string {
   const indent = Object.values(options).some(({ short }) => short) ? '    ' : '';
   const names = Object.entries(options).map(
     ([name, { short, value }]) => `${short ? `-${short}, ` : indent}--${name}${value ? ` ${value}` : ''}`,
@@ -75,7 +79,8 @@ export function helpOf({ usage, options }: Command): string {
   const lines = Object.values(options).map(
     ({ help }, n) => `  ${names[n]!.padEnd(width)}  ${help.replaceAll('\n', `\n${' '.repeat(width + 4)}`)}\n`,
   );
-  return [usage(), ...(lines.length > 0 ? ['\n\n', ...lines] : ['\n'])].join('');
+  const shown = `\nExamples:\n${examples.map((example) => `  ${example}\n`).join('')}`;
+  return [usage(), ...(lines.length > 0 ? ['\n\n', ...lines] : ['\n']), shown].join('');
 }
 
 /** Wrong usage. The message says how to call the command. */
@@ -92,14 +97,24 @@ const load = () => loadConfig({ env: process.env, folder: process.cwd(), engines
  */
 const loadParts = () => import('../app/command-line.ts');
 
+/** The settings. Without a database, the command would create one that no service uses, and report success. */
+async function loadUsed(): Promise<Config> {
+  const config = load();
+  const { isStoreThere } = await import('../store/open-store.ts');
+  if (isStoreThere(config)) return config;
+  throw new UsageError(
+    `there is no database in the data folder; SONANT_DATA_DIR is ${config.dataDir}. Set it to the folder of your service, or run the command where you start the service. The first start creates the database and a key; sonant db migrate creates only the database`,
+  );
+}
+
 /** The command line of the program. Tests pass their own to a command. */
 export const commandLine: Omit<CommandLine, 'args' | 'signal'> = {
   loadConfig: load,
   openApp: async () => (await loadParts()).openApp(load(), registry),
-  openKeys: async () => (await loadParts()).openKeys(load()),
+  openKeys: async () => (await loadParts()).openKeys(await loadUsed()),
   openVoiceManagement: async (engines = []) => (await loadParts()).openVoiceManagement(load(), engines),
-  openUsage: async () => (await loadParts()).openUsage(load()),
-  openClipRows: async () => (await loadParts()).openClipRows(load()),
+  openUsage: async () => (await loadParts()).openUsage(await loadUsed()),
+  openClipRows: async () => (await loadParts()).openClipRows(await loadUsed()),
   openService: async ({ isSinglePort }) => {
     const config = load();
     const { openService } = await import('../app/service.ts');
@@ -121,13 +136,20 @@ function explainArgs({ message }: Error, known: readonly string[]): string {
   const [quoted = '', given = ''] = /'([^']*)'/.exec(message) ?? [];
   const name = given.replace(/^.*(?=--)/, '').replace(/ <value>$/, '');
   if (message.startsWith('Unknown option')) {
-    const meant = given.startsWith('--') ? nearestName(given.slice(2), known) : undefined;
+    const meant = given.startsWith('--') ? nearestOption(given.slice(2), known) : undefined;
     return `there is no option ${given}; ${meant ? `did you mean --${meant}?` : '--help lists the options'}`;
   }
   if (message.includes('argument missing')) return `${name} needs a value`;
   if (message.includes('ambiguous')) return `${name} needs a value; write one that begins with a dash as ${name}=VALUE`;
   if (message.includes('does not take an argument')) return `${name} does not take a value`;
   return message.startsWith('Unexpected argument') ? `unexpected argument ${quoted}` : message;
+}
+
+/** Compares names as names of fields, so that the names of other services are known too. */
+function nearestOption(given: string, known: readonly string[]): string | undefined {
+  const toField = (option: string) => option.replaceAll('-', '_');
+  const begun = given.length > 1 ? known.filter((option) => option.startsWith(given)) : [];
+  return begun.length === 1 ? begun[0] : nearestName(toField(given), known.map(toField))?.replaceAll('_', '-');
 }
 
 /** `parseArgs` that throws a UsageError. */
@@ -211,16 +233,21 @@ function paintState(cell: string): string {
   return colour ? styleText(colour, cell, { stream: process.stdout }) : cell;
 }
 
-/** Aligns rows in columns, two spaces apart, and colours the states in `stateColumn`. */
+export const cutText = (text: string, charsMax: number): string =>
+  text.length <= charsMax ? text : `${text.slice(0, Math.max(0, charsMax - 1)).trimEnd()}…`;
+
+/** Aligns rows in columns, two spaces apart, and colours the states in `stateColumn`. Cuts the last column to `charsMax`. */
 export function formatTable(
   rows: readonly (readonly string[])[],
-  { stateColumn }: { stateColumn?: number } = {},
+  { stateColumn, charsMax = Infinity }: { stateColumn?: number; charsMax?: number } = {},
 ): string {
   const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]!.length))) ?? [];
+  const restChars = widths.slice(0, -1).reduce((left, width) => left - width - 2, charsMax);
+  widths.push(Math.min(widths.pop() ?? 0, restChars));
   return rows
     .map((row) =>
       row
-        .map((cell, column) => cell.padEnd(widths[column]!))
+        .map((cell, column) => cutText(cell, widths[column]!).padEnd(widths[column]!))
         .map((cell, column) => (column === stateColumn ? paintState(cell) : cell))
         .join('  ')
         .trimEnd(),

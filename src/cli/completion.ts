@@ -1,6 +1,6 @@
-// `sonant completion bash|zsh|fish`: prints a script that completes commands, actions, options and the values of options,
-// generated from the tables of options.
-import { type Command, parseCommandArgs, UsageError } from './command.ts';
+// `sonant completion bash|zsh|fish`: prints a script that completes commands, actions, options, the values of options and
+// ids of voices, generated from the tables of options. The script calls `sonant completion voices` for the ids.
+import { type Command, parseCommandArgs, UsageError, withOpened } from './command.ts';
 
 const writers: Readonly<Record<string, (commands: readonly Command[]) => string>> = {
   bash: toBash,
@@ -12,6 +12,7 @@ const shells = Object.keys(writers);
 export const createCompletionCommand = (commands: () => Promise<readonly Command[]>): Command => ({
   name: 'completion',
   summary: 'print a completion script for a shell',
+  examples: ['source <(sonant completion bash)'],
   options: {},
   actions: shells,
   usage: () => `Usage: sonant completion ${shells.join('|')}
@@ -21,9 +22,16 @@ Prints a script for the shell to read when it starts:
   bash   source <(sonant completion bash)                          in ~/.bashrc
   zsh    source <(sonant completion zsh)                           in ~/.zshrc, after compinit
   fish   sonant completion fish > ~/.config/fish/completions/sonant.fish`,
-  async run({ args, print }) {
+  async run({ args, openApp, print }) {
     const { positionals } = parseCommandArgs({ args, options: {}, allowPositionals: true });
     const [shell = '', ...rest] = positionals;
+    if (shell === 'voices') {
+      const ids = await withOpened(await openApp(), async ({ voices }) =>
+        voices.list().flatMap(({ voice, aliases }) => [voice.voiceId, ...aliases]),
+      );
+      print(ids.join('\n'));
+      return 0;
+    }
     const write = Object.hasOwn(writers, shell) ? writers[shell] : undefined;
     if (!write || rest.length > 0) throw new UsageError(`usage: sonant completion ${shells.join(', ')}`);
     print(write(await commands()).trimEnd());
@@ -42,15 +50,19 @@ const flagsOf = (command: Command): string[] => [
   '--help',
 ];
 
-/** The allowed values of options, by `COMMAND OPTION`. */
+/** In bash and zsh; fish has no `$`. */
+const voiceIds = '$(sonant completion voices 2>/dev/null)';
+
+/** The allowed values of options, and the ids of voices, by `COMMAND OPTION` or `COMMAND ACTION`. */
 const choicesOf = (commands: readonly Command[]): { after: string[]; words: readonly string[] }[] =>
-  commands.flatMap((command) =>
-    Object.entries(command.options).flatMap(([flag, { choices }]) =>
-      choices
-        ? [{ after: spellingsOf(command, flag).map((spelling) => `${command.name} ${spelling}`), words: choices }]
-        : [],
-    ),
-  );
+  commands.flatMap((command) => {
+    const place = (word: string) => `${command.name} ${word}`;
+    const ofOptions = Object.entries(command.options).flatMap(([flag, { choices }]) =>
+      choices ? [{ after: spellingsOf(command, flag).map(place), words: choices }] : [],
+    );
+    const { beforeVoice } = command;
+    return [...ofOptions, ...(beforeVoice ? [{ after: beforeVoice.map(place), words: [voiceIds] }] : [])];
+  });
 
 const cases = (commands: readonly Command[], words: (words: readonly string[]) => string): string =>
   choicesOf(commands)
@@ -68,7 +80,7 @@ const tables = (commands: readonly Command[], array: (name: string, words: reado
     .join('\n');
 
 function toBash(commands: readonly Command[]): string {
-  const offer = (words: readonly string[]) => `COMPREPLY=($(compgen -W '${words.join(' ')}' -- "$word"))`;
+  const offer = (words: readonly string[]) => `COMPREPLY=($(compgen -W "${words.join(' ')}" -- "$word"))`;
   return `_sonant() {
   local word=\${COMP_WORDS[COMP_CWORD]} command=\${COMP_WORDS[1]} flags='' actions=''
   if [ "$COMP_CWORD" = 1 ]; then ${offer(commands.map(({ name }) => name))}; return; fi
@@ -107,16 +119,20 @@ function toFish(commands: readonly Command[]): string {
   return commands.flatMap(toFishLines).join('\n');
 }
 
-function toFishLines({ name, summary, options, actions }: Command): string[] {
+function toFishLines({ name, summary, options, actions, beforeVoice = [] }: Command): string[] {
   const within = `__fish_seen_subcommand_from ${name}`;
-  const flags = Object.entries(options).map(([flag, { type, short, choices: words }]) => {
+  const ids = voiceIds.slice(1);
+  const flags = Object.entries(options).map(([flag, { type, short, choices }]) => {
+    const words = beforeVoice.includes(`--${flag}`) ? [ids] : choices;
     const value = words ? ` -x -a '${words.join(' ')}'` : type === 'string' ? ' -r' : '';
     return `complete -c sonant -n '${within}' -l ${flag}${short ? ` -s ${short}` : ''}${value}`;
   });
   const acts = actions?.join(' ');
+  const voiced = beforeVoice.filter((word) => !word.startsWith('-')).join(' ');
   return [
     `complete -c sonant -f -n __fish_use_subcommand -a ${name} -d '${summary}'`,
     ...(acts ? [`complete -c sonant -f -n '${within}; and not __fish_seen_subcommand_from ${acts}' -a '${acts}'`] : []),
+    ...(voiced ? [`complete -c sonant -f -n '${within}; and __fish_seen_subcommand_from ${voiced}' -a '${ids}'`] : []),
     ...flags,
   ];
 }

@@ -8,6 +8,7 @@ const options = { json: jsonFlag };
 export const configCommand: Command = {
   name: 'config',
   summary: 'print the settings in force',
+  examples: ['sonant config --json'],
   options,
   usage: () => `Usage: sonant config [--json]
 

@@ -19,6 +19,7 @@ const options = { json: jsonFlag };
 export const dbCommand: Command = {
   name: 'db',
   summary: 'migrate the database, or move it to PostgreSQL',
+  examples: ['SONANT_DATABASE_URL=postgresql://127.0.0.1/sonant sonant db copy'],
   options,
   actions: ['migrate', 'copy'],
   usage: () => `Usage: sonant db migrate [--json]

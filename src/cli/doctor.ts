@@ -30,6 +30,7 @@ const options = { 'single-port': flag('check the settings of sonant serve --sing
 export const doctorCommand: Command = {
   name: 'doctor',
   summary: 'check the settings and everything that the service needs',
+  examples: ['sonant doctor --json'],
   options,
   usage: () => `Usage: sonant doctor [--single-port] [--json]
 

@@ -13,6 +13,7 @@ export const inspectCommand: Command = {
   name: 'inspect',
   summary: 'print what an audio file states about its origin',
   options,
+  examples: ['sonant inspect letter.mp3'],
   usage: () => `Usage: sonant inspect FILE [--json]
 
 Prints the tags of a WAV, MP3, FLAC or Ogg Opus file, the digital source type that they state, and the record of the

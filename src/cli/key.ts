@@ -47,6 +47,10 @@ const options = {
 export const keyCommand: Command = {
   name: 'key',
   summary: 'create, list, rotate and revoke API keys',
+  examples: [
+    'sonant key create --name "my app" --scopes speech:synthesize,voices:read --expires-in-days 90',
+    'sonant key list',
+  ],
   options,
   get actions() {
     return Object.keys(actions);
@@ -58,7 +62,8 @@ export const keyCommand: Command = {
 
 A key is shown once, when it is created; only its hash is stored. A revoked key stops working within a second, and with it
 its streams, the keys derived from it and the keys that it has replaced. rotate creates a new key with the same scopes and
-limits, which replaces the old key. Revoking a replaced key ends only that key.`,
+limits, which replaces the old key. Revoking a replaced key ends only that key. The commands need the database of a service;
+to create keys before the first start, run sonant db migrate first.`,
   async run(line) {
     const { args, openKeys, print } = line;
     const { values, positionals } = parseCommandArgs({ args, options, allowPositionals: true });

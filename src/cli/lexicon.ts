@@ -55,6 +55,7 @@ type Action = (line: CommandLine, flags: Flags, rest: readonly string[]) => Prom
 export const lexiconCommand: Command = {
   name: 'lexicon',
   summary: 'manage pronunciations: list, put, show and remove lexicons',
+  examples: ['sonant lexicon put names.pls', 'sonant lexicon list --json'],
   options,
   get actions() {
     return Object.keys(actions);

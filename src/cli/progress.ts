@@ -1,19 +1,24 @@
-// The progress of a command on a terminal: a bar, the remaining time, and the position in a book. Nothing is shown if
-// the output is a pipe.
+// The progress of a command: a bar on a terminal, otherwise a line every ten seconds; with the remaining time and the
+// position in a book.
 
 const width = 30;
 const redrawMs = 100;
+const lineMs = 10_000;
 
-export function createProgressBar(terminal: NodeJS.WriteStream) {
-  let drawnAt = -redrawMs;
+export function createProgressBar(
+  terminal: Pick<NodeJS.WriteStream, 'isTTY' | 'write'>,
+  now: () => number = () => performance.now(),
+) {
+  let drawnAt: number | undefined;
   return {
     show(share: number, note: string): void {
-      if (!terminal.isTTY) return;
-      const now = performance.now();
-      if (now - drawnAt < redrawMs) return;
-      drawnAt = now;
+      const nowMs = now();
+      drawnAt ??= terminal.isTTY ? -redrawMs : nowMs;
+      if (nowMs - drawnAt < (terminal.isTTY ? redrawMs : lineMs)) return;
+      drawnAt = nowMs;
       const done = Math.round(Math.min(Math.max(share, 0), 1) * width);
       const percent = `${Math.floor(share * 100)} %`.padStart(5);
+      if (!terminal.isTTY) return void terminal.write(`sonant: ${percent.trim()}, ${note}\n`);
       terminal.write(`\r\x1b[K[${'#'.repeat(done)}${'-'.repeat(width - done)}]${percent}  ${note}`);
     },
     clear(): void {
@@ -36,7 +41,7 @@ export function createTimeLeft(now: () => number = () => performance.now()): (do
   };
 }
 
-function toDuration(seconds: number): string {
+export function toDuration(seconds: number): string {
   if (seconds < 60) return `${Math.max(1, Math.round(seconds))} s`;
   const minutes = Math.round(seconds / 60);
   return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;

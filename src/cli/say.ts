@@ -65,6 +65,12 @@ type Flags = FlagsOf<typeof options> & {
 export const sayCommand: Command = {
   name: 'say',
   summary: 'speak a text aloud, into a file or a pipe',
+  beforeVoice: ['--voice', '-v'],
+  examples: [
+    'sonant say "Hello." -o hello.wav',
+    'sonant say -i letter.txt --play --voice clara --speaking-rate 1.2',
+    'echo "Hello." | sonant say --format mp3 > hello.mp3',
+  ],
   options,
   usage: () => `Usage: sonant say [TEXT] [-o FILE | --play] [options]
 

@@ -13,6 +13,7 @@ const options = { 'single-port': flag('serve HTTP and gRPC on SONANT_HTTP_ADDR')
 export const serveCommand: Command = {
   name: 'serve',
   summary: 'serve gRPC, REST and SSE',
+  examples: ['SONANT_HTTP_ADDR=0.0.0.0:8080 sonant serve'],
   options,
   usage: () => `Usage: sonant serve [--single-port]
 

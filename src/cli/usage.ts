@@ -15,6 +15,7 @@ const rowsMax = 1_000_000;
 export const usageCommand: Command = {
   name: 'usage',
   summary: 'print usage by key, voice or day',
+  examples: ['sonant usage --from 2026-01-01 --to 2026-01-31 --group-by key'],
   options,
   usage: () => `Usage: sonant usage [--from DAY] [--to DAY] [--group-by ${usageGroups.join('|')}] [--json]
 

@@ -10,6 +10,7 @@ import { getModel, listInstalled, type Progress, removeModel, rowOfUrl } from '.
 import {
   bytesOfRow,
   loadModels,
+  type ModelEngine,
   type ModelRow,
   modelEngines,
   modelOfVoice,
@@ -28,7 +29,10 @@ interface GetFlags {
   name: string | undefined;
   json: boolean | undefined;
   isOffline: boolean | undefined;
+  /** Whether the user accepts that the licence forbids commercial use. */
   isAccepted: boolean | undefined;
+  /** Whether the library that runs models is installed without asking. */
+  isYes: boolean | undefined;
   /** Whether the best voice of the model becomes the default voice. */
   isDefault: boolean | undefined;
 }
@@ -45,6 +49,7 @@ export async function getVoice(
   if (found === 'file') return getFile({ ...line, print }, line.print, flags, wanted);
   const { row } = found.offered;
   await acceptLicence(row, flags, { ...line, print });
+  await acceptLibrary(found.offered.engine, flags, line);
   const bar = createGetBar();
   const options = {
     dataDir,
@@ -146,7 +151,10 @@ async function getFile(
   const { dataDir, modelsOffline } = line.loadConfig();
   const isOffline = flags.isOffline || modelsOffline;
   const { signal, print } = line;
-  for (const { models } of engines) await models.prepare({ dataDir, isOffline, signal, print });
+  for (const engine of engines) {
+    await acceptLibrary(engine, flags, line);
+    await engine.models.prepare({ dataDir, isOffline, signal, print });
+  }
   const voiceIds = await importVoice({
     path: resolve(path),
     dataDir,
@@ -159,22 +167,26 @@ async function getFile(
   if (json) printResult(JSON.stringify({ voice_ids: voiceIds, ...made }));
 }
 
-async function acceptLicence(
-  row: ModelRow,
-  { isAccepted }: GetFlags,
-  { ask, print, signal }: CommandLine,
-): Promise<void> {
+async function acceptLicence(row: ModelRow, { isAccepted }: GetFlags, line: CommandLine): Promise<void> {
   const parts = row.parts.map(({ as, licence }) => `; ${as}: ${licence ?? 'not known'}`).join('');
   const licence = `${row.licence ?? 'not known'}${row.licenceSource === null ? '' : `, ${row.licenceSource}`}${parts}`;
-  print(`${row.title}. Licence: ${licence}`);
+  line.print(`${row.title}. Licence: ${licence}`);
   if (row.commercial !== false || isAccepted) return;
-  const refused = `the licence of ${row.name} (${licence}) does not allow commercial use`;
-  if (!ask) throw new CommandError(`${refused}; if you accept it, add --accept-licence`);
-  const answer = await ask(
-    `The licence of ${row.name} does not allow commercial use. Type "yes" to accept it: `,
-    signal,
-  );
-  if (answer.trim().toLowerCase() !== 'yes') throw new CommandError(`${refused}, and you did not accept it`);
+  const reason = `the licence of ${row.name} (${licence}) does not allow commercial use`;
+  await accept(reason, '--accept-licence', line);
+}
+
+/** The library is not needed if nothing is downloaded: a missing one is then refused. */
+async function acceptLibrary({ models: { library } }: ModelEngine, flags: GetFlags, line: CommandLine): Promise<void> {
+  const { dataDir, modelsOffline } = line.loadConfig();
+  if (flags.isYes || flags.isOffline || modelsOffline || library.isHere(dataDir)) return;
+  await accept(`${library.name}, which runs the model, is under ${library.licence}`, '--yes', line);
+}
+
+async function accept(reason: string, flag: string, { ask, signal }: CommandLine): Promise<void> {
+  if (!ask) throw new CommandError(`${reason}; if you accept it, add ${flag}`);
+  const answer = await ask(`Type "yes" to accept that ${reason}: `, signal);
+  if (answer.trim().toLowerCase() !== 'yes') throw new CommandError(`${reason}, and you did not accept it`);
 }
 
 function createGetBar() {

@@ -12,6 +12,7 @@ import { exportVoice, importVoiceFile } from '../voices/voice-file.ts';
 import {
   type Command,
   type CommandLine,
+  cutText,
   type FlagsOf,
   findAction,
   flag,
@@ -43,6 +44,7 @@ const options = {
   default: flag('make the installed voice the default; of several, the best'),
   remove: flag('remove the aliases, or the choice of the default voice'),
   'accept-licence': flag('accept a licence that forbids commercial use'),
+  yes: flag('install the library that runs neural models without asking'),
   offline: flag('download nothing; list the files of the model after its name'),
   json: jsonFlag,
 };
@@ -50,12 +52,18 @@ const options = {
 export const voiceCommand: Command = {
   name: 'voice',
   summary: 'install natural voices; list, blend, import, export and delete voices',
+  beforeVoice: ['default', 'alias', 'export', 'access', 'delete', 'revoke'],
+  examples: [
+    'sonant voice list --language fr',
+    'sonant voice get kokoro --default',
+    'sonant voice alias clara alloy nova',
+  ],
   options,
   get actions() {
     return Object.keys(actions);
   },
   usage: () => `Usage: sonant voice list [--language CODE] [--json]
-       sonant voice get NAME|URL|FILE [FILE...] [--name NAME] [--default] [--accept-licence] [--offline] [--json]
+       sonant voice get NAME|URL|FILE [FILE...] [--name NAME] [--default] [--yes] [--accept-licence] [--offline] [--json]
        sonant voice models [NAME] [--language CODE] [--json]
        sonant voice remove NAME [--json]
        sonant voice default [ID | --remove] [--json]
@@ -68,8 +76,10 @@ export const voiceCommand: Command = {
        sonant voice revoke ID [--json]
        sonant voice record [--json]
 
-list     prints the available voices, the default voice first.
+list     prints the available voices: those of the language of the locale first, and of them the default voice. With --json,
+         it prints everything about them, the default voice first.
 get      installs a neural model by a name that models lists, from a URL or from a file. An interrupted download resumes.
+         If the library that runs models is missing, get asks to accept its licence and installs it with npm.
 models   prints the models that can be installed, with their licences, or everything about one model.
 remove   removes a model.
 default  prints or chooses the default voice, which is first in lists and speaks if a request names no voice.
@@ -103,15 +113,11 @@ const actions: Readonly<Record<string, Action>> = {
       throw new UsageError(`--language ${language}: must be a BCP-47 language code such as en-GB`);
     await withOpened(await openApp(), async (app) => {
       const voices = app.voices.list().filter(({ voice }) => language === undefined || isSpokenBy(voice, language));
-      print(
-        json
-          ? JSON.stringify(voices.map(toJson), null, 2)
-          : formatTable([heading, ...voices.map(toRow)], { stateColumn: 3 }),
-      );
+      print(json ? JSON.stringify(voices.map(toJson), null, 2) : toTable(voices));
     });
   },
-  get: (line, { name, json, offline, default: isDefault, 'accept-licence': isAccepted }, rest) =>
-    getVoice(line, { name, json, isOffline: offline, isAccepted, isDefault }, rest),
+  get: (line, { name, json, offline, yes: isYes, default: isDefault, 'accept-licence': isAccepted }, rest) =>
+    getVoice(line, { name, json, isOffline: offline, isAccepted, isYes, isDefault }, rest),
   models: printModels,
   remove: removeVoiceModel,
   default: chooseDefaultVoice,
@@ -204,22 +210,38 @@ function checkStored(voices: Voices, idOrAlias: string): string {
   throw new Failure('voice_not_found', { message: `No stored voice ${idOrAlias} exists.${question}` });
 }
 
-const heading = ['VOICE', 'ALIASES', 'NAME', 'STATUS', 'ACCESS', 'LANGUAGES', 'ENGINE', 'DESCRIPTION'];
-const toRow = ({
-  voice: { voiceId, name, languageCodes, engine, description },
-  status,
-  kept,
-  aliases,
-}: OfferedVoice) => [
-  voiceId,
-  aliases.join(','),
-  name,
-  status,
-  kept?.access ?? 'everyone',
-  languageCodes.join(','),
-  engine,
-  description,
+const lineCharsMax = 100;
+const languageCharsMax = 20;
+
+/** The columns of the table. One with a usual value is omitted if all voices have it. */
+const columns: readonly { title: string; usual?: string; cell(offered: OfferedVoice): string }[] = [
+  { title: 'VOICE', cell: ({ voice }) => voice.voiceId },
+  { title: 'STATUS', usual: 'ready', cell: ({ status }) => status },
+  { title: 'ACCESS', usual: 'everyone', cell: ({ kept }) => kept?.access ?? 'everyone' },
+  { title: 'LANGUAGES', cell: ({ voice }) => cutText(voice.languageCodes.join(','), languageCharsMax) },
+  { title: 'ENGINE', cell: ({ voice }) => voice.engine },
+  {
+    title: 'DESCRIPTION',
+    cell: ({ kept, voice: { name, description } }) => (kept || !description ? `${name} ${description}` : description),
+  },
 ];
+
+/** The voices that speak the user's language first. */
+function toTable(voices: readonly OfferedVoice[]): string {
+  const language = userLanguage();
+  const rank = ({ voice }: OfferedVoice) => (language !== undefined && isSpokenBy(voice, language) ? 0 : 1);
+  const sorted = voices.toSorted((one, other) => rank(one) - rank(other));
+  const shown = columns.filter(({ usual, cell }) => usual === undefined || voices.some((each) => cell(each) !== usual));
+  const rows = sorted.map((offered) => shown.map(({ cell }) => cell(offered)));
+  const stateColumn = shown.findIndex(({ title }) => title === 'STATUS');
+  return formatTable([shown.map(({ title }) => title), ...rows], { stateColumn, charsMax: lineCharsMax });
+}
+
+/** The language of the locale: `de-AT` for `de_AT.UTF-8`; undefined for the locale `C`. */
+function userLanguage(): string | undefined {
+  const { LC_ALL, LC_MESSAGES, LANG = '' } = process.env;
+  return toLanguageCode((LC_ALL || LC_MESSAGES || LANG).replace(/[.@].*/, '').replaceAll('_', '-'));
+}
 
 const toJson = (offered: OfferedVoice) => {
   const { voice, status, kept, aliases } = offered;

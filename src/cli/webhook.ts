@@ -29,6 +29,7 @@ const usage = 'sonant webhook secret KEY_ID [--rotate]';
 export const webhookCommand: Command = {
   name: 'webhook',
   summary: 'create the secret that signs the webhooks of a key',
+  examples: ['sonant webhook secret KEY_ID --rotate --grace-seconds 3600'],
   options,
   actions: ['secret'],
   usage: () => `Usage: sonant webhook secret KEY_ID [--json]

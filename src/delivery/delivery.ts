@@ -17,7 +17,7 @@ import { createClipCache } from './clip-cache.ts';
 import { type ClipMemory, type ClipPieces, createClipMemory, type ReadClip } from './clip-memory.ts';
 import type { ClipRoom } from './clip-room.ts';
 import { createSingleFlight, type SingleFlight } from './single-flight.ts';
-import { createSpeaking, type SizeLimit, type Spoken } from './speaking.ts';
+import { type AudioWatch, createSpeaking, type Spoken } from './speaking.ts';
 import { createStorePatience } from './store-patience.ts';
 import { removeClip } from './stored-captions.ts';
 import { accountOf, type ClipRecord, storeClip } from './stored-clip.ts';
@@ -39,10 +39,8 @@ export interface Delivery {
   remove(audioId: string, caller: Caller): Promise<void>;
 }
 
-interface DeliverOptions {
+interface DeliverOptions extends AudioWatch {
   fresh: boolean;
-  /** Size of audio without a link above which the synthesis ends with a Failure. */
-  sizeLimit?: SizeLimit | undefined;
 }
 
 export interface DeliveredFacts {
@@ -111,11 +109,11 @@ export function createDelivery(options: DeliveryOptions, singleFlight: SingleFli
 
     openCached: (clip, found) => answer(found, { clip }, true),
 
-    async deliver(planned, caller, signal, { fresh, sizeLimit }) {
+    async deliver(planned, caller, signal, { fresh, ...watch }) {
       const { callerId } = caller;
       const isLink = planned.request.returnFormat === 'url';
       const make = (until: AbortSignal): Promise<Spoken> =>
-        isLink ? speaking.intoClip(planned, caller, until) : speaking.intoMemory(planned, caller, until, sizeLimit);
+        speaking[isLink ? 'intoClip' : 'intoMemory'](planned, caller, until, watch);
       const makeOwn = async () => {
         const made = await answer(planned, await make(signal), false);
         // If memory is short, the audio is only in the store, which has already made room for it.
@@ -127,7 +125,7 @@ export function createDelivery(options: DeliveryOptions, singleFlight: SingleFli
         const clip = await cache.find(planned, callerId);
         return clip && { clip };
       };
-      const kind = isLink ? 'link' : `sound ${sizeLimit?.bytesMax ?? ''}`;
+      const kind = isLink ? 'link' : `sound ${watch.sizeLimit?.bytesMax ?? ''}`;
       // A caller without a deadline must not share a refusal with a caller that has one.
       const patience = caller.deadlineMs === undefined ? '' : ' until';
       const flight = `${callerId} ${bestKeyOf(planned)} ${kind}${patience}`;

@@ -28,6 +28,13 @@ export interface SizeLimit {
   refuse(byteCount: number): Failure;
 }
 
+export interface AudioWatch {
+  /** Size of audio without a link above which the synthesis ends with a Failure. */
+  sizeLimit?: SizeLimit | undefined;
+  /** Called when the first audio is generated. */
+  onFirstSound?: (() => void) | undefined;
+}
+
 interface SpeakingOptions {
   speech: Pick<Speech, 'speak'>;
   clips: ClipStore;
@@ -39,13 +46,8 @@ interface SpeakingOptions {
 }
 
 interface Speaking {
-  intoClip(planned: PlannedSpeech, caller: Caller, signal: AbortSignal): Promise<Spoken>;
-  intoMemory(
-    planned: PlannedSpeech,
-    caller: Caller,
-    signal: AbortSignal,
-    sizeLimit: SizeLimit | undefined,
-  ): Promise<Spoken>;
+  intoClip(planned: PlannedSpeech, caller: Caller, signal: AbortSignal, watch: AudioWatch): Promise<Spoken>;
+  intoMemory(planned: PlannedSpeech, caller: Caller, signal: AbortSignal, watch: AudioWatch): Promise<Spoken>;
 }
 
 export function createSpeaking(options: SpeakingOptions): Speaking {
@@ -77,14 +79,14 @@ export function createSpeaking(options: SpeakingOptions): Speaking {
   };
 
   return {
-    async intoClip(planned, caller, signal) {
-      const events = speech.speak(planned, caller, signal);
+    async intoClip(planned, caller, signal, { onFirstSound }) {
+      const events = watchAudio(speech.speak(planned, caller, signal), { onFirstSound });
       return { clip: await store(events, planned, caller, expectedBytesOf(planned.request)) };
     },
 
-    async intoMemory(planned, caller, signal, sizeLimit) {
+    async intoMemory(planned, caller, signal, watch) {
       const expected = expectedBytesOf(planned.request);
-      const events = limitSize(speech.speak(planned, caller, signal), sizeLimit);
+      const events = watchAudio(speech.speak(planned, caller, signal), watch);
       if (!memory.hasRoom(expected)) return { clip: await store(events, planned, caller, expected) };
       const held = memory.open();
       try {
@@ -116,14 +118,17 @@ async function* replay(before: readonly SpeechEvent[], rest: Iterable<SpeechEven
 }
 
 /** Yields the same events, and fails if their audio gets too large. */
-async function* limitSize(
+async function* watchAudio(
   events: AsyncIterable<SpeechEvent>,
-  limit: SizeLimit | undefined,
+  { sizeLimit, onFirstSound }: AudioWatch,
 ): AsyncGenerator<SpeechEvent, undefined> {
   let byteCount = 0;
   for await (const event of events) {
-    if (event.type === 'audio') byteCount += event.audio.length;
-    if (limit && byteCount > limit.bytesMax) throw limit.refuse(byteCount);
+    if (event.type === 'audio') {
+      if (byteCount === 0) onFirstSound?.();
+      byteCount += event.audio.length;
+    }
+    if (sizeLimit && byteCount > sizeLimit.bytesMax) throw sizeLimit.refuse(byteCount);
     yield event;
   }
 }

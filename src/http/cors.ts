@@ -24,6 +24,10 @@ const requestHeaders = [
   'xi-api-key',
   // Sent by Cartesia's clients.
   'Cartesia-Version',
+  // Sent by MCP clients.
+  'MCP-Protocol-Version',
+  'Mcp-Method',
+  'Mcp-Name',
   // Sent by Connect and gRPC-Web clients in browsers.
   'Connect-Protocol-Version',
   'Connect-Timeout-Ms',

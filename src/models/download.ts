@@ -165,6 +165,7 @@ async function fetchWhole(wanted: Download): Promise<boolean> {
   const { url, to, signal, onRetry, patience = patienceDefault } = wanted;
   const rate = new TransferRate(url, patience);
   let fruitless = 0;
+  const beganAtMs = performance.now();
   await using part = await openPart(to);
   const isBegun = part.length > 0;
   for (let attempt = 0; ; attempt++) {
@@ -187,17 +188,27 @@ async function fetchWhole(wanted: Download): Promise<boolean> {
     fruitless = part.length > before ? 0 : fruitless + 1;
     // A source that breaks off after a byte or two counts as slow.
     if (fruitless > 0 || pauseMs !== undefined) rate.rest();
-    if (fruitless >= patience.attemptsMax) throw notFetched(url, cause);
+    const attemptsMax = part.isAnswered ? patience.attemptsMax : Math.min(patience.attemptsMax, silentAttemptsMax);
+    const isOffline = !part.isAnswered && performance.now() - beganAtMs > silentMsMax;
+    if (fruitless >= attemptsMax || isOffline) throw notFetched(url, cause, !part.isAnswered);
     const doubled = Math.min(patience.pauseMsMax, patience.pauseMs * 2 ** Math.max(0, fruitless - 1));
-    const pause = { pauseMs: pauseMs ?? doubled, attempt: fruitless + 1, attemptsMax: patience.attemptsMax };
+    const pause = { pauseMs: pauseMs ?? doubled, attempt: fruitless + 1, attemptsMax };
     onRetry?.({ host: new URL(url).host, why: explain(cause), ...pause });
     await sleep(pause.pauseMs, undefined, { signal });
     rate.add(0);
   }
 }
 
-const notFetched = (url: string, cause: unknown): Failure =>
-  unreachable(`${url} cannot be fetched: ${explain(cause)}. SONANT_MODELS_URL may name a mirror.`, cause);
+/** Attempts, and time for them, with a source that has not answered once: this machine is probably offline. */
+const silentAttemptsMax = 2;
+const silentMsMax = 2_000;
+
+function notFetched(url: string, cause: unknown, isOffline = false): Failure {
+  const byHand = 'If this machine is offline, download the file on another one and use sonant voice get NAME FILE. ';
+  const message = `${url} cannot be fetched: ${explain(cause)}. ${isOffline ? byHand : ''}SONANT_MODELS_URL may name a mirror.`;
+  // The message of a source that is not reached has the whole cause.
+  return unreachable(message, isOffline ? undefined : cause);
+}
 
 /** Whether the certificate of the source was rejected; another attempt would not change that. */
 const isUntrusted = (error: unknown): boolean =>
@@ -212,6 +223,8 @@ class Part implements AsyncDisposable {
   readonly to: string;
   version: Version | undefined;
   length: number;
+  /** Whether the source has answered in this run. */
+  isAnswered = false;
   #file: FileHandle;
 
   constructor(to: string, file: FileHandle, length: number, version: Version | undefined) {
@@ -273,6 +286,7 @@ async function fetchMore(
   const ifRange = canResume && known.validator !== null ? { 'If-Range': known.validator } : {};
   const headers: Record<string, string> = { ...range, ...ifRange };
   const answer = await get(url, { headers, signal, stallMs: patience.stallMs });
+  part.isAnswered = true;
   try {
     const { status } = answer;
     if (retriedStatus.includes(status))

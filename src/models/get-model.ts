@@ -94,9 +94,9 @@ export async function getModel({ row, engine }: OfferedModel, options: GetOption
   }
   const onWait = () => onStage('waiting');
   return withModelLock(folder, name, { signal, print, onWait }, async () => {
-    if (existsSync(join(folder, name))) return { name, voiceIds: undefined };
     if (!engine.models.library.isHere(dataDir)) onStage('preparing');
     await engine.models.prepare({ dataDir, isOffline, signal, print });
+    if (existsSync(join(folder, name))) return { name, voiceIds: undefined };
     onStage('downloading');
     const downloads = downloadsOf(folder, name);
     makeFolder(downloads);

@@ -13,9 +13,12 @@ const charsPerFault = 3;
 const otherNames: Readonly<Record<string, string>> = {
   format: 'output_format',
   input: 'text',
+  output_format: 'format',
   rate: 'speaking_rate',
   response_format: 'output_format',
+  speak: 'say',
   speed: 'speaking_rate',
+  start: 'serve',
   stream: 'method',
 };
 

@@ -1,7 +1,9 @@
 // A setting: its environment variable, help text with unit, default, and parser. `config.ts` reads all settings at once.
 
 export interface Setting<T = unknown> {
-  name: `SONANT_${string}`;
+  name: `SONANT_${string}` | `OTEL_${string}`;
+  /** An earlier name, which is still read, and how its values convert. Its use is a warning. */
+  formerly?: { name: `SONANT_${string}`; toValue?(given: string): string };
   /** Effect of the setting, with the unit. */
   help: string;
   /** Describes the allowed values, for error messages. */

@@ -4,6 +4,7 @@ import { getSystemErrorMessage } from 'node:util';
 
 /** Explanations by code. For other codes, the operating system's text is used. */
 const explanations: Readonly<Record<string, string>> = {
+  EAI_AGAIN: 'the host name cannot be looked up',
   ECONNREFUSED: 'the connection was refused',
   ECONNRESET: 'the connection was closed',
   EISDIR: 'it is a folder, not a file',

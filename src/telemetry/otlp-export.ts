@@ -1,24 +1,33 @@
 // Sends spans and metrics to a collector by OTLP over HTTP, in JSON. The service never waits for it: spans wait in a
 // bounded queue, and are dropped and counted if it is full or the collector is unreachable for too long.
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
 import type { MetricFamily } from './prometheus.ts';
 import type { Attributes, EndedSpan, SpanKind } from './trace.ts';
 
-const queuedSpansMax = 4096;
-const batchSpansMax = 512;
-const sendEveryMs = 5000;
-const answerMsMax = 10_000;
 const attemptsMax = 4;
 const retryMsFirst = 1000;
 /** How long the last export may take when the service stops. */
 const closeMsMax = 3000;
 
-interface OtlpOptions {
-  /** Base URL of the collector, without /v1/traces. */
-  endpoint: string;
+/** Where and how the messages of a signal are sent. */
+export interface OtlpTarget {
+  url: string;
   headers: Readonly<Record<string, string>>;
+  compression: 'none' | 'gzip';
+  timeoutMs: number;
+}
+
+interface OtlpOptions {
+  /** Undefined if the signal is not sent. */
+  traces: OtlpTarget | undefined;
+  metrics: OtlpTarget | undefined;
   /** Attributes that identify this process. */
   resource: Attributes;
+  queuedSpansMax: number;
+  batchSpansMax: number;
+  batchEveryMs: number;
   metricsEveryMs: number;
   readMetrics(): readonly MetricFamily[];
   /** Called with the reason why nothing can be sent; called again only after something was sent. */
@@ -34,21 +43,21 @@ interface OtlpExport {
 }
 
 export function openOtlpExport(options: OtlpOptions): OtlpExport {
-  const { endpoint, headers, resource, metricsEveryMs, readMetrics, onFault } = options;
+  const { resource, queuedSpansMax, batchSpansMax, readMetrics, onFault } = options;
   const startMs = performance.timeOrigin;
   const queue: EndedSpan[] = [];
   const closing = new AbortController();
   let dropped = 0;
   let isFaulty = false;
 
-  const post = async (path: string, message: object): Promise<'sent' | 'refused' | 'away'> => {
+  const post = async (target: OtlpTarget, body: Uint8Array<ArrayBuffer>): Promise<'sent' | 'refused' | 'away'> => {
     try {
-      const { ok, status } = await postJson(`${endpoint}${path}`, headers, message);
+      const { ok, status } = await postMessage(target, body);
       if (ok) isFaulty = false;
-      else tell(new Error(`the collector of SONANT_OTLP_ENDPOINT returned status ${status}`));
+      else tell(new Error(`the OpenTelemetry collector returned status ${status} for ${target.url}`));
       return ok ? 'sent' : mayPass.has(status) ? 'away' : 'refused';
     } catch (error) {
-      tell(new Error('the collector of SONANT_OTLP_ENDPOINT cannot be reached', { cause: error }));
+      tell(new Error(`the OpenTelemetry collector cannot be reached at ${target.url}`, { cause: error }));
       return 'away';
     }
   };
@@ -56,29 +65,33 @@ export function openOtlpExport(options: OtlpOptions): OtlpExport {
     if (!isFaulty) onFault(fault);
     isFaulty = true;
   };
-  const send = async (path: string, toMessage: () => object): Promise<boolean> => {
-    let message: object;
+  const send = async (target: OtlpTarget, toMessage: () => object): Promise<boolean> => {
+    let body: Uint8Array<ArrayBuffer>;
     try {
-      message = toMessage();
+      body = await encode(target, toMessage());
     } catch (error) {
-      tell(new Error(`the message for ${path} of the collector cannot be encoded`, { cause: error }));
+      tell(new Error(`the message for ${target.url} cannot be encoded`, { cause: error }));
       return false;
     }
     for (let attempt = 1; ; attempt++) {
-      const outcome = await post(path, message);
+      const outcome = await post(target, body);
       if (outcome !== 'away' || attempt === attemptsMax || closing.signal.aborted) return outcome === 'sent';
       await sleep(retryMsFirst * 2 ** (attempt - 1), undefined, { signal: closing.signal }).catch(() => {});
     }
   };
-  const sendSpans = async () => {
+  const sendSpans = (target: OtlpTarget) => async () => {
     while (queue.length > 0) {
       const batch = queue.splice(0, batchSpansMax);
-      if (!(await send('/v1/traces', () => toTraces(resource, batch)))) dropped += batch.length;
+      if (!(await send(target, () => toTraces(resource, batch)))) dropped += batch.length;
     }
   };
-  const sendMetrics = () => send('/v1/metrics', () => toMetrics(resource, readMetrics(), startMs, Date.now()));
-  const spans = repeat(sendSpans, sendEveryMs);
-  const metrics = repeat(sendMetrics, metricsEveryMs);
+  const sendMetrics = (target: OtlpTarget) => () =>
+    send(target, () => toMetrics(resource, readMetrics(), startMs, Date.now()));
+  const { traces, metrics, batchEveryMs, metricsEveryMs } = options;
+  const repeated = [
+    ...(traces ? [repeat(sendSpans(traces), batchEveryMs)] : []),
+    ...(metrics ? [repeat(sendMetrics(metrics), metricsEveryMs)] : []),
+  ];
 
   return {
     add(span) {
@@ -90,7 +103,7 @@ export function openOtlpExport(options: OtlpOptions): OtlpExport {
     },
     async close() {
       closing.abort();
-      const last = Promise.all([spans.stop(), metrics.stop()]);
+      const last = Promise.all(repeated.map(({ stop }) => stop()));
       await Promise.race([last, sleep(closeMsMax, undefined, { ref: false })]);
     },
   };
@@ -99,13 +112,22 @@ export function openOtlpExport(options: OtlpOptions): OtlpExport {
 /** Statuses after which the same message may be accepted later. */
 const mayPass = new Set([429, 502, 503, 504]);
 
-async function postJson(url: string, headers: Readonly<Record<string, string>>, message: object) {
+async function encode({ compression }: OtlpTarget, message: object): Promise<Uint8Array<ArrayBuffer>> {
+  const encoded = Buffer.from(JSON.stringify(message));
+  return compression === 'gzip' ? promisify(gzip)(encoded) : encoded;
+}
+
+async function postMessage({ url, headers, compression, timeoutMs }: OtlpTarget, body: Uint8Array<ArrayBuffer>) {
   const answer = await fetch(url, {
     method: 'POST',
-    headers: { ...headers, 'Content-Type': 'application/json' },
-    body: JSON.stringify(message),
+    headers: {
+      ...headers,
+      'Content-Type': 'application/json',
+      ...(compression === 'gzip' && { 'Content-Encoding': 'gzip' }),
+    },
+    body,
     redirect: 'error',
-    signal: AbortSignal.timeout(answerMsMax),
+    signal: AbortSignal.timeout(timeoutMs),
   });
   await answer.body?.cancel();
   return answer;

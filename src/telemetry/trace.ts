@@ -113,19 +113,22 @@ export interface Tracing {
   begin(headers: TraceHeaders, options: SpanOptions): Span;
 }
 
-/** `sampleShare` is the recorded share of new traces. A caller's trace is recorded if the caller records it. */
-export function createTracing(sampleShare: number, onEnd: (span: EndedSpan) => void): Tracing {
+interface Sampling {
+  /** Recorded share of the traces. Depends on the trace id, so that services with equal shares record the same traces. */
+  share: number;
+  /** Whether a caller's trace is recorded if, and only if, the caller records it. */
+  isParentBased: boolean;
+}
+
+export function createTracing({ share, isParentBased }: Sampling, onEnd: (span: EndedSpan) => void): Tracing {
+  const isInShare = (traceId: string) => Number.parseInt(traceId.slice(-13), 16) / 2 ** 52 >= 1 - share;
   return {
     begin(headers, options) {
       const theirs = parseTraceparent(headers.traceparent);
-      if (theirs) {
-        const tracestate = headers.tracestate?.slice(0, traceStateCharsMax);
-        const { traceId, isSampled } = theirs;
-        return new Span({ traceId, isSampled, tracestate }, theirs.spanId, options, onEnd);
-      }
-      const traceId = randomBytes(16).toString('hex');
-      const isSampled = Math.random() < sampleShare;
-      return new Span({ traceId, isSampled, tracestate: undefined }, undefined, options, onEnd);
+      const traceId = theirs?.traceId ?? randomBytes(16).toString('hex');
+      const isSampled = theirs && isParentBased ? theirs.isSampled : isInShare(traceId);
+      const tracestate = theirs && headers.tracestate?.slice(0, traceStateCharsMax);
+      return new Span({ traceId, isSampled, tracestate }, theirs?.spanId, options, onEnd);
     },
   };
 }

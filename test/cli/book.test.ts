@@ -10,7 +10,7 @@ import {
   silentSpeakers,
   withSpeakers,
 } from '../../src/cli/book-request.ts';
-import { createTimeLeft } from '../../src/cli/progress.ts';
+import { createProgressBar, createTimeLeft } from '../../src/cli/progress.ts';
 import { container, opf, page, pngOf, writeEpub } from '../books/epub-writer.ts';
 import { runMain } from './run-main.ts';
 import { runSonant } from './sonant-program.ts';
@@ -94,6 +94,11 @@ test('speaks chosen chapters into one file with marks, cover and captions, and l
   ]);
 });
 
+test('ends with a line about the file', async () => {
+  const { out } = await sonant('ledger.epub', '-o', 'one.mp3', '--chapters', '2');
+  expect(out).toMatch(/^one\.mp3: \d+ s, 1 chapter\n$/);
+});
+
 test.each<[what: string, args: string[], words: string]>([
   ['no output', ['ledger.epub'], 'name an audio file'],
   ['no such file', ['nothing.epub', '-o', 'x.mp3'], 'cannot read nothing.epub'],
@@ -144,6 +149,16 @@ describe('flags', () => {
     // The number of pauses in a document is limited.
     expect(withSpeakers('ANNA: I.\n\n'.repeat(860), speakers)).toHaveLength(2);
     expect(() => parseSpeakers(['Anna'])).toThrow('NAME=VOICE');
+  });
+
+  test('without a terminal, progress is a line every ten seconds', () => {
+    let nowMs = 0;
+    const lines: string[] = [];
+    const write = (line: string | Uint8Array) => lines.push(String(line)) > 0;
+    const bar = createProgressBar({ isTTY: false, write }, () => nowMs);
+    for (; nowMs <= 25_000; nowMs += 1_000) bar.show(nowMs / 50_000, `${nowMs / 1_000} s`);
+    bar.clear();
+    expect(lines).toEqual(['sonant: 20 %, 10 s\n', 'sonant: 40 %, 20 s\n']);
   });
 
   test('the time left is by the rate of this run', () => {

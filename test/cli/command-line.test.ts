@@ -1,6 +1,6 @@
 // Further commands: exit codes and messages, in the test's process; and each command once as a program.
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -8,16 +8,20 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import packageFile from '../../package.json' with { type: 'json' };
 import { openKeys, openUsage } from '../../src/app/command-line.ts';
+import { bookCommand } from '../../src/cli/book.ts';
 import { commandLine, UsageError } from '../../src/cli/command.ts';
 import { createCompletionCommand } from '../../src/cli/completion.ts';
 import { configCommand } from '../../src/cli/config.ts';
 import { dbCommand } from '../../src/cli/db.ts';
 import { doctorCommand } from '../../src/cli/doctor.ts';
 import { keyCommand } from '../../src/cli/key.ts';
+import { lexiconCommand } from '../../src/cli/lexicon.ts';
+import { sayCommand } from '../../src/cli/say.ts';
 import { serveCommand } from '../../src/cli/serve.ts';
 import { usageCommand } from '../../src/cli/usage.ts';
 import { voiceCommand } from '../../src/cli/voice.ts';
 import { webhookCommand } from '../../src/cli/webhook.ts';
+import { versionText } from '../../src/runtime/installation.ts';
 import { dumpVoice } from '../engines/dumped-voice.ts';
 import { openOpenAiServer } from '../engines/openai-server.ts';
 import { freePort } from '../free-port.ts';
@@ -26,11 +30,14 @@ import { runMain } from './run-main.ts';
 import { main, runSonant } from './sonant-program.ts';
 
 const commands = [
+  bookCommand,
   configCommand,
   createCompletionCommand(async () => []),
   dbCommand,
   doctorCommand,
   keyCommand,
+  lexiconCommand,
+  sayCommand,
   serveCommand,
   usageCommand,
   voiceCommand,
@@ -56,9 +63,27 @@ test('voice list names the voices, the default first, for people and for program
   expect(french.some(({ voice_id }: { voice_id: string }) => voice_id === voices[0].voice_id)).toBe(false);
 });
 
+test('voice list has 100 columns, and the language of the locale first', async () => {
+  const env = { LC_MESSAGES: 'C', LANG: 'fr_FR.UTF-8' };
+  const [heading, ...rows] = (await program(['voice', 'list'], { ...env, LC_MESSAGES: '' })).out.trimEnd().split('\n');
+  const lines = rows.map((row) => Buffer.from(row, 'latin1').toString());
+  expect(heading).toMatch(/^VOICE +LANGUAGES +ENGINE +DESCRIPTION$/);
+  expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(100);
+  const isFrench = lines.map((line) => / fr\b/.test(line));
+  expect(isFrench.indexOf(false)).toBe(isFrench.filter(Boolean).length);
+  const english = (await program(['voice', 'list'], { ...env, LC_ALL: 'en_GB' })).out.split('\n');
+  expect(english[1]).toMatch(/^arthur /);
+});
+
 test.each([
   [['sya'], 'there is no command sya; did you mean say? '],
+  [['list'], 'did you mean sonant voice list or sonant lexicon list or sonant key list?'],
+  [['speak', 'Hi.'], 'there is no command speak; did you mean say?'],
+  [['help', 'vioce'], 'there is no command vioce; did you mean voice?'],
   [['say', 'Hi.', '--voic', 'clara'], 'there is no option --voic; did you mean --voice?'],
+  [['say', 'Hi.', '--rate', '2'], 'there is no option --rate; did you mean --speaking-rate?'],
+  [['say', 'Hi.', '--out', 'x.wav'], 'there is no option --out; did you mean --output?'],
+  [['say', 'Hi.', '--output-format', 'mp3'], 'there is no option --output-format; did you mean --format?'],
   [['voice', 'lst'], '; did you mean list?'],
   [['say', 'Hi.', '-o', 'x.wav', '--voice', 'clra'], 'voice not found; did you mean clara? '],
   [['voice', 'alias', 'Clara'], 'Voice Clara not found; did you mean clara? '],
@@ -74,7 +99,7 @@ test.each([
 test('a data folder that cannot be made is named, with its setting', async () => {
   writeFileSync(join(folder, 'a-file'), '');
   const dataDir = join(folder, 'a-file/data');
-  const { code, err } = await sonant(['key', 'list'], '', { SONANT_DATA_DIR: dataDir });
+  const { code, err } = await sonant(['db', 'migrate'], '', { SONANT_DATA_DIR: dataDir });
   expect([code, err]).toEqual([1, expect.stringContaining(`SONANT_DATA_DIR is ${dataDir}`)]);
 });
 
@@ -137,6 +162,7 @@ test('serve and doctor name the setting of a TLS mistake', async () => {
 
 test('a key is made with limits, listed, rotated and revoked, and usage begins with nothing', async () => {
   const env = { SONANT_DATA_DIR: 'keys' };
+  await sonant(['db', 'migrate'], '', env);
   const json = async (...args: string[]) => JSON.parse((await sonant([...args, '--json'], '', env)).out);
   const made = await json('key', 'create', '--name', 'app', '--voices', 'arthur', '--concurrency', '3');
   expect(made).toMatchObject({
@@ -159,6 +185,18 @@ test('a key is made with limits, listed, rotated and revoked, and usage begins w
     expect((await sonant(args, '', env)).code).toBe(2);
   expect((await sonant(['key', 'create', '--concurrency', '0'], '', env)).err).toContain('--concurrency:');
 });
+
+test.each(['key create', 'key list', 'webhook secret key_1 --rotate', 'usage'])(
+  '%s in a folder without a database creates none, and says which folder that is',
+  async (line) => {
+    const { code, out, err } = await sonant(line.split(' '), '', { SONANT_DATA_DIR: 'no-service' });
+    expect([code, out]).toEqual([2, '']);
+    expect(err).toMatch(
+      /no database in the data folder; SONANT_DATA_DIR is \S+no-service\. .* sonant db migrate creates/,
+    );
+    expect(existsSync(join(folder, 'no-service'))).toBe(false);
+  },
+);
 
 test.each([
   ['key create --scopes nope', '--scopes: must be one of'],
@@ -202,6 +240,7 @@ test.each([
 
 test('webhook secret makes a secret for a key, shows it once, and takes only a fitting grace', async () => {
   const env = { SONANT_DATA_DIR: 'webhooks' };
+  await sonant(['db', 'migrate'], '', env);
   const { id } = JSON.parse((await program(['key', 'create', '--json'], env)).out);
   const none = await program(['webhook', 'secret', id], env);
   expect(none).toMatchObject({ code: 1, err: expect.stringContaining('has no webhook secret') });
@@ -216,6 +255,7 @@ test('webhook secret makes a secret for a key, shows it once, and takes only a f
 
 test('doctor counts the webhook secrets that the secret of the service does not decrypt', async () => {
   const env = { SONANT_DATA_DIR: 'sealed' };
+  await sonant(['db', 'migrate'], '', env);
   const create = async () => JSON.parse((await sonant(['key', 'create', '--json'], '', env)).out).id;
   const [id, revoked] = [await create(), await create()];
   for (const each of [id, revoked]) await sonant(['webhook', 'secret', each, '--rotate'], '', env);
@@ -326,10 +366,10 @@ test('doctor reports a voice that two engines offer', async () => {
   expect(said).toMatchObject({ code: 1, err: expect.not.stringContaining('    at ') });
 });
 
-test('--version and -v print the version, and the program can be run by its name', async () => {
-  for (const flag of ['--version', '-v']) {
+test('version, --version and -v print the version, and the program can be run by its name', async () => {
+  for (const flag of ['version', '--version', '-v']) {
     const { code, out } = await program([flag]);
-    expect([code, out]).toEqual([0, `${packageFile.version}\n`]);
+    expect([code, out]).toEqual([0, `${versionText()}\n`]);
   }
   for (const file of [main, join(main, '../..', packageFile.bin.sonant)])
     expect(statSync(file).mode & 0o111).toBe(0o111);
@@ -350,6 +390,20 @@ test('config prints what is in force and where it comes from', async () => {
   expect(out).toMatch(/SONANT_SPEAKING_MAX +7 +environment/);
   expect((await sonant(['config', '--help'])).out).toContain('SONANT_DATA_DIR');
 });
+
+test.each(commands.map((command) => [command.name, command] as const))(
+  'help %s prints what --help prints, with examples of options and actions that exist',
+  async (name, command) => {
+    const { code, out } = await sonant(['help', name]);
+    expect([code, out]).toEqual([0, (await sonant([name, '--help'])).out]);
+    for (const example of command.examples) {
+      expect(out).toContain(`\n  ${example}\n`);
+      const [, args = ''] = example.split(`sonant ${name}`);
+      for (const [, option] of args.matchAll(/ --([a-z-]+)/g)) expect(Object.keys(command.options)).toContain(option);
+      if (command.actions) expect(command.actions).toContain(/[a-z]+/.exec(args)?.[0]);
+    }
+  },
+);
 
 test.each(['', 'say', 'voice', 'doctor', 'config'])('sonant %s --help helps', async (command) => {
   const { code, out } = await sonant([...(command ? [command] : []), '--help']);

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { isInstalled } from '../programs.ts';
-import { runSonant } from './sonant-program.ts';
+import { main, runSonant } from './sonant-program.ts';
 
 let folder: string;
 beforeAll(() => {
@@ -19,14 +19,25 @@ async function offered(shell: string, lines: readonly string[], script: (file: s
   expect(code).toBe(0);
   const file = join(folder, shell);
   writeFileSync(file, out);
+  // The scripts ask the program itself for voices.
+  writeFileSync(join(folder, 'sonant'), `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`, { mode: 0o755 });
   return lines.map((line) => {
-    const output = execFileSync(shell, ['-c', script(file, line.split(' '))], { encoding: 'utf8' });
+    const env = { ...process.env, PATH: `${folder}:${process.env.PATH}` };
+    const output = execFileSync(shell, ['-c', script(file, line.split(' '))], { encoding: 'utf8', cwd: folder, env });
     return output.split(/[\s:]+/);
   });
 }
 
-const lines = ['sonant ke', 'sonant key ', 'sonant say --format ', 'sonant say -f m', 'sonant say --speaki'];
-const all = ['key', 'create list revoke rotate', 'mp3 pcm wav', 'mp3', '--speaking-rate'];
+const lines = [
+  'sonant ke',
+  'sonant key ',
+  'sonant say --format ',
+  'sonant say -f m',
+  'sonant say --speaki',
+  'sonant say -v clar',
+  'sonant voice default clar',
+];
+const all = ['key', 'create list revoke rotate', 'mp3 pcm wav', 'mp3', '--speaking-rate', 'clara', 'clara'];
 /** Only some completions are expected, because more formats may be added later. */
 const expectOffers = (offers: readonly string[][]) =>
   offers.forEach((offer, at) => {

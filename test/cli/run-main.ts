@@ -3,7 +3,7 @@
 import { Readable } from 'node:stream';
 import { pathToFileURL } from 'node:url';
 import { vi } from 'vitest';
-import { type Ended, main } from './sonant-program.ts';
+import { type Ended, main, withoutProgress } from './sonant-program.ts';
 
 const module = pathToFileURL(main.replace('sonant.js', 'main.ts'));
 let runs = 0;
@@ -41,7 +41,11 @@ async function run(
   const err = capture('stderr', restored);
   // main.ts runs its command when it is loaded. With another query it is loaded again, but its imports are not.
   await import(/* @vite-ignore */ `${module}?run=${++runs}`);
-  return { code: Number(process.exitCode), out: out().toString('latin1'), err: err().toString('utf8') };
+  return {
+    code: Number(process.exitCode),
+    out: out().toString('latin1'),
+    err: withoutProgress(err().toString('utf8')),
+  };
 }
 
 function restoreProcess(restored: DisposableStack): void {

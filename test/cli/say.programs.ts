@@ -90,6 +90,7 @@ test.skipIf(!existsSync('/dev/full'))('a full disk is reported in one line', asy
   const fault = 'the disk is full\n';
   const file = await runSonant(folder, ['say', 'Hi.', '-o', '/dev/full', '-f', 'wav']);
   expect(file).toMatchObject({ code: 1, err: `sonant: cannot write /dev/full: ${fault}` });
+  await runSonant(folder, ['db', 'migrate']);
   for (const command of ['say Hi.', 'voice list', 'key create'])
     expect(shell(`${command} > /dev/full`)).toMatchObject({
       status: 1,

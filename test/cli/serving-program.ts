@@ -11,12 +11,13 @@ export async function serve(
   flags: string[] = [],
   more: Record<string, string> = {},
   onClose: (close: () => Promise<void>) => void = onTestFinished,
+  program = main,
 ) {
   const folder = mkdtempSync(join(tmpdir(), 'sonant-serve-'));
   const addresses = { SONANT_HTTP_ADDR: '127.0.0.1:0', SONANT_GRPC_ADDR: '127.0.0.1:0' };
   const { PATH, NODE_COMPILE_CACHE } = process.env;
   const env = { PATH, NODE_COMPILE_CACHE, ...addresses, ...more };
-  const child = spawn(process.execPath, [main, 'serve', ...flags], { cwd: folder, env });
+  const child = spawn(process.execPath, [program, 'serve', ...flags], { cwd: folder, env });
   const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
   onClose(async () => {
     child.kill('SIGKILL');

@@ -13,6 +13,9 @@ export interface Ended {
   err: string;
 }
 
+/** Removes the lines of progress that a command prints every ten seconds on a slow machine. */
+export const withoutProgress = (err: string): string => err.replace(/^sonant: \d+ %, .*\n/gm, '');
+
 export async function runSonant(
   folder: string,
   args: string[],
@@ -26,7 +29,7 @@ export async function runSonant(
   child.stdout.setEncoding('latin1');
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
   const [out, err, code] = await Promise.all([readAll(child.stdout), readAll(child.stderr), ended]);
-  return { code, out, err };
+  return { code, out, err: withoutProgress(err) };
 }
 
 /**

@@ -15,7 +15,7 @@ test('the spans of two replicas, of the stores and of an engine elsewhere hang u
   const collector = await openCollector();
   const opened = await openReplicas(2, (close) => closing.push(close), {
     settings: {
-      SONANT_OTLP_ENDPOINT: collector.endpoint,
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint,
       SONANT_OPENAI_URL: elsewhere.url,
       SONANT_OPENAI_SAMPLE_RATE: '24000',
       SONANT_BASE_URL: '',

@@ -44,7 +44,7 @@ test('it is installed once, with a word about its licence, also when two ask for
 test('an earlier attempt is replaced', async () => {
   await mkdir(join(dataDir, 'libraries/half'), { recursive: true });
   await add(await writeNpm(installs));
-  expect(await readdir(join(dataDir, 'libraries'))).toEqual(['node_modules']);
+  expect(await readdir(join(dataDir, 'libraries'))).toEqual(['node_modules', 'package-lock.json', 'package.json']);
   expect(await there()).toEqual(['libraries']);
 });
 

@@ -1,14 +1,30 @@
 // The library of neural models is not in a production install: the operator installs it into the data folder. A copy of
 // the sources and of all packages except that one stands for such an install, with a small package as the library.
-import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { arch, platform, tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import packageFile from '../../package.json' with { type: 'json' };
+import lockFile from '../../package-lock.json' with { type: 'json' };
+import pins from '../../src/engines/sherpa-onnx/sherpa-library.json' with { type: 'json' };
 import { explainMissingLibrary, findLibrary, librarySpec } from '../../src/engines/sherpa-onnx/sherpa-library.ts';
+import { bzip2, tarOf } from '../archives/archive-writer.ts';
+import { serve } from '../cli/serving-program.ts';
 import { runSonant } from '../cli/sonant-program.ts';
-import { makeTinyVits } from './tiny-vits.ts';
+import { type Mirror, openMirror, sha256Of } from '../models/model-mirror.ts';
+import { type NpmRegistry, openNpmRegistry } from './npm-registry.ts';
+import { makeTinyVits, tinyTokens, writeTinyVits } from './tiny-vits.ts';
 
 const checkout = join(import.meta.dirname, '../..');
 const binaryName = `sherpa-onnx-${platform() === 'win32' ? 'win' : platform()}-${arch()}`;
@@ -59,9 +75,17 @@ describe('the library', () => {
     expect({ ...dependencies, ...optionalDependencies }).not.toHaveProperty('sherpa-onnx-node');
   });
 
+  test('is installed with the hashes of the lock file, on every platform that it supports', () => {
+    const locked = Object.entries(lockFile.packages as Record<string, { version: string; integrity?: string }>)
+      .map(([path, { version, integrity }]) => ({ name: path.replace('node_modules/', ''), version, integrity }))
+      .filter(({ name }) => name.startsWith('sherpa-onnx'));
+    expect(pins.integrity).toEqual(Object.fromEntries(locked.map(({ name, integrity }) => [name, integrity])));
+    expect(new Set(locked.map(({ version }) => version))).toEqual(new Set([pins.version]));
+  });
+
   test('is asked for in words that a shell takes', () => {
     expect(explainMissingLibrary('/srv/data')).toBe(
-      'neural models need sherpa-onnx-node, which is not installed: run npm install --prefix /srv/data/libraries ' +
+      'neural models need sherpa-onnx-node, which is not installed: sonant voice get NAME installs it, or run npm install --prefix /srv/data/libraries ' +
         'sherpa-onnx-node@1.13.8; it contains eSpeak NG under GPL-3.0',
     );
     expect(explainMissingLibrary("/srv/my data's")).toContain(`--prefix '/srv/my data'\\''s/libraries' sherpa`);
@@ -71,6 +95,8 @@ describe('the library', () => {
 describe('an install without the library', { timeout: 120_000 }, () => {
   let main: string;
   let model: string;
+  let registry: NpmRegistry;
+  afterAll(() => registry[Symbol.asyncDispose]());
   beforeAll(async () => {
     const install = newFolder();
     mkdirSync(join(install, 'node_modules'));
@@ -78,6 +104,10 @@ describe('an install without the library', { timeout: 120_000 }, () => {
       if (!basename(path).startsWith('sherpa-onnx')) symlinkSync(join(checkout, path), join(install, path));
     symlinkSync(join(checkout, 'gen'), join(install, 'gen'));
     for (const name of ['src', 'package.json']) cpSync(join(checkout, name), join(install, name), { recursive: true });
+    const library = { 'main.js': fakeLibrary };
+    registry = await openNpmRegistry(pins.version, { 'sherpa-onnx-node': library, [binaryName]: library });
+    const own = { version: pins.version, integrity: registry.integrity };
+    writeFileSync(join(install, 'src/engines/sherpa-onnx/sherpa-library.json'), JSON.stringify(own));
     main = join(install, 'src/main.ts');
     model = await makeTinyVits(join(install, 'tiny'));
   });
@@ -99,6 +129,100 @@ describe('an install without the library', { timeout: 120_000 }, () => {
     expect(findingOf(doctor.out)).toContain(advice);
     const say = ['say', 'Hello.', '-o', 'hello.wav'];
     expect(await run(dataDir, say)).toMatchObject({ code: 0, err: '' });
+  });
+
+  describe('gets it with the first model', () => {
+    const files = { 'model.onnx': writeTinyVits(), 'tokens.txt': tinyTokens };
+    const archive = bzip2(tarOf('vits-amy', files));
+    const url = 'https://models.invalid/tts-models/vits-amy.tar.bz2';
+    const row = { name: 'amy', url, licence: 'CC0-1.0', bytes: archive.length, sha256: sha256Of(archive) };
+
+    let mirror: Mirror;
+    let table: string;
+    beforeAll(async () => {
+      mirror = await openMirror({ 'tts-models/vits-amy.tar.bz2': archive });
+      table = join(newFolder(), 'models.json');
+      writeFileSync(table, JSON.stringify({ models: [row] }));
+    });
+    afterAll(() => mirror[Symbol.asyncDispose]());
+
+    /** Registries on loopback, and no home folder, as in the image. */
+    const settings = () => ({
+      ...{ SONANT_MODELS: table, SONANT_MODELS_URL: mirror.url, HOME: '/proc/none', NO_PROXY: '127.0.0.1' },
+      npm_config_registry: registry.url,
+    });
+    const get = (dataDir: string, flags: string[], more: Record<string, string> = {}) =>
+      run(dataDir, ['voice', 'get', 'amy', ...flags], { ...settings(), ...more });
+    const left = (dataDir: string) => globSync('{libraries,.libraries-*,models/*}', { cwd: dataDir });
+
+    test('after its licence is accepted, and speaks', async () => {
+      const dataDir = newDataDir();
+      const refused = await get(dataDir, []);
+      expect(refused).toMatchObject({
+        code: 1,
+        err: `sonant: ${librarySpec}, which runs the model, is under GPL-3.0, because it contains eSpeak NG; if you accept it, add --yes\n`,
+      });
+      expect([registry.requests, left(dataDir)]).toEqual([[], []]);
+      const got = await get(dataDir, ['--yes']);
+      expect(got).toMatchObject({
+        code: 0,
+        err: '',
+        out: expect.stringContaining('amy is installed, with these voices:'),
+      });
+      expect(got.out).toContain(
+        `installing ${librarySpec}, which runs neural models, with npm; its licence is GPL-3.0`,
+      );
+      expect(left(dataDir).sort()).toEqual(['libraries', 'models/amy']);
+      expect(readdirSync(join(dataDir, 'libraries')).filter((name) => name.startsWith('.'))).toEqual([]);
+      expect(await run(dataDir, ['say', 'Hello.', '-v', 'amy', '-o', 'amy.wav'])).toMatchObject({ code: 0, err: '' });
+    });
+
+    test('from the running service, by a key that may install, and speaks', async () => {
+      const { url, key, folder } = await serve([], settings(), onTestFinished, main);
+      const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' };
+      const call = async (path: string, more: RequestInit = {}) =>
+        JSON.parse(await (await fetch(`${url}/api/${path}`, { headers, ...more })).text());
+      expect(await call('models/amy')).toMatchObject({
+        library: { name: librarySpec, licence: 'GPL-3.0, because it contains eSpeak NG', installed: false },
+      });
+      const body = JSON.stringify({ scopes: ['voices:read', 'voices:write', 'speech:stream'] });
+      const { key: other } = await call('auth/api-keys', { method: 'POST', body });
+      const refused = await call('models/amy', { method: 'POST', headers: { 'X-API-Key': other } });
+      expect([refused.error, left(join(folder, 'data'))]).toEqual(['insufficient_scope', []]);
+      await call('models/amy', { method: 'POST', headers: { 'X-API-Key': key } });
+      const state = async () => (await call('models/amy')).install?.state;
+      await expect.poll(state, { timeout: 60_000, interval: 200 }).toBe('done');
+      expect(await call('models/amy')).toMatchObject({ library: { installed: true }, voice_ids: ['amy'] });
+      const speech = JSON.stringify({ voice_id: 'amy', text: 'Hello.', return_format: 'buffer' });
+      const spoken = await fetch(`${url}/api/audio/speech`, { method: 'POST', headers, body: speech });
+      expect([spoken.status, (await spoken.bytes()).length > 10_000]).toEqual([200, true]);
+    });
+
+    test('for a model that is there already, too', async () => {
+      const dataDir = newDataDir();
+      cpSync(model, join(dataDir, 'models/amy'), { recursive: true });
+      const got = await get(dataDir, ['--yes']);
+      expect(got).toMatchObject({ code: 0, out: expect.stringContaining('amy is already installed') });
+      expect(left(dataDir)).toContain('libraries');
+    });
+
+    test('or nothing of either, if the registry serves another package', async () => {
+      const dataDir = newDataDir();
+      registry.forged.set(binaryName, Buffer.from('another package'));
+      onTestFinished(() => void registry.forged.clear());
+      const refused = await get(dataDir, ['--yes']);
+      expect([refused.code, left(dataDir)]).toEqual([1, []]);
+      expect(refused.err).toMatch(/the library cannot be installed: npm exited with 1.*\n.*EINTEGRITY/);
+    });
+
+    test('or nothing of either, if no registry is reached, within seconds', async () => {
+      const dataDir = newDataDir();
+      const began = performance.now();
+      const refused = await get(dataDir, ['--yes'], { npm_config_registry: 'http://127.0.0.1:1' });
+      expect([refused.code, left(dataDir)]).toEqual([1, []]);
+      expect(refused.err).toMatch(/the library cannot be installed: npm exited with 1: the connection was refused; /);
+      expect(performance.now() - began).toBeLessThan(20_000);
+    });
   });
 
   test('speaks with the library that is installed in the data folder', async () => {

@@ -68,8 +68,11 @@ test('a key is created before there is one to speak with', () => {
     SONANT_WYOMING_ADDR: '',
     SONANT_WYOMING_KEY: '',
   };
-  const args = ['src/main.ts', 'key', 'create', '--name', 'Home Assistant', '--scopes', 'speech:stream,voices:read'];
-  const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: root, env, encoding: 'utf8' });
+  const run = (...args: string[]) =>
+    spawnSync(process.execPath, ['src/main.ts', ...args], { cwd: root, env, encoding: 'utf8' });
+  expect(run('db', 'migrate')).toMatchObject({ status: 0 });
+  const scopes = 'speech:stream,voices:read';
+  const { status, stdout, stderr } = run('key', 'create', '--name', 'Home Assistant', '--scopes', scopes);
   expect({ status, stderr }).toMatchObject({ status: 0 });
   expect(stdout).toMatch(/snt_/);
 });

@@ -188,21 +188,21 @@ test('a token is accepted where /openapi.json says so, and nowhere else', async 
 test('docs/access.md is the table of every operation by credential', async () => {
   const page = `# Who may call what
 
-Every operation, called with every kind of credential. \`npx vitest run test/http/access.test.ts -u\` writes this page.
-The [addresses of other vendors' APIs](api.md#calls) also need \`speech:stream\` or \`voices:read\`.
+The result of every operation with every kind of credential. The [APIs of other vendors](api.md#calls) are not in the tables: they need
+\`speech:stream\` or \`voices:read\`. \`npx vitest run test/http/access.test.ts -u\` writes this page.
 
-"Yes" means that the call is admitted; its fields may still be refused. 401 is \`invalid_api_key\` or \`invalid_token\` (over gRPC
-\`UNAUTHENTICATED\`), 403 is \`insufficient_scope\` (\`PERMISSION_DENIED\`).
+"Yes" means that the credential is sufficient. 401 is \`invalid_api_key\` or \`invalid_token\` (gRPC: \`UNAUTHENTICATED\`), 403 is
+\`insufficient_scope\` (gRPC: \`PERMISSION_DENIED\`).
 
-| credential | what it is |
+| credential | meaning |
 |---|---|
 | none | no key |
 | revoked | a key with all scopes that is revoked |
 | token | a bearer token of \`POST /oauth/get-key\` |
-| \`scope\` | a key with that scope alone |
-| child | a key with ${childScopes.map((scope) => `\`${scope}\``).join(', ')}, made by another key |
-| narrowed | that child, after the other key was narrowed to \`keys:write\` and \`voices:read\` |
-| orphan | that child, after the other key was revoked |
+| a scope | a key with only this scope |
+| child | a key with ${childScopes.map((scope) => `\`${scope}\``).join(', ')}, created by another key |
+| narrowed | the child, after that other key was narrowed to \`keys:write\` and \`voices:read\` |
+| orphan | the child, after that other key was revoked |
 
 ## HTTP
 

@@ -25,7 +25,7 @@ interface Found {
 const apart =
   /^(connection|keep-alive|date|transfer-encoding|content-(length|type|security-policy)|vary|set-cookie|pragma|(x-)?(content-type|frame)-options|referrer-policy|strict-transport-security|(access-control|cross-origin)-.*|permissions-policy)$/;
 /** Pages for browsers and RPCs, which are not operations. */
-const elsewhere = /^\/(docs|openapi\.json|console|oauth\/(?!get-key)|sonant\.v1\.|grpc\.)/;
+const elsewhere = /^\/(docs|mcp$|openapi\.json|console|oauth\/(?!get-key)|sonant\.v1\.|grpc\.)/;
 
 export function createOpenApiCheck(document: OpenApi) {
   const ajv = new Validator({ strict: true, strictTypes: false, logger: false });

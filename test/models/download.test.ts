@@ -254,13 +254,15 @@ describe('a source that', () => {
     await expectWhole();
   });
 
-  test('is not there is told', async () => {
+  test('is not there is told after two attempts, with what to do on a machine that is offline', async () => {
     const port = mirror.url.slice('http://'.length);
     await mirror[Symbol.asyncDispose]();
-    await expect(fetchIt()).rejects.toMatchObject({
+    const retries: Retry[] = [];
+    await expect(fetchIt({ onRetry: (retry) => retries.push(retry) })).rejects.toMatchObject({
       reason: 'engine_unavailable',
-      message: expect.stringContaining(port),
+      message: expect.stringMatching(`${port}.*the connection was refused. If this machine is offline, download`),
     });
+    expect(retries).toMatchObject([{ attempt: 2, attemptsMax: 2 }]);
     mirror = await openMirror();
   });
 });

@@ -39,7 +39,9 @@ describe('the request id', () => {
 
 test.each(['grpc', 'connect', 'grpc-web'] as const)('the trace of the caller goes on over %s', async (name) => {
   const spans: EndedSpan[] = [];
-  const services = await openTestServices({ tracing: createTracing(0, (span) => spans.push(span)) });
+  const services = await openTestServices({
+    tracing: createTracing({ share: 0, isParentBased: true }, (span) => spans.push(span)),
+  });
   const [traceId, parentSpanId] = ['0af7651916cd43dd8448eb211c80319c', 'b7ad6b7169203331'];
   const traceparent = `00-${traceId}-${parentSpanId}-01`;
   const asked = { voiceId: 'ada', text: 'x' };

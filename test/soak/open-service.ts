@@ -104,6 +104,7 @@ export async function openService({
 export function makeKey(dataDir: string, more: readonly string[] = [], program = main): string {
   const limits = ['--requests-per-minute', '1000000', '--concurrency', '10000', ...more];
   const env = { PATH: process.env.PATH, SONANT_DATA_DIR: dataDir };
+  execFileSync(process.execPath, [program, 'db', 'migrate'], { cwd: dataDir, env });
   const made = execFileSync(process.execPath, [program, 'key', 'create', '--json', ...limits], { cwd: dataDir, env });
   return JSON.parse(made.toString()).key;
 }

@@ -2,7 +2,8 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { json } from 'node:stream/consumers';
+import { buffer } from 'node:stream/consumers';
+import { gunzipSync } from 'node:zlib';
 import { onTestFinished } from 'vitest';
 
 interface Received {
@@ -29,7 +30,9 @@ export async function openCollector(
 ) {
   const received: Received[] = [];
   const server = createServer(async (request, response) => {
-    const message = await json(request);
+    const body = await buffer(request);
+    const isGzip = request.headers['content-encoding'] === 'gzip';
+    const message = JSON.parse(String(isGzip ? gunzipSync(body) : body));
     received.push({ path: request.url!, authorization: request.headers.authorization, message });
     response.writeHead(statusOf(received.length), { 'Content-Type': 'application/json' }).end('{}');
   });

@@ -8,9 +8,9 @@ const traceId = '0af7651916cd43dd8448eb211c80319c';
 const spanId = 'b7ad6b7169203331';
 const options = { name: 'call', kind: 'server' as const };
 
-function begin(headers = {}, sampleShare = 1) {
+function begin(headers = {}, share = 1, isParentBased = true) {
   const ended: EndedSpan[] = [];
-  const span = createTracing(sampleShare, (each) => ended.push(each)).begin(headers, options);
+  const span = createTracing({ share, isParentBased }, (each) => ended.push(each)).begin(headers, options);
   return { span, ended };
 }
 

@@ -1,24 +1,26 @@
 // Finds this engine's library. Its package is not a dependency in production, since its binary contains eSpeak NG
-// (GPL): a checkout has it for development, and an operator installs it into `libraries/` in the data folder. The
+// (GPL): a checkout has it for development, and `addLibrary` installs it into `libraries/` in the data folder. The
 // binary for this platform must exist; it is not loaded here.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readdir, rename, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { arch, platform } from 'node:os';
-import { join, resolve } from 'node:path';
+import { delimiter, dirname, join, resolve } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
 import { Failure } from '../../errors.ts';
 import { makeFolder } from '../../runtime/files.ts';
 import { takeLock } from '../../runtime/locks.ts';
 import { reasonOf } from '../../runtime/system-errors.ts';
 import type { PrepareOptions } from '../engine.ts';
+import pins from './sherpa-library.json' with { type: 'json' };
 
 const packageName = 'sherpa-onnx-node';
 
 /** Package and version to install. The engine is tested with this version. */
-export const librarySpec = `${packageName}@1.13.8`;
+export const librarySpec = `${packageName}@${pins.version}`;
+export const libraryLicence = 'GPL-3.0, because it contains eSpeak NG';
 
 /**
  * Path of the module to load: the package that `ownModule` resolves, or else the one in the data folder. Undefined if
@@ -30,11 +32,13 @@ export function findLibrary(dataDir: string, ownModule = import.meta.url): strin
   return findWhole(() => resolveOwn(packageName)) ?? findWhole(() => resolveOwn(installed));
 }
 
+/** The package with the binary for this platform. */
+const binaryName = `sherpa-onnx-${platform() === 'win32' ? 'win' : platform()}-${arch()}`;
+
 function findWhole(resolveEntry: () => string): string | undefined {
-  const system = platform() === 'win32' ? 'win' : platform();
   try {
     const entry = resolveEntry();
-    createRequire(entry).resolve(`sherpa-onnx-${system}-${arch()}/package.json`);
+    createRequire(entry).resolve(`${binaryName}/package.json`);
     return entry;
   } catch {
     return undefined;
@@ -43,7 +47,7 @@ function findWhole(resolveEntry: () => string): string | undefined {
 
 /** How the operator can install a missing library. */
 export const explainMissingLibrary = (dataDir: string): string =>
-  `neural models need ${packageName}, which is not installed: run npm install --prefix ${quote(librariesFolder(dataDir))} ${librarySpec}; ` +
+  `neural models need ${packageName}, which is not installed: sonant voice get NAME installs it, or run npm install --prefix ${quote(librariesFolder(dataDir))} ${librarySpec}; ` +
   'it contains eSpeak NG under GPL-3.0';
 
 const librariesFolder = (dataDir: string): string => resolve(dataDir, 'libraries');
@@ -73,9 +77,7 @@ export async function addLibrary(
   );
   try {
     if (isInstalled(dataDir)) return;
-    print(
-      `neural voices need ${librarySpec}, which contains eSpeak NG and is therefore under GPL-3.0; installing it with npm`,
-    );
+    print(`installing ${librarySpec}, which runs neural models, with npm; its licence is ${libraryLicence}`);
     // Folders left by killed installations; the lock ensures that no other installation is running.
     const left = (await readdir(dataDir)).filter((name) => name.startsWith(stageName));
     for (const name of left) await rm(join(dataDir, name), { recursive: true, force: true });
@@ -96,13 +98,38 @@ const refuse = (message: string, cause?: unknown) => new Failure('engine_unavail
 
 /** Environment variables that npm needs to run and to reach the operator's registry. */
 const npmVariables =
-  /^(PATH|HOME|TMPDIR|LANG|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR)|(https?_|no_|all_)?proxy|npm_config_.+)$/i;
+  /^(PATH|HOME|TMPDIR|LANG|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR)|(https?_|no_|all_)?proxy|npm_config_(?!global|location).+)$/i;
 
-const npmEnvironment = (): NodeJS.ProcessEnv =>
-  Object.fromEntries(Object.entries(process.env).filter(([name]) => npmVariables.test(name)));
+const npmEnvironment = (): NodeJS.ProcessEnv => ({
+  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => npmVariables.test(name))),
+  // A service may know the path of Node only. npm is usually beside it.
+  PATH: [process.env.PATH, dirname(process.execPath)].filter(Boolean).join(delimiter),
+});
+
+/** With few retries, an unreachable registry fails soon. */
+const npmOptions =
+  '--ignore-scripts --no-audit --no-fund --no-update-notifier --fetch-retries=1 --fetch-retry-mintimeout=500';
+
+/**
+ * Writes a lock file, so that npm checks the integrity of the packages. The URLs are missing in it: npm asks the
+ * registry of its configuration.
+ */
+async function writeLock(folder: string): Promise<void> {
+  const { version, integrity } = pins;
+  const wanted = Object.entries(integrity).filter(([name]) => name === packageName || name === binaryName);
+  if (wanted.length < 2) throw refuse(`${librarySpec} does not support this system`);
+  const dependencies = Object.fromEntries(wanted.map(([name]) => [name, version]));
+  const locked = wanted.map(([name, integrity]) => [`node_modules/${name}`, { version, integrity }]);
+  const packages = { '': { dependencies }, ...Object.fromEntries(locked) };
+  await writeFile(join(folder, 'package.json'), JSON.stringify({ private: true, dependencies }));
+  await writeFile(join(folder, 'package-lock.json'), JSON.stringify({ lockfileVersion: 3, requires: true, packages }));
+}
 
 async function install(npm: string, folder: string, signal: AbortSignal): Promise<void> {
-  const args = ['install', '--prefix', folder, '--no-audit', '--no-fund', '--ignore-scripts', librarySpec];
+  await writeLock(folder);
+  // The home folder may be read-only.
+  const cache = join(folder, '.npm');
+  const args = ['ci', '--prefix', folder, '--cache', cache, ...npmOptions.split(' ')];
   const byHand = `npm install --prefix DATA/libraries ${librarySpec}`;
   const child: ChildProcess = spawn(npm, args, { env: npmEnvironment(), stdio: ['ignore', 'ignore', 'pipe'], signal });
   const { promise, resolve, reject } = Promise.withResolvers<number | null>();
@@ -110,16 +137,21 @@ async function install(npm: string, folder: string, signal: AbortSignal): Promis
   child.once('close', resolve);
   const [code, said] = await Promise.all([promise, readAll(child.stderr!)]).catch((error) => {
     signal.throwIfAborted();
-    throw refuse(`the library cannot be installed: ${reasonOf(error)}; install it yourself: ${byHand}`, error);
+    const why = error.code === 'ENOENT' ? 'npm was not found' : reasonOf(error);
+    throw refuse(`the library cannot be installed: ${why}; install it yourself: ${byHand}`, error);
   });
   signal.throwIfAborted();
-  if (code === 0) return;
+  if (code === 0) return rm(cache, { recursive: true, force: true });
   const lines = said.split('\n').filter((line) => /^npm (error|ERR!)/.test(line));
+  const why = reasonOf({ code: /code (\w+)/.exec(lines[0] ?? '')?.[1], message: '' });
   throw refuse(
-    `the library cannot be installed: npm exited with ${code}; install it yourself: ${byHand}`,
-    new Error(lines.join('\n') || said),
+    `the library cannot be installed: npm exited with ${code}${why && `: ${why}`}; install it yourself: ${byHand}`,
+    new Error(lines.slice(0, linesShown).join('\n') || said),
   );
 }
+
+/** The first lines have the reason; a stack and a path of a log may follow. */
+const linesShown = 4;
 
 /** Replaces the folder, whose content is unusable: it comes from an earlier attempt, or is for another system. */
 async function replaceFolder(from: string, to: string): Promise<void> {

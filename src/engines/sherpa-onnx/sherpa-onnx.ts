@@ -13,7 +13,7 @@ import { ModelPool } from './model-pool.ts';
 import { countSpeakers, memoryBytesOf, toMegabytes } from './model-voices.ts';
 import models from './models.json' with { type: 'json' };
 import { openSherpaEngine } from './sherpa-engine.ts';
-import { addLibrary, explainMissingLibrary, findLibrary, librarySpec } from './sherpa-library.ts';
+import { addLibrary, explainMissingLibrary, findLibrary, libraryLicence, librarySpec } from './sherpa-library.ts';
 
 const name = 'sherpa-onnx';
 const cores = availableParallelism();
@@ -102,7 +102,7 @@ export const sherpaOnnx = defineEngine({
     folder: modelsFolder,
     library: {
       name: librarySpec,
-      licence: 'GPL-3.0, because it contains eSpeak NG',
+      licence: libraryLicence,
       isHere: (dataDir) => findLibrary(dataDir) !== undefined,
     },
     prepare: (options) => addLibrary(options),

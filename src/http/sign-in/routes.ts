@@ -16,8 +16,8 @@ import { formBytesMax } from '../http-limits.ts';
 import { addWithoutBody, checkEncoding } from '../json-body.ts';
 import { documented } from '../route-docs.ts';
 import { fromThrown } from '../thrown-failure.ts';
-import { pageHeaders, readPageFiles, toErrorPage, toKeyPage } from './key-page.ts';
 import { accessTokenType, beginSignInOperation, exchangeGrant, subjectTokenTypes, takeTokenDocs } from './openapi.ts';
+import { pageHeaders, readPageFiles, toErrorPage, toKeyPage } from './pages.ts';
 
 interface OauthRoutesOptions {
   signIn: SignIn;
