@@ -26,7 +26,7 @@ for (const path of ['package.json', 'package-lock.json']) {
   if (content.packages) content.packages[''].version = version;
   write(path, `${JSON.stringify(content, null, 2)}\n`);
 }
-const tag = /(?<=\bsonant:|\bsonant-server-|\bnewTag: |^ *version: )\d+\.\d+\.\d+(-[a-z]\w*)?/gm;
+const tag = /(?<=\bsonant:|\bsonant-server-|\bnewTag: |^ *version: )\d+\.\d+\.\d+(-[a-z\d]+(\.[a-z\d]+)*)?/gm;
 for (const path of globSync(['deploy/**/{Dockerfile,*.{xml,yaml,yml}}', 'docs/*.md'], { cwd: root }))
   write(path, read(path).replaceAll(tag, version));
 

@@ -2,7 +2,8 @@
 // Protocol Exporter". As it requires, an invalid value is a warning, and the default applies.
 import { choiceSetting, integerSetting, type Setting, textSetting } from '../runtime/setting-types.ts';
 
-const isWebUrl = (given: string) => /^https?:\/\/[^/]/.test(given) && URL.canParse(given);
+/** Without user and password, which fetch refuses, and which the log would show. */
+const isWebUrl = (given: string) => /^https?:\/\/[^/@]+(\/|$)/.test(given) && URL.canParse(given);
 const millisecondsMax = 86_400_000;
 
 /** Variables of the exporter: for both signals or, overriding these, for one. */

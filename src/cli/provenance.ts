@@ -22,7 +22,6 @@ export const provenanceCommand: Command = {
   name: 'provenance',
   summary: 'show the certificate that signs audio, or check the manifest of a file',
   options,
-  examples: ['sonant provenance show', 'sonant provenance verify letter.mp3'],
   actions: ['init', 'show', 'verify'],
   examples: ['sonant provenance show', 'sonant provenance verify letter.mp3'],
   usage: () => `Usage: sonant provenance init|show [--json]

@@ -58,7 +58,9 @@ export async function serveSpeechDispatcher(
     answer('701 BEGIN');
     try {
       for await (const event of readEvents(command, text, signal)) {
-        if (event.type === 'mark' && event.kind === 'mark') answer(`700-${event.name}\n700 INDEX MARK`);
+        // A line break in a name would end the protocol's line.
+        if (event.type === 'mark' && event.kind === 'mark' && !/\p{Cc}/u.test(event.name))
+          answer(`700-${event.name}\n700 INDEX MARK`);
         if (event.type === 'audio') await writeAudio(event.audio, signal);
       }
     } catch (error) {

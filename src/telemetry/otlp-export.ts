@@ -47,12 +47,13 @@ export function openOtlpExport(options: OtlpOptions): OtlpExport {
   const startMs = performance.timeOrigin;
   const queue: EndedSpan[] = [];
   const closing = new AbortController();
+  const ended = new AbortController();
   let dropped = 0;
   let isFaulty = false;
 
   const post = async (target: OtlpTarget, body: Uint8Array<ArrayBuffer>): Promise<'sent' | 'refused' | 'away'> => {
     try {
-      const { ok, status } = await postMessage(target, body);
+      const { ok, status } = await postMessage(target, body, ended.signal);
       if (ok) isFaulty = false;
       else tell(new Error(`the OpenTelemetry collector returned status ${status} for ${target.url}`));
       return ok ? 'sent' : mayPass.has(status) ? 'away' : 'refused';
@@ -105,6 +106,7 @@ export function openOtlpExport(options: OtlpOptions): OtlpExport {
       closing.abort();
       const last = Promise.all(repeated.map(({ stop }) => stop()));
       await Promise.race([last, sleep(closeMsMax, undefined, { ref: false })]);
+      ended.abort();
     },
   };
 }
@@ -117,7 +119,11 @@ async function encode({ compression }: OtlpTarget, message: object): Promise<Uin
   return compression === 'gzip' ? promisify(gzip)(encoded) : encoded;
 }
 
-async function postMessage({ url, headers, compression, timeoutMs }: OtlpTarget, body: Uint8Array<ArrayBuffer>) {
+async function postMessage(
+  { url, headers, compression, timeoutMs }: OtlpTarget,
+  body: Uint8Array<ArrayBuffer>,
+  ended: AbortSignal,
+) {
   const answer = await fetch(url, {
     method: 'POST',
     headers: {
@@ -127,7 +133,7 @@ async function postMessage({ url, headers, compression, timeoutMs }: OtlpTarget,
     },
     body,
     redirect: 'error',
-    signal: AbortSignal.timeout(timeoutMs),
+    signal: AbortSignal.any([AbortSignal.timeout(timeoutMs), ended]),
   });
   await answer.body?.cancel();
   return answer;

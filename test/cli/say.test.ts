@@ -26,7 +26,7 @@ test('speaks the argument into a file with true sizes', async () => {
   const wav = wavOf(file);
   expect(wav).toMatchObject({ channels: 1, rateHz: 44100 });
   // The manifest follows the samples.
-  const end = wav.headBytes + wav.dataBytes;
+  const end = wav.start + wav.dataBytes;
   expect(file.toString('latin1', end, end + 4)).toBe('C2PA');
   expect([end + 8 + file.readUInt32LE(end + 4), file.readUInt32LE(4) + 8]).toEqual([file.length, file.length]);
   expect(wav.seconds).toBeGreaterThan(1);

@@ -39,6 +39,8 @@ async function findKey(file, name, scopes) {
   return readFileSync(path, 'utf8');
 }
 
+// Keys need a database, which otherwise the service would create later.
+await once(start(['db', 'migrate']), 'exit');
 const wyomingKey = await findKey('wyoming-key', 'Home Assistant', 'speech:stream,voices:read');
 const read = 'voices:read,jobs:read,keys:read,usage:read';
 await findKey(
@@ -47,7 +49,8 @@ await findKey(
   `admin,speech:synthesize,speech:stream,voices:write,jobs:write,keys:write,${read}`,
 );
 if (options.model) {
-  const accepted = options.accept_licence ? ['--accept-licence'] : [];
+  // The description of the option names the licence of the library that --yes accepts.
+  const accepted = options.accept_licence ? ['--yes', '--accept-licence'] : ['--yes'];
   const [code] = await once(start(['voice', 'get', options.model, '--default', ...accepted]), 'exit');
   if (code !== 0) process.stderr.write(`The model ${options.model} is not installed; Sonant starts without it.\n`);
 }

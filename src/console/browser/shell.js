@@ -74,6 +74,17 @@ function forgetKey(error) {
   showKeyPrompt(error);
 }
 
+/** Revokes the key if the sign-in page made it for this console: such a key is valid for a day. */
+function signOut() {
+  const { apiKey, key } = /** @type {NonNullable<typeof session>} */ (session);
+  const lifeMs = Date.parse(key.expires_at ?? '') - Date.parse(key.created_at);
+  if (key.name === 'console' && lifeMs <= 25 * 3_600_000)
+    createApi(apiKey, () => {})
+      .send('/api/auth/api-keys/self/revoke', { method: 'POST' })
+      .catch(() => {});
+  forgetKey();
+}
+
 async function showPage() {
   if (!session) return;
   leavePage();
@@ -120,7 +131,7 @@ function showHeader() {
   );
   if (!session) return fill(keyMenu);
   const { name, hint } = session.key;
-  const forgetButton = element('button', { type: 'button', onclick: () => forgetKey() }, 'Sign out');
+  const forgetButton = element('button', { type: 'button', onclick: signOut }, 'Sign out');
   const popover = element(
     'div',
     { id: 'about-key', popover: 'auto', class: 'card popover', role: 'dialog', 'aria-label': 'The key in use' },
