@@ -1124,7 +1124,7 @@ export type AudioRecord = {
   audio_id: string;
   /** Id of the voice that speaks. */
   voice_id: string;
-  /** When the audio was made. */
+  /** When the audio was made; not set if another account made it. */
   created_at: string | null;
 };
 
@@ -1136,7 +1136,7 @@ export type AudioManifest = {
   problems: string[];
   /** Subject of the certificate that signed the manifest. */
   issuer: string;
-  /** When the manifest was signed, if it has a time stamp. */
+  /** When the manifest was signed. Not set yet, because time stamps are not read. */
   signed_at: string | null;
   /** Whether the certificate is its own issuer, so that nobody vouches for it. */
   self_signed: boolean;

@@ -31,7 +31,9 @@ export async function inspectAudio(
   sound.update(bytes);
   const fingerprint = sound.digest();
   const named = audioId === '' ? undefined : await records?.find(audioId);
-  const clip = named ?? (head && (await records?.findByFingerprint(fingerprint)));
+  // Audio of earlier versions has no fingerprint, so nothing is known about a change.
+  const clip =
+    (named?.fingerprint ? named : undefined) ?? (head && (await records?.findByFingerprint(fingerprint, accountId)));
   if (!head?.format && !clip) {
     const message = 'must be a complete WAV, MP3, FLAC or Ogg Opus file, or raw audio that is recorded here';
     throw new Failure('invalid_request', { details: [{ field: 'file', reason: 'format', message }] });
@@ -48,7 +50,7 @@ export async function inspectAudio(
       matches: clip.fingerprint === fingerprint,
       audioId: isOwn ? clip.clipId : '',
       voiceId: clip.voiceId,
-      createdAt: toTime(new Date(clip.createdAtMs)),
+      ...(isOwn && { createdAt: toTime(new Date(clip.createdAtMs)) }),
     },
   };
 }

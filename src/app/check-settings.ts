@@ -7,7 +7,7 @@ import { isLoopbackHost } from '../net/client-addresses.ts';
 import type { Tls } from '../net/listen.ts';
 import type { Address } from '../runtime/setting-types.ts';
 import { asConfigError, type Config, ConfigError, type ConfigMistake, mistakeIn } from './config.ts';
-import { readOperatorCredentials } from './open-provenance.ts';
+import { checkCredentials } from './open-provenance.ts';
 import { linkMistakes } from './open-storage.ts';
 import { missingSecrets, signInMistakes } from './secrets.ts';
 
@@ -20,7 +20,7 @@ export async function checkSettings(config: Config, isSinglePort: boolean): Prom
     mistakes.push(...error.mistakes);
     return undefined;
   });
-  await readOperatorCredentials(config).catch((error: ConfigError) => mistakes.push(...error.mistakes));
+  await checkCredentials(config).catch((error: ConfigError) => mistakes.push(...error.mistakes));
   if (mistakes.length > 0) throw new ConfigError(mistakes);
   return tls;
 }

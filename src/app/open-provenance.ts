@@ -1,4 +1,5 @@
 // Opens the certificate that signs manifests: the operator's or, at the first use, a self-signed one in the data folder.
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Credentials, openSelfSigned, readCredentials } from '../provenance/certificate.ts';
@@ -9,13 +10,22 @@ import { asConfigError, type Config } from './config.ts';
 export const selfSignedFileOf = ({ dataDir }: Config): string => join(dataDir, 'provenance.pem');
 
 /** The operator's certificate. Undefined if none is configured. */
-export function readOperatorCredentials(config: Config): Promise<Credentials | undefined> {
+function readOperatorCredentials(config: Config): Promise<Credentials | undefined> {
   const { provenanceCert, provenanceKey } = config;
   return asConfigError(config, 'SONANT_PROVENANCE_CERT', async () => {
     if (provenanceCert === '' && provenanceKey === '') return undefined;
     if (provenanceCert === '' || provenanceKey === '') throw new Error('needs SONANT_PROVENANCE_KEY, and vice versa');
     return readCredentials(await readFile(provenanceCert, 'utf8'), await readFile(provenanceKey, 'utf8'));
   });
+}
+
+/** Throws a ConfigError if the certificate cannot be used. Makes none. */
+export async function checkCredentials(config: Config): Promise<void> {
+  const file = selfSignedFileOf(config);
+  if ((await readOperatorCredentials(config)) || config.provenance === 'off' || !existsSync(file)) return;
+  await asConfigError(config, 'SONANT_PROVENANCE_CERT', () =>
+    openSelfSigned(config.dataDir, file, config.provenanceOperator),
+  );
 }
 
 /** Undefined if audio is not marked. `onSelfSigned` is called when a self-signed certificate is opened. */

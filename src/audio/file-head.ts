@@ -27,6 +27,10 @@ export interface FileHead {
 const nameBytes = 4;
 const id3HeadBytes = 10;
 const commentsBlock = 4;
+/** Limits against hostile files. Further tags are left out, and longer values are cut. */
+const tagsMax = 200;
+const valueCharsMax = 4096;
+const headerPagesMax = 256;
 
 /** Undefined if more bytes are needed to find the audio. Fields that are damaged are left out. */
 export function readFileHead(bytes: Buffer): FileHead | undefined {
@@ -52,8 +56,10 @@ function readWav(bytes: Buffer): FileHead | undefined {
   const tags: FileTag[] = [];
   for (const { name, body } of chunksOf(bytes.subarray(12, data.start)))
     if (name === 'LIST' && body.toString('latin1', 0, nameBytes) === 'INFO')
-      for (const { name, body: text } of chunksOf(body.subarray(nameBytes)))
-        tags.push({ name, value: text.toString().replace(/\0.*$/s, '') });
+      for (const { name, body: text } of chunksOf(body.subarray(nameBytes))) {
+        if (tags.length === tagsMax) return { format: 'wav', tags, ...data };
+        tags.push({ name, value: text.toString('utf8', 0, valueCharsMax).replace(/\0.*$/s, '') });
+      }
   return { format: 'wav', tags, ...data };
 }
 
@@ -71,7 +77,8 @@ function readFlac(bytes: Buffer): FileHead | undefined {
     if (at + 4 > bytes.length) return undefined;
     const end = at + 4 + bytes.readUIntBE(at + 1, 3);
     isLast = bytes[at]! >= 0x80;
-    if ((bytes[at]! & 0x7f) === commentsBlock) tags.push(...readComments(bytes.subarray(at + 4, end)));
+    if ((bytes[at]! & 0x7f) === commentsBlock && tags.length < tagsMax)
+      tags.push(...readComments(bytes.subarray(at + 4, end)));
     if (isLast) return bytes.length < end ? undefined : { format: 'flac', tags, start: end };
     at = end;
   }
@@ -87,7 +94,8 @@ function readOpus(bytes: Buffer): FileHead | undefined {
     const page = bytes.subarray(start, start + length);
     start += length;
     bodies.push(pageBody(page));
-    if (!bodies[0]!.toString('latin1').startsWith('OpusHead')) return { format: undefined, tags: [], start: 0 };
+    const isOpus = bodies.length > 1 || bodies[0]!.toString('latin1', 0, 8) === 'OpusHead';
+    if (!isOpus || bodies.length > headerPagesMax) return { format: undefined, tags: [], start: 0 };
     const continues = page[pageHeadBytes + page[pageHeadBytes - 1]! - 1] === 255;
     if (bodies.length === 1 || continues) continue;
     return { format: 'opus', tags: readComments(Buffer.concat(bodies.slice(1)).subarray(8)), start };
@@ -98,9 +106,9 @@ function readComments(bytes: Buffer): FileTag[] {
   const texts: string[] = [];
   // The name of the program comes first, then the number of comments.
   let at = bytes.length < 4 ? Infinity : 8 + bytes.readUInt32LE(0);
-  while (at + 4 <= bytes.length) {
+  while (at + 4 <= bytes.length && texts.length < tagsMax) {
     const end = at + 4 + bytes.readUInt32LE(at);
-    texts.push(bytes.toString('utf8', at + 4, end));
+    texts.push(bytes.toString('utf8', at + 4, Math.min(end, at + 4 + valueCharsMax)));
     at = end;
   }
   return texts.flatMap((text) => {
@@ -116,10 +124,10 @@ function readId3(tag: Buffer): FileTag[] {
   const tags: FileTag[] = [];
   // Tags with other versions, or with flags such as that for a longer head, are not read.
   if ((tag[3] !== 3 && tag[3] !== 4) || tag[5] !== 0) return [];
-  for (let at = id3HeadBytes; at + id3HeadBytes < tag.length; ) {
+  for (let at = id3HeadBytes; at + id3HeadBytes < tag.length && tags.length < tagsMax; ) {
     const id = tag.toString('latin1', at, at + nameBytes);
     const size = tag[3] === 4 ? sevenBitsAt(tag, at + 4) : tag.readUInt32BE(at + 4);
-    const body = tag.subarray(at + id3HeadBytes, at + id3HeadBytes + size);
+    const body = tag.subarray(at + id3HeadBytes, at + id3HeadBytes + Math.min(size, valueCharsMax));
     at += id3HeadBytes + size;
     if (id !== 'COMM' && !/^T\w{3}$/.test(id)) continue;
     const [first = '', ...rest] = textsOf(body[0], body.subarray(id === 'COMM' ? 4 : 1));

@@ -7,10 +7,21 @@ import type { ClipStore } from './stores/clip-store.ts';
 
 export const manifestType = 'application/c2pa';
 
+type MarkedClip = Pick<ClipRow, 'clipId' | 'origin'>;
+
+/** Manifests that are being made. Two manifests of one audio differ, so concurrent requests share one. */
+const making = new Map<string, Promise<Buffer | undefined>>();
+
 /** Undefined if the file is gone, or if audio was not marked when it was made. */
-export async function openManifest(
+export function openManifest(clips: ClipStore, row: MarkedClip, openSigner: OpenSigner): Promise<Buffer | undefined> {
+  const made = making.get(row.clipId) ?? findOrMake(clips, row, openSigner).finally(() => making.delete(row.clipId));
+  making.set(row.clipId, made);
+  return made;
+}
+
+async function findOrMake(
   clips: ClipStore,
-  { clipId, origin }: Pick<ClipRow, 'clipId' | 'origin'>,
+  { clipId, origin }: MarkedClip,
   openSigner: OpenSigner,
 ): Promise<Buffer | undefined> {
   const kept = await clips.open(manifestOf(clipId));
@@ -18,6 +29,7 @@ export async function openManifest(
   const audio = origin ? await clips.open(clipId) : undefined;
   if (!audio) return undefined;
   const manifest = await signBeside(audio.body, JSON.parse(origin!), openSigner);
-  await storeBeside(clips, manifestOf(clipId), manifestType, manifest);
+  // If the store is full, the next request makes another manifest.
+  await storeBeside(clips, manifestOf(clipId), manifestType, manifest).catch(() => {});
   return manifest;
 }

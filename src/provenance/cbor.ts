@@ -20,10 +20,12 @@ function head(major: number, number: number): Buffer {
 }
 
 const depthMax = 32;
+const itemsMax = 10_000;
 
 /** Maps become a Map. Throws an Error if the bytes are not one value. */
 export function decodeCbor(bytes: Buffer): unknown {
   let at = 0;
+  let items = 0;
   const take = (length: number): Buffer => {
     if (length > bytes.length - at) throw new Error('CBOR ends too early');
     at += length;
@@ -32,15 +34,21 @@ export function decodeCbor(bytes: Buffer): unknown {
   const read = (depth: number): unknown => {
     const first = take(1)[0]!;
     const [major, info] = [first >> 5, first & 31];
-    if (info > 27 || depth > depthMax) throw new Error('CBOR of a kind that C2PA does not use');
+    if (info > 27 || depth > depthMax || ++items > itemsMax) throw new Error('CBOR of a kind that C2PA does not use');
     const number = info < 24 ? info : Number(`0x${take(2 ** (info - 24)).toString('hex')}`);
     if (major < 2) return major === 0 ? number : -1 - number;
     if (major < 4) return major === 2 ? take(number) : take(number).toString();
     if (major > 5) return major === 6 ? read(depth + 1) : first === 0xf5 ? true : first === 0xf4 ? false : null;
     // Each item has at least one byte.
     if (number > bytes.length - at) throw new Error('CBOR ends too early');
-    if (major === 4) return Array.from({ length: number }, () => read(depth + 1));
-    return new Map(Array.from({ length: number }, () => [read(depth + 1), read(depth + 1)]));
+    if (major === 4) {
+      const list: unknown[] = [];
+      while (list.length < number) list.push(read(depth + 1));
+      return list;
+    }
+    const map = new Map<unknown, unknown>();
+    for (let n = 0; n < number; n++) map.set(read(depth + 1), read(depth + 1));
+    return map;
   };
   const value = read(0);
   if (at < bytes.length) throw new Error('CBOR with bytes after its end');

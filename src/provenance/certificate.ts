@@ -1,6 +1,7 @@
 // The certificate that signs manifests: the operator's, or a self-signed one that is made at the first use. C2PA refuses a
 // leaf that signs itself, so the self-signed certificate has a CA of its own, whose key is forgotten.
 import * as crypto from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { makeFolder, writeOnce } from '../runtime/files.ts';
 
@@ -23,11 +24,13 @@ export function readCredentials(chainPem: string, keyPem: string): Credentials {
 /** The self-signed certificate in a file. If two processes make one at once, both use the first. */
 export async function openSelfSigned(folder: string, file: string, operator: string): Promise<Credentials> {
   makeFolder(folder);
-  let pem = await readFile(file, 'utf8').catch(() => '');
-  if (pem === '') await writeOnce(file, makeSelfSigned(operator));
-  if (pem === '') pem = await readFile(file, 'utf8');
+  if (!existsSync(file)) await writeOnce(file, makeSelfSigned(operator));
+  const pem = await readFile(file, 'utf8');
   return readCredentials(pem, pem);
 }
+
+/** Name of the CA of self-signed certificates. */
+export const selfSignedCa = 'Sonant self-signed CA';
 
 const dayMs = 24 * 3_600_000;
 const lifeDays = 3650;
@@ -40,18 +43,14 @@ export function makeSelfSigned(operator: string, untilMs = Date.now() + lifeDays
   const certify = (subject: string, key: crypto.KeyObject, extensions: readonly string[]) => {
     const serial = der(0x02, Buffer.of(0x40), crypto.randomBytes(15));
     const life = der(0x30, utcTime(Date.now() - dayMs), utcTime(untilMs));
-    const names = [nameOf('Sonant self-signed CA', operator), life, nameOf(subject, operator)];
+    const names = [nameOf(selfSignedCa, operator), life, nameOf(subject, operator)];
     const more = der(0xa3, der(0x30, ...extensions.map(hex), hex(`301f0603551d23041830168014${keyId}`)));
     const facts = der(0x30, version3, serial, ecdsaWithSha256, ...names, spkiOf(key), more);
     const signature = crypto.sign('sha256', facts, ca.privateKey);
     const bytes = der(0x30, facts, ecdsaWithSha256, der(0x03, Buffer.of(0), signature));
     return new crypto.X509Certificate(bytes).toString();
   };
-  const issuer = certify('Sonant self-signed CA', ca.publicKey, [
-    isCa,
-    signsCertificates,
-    `301d0603551d0e04160414${keyId}`,
-  ]);
+  const issuer = certify(selfSignedCa, ca.publicKey, [isCa, signsCertificates, `301d0603551d0e04160414${keyId}`]);
   const leaf = certify('Sonant self-signed', own.publicKey, [isNoCa, signsData, forEmail]);
   return `${own.privateKey.export({ type: 'pkcs8', format: 'pem' })}${leaf}${issuer}`;
 }

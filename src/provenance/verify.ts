@@ -2,6 +2,7 @@
 // certificates. Checks neither a trust list nor a time-stamp.
 import { constants, createHash, verify, X509Certificate } from 'node:crypto';
 import { decodeCbor } from './cbor.ts';
+import { selfSignedCa } from './certificate.ts';
 import { hashBox, type LabelledBox, readLabelledBox } from './jumbf.ts';
 import { toSignedBytes } from './manifest.ts';
 import { findPlace } from './places.ts';
@@ -21,6 +22,9 @@ export interface ManifestReport {
   isTimeStamped?: boolean;
 }
 
+/** A manifest of audio takes a few kilobytes. */
+const storeBytesMax = 2 ** 20;
+
 /** Checks the manifest beside a file or, by default, in it. Undefined if there is none. */
 export function verifyManifest(file: Buffer, beside?: Buffer): ManifestReport | undefined {
   const report: ManifestReport = { faults: [] };
@@ -28,6 +32,7 @@ export function verifyManifest(file: Buffer, beside?: Buffer): ManifestReport | 
     const place = beside ? undefined : findPlace(file);
     const bytes = beside ?? (place && file.subarray(place.start, place.start + place.length));
     if (!bytes) return undefined;
+    if (bytes.length > storeBytesMax) throw new Error('the manifest is larger than 1 MiB');
     check(file, readLabelledBox(bytes), place?.length ?? 0, report);
   } catch (error) {
     report.faults.push(`claim.malformed: ${(error as Error).message}`);
@@ -87,7 +92,7 @@ function checkSignature(content: Buffer, claim: Buffer, report: ManifestReport):
   const alg = known.get(1);
   if (!chain[0] || !bitsOf.has(alg)) throw new Error('there is no certificate, or the algorithm is not known');
   report.isTimeStamped = other.has('sigTst2') || other.has('sigTst');
-  report.isSelfSigned = chain.at(-1)!.checkIssued(chain.at(-1)!);
+  report.isSelfSigned = chain[0].checkIssued(chain[0]) || chain[0].issuer.includes(`CN=${selfSignedCa}`);
   report.signedBy = chain[0].subject.replaceAll('\n', ', ');
   report.issuer = chain[0].issuer.replaceAll('\n', ', ');
   const padding = { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_DIGEST };

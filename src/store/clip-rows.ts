@@ -116,10 +116,11 @@ export function createClipRows(store: RowStore, { onEnded = () => {} }: ClipRows
       const [clip] = await store.query<ClipRow>(`${columns.select} where clip_id = $1`, clipId);
       return clip;
     },
-    /** The newest clip with this audio. Also finds expired and deleted clips. */
-    async findByFingerprint(fingerprint: string): Promise<ClipRow | undefined> {
-      const sql = `${columns.select} where fingerprint = $1 order by created_at_ms desc limit 1`;
-      return (await store.query<ClipRow>(sql, fingerprint))[0];
+    /** The newest clip with this audio, those of the account first. Also finds expired and deleted clips. */
+    async findByFingerprint(fingerprint: string, accountId?: string): Promise<ClipRow | undefined> {
+      const sql = `${columns.select} where fingerprint = $1
+        order by case when ${account} = $2 then 0 else 1 end, created_at_ms desc limit 1`;
+      return (await store.query<ClipRow>(sql, fingerprint, accountId ?? ''))[0];
     },
     /** Whether the clip exists and is neither expired nor deleted. */
     async isAlive(clipId: string): Promise<boolean> {

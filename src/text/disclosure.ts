@@ -43,11 +43,18 @@ export function disclosureIn(languageCode: string): string {
   throw new Failure('invalid_request', { details: [{ field: 'disclosure', reason: 'unsupported_language', message }] });
 }
 
-const openingTag = /<speak\b(?:"[^"]*"|'[^']*'|[^'">])*>/;
+/** The beginning of a document, up to the end of its opening tag. */
+const opening = /^(?:\s|<\?[\s\S]*?\?>|<!--[\s\S]*?-->|<![^>]*>)*<(\w+:)?speak\b(?:"[^"]*"|'[^']*'|[^'">])*>/;
 
 /** The text after a paragraph with the sentence. */
 export function withDisclosure(text: string, isMarked: boolean, languageCode: string): string {
   const sentence = disclosureIn(languageCode);
   if (!isMarked || !isSsml(text)) return `${sentence}\n\n${text}`;
-  return text.replace(openingTag, (tag) => `${tag}<p>${sentence}</p>`);
+  const [start, prefix = ''] = opening.exec(text) ?? [];
+  if (start === undefined || start.endsWith('/>')) {
+    const message = 'cannot be added, because the document has no opening tag <speak>';
+    throw new Failure('invalid_request', { details: [{ field: 'disclosure', reason: 'markup', message }] });
+  }
+  const language = /\sxml:lang\s*=/.test(start) ? ` xml:lang="${languageCode}"` : '';
+  return `${start}<${prefix}p${language}>${sentence}</${prefix}p>${text.slice(start.length)}`;
 }

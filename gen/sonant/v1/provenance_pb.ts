@@ -165,7 +165,7 @@ export type AudioRecord = Message<"sonant.v1.AudioRecord"> & {
   voiceId: string;
 
   /**
-   * When the audio was made.
+   * When the audio was made; not set if another account made it.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 4;
    */
@@ -207,7 +207,7 @@ export type AudioManifest = Message<"sonant.v1.AudioManifest"> & {
   issuer: string;
 
   /**
-   * When the manifest was signed, if it has a time stamp.
+   * When the manifest was signed. Not set yet, because time stamps are not read.
    *
    * @generated from field: google.protobuf.Timestamp signed_at = 4;
    */

@@ -4585,7 +4585,7 @@ export const protoReference: ProtoReference = {
           "name": "created_at",
           "number": 4,
           "type": "google.protobuf.Timestamp",
-          "comment": "When the audio was made."
+          "comment": "When the audio was made; not set if another account made it."
         }
       ]
     },
@@ -4615,7 +4615,7 @@ export const protoReference: ProtoReference = {
           "name": "signed_at",
           "number": 4,
           "type": "google.protobuf.Timestamp",
-          "comment": "When the manifest was signed, if it has a time stamp."
+          "comment": "When the manifest was signed. Not set yet, because time stamps are not read."
         },
         {
           "name": "self_signed",

@@ -1,0 +1,36 @@
+// Reads heads of files that an attacker made: the number and the length of tags are limited.
+import { expect, test } from 'vitest';
+import { readFileHead } from '../../src/audio/file-head.ts';
+
+const size = (bytes: number): Buffer => {
+  const field = Buffer.alloc(4);
+  field.writeUInt32LE(bytes);
+  return field;
+};
+const chunk = (name: string, body: Buffer): Buffer =>
+  Buffer.concat([Buffer.from(name, 'latin1'), size(body.length), body]);
+const many = 100_000;
+
+test('a WAV with very many tags has the first ones', () => {
+  const format = chunk('fmt ', Buffer.from('0100010044ac00008858010002001000', 'hex'));
+  const info = chunk(
+    'LIST',
+    Buffer.concat([Buffer.from('INFO'), Buffer.alloc(many * 8, chunk('ICMT', Buffer.alloc(0)))]),
+  );
+  const body = Buffer.concat([Buffer.from('WAVE'), format, info, chunk('data', Buffer.alloc(8))]);
+  expect(readFileHead(chunk('RIFF', body))?.tags).toHaveLength(200);
+});
+
+test('a FLAC with very many or very long comments has the first ones, cut', () => {
+  const comment = (text: string) => Buffer.concat([size(text.length), Buffer.from(text)]);
+  const comments = Buffer.concat([
+    size(0),
+    size(many),
+    comment(`A=${'x'.repeat(10_000)}`),
+    Buffer.alloc(many * 7, comment('B=c')),
+  ]);
+  const head = Buffer.from([0x84, comments.length >> 16, (comments.length >> 8) & 255, comments.length & 255]);
+  const tags = readFileHead(Buffer.concat([Buffer.from('fLaC'), head, comments]))?.tags;
+  expect(tags).toHaveLength(200);
+  expect(tags![0]!.value.length).toBeLessThan(5_000);
+});
