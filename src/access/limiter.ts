@@ -198,7 +198,10 @@ class HeldSynthesis implements Synthesis {
     return this.#holding !== undefined;
   }
 
-  /** Ends the synthesis and passes its slots and charges to the caller. */
+  /**
+   * Takes slots and charges out of the synthesis without a release or refund; the synthesis that replaces it holds
+   * them.
+   */
   takeHolding(): Holding | undefined {
     const holding = this.#holding;
     this.#holding = undefined;

@@ -1,6 +1,7 @@
 // Idempotency-Key (draft-ietf-httpapi-idempotency-key-header): a request that is repeated with the same key gets the
-// same answer for a day, from any replica. A different request, or one that is still running, is rejected. A key can be
-// used again after its request failed or its process died: a running request holds a lease that its process renews.
+// same answer for a day, from any replica. A different request with the same key is rejected, and so is a repetition
+// while the first request is running. A key can be used again after its request failed or its process died: a running
+// request holds a lease that its process renews.
 import { createHash } from 'node:crypto';
 import { Failure } from '../errors.ts';
 import { isDead, processName } from '../runtime/id.ts';

@@ -184,7 +184,10 @@ const onlyRead = (values: Readonly<Record<string, string | undefined>>): Record<
 /** The API key that the examples and `sonant book --server` send. Not a setting of the service. */
 const apiKeyOfClients = 'SONANT_API_KEY';
 
-/** Variables whose absence would surprise. Sonant exports no logs, and its other variables have no counterpart here. */
+/**
+ * Variables of the exporter that an operator would expect Sonant to support. Sonant exports no logs, and its other
+ * variables have no counterpart here.
+ */
 const isUnsupported = (name: string): boolean => /^OTEL_EXPORTER_OTLP_(?!LOGS_)/.test(name);
 
 /** Kubernetes sets these variables for a service that is named sonant; they are not settings. */

@@ -293,7 +293,10 @@ interface LinkText {
   before: string;
 }
 
-/** Whether a link refers to a note, or back from it. A number at the start of a paragraph numbers that paragraph. */
+/**
+ * Whether a link refers to a note, or back from it. A linked number at the start of a paragraph is no reference: it
+ * numbers the paragraph.
+ */
 function isNoteReference({ text, hasFragment, isRaised, before }: LinkText): boolean {
   const marker = text.trim();
   if (!hasFragment || marker === '') return false;

@@ -6,7 +6,7 @@ import type { Voice } from './engine.ts';
 interface VoiceListOptions {
   load(signal: AbortSignal): Promise<readonly Voice[]>;
   refreshMs?: number | undefined;
-  /** Whether to fail if the list is not available at the start. */
+  /** Whether opening the engine fails if the first load of the list fails. */
   isNeededNow?: boolean | undefined;
   /** Whether an empty list is valid. */
   mayBeEmpty?: boolean | undefined;

@@ -45,7 +45,7 @@ const silenceSeconds = 0.25;
 export class RequestSound {
   readonly #request: SpokenFields;
   readonly #origin: Origin | undefined;
-  /** Word finder of the chunk that was timed last. */
+  /** The chunk whose words were timed last, and the function that finds its words. */
   #chunk: { index: number; wordAt: WordAt } | undefined;
   #pipeline: AudioPipeline | undefined;
   /** Sample rate of the incoming audio. */

@@ -193,7 +193,7 @@ async function* speakPlan(plan: SpeechPlan, speaking: Speaking, present: Present
       Array.fromAsync(speakCut(cut, request, opened, { ...speaking, signal: by }));
     return kept.keep(cut, () => kept.run(until, speakWhole), until);
   };
-  // Stored segments are started only after all earlier ones are stored.
+  // Segments that are stored are synthesized one at a time: each starts after the previous one is stored.
   const segmentsAtOnce = kept ? 1 : Math.max(...plan.bindings.map(({ engine }) => engine.capabilities.segmentsAtOnce));
   let chars = 0;
   let startSeconds = 0;

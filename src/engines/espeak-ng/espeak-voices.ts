@@ -25,7 +25,7 @@ const byCode: ReadonlyMap<string, number> = new Map(
 /** Gain in decibels. A voice that is not in the table gets the usual gain. */
 const espeakGainDb = (code: string): number => byCode.get(code.toLowerCase()) ?? usualGainDb;
 
-/** A voice of the table, which does not state the library's version. */
+/** A voice without the version of the library, which is added later. */
 interface EspeakVoice extends Omit<Voice, 'version'> {
   /** Identifies the voice to eSpeak NG; the language would not, since some languages have two voices. */
   file: string;
