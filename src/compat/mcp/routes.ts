@@ -2,6 +2,7 @@
 // clients send `initialize`. These get no session, because no answer depends on an earlier request. Every request is
 // admitted with an API key, as a bearer token or in X-API-Key. A failure of a tool is its result, so that the agent
 // reads it; any other failure is an error of JSON-RPC, with the HTTP status of REST.
+
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Fields, isObject } from '../../contract/unknown-fields.ts';
@@ -10,6 +11,7 @@ import { type AdmitTo, run } from '../../http/admission.ts';
 import { fromThrown } from '../../http/thrown-failure.ts';
 import { toFailureBody, toFailureReply } from '../../net/failure-reply.ts';
 import { apiVersion } from '../../net/headers.ts';
+import { jobBytesMax, jobValuesMax } from '../../net/request-limits.ts';
 import { createTools, type Tool, type ToolsOptions } from './tools.ts';
 
 interface McpOptions extends ToolsOptions {
@@ -54,7 +56,9 @@ export function addMcpRoute(app: FastifyInstance, { admitTo, isAllowedOrigin, ..
     if (origin !== undefined && !isAllowedOrigin(origin))
       throw new Failure('access_denied', { message: 'Pages of this origin may not call this server.' });
   };
-  app.post('/mcp', { onRequest: [checkOrigin, admit] }, async (request, reply) => {
+  // make_job takes a book, as createJob does.
+  const config = { jsonBytesMax: jobBytesMax, jsonValuesMax: jobValuesMax };
+  app.post('/mcp', { onRequest: [checkOrigin, admit], config }, async (request, reply) => {
     request.call!.api = 'mcp';
     const { body } = request;
     const id = isObject(body) ? body.id : undefined;
