@@ -87,7 +87,7 @@ test.skipIf(!isInstalled('python3'))('the reader of events in docs/streaming.md 
 
 test('what they are to write is there', () => {
   const files = ['hello.wav', 'reader.wav', 'hello.mp3', 'letter.mp3', 'piped.pcm', 'news.wav', 'hello-node.mp3'];
-  files.push('stream-node.mp3', 'grpc.mp3', 'migrated.mp3', 'migrated-stream.mp3', 'migrated-cartesia.mp3', 'live.pcm');
+  files.push('stream-node.mp3', 'migrated.mp3', 'migrated-stream.mp3', 'migrated-cartesia.mp3', 'live.pcm');
   if (isInstalled('python3')) files.push('hello-python.mp3', 'stream.mp3', 'events.mp3', 'backup.db');
   if (isInstalled('ffmpeg')) files.push('counted.m4a');
   for (const file of files) expect([file, statSync(join(stage.folder, file)).size > 2000]).toEqual([file, true]);

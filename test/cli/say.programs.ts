@@ -15,11 +15,11 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 /** Runs the command with a shell's redirections in a new data folder. */
-const shell = (command: string, before = '') =>
+const shell = (command: string, before = '', dataDir = mkdtempSync(join(folder, 'data-'))) =>
   spawnSync('sh', ['-c', `${before} "${process.execPath}" "${main}" ${command}`], {
     cwd: folder,
     encoding: 'utf8',
-    env: { ...process.env, SONANT_DATA_DIR: mkdtempSync(join(folder, 'data-')) },
+    env: { ...process.env, SONANT_DATA_DIR: dataDir },
   });
 
 test('interrupted while it waits for its text, it ends too', async () => {
@@ -91,9 +91,10 @@ test.skipIf(!existsSync('/dev/full'))('a full disk is reported in one line', asy
   const fault = 'the disk is full\n';
   const file = await runSonant(folder, ['say', 'Hi.', '-o', '/dev/full', '-f', 'wav']);
   expect(file).toMatchObject({ code: 1, err: `sonant: cannot write /dev/full: ${fault}` });
-  await runSonant(folder, ['db', 'migrate']);
+  const dataDir = mkdtempSync(join(folder, 'data-'));
+  shell('db migrate', '', dataDir);
   for (const command of ['say Hi.', 'voice list', 'key create'])
-    expect(shell(`${command} > /dev/full`)).toMatchObject({
+    expect(shell(`${command} > /dev/full`, '', dataDir)).toMatchObject({
       status: 1,
       stderr: `sonant: cannot write to standard output: ${fault}`,
     });

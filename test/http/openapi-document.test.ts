@@ -23,7 +23,7 @@ const answers = operations.flatMap(({ operation }) =>
     answer: resolve(answer),
   })),
 );
-const isBinary = (type: string) => /^(audio|text\/html|text\/plain|application\/(epub|octet))/.test(type);
+const isBinary = (type: string) => /^(audio|text\/html|text\/plain|application\/(epub|octet|c2pa))/.test(type);
 
 function exampleFaults(name: string, { schema, example, examples = {} }: DocumentedContent): string[] {
   const given = example === undefined ? [] : [example];

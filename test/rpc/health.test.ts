@@ -25,6 +25,7 @@ test('each service and the whole are serving, until they stop', async () => {
     'LexiconService',
     'JobService',
     'BookService',
+    'ProvenanceService',
     'ModelService',
     'ApiKeyService',
     'UsageService',

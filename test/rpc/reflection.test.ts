@@ -20,6 +20,7 @@ const services = [
   'sonant.v1.LexiconService',
   'sonant.v1.JobService',
   'sonant.v1.BookService',
+  'sonant.v1.ProvenanceService',
   'sonant.v1.ModelService',
   'sonant.v1.ApiKeyService',
   'sonant.v1.UsageService',

@@ -33,9 +33,10 @@ function formOf(content: Readonly<Record<string, DocumentedContent>>, type: stri
   return [{ title: 'form', fields, flags }];
 }
 
-/** A file with the example of the first content type that has a text example. */
+/** A file with the example of the first content type that has a text example, or an audio file. */
 function fileOf(content: Readonly<Record<string, DocumentedContent>>) {
-  const [type, { example } = {}] = Object.entries(content).find(([, one]) => typeof one.example === 'string') ?? [];
+  const [type, { example = '@speech.wav' } = {}] =
+    Object.entries(content).find(([type, { example }]) => typeof example === 'string' || type === 'audio/wav') ?? [];
   if (type === undefined) return [];
   const flags = [`-H 'Content-Type: ${type}'`, `--data-binary ${quoted(String(example))}`];
   return [{ title: 'file', fields: {}, flags }];

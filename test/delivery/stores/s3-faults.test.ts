@@ -15,6 +15,11 @@ const little: Timeouts = {
   ...{ connectMs: 300, checkMs: 300, attemptMs: 300, callMs: 500 },
   ...{ uploadAttemptMs: 400, uploadMs: 800 },
 };
+/** For many writers at once on a busy machine. */
+const patient: Timeouts = {
+  ...{ connectMs: 1_500, checkMs: 3_000, attemptMs: 1_500, callMs: 6_000 },
+  ...{ uploadAttemptMs: 2_000, uploadMs: 8_000 },
+};
 const stallMs = 300;
 const newKey = () => createId('aud', 128);
 const unavailable = { reason: 'storage_unavailable' };
@@ -218,7 +223,7 @@ describe.skipIf(!hasS3)('an S3 service', () => {
   });
 
   test('that fails at random loses nothing that it acknowledged, and shows no part of a clip', async () => {
-    const { clips, keep, proxy } = await openTroubled(little);
+    const { clips, keep, proxy } = await openTroubled(patient);
     const faults: Fault[] = [
       { kind: 'reset' },
       { kind: 'freeze' },
