@@ -2,7 +2,7 @@
 // audio, as long as the row of the stored audio is kept.
 import { hash } from 'node:crypto';
 import type { InspectAudioRequest, ProvenanceService } from '../../gen/sonant/v1/provenance_pb.ts';
-import { createFingerprint, readFileHead } from '../audio/file-head.ts';
+import { readFileHead, soundOf } from '../audio/file-head.ts';
 import { sourceTypes } from '../audio/origin.ts';
 import { Failure } from '../errors.ts';
 import { type ManifestReport, verifyManifest } from '../provenance/verify.ts';
@@ -27,9 +27,7 @@ export async function inspectAudio(
 ) {
   const bytes = Buffer.from(file.buffer, file.byteOffset, file.length);
   const head = readFileHead(bytes);
-  const sound = createFingerprint();
-  sound.update(bytes);
-  const fingerprint = sound.digest();
+  const fingerprint = hash('sha256', head ? soundOf(bytes, head) : '');
   const named = audioId === '' ? undefined : await records?.find(audioId);
   // Audio of earlier versions has no fingerprint, so nothing is known about a change.
   const clip =

@@ -23,9 +23,7 @@ function readOperatorCredentials(config: Config): Promise<Credentials | undefine
 export async function checkCredentials(config: Config): Promise<void> {
   const file = selfSignedFileOf(config);
   if ((await readOperatorCredentials(config)) || config.provenance === 'off' || !existsSync(file)) return;
-  await asConfigError(config, 'SONANT_PROVENANCE_CERT', () =>
-    openSelfSigned(config.dataDir, file, config.provenanceOperator),
-  );
+  await asConfigError(config, 'SONANT_PROVENANCE_CERT', () => openSelfSigned(file, config.provenanceOperator));
 }
 
 /** Undefined if audio is not marked. `onSelfSigned` is called when a self-signed certificate is opened. */
@@ -39,7 +37,7 @@ export function createOpenSigner(
     const own = await readOperatorCredentials(config);
     if (own) return own;
     onSelfSigned(file);
-    return openSelfSigned(config.dataDir, file, config.provenanceOperator);
+    return openSelfSigned(file, config.provenanceOperator);
   };
   let opened: ReturnType<OpenSigner> | undefined;
   return () => {

@@ -4,7 +4,7 @@
 //     FLAC        "fLaC" | blocks: 1 bit: last | 7: type, 4 for comments | 24: size | body
 //     Ogg Opus    pages up to the end of the second packet, "OpusTags" | comments
 import { createHash } from 'node:crypto';
-import { freeFrame } from './origin.ts';
+import { freeFrame, sevenBitsAt } from './origin.ts';
 import { pageBody, pageHeadBytes, pageLengthAt } from './recording/ogg-pages.ts';
 import { readWavHeader } from './wav-reader.ts';
 
@@ -117,9 +117,6 @@ function readComments(bytes: Buffer): FileTag[] {
   });
 }
 
-const sevenBitsAt = (bytes: Buffer, at: number): number =>
-  bytes.subarray(at, at + 4).reduce((sum, byte) => sum * 128 + (byte & 0x7f), 0);
-
 function readId3(tag: Buffer): FileTag[] {
   const tags: FileTag[] = [];
   // Tags with other versions, or with flags such as that for a longer head, are not read.
@@ -143,6 +140,10 @@ const codings = ['latin1', 'utf-16le', 'utf-16be', 'utf-8'];
 /** Texts of a frame, separated by a zero character. */
 const textsOf = (coding = 0, bytes: Buffer): string[] =>
   new TextDecoder(codings[coding] ?? 'latin1').decode(bytes).replaceAll('\ufeff', '').split('\0');
+
+/** The audio of a whole file. */
+export const soundOf = (bytes: Buffer, { start, byteCount = Infinity }: FileHead): Buffer =>
+  bytes.subarray(start, start + byteCount);
 
 /**
  * Returns a function that removes the head from a file that it receives in pieces. It returns no bytes until the head

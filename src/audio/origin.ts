@@ -83,7 +83,10 @@ export function id3Frame(version: Id3Version, name: string, parts: readonly Uint
 }
 
 /** Four bytes of seven bits, big-endian. */
-const sevenBits = (value: number): Buffer => Buffer.from([21, 14, 7, 0].map((bits) => (value >>> bits) & 0x7f));
+export const sevenBits = (value: number): Buffer => Buffer.from([21, 14, 7, 0].map((bits) => (value >>> bits) & 0x7f));
+
+export const sevenBitsAt = (bytes: Buffer, at: number): number =>
+  bytes.subarray(at, at + 4).reduce((sum, byte) => sum * 128 + (byte & 0x7f), 0);
 
 /** Vorbis comments; numbers are little-endian: 4: length | program | 4: number of comments | each: 4: length | text. */
 export const vorbisBlock = (program: string, comments: readonly string[]): Buffer =>

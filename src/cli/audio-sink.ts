@@ -123,13 +123,14 @@ export async function signAudioFile(
     await writeWhole(path, file.pieces, signal, () => file.head);
   } else if (isPlain && format === 'opus') {
     const manifest = await signBeside(createReadStream(path), origin, openSigner);
-    await writeWhole(manifestPathOf(path), [manifest], signal);
+    await writeWhole(pathBeside(path, 'c2pa'), [manifest], signal);
   }
   return (await stat(path)).size;
 }
 
-/** The file beside a file, where other programs look for its manifest. */
-export const manifestPathOf = (path: string): string => `${path.slice(0, path.length - extname(path).length)}.c2pa`;
+/** The file beside a file with another extension, such as that of its captions or, for `c2pa`, of its manifest. */
+export const pathBeside = (path: string, extension: string): string =>
+  `${path.slice(0, path.length - extname(path).length)}.${extension}`;
 
 async function openNamedPipe(path: string, signal: AbortSignal): Promise<AudioSink> {
   const pipe = await waitForReader(path, signal).catch((error) => {

@@ -1,6 +1,6 @@
 // The job request of `sonant book`, made from a book and the flags: chapters, voices, speakers and the other fields. Both
 // `local-book.ts` and `served-book.ts` use it.
-import { extname, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { toJobFields } from '../api/books.ts';
 import type { FormatName } from '../audio/formats.ts';
 import { type Book, type BookChapter, type BookPart, bookParts } from '../books/book.ts';
@@ -10,6 +10,7 @@ import { isSpokenBy, type Voices, voicesFor } from '../speech/voice.ts';
 import { countChars } from '../text/count-chars.ts';
 import { toLanguageCode } from '../text/language-code.ts';
 import { pausesMsMax } from '../text/pause-tags.ts';
+import { toXml } from '../text/pls.ts';
 import { type FlagsOf, flag, formatTable, option, UsageError, withSpeechFlags } from './command.ts';
 
 /** The parts of a book that a job request contains. The book was read by this command or by a service. */
@@ -299,16 +300,10 @@ function nameOf(line: string): { whole: string; name: string } {
 }
 
 const toMarkup = ({ voice, text }: ReturnType<typeof toLine>): string =>
-  voice === undefined ? escapeMarkup(text) : `<voice name="${escapeMarkup(voice)}">${escapeMarkup(text)}</voice>`;
-
-const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
-const escapeMarkup = (text: string): string => text.replace(/[&<>"]/g, (sign) => entities[sign]!);
+  voice === undefined ? toXml(text) : `<voice name="${toXml(voice)}">${toXml(text)}</voice>`;
 
 /** The folder with the unfinished work, which is kept until the file is complete. */
 export const workFolderOf = (output: string): string => `${resolve(output)}.work`;
-
-export const captionPathOf = (output: string, kind: string): string =>
-  `${output.slice(0, output.length - extname(output).length)}.${kind}`;
 
 /** Explains why a job did not finish. A job without a fault was canceled. */
 export function explainFault(

@@ -114,7 +114,7 @@ export const commandLine: Omit<CommandLine, 'args' | 'signal'> = {
   openKeys: async () => (await loadParts()).openKeys(await loadUsed()),
   openVoiceManagement: async (engines = []) => (await loadParts()).openVoiceManagement(load(), engines),
   openUsage: async () => (await loadParts()).openUsage(await loadUsed()),
-  openClipRows: async () => (await loadParts()).openClipRows(await loadUsed()),
+  openClipRows: async () => (await loadParts()).openClipRows(load()),
   openService: async ({ isSinglePort }) => {
     const config = load();
     const { openService } = await import('../app/service.ts');

@@ -14,10 +14,9 @@ import { toCaptions } from '../delivery/captions.ts';
 import { readCaptions } from '../delivery/stored-captions.ts';
 import { reasonOf } from '../runtime/system-errors.ts';
 import type { CaptionKind } from '../speech/fields.ts';
-import { chooseFormat, manifestPathOf, writeWhole } from './audio-sink.ts';
+import { chooseFormat, pathBeside, writeWhole } from './audio-sink.ts';
 import {
   type BookFlags,
-  captionPathOf,
   checkFlags,
   chooseChapters,
   explainFault,
@@ -129,10 +128,10 @@ async function writeFiles(
   if (!stored) throw new CommandError('the finished file was deleted; run the command again');
   await writeWhole(output, stored.body, signal);
   const manifest = job.audioUrl.endsWith('.opus') ? await manifestOf(audioId) : undefined;
-  if (manifest) await writeWhole(manifestPathOf(output), [manifest], signal);
+  if (manifest) await writeWhole(pathBeside(output, 'c2pa'), [manifest], signal);
   const captions = Object.keys(job.captions).map((kind) => ({
     kind: kind as CaptionKind,
-    path: captionPathOf(output, kind),
+    path: pathBeside(output, kind),
   }));
   const cues = captions.length > 0 ? ((await readCaptions(clips, audioId)) ?? []) : [];
   for (const { kind, path } of captions) await writeWhole(path, [Buffer.from(toCaptions(kind, cues))], signal);

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createOpenSigner, selfSignedFileOf } from '../app/open-provenance.ts';
 import { verifyManifest } from '../provenance/verify.ts';
-import { manifestPathOf } from './audio-sink.ts';
+import { pathBeside } from './audio-sink.ts';
 import {
   type Command,
   CommandError,
@@ -64,7 +64,7 @@ async function show({ loadConfig }: CommandLine): Promise<Shown> {
 async function verify(_line: CommandLine, rest: readonly string[]): Promise<Shown> {
   const path = onlyArgument(rest, usage);
   const file = await readFile(path);
-  const besidePath = manifestPathOf(path);
+  const besidePath = pathBeside(path, 'c2pa');
   const report =
     verifyManifest(file) ?? (existsSync(besidePath) ? verifyManifest(file, await readFile(besidePath)) : undefined);
   if (!report) throw new CommandError(`${path} has no C2PA manifest, and there is no ${besidePath}`);

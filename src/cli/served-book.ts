@@ -11,11 +11,10 @@ import { makeFolder } from '../runtime/files.ts';
 import { createId } from '../runtime/id.ts';
 import { type FileLock, tryLock } from '../runtime/locks.ts';
 import { reasonOf } from '../runtime/system-errors.ts';
-import { chooseFormat, manifestPathOf, writeWhole } from './audio-sink.ts';
+import { chooseFormat, pathBeside, writeWhole } from './audio-sink.ts';
 import {
   type BookFlags,
   type BookVoices,
-  captionPathOf,
   checkFlags,
   chooseChapters,
   explainFault,
@@ -269,14 +268,14 @@ async function fetchFiles(
   const bytes = await writeWhole(output, download(job.audio_url!, served), served.signal);
   if (job.audio_url!.endsWith('.opus')) {
     const manifest = download(job.audio_url!.replace(/opus$/, 'c2pa'), served);
-    await writeWhole(manifestPathOf(output), manifest, served.signal).catch((error: unknown) => {
+    await writeWhole(pathBeside(output, 'c2pa'), manifest, served.signal).catch((error: unknown) => {
       // The service makes no manifests.
       if (!(error instanceof Failure && error.reason === 'not_found')) throw error;
     });
   }
   const captions: string[] = [];
   for (const [kind, link] of Object.entries(job.captions)) {
-    const path = captionPathOf(output, kind);
+    const path = pathBeside(output, kind);
     await writeWhole(path, download(link, served), served.signal);
     captions.push(path);
   }

@@ -14,6 +14,7 @@ import { parseSpeechRequest } from '../speech/request.ts';
 import type { SpeechEvent } from '../speech/speech-events.ts';
 import { isSpokenBy, type OfferedVoice } from '../speech/voice.ts';
 import { toLanguageCode } from '../text/language-code.ts';
+import { toXml } from '../text/pls.ts';
 
 const sampleRateHz = 24_000;
 /** Short pieces, so that little is left to play after STOP. */
@@ -184,7 +185,7 @@ function chooseVoice(
 /** The message as an SSML document. Texts arrive as SSML; characters, keys and names of icons do not. */
 function toSsml(command: string, text: string, { pitch, spelling_mode }: Record<string, string>): string {
   const isSsml = command === 'SPEAK' && /^\s*<speak/.test(text);
-  const inner = isSsml ? text.replace(/^\s*<speak[^>]*>|<\/speak>\s*$/g, '') : escapeXml(text);
+  const inner = isSsml ? text.replace(/^\s*<speak[^>]*>|<\/speak>\s*$/g, '') : toXml(text);
   const isSpelled = command === 'CHAR' || spelling_mode === 'on';
   const words = command === 'KEY' ? inner.replaceAll('_', ' ') : inner;
   const said = isSpelled ? (text === ' ' ? 'space' : `<say-as interpret-as="characters">${words}</say-as>`) : words;
@@ -192,8 +193,6 @@ function toSsml(command: string, text: string, { pitch, spelling_mode }: Record<
   const change = `${percent < 0 ? '-' : '+'}${Math.abs(percent)}%`;
   return `<speak>${percent === 0 ? said : `<prosody pitch="${change}">${said}</prosody>`}</speak>`;
 }
-
-const escapeXml = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
 /** 16-bit samples, made quieter. */
 function toVolume(audio: Uint8Array, gain: number): Buffer {

@@ -34,7 +34,7 @@ import { eventHeaders } from '../http/speech/server-sent-events.ts';
 import type { ParsedSpeech } from '../http/speech/speech-body.ts';
 import { resultHeaders, soundHeaders } from '../http/speech/speech-headers.ts';
 import { fromThrown } from '../http/thrown-failure.ts';
-import { formatNames, speechFieldRows, speechFields, textFields } from '../speech/fields.ts';
+import { formatNames, ownLanguage, speechFieldRows, speechFields, textFields } from '../speech/fields.ts';
 import { parseSpeechRequest } from '../speech/request.ts';
 import { toNamedVoices } from './named-voices.ts';
 
@@ -123,8 +123,6 @@ const ours = speechFieldRows.flatMap(({ json, names }) => (names?.openai ? [{ js
 const known = ['model', 'stream_format', ...new Set(ours.map(({ name }) => name))];
 const streamFormats = ['audio', 'sse'];
 const sampleRateHz = 24_000;
-/** BCP-47 for an undetermined language: the voice's own language is used. */
-const ownLanguage = 'und';
 /** Placeholder for a request without a voice, which is resolved when the caller is known. */
 const unnamed = 'default';
 

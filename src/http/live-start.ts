@@ -6,9 +6,6 @@ import { Failure, type FieldViolation } from '../errors.ts';
 import { type LiveStart, parseLiveStart } from '../speech/live-request.ts';
 import { countChars } from '../text/count-chars.ts';
 
-/** BCP-47 for an undetermined language: the voice's own language is used. */
-export const ownLanguage = 'und';
-
 /** Seconds of silence sent for a context without text. Clients treat a context without audio as a failure. */
 export const emptyContextSeconds = 0.1;
 

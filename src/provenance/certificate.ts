@@ -3,6 +3,7 @@
 import * as crypto from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { makeFolder, writeOnce } from '../runtime/files.ts';
 
 export interface Credentials {
@@ -22,8 +23,8 @@ export function readCredentials(chainPem: string, keyPem: string): Credentials {
 }
 
 /** The self-signed certificate in a file. If two processes make one at once, both use the first. */
-export async function openSelfSigned(folder: string, file: string, operator: string): Promise<Credentials> {
-  makeFolder(folder);
+export async function openSelfSigned(file: string, operator: string): Promise<Credentials> {
+  makeFolder(dirname(file));
   if (!existsSync(file)) await writeOnce(file, makeSelfSigned(operator));
   const pem = await readFile(file, 'utf8');
   return readCredentials(pem, pem);

@@ -2,7 +2,7 @@
 // the ID3 tag at the start of an MP3 or FLAC. Other formats have their manifest beside the file.
 import { createHash } from 'node:crypto';
 import type { FormatName } from '../audio/formats.ts';
-import type { Origin } from '../audio/origin.ts';
+import { type Origin, sevenBits, sevenBitsAt } from '../audio/origin.ts';
 import type { Credentials } from './certificate.ts';
 import { createManifest, embeddedBytes } from './manifest.ts';
 
@@ -91,18 +91,10 @@ function growTag(first: Buffer, manifestBytes: number): [Buffer, Buffer] {
   const head = isThere ? Buffer.from(first.subarray(0, tagHeadBytes)) : Buffer.from('ID3\x03\0\0\0\0\0\0', 'latin1');
   const frame = Buffer.from('GEOB......', 'latin1').fill(0, 4);
   const size = objectHead.length + manifestBytes;
-  if (head[3] === 4) writeSyncSafe(frame, size, 4);
+  if (head[3] === 4) frame.set(sevenBits(size), 4);
   else frame.writeUInt32BE(size, 4);
-  writeSyncSafe(head, readSyncSafe(head, 6) + frame.length + size, 6);
+  head.set(sevenBits(sevenBitsAt(head, 6) + frame.length + size), 6);
   return [Buffer.concat([head, frame, objectHead]), first.subarray(isThere ? tagHeadBytes : 0)];
-}
-
-/** Numbers of seven bits a byte. */
-const readSyncSafe = (bytes: Buffer, at: number): number =>
-  [0, 1, 2, 3].reduce((sum, i) => (sum << 7) | (bytes[at + i]! & 127), 0);
-
-function writeSyncSafe(bytes: Buffer, number: number, at: number): void {
-  for (let i = 0; i < 4; i++) bytes[at + i] = (number >>> (7 * (3 - i))) & 127;
 }
 
 /** The manifest in a file; undefined if there is none. */
@@ -111,11 +103,11 @@ export function findPlace(file: Buffer): { start: number; length: number } | und
   const isTag = name.startsWith('ID3');
   if (!isTag && name !== 'RIFF' && name !== 'RF64') return undefined;
   let dataBytes = 0;
-  const end = isTag ? Math.min(file.length, tagHeadBytes + readSyncSafe(file, 6)) : file.length;
+  const end = isTag ? Math.min(file.length, tagHeadBytes + sevenBitsAt(file, 6)) : file.length;
   for (let at = isTag ? tagHeadBytes : 12; at + 10 <= end; ) {
     const name = file.toString('latin1', at, at + 4);
     if (isTag) {
-      const length = file[3] === 4 ? readSyncSafe(file, at + 4) : file.readUInt32BE(at + 4);
+      const length = file[3] === 4 ? sevenBitsAt(file, at + 4) : file.readUInt32BE(at + 4);
       const [head] = isObjectHead.exec(file.toString('latin1', at + 10, Math.min(end, at + 400))) ?? [];
       const start = at + 10 + (head?.length ?? 0);
       at += 10 + length;

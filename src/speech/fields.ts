@@ -30,13 +30,22 @@ interface FieldSchema extends Readonly<Record<string, unknown>> {
 }
 
 /** The name and the schema of a field, from a message of the protos. */
-export const named = (json: string, desc: DescMessage = SynthesizeSpeechRequestSchema) => ({
+const named = (json: string, desc: DescMessage = SynthesizeSpeechRequestSchema) => ({
   json,
   schema: memberSchema(desc, json, 'request') as FieldSchema,
 });
 
 /** Reports a violation of a field. */
 export type ReportViolation = (reason: FieldReason, message: string, allowed?: FieldViolation['allowed']) => void;
+
+/** A field that is true or false. */
+export const toggle = (json: string, fallback: boolean, desc?: DescMessage) => ({
+  ...named(json, desc),
+  parse(given: unknown, report: ReportViolation): boolean {
+    if (given !== undefined && typeof given !== 'boolean') report('type', 'must be true or false');
+    return typeof given === 'boolean' ? given : fallback;
+  },
+});
 
 /** A field with one of the values of the protos, or with their default. */
 export function choice<T>(json: string, desc?: DescMessage) {
@@ -157,6 +166,8 @@ export interface FieldRow<Value> {
 const voiceId = named('voice_id');
 const languageCode = named('language_code');
 export const languageCodeDefault: string = languageCode.schema.default;
+/** BCP-47 for an undetermined language: the voice's own language is used. */
+export const ownLanguage = 'und';
 /** Lets Sonant choose the language of each sentence. */
 export const autoLanguage = 'auto';
 
@@ -291,13 +302,9 @@ export const speechFields: { readonly [Name in keyof SpeechFields]: FieldRow<Spe
     changesSound: true,
   },
   normalize: {
-    ...named('normalize'),
+    ...toggle('normalize', true),
     names: { openai: 'normalize' },
     flag: { name: 'no-normalize', help: 'leave numbers, signs and abbreviations to the engine' },
-    parse(given, report) {
-      if (given !== undefined && typeof given !== 'boolean') report('type', 'must be true or false');
-      return given !== false;
-    },
     changesSound: true,
   },
   lexiconIds: {

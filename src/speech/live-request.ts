@@ -3,7 +3,7 @@
 import { LiveStartSchema } from '../../gen/sonant/v1/speech_pb.ts';
 import type { FormatName } from '../audio/formats.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
-import { amount, choice, type FieldRow, liveSampleRate, named, type ReportViolation, speechFields } from './fields.ts';
+import { amount, choice, type FieldRow, liveSampleRate, type ReportViolation, speechFields, toggle } from './fields.ts';
 import type { LiveFields } from './live-plan.ts';
 
 export interface LiveStart extends LiveFields {
@@ -27,14 +27,7 @@ export const liveFields: { readonly [Name in keyof LiveStart]: FieldRow<LiveStar
   instructions: speechFields.instructions,
   seed: speechFields.seed,
   bufferMs: { ...amount('buffer_ms', LiveStartSchema), changesSound: false },
-  disclosure: {
-    ...named('disclosure', LiveStartSchema),
-    parse(given, report) {
-      if (given !== undefined && typeof given !== 'boolean') report('type', 'must be true or false');
-      return given === true;
-    },
-    changesSound: false,
-  },
+  disclosure: { ...toggle('disclosure', false, LiveStartSchema), changesSound: false },
 };
 
 /** Parses fields with JSON names. Throws a Failure with all violations. */

@@ -9,7 +9,7 @@ import type { ReadingState } from '../text/paragraphs.ts';
 import { readMarkup } from '../text/read-markup.ts';
 import { inspectScripts } from '../text/scripts.ts';
 import { type Cast, type Casting, type CastVoice, findCast } from './cast.ts';
-import { autoLanguage, languageCodeDefault, type SpeechFields } from './fields.ts';
+import { autoLanguage, languageCodeDefault, ownLanguage, type SpeechFields } from './fields.ts';
 import { createLanguageMarker } from './guess-languages.ts';
 import { type Marking, originOf } from './marking.ts';
 import type { CutSource } from './prefetch.ts';
@@ -240,14 +240,11 @@ export function planFrom(
   };
 }
 
-/** BCP-47 for an undetermined language: the voice's own language is used. */
-const undetermined = 'und';
-
 const completed = <Request extends SpokenFields>(request: Request, { voice }: OfferedVoice): Request => ({
   ...request,
   // The id, even if the request used an alias.
   voiceId: voice.voiceId,
-  languageCode: request.languageCode === undetermined ? voice.languageCodes[0]! : request.languageCode,
+  languageCode: request.languageCode === ownLanguage ? voice.languageCodes[0]! : request.languageCode,
   // Captions need word times.
   timestamps: request.timestamps || request.captions.length > 0,
 });

@@ -187,7 +187,7 @@ class PlsReader {
 const localName = (name: string): string => name.slice(name.indexOf(':') + 1);
 
 const references: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
-const toXml = (text: string): string => text.replace(/[&<>"]/g, (sign) => references[sign]!);
+export const toXml = (text: string): string => text.replace(/[&<>"]/g, (sign) => references[sign]!);
 
 /**
  * Writes a document with the entries of one language, or with the entries without a language. PLS states one language

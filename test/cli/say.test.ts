@@ -233,3 +233,10 @@ test('a device is written to, not replaced', async () => {
   expect(readFileSync('/dev/null').length).toBe(0);
   expect(existsSync('/dev/null')).toBe(true);
 });
+
+test('a file is inspected where no database is', async () => {
+  const { code, out, err } = await runSonant(folder, ['inspect', 'hello.wav']);
+  expect([code, err]).toEqual([0, '']);
+  expect(out).toMatch(/MADE HERE +no record/);
+  expect(out).toMatch(/MANIFEST +valid/);
+});

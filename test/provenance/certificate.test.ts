@@ -10,7 +10,7 @@ test('callers at the same time get one certificate, which only its owner may rea
   const folder = mkdtempSync(join(tmpdir(), 'sonant-provenance-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const file = join(folder, 'data', 'provenance.pem');
-  const open = () => openSelfSigned(join(folder, 'data'), file, 'ACME');
+  const open = () => openSelfSigned(file, 'ACME');
   const opened = await Promise.all(Array.from({ length: 8 }, open));
   const fingerprints = new Set([...opened, await open()].map(({ chain }) => chain[0]!.fingerprint256));
   expect(fingerprints.size).toBe(1);

@@ -7,7 +7,8 @@ import type { FormatName } from '../../audio/formats.ts';
 import { type Fields, isObject, type UnknownField } from '../../contract/unknown-fields.ts';
 import type { FieldViolation } from '../../errors.ts';
 import { sortFields } from '../../http/ignored-fields.ts';
-import { ownLanguage, parseStartOf } from '../../http/live-start.ts';
+import { parseStartOf } from '../../http/live-start.ts';
+import { ownLanguage } from '../../speech/fields.ts';
 import type { LiveStart } from '../../speech/live-request.ts';
 
 type Encoding = 'pcm_s16le' | 'pcm_f32le' | 'pcm_mulaw' | 'pcm_alaw';

@@ -8,8 +8,8 @@ import { type Fields, isObject, type UnknownField } from '../../contract/unknown
 import type { FieldViolation } from '../../errors.ts';
 import { contextIdleMsDefault, contextIdleMsMax } from '../../http/http-limits.ts';
 import { sortFields } from '../../http/ignored-fields.ts';
-import { checkTextFits, ownLanguage, parseStartOf } from '../../http/live-start.ts';
-import { liveSampleRatesHz } from '../../speech/fields.ts';
+import { checkTextFits, parseStartOf } from '../../http/live-start.ts';
+import { liveSampleRatesHz, ownLanguage } from '../../speech/fields.ts';
 import type { LiveStart } from '../../speech/live-request.ts';
 
 interface Generation {

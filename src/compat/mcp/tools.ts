@@ -17,6 +17,7 @@ import { memberSchema, requestSchema } from '../../contract/openapi.ts';
 import { endpointsOf } from '../../contract/schema.ts';
 import type { Fields } from '../../contract/unknown-fields.ts';
 import { sortFields } from '../../http/ignored-fields.ts';
+import { ownLanguage } from '../../speech/fields.ts';
 import { parseSpeechRequest } from '../../speech/request.ts';
 
 export interface Tool {
@@ -107,8 +108,7 @@ function toInputSchema({ required, ...schema }: Fields, defaults: Fields): objec
 const inlineBytesMax = 36_000;
 const speakArguments =
   'text ssml voice_id language_code output_format speaking_rate instructions captions lexicon_ids'.split(' ');
-/** BCP-47 for an undetermined language: the voice's own language is used. */
-const speakDefaults = { language_code: 'und', output_format: 'mp3' };
+const speakDefaults = { language_code: ownLanguage, output_format: 'mp3' };
 
 function createSpeak(speech: SpeechOperations, voices: VoiceOperations): Tool {
   const inline = {

@@ -16,6 +16,7 @@ import { farewellMs } from '../../net/request-limits.ts';
 import { onAbort } from '../../runtime/abort.ts';
 import { createId } from '../../runtime/id.ts';
 import { PushQueue } from '../../runtime/push-queue.ts';
+import { ownLanguage } from '../../speech/fields.ts';
 import { type LiveStart, parseLiveStart } from '../../speech/live-request.ts';
 import { isSpokenBy } from '../../speech/voice.ts';
 import { toLanguageCode } from '../../text/language-code.ts';
@@ -28,9 +29,6 @@ interface VoiceChoice {
   /** Canonical BCP-47. */
   languageCode: string | undefined;
 }
-
-/** BCP-47 for an undetermined language: the voice's own language is used. */
-const ownLanguage = 'und';
 
 function textOf({ text }: WyomingData): string {
   if (typeof text === 'string') return text;
