@@ -6,6 +6,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { findPlace } from '../../src/provenance/places.ts';
+import { verifyManifest } from '../../src/provenance/verify.ts';
 import { sentences } from '../sentences.ts';
 import type { ApiCall } from './api-clients.ts';
 import { RequestClient, readAll, Seen, same, Watch } from './checked-requests.ts';
@@ -94,8 +96,9 @@ export async function openResourceClients({ url, key }: { url: string; key: stri
         if (job.status === 'failed') throw new Error(JSON.stringify(job.error));
         if (job.ended_at !== null) {
           ended.add(id);
-          const file = new URL(job.audio_url).pathname;
-          check('job', await untilDone(async () => readAll(await http.get(file, watch), watch), jobMsMax), watch);
+          const { pathname } = new URL(job.audio_url);
+          const file = await untilDone(async () => readAll(await http.get(pathname, watch), watch), jobMsMax);
+          check('job', withoutManifest(file), watch);
           break;
         }
         if (performance.now() - since > jobMsMax) throw new Error(`after ${jobMsMax} ms it is ${job.status}`);
@@ -163,6 +166,14 @@ export async function openResourceClients({ url, key }: { url: string; key: stri
     },
     close: () => hooks.close(),
   };
+}
+
+/** The file after its manifest, which differs from job to job. Throws if the manifest does not hold. */
+function withoutManifest(file: Buffer): Buffer {
+  const faults = verifyManifest(file)?.faults ?? ['there is no manifest'];
+  if (faults.length > 0) throw new Error(`the manifest of the job's file: ${faults.join(', ')}`);
+  const { start, length } = findPlace(file)!;
+  return file.subarray(start + length);
 }
 
 /** A receiver of Standard Webhooks that refuses every fourth message at first, so that it must be sent again. */
