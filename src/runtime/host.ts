@@ -1,6 +1,7 @@
 // Runs tasks in workers: threads or processes (worker-links.ts), one task at a time in each. The host promises that
 // - a run ends when its worker is free or gone; at most `stopMsMax` after an abort, because the worker is then killed;
 // - a worker that exits fails its run, with the reason as the cause, and the run may be tried again at once;
+// - a run whose worker does not start waits for another worker of its group, if one is ready;
 // - the abort of a run does not end the start of its worker;
 // - background runs have workers of their own, at most as many as the other runs;
 // - idle workers do not keep the process alive; runs and closing do.
@@ -72,6 +73,8 @@ interface Run<Task, Piece, Facts, End> {
   unread: number;
   end: End | undefined;
   isCancelled: boolean;
+  /** Whether a worker that was to take this run did not start. The run then waits for a worker that is ready. */
+  isReturned: boolean;
   /** Undefined while the run waits, and after it has ended. */
   worker: Worker<Task, Piece, Facts, End> | undefined;
   over: PromiseWithResolvers<void>;
@@ -168,6 +171,7 @@ export class Host<Task, Piece, Facts = unknown, End = unknown> {
       unread: 0,
       end: undefined,
       isCancelled: false,
+      isReturned: false,
       worker: undefined,
       over: Promise.withResolvers(),
     };
@@ -204,18 +208,25 @@ export class Host<Task, Piece, Facts = unknown, End = unknown> {
 
   /** Gives the run a worker, if one is free or may be started. */
   #place(run: Run<Task, Piece, Facts, End>): boolean {
-    const { start } = run;
-    const own = [...this.#workers].filter(
-      (each) => each.isUsable && each.group === start.group && each.isBackground === start.isBackground,
-    );
+    const { start, isReturned } = run;
+    const own = this.#usableWorkers(start);
     const free = own.filter((each) => !each.run).sort(byUse);
-    const worker = free.find(({ isReady }) => isReady) ?? free[0] ?? this.#startFurther(start, own.length);
+    const ready = free.find(({ isReady }) => isReady);
+    if (isReturned && !ready && own.length > 0) return false;
+    const worker = ready ?? free[0] ?? this.#startFurther(start, own.length);
     if (!worker) return false;
     worker.run = run;
     run.worker = worker;
     worker.updateRef();
     if (worker.isReady) this.#begin(worker, run);
     return true;
+  }
+
+  /** The usable workers for runs of this group and priority. */
+  #usableWorkers({ group, isBackground }: WorkerStart): Worker<Task, Piece, Facts, End>[] {
+    return [...this.#workers].filter(
+      (each) => each.isUsable && each.group === group && each.isBackground === isBackground,
+    );
   }
 
   /** The first worker of a group starts in any case. */
@@ -244,9 +255,20 @@ export class Host<Task, Piece, Facts = unknown, End = unknown> {
     this.#workers.delete(worker);
     clearTimeout(worker.timer);
     worker.ready.reject(failure);
+    if (!worker.isReady && this.#usableWorkers(worker).some(({ isReady }) => isReady)) this.#returnRun(worker);
     worker.run?.pieces.fail(failure);
     endRun(worker);
     this.#placeWaiting();
+  }
+
+  /** Puts the run of a worker that did not start back to the front of the queue. */
+  #returnRun(worker: Worker<Task, Piece, Facts, End>): void {
+    const { run } = worker;
+    if (!run || this.#isClosed) return;
+    worker.run = undefined;
+    run.worker = undefined;
+    run.isReturned = true;
+    this.#waiting.unshift(run);
   }
 
   /** Returns the reason for the worker's end. */

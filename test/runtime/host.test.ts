@@ -141,6 +141,24 @@ describe.each(Object.entries(kinds))('a %s', (kind, openLink) => {
     expect([links.length, faults]).toEqual([3, 3]);
   });
 
+  test('that does not start leaves its run to a worker that is ready', async () => {
+    const given: FaultyStart = {};
+    const { host, links, run, worker } = open({ given, workersMax: 2 });
+    const leaving = new AbortController();
+    const running = host.run({ does: 'listen', pieces: ['{worker}'] }, leaving.signal);
+    const { value: first } = await running.next();
+    given.does = 'exit';
+    const returned = run({ does: 'end', pieces: ['{worker}'] });
+    await expect.poll(() => links[1]?.isGone).toBe(true);
+    await expect.poll(() => host.workers.length).toBe(1);
+    delete given.does;
+    leaving.abort('left');
+    await expect(running.next()).rejects.toBe('left');
+    expect(await returned).toEqual([first]);
+    expect(await worker()).toBe(first);
+    expect(links.length).toBe(2);
+  });
+
   test('that takes too long to start is killed', async () => {
     const { run } = open({ given: { does: 'hang' }, startMsMax: 300 });
     await expect(run({ does: 'end' })).rejects.toMatchObject({ reason: 'engine_unavailable' });
