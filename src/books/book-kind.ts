@@ -49,16 +49,16 @@ export function findBookKind(bytes: Buffer, { type, name }: { type?: string; nam
       'is neither text nor a supported book format; send EPUB, Markdown, HTML or plain text',
     );
   if (stated === 'html' || stated === 'markdown') return stated;
-  return /^\s*(?:<\?xml[^>]*>\s*)?(?:<!--[\s\S]{0,500}?-->\s*)?<(?:!doctype html|html)\b/i.test(
-    start.replace(/^\xef\xbb\xbf/, ''),
-  )
-    ? 'html'
-    : 'text';
+  // The zeros and the byte order mark of UTF-16 or UTF-8.
+  const readable = start.replace(/\0|^(?:\xff\xfe|\xfe\xff|\xef\xbb\xbf)/g, '');
+  return htmlStart.test(readable) ? 'html' : 'text';
 }
+
+const htmlStart = /^\s*(?:<\?xml[^>]*>\s*)?(?:<!--[\s\S]{0,500}?-->\s*)?<(?:!doctype html|html)\b/i;
 
 const hasBinary = (bytes: Buffer): boolean => {
   const searched = bytes.subarray(0, 64 * 1024);
-  // UTF-16 without a byte order mark has many zeros, but begins with an ASCII character and a zero.
-  if (searched[0] === 0x3c && searched[1] === 0) return false;
-  return searched.includes(0);
+  // HTML in UTF-16 without a byte order mark has many zeros, but begins with "<" and a zero, in either order.
+  const isWideHtml = /^(?:<\0|\0<)/.test(searched.toString('latin1', 0, 2));
+  return !isWideHtml && searched.includes(0);
 };

@@ -274,6 +274,16 @@ describe('in a process,', () => {
     });
   });
 
+  test.each([
+    ['UTF-16LE', false],
+    ['UTF-16BE', true],
+  ])('an HTML page in %s without a byte order mark is recognized by its content', async (_name, isSwapped) => {
+    const bytes = Buffer.from(`<!DOCTYPE html><html><body><h1>The Sea</h1><p>${prose(1)}</p></body></html>`, 'utf16le');
+    const { title, chapters } = await read(isSwapped ? bytes.swap16() : bytes, {});
+    expect(title).toBe('The Sea');
+    expect(chapters[0]!.text).toContain(prose(1).slice(0, 40));
+  });
+
   test('an interruption ends the reading', async () => {
     const leaving = new AbortController();
     const reading = read(Buffer.from(`${prose(1, 100)}\n\n`.repeat(3_000)), { signal: leaving.signal });
