@@ -1,11 +1,11 @@
 // If the library of neural voices is missing, npm installs it, completely or not at all.
 
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
-import { addLibrary } from '../../src/engines/sherpa-onnx/sherpa-library.ts';
+import { addLibrary, librarySpec } from '../../src/engines/sherpa-onnx/sherpa-library.ts';
 
 let root: string;
 let dataDir: string;
@@ -27,10 +27,14 @@ async function writeNpm(script: string): Promise<string> {
   return path;
 }
 
-const installs = 'echo "$@" >> "$0.args"; mkdir -p "$3/node_modules/sherpa-onnx-node"';
-const isInstalled = (folder: string) => existsSync(join(folder, 'libraries/node_modules/sherpa-onnx-node'));
+const current = librarySpec.split('@')[1]!;
+const installs = `echo "$@" >> "$0.args"; mkdir -p "$3/node_modules/sherpa-onnx-node"; echo ${current} > "$3/version"`;
+const findVersion = (folder: string) => {
+  const file = join(folder, 'libraries/version');
+  return existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined;
+};
 const add = (npm: string, signal = new AbortController().signal) =>
-  addLibrary({ dataDir, signal, print: (line) => printed.push(line) }, { isInstalled, npm });
+  addLibrary({ dataDir, signal, print: (line) => printed.push(line) }, { findVersion, npm });
 const there = async () => (await readdir(dataDir)).filter((name) => name !== '.libraries.lock');
 
 test('it is installed once, with a word about its licence, also when two ask for it', async () => {
@@ -44,8 +48,25 @@ test('it is installed once, with a word about its licence, also when two ask for
 test('an earlier attempt is replaced', async () => {
   await mkdir(join(dataDir, 'libraries/half'), { recursive: true });
   await add(await writeNpm(installs));
-  expect(await readdir(join(dataDir, 'libraries'))).toEqual(['node_modules', 'package-lock.json', 'package.json']);
+  expect(await readdir(join(dataDir, 'libraries'))).toEqual([
+    'node_modules',
+    'package-lock.json',
+    'package.json',
+    'version',
+  ]);
   expect(await there()).toEqual(['libraries']);
+});
+
+test('the library of an earlier release is replaced, and still used offline', async () => {
+  await mkdir(join(dataDir, 'libraries'), { recursive: true });
+  await writeFile(join(dataDir, 'libraries/version'), '1.0.0');
+  const npm = await writeNpm(installs);
+  const { signal } = new AbortController();
+  await addLibrary({ dataDir, isOffline: true, signal, print() {} }, { findVersion, npm });
+  expect(findVersion(dataDir)).toBe('1.0.0');
+  await add(npm);
+  expect(findVersion(dataDir)).toBe(current);
+  expect(printed.join()).toContain(`installing ${librarySpec} in place of 1.0.0`);
 });
 
 test('a failure of npm, or none of npm at all, is told, and leaves nothing', async () => {
@@ -64,7 +85,7 @@ test('an interruption ends npm', async () => {
   const added = add(await writeNpm('sleep 60'), interrupted.signal);
   setTimeout(() => interrupted.abort(new Error('enough')), 300);
   await expect(added).rejects.toThrow('enough');
-  expect(isInstalled(dataDir)).toBe(false);
+  expect(findVersion(dataDir)).toBe(undefined);
 });
 
 test('npm gets no secret of the service, and what it needs to reach a registry', async () => {
@@ -83,7 +104,7 @@ test('offline, npm is not run, and a library that is missing is refused with wha
   const { signal } = new AbortController();
   const added = addLibrary(
     { dataDir, isOffline: true, signal, print() {} },
-    { isInstalled, npm: await writeNpm(installs) },
+    { findVersion, npm: await writeNpm(installs) },
   );
   await expect(added).rejects.toMatchObject({
     reason: 'engine_unavailable',

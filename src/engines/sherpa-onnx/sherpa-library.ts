@@ -3,7 +3,7 @@
 // binary for this platform must exist; it is not loaded here.
 
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { arch, platform } from 'node:os';
@@ -26,10 +26,16 @@ export const libraryLicence = 'GPL-3.0, because it contains eSpeak NG';
  * Path of the module to load: the package that `ownModule` resolves, or else the one in the data folder. Undefined if
  * neither exists.
  */
-export function findLibrary(dataDir: string, ownModule = import.meta.url): string | undefined {
-  const { resolve: resolveOwn } = createRequire(ownModule);
-  const installed = join(librariesFolder(dataDir), 'node_modules', packageName);
-  return findWhole(() => resolveOwn(packageName)) ?? findWhole(() => resolveOwn(installed));
+export const findLibrary = (dataDir: string, ownModule = import.meta.url): string | undefined =>
+  findWhole(() => createRequire(ownModule).resolve(packageName)) ?? findInstalled(dataDir);
+
+const findInstalled = (dataDir: string): string | undefined =>
+  findWhole(() => createRequire(import.meta.url).resolve(installedFolder(dataDir)));
+
+/** Version of the library in the data folder; undefined if there is none. */
+function findVersion(dataDir: string): string | undefined {
+  if (!findInstalled(dataDir)) return undefined;
+  return JSON.parse(readFileSync(join(installedFolder(dataDir), 'package.json'), 'utf8')).version;
 }
 
 /** The package with the binary for this platform. */
@@ -51,6 +57,7 @@ export const explainMissingLibrary = (dataDir: string): string =>
   'it contains eSpeak NG under GPL-3.0';
 
 const librariesFolder = (dataDir: string): string => resolve(dataDir, 'libraries');
+const installedFolder = (dataDir: string): string => join(librariesFolder(dataDir), 'node_modules', packageName);
 
 /** Quotes a path for a shell. */
 const quote = (path: string): string => (/^[\w./@:+-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);
@@ -58,26 +65,37 @@ const quote = (path: string): string => (/^[\w./@:+-]+$/.test(path) ? path : `'$
 const stageName = '.libraries-';
 
 interface LibraryTools {
-  isInstalled(dataDir: string): boolean;
+  /** Version of the library in use; undefined if it is not installed. */
+  findVersion(dataDir: string): string | undefined;
   /** The program that installs packages. */
   npm: string;
 }
 
-const tools: LibraryTools = { isInstalled: (dataDir) => findLibrary(dataDir) !== undefined, npm: 'npm' };
+const tools: LibraryTools = {
+  // A package beside Sonant is used in any version, because it goes before the data folder.
+  findVersion: (dataDir) => (findLibrary(dataDir) === findInstalled(dataDir) ? findVersion(dataDir) : pins.version),
+  npm: 'npm',
+};
 
+/** Installs the library, or replaces a version that an earlier release installed. */
 export async function addLibrary(
   { dataDir, isOffline = false, signal, print }: PrepareOptions,
-  { isInstalled, npm }: LibraryTools = tools,
+  { findVersion, npm }: LibraryTools = tools,
 ): Promise<void> {
-  if (isInstalled(dataDir)) return;
+  const version = findVersion(dataDir);
+  const isCurrent = () => findVersion(dataDir) === pins.version;
+  if (isCurrent() || (isOffline && version)) return;
   if (isOffline) throw refuse(explainMissingLibrary(dataDir));
   makeFolder(dataDir);
   const lock = await takeLock(join(dataDir, '.libraries.lock'), signal, () =>
     print('another process is installing the library'),
   );
   try {
-    if (isInstalled(dataDir)) return;
-    print(`installing ${librarySpec}, which runs neural models, with npm; its licence is ${libraryLicence}`);
+    if (isCurrent()) return;
+    const replacing = version ? ` in place of ${version}` : '';
+    print(
+      `installing ${librarySpec}${replacing}, which runs neural models, with npm; its licence is ${libraryLicence}`,
+    );
     // Folders left by killed installations; the lock ensures that no other installation is running.
     const left = (await readdir(dataDir)).filter((name) => name.startsWith(stageName));
     for (const name of left) await rm(join(dataDir, name), { recursive: true, force: true });
@@ -88,7 +106,7 @@ export async function addLibrary(
     } finally {
       await rm(stage, { recursive: true, force: true });
     }
-    if (!isInstalled(dataDir)) throw refuse(`${librarySpec} was installed, but does not support this system`);
+    if (!isCurrent()) throw refuse(`${librarySpec} was installed, but does not support this system`);
   } finally {
     lock.release();
   }
@@ -153,7 +171,7 @@ async function install(npm: string, folder: string, signal: AbortSignal): Promis
 /** The first lines have the reason; a stack and a path of a log may follow. */
 const linesShown = 4;
 
-/** Replaces the folder, whose content is unusable: it comes from an earlier attempt, or is for another system. */
+/** Replaces the folder, which an earlier attempt, another system or an earlier release left. */
 async function replaceFolder(from: string, to: string): Promise<void> {
   const old = `${from}-old`;
   if (existsSync(to)) await rename(to, old);
