@@ -33,7 +33,7 @@ export function isConfirmed({ title, text, yes }) {
   document.body.append(dialog);
   dialog.showModal();
   const cancel = () => dialog.close('no');
-  // Leaving the page cancels the question.
+  // Leaving the page closes the dialog.
   addEventListener('hashchange', cancel);
   return new Promise((resolve) => {
     dialog.addEventListener('close', () => {

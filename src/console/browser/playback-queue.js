@@ -1,5 +1,5 @@
-// A jitter buffer: pieces of any length go in, and blocks of samples come out without gaps between pieces. Playback starts
-// once 0.2 s are buffered. If the queue runs dry, it counts an underrun and waits until 0.3 s are buffered.
+// A jitter buffer: accepts pieces of any length and returns blocks of samples without gaps. Playback starts when 0.2 s
+// are buffered. If the queue runs dry, it counts an underrun and waits until 0.3 s are buffered.
 
 const startSeconds = 0.2;
 const restartSeconds = 0.3;
@@ -50,13 +50,13 @@ export class PlaybackQueue {
     this.#isOpen = false;
   }
 
-  /** Declares that no more samples follow for now: the buffered samples are played without waiting for more. */
+  /** Declares that no more samples follow for now, so that the buffered samples are played without waiting. */
   pause() {
     this.#isPausing = true;
   }
 
   /**
-   * Fills `out` with samples, and the rest with silence.
+   * Fills `out` with samples. If there are too few samples, fills the rest with silence.
    * @param {Float32Array} out
    */
   render(out) {
