@@ -28,7 +28,7 @@ const contentTypes: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.svg': 'image/svg+xml',
 };
-/** These modules are loaded on demand, because not every visitor needs them. */
+/** Modules that are loaded on demand, because not every user needs them. */
 const onDemand = /^(?:model-|lexicon-|job-|markup-(?!kind)|clon|record|microphone\.)/;
 /** The blocking theme script, the entry module, and the style sheet that must load first. */
 const [firstScript, entry, firstStyle] = ['theme.js', 'shell.js', 'console.css'];

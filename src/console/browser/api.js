@@ -60,7 +60,7 @@ export function createApi(apiKey, onKeyRejected = () => {}) {
 
   /**
    * Returns the response if it is a success; throws otherwise.
-   * @param {string} path Such as `/api/voices`.
+   * @param {string} path A path of the API, such as `/api/voices`.
    * @param {ApiRequest} [request]
    */
   async function send(path, request = {}) {

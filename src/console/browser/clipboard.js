@@ -1,4 +1,4 @@
-// Copies text to the clipboard. Browsers allow this only in a secure context: HTTPS or localhost.
+// Copies text to the clipboard. Browsers allow copying only in a secure context: HTTPS or localhost.
 
 /**
  * Copies the text of the element. If the browser denies access to the clipboard, selects the text and throws.

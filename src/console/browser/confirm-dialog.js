@@ -5,7 +5,7 @@ import { element } from './element.js';
 /**
  * @typedef {object} Question
  * @property {string} title
- * @property {Child | Child[]} text The consequences.
+ * @property {Child | Child[]} text The consequences of the action.
  * @property {string} yes Label of the button that confirms.
  */
 

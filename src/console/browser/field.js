@@ -47,7 +47,7 @@ export function showFieldErrors(form, errors) {
       errorText.append(element('span', {}, sentence), ' ');
     const control = /** @type {HTMLElement} */ (target.querySelector('input, select, textarea, button'));
     control.setAttribute('aria-invalid', 'true');
-    // If several controls share a field, the error describes the control that gets the focus.
+    // If several controls share a field, the error text describes the control that receives the focus.
     errorText.id ||= `error-of-${field}`;
     if (!control.hasAttribute('aria-describedby')) control.setAttribute('aria-describedby', errorText.id);
     invalid.push(control);

@@ -1,4 +1,4 @@
-// The form that asks for an API key when the console has none, with hints where to get one.
+// The form that asks for an API key if the console has no key, with hints on where to get a key.
 import { createApi } from './api.js';
 import { storeItem } from './browser-storage.js';
 import { element, fill } from './element.js';
@@ -11,7 +11,7 @@ const signInItem = 'sonant-sign-in';
 
 /**
  * @typedef {object} KeyPromptOptions
- * @property {string | undefined} signInUrl Where users sign in to get a key, if sign-in is configured.
+ * @property {string | undefined} signInUrl The page at which users sign in to get a key, if sign-in is configured.
  * @property {unknown} [error] The reason why the previous key is no longer used.
  * @property {(apiKey: string, key: ApiKey, isForDevice: boolean) => void} onKey
  */

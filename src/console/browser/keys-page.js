@@ -1,4 +1,4 @@
-// The Keys page: the key in use and, depending on its scopes, the keys created with it and a form to create one.
+// The Keys page: the key in use. If its scopes allow, also the keys created with it and a form to create a key.
 /** @import { ApiKey, CreateApiKeyResponse } from '../../../gen/openapi.ts' */
 /** @import { Page, PageContext } from './page.d.ts' */
 import { serviceUrl } from './api.js';

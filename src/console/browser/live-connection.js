@@ -36,7 +36,7 @@ export class LiveConnection {
     this.#options = options;
   }
 
-  /** Opens the connection, unless it is open or opening. */
+  /** Opens the connection, unless it is already open or being opened. */
   open() {
     if (this.state === 'closed' || this.state === 'failed') void this.#connect();
   }

@@ -26,7 +26,7 @@ const dismissedItem = 'sonant-model-offer';
  */
 
 /**
- * @param {HTMLElement} root Stays hidden if there is nothing to offer.
+ * @param {HTMLElement} root The element that shows the offer. It stays hidden if there is nothing to offer.
  * @param {PageContext} context
  * @param {OfferOptions} options
  */

@@ -19,7 +19,7 @@ export interface PageContext {
   api: Api;
   /** The API key in use, without its secret. */
   key: ApiKey;
-  /** Whether the key has the scope. */
+  /** Whether the key in use has the scope. */
   hasScope(scope: string): boolean;
   /** The address after the page name: `#/voices/clara` gives ["clara"]. */
   pathSegments: string[];

@@ -7,7 +7,7 @@ const restartSeconds = 0.3;
 export class PlaybackQueue {
   /** @type {Int16Array[]} */
   #pieces = [];
-  /** How many samples of the first piece have been played. */
+  /** Number of samples of the first piece that have been played. */
   #from = 0;
   #buffered = 0;
   #isOpen = true;
@@ -15,7 +15,7 @@ export class PlaybackQueue {
   #isPausing = false;
   #threshold;
   #restartThreshold;
-  /** How often the queue ran dry after playback had started. */
+  /** Number of times that the queue ran dry after playback had started. */
   underruns = 0;
   /** The number of samples played, and their FNV-1a checksum with one step per sample. */
   played = 0;

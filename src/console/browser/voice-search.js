@@ -9,7 +9,7 @@ export const baseOf = (code) => code.split('-')[0]?.toLowerCase() ?? '';
 
 /**
  * Names a language. A private part or variant, as in `vi-VN-x-south`, follows the name in brackets.
- * @param {string} code Such as `en-GB`.
+ * @param {string} code A language code, such as `en-GB`.
  */
 export function toLanguageName(code) {
   const [, known = code, part = ''] = /^([a-z]+(?:-[A-Z]\w+)*)(?:-x)?-(?:[a-z]+-)*([a-z]+)$/.exec(code) ?? [];
