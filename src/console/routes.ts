@@ -1,5 +1,5 @@
-// GET /console: the web console, a page of plain browser modules that call the API with the API key that the user enters.
-// There is no build step, no third-party resource and no inline script.
+// Serves the web console at /console: browser modules that call the API with the user's API key. The console has no
+// build step, no third-party resource and no inline script.
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname } from 'node:path';
@@ -28,9 +28,9 @@ const contentTypes: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.svg': 'image/svg+xml',
 };
-/** These modules are loaded on demand, because not every visitor needs them. */
+/** Modules that are loaded on demand, because not every user needs them. */
 const onDemand = /^(?:model-|lexicon-|job-|markup-(?!kind)|clon|record|microphone\.)/;
-/** The blocking theme script, the entry module, and the style sheet that the others build on. */
+/** The blocking theme script, the entry module, and the style sheet that must load first. */
 const [firstScript, entry, firstStyle] = ['theme.js', 'shell.js', 'console.css'];
 
 const policy = [

@@ -1,12 +1,12 @@
-// HTTP client of the Sonant API for the console pages: sends the API key with each request, to the origin and path prefix
-// that served the console. An error response is thrown as an ApiError.
+// HTTP client of the console pages. Sends each request, with the API key, to the origin and path prefix that served the
+// console. Throws an ApiError for an error response.
 /** @import { Failure } from '../../../gen/openapi.ts' */
 
-/** An error response of the API. If fields are invalid, its message lists the faults. */
+/** An error response of the API. If fields are invalid, the message of the error lists their faults. */
 export class ApiError extends Error {
   /** @param {Failure} body */
   constructor(body) {
-    // A place in the text says enough by itself.
+    // A message that starts with a line number does not need the field name.
     const fieldErrors = (body.details ?? []).map(({ field, message }) =>
       toSentence(message.startsWith('line ') ? message : `${toWords(field)} ${message}`),
     );
@@ -20,7 +20,7 @@ export class ApiError extends Error {
   }
 }
 
-/** @param {string} field Of the API, such as `text_chunks[0]`. */
+/** @param {string} field An API field name, such as `text_chunks[0]`. */
 const toWords = (field) => field.replace(/^text_chunks\[\d+\]$/, 'text').replaceAll('_', ' ');
 
 /** @param {string} message */
@@ -29,10 +29,10 @@ export const toSentence = (message) =>
 
 /**
  * @typedef {object} ApiRequest
- * @property {string} [method] Defaults to POST with a body, GET without.
+ * @property {string} [method] Default: POST if there is a body or a file, else GET.
  * @property {Record<string, string | number | undefined>} [query]
- * @property {unknown} [body] Sent as JSON; text is sent as it is.
- * @property {Blob} [file] Sent as it is, in place of a body.
+ * @property {unknown} [body] A string is sent unchanged, any other value as JSON.
+ * @property {Blob} [file] Sent unchanged instead of a body.
  * @property {Record<string, string>} [headers]
  * @property {AbortSignal} [signal]
  *
@@ -41,14 +41,14 @@ export const toSentence = (message) =>
  * @property {AbortSignal} [signal]
  */
 
-/** Base URL of the service: the console is at `/console` below it. */
+/** Base URL of the service, without a trailing slash. The console is at `/console` below this URL. */
 export const serviceUrl = new URL('.', document.baseURI).href.replace(/\/$/, '');
 
 /** @typedef {ReturnType<typeof createApi>} Api */
 
 /**
  * @param {string} apiKey
- * @param {(error: ApiError) => void} [onKeyRejected] Called when the API rejects the key itself.
+ * @param {(error: ApiError) => void} [onKeyRejected] Called if the API reports that the key is invalid.
  */
 export function createApi(apiKey, onKeyRejected = () => {}) {
   /** @param {Failure} body */
@@ -60,7 +60,7 @@ export function createApi(apiKey, onKeyRejected = () => {}) {
 
   /**
    * Returns the response if it is a success; throws otherwise.
-   * @param {string} path Such as `/api/voices`.
+   * @param {string} path A path of the API, such as `/api/voices`.
    * @param {ApiRequest} [request]
    */
   async function send(path, request = {}) {
@@ -123,7 +123,7 @@ export function createApi(apiKey, onKeyRejected = () => {}) {
  */
 function fetchReply(path, apiKey, { method, query = {}, body, file, headers = {}, signal }) {
   const hasBody = body !== undefined;
-  // The type that the system gives the file may be wrong, so the service detects the type from the file's name.
+  // The operating system may report a wrong file type, so the service detects the type from the file name.
   const type = file ? 'application/octet-stream' : hasBody ? 'application/json' : '';
   return fetch(toUrl(path, query), {
     method: method ?? (hasBody || file ? 'POST' : 'GET'),
@@ -179,7 +179,7 @@ const unreachable = (cause) => new Error('The service cannot be reached. Is it r
 const toFailureBody = (reply) => reply.json().catch(() => withoutBody(reply.status));
 
 /**
- * The failure for a response that is not from Sonant, such as that of a proxy.
+ * Returns the failure for a response that Sonant did not send, such as a proxy's error page.
  * @param {number} status
  * @returns {Failure}
  */

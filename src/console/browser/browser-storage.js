@@ -1,5 +1,5 @@
-// Reads and writes sessionStorage (this tab) and localStorage (this device). Browsers can block both; items are then not
-// stored, and reads return undefined.
+// Reads and writes sessionStorage (this tab) and localStorage (this device). If the browser blocks storage, items are
+// not stored and reads return undefined.
 
 /**
  * @param {string} name

@@ -1,7 +1,7 @@
-// Copies text to the clipboard. Browsers allow this only in a secure context: HTTPS or localhost.
+// Copies text to the clipboard. Browsers allow copying only in a secure context: HTTPS or localhost.
 
 /**
- * Copies the text of the element. If the browser denies it, selects the text and throws.
+ * Copies the text of the element. If the browser denies access to the clipboard, selects the text and throws.
  * @param {Element} source
  */
 export async function copyText(source) {

@@ -1,5 +1,5 @@
-// The form that clones a voice in four steps: the speaker, a sample recording, a consent recording, and the upload. Errors
-// of the API about a recording are shown at that recording.
+// The form that clones a voice in four steps: the speaker, a sample recording, a consent recording, and the upload. An
+// API error about a recording appears next to that recording.
 /** @import { CloningEngine, Voice } from '../../../gen/openapi.ts' */
 /** @import { Child } from './element.js' */
 /** @import { PageContext } from './page.d.ts' */
@@ -147,7 +147,7 @@ function createForm({ api, signal, notify, showError }, engines) {
  */
 const step = (title, ...children) => element('li', { class: 'card' }, element('h2', {}, title), ...children);
 
-/** The submit button, the progress of the upload, and the wait for the engine. */
+/** Creates the submit button, the progress bar of the upload and a status line. */
 function createSubmitProgress() {
   const button = element('button', { type: 'submit', class: 'main' }, 'Create the voice');
   const bar = element('progress', { max: 1, 'aria-label': 'Upload' });
@@ -166,7 +166,7 @@ function createSubmitProgress() {
     show(fraction) {
       bar.value = fraction;
       if (fraction < 1) return;
-      // The engine reports no progress.
+      // The engine reports no progress, so the bar becomes indeterminate.
       bar.removeAttribute('value');
       fill(status, 'The service checks the recordings and creates the voice. This takes a moment.');
     },
@@ -211,7 +211,7 @@ function createSpeakerFields(engines) {
   const name = element('input', { name: 'name', maxlength: 200, autocomplete: 'off' });
   const language = element('select', { name: 'language_code' }, options);
   const engine = element('select', { name: 'engines' });
-  // The language of the browser if an engine clones it.
+  // Preselects the language of the browser if an engine can clone voices in that language.
   language.value =
     codes.find((code) => code === navigator.language) ??
     codes.find((code) => baseOf(code) === baseOf(navigator.language)) ??
@@ -281,7 +281,7 @@ function createCloneScripts({ reference, consent }) {
   });
   const sentence = element('div', { class: 'passage' });
   let defaultScript = '';
-  /** The passage that was put into the transcript field. */
+  /** The passage that this form last wrote into the transcript field. */
   let passageText = '';
   /** @type {CloningEngine | undefined} */
   let shownEngine;
@@ -306,7 +306,7 @@ function createCloneScripts({ reference, consent }) {
       const text = baseOf(languageCode) === 'en' ? englishPassage : undefined;
       fill(passage, ...toPassage(text, languageCode));
       referenceText.hidden = !engine.needs_reference_text;
-      // A transcript that the user has edited is kept.
+      // Never overwrites a transcript that the user has edited.
       if (transcript.value === passageText) transcript.value = text ?? '';
       passageText = text ?? '';
       reference.setLength(engine.sample_seconds);
@@ -356,15 +356,14 @@ const toSentence = ({ text, isRequired }, languageCode) => [
 ];
 
 /**
- * The English consent sentence, if the engine requires no sentence of its own. In other languages, the speaker writes
- * the sentence.
+ * The English consent sentence, used if the engine prescribes none. In other languages, the user writes the sentence.
  */
 const defaultScript = 'I am the owner of this voice, and I agree that it is cloned and used to speak here.';
 const englishPassage =
   'It rained all night. By morning the river had reached the garden gate, so we carried the chairs inside and made some tea.';
 
 /**
- * The consent sentence, and whether the engine requires exactly this sentence.
+ * Returns the consent sentence, and whether the engine requires its exact wording.
  * @param {CloningEngine} engine
  * @param {string} languageCode
  */

@@ -5,7 +5,7 @@ import { element } from './element.js';
 /**
  * @typedef {object} Question
  * @property {string} title
- * @property {Child | Child[]} text The consequences.
+ * @property {Child | Child[]} text The consequences of the action.
  * @property {string} yes Label of the button that confirms.
  */
 
@@ -33,7 +33,7 @@ export function isConfirmed({ title, text, yes }) {
   document.body.append(dialog);
   dialog.showModal();
   const cancel = () => dialog.close('no');
-  // Leaving the page cancels the question.
+  // Leaving the page closes the dialog.
   addEventListener('hashchange', cancel);
   return new Promise((resolve) => {
     dialog.addEventListener('close', () => {

@@ -1,5 +1,5 @@
-// A bar chart with one bar per day, as SVG for the available width. The value of a day is shown on hover and focus; arrow
-// keys move the focus. The same data follows as a table.
+// A bar chart with one bar per day, drawn as SVG to fit the available width. Hovering over or focusing a bar shows its
+// value; arrow keys move the focus. A table lists the same data.
 import { element, fill } from './element.js';
 import { createRoving } from './roving.js';
 
@@ -10,13 +10,13 @@ const namespace = 'http://www.w3.org/2000/svg';
 
 /**
  * @typedef {object} DayValue
- * @property {string} day Such as "2026-11-21".
+ * @property {string} day A UTC day, such as "2026-11-21".
  * @property {number} value
  *
  * @typedef {object} DayChartOptions
  * @property {string} title
  * @property {readonly DayValue[]} days
- * @property {(value: number) => string} toText The full value with its unit.
+ * @property {(value: number) => string} toText Formats the full value with its unit.
  * @property {{ divisor: number, name: string }} unit The unit of the axis, named in the caption.
  */
 

@@ -1,5 +1,5 @@
-// Creates DOM elements in one call: attributes, event listeners (`onclick`) and children. Strings become text nodes and
-// are never parsed as HTML.
+// Creates DOM elements with attributes, event listeners (`onclick`) and children in one call. Strings become text nodes
+// and are never parsed as HTML.
 
 /** @typedef {Node | string | number | false | null | undefined} Child */
 /** @typedef {Record<string, string | number | boolean | undefined | ((event: any) => unknown)>} Attributes */
@@ -7,7 +7,7 @@
 /**
  * @template {keyof HTMLElementTagNameMap} Name
  * @param {Name} name
- * @param {Attributes} [attributes] `true` sets an attribute without a value; `false` and `undefined` set none.
+ * @param {Attributes} [attributes] `true` sets an attribute without a value; `false` and `undefined` omit it.
  * @param {...(Child | Child[])} children
  * @returns {HTMLElementTagNameMap[Name]}
  */
@@ -19,7 +19,7 @@ export function element(name, attributes = {}, ...children) {
 }
 
 /**
- * Replaces all children.
+ * Replaces all children of `parent`.
  * @param {Element} parent
  * @param {...(Child | Child[])} children
  */

@@ -1,5 +1,5 @@
-// Parses Server-Sent Events (https://html.spec.whatwg.org/multipage/server-sent-events.html) from the body of a `fetch`
-// response. EventSource cannot send an API key or a body. Only `id` and `data` (as JSON) of an event are read.
+// Parses Server-Sent Events (https://html.spec.whatwg.org/multipage/server-sent-events.html) from a `fetch` response,
+// because EventSource cannot send an API key or a body. Reads only the `id` and the JSON `data` of each event.
 
 /** @typedef {{ id: string, data: any }} ServerEvent */
 
@@ -20,7 +20,7 @@ export async function* readEvents(body) {
 }
 
 /**
- * Not every browser supports async iteration of a ReadableStream.
+ * Yields the pieces of a stream. Not every browser supports async iteration of a ReadableStream.
  * @param {ReadableStream<string>} stream
  */
 async function* piecesOf(stream) {
@@ -34,7 +34,7 @@ async function* piecesOf(stream) {
 
 /**
  * @param {string} block
- * @returns {ServerEvent | undefined} Undefined for a comment.
+ * @returns {ServerEvent | undefined} Undefined if the block has no data, as in a comment.
  */
 function toEvent(block) {
   let [id, data] = ['', ''];

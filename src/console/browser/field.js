@@ -1,4 +1,4 @@
-// A form field: label, control, hint, and the validation errors that the API reports for it, shown next to the control.
+// A form field: a label, a control, a hint, and the API's validation errors for the field.
 /** @import { Child } from './element.js' */
 import { ApiError, toSentence } from './api.js';
 import { element, fill } from './element.js';
@@ -42,18 +42,18 @@ export function showFieldErrors(form, errors) {
     if (!target) return true;
     const errorText = /** @type {HTMLElement} */ (target.querySelector('.field-error'));
     const sentence = toSentence(message);
-    // Several members may be shown at one field.
+    // Several API fields may share one form field. Equal sentences are shown once.
     if (![...errorText.children].some(({ textContent }) => textContent === sentence))
       errorText.append(element('span', {}, sentence), ' ');
     const control = /** @type {HTMLElement} */ (target.querySelector('input, select, textarea, button'));
     control.setAttribute('aria-invalid', 'true');
-    // If several controls share a field, the error describes the control that gets the focus.
+    // If several controls share a field, the error text describes the control that receives the focus.
     errorText.id ||= `error-of-${field}`;
     if (!control.hasAttribute('aria-describedby')) control.setAttribute('aria-describedby', errorText.id);
     invalid.push(control);
     return false;
   });
-  // The API may report errors in another order than the fields of the form.
+  // The API may report errors in a different order from the fields of the form.
   invalid.sort((one, other) => (one.compareDocumentPosition(other) & Node.DOCUMENT_POSITION_FOLLOWING ? -1 : 1));
   invalid[0]?.focus();
   return unmatched;
@@ -79,7 +79,7 @@ export function showApiError(form, error, showError) {
 }
 
 /**
- * Does the work of a form when it is submitted, and shows its errors.
+ * Runs `work` when the form is submitted, and shows the errors in the form.
  * @param {HTMLFormElement} form
  * @param {(error: unknown) => void} showError
  * @param {() => Promise<unknown>} work

@@ -10,7 +10,7 @@ const units = /** @type {const} */ ([
 ]);
 
 /**
- * A time relative to now, such as "2 days ago"; beyond 30 days, the date.
+ * Formats a time relative to now, such as "2 days ago". Times more than 30 days away become a date.
  * @param {string} time
  */
 export function toRelativeTime(time) {
@@ -23,7 +23,7 @@ export function toRelativeTime(time) {
 }
 
 /**
- * The time of an event, never in the future, even if this device's clock is behind.
+ * Formats the time of a past event. The result is never in the future, even if the clock of this device is slow.
  * @param {string} time
  */
 export const toTimeAgo = (time) => toRelativeTime(new Date(Math.min(Date.parse(time), Date.now())).toISOString());
@@ -32,7 +32,7 @@ export const toTimeAgo = (time) => toRelativeTime(new Date(Math.min(Date.parse(t
 export const toCount = (count) => count.toLocaleString();
 
 /**
- * For example "8.2 s", "4 min 12 s" or "3 h 5 min".
+ * Formats a duration, for example as "8.2 s", "4 min 12 s" or "3 h 5 min".
  * @param {number} seconds
  */
 export function toDuration(seconds) {

@@ -1,12 +1,11 @@
-// A textarea that highlights the word being spoken. A transparent copy of the text under the textarea is used to
-// measure the position of the word, and a mark moves there. The field grows with its text up to the height that the
-// style sheet sets.
+// A textarea that highlights the word being spoken. A transparent copy of the text under the textarea gives the
+// position of the word. The field grows with its text up to the height in the style sheet.
 import { element } from './element.js';
 /** @import { Word } from './speech-stream.js' */
 
 /** @typedef {ReturnType<typeof createHighlightedText>} HighlightedText */
 
-/** @param {Record<string, string | number>} attributes Of the field. */
+/** @param {Record<string, string | number>} attributes Attributes of the textarea. */
 export function createHighlightedText(attributes) {
   const field = element('textarea', { rows: 5, ...attributes });
   const letters = document.createTextNode('');
@@ -15,7 +14,7 @@ export function createHighlightedText(attributes) {
   mirror.append(letters);
   const root = element('div', { class: 'highlighted-text' }, mirror, field);
   const mirrorText = () => {
-    // An empty last line has no height of its own.
+    // The zero-width space gives an empty last line its height.
     letters.data = `${field.value}\u200b`;
   };
   field.addEventListener('input', mirrorText);
@@ -30,7 +29,7 @@ export function createHighlightedText(attributes) {
   return {
     root,
     field,
-    /** The copy of the text. */
+    /** The text node of the transparent copy. */
     letters,
     get text() {
       return field.value;
@@ -42,14 +41,14 @@ export function createHighlightedText(attributes) {
       clear();
     },
     clear,
-    /** Puts the caret there. @param {number} index */
+    /** Focuses the field and moves the caret to `index`. @param {number} index */
     select(index) {
       field.focus();
       field.setSelectionRange(index, index);
     },
     /**
-     * Highlights the word spoken at this time.
-     * @param {readonly Word[]} words In the order of their times.
+     * Highlights the word spoken at `seconds`.
+     * @param {readonly Word[]} words Sorted by time.
      * @param {number} seconds
      */
     highlight(words, seconds) {
@@ -65,7 +64,7 @@ export function createHighlightedText(attributes) {
       const [box] = range.getClientRects();
       if (!box) return;
       const { left, top } = mirror.getBoundingClientRect();
-      // The mark glides within a line of text and jumps to another line.
+      // The mark moves smoothly within a line of text, but jumps to another line.
       const line = String(Math.round(box.top - top));
       mark.classList.toggle('glides', !mark.hidden && mark.dataset.line === line);
       mark.dataset.line = line;
@@ -79,7 +78,7 @@ export function createHighlightedText(attributes) {
 }
 
 /**
- * The index of the last word that has started, by binary search.
+ * Finds the last word that has started, by binary search. Returns -1 if no word has started.
  * @param {readonly Word[]} words
  * @param {number} seconds
  */
@@ -94,7 +93,7 @@ function findWord(words, seconds) {
 }
 
 /**
- * Scrolls the box into view if the text is higher than its frame.
+ * Scrolls the frame until the box is visible.
  * @param {HTMLElement} frame
  * @param {DOMRect} box
  */

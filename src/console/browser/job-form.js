@@ -1,5 +1,5 @@
-// Makes a job from a book: a file is dropped or chosen, the service reads its chapters, and the user chooses chapters,
-// a voice and a format.
+// The form that makes a job from a book file. The service reads the chapters of the file. The user chooses chapters, a
+// voice and a format.
 /** @import { PageContext } from './page.d.ts' */
 /** @import { Book, Job, Voice } from '../../../gen/openapi.ts' */
 import { element, fill } from './element.js';
@@ -19,7 +19,7 @@ export function createJobForm({ pageContext, voices, onMade }) {
   const file = element('input', { type: 'file', id: 'book-file', accept: accepted });
   const state = element('p', { class: 'hint', role: 'status' });
   const chosen = element('div', { class: 'job-choices' });
-  /** Only the latest chosen file is read. */
+  /** Number of files chosen so far. Results of earlier files are ignored. */
   let count = 0;
 
   /** @param {File} [given] */
@@ -127,7 +127,7 @@ function choicesOf(book, voices, onStart) {
 }
 
 /**
- * Preselects the first voice that speaks the book's language.
+ * Creates the voice selector, and preselects the first voice that speaks the book's language.
  * @param {Book} book
  * @param {readonly Voice[]} voices
  */
@@ -148,7 +148,7 @@ function voiceSelect(book, voices) {
 
 /**
  * @param {Book} book
- * @param {readonly HTMLInputElement[]} boxes One for each chapter.
+ * @param {readonly HTMLInputElement[]} boxes One checkbox per chapter.
  */
 const chapterList = ({ chapters }, boxes) =>
   element(

@@ -1,4 +1,4 @@
-// The jobs of the key, newest first, each kept up to date; above them is the form that makes a job from a book.
+// The jobs of the API key, newest first and updated while they run, below the form that makes a job from a book.
 /** @import { Job } from '../../../gen/openapi.ts' */
 /** @import { Api } from './api.js' */
 /** @import { PageContext } from './page.d.ts' */
@@ -87,7 +87,7 @@ async function watchJob({ api, id, signal, onJob }) {
       const reply = await api.send(`/api/audio/jobs/${encodeURIComponent(id)}/events`, { headers, signal });
       if (reply.status === 204 || !reply.body) return;
       for await (const event of readEvents(reply.body)) {
-        // The events ended before the job. The next request states the reason.
+        // The event stream ended before the job did. The next request returns the reason.
         if (!event.data.job) break;
         last = event.id || last;
         onJob(event.data.job);
@@ -103,7 +103,7 @@ async function watchJob({ api, id, signal, onJob }) {
   }
 }
 
-/** The URL of the file below the URL that served the console, because the public URL may differ. @param {string} url */
+/** Returns the file's URL below the console's own base URL. The public URL may differ. @param {string} url */
 const toOwnAddress = (url) => `${serviceUrl}/audio/${url.slice(url.lastIndexOf('/') + 1)}`;
 
 /** @param {Job} job */

@@ -1,4 +1,4 @@
-// The form that asks for an API key when the console has none, with hints where to get one.
+// The form that asks for an API key if the console has no key, with hints on where to get a key.
 import { createApi } from './api.js';
 import { storeItem } from './browser-storage.js';
 import { element, fill } from './element.js';
@@ -6,13 +6,13 @@ import { toErrorElements } from './notices.js';
 
 /** @import { ApiKey } from '../../../gen/openapi.ts' */
 
-/** Tells the page of the account that the person signs in for the console. */
+/** Name of the storage item that makes the sign-in page create a key for the console. */
 const signInItem = 'sonant-sign-in';
 
 /**
  * @typedef {object} KeyPromptOptions
- * @property {string | undefined} signInUrl Where users sign in to get a key, if sign-in is configured.
- * @property {unknown} [error] Why the previous key is no longer used.
+ * @property {string | undefined} signInUrl The page at which users sign in to get a key, if sign-in is configured.
+ * @property {unknown} [error] The reason why the previous key is no longer used.
  * @property {(apiKey: string, key: ApiKey, isForDevice: boolean) => void} onKey
  */
 
@@ -40,7 +40,7 @@ export function keyPrompt({ signInUrl, error, onKey }) {
     button.disabled = true;
     fill(errorText);
     try {
-      // Other characters cannot be sent in a header.
+      // Rejects text that is not a key, because a header cannot contain every character.
       if (!/^\w+$/.test(apiKey))
         throw new Error('This is not an API key. A key starts with snt_, followed by letters and digits.');
       const key = await createApi(apiKey).requestJson('/api/auth/api-keys/self');

@@ -1,4 +1,4 @@
-// The Keys page: the key in use and, depending on its scopes, the keys created with it and a form to create one.
+// The Keys page: the key in use. If its scopes allow, also the keys created with it and a form to create a key.
 /** @import { ApiKey, CreateApiKeyResponse } from '../../../gen/openapi.ts' */
 /** @import { Page, PageContext } from './page.d.ts' */
 import { serviceUrl } from './api.js';
@@ -88,7 +88,7 @@ function createNewKeyCard({ notify, showError, signal }) {
     fill(root);
   };
   signal.addEventListener('abort', clear);
-  // Browsers may keep the page in the back/forward cache.
+  // Clears the new key, because browsers may keep the page in the back/forward cache.
   addEventListener('pagehide', clear, { signal });
 
   return {
@@ -294,7 +294,7 @@ function createKeyForm({ api, notify, showError }, own, onCreated) {
   );
   onSubmit(form, showError, async () => {
     const created = await api.requestJson(path, { body: toCreateRequest(new FormData(form)) }).catch((error) => {
-      // An error may be at a field in a collapsed section.
+      // Opens all sections, because the error may be at a field in a collapsed section.
       for (const section of form.querySelectorAll('details')) section.open = true;
       throw error;
     });
@@ -407,7 +407,7 @@ const scopeDescriptions = /** @type {Readonly<Record<string, string>>} */ ({
 });
 
 /**
- * Time at which the key ended or will end.
+ * Returns a label, and the time at which the key ended or will end.
  * @param {ApiKey} key
  */
 function toEnd({ status, expires_at, revoked_at }) {
@@ -418,7 +418,7 @@ function toEnd({ status, expires_at, revoked_at }) {
 
 /**
  * @param {ApiKey} key
- * @param {string} [lastUsed] Overrides `last_used_at`, which can be a minute old.
+ * @param {string} [lastUsed] Replaces `last_used_at`, which can be up to a minute out of date.
  */
 function keyFacts(key, lastUsed) {
   const { scopes, limits, voice_ids, allowed_ips, created_at, last_used_at } = key;

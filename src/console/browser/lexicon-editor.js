@@ -1,5 +1,5 @@
-// One lexicon: its entries in a table, each with a sample; changes are stored for all replicas at once. Also exports
-// the lexicon, lists its voices, and deletes it.
+// The page of one lexicon: edits the entries in a table, plays them, exports or deletes the lexicon, and chooses the
+// voices that use it.
 /** @import { Lexicon, LexiconEntry, Voice } from '../../../gen/openapi.ts' */
 /** @import { PageContext } from './page.d.ts' */
 import { isConfirmed } from './confirm-dialog.js';
@@ -12,7 +12,7 @@ import { createSamplePlayer } from './voice-preview.js';
 
 /** @typedef {{ name: string, access: Lexicon['access'], entries: LexiconEntry[] }} Draft */
 
-/** Changes that are not stored, by lexicon. They are kept while the user visits other pages. @type {Map<string, Draft>} */
+/** Unsaved changes by lexicon id, kept while the user visits other pages. @type {Map<string, Draft>} */
 const drafts = new Map();
 addEventListener('beforeunload', (event) => drafts.size > 0 && event.preventDefault());
 

@@ -1,4 +1,4 @@
-// The entries of a lexicon as an editable table. Of many entries, the first that match the search are shown.
+// The entries of a lexicon as an editable table. Shows only the first entries that match the search.
 /** @import { LexiconEntry } from '../../../gen/openapi.ts' */
 import { element, fill } from './element.js';
 import { toCount } from './formatting.js';
@@ -14,7 +14,7 @@ export const toLexiconAddress = (lexiconId) => `#/voices/+lexicons/${encodeURICo
 
 /**
  * @param {object} options
- * @param {LexiconEntry[]} options.entries Changed as the user edits.
+ * @param {LexiconEntry[]} options.entries Modified in place as the user edits the table.
  * @param {boolean} options.mayWrite
  * @param {(entry: LexiconEntry, button: HTMLButtonElement) => void} options.hear
  */

@@ -1,4 +1,4 @@
-// The lexicons of the key, below the Voices page: lists them, creates empty ones, and imports files.
+// A subpage of the Voices page: lists the lexicons of the key, creates empty lexicons, and imports lexicon files.
 /** @import { PageContext } from './page.d.ts' */
 /** @import { Lexicon } from '../../../gen/openapi.ts' */
 import { element, fill } from './element.js';
@@ -82,7 +82,7 @@ function newCard({ api, signal, notify, showError }) {
 
 /**
  * @param {string} name
- * @param {string | undefined} text Content of the file.
+ * @param {string | undefined} text Content of the imported file; undefined for an empty lexicon.
  */
 function toRequest(name, text) {
   if (text === undefined) return { body: { name, entries: [] } };

@@ -1,6 +1,5 @@
-// The WebSocket of live speech. The connection is opened with a ticket when there is something to send, and again after
-// it was lost. Messages wait until it is open. An error from the service closes the connection; the next message opens
-// another.
+// The WebSocket connection of live speech. It opens on demand with a ticket, and reconnects after a loss. Messages wait
+// until the connection is open. After an error from the service, the next message opens a new connection.
 /** @import { Api } from './api.js' */
 import { ApiError, serviceUrl } from './api.js';
 
@@ -9,7 +8,7 @@ import { ApiError, serviceUrl } from './api.js';
  *
  * @typedef {object} ConnectionOptions
  * @property {Api} api
- * @property {() => object} getStart The message that each connection begins with.
+ * @property {() => object} getStart Returns the first message of each connection.
  * @property {(message: any) => void} onMessage
  * @property {(bytes: ArrayBuffer) => void} onAudio
  * @property {() => void} onLost Called when the connection and all unanswered messages are lost.
@@ -37,7 +36,7 @@ export class LiveConnection {
     this.#options = options;
   }
 
-  /** Opens the connection, unless it is open or opening. */
+  /** Opens the connection, unless it is already open or being opened. */
   open() {
     if (this.state === 'closed' || this.state === 'failed') void this.#connect();
   }
@@ -49,7 +48,7 @@ export class LiveConnection {
     this.open();
   }
 
-  /** Closes the connection. A later message opens another. */
+  /** Closes the connection. The next message opens a new connection. */
   close() {
     this.#leave();
     this.#show('closed', 'Not connected');
@@ -71,7 +70,7 @@ export class LiveConnection {
     this.#show('connecting', this.#tries === 0 ? 'Connecting …' : `Connecting again, ${this.#tries} of ${triesMax} …`);
     try {
       const ticket = await this.#options.api.requestJson(`${path}/tickets`, { method: 'POST', signal });
-      // Uses the console's own URL as the base, since a proxy may have changed it.
+      // Uses the console's own base URL, because behind a proxy the base of the ticket's URL may be wrong.
       const { search } = new URL(ticket.live_url);
       if (!signal.aborted) this.#listen(new WebSocket(serviceUrl.replace(/^http/, 'ws') + path + search));
     } catch (error) {

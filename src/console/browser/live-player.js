@@ -1,10 +1,10 @@
-// Plays the audio of live speech as it arrives, and reports from the clock of the audio context how much of it was
-// audible. Stopping discards everything that was not played, within the next block of samples.
+// Plays live speech as it arrives, and calculates the audible position from the clock of the audio context. Stopping
+// discards all unplayed audio within one block of samples.
 import { createPlaybackContext, openOutput } from './player.js';
 
-/** If no samples arrive for this long, the buffered samples are played. */
+/** If no samples arrive for this many milliseconds, the buffered samples are played. */
 const pauseMs = 150;
-/** The audio context is suspended this long after the last audio. */
+/** The audio context is suspended this many milliseconds after the last audio. */
 const restMs = 2000;
 
 export class LivePlayer {
@@ -13,11 +13,11 @@ export class LivePlayer {
   #onStart;
   /** @type {import('./player.js').Output | undefined} */
   #output;
-  /** Samples that arrived before there was an output. @type {Int16Array[]} */
+  /** Samples that arrived before the output was ready. @type {Int16Array[]} */
   #early = [];
   #pushed = 0;
   #run = 0;
-  /** Positions in the run, in samples, where awaited audio starts. @type {number[]} */
+  /** Sample positions in the current run for which `onStart` is called. @type {number[]} */
   #starts = [];
   /** @type {PlaybackReport} */
   #last = { number: 0, played: 0, underruns: 0, checksum: 0, isDry: true, isOver: false, time: 0 };
@@ -26,7 +26,7 @@ export class LivePlayer {
 
   /**
    * @param {number} sampleRateHz
-   * @param {(seconds: number, atMs: number) => void} onStart The sound pushed at that position began to play at that time.
+   * @param {(seconds: number, atMs: number) => void} onStart Called when position `seconds` was played, at `atMs`.
    */
   constructor(sampleRateHz, onStart) {
     this.sampleRateHz = sampleRateHz;
@@ -53,7 +53,7 @@ export class LivePlayer {
     this.#restTimer = setTimeout(() => void this.#context.suspend(), restMs);
   }
 
-  /** Declares that the next samples are the start of awaited audio. */
+  /** Requests a call of `onStart` for the next pushed sample. */
   expectStart() {
     this.#starts.push(this.#pushed);
   }
@@ -68,13 +68,13 @@ export class LivePlayer {
     this.#pauseTimer = setTimeout(() => this.pause(), pauseMs);
   }
 
-  /** Declares that no more samples follow for now. */
+  /** Declares that no more samples follow for now, so that the buffered samples are played. */
   pause() {
     clearTimeout(this.#pauseTimer);
     this.#output?.post({ isPause: true });
   }
 
-  /** Discards everything that was not played; positions begin at 0 again. */
+  /** Discards all unplayed audio and resets the position to 0. */
   stop() {
     this.#output?.post({ begin: ++this.#run });
     clearTimeout(this.#pauseTimer);
@@ -91,7 +91,7 @@ export class LivePlayer {
     void this.#context.close();
   }
 
-  /** The position that is audible now, since the last stop. */
+  /** The audible position in seconds since the last stop. */
   get seconds() {
     const { played, isDry, time } = this.#last;
     const { currentTime, outputLatency } = this.#context;

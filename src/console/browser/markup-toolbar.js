@@ -1,6 +1,6 @@
 // A toolbar that inserts markup: pause tags in plain text, elements in an SSML document. The selected text becomes the
-// content of the element, and then the value that the user may want to change is selected. Each insertion can be
-// undone.
+// content of the element. Then the toolbar selects the attribute value that the user may want to change. Users can undo
+// each insertion.
 /** @import { Voice } from '../../../gen/openapi.ts' */
 /** @import { HighlightedText } from './highlighted-text.js' */
 import { element, fill } from './element.js';
@@ -11,8 +11,8 @@ import { createRoving } from './roving.js';
  * @typedef {object} Mark
  * @property {string} label
  * @property {string} title The effect of the markup.
- * @property {string} tag The tag that opens it. Its last attribute value is selected once it is written.
- * @property {string} [close] The tag that closes the element; absent if the markup has no content.
+ * @property {string} tag The opening tag. Its last attribute value is selected after the insertion.
+ * @property {string} [close] The closing tag; absent if the markup has no content.
  *
  * @typedef {object} ToolbarOptions
  * @property {HighlightedText} textField
@@ -183,7 +183,7 @@ function replace(field, from, to, text) {
 
 const pausePattern = /\[pause:\d{1,9}(?:\.\d{1,9})?m?s\]/gi;
 const tagPattern = /<!--[\s\S]*?-->|<(\/?)([\w:-]+)(?:"[^"]*"|'[^']*'|[^>"'])*?(\/?)>/g;
-/** Elements whose content is coloured, by the name of the highlight. */
+/** Maps each element whose content is coloured to the name of its highlight. */
 const contentKinds = /** @type {const} */ ({
   emphasis: 'stress',
   prosody: 'stress',
@@ -197,7 +197,7 @@ const contentKinds = /** @type {const} */ ({
 /** @typedef {{ kind: string, from: number, to: number }} Stretch */
 
 /**
- * The ranges of a text that are coloured.
+ * Finds the ranges of a text that are coloured.
  * @param {string} text
  * @returns {Stretch[]}
  */

@@ -1,5 +1,5 @@
-// Audio worklet that posts microphone input to the page in blocks of 1024 samples, and the last partial block when it
-// is asked to end.
+// Audio worklet that posts microphone input to the page in blocks of 1024 samples. On a message from the page, it posts
+// the last, partial block and ends.
 
 const blockSamples = 1024;
 

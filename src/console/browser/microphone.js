@@ -14,14 +14,14 @@ const constraints = {
  * @typedef {object} Microphone
  * @property {number} sampleRateHz
  * @property {() => Promise<Samples>} stop Releases the microphone and returns all samples.
- * @property {() => void} close Releases the microphone and drops the samples.
+ * @property {() => void} close Releases the microphone and discards the samples.
  */
 
 /** Browsers offer a microphone only in a secure context: HTTPS or localhost. */
 export const hasMicrophone = () => navigator.mediaDevices !== undefined && window.AudioWorkletNode !== undefined;
 
 /**
- * @param {(block: Float32Array, seconds: number) => void} onBlock Receives each block, and the length so far.
+ * @param {(block: Float32Array, seconds: number) => void} onBlock Receives each block, and the total length so far.
  * @returns {Promise<Microphone>}
  */
 export async function openMicrophone(onBlock) {

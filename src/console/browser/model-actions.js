@@ -1,11 +1,10 @@
-// Installs, cancels and removes a model: asks if a licence must be accepted or data would be lost, and reports the
-// result.
+// Installs, cancels and removes a model. Asks the user first if a licence must be accepted or data would be lost.
 /** @import { PageContext } from './page.d.ts' */
 /** @import { VoiceModel } from '../../../gen/openapi.ts' */
 import { isConfirmed } from './confirm-dialog.js';
 import { licenceLink, toMegabytes } from './model-facts.js';
 
-/** The scope that installing and removing need. */
+/** The scope required to install or remove a model. */
 export const installScope = 'admin';
 
 /** @param {string} name */
@@ -44,7 +43,7 @@ export async function cancelInstall({ name, title }, { api, notify }) {
 }
 
 /**
- * Makes the voice the default voice, unless the service's settings name another.
+ * Sets the default voice. The setting SONANT_DEFAULT_VOICE takes precedence.
  * @param {string} voiceId
  * @param {ActionContext} context
  */

@@ -1,4 +1,4 @@
-// The facts of a model and the progress of its installation, in words and as a progress bar.
+// Formats the properties of a model for display, and shows the progress of its installation.
 /** @import { ListVoiceModelsResponse, ModelInstall, VoiceModel } from '../../../gen/openapi.ts' */
 /** @import { Child } from './element.js' */
 import { element, fill } from './element.js';
@@ -32,7 +32,7 @@ export function toVoicesText({ voices }) {
 }
 
 /**
- * A link to the page that states the licence, if it is a web page.
+ * Returns the name of the licence, as a link if its source is a web page.
  * @param {VoiceModel} model
  * @returns {Child}
  */
@@ -82,7 +82,7 @@ function shareOf({ state, bytes_done, bytes_total, unpacked }) {
   return isFetched && bytes_total ? bytes_done / bytes_total : undefined;
 }
 
-/** A bar with a line of text, which `show` updates. Hidden while nothing is in progress. */
+/** Creates a progress bar with a line of text, hidden while no installation is in progress. `show` updates both. */
 export function createInstallBar() {
   const bar = element('progress', { max: 1 });
   const line = element('p', { class: 'hint' });
@@ -120,7 +120,7 @@ const pollMs = 1_000;
 const retryMs = 5_000;
 
 /**
- * Returns a function that reads the models now, and again while one of them is being installed.
+ * Returns a function that reads the models at once, then polls while a model is being installed.
  * @param {object} options
  * @param {() => Promise<ListVoiceModelsResponse>} options.read
  * @param {AbortSignal} options.signal

@@ -1,5 +1,5 @@
-// The installable models, below the Voices page: filtered by language and state, with their progress during an
-// installation.
+// A subpage of the Voices page: lists the installable models, filtered by language and state, and shows the progress of
+// installations.
 /** @import { ListVoiceModelsResponse, VoiceModel } from '../../../gen/openapi.ts' */
 /** @import { PageContext } from './page.d.ts' */
 /** @import { Preview } from './voice-preview.js' */
@@ -65,7 +65,7 @@ export async function showModelList(pageContext) {
     const { language = '', state = '' } = Object.fromEntries(new FormData(filters));
     const found = [...cards.values()].filter(({ model }) => isWanted(model, String(language), String(state)));
     const roots = found.map(({ card }) => card.root);
-    // Moving a focused element would remove the focus.
+    // Leaves the elements in place if possible, because moving a focused element would remove the focus.
     if (roots.length !== list.children.length || roots.some((each, i) => list.children[i] !== each)) fill(list, roots);
     const text =
       found.length === cards.size
@@ -153,10 +153,10 @@ function announce(before, now, notify) {
 /**
  * @param {object} options
  * @param {VoiceModel} options.model
- * @param {boolean} options.canInstall Whether the service fetches models.
+ * @param {boolean} options.canInstall Whether the service can download models.
  * @param {PageContext} options.pageContext
  * @param {Preview} options.preview
- * @param {() => void} options.onChange Called when an action has begun or ended.
+ * @param {() => void} options.onChange Called when an action has ended.
  */
 function createModelCard({ model: first, canInstall, pageContext, preview, onChange }) {
   const { hasScope, showError } = pageContext;
@@ -200,7 +200,7 @@ function createModelCard({ model: first, canInstall, pageContext, preview, onCha
     buttons.show(next, { mayChange: hasScope(installScope), canInstall });
     fill(result, toResult(next));
     result.classList.toggle('field-error', next.install?.state === 'failed');
-    // Elements with listeners or the focus are replaced only if they change.
+    // Replaces the chips and voices only if they change, because they may have the focus.
     const state = JSON.stringify([next.installed, next.voice_ids]);
     if (state === shown) return;
     shown = state;

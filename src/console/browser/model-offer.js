@@ -1,5 +1,5 @@
-// Offers one natural voice on the Speak page to users who may install models and have no natural voice yet: its size
-// and licence, a button, and the progress. It can be dismissed permanently.
+// Offers one natural voice on the Speak page to users who may install models and have no natural voice yet. Shows its
+// size, licence and installation progress. Users can dismiss the offer permanently.
 /** @import { PageContext } from './page.d.ts' */
 /** @import { ListVoiceModelsResponse, VoiceModel } from '../../../gen/openapi.ts' */
 import { readItem, storeItem } from './browser-storage.js';
@@ -21,12 +21,12 @@ const dismissedItem = 'sonant-model-offer';
 
 /**
  * @typedef {object} OfferOptions
- * @property {() => boolean} mayChoose Whether the page may choose the new voice by itself.
- * @property {(voiceId: string) => void} onVoice Called with the voice that is to be chosen.
+ * @property {() => boolean} mayChoose Whether the page may switch to the new voice without asking the user.
+ * @property {(voiceId: string) => void} onVoice Called with the voice to select.
  */
 
 /**
- * @param {HTMLElement} root Stays hidden if there is nothing to offer.
+ * @param {HTMLElement} root The element that shows the offer. It stays hidden if there is nothing to offer.
  * @param {PageContext} context
  * @param {OfferOptions} options
  */
@@ -96,7 +96,7 @@ function createOfferView(root, first, context, onChange) {
   return {
     /**
      * @param {VoiceModel} next
-     * @param {string | undefined} voiceId The model's voice, once it is installed.
+     * @param {string | undefined} voiceId A voice of the model; undefined until the model is installed.
      */
     show(next, voiceId) {
       model = next;
@@ -110,7 +110,7 @@ function createOfferView(root, first, context, onChange) {
       if (voiceId !== undefined) use.setAttribute('href', `#/speak/${encodeURIComponent(voiceId)}`);
       const label = next.install?.state === 'failed' ? 'Try again' : 'Install it';
       if (get.textContent !== label) fill(get, label);
-      // An address says little to most people; the Models page shows it.
+      // Shortens each URL to its host. The Models page shows the full URL.
       const text = (next.install?.failure?.message ?? '').replace(/https?:\/\/([^\s/]+)\S*/g, '$1');
       if (fault.textContent !== text) fill(fault, text);
     },

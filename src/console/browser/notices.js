@@ -1,5 +1,5 @@
-// Messages of the console: a status message that disappears by itself, and an error notice that stays until it is closed.
-// Both are in live regions, so screen readers announce them.
+// Messages of the console: a status message that disappears by itself, and an error notice that stays until the user
+// closes it. Both are in live regions, so screen readers announce them.
 import { ApiError } from './api.js';
 import { element, fill } from './element.js';
 import { icon } from './icon.js';
@@ -52,7 +52,7 @@ export function createNotices({ status, errors }) {
 export const loading = (text) => element('p', { class: 'hint loading', role: 'status' }, text);
 
 /**
- * An error for display: its message, then the reason, the time to wait and the request id.
+ * Renders an error: its message, then the reason, the time to wait and the request id.
  * @param {unknown} error
  */
 export function toErrorElements(error) {

@@ -1,10 +1,10 @@
-// Elements that several pages share: the head of a page, the hint about a missing scope, facts, and tabs.
+// Elements that several pages share: page heads, the hint about a missing scope, lists of facts, and tabs.
 /** @import { Child } from './element.js' */
 import { element } from './element.js';
 
 /**
  * @param {object} options
- * @param {readonly [address: string, name: string]} [options.back] The page above.
+ * @param {readonly [address: string, name: string]} [options.back] Link to the parent page.
  * @param {Child | Child[]} options.title
  * @param {Child | Child[]} options.lead
  * @param {Child[] | undefined} [options.actions]
@@ -24,7 +24,7 @@ export const pageHead = ({ back, title, lead, actions }) =>
   );
 
 /**
- * @param {string} action What the key cannot do.
+ * @param {string} action The action that the key lacks permission for, such as "open this page".
  * @param {string} scope
  */
 export function missingScope(action, scope) {
@@ -45,7 +45,7 @@ export function missingScope(action, scope) {
 }
 
 /**
- * Terms and their values; those without a value are left out.
+ * Lists terms with their values. Terms without a value are omitted.
  * @param {(readonly [string, Child | Child[]])[]} facts
  */
 export const factList = (facts) =>
@@ -65,7 +65,7 @@ export const chips = (texts, name = 'span') =>
   element('span', { class: 'chips' }, ...texts.map((text) => element(name, { class: 'chip' }, text)));
 
 /**
- * Radio buttons as tabs.
+ * Radio buttons that look like tabs.
  * @param {object} options
  * @param {string} options.name
  * @param {string} options.legend

@@ -9,7 +9,7 @@ export interface Page {
   title: string;
   /** The scope that the page needs. If the key lacks it, the shell shows a message instead of the page. */
   scope?: string;
-  /** Fills `context.root`. An error that it throws is shown as a notice. */
+  /** Fills `context.root`. A thrown error is shown as a notice. */
   show(context: PageContext): void | Promise<void>;
 }
 
@@ -19,13 +19,13 @@ export interface PageContext {
   api: Api;
   /** The API key in use, without its secret. */
   key: ApiKey;
-  /** Whether the key has the scope. */
+  /** Whether the key in use has the scope. */
   hasScope(scope: string): boolean;
   /** The address after the page name: `#/voices/clara` gives ["clara"]. */
   pathSegments: string[];
   /** Aborted when the user leaves the page. */
   signal: AbortSignal;
-  /** Shows a message for five seconds, or for twenty with a button to undo; screen readers announce it. */
+  /** Shows a message for 5 s, or for 20 s if it has an undo button. Screen readers announce the message. */
   notify(text: string, undo?: () => void): void;
   /** Shows an error with the request id, until the user closes it. */
   showError(error: unknown): void;

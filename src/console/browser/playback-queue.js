@@ -1,5 +1,5 @@
-// A jitter buffer: pieces of any length go in, and blocks of samples come out without gaps between pieces. Playback starts
-// once 0.2 s are buffered. If the queue runs dry, it counts an underrun and waits until 0.3 s are buffered.
+// A jitter buffer: accepts pieces of any length and returns blocks of samples without gaps. Playback starts when 0.2 s
+// are buffered. If the queue runs dry, it counts an underrun and waits until 0.3 s are buffered.
 
 const startSeconds = 0.2;
 const restartSeconds = 0.3;
@@ -7,7 +7,7 @@ const restartSeconds = 0.3;
 export class PlaybackQueue {
   /** @type {Int16Array[]} */
   #pieces = [];
-  /** How many samples of the first piece have been played. */
+  /** Number of samples of the first piece that have been played. */
   #from = 0;
   #buffered = 0;
   #isOpen = true;
@@ -15,7 +15,7 @@ export class PlaybackQueue {
   #isPausing = false;
   #threshold;
   #restartThreshold;
-  /** How often the queue ran dry after playback had started. */
+  /** Number of times that the queue ran dry after playback had started. */
   underruns = 0;
   /** The number of samples played, and their FNV-1a checksum with one step per sample. */
   played = 0;
@@ -50,13 +50,13 @@ export class PlaybackQueue {
     this.#isOpen = false;
   }
 
-  /** Declares that no more samples follow for now: the buffered samples are played without waiting for more. */
+  /** Declares that no more samples follow for now, so that the buffered samples are played without waiting. */
   pause() {
     this.#isPausing = true;
   }
 
   /**
-   * Fills `out` with samples, and the rest with silence.
+   * Fills `out` with samples. If there are too few samples, fills the rest with silence.
    * @param {Float32Array} out
    */
   render(out) {

@@ -1,6 +1,6 @@
-// Plays one text while it is streamed: audio, waveform, highlighted words, and figures such as the time to first sound.
-// After the end, the audio can be played again. If the stream fails, a notice says after how many seconds the audio was
-// cut off. A playback outlives the page that started it.
+// Plays one speech while it is streamed, with a waveform, highlighted words and figures such as the time to first
+// audio. After the end, the audio can be played again. If the stream fails, a notice states when the audio was cut off.
+// A playback continues after the user leaves its page.
 /** @import { Api } from './api.js' */
 /** @import { HighlightedText } from './highlighted-text.js' */
 /** @import { Voice } from '../../../gen/openapi.ts' */
@@ -14,7 +14,7 @@ import { performanceMarks, streamSpeech } from './speech-stream.js';
 import { countChars, createIndexOf } from './text-chunks.js';
 import { createWaveform } from './waveform.js';
 
-/** Assumed duration of a character until word times arrive. */
+/** Assumed duration of a character in seconds, used until word times arrive. */
 const secondsPerChar = 0.065;
 
 /**
@@ -26,7 +26,7 @@ const secondsPerChar = 0.065;
  * @property {string} text
  * @property {Voice} voice
  * @property {ReturnType<typeof import('./player.js').createPlaybackContext>} audio
- * @property {() => void} onChange Called when the stream ends, and when playing starts, pauses or ends.
+ * @property {() => void} onChange Called when the stream ends, and when playback starts, pauses or ends.
  */
 
 export class Playback {
@@ -34,7 +34,7 @@ export class Playback {
   speech;
   text;
   voice;
-  /** Where the spoken word is highlighted, while a page shows the text. @type {HighlightedText | undefined} */
+  /** The field that highlights the spoken word, while a page shows the text. @type {HighlightedText | undefined} */
   textField;
   /** @type {'streaming' | EndState} */
   state = 'streaming';
@@ -126,7 +126,7 @@ export class Playback {
       this.#animationFrame = requestAnimationFrame(() => this.redraw());
   }
 
-  /** Data attributes for tests and diagnostics. */
+  /** Sets data attributes for tests and diagnostics. */
   #exposeState() {
     const { played, checksum, underruns, isOver } = this.#player.report;
     Object.assign(this.root.dataset, {
@@ -253,7 +253,7 @@ function createView(waveform, onToggle) {
 }
 
 /**
- * The index in the text of a fault that names a line and a column of a chunk.
+ * Returns the text index of a fault whose message names a line and a column; undefined for other faults.
  * @param {ApiError} error
  * @param {Speech} speech
  */

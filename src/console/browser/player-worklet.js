@@ -1,5 +1,5 @@
-// Audio worklet that plays a PlaybackQueue on the audio thread, so that work on the main thread causes no gaps. It receives
-// samples and posts PlaybackReports. https://webaudio.github.io/web-audio-api/#AudioWorklet
+// Audio worklet that plays a PlaybackQueue on the audio thread, so that work on the main thread causes no gaps. The
+// worklet receives samples and posts PlaybackReports. https://webaudio.github.io/web-audio-api/#AudioWorklet
 import { PlaybackQueue } from './playback-queue.js';
 
 const framesBetweenReports = 1024;

@@ -1,5 +1,5 @@
-// Plays 16-bit samples while they arrive, through an audio context with the samples' own rate, so that nothing is
-// resampled. All samples stay in memory, so that playback can seek to any position.
+// Plays 16-bit samples as they arrive. The audio context has the sample rate of the samples, so nothing is resampled.
+// All samples stay in memory, so that playback can seek to any position.
 import { PlaybackQueue } from './playback-queue.js';
 
 /**
@@ -12,7 +12,7 @@ import { PlaybackQueue } from './playback-queue.js';
  */
 
 /**
- * An audio context with the player worklet loaded. Creating it at the first user gesture saves time later.
+ * Creates an audio context and loads the player worklet. Calling it at the first user gesture saves time later.
  * @param {number} sampleRateHz
  */
 export function createPlaybackContext(sampleRateHz) {
@@ -30,11 +30,11 @@ export class Player {
   #pushed = 0;
   #isComplete = false;
   #hasStarted = false;
-  /** Players share the audio context, so a paused player must not resume it. */
+  /** Whether this player may resume the audio context, which several players share. */
   #shouldPlay = false;
   #isClosed = true;
   #ready;
-  /** The sample at which the current run started. */
+  /** The position, in samples, at which the current run started. */
   #from = 0;
   /** Number of the run: each seek starts a new one, and late reports of the previous run are ignored. */
   #run = 0;
@@ -92,7 +92,7 @@ export class Player {
   }
 
   /**
-   * Continues at that position, also after the end, unless playback is paused.
+   * Seeks to a position. Playback continues, even after the end, unless it is paused.
    * @param {number} seconds
    */
   async seek(seconds) {
@@ -101,7 +101,7 @@ export class Player {
     if (this.#shouldPlay) await this.#context.resume();
   }
 
-  /** Releases the output, for another player on the same context. `play` opens it again, at the start. */
+  /** Releases the output, so that another player can use the audio context. `play` starts again from the beginning. */
   async close() {
     if (this.#isClosed) return;
     [this.#isClosed, this.#shouldPlay, this.#from] = [true, false, 0];
@@ -115,7 +115,7 @@ export class Player {
     return !this.#isClosed && this.#context.state === 'running' && !this.#last.isOver;
   }
 
-  /** The position that is audible now. */
+  /** The audible position in seconds. */
   get seconds() {
     const { isDry, isOver, played, time } = this.#last;
     const { currentTime, outputLatency } = this.#context;
@@ -145,7 +145,7 @@ export class Player {
     return all;
   }
 
-  /** Sends all samples from `#from` on to the output. */
+  /** Starts a run: sends all samples after `#from` to the output. */
   #startRun() {
     this.#earlierUnderruns += this.#last.underruns;
     const { checksum } = this.#last;

@@ -1,4 +1,4 @@
-// Loads the voices that can speak, and explains why if there are none.
+// Loads the voices that are ready to speak. If there are none, shows the reason.
 /** @import { PageContext } from './page.d.ts' */
 /** @import { Voice } from '../../../gen/openapi.ts' */
 import { element, fill } from './element.js';

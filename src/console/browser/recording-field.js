@@ -1,5 +1,5 @@
-// A form field for a voice recording, from the microphone or a file: shows level and length, advises on both, and plays the
-// recording before it is uploaded.
+// A form field for a voice recording from the microphone or a file. Shows level and length with advice, and plays the
+// recording before the upload.
 import { element, fill } from './element.js';
 import { toDuration, toSize } from './formatting.js';
 import { icon } from './icon.js';
@@ -7,15 +7,15 @@ import { hasMicrophone, openMicrophone } from './microphone.js';
 import { createRecordingWaveform, peakOf, peaksOf } from './recording-waveform.js';
 import { toWav } from './wav-file.js';
 
-/** If all recent peaks are below the first value, the recording is too quiet; if one is above the second, too loud. */
+/** A recording is too quiet if all recent peaks are below `quietPeak`, too loud if one reaches `loudPeak`. */
 const quietPeak = 0.03;
 const loudPeak = 0.98;
 const recentPeaks = 40;
 
 /**
  * @typedef {object} LengthRange
- * @property {number} min In seconds.
- * @property {number} max In seconds.
+ * @property {number} min Minimum length in seconds.
+ * @property {number} max Maximum length in seconds.
  *
  * @typedef {object} RecordingFieldOptions
  * @property {string} name The API field name.
@@ -114,8 +114,8 @@ function toAdvice({ file, peaks, seconds, isLive }, { min, max }) {
 /** @typedef {ReturnType<typeof createRecordingPlayer>} RecordingPlayer */
 
 /**
- * Plays the recording.
- * @param {{ recording: Recording, onChange: (seconds: number) => void }} options Receives the playback position; Infinity at the end.
+ * @param {{ recording: Recording, onChange: (seconds: number) => void }} options `onChange` receives the playback
+ * position, or Infinity at the end.
  */
 function createRecordingPlayer({ recording, onChange }) {
   const audio = new Audio();
@@ -218,7 +218,7 @@ function toButtons({ recording, player, run, onChooseFile }) {
   ];
 }
 
-/** Files are decoded at this rate to draw them. */
+/** Sample rate at which files are decoded for the waveform. */
 const decodeRateHz = 48_000;
 
 class Recording {
@@ -226,7 +226,7 @@ class Recording {
   file;
   /** The peak of each block of samples, 0 to 1. @type {number[]} */
   peaks = [];
-  /** 0 for a file that this browser cannot decode. */
+  /** Length of the recording; 0 if this browser cannot decode the file. */
   seconds = 0;
   /** @type {import('./microphone.js').Microphone | undefined} */
   #microphone;
@@ -286,7 +286,7 @@ class Recording {
     }
   }
 
-  /** Releases the microphone and drops the recording. */
+  /** Releases the microphone and discards the recording. */
   close() {
     this.#isClosed = true;
     this.#microphone?.close();

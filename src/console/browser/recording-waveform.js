@@ -1,15 +1,15 @@
-// Draws a recording as bars: its peaks, the playback position, and marks for the minimum and maximum length.
+// Draws a recording as bars, with the playback position and a mark at the minimum length.
 
 const barPixels = 3;
 const gapPixels = 2;
 
 /**
  * @typedef {object} WaveformView
- * @property {readonly number[]} peaks From 0 to 1, at equal intervals.
+ * @property {readonly number[]} peaks Values from 0 to 1, at equal intervals.
  * @property {number} seconds The length of the recording.
  * @property {number} secondsMax The time that the full width represents.
  * @property {number} [secondsMin] The minimum length, marked with a dotted line.
- * @property {number} [played] The playback position; Infinity when not playing.
+ * @property {number} [played] The playback position; Infinity if the recording is not playing.
  */
 
 /** @param {AbortSignal} signal Aborted when the user leaves the page. */
@@ -46,7 +46,7 @@ export function createRecordingWaveform(signal) {
       context.fillStyle = colour(
         !isRecorded ? '--wave-pending' : x > xOf(played) ? '--wave' : peak > 0.99 ? '--wave-over' : '--wave-played',
       );
-      // Perceived loudness: a tenth of the amplitude sounds about half as loud.
+      // Bar heights follow perceived loudness: a tenth of the amplitude sounds about a quarter as loud.
       const barHeight = Math.max(barPixels, peak ** 0.6 * (height - 4));
       context.beginPath();
       context.roundRect(x, (height - barHeight) / 2, barPixels, barHeight, barPixels / 2);
@@ -74,7 +74,7 @@ export function createRecordingWaveform(signal) {
 }
 
 /**
- * The peak of each block of samples.
+ * Returns the peak of each block of samples.
  * @param {Float32Array} samples
  * @param {number} [samplesPerPeak]
  */

@@ -3,9 +3,9 @@
 const controls = 'a, button, input, [tabindex]';
 
 /**
- * Returns a function to call once the items have changed, with the item that Tab is to reach.
+ * Returns a function that sets the item that Tab reaches. Call the function whenever the items change.
  * @param {HTMLElement} root
- * @param {string} selector Of the items: each is a control, or contains controls.
+ * @param {string} selector Selects the items. Each item is a control or contains controls.
  */
 export function createRoving(root, selector) {
   const items = () =>

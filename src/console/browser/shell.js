@@ -1,5 +1,5 @@
-// Entry point of the console: renders the header (navigation, API key, theme) and the page that the URL hash names. Without
-// a valid API key it shows a form to enter one instead.
+// Entry point of the console: renders the header (navigation, API key, theme) and the page that the URL hash names. If
+// there is no valid API key, shows a form to enter a key.
 /** @import { Page } from './page.d.ts' */
 /** @import { ApiKey } from '../../../gen/openapi.ts' */
 import { ApiError, createApi } from './api.js';
@@ -30,7 +30,7 @@ function parseAddress() {
   return { page: pages.find((page) => page.name === name) ?? /** @type {Page} */ (pages[0]), pathSegments };
 }
 
-/** @param {string} part May be malformed, since users edit the URL. */
+/** @param {string} part May be malformed, because users can edit the URL. */
 function decoded(part) {
   try {
     return decodeURIComponent(part);
@@ -74,7 +74,7 @@ function forgetKey(error) {
   showKeyPrompt(error);
 }
 
-/** Revokes the key if the sign-in page made it for this console: such a key is valid for a day. */
+/** Forgets the key. Also revokes a key that the sign-in page created for this console, which is valid for a day. */
 function signOut() {
   const { apiKey, key } = /** @type {NonNullable<typeof session>} */ (session);
   const lifeMs = Date.parse(key.expires_at ?? '') - Date.parse(key.created_at);
@@ -102,14 +102,14 @@ async function showPage() {
     if (link.hash === `#/${page.name}`) link.setAttribute('aria-current', 'page');
     else link.removeAttribute('aria-current');
   }
-  // If the focus was inside the old page, it moves to the start of the new one.
+  // If the old page had the focus, the focus moves to the start of the new page.
   const hadFocus = main.contains(document.activeElement);
   fill(main, root);
   if (hadFocus) main.focus({ preventScroll: true });
   if (page.scope !== undefined && !hasScope(page.scope))
     return fill(root, element('h1', {}, page.title), missingScope('open this page', page.scope));
   const { notify } = notices;
-  /** Ignores requests that were aborted because the user left the page. @param {unknown} error */
+  /** Shows an error, unless the user aborted the request by leaving the page. @param {unknown} error */
   const showError = (error) => {
     if (!(signal.aborted && error instanceof DOMException && error.name === 'AbortError')) notices.showError(error);
   };
@@ -168,7 +168,7 @@ async function start() {
     main.focus();
   });
   addEventListener('hashchange', () => showPage());
-  // Another tab has stored or removed the key of this device.
+  // Another tab has stored or removed the key that this device remembers.
   addEventListener('storage', ({ key }) => {
     if (key !== keyItem) return;
     if (!session) void resume();

@@ -1,4 +1,4 @@
-// The Speak page: a text field, the voice settings, a Speak button, and the playback of the speech while it is streamed.
+// The Speak page: a text field, the voice settings, a Speak button, and the playback of the streamed speech.
 /** @import { PageContext, Page } from './page.d.ts' */
 /** @import { HighlightedText } from './highlighted-text.js' */
 /** @import { SpeechHistory } from './speech-history.js' */
@@ -80,7 +80,7 @@ function showSpeakForm(context, voices) {
   });
   const offer = element('section', { class: 'card model-offer', 'aria-labelledby': 'offer-title', hidden: true });
   void offerModel(offer, context, {
-    // A user who has heard a voice chooses the next one.
+    // Switches to the new voice only if the user has not spoken any text yet.
     mayChoose: () => history.isEmpty,
     onVoice(voiceId) {
       storeItem(voiceItem, voiceId, 'device');
@@ -134,7 +134,7 @@ async function offerModel(root, context, options) {
 }
 
 /**
- * The button Marks, which opens a toolbar. A text with markup opens it at once.
+ * The Marks button, which opens the markup toolbar. If the text has markup, the toolbar opens at once.
  * @param {{ context: PageContext, textField: HighlightedText, voices: readonly Voice[] }} options
  */
 function createMarks({ context, textField, voices }) {

@@ -130,7 +130,7 @@ export function createCodePanel(getRequest, { notify, showError }) {
 /** @typedef {(body: object, file: string) => string} Writer */
 
 /**
- * The request body that returns all the speech as one file.
+ * Returns a request body for all the speech as one file.
  * @param {Speech} speech
  * @param {string} format
  * @param {'buffer' | 'url'} returnFormat
@@ -146,7 +146,7 @@ function toFileBody(speech, format, returnFormat) {
   };
 }
 
-/** The writers by language name. @type {Readonly<Record<string, Writer>>} */
+/** Functions that write the request as code, by language. @type {Readonly<Record<string, Writer>>} */
 const codeWriters = {
   curl: (body, file) => {
     const json = JSON.stringify(body, null, 2).replaceAll("'", "'\\''");

@@ -1,5 +1,5 @@
-// The last speeches of this tab. One is in the player; all can be played, saved, shared and used again. They outlive the
-// Speak page: speech that plays while the user leaves the page moves to a dock at the bottom of the window.
+// The latest speeches of this tab, which can be played, saved, shared and used again. They outlive the Speak page:
+// audio that plays when the user leaves the page continues in a dock at the bottom of the window.
 /** @import { HighlightedText } from './highlighted-text.js' */
 /** @import { PageContext } from './page.d.ts' */
 /** @import { Speech } from './speech-stream.js' */
@@ -12,10 +12,10 @@ import { createPlaybackContext } from './player.js';
 import { createDownload } from './speech-export.js';
 import { performanceMarks } from './speech-stream.js';
 
-/** The samples of the speeches stay in memory, so their number and their duration together are limited. */
+/** Maximum number and maximum total seconds of the speeches. The limits exist because the samples stay in memory. */
 const [speechesMax, secondsMax] = [8, 1800];
 
-/** The newest first. @type {Playback[]} */
+/** The speeches, newest first. @type {Playback[]} */
 let speeches = [];
 /** The speech in the player. @type {Playback | undefined} */
 let current;
@@ -49,11 +49,11 @@ function closeDock() {
   void current?.pause();
 }
 
-/** Shows the speeches on the page that is open. */
+/** Updates the list and the player if the Speak page is open. */
 let show = () => {};
 
 /**
- * Puts a speech into the player. Playbacks may share an audio context, so the previous one closes first.
+ * Puts a speech into the player. Closes the previous playback first, because both may use the same audio context.
  * @param {() => Playback} open
  */
 async function play(open) {
@@ -73,7 +73,7 @@ function remove(speech) {
   show();
 }
 
-/** Ends and forgets all speeches, such as when the user signs out. */
+/** Ends and removes all speeches, for example when the user signs out. */
 export function forgetSpeeches() {
   startCount++;
   dock.hidden = true;
@@ -126,7 +126,7 @@ export function createSpeechHistory({ context, textField, getSpeech, voices, onU
     onChange();
   };
 
-  // Created at the first user gesture, the audio context does not delay the first sound.
+  // Creates the audio context at the first user gesture, so that it does not delay the first audio.
   const prepare = () => audioOf(getSpeech().sampleRateHz);
   root.addEventListener('pointerdown', prepare, { once: true, signal });
   root.addEventListener('keydown', prepare, { once: true, signal });
@@ -143,7 +143,7 @@ export function createSpeechHistory({ context, textField, getSpeech, voices, onU
     player: slot,
     list: card,
     status,
-    /** Shows the speeches that there are already; call it once the elements are in the document. */
+    /** Shows the existing speeches. Call this after adding the elements to the document. */
     start() {
       dock.hidden = true;
       show();
@@ -182,7 +182,7 @@ const emptyPlayer = element(
 );
 
 /**
- * One speech of the list: a button that plays it, and its text, which opens the other actions.
+ * Creates a list item: a play button, and the text of the speech, which opens the other actions.
  * @param {Playback} playback
  * @param {PageContext} context
  * @param {(playback: Playback) => void} onUse

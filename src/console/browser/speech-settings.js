@@ -17,13 +17,13 @@ import {
 
 /** Name of the storage item for the chosen voice. */
 export const voiceItem = 'sonant-voice';
-/** The speed slider is logarithmic: from 1/4 to 4 times. */
+/** The speed slider is logarithmic and ranges from 1/4 to 4 times the normal speed. */
 const octaves = 2;
 
 /**
  * @param {object} options
- * @param {readonly Voice[]} options.voices At least one.
- * @param {string | undefined} options.voiceId The voice that the address names.
+ * @param {readonly Voice[]} options.voices Must not be empty.
+ * @param {string | undefined} options.voiceId The voice id in the page address.
  * @param {Preview} options.preview
  * @param {() => void} options.onChange
  */
@@ -69,14 +69,14 @@ export function createSpeechSettings({ voices, voiceId, preview, onChange }) {
 
   return {
     root,
-    /** Shows the initial values and scrolls to the chosen voice; call it once the element is in the document. */
+    /** Shows the initial values and scrolls to the chosen voice. Call this after adding the element to the document. */
     start() {
       update();
       const list = picker.root.querySelector('.voices-found');
       const chosen = list?.querySelector('.voice:has(:checked)');
       if (list && chosen) list.scrollTop += chosen.getBoundingClientRect().bottom - list.getBoundingClientRect().bottom;
     },
-    /** Sets the values of an earlier speech. @param {import('./speech-stream.js').Speech} speech */
+    /** Restores the settings of an earlier speech. @param {import('./speech-stream.js').Speech} speech */
     use({ voiceId, languageCode, sampleRateHz, speakingRate }) {
       picker.choose(voiceId);
       language.choose(languageCode);
@@ -95,14 +95,14 @@ export function createSpeechSettings({ voices, voiceId, preview, onChange }) {
   };
 }
 
-/** Lets the service choose the language of each sentence. */
+/** The language code that lets the service choose the language of each sentence. */
 const automatic = 'auto';
 
 /** @param {string} code */
 const toName = (code) => (code === automatic ? 'Each sentence in its own' : toLanguageName(code));
 
 /**
- * Visible only for voices with several languages.
+ * Creates the language field, which is visible only for voices with several languages.
  * @param {() => void} onchange
  */
 function createLanguageField(onchange) {
@@ -223,7 +223,7 @@ function createVoicePicker({ voices, chosenId, onChoose, preview }) {
       ...members.map(toItem),
     ]);
   };
-  /** Tab reaches the chosen voice and its buttons only; arrow keys choose another voice. */
+  /** Tab reaches only the chosen voice and its buttons. Arrow keys choose another voice. */
   const showFocus = () => {
     for (const button of list.querySelectorAll('button'))
       button.tabIndex = button.parentElement?.querySelector(':checked') ? 0 : -1;

@@ -1,5 +1,5 @@
-// Streams speech over Server-Sent Events: pushes the audio to the player and collects the time of each word. A lost
-// connection is resumed after the last event.
+// Streams speech over Server-Sent Events: pushes the audio to the player and collects the time of each word. After a
+// lost connection, the stream resumes after the last received event.
 /** @import { Api } from './api.js' */
 /** @import { Player } from './player.js' */
 /** @import { Chunk } from './text-chunks.js' */
@@ -8,9 +8,9 @@ import { readEvents } from './event-stream-reader.js';
 import { createIndexOf } from './text-chunks.js';
 
 /**
- * @typedef {{ from: number, to: number, start: number, end: number }} Word The indices of a word in the text, and its time in seconds.
+ * @typedef {{ from: number, to: number, start: number, end: number }} Word Text indices, and times in seconds.
  *
- * @typedef {object} Speech What to speak, and how.
+ * @typedef {object} Speech The text to speak, and its settings.
  * @property {string} voiceId
  * @property {string} languageCode
  * @property {readonly Chunk[]} chunks
@@ -27,7 +27,7 @@ import { createIndexOf } from './text-chunks.js';
  */
 
 const path = '/api/audio/speech/sse';
-/** Maximum number of retries after a lost connection, and the time by which the delay grows with each retry. */
+/** Maximum number of retries after a lost connection, and the delay added for each retry. */
 const [triesMax, retryDelayMs] = [3, 500];
 
 /** Names of User Timing marks and measures. */
@@ -39,7 +39,7 @@ export const performanceMarks = {
 };
 
 /**
- * The settings as members of a request body.
+ * Returns the settings of a speech as fields of a request body.
  * @param {Speech} speech
  */
 export const toRequestFields = ({ voiceId, languageCode, sampleRateHz, speakingRate, markup }) => ({
@@ -51,7 +51,7 @@ export const toRequestFields = ({ voiceId, languageCode, sampleRateHz, speakingR
 });
 
 /**
- * Resolves when the stream has ended. Words are appended to `words` in their order.
+ * Streams speech to the player and appends its words to `words`. Resolves when the stream has ended.
  * @param {StreamOptions} options
  * @param {Word[]} words
  */
@@ -72,7 +72,7 @@ export async function streamSpeech({ api, speech, player, signal, onSamples }, w
 }
 
 /**
- * Yields the events of the stream to its end, and resumes a lost connection after the last event.
+ * Yields all events of the stream. After a lost connection, resumes after the last event.
  * @param {Pick<StreamOptions, 'api' | 'speech' | 'signal'>} options
  */
 async function* eventsOf({ api, speech, signal }) {
@@ -80,7 +80,7 @@ async function* eventsOf({ api, speech, signal }) {
   const body = { ...toRequestFields(speech), text_chunks: texts, output_format: 'pcm', timestamps: 'word' };
   let [lastEventId, isOver] = ['', false];
   const streamPath = () => `${path}/${lastEventId.split(':')[0]}`;
-  // The service keeps a stream open for resuming, so stopping must cancel it.
+  // The service keeps the stream open so that clients can resume it, so stopping must cancel the stream.
   signal.addEventListener('abort', () => {
     if (lastEventId !== '' && !isOver) api.send(streamPath(), { method: 'DELETE' }).catch(() => {});
   });

@@ -10,7 +10,7 @@ import { createSpeechSettings, expandWhenWide } from './speech-settings.js';
 import { TalkSession } from './talk-session.js';
 import { createPreview } from './voice-preview.js';
 
-/** Older turns are removed. */
+/** Maximum number of turns on the page. Older turns are removed. */
 const turnsShownMax = 100;
 
 /** @type {Page} */
@@ -77,7 +77,7 @@ function showTalk(context, voices) {
     session.close();
   });
 
-  // The voice settings look and behave as those of the Speak page.
+  // Applies the styles of the Speak page, which has the same voice settings.
   root.classList.add('speak');
   fill(
     root,
@@ -116,7 +116,7 @@ const writingCard = (composer, controls, ...states) =>
     ...states,
   );
 
-/** The turns, the newest at the end. */
+/** A list of turns, newest last. */
 function createTurnList() {
   const list = element('ol', { class: 'turns', 'aria-label': 'Spoken text' });
   const empty = element('p', {}, 'Spoken text appears here, with the part that was played and the part that was not.');
@@ -134,7 +134,7 @@ function createTurnList() {
 }
 
 /**
- * The buttons that interrupt, and that end the turn.
+ * The Interrupt button, and the Speak button, which ends the turn.
  * @param {object} options
  * @param {TalkSession} options.session
  * @param {Composer} options.composer
@@ -171,8 +171,8 @@ const toNotice = (error) =>
 
 /**
  * @typedef {object} ComposerOptions
- * @property {(text: string) => void} onText Called with further text of the turn.
- * @property {() => void} onEnd Called when the turn is over.
+ * @property {(text: string) => void} onText Called with new text of the turn.
+ * @property {() => void} onEnd Called at the end of the turn.
  * @property {() => void} onFocus
  * @property {(text: string) => void} notify
  *
@@ -183,7 +183,7 @@ const toNotice = (error) =>
 function createComposer({ onText, onEnd, onFocus, notify }) {
   const { field, pace, paceField } = createFields();
   let sent = '';
-  /** Aborts a paste that is passed on in pieces. */
+  /** Aborts sending pasted text in small pieces. */
   let feeding = new AbortController();
 
   const clear = () => {
@@ -244,7 +244,7 @@ function createComposer({ onText, onEnd, onFocus, notify }) {
     pace: paceField,
     end,
     clear,
-    /** Whether there is text that was not sent, or whose turn was not ended. */
+    /** Whether the field contains text of the current turn. */
     get hasText() {
       return field.value !== '';
     },
@@ -268,14 +268,14 @@ function createFields() {
   return { field, pace, paceField: element('div', { class: 'pace' }, label, pace) };
 }
 
-/** A word is complete before a space or a mark; text in scripts without spaces is passed on unchanged. */
+/** Text is sent up to a space or punctuation mark. Characters of scripts without spaces are sent at once. */
 const completePattern =
   /[\s.!?…,;:)\]"”。！？、，；：\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
 const tokenPattern = /\s*\S{1,4}|\s+$/gu;
 const tokensPerSecond = 40;
 
 /**
- * The length of the text up to the end of its last complete word.
+ * Returns the length of the text up to the end of its last complete word.
  * @param {string} text
  */
 function completeLength(text) {
@@ -284,7 +284,7 @@ function completeLength(text) {
 }
 
 /**
- * Calls `onToken` with one piece after the other.
+ * Calls `onToken` with short pieces of the text, at the pace of a language model.
  * @param {string} text
  * @param {(token: string) => void} onToken
  * @param {AbortSignal} signal

@@ -1,5 +1,5 @@
-// The page's live speech session: turns of text, the audio for them, and interruptions. Plays arriving audio, and knows
-// at each moment which turn and which word is being heard.
+// The live speech session of the Talk page: sends turns of text, plays the arriving audio and handles interruptions.
+// Tracks which turn and which word is being played.
 /** @import { Api } from './api.js' */
 /** @import { ConnectionState } from './live-connection.js' */
 /** @import { Speech } from './speech-stream.js' */
@@ -12,8 +12,8 @@ import { TalkTurn } from './talk-turn.js';
  * @typedef {object} TalkSessionOptions
  * @property {Api} api
  * @property {() => Omit<Speech, 'chunks'>} getSettings
- * @property {(turn: TalkTurn) => void} onTurn Called when a turn was begun.
- * @property {() => void} onChange Called when the possible actions have changed.
+ * @property {(turn: TalkTurn) => void} onTurn Called when a turn begins.
+ * @property {() => void} onChange Called when the state of the turns changes.
  * @property {(state: ConnectionState, text: string) => void} onState
  * @property {(error: unknown) => void} onError
  * @property {(text: string) => void} announce
@@ -24,11 +24,11 @@ export class TalkSession {
   #connection;
   /** @type {LivePlayer | undefined} */
   #player;
-  /** Unfinished turns, and turns whose interruption is unanswered. @type {TalkTurn[]} */
+  /** Unfinished turns, and interrupted turns that await an answer from the service. @type {TalkTurn[]} */
   #turns = [];
   /** The turn whose audio is arriving. @type {TalkTurn | undefined} */
   #sounding;
-  /** Half a sample at the end of a piece. */
+  /** The odd byte at the end of the last piece of audio, which is half a sample. */
   #odd = new Uint8Array();
   #frame = 0;
 
@@ -60,7 +60,7 @@ export class TalkSession {
     return this.#turns.find(({ state }) => state === 'open');
   }
 
-  /** Whether something is being spoken or about to be. */
+  /** Whether any turn is unfinished. */
   get isSpeaking() {
     return this.#live.length > 0;
   }
@@ -69,7 +69,7 @@ export class TalkSession {
     return this.#open !== undefined;
   }
 
-  /** Connects, and prepares the output; must be called in a user gesture. */
+  /** Connects and prepares the audio output. Must be called within a user gesture. */
   prepare() {
     this.#audio().wake();
     this.#connection.open();
@@ -90,7 +90,7 @@ export class TalkSession {
     this.#changed();
   }
 
-  /** Ends the turn: its remaining text is spoken. */
+  /** Ends the open turn, so that its remaining text is spoken. */
   flush() {
     const turn = this.#open;
     if (!turn) return;
@@ -111,7 +111,7 @@ export class TalkSession {
     this.#changed();
   }
 
-  /** Called when the settings have changed: the next turn uses them. */
+  /** Closes the connection after a change of settings. The next turn uses the new settings. */
   restart() {
     this.#stop('interrupted');
     this.#forget();
@@ -148,7 +148,7 @@ export class TalkSession {
     return { heard, playedMs };
   }
 
-  /** Received audio is still played; the rest will not arrive. */
+  /** Handles a lost connection: keeps playing the received audio and cuts off unfinished turns. */
   #lose() {
     for (const turn of this.#live) {
       if (turn.state === 'ended' && turn.isComplete) continue;
@@ -160,7 +160,7 @@ export class TalkSession {
     this.#changed();
   }
 
-  /** Turn numbers begin at 0 in each connection. */
+  /** Forgets the turn numbers, because each connection counts turns from 0. */
   #forget() {
     this.#turns = this.#live;
     for (const turn of this.#turns) turn.index = -1;
@@ -168,7 +168,7 @@ export class TalkSession {
     this.#odd = new Uint8Array();
   }
 
-  /** The turn with this number. Turns without a number are numbered in order. @param {number} index */
+  /** Finds the turn with this number. Otherwise numbers the first turn without a number. @param {number} index */
   #turnOf(index) {
     const known = this.#turns.find((turn) => turn.index === index);
     if (known) return known;
@@ -186,11 +186,11 @@ export class TalkSession {
     if (!turn || turn.state === 'interrupted') return;
     if (message.type === 'info') {
       const player = this.#audio();
-      // All earlier interruptions are answered.
+      // The service has answered all earlier interruptions.
       this.#turns = this.#live;
       this.#sounding = turn;
       this.#odd = new Uint8Array();
-      // The turn's first audio is awaited, unless earlier audio is still playing.
+      // Measures the delay of the turn's first audio, unless earlier audio is still playing.
       turn.begin(player.pushedSeconds);
       if (player.seconds >= player.pushedSeconds) player.expectStart();
     } else if (message.type === 'timestamps') turn.addWords(message.words);
@@ -206,7 +206,7 @@ export class TalkSession {
   #takeInterrupted({ turn: index, text_spoken: spoken, text_remaining: remaining }) {
     const stopped = this.#turns.filter(({ state }) => state === 'interrupted');
     const turn = stopped.find((each) => each.index === index) ?? stopped.find((each) => each.index === undefined);
-    // The service also answers an interruption when there was nothing to interrupt.
+    // The service answers an interruption even if there was nothing to interrupt.
     if (!turn || spoken + remaining !== turn.text) return;
     turn.index = index;
     turn.correct(spoken);

@@ -1,16 +1,16 @@
-// A turn of live speech in the page: its text, how much of it was heard, and the delay of its audio. The word being
-// heard is marked; text cut off by an interruption is struck through.
+// A turn of live speech: shows its text, the part that was heard, and the delay of its audio. Marks the word being
+// heard, and strikes through text that an interruption cut off.
 import { element, fill } from './element.js';
 import { toDuration } from './formatting.js';
 import { createIndexOf } from './text-chunks.js';
 
 /**
- * @typedef {'open' | 'ended' | 'heard' | 'interrupted' | 'lost'} TurnState Open turns take text.
+ * @typedef {'open' | 'ended' | 'heard' | 'interrupted' | 'lost'} TurnState Only open turns accept text.
  *
- * @typedef {{ to: number, start: number, from: number }} HeardWord The indices of a word in the text, and when it begins.
+ * @typedef {{ to: number, start: number, from: number }} HeardWord Text indices, and the start in seconds.
  */
 
-/** The end of a sentence, and the space after it. */
+/** Matches the end of a sentence and the space after it. */
 const sentenceEnd = /[.!?…。！？]["'”’)\]]*\s*/g;
 
 export class TalkTurn {
@@ -19,7 +19,7 @@ export class TalkTurn {
   state = 'open';
   /** The turn's number in the service's session, once known. @type {number | undefined} */
   index;
-  /** Start and end of the turn's audio in the player. @type {number | undefined} */
+  /** Start and end of the turn's audio in the player, in seconds. @type {number | undefined} */
   startSeconds;
   endSeconds = 0;
   /** Whether all audio of the turn has arrived. */
@@ -29,10 +29,10 @@ export class TalkTurn {
   #view;
   /** @type {HeardWord[]} */
   #words = [];
-  /** End, in the text, of the words whose times arrived first. */
+  /** Text index after the last word of the first `timestamps` message. */
   #firstEnd = 0;
   #shown = -2;
-  /** Sent text, and when it was sent. @type {{ to: number, atMs: number }[]} */
+  /** End index and time of each sent text. @type {{ to: number, atMs: number }[]} */
   #sends = [];
   #infoMs = Infinity;
   #soundMs = 0;
@@ -65,13 +65,13 @@ export class TalkTurn {
     this.startSeconds = this.endSeconds = startSeconds;
   }
 
-  /** Called when the turn's first audio was played, if no other audio was playing before. @param {number} atMs */
+  /** Called when the turn's first audio was played, unless earlier audio was still playing. @param {number} atMs */
   noteSound(atMs) {
     this.#soundMs = atMs;
     this.#showAccount();
   }
 
-  /** @param {readonly { offset: number, length: number, start: number }[]} words With offsets in code points. */
+  /** @param {readonly { offset: number, length: number, start: number }[]} words Offsets are in code points. */
   addWords(words) {
     const indexOf = createIndexOf(this.text);
     for (const { offset, length, start } of words)
@@ -80,18 +80,18 @@ export class TalkTurn {
     this.#showAccount();
   }
 
-  /** Time from the last character that the first audio needed to the first audio. */
+  /** Milliseconds from sending the last character that the first audio needed to playing the first audio. */
   get firstSoundMs() {
     if (this.#firstEnd === 0 || this.#soundMs === 0) return undefined;
     sentenceEnd.lastIndex = this.#firstEnd;
     const end = sentenceEnd.exec(this.text) ? sentenceEnd.lastIndex : this.text.length;
-    // The next word shows where a sentence ends, unless a flush or a pause ended it.
+    // The next word reveals the end of a sentence. Without a next word, the last sent text counts.
     const before = this.#sends.filter(({ atMs }) => atMs <= this.#infoMs);
     const needed = before.find(({ to }) => to > end) ?? before.at(-1);
     return needed && Math.max(0, this.#soundMs - needed.atMs);
   }
 
-  /** Shows the text that was heard. @param {number} playedSeconds The position of the player. */
+  /** Updates the text shown as heard. @param {number} playedSeconds The position of the player. */
   hear(playedSeconds) {
     if (this.startSeconds === undefined || this.state === 'interrupted' || this.state === 'lost') return;
     const ends = this.endSeconds;
@@ -100,7 +100,7 @@ export class TalkTurn {
     this.#show();
   }
 
-  /** Marks the turn as cut off, whether it was being heard or not yet. @param {'interrupted' | 'lost'} state */
+  /** Marks the turn as cut off, before or during its playback. @param {'interrupted' | 'lost'} state */
   cutOff(state) {
     this.#set(state);
     this.#split(this.#words[this.#wordNow()]?.to ?? 0);

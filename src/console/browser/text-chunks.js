@@ -1,13 +1,13 @@
-// Splits a text into chunks that fit the limit of the API: at paragraphs if possible, else at sentences, at spaces, or at the
-// limit. Lengths are in Unicode code points, offsets are string indices (UTF-16).
+// Splits a text into chunks within the API's limit: at paragraphs if possible, else at sentences, spaces, or the limit.
+// Lengths are in Unicode code points, offsets are string indices (UTF-16).
 
 import { markupOf } from './markup-kind.js';
 
-/** Limits of the API: for one chunk, and for all chunks together. */
+/** API limits in code points, for one chunk and for all chunks together. */
 const chunkCharsMax = 5_000;
 export const textCharsMax = 50_000;
 
-/** The end of a sentence: the space after it or, in scripts without spaces, the position after its full stop. */
+/** Matches the space after a sentence or, in scripts without spaces, the position after its full stop. */
 const sentenceEnd = /(?<=[.!?…。！？]["'”’)]*)\s+|(?<=[。！？][”’」』）]?)(?![\s。！？”’」』）])/g;
 
 /** @typedef {{ text: string, from: number }} Chunk */
@@ -33,7 +33,7 @@ const isSurrogatePair = (text, at) => {
  * @returns {Chunk[]}
  */
 export function toChunks(text) {
-  // A document is not divided.
+  // An SSML document is never split.
   if (countChars(text) <= chunkCharsMax || markupOf(text) === 'ssml')
     return text.trim() === '' ? [] : [{ text, from: 0 }];
   const pieces = cut(text, [/\n\s*\n/g, sentenceEnd, /\s+/g]);
@@ -59,8 +59,8 @@ export function toChunks(text) {
 }
 
 /**
- * Cuts the text into pieces that fit into a chunk: at the first separator, and at the next separators if a piece is
- * still too long.
+ * Cuts the text at the first separator. Cuts pieces that are still too long for a chunk at the next separators, and
+ * finally at the limit.
  * @param {string} text
  * @param {readonly RegExp[]} separators
  * @returns {string[]}
@@ -86,7 +86,7 @@ function cutAtLimit(text) {
 }
 
 /**
- * Converts an offset in code points to a string index. Ascending offsets are fastest.
+ * Returns a function that converts an offset in code points to a string index. Ascending offsets are fastest.
  * @param {string} text
  */
 export function createIndexOf(text) {

@@ -1,5 +1,5 @@
-// Applies the stored colour theme before the first paint; without a stored theme the device preference applies. It is a
-// separate blocking script, so that the page never flashes in the wrong theme.
+// Applies the stored colour theme; without a stored theme, the device preference applies. The script is separate and
+// blocking, so that the page never flashes in the wrong theme.
 try {
   const chosen = localStorage.getItem('sonant-theme');
   if (chosen) document.documentElement.dataset.theme = chosen;

@@ -189,7 +189,7 @@ const rowsShown = 10;
  * @property {(group: string) => { name: string, address?: string | undefined }} toName
  */
 
-/** Roles are explicit: phones show rows as blocks, which are not exposed as a table. @param {UsageTableOptions} options */
+/** Sets explicit ARIA roles, because CSS for phones removes the roles of rows. @param {UsageTableOptions} options */
 function usageTable({ title, column, usage, toName }) {
   const rows = usage.groups.map((sum) => {
     const { name, address } = toName(sum.group);

@@ -12,7 +12,7 @@ const statusLabels = /** @type {const} */ ({
 });
 
 /**
- * The status of a voice that is not ready.
+ * The chip that shows the status of a voice that is not ready.
  * @param {Voice} voice
  */
 export const statusChip = ({ status }) =>
@@ -24,7 +24,7 @@ export const statusChip = ({ status }) =>
  */
 export const accessChip = ({ access }) => access === 'private' && element('span', { class: 'chip' }, 'private');
 
-/** Who may use a voice, in words. */
+/** Labels that state who may use a voice. */
 export const accessLabels = /** @type {const} */ ({
   private: 'Only keys of its owner’s account',
   everyone: 'Every key of this service',
@@ -55,7 +55,7 @@ export function previewButton(preview, voice) {
 }
 
 /**
- * A labelled selector of a form of filters.
+ * A labelled selector for a filter form.
  * @param {string} name
  * @param {string} label
  * @param {(readonly [value: string, text: string])[]} options

@@ -1,4 +1,4 @@
-// The form that creates a voice: a name, an id, the engine voice that speaks, and fallbacks in case it fails.
+// The form that creates a voice: a name, an id, an engine voice, and fallback voices.
 /** @import { PageContext } from './page.d.ts' */
 /** @import { Voice } from '../../../gen/openapi.ts' */
 import { element, fill } from './element.js';
@@ -60,8 +60,8 @@ export async function showVoiceForm({ root, api, hasScope, signal, notify, showE
 }
 
 /**
- * The engine voices to which a new voice can be bound, each named after a voice that is bound only to it, or else by
- * its id.
+ * Lists the engine voices that a new voice can use. An engine voice is named after a voice that uses only this engine
+ * voice, or else by its id.
  * @param {readonly Voice[]} voices
  */
 function toEngineVoices(voices) {

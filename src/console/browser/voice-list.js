@@ -11,7 +11,7 @@ import { accessChip, filterSelect, previewButton, statusChip, toVoiceAddress } f
 import { createPreview } from './voice-preview.js';
 import { findVoices, languagesOf, sortVoices, toLanguageName } from './voice-search.js';
 
-/** Number of voices shown at first, and added by each click, because the layout of thousands of voices is slow. */
+/** Number of voices shown at first and added per click, because the layout of thousands of voices is slow. */
 const pageSize = 60;
 
 /** @param {PageContext} pageContext */
@@ -32,7 +32,7 @@ export async function showVoiceList({ root, api, hasScope, signal, showError, pa
   let shown = pageSize;
   const letFirstFocus = createRoving(list, 'li');
   const show = () => {
-    // The button that could stop the sample is about to be removed.
+    // Stops the sample, because its stop button is about to be removed.
     preview.stop();
     const [query = '', language = '', engine, kind] = ['query', 'language', 'engine', 'kind'].map((name) =>
       String(new FormData(filters).get(name) ?? ''),

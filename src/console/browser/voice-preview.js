@@ -30,7 +30,7 @@ export function createPreview({ api, signal, showError }) {
 /** @param {{ signal: AbortSignal, showError(error: unknown): void }} options */
 export function createSamplePlayer({ signal, showError }) {
   const audio = new Audio();
-  /** The button of the sample that plays. @type {HTMLButtonElement | undefined} */
+  /** The button of the sample that is playing. @type {HTMLButtonElement | undefined} */
   let playing;
   let loadAbort = new AbortController();
   let objectUrl = '';

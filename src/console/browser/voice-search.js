@@ -1,4 +1,4 @@
-// Searches and orders voices, keeps the favourites of this device, and names languages in the locale of the browser.
+// Searches and orders voices, stores the favourites on this device, and names languages in the locale of the browser.
 /** @import { Voice } from '../../../gen/openapi.ts' */
 import { readItem, storeItem } from './browser-storage.js';
 
@@ -8,8 +8,8 @@ const names = new Intl.DisplayNames(undefined, { type: 'language', fallback: 'no
 export const baseOf = (code) => code.split('-')[0]?.toLowerCase() ?? '';
 
 /**
- * Names a code with a private part or a variant, such as `vi-VN-x-south`, by its language and that part.
- * @param {string} code Such as `en-GB`.
+ * Names a language. A private part or variant, as in `vi-VN-x-south`, follows the name in brackets.
+ * @param {string} code A language code, such as `en-GB`.
  */
 export function toLanguageName(code) {
   const [, known = code, part = ''] = /^([a-z]+(?:-[A-Z]\w+)*)(?:-x)?-(?:[a-z]+-)*([a-z]+)$/.exec(code) ?? [];
@@ -46,7 +46,7 @@ const toSearchText = ({ voice_id, name, description, engine, labels, language_co
     .toLowerCase();
 
 /**
- * The voices that contain every word of the query and speak the language.
+ * Finds the voices that match every word of the query and speak the language.
  * @param {readonly Voice[]} voices
  * @param {{ query: string, language: string }} filter
  */
@@ -68,11 +68,11 @@ export function toggleFavourite(voiceId) {
   storeItem(favouritesItem, [...favourites].join(' '), 'device');
 }
 
-/** The languages of the user, each with its region and without. */
+/** The user's languages, each with and without its region. */
 const ownLanguages = [...new Set(navigator.languages.flatMap((code) => [code, baseOf(code)]))];
 
 /**
- * Whether a voice is a favourite (-1), or the position of its language among those of the user.
+ * Returns -1 for a favourite, else the index of the voice's language among the user's languages, or Infinity.
  * @param {Voice} voice
  */
 export function rankOf({ voice_id, language_codes: codes }) {
@@ -82,7 +82,7 @@ export function rankOf({ voice_id, language_codes: codes }) {
 }
 
 /**
- * Favourites first, then the voices in the languages of the user.
+ * Sorts favourites first, then voices in the user's languages.
  * @param {readonly Voice[]} voices
  */
 export const sortVoices = (voices) => voices.toSorted((one, other) => Math.sign(rankOf(one) - rankOf(other)) || 0);

@@ -1,5 +1,5 @@
-// Writes a 16-bit mono WAV file like the service's: "RIFF", size, "WAVE"; "fmt ", 16, PCM, 1 channel, rate, bytes per
-// second, bytes per frame, bits; "data", size, samples. Little-endian. RFC 2361; Multimedia Programming Interface 1.0.
+// Writes a 16-bit mono WAV file. Its little-endian header is "RIFF", size, "WAVE"; "fmt ", 16, PCM, 1 channel, rate,
+// bytes per second, bytes per frame, bits; "data", size. See RFC 2361 and Multimedia Programming Interface 1.0.
 
 const headerBytes = 44;
 

@@ -1,18 +1,18 @@
-// The waveform of audio while it streams: bars from the lowest to the highest sample, coloured up to the playback position.
-// It is also a slider: clicking, dragging and the arrow keys seek.
+// The waveform of streaming audio, drawn as bars and coloured up to the playback position. The waveform is also a
+// slider: clicking, dragging and the arrow keys seek.
 import { element } from './element.js';
 
-/** In CSS pixels: a bar, the gap after it, and the minimum height of a bar. */
+/** Bar width, gap width and minimum bar height in CSS pixels. */
 const [barWidth, gapWidth, barHeightMin] = [3, 2, 3];
 const samplesPerPeak = 256;
 /** Lower bound of the vertical scale, so that near silence is not drawn loud. */
 const loudestMin = 8_000;
-/** The fraction of the way to the new scale that one animation frame covers. */
+/** Fraction of the remaining change of scale that each animation frame applies. */
 const easing = 0.18;
 
 /**
  * @typedef {object} WaveformState
- * @property {number[]} peaks The lowest and the highest sample of each peak, in turn.
+ * @property {number[]} peaks The lowest and the highest sample of each block, alternating.
  * @property {number} sampleRateHz
  * @property {number} sampleCount
  * @property {number} loudest
@@ -159,7 +159,7 @@ function paint(root, canvas, { peaks, sampleRateHz, seconds, shownSeconds, shown
 }
 
 /**
- * The extent of one bar: the mean of its extreme and its average peak. Extremes alone would draw all bars of a long text
+ * The extent of one bar: the mean of its extreme and average peaks. Extremes alone would draw all bars of a long text
  * equally high.
  * @param {readonly number[]} peaks
  * @param {number} from

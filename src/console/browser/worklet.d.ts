@@ -6,7 +6,7 @@ declare class AudioWorkletProcessor {
 }
 declare function registerProcessor(name: string, processor: new () => AudioWorkletProcessor): void;
 
-/** Playback position: `played` samples had been rendered at `time` of the audio context. */
+/** Playback position: `played` samples had been rendered at `time`, in seconds of the audio context's clock. */
 interface PlaybackReport {
   /** Identifies the playback run; reports of earlier runs are ignored. */
   number: number;
