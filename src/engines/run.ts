@@ -76,8 +76,8 @@ export async function* runEngine(
 const contractBroken = (message: string) => new Failure('engine_error', {}, new Error(message));
 
 /**
- * Ends a wait when the signal aborts or the time is over. The watchdog's own signal aborts then, and when the reader
- * stops.
+ * Ends a wait when the signal aborts or the time is over. The returned signal aborts in both cases, and when the run
+ * ends.
  */
 function createWatchdog(signal: AbortSignal) {
   const stopping = new AbortController();

@@ -56,7 +56,7 @@ export function toSpokenTokens(text: string): SpokenToken[] {
   return tokens;
 }
 
-/** Applies the stated pronunciations; the tokens of each range become one. */
+/** Applies the stated pronunciations; the tokens of each range become one token. */
 export function withPhones(tokens: readonly SpokenToken[], ranges: Segment['phonemes'] = []): SpokenToken[] {
   const stated: SpokenToken[] = [];
   for (const token of tokens) {
@@ -71,7 +71,7 @@ export function withPhones(tokens: readonly SpokenToken[], ranges: Segment['phon
   return stated;
 }
 
-/** The input of flite: plain text, or its small subset of SSML. */
+/** Input for flite: plain text, or flite's small subset of SSML. */
 export const toFliteText = (tokens: readonly SpokenToken[]): string =>
   tokens.map(({ spoken, phones }) => (phones ? `<phoneme ph="${phones}">${spoken}</phoneme>` : spoken)).join(' ');
 

@@ -44,7 +44,7 @@ const stockVoices: readonly StockVoice[] = [
 
 const sampleRateHz = 16_000;
 
-/** The first is the default. */
+/** The first voice is the default. */
 export const stockSpeakers: readonly Speaker[] = stockVoices.map(({ voiceId, character, model, pitchHz, gainDb }) => {
   const { speaker, gender, accent, stretch } = models[model];
   const source = pitchHz === undefined ? model : `${model} at ${pitchHz} Hz`;

@@ -77,7 +77,7 @@ const french =
 const spanish =
   'Soy el propietario de esta voz y doy mi consentimiento para que Google la utilice para crear un modelo de voz sintética.';
 
-/** Languages that a clone made in en-US also speaks. Other clones speak only their own. */
+/** Languages that a clone made in en-US also speaks. Other clones speak only their own language. */
 export const languagesOfAmericans: readonly string[] = ['de-DE', 'es-US', 'es-ES', 'fr-CA', 'fr-FR', 'pt-BR'];
 
 /** The consent sentence by language in canonical form. */

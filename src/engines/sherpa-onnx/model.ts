@@ -103,6 +103,6 @@ export interface Model extends ModelFacts {
 
 export interface BlendedSpeakers {
   source: Model;
-  /** A style, or none, for each speaker. */
+  /** The style of each speaker; undefined for an unused place. */
   styles: readonly (BlendedStyle | undefined)[];
 }

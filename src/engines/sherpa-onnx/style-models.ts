@@ -7,7 +7,7 @@ import { elementTypes, type ModelFiles } from './model-files.ts';
 
 const { float, int64 } = elementTypes;
 
-/** The first letter of a Kokoro speaker's name: its language for callers, and for eSpeak NG. */
+/** Languages by the first letter of a Kokoro speaker's name: the code for callers, and the code for eSpeak NG. */
 const kokoroLanguages: Readonly<Record<string, readonly [code: string, espeak: string]>> = {
   a: ['en-US', 'en-us'],
   // eSpeak NG finds a voice by the name of its file: British English is in "en", and no file is named "en-gb".
