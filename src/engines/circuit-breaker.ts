@@ -1,6 +1,6 @@
 // Circuit breaker of an engine. After several failures in a row, it pauses the engine, longer each time, and requests
-// fail at once. Then one segment probes the engine; others follow only if the probe succeeds. If the engine states a
-// retry delay, the pause lasts at least that long, up to a minute.
+// fail at once. Then one segment probes the engine; other segments follow only if the probe succeeds. If the engine
+// states a retry delay, the pause lasts at least that long, up to a minute.
 import { Failure } from '../errors.ts';
 
 const failuresMax = 5;

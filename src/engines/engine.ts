@@ -1,7 +1,7 @@
 // The contract of an engine. It speaks each Segment completely or throws, yields audio as it is made, stops soon after
 // its signal aborts, and keeps concurrent segments separate. It fails with `engine_error`, `engine_timeout` or
 // `engine_unavailable`, and sets `retryAfterSeconds` if a retry may succeed (0 if the time is unknown). Everything else
-// is done by the guard (src/engines/guard.ts). test/conformance/engine.ts checks engines in their guard.
+// is done by the guard (src/engines/guard.ts). test/conformance/engine.ts checks engines together with their guard.
 import type { Pcm } from '../audio/pcm.ts';
 import type { Settings, SettingValues } from '../runtime/setting-types.ts';
 import type { PhonemeRange } from '../text/flat-text.ts';
@@ -13,7 +13,7 @@ export interface Voice {
   description: string;
   kind: 'stock' | 'cloned';
   engine: string;
-  /** BCP-47 ranges: "en" covers "en-US" and "en-GB". The first is the voice's own language. */
+  /** BCP-47 ranges: "en" covers "en-US" and "en-GB". The first range is the voice's own language. */
   languageCodes: readonly string[];
   labels: Readonly<Record<string, string>>;
   /**
@@ -49,7 +49,7 @@ export interface Segment {
   timings: boolean;
   /** Whether the caller has received no audio yet. Urgent segments begin before others. */
   urgent: boolean;
-  /** Whether nobody waits for the segment. It is then aborted when interactive speech begins, and repeated later. */
+  /** Whether nobody waits for the segment. It is aborted when interactive speech begins, and repeated later. */
   isBackground?: boolean;
   /** Whether an earlier attempt produced faulty audio. The engine should then speak differently if it can. */
   isAgain?: boolean;
@@ -110,7 +110,7 @@ export interface EngineCapabilities {
    * again.
    */
   isRepeatable?: boolean;
-  /** Whether each speaker is a separate model, so that one failure shows nothing about other speakers. */
+  /** Whether each speaker is a separate model, so that one can fail while the others work. */
   speakersFailAlone?: boolean;
   /** Longest wait for the first audio of a segment, and for each further piece. Defaults: 60 and 30 seconds. */
   firstSoundMsMax?: number;
@@ -159,8 +159,8 @@ export interface Cloning {
    */
   make(sample: CloneSample, signal: AbortSignal): Promise<Uint8Array>;
   /**
-   * Deletes the copies of a clone that servers have, before the clone itself is destroyed. Never fails: a copy that
-   * cannot be deleted now is deleted later. Absent if the engine makes no such copies.
+   * Deletes a clone's copies at servers, before the clone itself is destroyed. Never fails: a copy that cannot be
+   * deleted now is deleted later. Absent if the engine makes no such copies.
    */
   forget?(clone: Uint8Array): Promise<void>;
 }
@@ -176,7 +176,7 @@ export type Blend = readonly BlendPart[];
 
 /** How an engine blends its voices. The object is replaced when a returned voice has changed. */
 export interface Blending {
-  /** Voices can be blended within a group, such as a model. Undefined for a voice that cannot be blended. */
+  /** Only voices of one group, such as a model, can be blended. Undefined for a voice that cannot be blended. */
   groupOf(voiceId: string): string | undefined;
   /**
    * Receives all stored blends each time. Returns their voices in the same order; undefined if a part is missing or
@@ -202,13 +202,13 @@ export interface Engine {
   /** Absent if the engine cannot blend voices. */
   readonly blending?: Blending | undefined;
   /**
-   * Yields the audio of a segment; nothing if there is nothing to say. Ends when the engine has finished its work on
+   * Yields the audio of a segment; nothing if the text cannot be spoken. Ends when the engine has finished its work on
    * the segment, even after an abort. The next segment may begin then.
    */
   speak(segment: Segment, signal: AbortSignal): AsyncIterable<SpokenPcm>;
   /**
-   * Converts IPA phonemes to the engine's notation for `Segment.phonemes`. Undefined if the voice cannot pronounce
-   * them. Absent if no voice can.
+   * Converts IPA phonemes to the engine's notation for `Segment.phonemes`. Returns undefined if the voice cannot
+   * pronounce the phonemes. Absent if no voice of the engine can.
    */
   toPhonemes?(ipa: string, voice: Voice, languageCode: string): string | undefined;
   /**
@@ -225,7 +225,7 @@ export interface Engine {
   close(): Promise<void>;
 }
 
-/** Reports facts for operators. They never contain callers' texts or recordings. */
+/** Logs facts for operators. The facts never contain callers' texts or recordings. */
 export type EngineLog = (level: 'info' | 'warn', message: string, facts: Readonly<Record<string, unknown>>) => void;
 
 /** Publishes this replica's number of requests at each server, and returns the numbers of all other replicas. */
@@ -269,9 +269,9 @@ export interface EngineDefinition<S extends Settings = Settings> {
   /** Whether Sonant runs without the engine. */
   isOptional?: boolean;
   settings: S;
-  /** Checks whether the engine can work here. Leaves nothing open. */
+  /** Checks whether the engine can work here. Leaves no resources open. */
   inspect(settings: SettingValues<S>, dataDir: string): Promise<EngineReport>;
-  /** Opens the engine. Undefined if an optional engine is not installed. Throws if the engine is broken. */
+  /** Opens the engine. Returns undefined if an optional engine is not installed. Throws if the engine is broken. */
   open(
     settings: SettingValues<S>,
     dataDir: string,
@@ -280,8 +280,8 @@ export interface EngineDefinition<S extends Settings = Settings> {
   ): Promise<Engine | undefined>;
   /**
    * Imports an operator's voice, completely or not at all. Returns the ids of the imported voices, or an empty list if
-   * the imported model can only clone. Undefined if the file is not for this engine. Throws `invalid_request` if the
-   * file cannot be used.
+   * the imported model can only clone. Returns undefined if the file is not for this engine. Throws `invalid_request`
+   * if the file cannot be used.
    */
   importVoice?(brought: BroughtVoice): Promise<readonly string[] | undefined>;
   /** Downloadable models of this engine; `importVoice` imports them. */

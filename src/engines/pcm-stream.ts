@@ -41,7 +41,7 @@ async function* readPcm(
   let place: 'header' | 'samples' | 'after samples' = 'header';
   /** Bytes of samples still to come; Infinity if unknown. */
   let left = 0;
-  /** Bytes still to skip of a chunk without audio. */
+  /** Remaining bytes of a chunk without audio, which are skipped. */
   let skipped = 0;
   for await (const piece of bytes) {
     // Some servers send each piece of audio as a separate WAV.
@@ -59,7 +59,7 @@ async function* readPcm(
           const size = rest.readUInt32LE(4);
           skipped = 8 + size + (size % 2);
         } else {
-          // The size in the header was only the first piece's, so more samples follow.
+          // The size in the header covered only the first piece, so these bytes are more samples.
           place = 'samples';
           left = Infinity;
         }

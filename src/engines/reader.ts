@@ -1,7 +1,7 @@
-// Reads as fast as the engine speaks, so that a slow reader does not occupy the engine. If a reader reads nothing for
-// some seconds and the engine can repeat the segment, only `stalledBytesMax` bytes are kept; the rest is dropped and
-// spoken again when the reader continues. For other engines, the whole segment is kept. Small waiting pieces are
-// joined, since each costs a turn of the event loop.
+// Reads as fast as the engine speaks, so that a slow reader does not occupy the engine. If a reader stops for some
+// seconds and the engine can repeat the segment, only `stalledBytesMax` bytes are kept. The rest is dropped, and spoken
+// again when the reader continues. For other engines, the whole segment is kept. Small waiting pieces are joined, since
+// each costs a turn of the event loop.
 import { join } from '../audio/pcm.ts';
 import { Failure } from '../errors.ts';
 import type { SpokenPcm } from './engine.ts';
@@ -21,7 +21,7 @@ const stalledBytesMax = 65_536;
 const stalledAfterMsUsual = 2_000;
 /** Small pieces are joined up to this length, which fits into one event. Larger pieces are not copied. */
 const joinedSamplesMax = 15_360;
-/** Shared error object: creating one per call would capture a stack trace. */
+/** Shared, because creating an error for each call would capture a stack trace each time. */
 const readerLeft = new Error('the reader left');
 
 /** Position up to which a reader has received a segment. */

@@ -9,7 +9,7 @@ import { createSoundCheck } from './sound-check.ts';
 const usual = { firstSoundMsMax: 60_000, stallMsMax: 30_000 };
 /** How long to wait for an engine to stop before another segment gets its slot. */
 const stopMsMax = 5_000;
-/** Shared error object: creating one per call would capture a stack trace. */
+/** Shared, because creating an error for each call would capture a stack trace each time. */
 const runOver = new Error('nobody reads on');
 
 /** Callbacks of a run. */

@@ -210,7 +210,7 @@ function notFetched(url: string, cause: unknown, isOffline = false): Failure {
   return unreachable(message, isOffline ? undefined : cause);
 }
 
-/** Whether the certificate of the source was rejected; another attempt would not change that. */
+/** Whether the certificate of the source was rejected; another attempt would fail too. */
 const isUntrusted = (error: unknown): boolean =>
   /CERT|UNABLE_TO_VERIFY|HOSTNAME_MISMATCH/.test((error as NodeJS.ErrnoException).code ?? '');
 

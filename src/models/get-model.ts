@@ -221,7 +221,7 @@ async function obtain(file: RemoteFile, downloads: string, options: GetOptions):
   return to;
 }
 
-/** The last two parts of the path (release and file) at the mirror. */
+/** The URL at the mirror, with the last two parts of the original path (release and file). */
 const mirrored = (url: string, modelsUrl: string): string =>
   `${modelsUrl}/${new URL(url).pathname.split('/').slice(-2).join('/')}`;
 

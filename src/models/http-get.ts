@@ -76,7 +76,7 @@ function getOnce(url: URL, { headers, signal, stallMs }: GetOptions): Promise<An
   return promise;
 }
 
-/** More unread data than this stays in the connection until it is read. */
+/** Limit of unread data in memory. Further data stays in the connection until it is read. */
 const aheadBytesMax = 4 * 2 ** 20;
 
 /** Listens from the first byte, because Node's stream drops unread data if a transfer breaks off. */

@@ -242,7 +242,7 @@ export function openNativeCalls(library: string) {
     ...openEspeakCalls(library),
     memory,
     srand: (seed: number): void => srand(seed),
-    /** Whether the file has data to read or its other end is closed; with `isAwaited`, waits for that. */
+    /** Whether the file has data to read or its other end is closed; if `isAwaited` is set, waits until then. */
     isReadable: (file: number, isAwaited = false): boolean => {
       pollFile.writeInt32LE(file, 0);
       return poll(pollFile, 1, isAwaited ? -1 : 0) > 0;

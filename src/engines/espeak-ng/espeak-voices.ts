@@ -1,5 +1,5 @@
-// The voices of eSpeak NG, from the table that `espeak-ng --voices` prints. One voice per language, the first in the
-// table. Malformed rows, voices that need MBROLA, and languages without a BCP-47 tag ("piqd") are skipped.
+// The voices of eSpeak NG, from the table that `espeak-ng --voices` prints. Each language has one voice, the first in
+// the table. Malformed rows, voices that need MBROLA, and languages without a BCP-47 tag ("piqd") are skipped.
 //     Pty Language       Age/Gender VoiceName          File                 Other Languages
 //      5  fr-be           --/M      French_(Belgium)   roa/fr-BE            (fr 8)
 import type { Voice } from '../engine.ts';

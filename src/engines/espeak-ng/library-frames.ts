@@ -1,5 +1,5 @@
 // The protocol of the child process. Output: frames with a head of 8 bytes and a payload of even length, little-endian.
-// Input: a JSON line per segment (LibraryRequest), and the line "stop" while one is spoken.
+// Input: a JSON line per segment (LibraryRequest), and the line "stop" while a segment is spoken.
 //     kind u32   length u32   payload
 //     ready   JSON: LibraryFacts              sound   samples, s16
 //     marks   rows of three i32: SoundMark    done    u32: whether the process must be replaced

@@ -19,7 +19,7 @@ const wavHeaderBytes = 44;
 const complaintCharsMax = 500;
 
 interface FliteRun {
-  /** Arguments besides input and output. */
+  /** Arguments except `-f` and `-o`. */
   args: readonly string[];
   text: string;
   /** Further files that flite may read, by path. */

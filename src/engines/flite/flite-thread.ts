@@ -101,9 +101,9 @@ function sendPieces({ samples, sampleRateHz, words }: SpokenPcm, control: TaskCo
 }
 
 /**
- * Phones of words spoken alone, which are needed to find words in the audio. One run of flite lists them for all new
- * words, each in its own paragraph and so on its own line, with the fastest voice at the highest speed. Recent words
- * are cached.
+ * Phones of words spoken alone, which are needed to find words in the audio. One run of flite, with the fastest voice
+ * and speed, lists the phones of all new words. Each word is a paragraph, so it has its own line. Recent words are
+ * cached.
  */
 class WordPhones {
   readonly #program: FliteProgram;

@@ -89,7 +89,7 @@ function phoneEnds(
   const ends: number[] = Array(words.length).fill(0);
   let i = words.reduce((sum, { phones }) => sum + phones.length, 0);
   let j = heard.length;
-  // Phones after the last expected phone, or before the first one, belong to the word there.
+  // Phones after the last expected phone belong to the last word, and phones before the first one to the first word.
   ends[words.length - 1] = j;
   while (i > 0 && j > 0) {
     const { name, word } = expected[i - 1]!;

@@ -84,7 +84,7 @@ export async function openGoogleClient({ credentials, endpoint }: GoogleLogin) {
     },
     /** Returns the bytes of a complete WAV. */
     async speak({ voice, text, speakingRate }: SpeechOptions & { text: string }, signal: AbortSignal): Promise<Buffer> {
-      // No sample rate is requested: the WAV states the voice's own.
+      // No sample rate is requested: the WAV states the voice's own rate.
       const audioConfig = { audioEncoding: 'LINEAR16' as const, speakingRate };
       const options = { input: { text }, voice: toSelection(voice), audioConfig };
       const [{ audioContent }] = await answered(
@@ -95,14 +95,14 @@ export async function openGoogleClient({ credentials, endpoint }: GoogleLogin) {
     },
     /** Yields the bytes of raw samples as they are made, for all texts in one call. */
     stream: (options: StreamOptions, signal: AbortSignal) => streamSpeech(client, options, signal),
-    /** URL of the REST API, and the headers that authenticate there. */
+    /** `url` is the URL of the REST API. `signIn` returns the headers that authenticate there. */
     url,
     signIn: async () => new Headers(await auth.getRequestHeaders(url).catch(loginRefused)),
     close: (): Promise<void> => client.close(),
   };
 }
 
-/** The login of a service account, which signs for itself, or of the environment. */
+/** The login of a service account, which signs its own tokens, or of the environment. */
 async function findLogin({ GoogleAuth, JWT }: Loaded, credentials: string) {
   if (credentials === 'adc') return new GoogleAuth({ scopes: scope });
   const broken = (why: string) =>

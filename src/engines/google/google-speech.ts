@@ -9,7 +9,7 @@ import { isStreaming, languageOf, toGoogleLanguage } from './google-voices.ts';
 
 /** A character has at most three bytes of UTF-8, so any segment is one piece. */
 export const segmentCharsMax = 1_600;
-/** Google accepts 5000 bytes. It does not state how long a sentence may be; voices differ. */
+/** Google accepts 5000 bytes per call. It does not state the longest sentence, which differs between voices. */
 const roomy: PieceLimits = { bytesMax: 4_800, sentenceBytesMax: 500 };
 const tight: PieceLimits = { bytesMax: 200, sentenceBytesMax: 200 };
 

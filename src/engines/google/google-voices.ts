@@ -1,4 +1,4 @@
-// Google's stock voices. Google's name of a voice is its id here, and states language, kind and speaker:
+// Google's stock voices. The id of a voice is Google's name, which states language, kind and speaker:
 // en-US-Chirp3-HD-Charon. Voices with other names, which also need a model, and kinds without a speaking rate are not
 // offered.
 import type { Voice } from '../engine.ts';

@@ -42,9 +42,7 @@ const raiseMsFirst = 5_000;
 const raiseMsMax = 300_000;
 /** If the limit exceeds the number of streams that last had gaps by this factor, those gaps are taken as chance. */
 const loweredFarAbove = 1.25;
-/**
- * Share of the limit that must be in use when a stream begins. Below it, a stream does not show that more would work.
- */
+/** Share of the limit that must be in use when a stream begins. A stream at lower load does not raise the limit. */
 const fullShare = 0.9;
 
 /** The limit of streams that a server speaks at once, at most `max`. */

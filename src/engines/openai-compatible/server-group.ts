@@ -116,9 +116,9 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
   };
 
   const loadOf = (member: Member) => member.outstanding + counts.othersAt(member.name);
-  /** The last request without a clone. Warm-ups repeat its settings, and a clone might be revoked by then. */
+  /** The last request without a clone. Warm-ups repeat its settings; a clone might be revoked by then. */
   let lastRequest: SpeechRequest | undefined;
-  // A cold server gets requests at once if there is no earlier request whose settings a test sentence can use.
+  // A cold server gets requests at once if there is no earlier request with settings for a test sentence.
   const isUp = (member: Member) => !(member.isCold && lastRequest) && member.outUntilMs <= now();
   const hasRoom = (member: Member) => loadOf(member) < member.concurrency.limit;
   const isDue = ({ isCold, isWarming, outUntilMs, fullUntilMs }: Member) =>

@@ -41,7 +41,7 @@ export interface SpeechRequest {
   text: string;
   instructions?: string | undefined;
   seed?: number | undefined;
-  /** The clone to speak, which is uploaded if the server lacks it. `voice` is its name at the server. */
+  /** The clone to speak, which is uploaded if the server lacks it. `voice` is the clone's name at the server. */
   clone?: Recording | undefined;
 }
 
@@ -321,7 +321,7 @@ function statedIn({ headers }: Response): Stated & { channels: number } {
   };
 }
 
-/** The first bytes of a response, or as many as arrived before it was cut off. */
+/** The first bytes of a response, or all bytes that arrived before the response was cut off. */
 async function startOf(answer: Response, bytesMax: number, signal: AbortSignal): Promise<Buffer> {
   const pieces: Uint8Array[] = [];
   let bytes = 0;

@@ -224,7 +224,7 @@ export async function tryOutModel(model: Model, pool: ModelPool): Promise<number
   return undefined;
 }
 
-/** Tries out a model before it is imported, and stores the measured gain beside it. */
+/** Tries out a model before it is imported, and stores the measured gain beside the model. */
 export async function auditionModel(model: Model, pool: ModelPool): Promise<void> {
   const gain = await tryOutModel(model, pool);
   if (gain !== undefined) await keepGains(model, [gain]);

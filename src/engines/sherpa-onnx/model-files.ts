@@ -128,7 +128,7 @@ export class OnnxChecks {
     return Number(given);
   }
 
-  /** Requires the first inputs to have these types, and the others these names, since the library exits otherwise. */
+  /** Requires these types of the first inputs, and these names of the others. Other inputs make the library exit. */
   needInputs(types: readonly number[], further: readonly RegExp[] | 'any' = []): void {
     const { inputs = [], outputs = [] } = this.#file ?? {};
     const areRight = types.every((type, n) => inputs[n]?.elementType === type);

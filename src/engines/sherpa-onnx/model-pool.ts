@@ -74,8 +74,8 @@ export class ModelPool {
   }
 
   /**
-   * Sets the existing models. All other models end with their running requests. Before the first call, every model
-   * exists.
+   * Sets the existing models. All other models end with their running requests. Every model counts as existing until
+   * the first call.
    */
   setModels(models: readonly Model[]): void {
     this.#current = new Set(models.map(keyOf));

@@ -18,8 +18,8 @@ import { addLibrary, explainMissingLibrary, findLibrary, libraryLicence, library
 const name = 'sherpa-onnx';
 const cores = availableParallelism();
 /**
- * More processes give more throughput than more threads (bench/models.ts). If there are cores for both, two threads
- * shorten the time to the first audio of a large model.
+ * More processes give more throughput than more threads (bench/models.ts). If there are enough cores for both, two
+ * threads shorten the time to the first audio of a large model.
  */
 const threadsUsual = cores >= 4 ? 2 : 1;
 const modelProcessesUsual = Math.max(1, Math.floor(cores / threadsUsual));

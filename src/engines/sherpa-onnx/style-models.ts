@@ -22,8 +22,8 @@ const kokoroLanguages: Readonly<Record<string, readonly [code: string, espeak: s
   z: ['zh', 'en-us'],
 };
 /**
- * Kokoro rounds each sound to whole frames of 25 ms, at least one. A sound has three frames on average. Between these
- * speeds, the rounding errors cancel out to within 3 %. At higher speeds, more and more sounds are limited by the
+ * Kokoro rounds each sound to whole frames of 25 ms, at least one. A sound has three frames on average. The rounding
+ * errors cancel out to within 3 % between these speeds. At higher speeds, more and more sounds are limited by the
  * shortest length of one frame.
  */
 const speakingRates = { min: 0.8, max: 1.25 };
