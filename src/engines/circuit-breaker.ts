@@ -1,24 +1,24 @@
-// A circuit breaker. After several failures in a row, its engine is not called for a while, longer each time, and
-// requests fail at once. Then one segment probes the engine; further segments follow only if that one succeeds. If the
-// engine itself states how long it must rest, it is not called for that time.
+// Circuit breaker of an engine. After several failures in a row, it pauses the engine, longer each time, and requests
+// fail at once. Then one segment probes the engine; other segments follow only if the probe succeeds. If the engine
+// states a retry delay, the pause lasts at least that long, up to a minute.
 import { Failure } from '../errors.ts';
 
 const failuresMax = 5;
 const restMsFirst = 2_000;
 const restMsMax = 60_000;
-/** Random share of the rest, so that many services do not return at the same moment. */
+/** Random share of the pause, so that several replicas do not call the engine again at the same moment. */
 const restJitter = 0.2;
 /** The wait that is reported while a segment probes the engine. */
 const probeMs = 1_000;
 
-/** A call of the engine. It must be ended once; further ends are ignored. */
+/** A call of the engine. The caller must report its end once; later reports are ignored. */
 export interface Try {
   /** Call when the first audio has arrived. */
   hasSound(): void;
   succeeded(): void;
-  /** `wantedRestMs` is the rest that the engine stated. */
+  /** `wantedRestMs` is the retry delay that the engine stated. */
   failed(wantedRestMs?: number): void;
-  /** Call when the request was cancelled, which shows nothing about the engine. */
+  /** Call when the request was cancelled, which is neither a success nor a failure. */
   cancelled(): void;
 }
 
@@ -46,7 +46,7 @@ export class CircuitBreaker {
     return leftMs > 0 ? leftMs : this.#probe ? probeMs : 0;
   }
 
-  /** While the engine may not be called, throws `engine_unavailable` with the wait. */
+  /** Throws `engine_unavailable` with the wait if the engine may not be called now. */
   check(): void {
     const waitMs = this.restMs();
     if (waitMs <= 0) return;
@@ -54,7 +54,7 @@ export class CircuitBreaker {
     throw new Failure('engine_unavailable', { message, retryAfterSeconds: waitMs / 1000 });
   }
 
-  /** Begins a try. Throws like `check`. */
+  /** Begins a call. Throws like `check`. */
   begin(): Try {
     this.check();
     const own = {};
@@ -77,7 +77,7 @@ export class CircuitBreaker {
         leaveProbe();
         this.#close();
       },
-      // A try that began before the breaker opened shows nothing about the engine now.
+      // A call that began before the breaker opened does not show that the engine works now.
       succeeded: () => end(() => (isProbe || this.#openUntil === undefined) && this.#close()),
       failed: (wantedRestMs = 0) => end(() => this.#countFailure(isProbe, wantedRestMs)),
       cancelled: () => end(() => {}),

@@ -1,7 +1,7 @@
 // The contract of an engine. It speaks each Segment completely or throws, yields audio as it is made, stops soon after
 // its signal aborts, and keeps concurrent segments separate. It fails with `engine_error`, `engine_timeout` or
 // `engine_unavailable`, and sets `retryAfterSeconds` if a retry may succeed (0 if the time is unknown). Everything else
-// is done by the guard (src/engines/guard.ts). test/conformance/engine.ts checks engines in their guard.
+// is done by the guard (src/engines/guard.ts). test/conformance/engine.ts checks engines together with their guard.
 import type { Pcm } from '../audio/pcm.ts';
 import type { Settings, SettingValues } from '../runtime/setting-types.ts';
 import type { PhonemeRange } from '../text/flat-text.ts';
@@ -13,7 +13,7 @@ export interface Voice {
   description: string;
   kind: 'stock' | 'cloned';
   engine: string;
-  /** BCP-47 ranges: "en" covers "en-US" and "en-GB". The first is the voice's own language. */
+  /** BCP-47 ranges: "en" covers "en-US" and "en-GB". The first range is the voice's own language. */
   languageCodes: readonly string[];
   labels: Readonly<Record<string, string>>;
   /**
@@ -28,7 +28,7 @@ export interface Voice {
   gainDb: number;
 }
 
-/** Text that is spoken in one piece: a few sentences at most. */
+/** Text that is spoken in one piece, usually one sentence or a part of it. */
 export interface Segment {
   voice: Voice;
   /** Words and punctuation; never markup, never blank, at most `segmentCharsMax`. */
@@ -39,9 +39,9 @@ export interface Segment {
   speakingRate: number;
   /** Factor for the voice's pitch, within `capabilities.pitches`. Default: 1. */
   pitch?: number;
-  /** How to speak, in free text, such as "Whisper."; only where `capabilities.instructions` is set. */
+  /** How to speak, in free text, such as "Whisper."; only if `capabilities.instructions` is set. */
   instructions?: string;
-  /** Seed of the engine's random choices, 0 to 2^32 - 1; only where `capabilities.seed` is set. */
+  /** Seed of the engine's random choices, 0 to 2^32 - 1; only if `capabilities.seed` is set. */
   seed?: number;
   /** Ranges of the text, in order, with phonemes from `toPhonemes`. */
   phonemes?: readonly PhonemeRange[];
@@ -49,13 +49,11 @@ export interface Segment {
   timings: boolean;
   /** Whether the caller has received no audio yet. Urgent segments begin before others. */
   urgent: boolean;
-  /** Whether nobody waits for the segment. It is then aborted when interactive speech begins, and repeated later. */
+  /** Whether nobody waits for the segment. It is aborted when interactive speech begins, and repeated later. */
   isBackground?: boolean;
-  /**
-   * Whether the segment's audio was faulty before and was not sent. The engine should speak it differently if it can.
-   */
+  /** Whether an earlier attempt produced faulty audio. The engine should then speak differently if it can. */
   isAgain?: boolean;
-  /** The result of the engine's `cloning.make`, for a voice that is a clone. `voice` is then not in `voices`. */
+  /** The result of the engine's `cloning.make`, for a voice that is a clone. `voice` is then not in `Engine.voices`. */
   clone?: Uint8Array;
 }
 
@@ -67,40 +65,40 @@ export interface WordTime {
   endSeconds: number;
 }
 
-/** A piece of a segment's audio; all pieces have one sample rate. Word times may come with any piece. */
+/** A piece of a segment's audio; all pieces of a segment have the same sample rate. Any piece may have word times. */
 export interface SpokenPcm extends Pcm {
   words?: readonly WordTime[];
 }
 
 export interface EngineCapabilities {
-  /** Speeds that the engine itself reaches to within 3 %. Beyond them, the audio is stretched. */
+  /** Speeds that the engine reaches to within 3 %. The audio is stretched for other speeds. */
   speakingRates: { min: number; max: number };
   /** Pitch factors that the engine supports. Default: only 1. */
   pitches?: { min: number; max: number };
-  /** Whether the engine follows instructions on how to speak. If not, a warning says so. */
+  /** Whether the engine follows instructions on how to speak. If not, the caller gets a warning. */
   instructions?: boolean;
-  /** Whether equal seeds give equal sound, as far as the engine can. If not, a warning says so. */
+  /** Whether equal seeds give equal audio, as far as the engine can ensure it. If not, the caller gets a warning. */
   seed?: boolean;
   /** Whether the engine times words. If not, word times are estimated. */
   timings: boolean;
-  /** Whether the engine reads numbers, dates and abbreviations. If not, they are spelled out for it. */
+  /** Whether the engine reads numbers, dates and abbreviations. If not, Sonant spells them out. */
   readsNumbers: boolean;
-  /** Longest segment in characters of text (UTF-16 units), at least 40. The engine never gets a longer one. */
+  /** Longest segment in characters of text (UTF-16 units), at least 40. The engine never receives a longer segment. */
   segmentCharsMax: number;
   /**
-   * Longest first segment of a request. Default: about four seconds of speech. State it for engines that send audio
-   * while they work on a segment, or that charge per segment: short segments then gain nothing.
+   * Longest first segment of a request. Default: about four seconds of speech. Set this if the engine streams audio or
+   * charges per segment, since short segments then gain nothing.
    */
   firstSegmentCharsMax?: number;
-  /** Useful number of concurrent segments per request: the one being read and those prefetched. */
+  /** Useful number of concurrent segments per request: the segment being read and the prefetched ones. */
   segmentsAtOnce: number;
   /** Largest number of segments started per minute, over all requests. Default: no limit. */
   segmentsPerMinute?: number;
-  /** Largest number of segments that the engine gets at once, over all requests. It may change. Default: no limit. */
+  /** Largest number of concurrent segments over all requests, which may change. Default: no limit. */
   segmentsSpokenMax?: number;
   /** Number of segments that one resource speaks at once (see `resourceOf`). Default: 1. */
   segmentsPerResource?: number;
-  /** Largest number of clone segments started per minute, if they are counted separately. */
+  /** Largest number of clone segments started per minute, if clones have a separate limit. */
   cloneSegmentsPerMinute?: number;
   /**
    * Whether the engine's voices sound synthetic: made of formants or joined units, not by a neural model. Natural
@@ -112,11 +110,9 @@ export interface EngineCapabilities {
    * again.
    */
   isRepeatable?: boolean;
-  /** Whether each speaker is a separate model, so that one failure shows nothing about other speakers. */
+  /** Whether each speaker is a separate model, so that one can fail while the others work. */
   speakersFailAlone?: boolean;
-  /**
-   * Longest time to the first audio of a segment, and then to each further piece. Defaults: one minute and 30 seconds.
-   */
+  /** Longest wait for the first audio of a segment, and for each further piece. Defaults: 60 and 30 seconds. */
   firstSoundMsMax?: number;
   stallMsMax?: number;
 }
@@ -163,8 +159,8 @@ export interface Cloning {
    */
   make(sample: CloneSample, signal: AbortSignal): Promise<Uint8Array>;
   /**
-   * Deletes the copies of a clone that servers have, before the clone itself is destroyed. Never fails: a copy that
-   * cannot be deleted now is deleted later. Absent if the engine makes no such copies.
+   * Deletes a clone's copies at servers, before the clone itself is destroyed. Never fails: a copy that cannot be
+   * deleted now is deleted later. Absent if the engine makes no such copies.
    */
   forget?(clone: Uint8Array): Promise<void>;
 }
@@ -180,13 +176,12 @@ export type Blend = readonly BlendPart[];
 
 /** How an engine blends its voices. The object is replaced when a returned voice has changed. */
 export interface Blending {
-  /** Voices can be blended within a group, such as a model. Undefined for a voice that cannot be blended. */
+  /** Only voices of one group, such as a model, can be blended. Undefined for a voice that cannot be blended. */
   groupOf(voiceId: string): string | undefined;
   /**
-   * Called with all stored blends each time. Returns their voices in the same order; undefined if a part is missing or
-   * the parts have different groups. A blend speaks the languages of all its parts (`languagesOfBlend`) with the accent
-   * of the first. The voice of a blend that is no longer passed continues to speak until running requests end (see
-   * `keep`).
+   * Receives all stored blends each time. Returns their voices in the same order; undefined if a part is missing or
+   * their groups differ. A blend speaks the languages of all its parts (`languagesOfBlend`) with the accent of the
+   * first. The voice of a blend that is no longer passed continues to speak until running requests end (see `keep`).
    */
   blend(blends: readonly Blend[]): readonly (Voice | undefined)[];
 }
@@ -196,43 +191,41 @@ export interface Engine {
   /** The engine's voices. The array is replaced when they change. */
   readonly voices: readonly Voice[];
   capabilities: EngineCapabilities;
-  /**
-   * Capabilities of a voice in a language that differ from the engine's. `segmentCharsMax` may not exceed the engine's.
-   */
+  /** Capabilities of a voice in a language, if they differ from the engine's; `segmentCharsMax` must not be larger. */
   capabilitiesOf?(voice: Voice, languageCode: string): SpeakerCapabilities;
   /** Absent if the engine cannot clone; it may appear and disappear with the voices. */
   readonly cloning?: Cloning | undefined;
   /**
-   * Absent if the engine calls no servers. While one of them works, failures do not open the engine's circuit breaker.
+   * Absent if the engine calls no servers. The engine's circuit breaker stays closed while one of the servers works.
    */
   readonly servers?: readonly EngineServer[];
   /** Absent if the engine cannot blend voices. */
   readonly blending?: Blending | undefined;
   /**
-   * Yields the audio of a segment; nothing if there is nothing to say. Ends when the engine has finished its work on
-   * the segment, even after an abort: the next segment may begin then.
+   * Yields the audio of a segment; nothing if the text cannot be spoken. Ends when the engine has finished its work on
+   * the segment, even after an abort. The next segment may begin then.
    */
   speak(segment: Segment, signal: AbortSignal): AsyncIterable<SpokenPcm>;
   /**
-   * Converts IPA phonemes to the engine's notation for `Segment.phonemes`. Undefined if the voice cannot pronounce
-   * them. Absent if no voice can.
+   * Converts IPA phonemes to the engine's notation for `Segment.phonemes`. Returns undefined if the voice cannot
+   * pronounce the phonemes. Absent if no voice of the engine can.
    */
   toPhonemes?(ipa: string, voice: Voice, languageCode: string): string | undefined;
   /**
-   * Name of the resource that speaks the segment, such as a loaded model (see `segmentsPerResource`). Empty if it
+   * Name of the resource that speaks the segment, such as a loaded model (see `segmentsPerResource`). Empty if the name
    * depends on a clone that is not given.
    */
   resourceOf?(segment: Pick<Segment, 'voice' | 'languageCode' | 'clone'>): string;
   /**
-   * Called when a request begins to use the voice. Returns a function that is called when the request ends. Until then
-   * a removed or changed voice continues to speak as it was.
+   * Called when a request begins to use the voice. Returns a function that is called when the request ends. Until then,
+   * a removed or changed voice continues to speak unchanged.
    */
   keep?(voice: Voice, clone?: Uint8Array): () => void;
   /** Frees all resources. Called after the signals of all segments have aborted. */
   close(): Promise<void>;
 }
 
-/** Reports facts for operators. They never contain callers' texts or recordings. */
+/** Logs facts for operators. The facts never contain callers' texts or recordings. */
 export type EngineLog = (level: 'info' | 'warn', message: string, facts: Readonly<Record<string, unknown>>) => void;
 
 /** Publishes this replica's number of requests at each server, and returns the numbers of all other replicas. */
@@ -244,19 +237,19 @@ export type ShareCounts = (counts: Readonly<Record<string, number>>) => Promise<
 
 /** One of the servers that an engine calls. */
 export interface EngineServer {
-  /** Host and port, and the path if servers differ in that only. */
+  /** Host and port; also the path if servers differ only in the path. */
   name: string;
-  /** Number of this replica's requests that the server speaks or that wait at it. */
+  /** Number of this replica's requests that the server is working on or has queued. */
   outstanding: number;
-  /** Number of outstanding requests that have no sound yet. */
+  /** Number of outstanding requests without audio yet. */
   waiting: number;
-  /** Number of requests that the server may get at once from all replicas; 0 while it gets none. */
+  /** Largest number of concurrent requests from all replicas; 0 while the server gets no requests. */
   limit: number;
-  /** Whether it takes no more for now. */
+  /** Whether the server refuses further requests for now. */
   isFull: boolean;
 }
 
-/** What an engine that calls several servers shares and reports. */
+/** Hooks by which an engine with several servers shares and reports its load. */
 export interface ServerTools {
   share?: ShareCounts | undefined;
   /** Called when a server's stream has ended or broken off, with the sum of its gaps until then. */
@@ -276,9 +269,9 @@ export interface EngineDefinition<S extends Settings = Settings> {
   /** Whether Sonant runs without the engine. */
   isOptional?: boolean;
   settings: S;
-  /** Checks whether the engine can work here. Leaves nothing open. */
+  /** Checks whether the engine can work here. Leaves no resources open. */
   inspect(settings: SettingValues<S>, dataDir: string): Promise<EngineReport>;
-  /** Opens the engine. Undefined if an optional engine is not installed. Throws if the engine is broken. */
+  /** Opens the engine. Returns undefined if an optional engine is not installed. Throws if the engine is broken. */
   open(
     settings: SettingValues<S>,
     dataDir: string,
@@ -287,8 +280,8 @@ export interface EngineDefinition<S extends Settings = Settings> {
   ): Promise<Engine | undefined>;
   /**
    * Imports an operator's voice, completely or not at all. Returns the ids of the imported voices, or an empty list if
-   * the imported model can only clone. Undefined if the file is not for this engine. Throws `invalid_request` if the
-   * file cannot be used.
+   * the imported model can only clone. Returns undefined if the file is not for this engine. Throws `invalid_request`
+   * if the file cannot be used.
    */
   importVoice?(brought: BroughtVoice): Promise<readonly string[] | undefined>;
   /** Downloadable models of this engine; `importVoice` imports them. */

@@ -1,6 +1,6 @@
-// The guard around an engine: waits for a turn, enforces the engine's contract (run.ts), retries, breaks the circuit,
-// and rejects calls after the engine is closed. A segment is never repeated after any of its audio was sent. Until
-// then, temporary failures are retried, and a segment with faulty audio is spoken once more.
+// The guard around an engine: waits for a turn (`TakeTurn`), enforces the engine's contract (run.ts), retries, opens
+// the circuit breaker, and rejects calls after the engine is closed. A segment is never repeated after any of its audio
+// was sent. Until then, temporary failures are retried, and a segment with faulty audio is spoken once more.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure, type Reason } from '../errors.ts';
 import { CircuitBreaker, type Try } from './circuit-breaker.ts';
@@ -34,7 +34,7 @@ export interface Turn {
 export type TakeTurn = (seat: Seat, isUrgent: boolean, signal: AbortSignal) => Promise<Turn>;
 
 interface EngineGuard {
-  /** Without `take`, the segment begins at once, and its audio is made only as fast as it is read. */
+  /** If `take` is absent, the segment begins at once, and its audio is made only as fast as it is read. */
   speak(segment: Segment, signal: AbortSignal, take?: TakeTurn): AsyncGenerator<SpokenPcm, void>;
   /** Milliseconds until the engine may be called again for this voice or clone; 0 if it may be called now. */
   restMs(voiceId: string, isClone: boolean): number;
@@ -46,7 +46,7 @@ interface EngineGuard {
 
 /** Callbacks for metrics. */
 export interface EngineWatch {
-  /** Called when a segment has waited `waitedMs` for its turn. `isFirst`: the first segment of its request. */
+  /** Called when a segment has waited `waitedMs` for its turn. `isFirst`: the caller had no audio yet. */
   onTurn?(engine: string, isFirst: boolean, waitedMs: number): void;
   onSegment(engine: string, ended: EndedSegment): void;
   onRetry(engine: string): void;
@@ -61,7 +61,7 @@ export interface EndedSegment {
   pace?: RunPace | undefined;
 }
 
-/** Returns the guard of an engine; each engine has one. */
+/** Returns the guard of an engine; each engine has one guard. */
 export type EngineGuards = (engine: Engine) => EngineGuard;
 
 export function createEngineGuards(watch?: EngineWatch): EngineGuards {
@@ -91,7 +91,7 @@ export function createEngineGuard(engine: Engine, watch?: EngineWatch): EngineGu
     signal: AbortSignal,
     take: TakeTurn | undefined,
   ): Promise<Turn | undefined> {
-    // Checked before waiting for a turn, which would be useless while the breaker is open.
+    // Waiting for a turn is useless while the breaker is open.
     breakerOf(segment).check();
     const seat = { engine, resource: engine.resourceOf?.(segment), isClone: segment.clone !== undefined };
     const sinceMs = performance.now();
@@ -107,7 +107,7 @@ export function createEngineGuard(engine: Engine, watch?: EngineWatch): EngineGu
     return runEngine(engine, segment, signal, { ...observer, onIdle: () => turn?.end() });
   }
 
-  /** Makes audio again that a slow reader did not read. The segment waits for a turn like a later segment. */
+  /** Speaks a segment again whose audio was dropped because its reader was slow. The segment waits without priority. */
   async function* speakAgain(segment: Segment, signal: AbortSignal, take: TakeTurn): AsyncGenerator<SpokenPcm> {
     const later = { ...segment, urgent: false };
     yield* run(later, signal, await takeTurn(later, signal, take));
@@ -165,7 +165,7 @@ export function createEngineGuard(engine: Engine, watch?: EngineWatch): EngineGu
   };
 }
 
-/** If the breaker refuses the try, the turn is unused. */
+/** Begins a call of the engine. If the breaker refuses the call, the turn ends unused. */
 function beginTry(breaker: CircuitBreaker, turn: Turn | undefined): Try {
   try {
     return breaker.begin();
@@ -175,7 +175,7 @@ function beginTry(breaker: CircuitBreaker, turn: Turn | undefined): Try {
   }
 }
 
-/** One breaker for the engine's own voices and one for clones with a separate quota, or one breaker per voice. */
+/** One breaker for all voices, a second one for clones with a separate quota, or one breaker per voice. */
 function createBreakers({ capabilities }: Engine) {
   const own = new CircuitBreaker();
   const clones = capabilities.cloneSegmentsPerMinute === undefined ? own : new CircuitBreaker();
@@ -198,11 +198,11 @@ function createBreakers({ capabilities }: Engine) {
   };
 }
 
-/** Milliseconds before another try; undefined if a retry cannot help, or not soon. */
+/** Milliseconds until the next retry; undefined if a retry cannot help soon. */
 function retryWaitMs(error: unknown, attempts: number): number | undefined {
   const afterMs = retryAfterMs(error);
   if (afterMs === undefined || afterMs > retryMsMax) return undefined;
-  // Jitter, so that requests that failed together are not retried together.
+  // Random jitter separates the retries of requests that failed together.
   return afterMs + retryMsFirst * 2 ** (attempts - 1) * (1 - retryJitter * Math.random());
 }
 
@@ -211,7 +211,7 @@ const retryAfterMs = (error: unknown): number | undefined => {
   return error.facts.retryAfterSeconds * 1000;
 };
 
-/** Whether the engine caused the failure, not the text. */
+/** Whether the engine, not the text, caused the failure. */
 const isOfEngine = (error: unknown): boolean =>
   !(error instanceof Failure) ||
   error.reason === 'engine_unavailable' ||
@@ -240,7 +240,7 @@ function createObserver(engine: Engine, { voice }: Segment, trial: Try, watch: E
       const { error, pace } = ended;
       const restMs = retryAfterMs(error) ?? 0;
       if (!('error' in ended && isOfEngine(error))) trial.succeeded();
-      // One of its servers failed or is full, and gets no requests; others do.
+      // Another server of the engine still accepts requests, so the breaker stays closed.
       else if (engine.servers?.some(({ limit, isFull }) => limit > 0 && !isFull)) trial.cancelled();
       else trial.failed(restMs > retryMsMax ? restMs : 0);
       if (!('error' in ended)) end('spoken', pace);

@@ -1,6 +1,6 @@
-// Removes the stops of abbreviations, for engines that take them for the end of a sentence: "Prof. Jones", "Jan. 1950".
-// A segment is at most one sentence, so no inner stop ends one. Stops after numbers (ordinals) and "A." (which would
-// become an article) are kept.
+// Removes the full stops of abbreviations such as "Prof. Jones" or "Jan. 1950", for engines that would end a sentence
+// there. A segment has at most one sentence, so no inner stop ends a sentence. Stops after numbers (ordinals) and "A."
+// (which would become an article) are kept.
 
 const innerStopPattern = /(?<=\p{L})(?<!(?<![\p{L}.])A)\.(?=["')\]]*\s["'(]*[\p{L}\p{N}])/gu;
 

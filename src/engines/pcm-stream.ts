@@ -1,6 +1,6 @@
-// Samples from the bytes that an engine's program or server sends: 16 bits, little-endian, bare or as a WAV that is still
-// being written. Sound lasts until the size in its header, or until the bytes end where that is a guess. Several WAVs may
-// follow each other. Two channels are mixed.
+// Reads 16-bit little-endian samples from the bytes that an engine's program or server sends: raw samples, or a WAV
+// that is still being written. A WAV ends at the size in its header, or at the end of the bytes if that size is
+// implausible. Several WAVs may follow each other. Two channels are mixed.
 import { type Pcm, samplesOf } from '../audio/pcm.ts';
 import { pcmTag, readWavHeader, type WavFormat } from '../audio/wav-reader.ts';
 import { Failure } from '../errors.ts';
@@ -9,7 +9,7 @@ const headerBytesMax = 4_096;
 const sampleRateHzMin = 8_000;
 const sampleRateHzMax = 48_000;
 const channelsMax = 2;
-/** A size from here on, hours of sound, is a guess. */
+/** A size of this many bytes or more means hours of audio, so it is a placeholder. */
 const guessedBytesMin = 1_000_000_000;
 
 export interface BareFormat {
@@ -23,8 +23,8 @@ const broken = (why: string): Failure => new Failure('engine_error', {}, new Err
 export const wavPcm = (bytes: AsyncIterable<Buffer>): AsyncGenerator<Pcm> => readPcm(bytes, undefined);
 
 /**
- * Reads bare samples. `bare` is their rate, or a function that finds their format; it is called if the bytes begin
- * without a WAV header. If a WAV comes instead, its header states the format.
+ * Reads bare samples. `bare` is the sample rate, or a function that finds the format; the function is called only if
+ * the bytes begin without a WAV header. If a WAV comes instead, its header states the format.
  */
 export const barePcm = (
   bytes: AsyncIterable<Buffer>,
@@ -39,12 +39,12 @@ async function* readPcm(
   let rest: Buffer = Buffer.alloc(0);
   let format: BareFormat | undefined;
   let place: 'header' | 'samples' | 'after samples' = 'header';
-  /** Bytes of samples to come; Infinity where that is unknown. */
+  /** Bytes of samples still to come; Infinity if unknown. */
   let left = 0;
-  /** Bytes of a chunk without sound to come. */
+  /** Remaining bytes of a chunk without audio, which are skipped. */
   let skipped = 0;
   for await (const piece of bytes) {
-    // Some servers send each piece of sound as a separate WAV.
+    // Some servers send each piece of audio as a separate WAV.
     if (left === Infinity && rest.length === 0 && isWav(piece)) place = 'header';
     rest = rest.length > 0 ? Buffer.concat([rest, piece]) : piece;
     while (rest.length > 0) {
@@ -59,7 +59,7 @@ async function* readPcm(
           const size = rest.readUInt32LE(4);
           skipped = 8 + size + (size % 2);
         } else {
-          // Its size was that of the first piece.
+          // The size in the header covered only the first piece, so these bytes are more samples.
           place = 'samples';
           left = Infinity;
         }
@@ -95,7 +95,7 @@ async function* readPcm(
   if (rest.length > 0) throw broken('it ends within a sample or a header');
 }
 
-/** Bytes that arrive after the samples are those of a chunk, not sound: its name has four letters. */
+/** Whether the bytes after the samples begin another chunk of the WAV, not more samples. */
 const isChunkName = (name: string): boolean => /^[A-Za-z0-9_ ]{4}$/.test(name);
 
 const cutOff = (): Failure =>
@@ -112,7 +112,7 @@ function mixed(samples: Int16Array, channels: number): Int16Array {
 interface BegunSound extends BareFormat {
   /** Index of the first byte of the samples. */
   start: number;
-  /** Of the samples; Infinity where it is not known. */
+  /** Size of the samples; Infinity if unknown. */
   byteCount: number;
 }
 const bareStart = { start: 0, byteCount: Infinity };

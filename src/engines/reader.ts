@@ -1,7 +1,7 @@
-// Reads as fast as the engine speaks, so that a slow reader does not occupy the engine. If a reader takes nothing for
-// some seconds and the engine can repeat the segment, only `stalledBytesMax` bytes are kept; the rest is dropped and
-// spoken again when the reader continues. For other engines, the whole segment is kept. Small waiting pieces are
-// joined, since each costs a turn of the event loop.
+// Reads as fast as the engine speaks, so that a slow reader does not occupy the engine. If a reader stops for some
+// seconds and the engine can repeat the segment, only `stalledBytesMax` bytes are kept. The rest is dropped, and spoken
+// again when the reader continues. For other engines, the whole segment is kept. Small waiting pieces are joined, since
+// each costs a turn of the event loop.
 import { join } from '../audio/pcm.ts';
 import { Failure } from '../errors.ts';
 import type { SpokenPcm } from './engine.ts';
@@ -16,15 +16,15 @@ interface ReadOptions {
   stalledAfterMs?: number;
 }
 
-/** This is less than two seconds of audio. */
+/** About two seconds of audio at 16 kHz. */
 const stalledBytesMax = 65_536;
 const stalledAfterMsUsual = 2_000;
-/** Small pieces are joined up to this length, which is at most the audio of one event; larger pieces are not copied. */
+/** Small pieces are joined up to this length, which fits into one event. Larger pieces are not copied. */
 const joinedSamplesMax = 15_360;
-/** Shared error object: creating one per call would capture a stack trace. */
+/** Shared, because creating an error for each call would capture a stack trace each time. */
 const readerLeft = new Error('the reader left');
 
-/** How much of a segment the reader has received. */
+/** Position up to which a reader has received a segment. */
 interface Place {
   samples: number;
   words: number;
@@ -63,7 +63,7 @@ export async function* readAtEngineSpeed({
   }
 }
 
-/** One run of the engine, read from a place in the segment. */
+/** Reads one run of the engine, from a position in the segment. */
 class Reading {
   #pieces: SpokenPcm[] = [];
   #bytes = 0;
@@ -159,7 +159,7 @@ class Reading {
   #cut(): void {
     if (this.#bytes <= stalledBytesMax || (this.#ended && 'error' in this.#ended)) return;
     while (this.#bytes > stalledBytesMax) this.#bytes -= this.#pieces.pop()!.samples.byteLength;
-    // Copied, because a view keeps its whole buffer in memory.
+    // The samples are copied, because a view keeps its whole buffer in memory.
     this.#pieces = this.#pieces.map((piece) => ({ ...piece, samples: piece.samples.slice() }));
     this.isCut = true;
     this.#leaving.abort(new Error('the reader has stopped'));

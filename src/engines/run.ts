@@ -9,7 +9,7 @@ import { createSoundCheck } from './sound-check.ts';
 const usual = { firstSoundMsMax: 60_000, stallMsMax: 30_000 };
 /** How long to wait for an engine to stop before another segment gets its slot. */
 const stopMsMax = 5_000;
-/** Shared error object: creating one per call would capture a stack trace. */
+/** Shared, because creating an error for each call would capture a stack trace each time. */
 const runOver = new Error('nobody reads on');
 
 /** Callbacks of a run. */
@@ -76,8 +76,8 @@ export async function* runEngine(
 const contractBroken = (message: string) => new Failure('engine_error', {}, new Error(message));
 
 /**
- * Ends a wait when the signal aborts or the time is over. The watchdog's own signal aborts then, and when the reader
- * stops.
+ * Ends a wait when the signal aborts or the time is over. The returned signal aborts in both cases, and when the run
+ * ends.
  */
 function createWatchdog(signal: AbortSignal) {
   const stopping = new AbortController();

@@ -1,6 +1,6 @@
 // Finds faults in a segment's audio before it is sent: clipping, silence instead of text, and far too much or too
 // little audio for the text. Clipping and length are checked with each piece. Silence is held back until something is
-// audible. The first audible piece is held back until the next one or the end, unless it is long enough for the whole
+// audible. The first audible piece is held back until the next piece or the end, unless it is long enough for the whole
 // text. So a streaming engine is delayed by at most one piece.
 import anyAscii from 'any-ascii';
 import { blockSamplesMax, blocksOf, countAbove, countAudible } from '../audio/kernels.ts';
@@ -10,20 +10,20 @@ import type { Segment, SpokenPcm } from './engine.ts';
 
 const audiblePeak = 64;
 const frameSeconds = 0.01;
-/** Samples at full scale count as clipped. This share of clipped samples, in at least this much audio, is a fault. */
+/** Samples at full scale count as clipped. Audio is faulty if more than `share` of at least `secondsMin` is clipped. */
 const clippedPeak = 32_766;
 const clipped = { share: 0.01, secondsMin: 0.5 };
-/** Longest audio of a text at normal speed. Small letters form words; any other character may be read by its name. */
+/** Longest plausible audio at normal speed. Characters other than small letters may be read by name and take longer. */
 const secondsMax = { start: 4, perSmallLetter: 0.3, perOther: 1.2 };
-/** Fastest plausible speech in letters per second. Short texts may be one quickly spoken word. */
+/** Fastest plausible speech. Texts of fewer than `lettersMin` letters, such as one quick word, are not checked. */
 const lettersPerSecondMax = 45;
 const lettersMin = 12;
 const wordLettersMax = 30;
-/** In these scripts, a character is a syllable. */
+/** Scripts in which a character is a syllable. */
 const denseScripts = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}]/gu;
 const denseLetters = 3;
 
-/** The cause of an `engine_error` for faulty audio. The guard repeats the segment once if none of it was sent. */
+/** The cause of an `engine_error` for faulty audio. The guard repeats the segment once if no audio was sent. */
 class SoundFault extends Error {}
 
 export const soundFault = (message: string): Failure => new Failure('engine_error', {}, new SoundFault(message));
@@ -33,7 +33,7 @@ export const isSoundFault = (error: unknown): boolean => error instanceof Failur
 interface SoundCheck {
   /** Returns the pieces that may be sent now. Throws if the piece is faulty. */
   add(piece: SpokenPcm): SpokenPcm[];
-  /** Returns the rest at the end of the segment. Throws if the whole segment is faulty. */
+  /** Returns the remaining pieces at the end of the segment. Throws if the whole segment is faulty. */
   end(): SpokenPcm[];
 }
 
@@ -99,7 +99,9 @@ function longestSeconds(text: string): number {
   return secondsMax.start + secondsMax.perSmallLetter * small + secondsMax.perOther * (text.length - small);
 }
 
-/** Shortest plausible audio of a text. Repeated letters count once: the speaker may draw them out or not. */
+/**
+ * Shortest plausible audio of a text. A letter repeated three or more times counts once: voices may not draw it out.
+ */
 function shortestSeconds(text: string): number {
   const plain = text.replace(/(\p{L})\1{2,}/gu, '$1');
   const dense = plain.match(denseScripts)?.length ?? 0;

@@ -1,5 +1,5 @@
-// The voices of an engine whose list changes. A failed load keeps the previous list, as does an empty list from a
-// server. If the first load fails temporarily, the engine opens without voices and the load is retried.
+// Loads the voices of an engine whose list changes. A failed load, or an empty list that is not allowed, keeps the
+// previous list. If the first load fails temporarily, the engine opens without voices and the load is retried.
 import { Failure } from '../errors.ts';
 import type { Voice } from './engine.ts';
 
@@ -35,7 +35,7 @@ export async function openVoiceList(options: VoiceListOptions) {
   };
   let loading: Promise<void> | undefined;
   let isDue = false;
-  /** One load at a time. A request during a load starts another one after it. */
+  /** Runs one load at a time. A call during a load starts another load after the current one. */
   const refresh = (): Promise<void> => {
     isDue = true;
     loading ??= (async () => {

@@ -17,7 +17,7 @@ export interface LeastRate {
   windowBytesMin: number;
 }
 
-/** The rate is 1 kB/s, at which the largest model of the table would take days. */
+/** 1 kB/s: at this rate, the largest model of the table would take days. */
 export const leastRateDefault: LeastRate = { windowMs: 60_000, windowBytesMin: 60_000 };
 
 export class TransferRate {
@@ -43,7 +43,7 @@ export class TransferRate {
     this.#runningSinceMs = undefined;
   }
 
-  /** Counts bytes that have arrived. At the end of a time window, throws if too few arrived in it. */
+  /** Counts bytes that have arrived. Throws at the end of a time window in which too few arrived. */
   add(bytes: number): void {
     this.#windowBytes += bytes;
     this.#count();
@@ -95,7 +95,7 @@ export const patienceDefault: Patience = {
 export interface Download {
   url: string;
   to: string;
-  /** Builds of which the file must match one. Any file is accepted if the list is empty. */
+  /** The file must match one of these builds. Any file is accepted if the list is empty. */
   builds: readonly Build[];
   signal: AbortSignal;
   onProgress?(bytes: number, bytesTotal: number | undefined): void;
@@ -186,7 +186,7 @@ async function fetchWhole(wanted: Download): Promise<boolean> {
       cause = error;
     }
     fruitless = part.length > before ? 0 : fruitless + 1;
-    // A source that breaks off after a byte or two counts as slow.
+    // The time window continues after a few bytes, so that a source that keeps breaking off counts as slow.
     if (fruitless > 0 || pauseMs !== undefined) rate.rest();
     const attemptsMax = part.isAnswered ? patience.attemptsMax : Math.min(patience.attemptsMax, silentAttemptsMax);
     const isOffline = !part.isAnswered && performance.now() - beganAtMs > silentMsMax;
@@ -199,24 +199,24 @@ async function fetchWhole(wanted: Download): Promise<boolean> {
   }
 }
 
-/** Attempts, and time for them, with a source that has not answered once: this machine is probably offline. */
+/** Limits for a source that has never answered, since this machine is then probably offline. */
 const silentAttemptsMax = 2;
 const silentMsMax = 2_000;
 
 function notFetched(url: string, cause: unknown, isOffline = false): Failure {
   const byHand = 'If this machine is offline, download the file on another one and use sonant voice get NAME FILE. ';
   const message = `${url} cannot be fetched: ${explain(cause)}. ${isOffline ? byHand : ''}SONANT_MODELS_URL may name a mirror.`;
-  // The message of a source that is not reached has the whole cause.
+  // If the source was never reached, the message already states the whole cause.
   return unreachable(message, isOffline ? undefined : cause);
 }
 
-/** Whether the certificate of the source was rejected; another attempt would not change that. */
+/** Whether the certificate of the source was rejected; another attempt would fail too. */
 const isUntrusted = (error: unknown): boolean =>
   /CERT|UNABLE_TO_VERIFY|HOSTNAME_MISMATCH/.test((error as NodeJS.ErrnoException).code ?? '');
 
 const full = (to: string, cause: unknown) =>
   new Failure('storage_full', { message: `the disk has no space for ${basename(to)}` }, cause);
-/** Errors of a connection to several addresses have no message of their own. */
+/** The error of a connection that tried several addresses may have no message of its own. */
 const explain = (error: unknown): string => reasonOf(error) || 'no answer';
 
 class Part implements AsyncDisposable {
@@ -279,7 +279,7 @@ async function fetchMore(
   rate: TransferRate,
 ): Promise<Fetched> {
   const known = part.version;
-  // Without a validator, only the SHA-256 shows whether the rest has the same version.
+  // If there is no validator, only the SHA-256 shows whether the rest has the same version.
   const canResume = known?.url === url && part.length > 0 && (known.validator !== null || builds.length > 0);
   if (canResume && known.bytesTotal === part.length) return 'whole';
   const range = canResume ? { Range: `bytes=${part.length}-` } : {};
@@ -353,14 +353,14 @@ function validatorOf({ headers }: Answer): string | null {
   return headers['last-modified'] ?? null;
 }
 
-/** The total size, if the response continues the part and has the same total as before. */
+/** The total size; undefined unless the response continues the part and states the same total as before. */
 function resumedTotal({ headers }: Answer, { length, version }: Part): number | undefined {
   const [, from, total] = /^bytes (\d{1,15})-\d{1,15}\/(\d{1,15})$/.exec(headers['content-range'] ?? '') ?? [];
   if (Number(from) !== length || total === undefined) return undefined;
   return version!.bytesTotal === null || version!.bytesTotal === Number(total) ? Number(total) : undefined;
 }
 
-/** The pause in Retry-After, in seconds or as a date. Throws if it is too long. */
+/** The pause that Retry-After requests, in seconds or as a date. Throws if the pause is too long. */
 function pauseOf({ headers }: Answer, url: string, { retryAfterMsMax }: Patience): { pauseMs?: number } {
   const given = headers['retry-after'];
   if (given === undefined) return {};
@@ -372,7 +372,7 @@ function pauseOf({ headers }: Answer, url: string, { retryAfterMsMax }: Patience
 }
 
 const windowMs = 5_000;
-/** Interval of the samples of the rate. Chunks arrive much more often. */
+/** Interval between samples of the rate. Chunks arrive much more often. */
 const sampleMs = 100;
 
 interface RecentRate {

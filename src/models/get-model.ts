@@ -1,6 +1,6 @@
 // Installs a model: downloads its files or reads them from disk, checks them, and has its engine import it. Only one
-// process works on a name at a time. After a kill, downloaded data is kept, and the model is installed completely or
-// not at all.
+// process works on a name at a time. If the process is killed, downloaded data is kept, and the model is installed
+// completely or not at all.
 import { existsSync, statfsSync } from 'node:fs';
 import { mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -33,7 +33,7 @@ export type GetStage = 'waiting' | 'preparing' | 'downloading' | 'unpacking' | '
 
 export interface GetOptions {
   dataDir: string;
-  /** URL of a mirror; empty for the source itself. */
+  /** URL of a mirror; empty to use the original source. */
   modelsUrl: string;
   /** Name in the data folder. Default: the row's name. */
   name?: string;
@@ -153,7 +153,7 @@ async function withModelLock<T>(
   }
 }
 
-/** Space needed, as a multiple of the archive: the archive and its content, plus a tenth. */
+/** Space needed, as a multiple of the download: for the archive, its content and a reserve. */
 const roomFactor = 2.5;
 
 const bytesNeeded = ({ builds, parts }: ModelRow): number =>
@@ -221,7 +221,7 @@ async function obtain(file: RemoteFile, downloads: string, options: GetOptions):
   return to;
 }
 
-/** The last two parts of the path (release and file) at the mirror. */
+/** The URL at the mirror, with the last two parts of the original path (release and file). */
 const mirrored = (url: string, modelsUrl: string): string =>
   `${modelsUrl}/${new URL(url).pathname.split('/').slice(-2).join('/')}`;
 
@@ -277,7 +277,7 @@ export async function removeModel(
     const bin = await mkdtemp(join(folder, binName));
     if (existsSync(join(folder, name))) await rename(join(folder, name), join(bin, name));
     await rm(downloads, { recursive: true, force: true });
-    // Also removes folders that killed removals have left behind.
+    // Folders of earlier removals that were killed are deleted too.
     const bins = (await readdir(folder)).filter((entry) => entry.startsWith(binName));
     for (const each of bins) await rm(join(folder, each), { recursive: true, force: true });
     return true;
@@ -293,7 +293,7 @@ const bytesMax = 2 * 2 ** 20;
 /** The build that the source's list of checksums states; empty if the list is unavailable or lacks the file. */
 async function findStatedBuild(url: string, signal: AbortSignal, patience: ListPatience): Promise<Build[]> {
   const file = new URL(url).pathname.split('/').at(-1)!;
-  // A source without a list is acceptable; if its files cannot be downloaded either, that is reported then.
+  // A missing list is ignored here. If the files of the source are missing too, their download reports it.
   const text = await readList(new URL('checksum.txt', url).href, signal, patience).catch(() => '');
   signal.throwIfAborted();
   for (const line of text.split('\n')) {

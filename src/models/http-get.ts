@@ -1,5 +1,5 @@
-// One GET with Node's own client: through the proxies in the environment (HTTP_PROXY, HTTPS_PROXY, NO_PROXY), with
-// redirects, and abandoned if nothing arrives for a while. Node's fetch cannot set a proxy within a process, and
+// Sends a GET with Node's own client, through the proxies in the environment (HTTP_PROXY, HTTPS_PROXY, NO_PROXY).
+// Follows redirects, and gives up if nothing arrives for a while. Node's fetch cannot set a proxy within a process, and
 // reports no reason for a broken transfer.
 import { Agent as HttpAgent, get as httpGet, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, get as httpsGet } from 'node:https';
@@ -28,7 +28,7 @@ export interface Answer {
   close(): void;
 }
 
-/** The response after redirects, whatever its status. */
+/** Returns the response after redirects, whatever its status. */
 export async function get(url: string, options: GetOptions): Promise<Answer> {
   const seen: string[] = [];
   for (let next = new URL(url); ; ) {
@@ -76,7 +76,7 @@ function getOnce(url: URL, { headers, signal, stallMs }: GetOptions): Promise<An
   return promise;
 }
 
-/** Data beyond this stays in the connection until it is read. */
+/** Limit of unread data in memory. Further data stays in the connection until it is read. */
 const aheadBytesMax = 4 * 2 ** 20;
 
 /** Listens from the first byte, because Node's stream drops unread data if a transfer breaks off. */

@@ -4,7 +4,7 @@ import { createRecentRate } from './download.ts';
 import type { GetStage, Progress } from './get-model.ts';
 import { bytesOfRow, type ModelRow } from './model-table.ts';
 
-/** `elsewhere`: another process of the service, or the command line, is installing it. */
+/** `elsewhere`: another process, such as the command line, is installing the model. */
 type InstallState = GetStage | 'queued' | 'elsewhere' | 'done' | 'cancelled' | 'failed';
 
 /** Final states of an installation. */

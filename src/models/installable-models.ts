@@ -59,7 +59,7 @@ export function createInstallableModels({ offered, engines, dataDir }: Installab
       const install = (): InstallStatus | undefined => {
         if (latest && isUnderWay(latest)) return withFetched(latest, fetched);
         if (isBusy(engine, row.name, dataDir)) return elsewhere(row, fetched);
-        // Another process may have installed or removed the model since.
+        // Another process may have installed or removed the model in the meantime.
         return (latest?.state === 'done') === isInstalled ? latest : undefined;
       };
       return {

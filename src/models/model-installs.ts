@@ -1,6 +1,6 @@
 // Installs models of the table while the service runs: one at a time, with a short queue. A request for a model that is
-// being installed joins that installation, and callers need not stay. `close` stops the running installation; no model
-// is left half-installed, and downloads are kept.
+// being installed joins that installation, which continues if its callers leave. `close` stops the running
+// installation; no model is left half-installed, and downloads are kept.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure, toFailure } from '../errors.ts';
 import { SlotQueue } from '../runtime/slot-queue.ts';
@@ -17,7 +17,7 @@ const offerMsMax = 15_000;
 const offerPollMs = 50;
 
 export interface ModelInstallsOptions extends InstallableModelsOptions {
-  /** URL of a mirror; empty for the sources themselves. */
+  /** URL of a mirror; empty to use the original sources. */
   modelsUrl: string;
   /** Whether downloads are forbidden. */
   isOffline: boolean;
@@ -72,8 +72,7 @@ export function createModelInstalls(options: ModelInstallsOptions): ModelInstall
     async install(name, by) {
       const model = await models.find(name);
       const { isInstalled } = await describe(model);
-      // Nothing is awaited between this check and the start, so that two concurrent callers begin only one
-      // installation.
+      // Nothing is awaited between this check and the start, so that concurrent callers begin only one installation.
       if (!isInstalled && !jobs.get(name)?.progress.isUnderWay) begin(model, by);
       return describe(model);
     },
@@ -86,7 +85,7 @@ export function createModelInstalls(options: ModelInstallsOptions): ModelInstall
         onEvent('model installation cancelled', { model: name, by });
         job.abort.abort(new Error('cancelled'));
         await job.over;
-        // In the last stage, while the engine is about to offer the voices, the model is already installed.
+        // The model is already installed if the installation was in its last stage, offering the voices.
         if (!(await describe(model)).isInstalled) return;
       } else if (isBusy(engine, name, dataDir)) throw new Failure('overloaded', { message: busyMessage });
       const isRemoved = await removeModel(engine, name, dataDir, { signal, print() {} }).catch((error) => {

@@ -129,7 +129,7 @@ export function bytesOfRow({ builds, parts }: Pick<ModelRow, 'builds' | 'parts'>
   return sizes.reduce((sum, bytes) => (sum === undefined || bytes === undefined ? undefined : sum + bytes), 0);
 }
 
-/** The model to which this voice belongs: `amy`, or `kokoro-af_bella`. The longest matching name is used. */
+/** Returns the model of a voice such as `amy` or `kokoro-af_bella`: the longest name that matches. */
 export function modelOfVoice(voiceId: string, names: readonly string[]): string | undefined {
   const fitting = names.filter((name) => voiceId === name || voiceId.startsWith(`${name}-`));
   return fitting.reduce<string | undefined>(
@@ -193,7 +193,7 @@ class Fields {
     this.place = place;
   }
 
-  /** Null if the member is absent. */
+  /** Returns the member; null if it is absent. */
   take(name: string): unknown {
     const { [name]: value, ...left } = this.#left;
     this.#left = left;

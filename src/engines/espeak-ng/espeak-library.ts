@@ -1,6 +1,6 @@
 // Loads eSpeak NG's library into this process. Each text sounds exactly as if the program `espeak-ng` spoke it alone.
 // The library keeps state between texts and has no call to reset it, so its static memory is restored before each text.
-// `openLibrary` throws if that is impossible or has no effect.
+// `openLibrary` throws if restoring fails or has no effect.
 
 import { createHash } from 'node:crypto';
 import koffi from 'koffi';
@@ -10,7 +10,7 @@ import type { LibraryFacts, LibraryRequest, SoundMark } from './library-frames.t
 
 /** Length of audio per callback. */
 const bufferMs = 500;
-/** The flags that the program uses for `-b 1`: UTF-8, phonemes in brackets, a pause at the end. */
+/** Flags that the program `espeak-ng` uses for `-b 1`: UTF-8, phonemes in brackets, a pause at the end. */
 const synthFlags = 0x1 | 0x100 | 0x1000;
 const [rateParameter, volumeParameter, pitchParameter] = [1, 2, 3];
 /** Layout of espeak_EVENT: its type, the position in the text and the sample, each an i32. */
@@ -18,15 +18,15 @@ const event = { bytes: 40, position: 8, sample: 20 };
 const eventKinds = { none: 0, word: 1, end: 5 };
 /** Largest number of events in one callback. */
 const eventsMax = bufferMs / 5 + 20;
-/** Quieter samples count as silence. */
+/** Samples up to this peak count as silence. */
 const audiblePeak = 64;
-/** The seed of a new process. */
+/** Seed of the C library's random numbers in a new process. */
 const firstSeed = 1;
 const nothing = Buffer.from('\0');
 
 interface EspeakLibrary {
   facts: LibraryFacts;
-  /** Speaks until `isStopped` returns true. Returns the positions of words, if requested. */
+  /** Speaks the text, or stops when `isStopped` returns true. Returns the positions of words, if requested. */
   speak(request: LibraryRequest, onSound: (bytes: Uint8Array) => void, isStopped: () => boolean): SoundMark[];
   isReadable(file: number): boolean;
 }
@@ -51,7 +51,7 @@ export function openLibrary(name: string): EspeakLibrary {
     memory.restore();
     calls.srand(firstSeed);
     if (calls.setVoice(voice) !== 0) throw new Error(`the library does not load the voice ${voice}`);
-    // Consumes the event of the voice change, whose memory the library frees, so that the state can be saved.
+    // Consumes the event of the voice change: the library frees its memory, so the saved state must not refer to it.
     listener.listen(undefined);
     calls.synth(nothing, synthFlags);
     memory.keep();
@@ -68,8 +68,7 @@ export function openLibrary(name: string): EspeakLibrary {
 }
 
 /**
- * Throws if the same text, spoken before and after another text, yields different audio, or if both texts yield the
- * same.
+ * Throws unless a text yields the same audio before and after another text, and the other text yields different audio.
  */
 function checkRepeats(speak: EspeakLibrary['speak'], { voiceTable }: LibraryFacts): void {
   const voices = parseEspeakVoices(voiceTable);
@@ -161,7 +160,7 @@ interface StaticMemory {
   restore(): void;
 }
 
-/** The static memory of the library that contains this function; undefined if its file format is unknown. */
+/** The static memory of the library that contains `symbol`; undefined if the file format is unknown. */
 function openStaticMemory({ view, baseOf, pageBytes }: NativeMemory, symbol: bigint): StaticMemory | undefined {
   const base = baseOf(symbol);
   if (base === undefined) return undefined;
@@ -201,7 +200,6 @@ function writableAreas(view: NativeMemory['view'], base: bigint, pageBytes: numb
     .map(({ from, to }) => new Uint8Array(view(base + BigInt(from), to - from)));
 }
 
-/** An address in memory. */
 type Address = bigint;
 
 /** Access to memory and to the base address of a library. */
@@ -244,7 +242,7 @@ export function openNativeCalls(library: string) {
     ...openEspeakCalls(library),
     memory,
     srand: (seed: number): void => srand(seed),
-    /** Whether the file has data to read or its other end is closed; with `isAwaited`, waits for that. */
+    /** Whether the file has data to read or its other end is closed; if `isAwaited` is set, waits until then. */
     isReadable: (file: number, isAwaited = false): boolean => {
       pollFile.writeInt32LE(file, 0);
       return poll(pollFile, 1, isAwaited ? -1 : 0) > 0;
@@ -295,7 +293,7 @@ function voiceTableOf(list: Address): string {
   for (let n = 0; ; n++) {
     const voice: Address = koffi.decode(list, n * addressBytes, 'void *');
     if (!voice) return rows.join('\n');
-    // espeak_VOICE: three addresses, then bytes; the first byte is the gender.
+    // Layout of espeak_VOICE: three addresses, then bytes, of which the first is the gender.
     const name: string = koffi.decode(voice, 0, 'char *');
     const file: string = koffi.decode(voice, 2 * addressBytes, 'char *');
     const gender = genders[koffi.decode(voice, 3 * addressBytes, 'uint8')] ?? '-';
@@ -306,7 +304,7 @@ function voiceTableOf(list: Address): string {
   }
 }
 
-/** Pairs of a priority byte and a zero-terminated name, until a priority is 0. */
+/** Reads pairs of a priority byte and a zero-terminated name, until a priority is 0. */
 function languagesOf(list: Address): { priority: number; code: string }[] {
   const languages: { priority: number; code: string }[] = [];
   for (let at = 0; ; ) {

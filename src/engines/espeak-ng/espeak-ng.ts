@@ -21,7 +21,7 @@ import { type FoundLibraries, isMissing, openFoundLibraries } from './found-libr
 import { type LibraryFacts, type LibraryRequest, libraryCodec, type SoundMark } from './library-frames.ts';
 
 export interface EspeakNgOptions {
-  /** Name or path. */
+  /** Name or path of the library. */
   library?: string;
   /** Folder in which facts about the library are stored. Default: they are not stored. */
   dataDir?: string;
@@ -40,8 +40,8 @@ const libraryUsual = 'libespeak-ng.so.1';
 const amplitude = 80;
 const usualWordsPerMinute = 175;
 /**
- * More processes than cores. The library speaks a sentence in 5 ms. A loaded service needs as long to read the audio
- * and to send the next sentence, and meanwhile another process uses the core.
+ * Two processes more than cores: while the service reads the audio of one process and sends its next sentence, another
+ * process can use the core.
  */
 const processesUsual = availableParallelism() + 2;
 const startMsMax = 30_000;
@@ -50,22 +50,16 @@ const idleMsUsual = 600_000;
 /** A process needs little memory and only one thread. */
 const childFlags = ['--max-semi-space-size=1', '--max-old-space-size=64', '--v8-pool-size=0'];
 const childFile = fileURLToPath(new URL('./library-child.ts', import.meta.url));
-/** Speech is hundreds of times faster than real time, so a later first sound means that the process hangs. */
+/** A sentence takes milliseconds, so a process that sends nothing for this long hangs. */
 const firstSoundMsMax = 30_000;
 const segmentCharsMax = 240;
-/**
- * Within these limits, the words per minute give the rate to within 3 %. Beyond them, texts and languages differ too
- * much.
- */
+/** Speeds that a setting of words per minute reaches to within 3 %. At other speeds, texts differ too much. */
 const speakingRates = { min: 0.92, max: 1.08 };
 
 /** The real speed grows with words per minute to the power of 1.07 (measured with version 1.51). */
 const toWordsPerMinute = (rate: number): number => Math.round(usualWordsPerMinute * rate ** (1 / 1.07));
 
-/**
- * Pitch factors. eSpeak NG's scale of 0 to 99 has 50 for factor 1, and 69 more for an octave (measured with version
- * 1.51).
- */
+/** Pitch factors. Factor 1 is 50 on eSpeak NG's scale of 0 to 99, and an octave is 69 (measured with version 1.51). */
 const pitches = { min: 0.61, max: 1.6 };
 const toPitch = (factor: number): number => Math.round(50 + 69 * Math.log2(factor));
 
@@ -93,7 +87,7 @@ export async function openEspeakNg(options: EspeakNgOptions = {}): Promise<Engin
   }
 }
 
-/** Opens the engine without starting a process if the facts of the library are stored. */
+/** Opens the engine without starting a process if facts about the library are stored. */
 async function openLibrary(options: EspeakNgOptions): Promise<Engine> {
   const { dataDir, library = libraryUsual, processesMax = processesUsual } = options;
   const loader = findLoader();
@@ -244,7 +238,7 @@ const toPlainText = (text: string): string =>
 
 const isControl = (char: string): boolean => /[\u0000-\u001f\u007f-\u009f]/.test(char);
 
-/** For each code point of the plain text, its index in the original text. */
+/** Returns the index in the original text of each code point of the plain text. */
 function toSourceIndices(text: string, plain: string): number[] {
   const source = text.toWellFormed();
   const indices: number[] = [];
@@ -261,7 +255,7 @@ function toSourceIndices(text: string, plain: string): number[] {
 
 interface SpokenText {
   text: string;
-  /** For each code point, its index in the segment's text. */
+  /** Returns the index in the segment's text of each code point of `text`. */
   sourceIndices(): number[];
 }
 
@@ -307,7 +301,7 @@ interface Begun {
   beforeUntil: number;
 }
 
-/** `indices` has the index in the text for each code point that was passed to the library. */
+/** `indices` has the index in `text` of each code point that was passed to the library. */
 function toWordTimes(
   text: string,
   indices: readonly number[],

@@ -1,5 +1,5 @@
-// The voices of eSpeak NG, from the table that `espeak-ng --voices` prints. One voice per language, the first in the
-// table. Skipped are malformed rows, voices that need MBROLA, and languages without a BCP-47 tag ("piqd").
+// The voices of eSpeak NG, from the table that `espeak-ng --voices` prints. Each language has one voice, the first in
+// the table. Malformed rows, voices that need MBROLA, and languages without a BCP-47 tag ("piqd") are skipped.
 //     Pty Language       Age/Gender VoiceName          File                 Other Languages
 //      5  fr-be           --/M      French_(Belgium)   roa/fr-BE            (fr 8)
 import type { Voice } from '../engine.ts';
@@ -27,13 +27,13 @@ const espeakGainDb = (code: string): number => byCode.get(code.toLowerCase()) ??
 
 /** A voice without the version of the library, which is added later. */
 interface EspeakVoice extends Omit<Voice, 'version'> {
-  /** Identifies the voice to eSpeak NG; the language would not, since some languages have two voices. */
+  /** Identifies the voice to eSpeak NG. A language does not, since some languages have two voices. */
   file: string;
 }
 
 const voicesMax = 1_000;
 
-/** Created on first use: the names take long to load. */
+/** Created on first use, because the names take long to load. */
 let languageNames: Intl.DisplayNames | undefined;
 const englishNameOf = (languageCode: string): string | undefined => {
   const options = { type: 'language', languageDisplay: 'standard', fallback: 'none' } as const;

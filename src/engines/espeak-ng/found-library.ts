@@ -1,6 +1,6 @@
-// Stores facts about the library in the data folder, so that a start need not load it. They are valid until something
-// changes in the folders where libraries are searched, in the library or in its data. A missing library is stored too;
-// other faults are not, since they may be gone at the next start.
+// Stores facts about the library in the data folder, so that Sonant starts without loading the library. The facts are
+// valid until the library, its data or one of the searched folders changes. A missing library is stored too; other
+// faults are not, since they may be gone at the next start.
 //     espeak-ng.json   { "key": "<settings and system>", "state": "<digest>", "facts": {...} }     or "fault": "<why not>"
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -29,10 +29,10 @@ export interface FoundLibraries {
   forget(): void;
 }
 
-/** Folders that system loaders search. Installing a package changes one of them. */
+/** Folders that the system's loader searches. Installing a package changes one of them. */
 const searched = ['/etc/ld.so.cache', '/lib', '/usr/lib', '/usr/lib64', '/usr/local/lib', '/opt/homebrew/lib'];
 
-/** Whether this message of a system loader means that a library is not installed. */
+/** Whether this message of the system's loader means that a library is not installed. */
 export const isMissing = (fault: string): boolean => /no such file|image not found/i.test(fault);
 
 const stampOf = (path: string): string => {
@@ -46,7 +46,7 @@ function* within(path: string): Generator<string> {
   for (const name of readdirSync(path).sort()) yield* within(join(path, name));
 }
 
-/** Facts about one library also depend on the state of its files. */
+/** Hash of the searched folders and, if there are facts, of the state of the library's files. */
 function stateOf(facts: LibraryFacts | undefined, paths: string): string {
   const hash = createHash('sha256');
   for (const path of [...searched, ...paths.split(':').filter(Boolean)]) hash.update(`${stampOf(path)}\n`);

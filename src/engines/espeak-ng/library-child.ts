@@ -14,7 +14,7 @@ import {
 } from './library-frames.ts';
 
 const [input, output] = [0, 1];
-/** A process is replaced after this many segments, or after this much growth. */
+/** A process is replaced after this many segments, or after its memory grew by this many bytes. */
 const segmentsMax = 20_000;
 const growthBytesMax = 67_108_864;
 /** Memory is checked once per this many segments. */
@@ -63,7 +63,7 @@ function writeMarks(marks: readonly SoundMark[]): void {
   writeFrame(frameKinds.marks, payload);
 }
 
-/** Sends audio in frames that are not too small. */
+/** Collects audio into frames: a short first frame, so that audio starts early, then long ones. */
 function createSoundWriter() {
   const frame = Buffer.alloc(headBytes + soundBytesMax);
   frame.writeUInt32LE(frameKinds.sound, 0);

@@ -1,8 +1,8 @@
 // The protocol of the child process. Output: frames with a head of 8 bytes and a payload of even length, little-endian.
-// Input: a JSON line per segment (LibraryRequest), and the line "stop" while one is spoken.
+// Input: a JSON line per segment (LibraryRequest), and the line "stop" while a segment is spoken.
 //     kind u32   length u32   payload
 //     ready   JSON: LibraryFacts              sound   samples, s16
-//     marks   rows of three i32: SoundMark    done    u32: whether the process is worn out
+//     marks   rows of three i32: SoundMark    done    u32: whether the process must be replaced
 
 import { samplesOf } from '../../audio/pcm.ts';
 import type { PipeCodec } from '../../runtime/worker-links.ts';
@@ -33,19 +33,19 @@ export interface SoundMark {
   /** Index from 1 of the word's first code point; 0 for an end. */
   position: number;
   sample: number;
-  /** End of the audible part of the audio before it. */
+  /** End of the audible part of the audio before the mark. */
   audibleUntil: number;
 }
 
 export const headBytes = 8;
 export const markBytes = 12;
-/** Longest audio frame: with its head, as long as one read of Node. */
+/** Longest audio frame. Together with its head, it has the length of one read of Node. */
 export const soundBytesMax = 65_528;
 const payloadBytesMax = 1_048_576;
 
 const isFrameKind = (kind: number): kind is FrameKind => Object.values<number>(frameKinds).includes(kind);
 
-/** Returns the marks of a segment after its audio. */
+/** The codec of the protocol. The marks of a segment are returned after its audio. */
 export const libraryCodec: PipeCodec<LibraryRequest, Int16Array, LibraryFacts, SoundMark[]> = {
   encode: (request) => `${JSON.stringify(request)}\n`,
   cancel: 'stop\n',

@@ -14,7 +14,7 @@ const phones = toRows(`
   n = n; ŋ = ng; l = l; ɫ = l; ɹ = r; r = r; j = y; w = w
 `).sort(([a], [b]) => b.length - a.length);
 const vowelPattern = /^[aeiou]/;
-/** Syllable separators and marks of secondary stress. */
+/** Marks that are dropped: syllable separators, secondary stress and length. */
 const silentPattern = /[ .ˌː]/;
 const sounds = new Set(phones.map(([ipa]) => ipa));
 
@@ -40,7 +40,7 @@ export function toFlitePhones(written: string): string | undefined {
     }
   }
   if (found.some((phone) => phone.endsWith('1'))) return found.join(' ');
-  // In a word without a stress mark, the first vowel is stressed.
+  // The first vowel is stressed in a word without a stress mark.
   const first = found.findIndex((phone) => vowelPattern.test(phone));
   return first < 0 ? undefined : found.with(first, `${found[first]}1`).join(' ');
 }

@@ -7,11 +7,11 @@ import { join } from '../../audio/pcm.ts';
 import { fileOf, ProgramExit, type WasiFile, WasiHost, type WasmMemory, type WasmModule, webAssembly } from './wasi.ts';
 
 /**
- * The read-only data (voices and dictionary, 17 of 17.2 MB) in the only build that wasi.ts accepts. Nothing writes
- * there (no byte changed in 2700 runs with hostile text), so it is not reset.
+ * Range of the read-only data (voices and dictionary, 17 of 17.2 MB) in the only build that wasi.ts accepts. Nothing
+ * writes there (no byte changed in 2700 runs with hostile text), so it is not reset.
  */
 const readOnly = { from: 1024, to: 17_087_080 };
-/** The stack ends just above this range and grows down, so an overflow changes it first. */
+/** The stack ends just above `readOnly` and grows down, so an overflow first changes the last bytes of `readOnly`. */
 const tripwireBytes = 64 * 2 ** 10;
 /** WebAssembly memory never shrinks, so an instance larger than this is not reused. */
 const reusedMemoryBytesMax = 64 * 2 ** 20;
@@ -19,7 +19,7 @@ const wavHeaderBytes = 44;
 const complaintCharsMax = 500;
 
 interface FliteRun {
-  /** Arguments besides input and output. */
+  /** Arguments except `-f` and `-o`. */
   args: readonly string[];
   text: string;
   /** Further files that flite may read, by path. */
@@ -43,7 +43,7 @@ export class FliteProgram {
     return this.#instance?.memoryBytes ?? 0;
   }
 
-  /** Runs to the end. Throws the error of `onSound`, or why the program failed. */
+  /** Runs to the end. Throws the error of `onSound`, or the reason why the program failed. */
   run(run: FliteRun): void {
     const instance = this.#instance ?? new Instance(this.#module);
     this.#instance = undefined;
@@ -105,7 +105,7 @@ class Instance {
 
 function filesOf(run: FliteRun): (path: string) => WasiFile | undefined {
   const sound = wavFile(run.onSound ?? (() => {}));
-  // Without a line end, flite drops a last sentence of one word: "Are you there? Yes."
+  // flite drops a last sentence of one word ("Are you there? Yes.") if the text has no final line end.
   const text = fileOf(Buffer.from(`${run.text}\n`, 'latin1'));
   return (path) => {
     if (path === 'in.txt') return text;
@@ -123,8 +123,8 @@ function filesOf(run: FliteRun): (path: string) => WasiFile | undefined {
 }
 
 /**
- * out.wav as flite writes it. An utterance is complete when the file is closed; only then is the rate in the header
- * correct.
+ * The file out.wav. An utterance is complete when flite closes the file; before that, the rate in the header may be
+ * wrong.
  */
 function wavFile(onSound: (samples: Int16Array, sampleRateHz: number) => void): WasiFile {
   const header = new Uint8Array(wavHeaderBytes);

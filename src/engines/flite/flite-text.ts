@@ -43,20 +43,20 @@ const sumOfMoney = /([€£¥])(\d+(?:[.,]\d+)*)/g;
 const fraction = /(?<=\d)(?=[¼-¾⅐-⅞])/g;
 const pause = /[.,;:!?]/;
 
-/** The tokens of `text` that have something to speak. */
+/** The tokens of `text` that can be spoken. */
 export function toSpokenTokens(text: string): SpokenToken[] {
   const tokens: SpokenToken[] = [];
   for (const { 0: token, index } of text.matchAll(new RegExp(`\\S{1,${tokenCharsMax}}`, 'gu'))) {
     const spoken = toAscii(token);
     const before = tokens.at(-1);
     if (/[a-z0-9]/i.test(spoken)) tokens.push({ from: index, to: index + token.length, spoken });
-    // flite makes a pause only if the mark is attached to a word.
+    // flite makes a pause only if the punctuation mark is attached to a word.
     else if (before && !pause.test(before.spoken.at(-1)!)) before.spoken += pause.exec(spoken)?.[0] ?? '';
   }
   return tokens;
 }
 
-/** Applies the stated pronunciations; the tokens of each range become one. */
+/** Applies the stated pronunciations; the tokens of each range become one token. */
 export function withPhones(tokens: readonly SpokenToken[], ranges: Segment['phonemes'] = []): SpokenToken[] {
   const stated: SpokenToken[] = [];
   for (const token of tokens) {
@@ -71,7 +71,7 @@ export function withPhones(tokens: readonly SpokenToken[], ranges: Segment['phon
   return stated;
 }
 
-/** The input of flite: plain text, or its small subset of SSML. */
+/** Input for flite: plain text, or flite's small subset of SSML. */
 export const toFliteText = (tokens: readonly SpokenToken[]): string =>
   tokens.map(({ spoken, phones }) => (phones ? `<phoneme ph="${phones}">${spoken}</phoneme>` : spoken)).join(' ');
 

@@ -24,7 +24,7 @@ export interface FliteTask {
   timings: boolean;
 }
 
-/** Audio is sent in pieces of this length, so that memory is freed as they are read. */
+/** Audio is sent in pieces of this length, so that memory is freed as the pieces are read. */
 const pieceSecondsMax = 1;
 const knownWordsMax = 4096;
 const phonesArgs = ['-voice', 'kal16', '--setf', 'duration_stretch=0.2', '-ps'];
@@ -101,9 +101,9 @@ function sendPieces({ samples, sampleRateHz, words }: SpokenPcm, control: TaskCo
 }
 
 /**
- * Phones of words spoken alone, which are needed to find words in the audio. One run of flite lists them for all new
- * words, each in its own paragraph and so on its own line, with the fastest voice at the highest speed. Recent words
- * are cached.
+ * Phones of words spoken alone, which are needed to find words in the audio. One run of flite, with the fastest voice
+ * and speed, lists the phones of all new words. Each word is a paragraph, so it has its own line. Recent words are
+ * cached.
  */
 class WordPhones {
   readonly #program: FliteProgram;
@@ -114,7 +114,7 @@ class WordPhones {
     this.#program = program;
   }
 
-  /** The phones of each word: at least one. */
+  /** The phones of each word, at least one per word. */
   of(spoken: readonly string[]): (readonly string[])[] {
     const words = spoken.map(toBareWord);
     const unknown = [...new Set(words)].filter((word) => !this.#known.has(word));

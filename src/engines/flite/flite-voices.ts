@@ -1,8 +1,8 @@
-// The built-in voices: four of flite, and three of them at another pitch. Their gains bring them to -21 LUFS (measured
-// with ffmpeg's ebur128 over twelve sentences).
+// The built-in voices: flite's four voices, and three of them also at another pitch. The gains bring them to -21 LUFS
+// (measured with ffmpeg's ebur128 over twelve sentences).
 import type { Voice } from '../engine.ts';
 
-/** A voice with flite's parameters for it. */
+/** A voice, with flite's parameters. */
 export interface Speaker {
   voice: Voice;
   args: readonly string[];
@@ -13,7 +13,7 @@ export interface Speaker {
   isPitched?: boolean;
 }
 
-/** flite's model names. `kal` is excluded: it has 8 kHz, and flite uses it for any unknown name. */
+/** flite's model names. `kal` is excluded: its sample rate is 8 kHz, and flite uses it for any unknown name. */
 type Model = 'rms' | 'awb' | 'slt' | 'kal16';
 
 interface StockVoice {
@@ -44,7 +44,7 @@ const stockVoices: readonly StockVoice[] = [
 
 const sampleRateHz = 16_000;
 
-/** The first is the default. */
+/** The first voice is the default. */
 export const stockSpeakers: readonly Speaker[] = stockVoices.map(({ voiceId, character, model, pitchHz, gainDb }) => {
   const { speaker, gender, accent, stretch } = models[model];
   const source = pitchHz === undefined ? model : `${model} at ${pitchHz} Hz`;

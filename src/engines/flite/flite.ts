@@ -29,7 +29,7 @@ import { type Speaker, stockSpeakers, toName } from './flite-voices.ts';
 import { programPath, readVoiceFiles, type VoiceFile, VoiceFileError, voiceFileEnding } from './voice-files.ts';
 import { compileWasm, findWasm, readWasm } from './wasi.ts';
 
-/** Above 2, sounds of one frame cannot get shorter, and speech is up to 15 % slower than requested. */
+/** Sounds of one frame cannot get shorter, so speech above speed 2 would be up to 15 % slower than requested. */
 const speakingRates = { min: 0.25, max: 2 };
 /** Pitch factors of the models that support them. */
 const pitches = { min: 0.5, max: 2 };
@@ -77,7 +77,7 @@ export async function openFlite({ threads, dataDir }: FliteOptions): Promise<Eng
       isRepeatable: true,
       readsNumbers: false,
       segmentCharsMax,
-      // The next segment is made while one is read, but the last thread is left to other requests.
+      // The next segment is made while one is read, but one thread is left to other requests.
       segmentsAtOnce: threads > 2 ? 2 : 1,
       segmentsSpokenMax: threads,
       // A thread that sends nothing for this long hangs: most segments take less than a second.

@@ -1,5 +1,5 @@
 // Imported voices: every `voices/*.flitevox` in the data folder. Each file is checked before use, because flite
-// silently uses another voice if it cannot read one. Format:
+// silently uses another voice if it cannot read the file. Format:
 //     "CMU_FLITE_CG_VOXDATA-v2.0\0"  format mark
 //     u32 1                          byte order of all numbers; only little-endian is supported
 //     (name, value)*                 texts: u32 length, then bytes, the last of them NUL

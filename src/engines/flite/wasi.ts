@@ -220,11 +220,11 @@ export interface WasmModule {
 }
 
 export interface WasmMemory {
-  /** Replaced each time the memory grows. */
+  /** The buffer is replaced each time the memory grows. */
   readonly buffer: ArrayBuffer;
 }
 
-/** The used part of the interface. Node has it, but TypeScript knows it only together with a browser's DOM. */
+/** The part of WebAssembly's interface that is used here. TypeScript declares it only together with a browser's DOM. */
 interface WebAssembly {
   compile(bytes: Uint8Array): Promise<WasmModule>;
   Instance: new (module: WasmModule, imports: object) => { exports: Record<string, unknown> };

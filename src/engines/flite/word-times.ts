@@ -1,7 +1,7 @@
 // Assigns phones to words. flite reports when each phone of an utterance ends ("pau:0.164 hh:0.255 ax:0.304 ..."), but
 // not to which word the phone belongs. So the reported phones are aligned with the phones of the words spoken alone, at
-// the least cost of changed, dropped and added phones. The alignment also decides which word that ends with a mark is
-// the utterance's last.
+// the least cost of changed, dropped and added phones. The alignment also decides which word with an end mark ends the
+// utterance.
 import type { WordTime } from '../engine.ts';
 import type { SpokenToken } from './flite-text.ts';
 
@@ -79,7 +79,7 @@ function wordCountOf(words: readonly ExpectedWord[], costs: readonly number[][],
   return best.count;
 }
 
-/** For each word, the number of reported phones before its end. */
+/** The number of reported phones before the end of each word. */
 function phoneEnds(
   expected: readonly ExpectedPhone[],
   costs: readonly number[][],
@@ -89,7 +89,7 @@ function phoneEnds(
   const ends: number[] = Array(words.length).fill(0);
   let i = words.reduce((sum, { phones }) => sum + phones.length, 0);
   let j = heard.length;
-  // Phones after the last expected phone, or before the first one, belong to the word there.
+  // Phones after the last expected phone belong to the last word, and phones before the first one to the first word.
   ends[words.length - 1] = j;
   while (i > 0 && j > 0) {
     const { name, word } = expected[i - 1]!;
@@ -104,7 +104,7 @@ function phoneEnds(
   return ends;
 }
 
-/** A word without phones shares the time of the previous word, or at the start, of the next one. */
+/** A word without phones shares the time of the previous word, or of the next word if there is no previous one. */
 function toTimes(words: readonly ExpectedWord[], ends: readonly number[], heard: readonly Phone[]): WordTime[] {
   const times: WordTime[] = [];
   let heardFrom = 0;

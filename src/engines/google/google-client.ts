@@ -35,7 +35,7 @@ export type GoogleClient = Awaited<ReturnType<typeof openGoogleClient>>;
 export const streamRateHz = 24_000;
 const scope = 'https://www.googleapis.com/auth/cloud-platform';
 const usualPort = 443;
-/** No segment takes this long; segments are ended by their signals. */
+/** Longer than any segment may take. The signal of a segment ends its call earlier. */
 const timeout = 15 * 60_000;
 const calling = { timeout, retry: null };
 /** Metadata that continues the trace of the call. */
@@ -69,7 +69,7 @@ export async function openGoogleClient({ credentials, endpoint }: GoogleLogin) {
     port: Number(port) || usualPort,
     ...(isOpen && { sslCreds: google.grpc.credentials.createInsecure() }),
   });
-  // The login is awaited here, since a failed one would otherwise be an unhandled rejection.
+  // The login is awaited here, because a failed login would otherwise be an unhandled rejection.
   await client.initialize().catch((cause) => {
     const message = 'SONANT_GOOGLE_CREDENTIALS is adc, but this environment has no Google login';
     throw new Failure('engine_unavailable', { message }, new Error((cause as Error).message));
@@ -84,7 +84,7 @@ export async function openGoogleClient({ credentials, endpoint }: GoogleLogin) {
     },
     /** Returns the bytes of a complete WAV. */
     async speak({ voice, text, speakingRate }: SpeechOptions & { text: string }, signal: AbortSignal): Promise<Buffer> {
-      // No sample rate is requested: the WAV states the voice's own.
+      // No sample rate is requested: the WAV states the voice's own rate.
       const audioConfig = { audioEncoding: 'LINEAR16' as const, speakingRate };
       const options = { input: { text }, voice: toSelection(voice), audioConfig };
       const [{ audioContent }] = await answered(
@@ -95,14 +95,14 @@ export async function openGoogleClient({ credentials, endpoint }: GoogleLogin) {
     },
     /** Yields the bytes of raw samples as they are made, for all texts in one call. */
     stream: (options: StreamOptions, signal: AbortSignal) => streamSpeech(client, options, signal),
-    /** URL of the REST API, and the headers that authenticate there. */
+    /** `url` is the URL of the REST API. `signIn` returns the headers that authenticate there. */
     url,
     signIn: async () => new Headers(await auth.getRequestHeaders(url).catch(loginRefused)),
     close: (): Promise<void> => client.close(),
   };
 }
 
-/** The login of a service account, which signs for itself, or of the environment. */
+/** The login of a service account, which signs its own tokens, or of the environment. */
 async function findLogin({ GoogleAuth, JWT }: Loaded, credentials: string) {
   if (credentials === 'adc') return new GoogleAuth({ scopes: scope });
   const broken = (why: string) =>
@@ -160,7 +160,7 @@ async function* streamSpeech(
     const streamingAudioConfig = { audioEncoding: 'PCM', sampleRateHertz: streamRateHz, speakingRate };
     call.write({ streamingConfig: { voice: toSelection(voice), streamingAudioConfig } });
     for (const text of texts) call.write({ input: { text } });
-    // The stream of texts is ended at once: if it stays open, Google gives up after five seconds.
+    // The stream of texts is ended at once, because Google gives up after five seconds if it stays open.
     call.end();
     for await (const { audioContent } of call) yield Buffer.from(audioContent ?? []);
     signal.throwIfAborted();
@@ -180,7 +180,7 @@ interface GoogleStatus {
   statusDetails?: readonly unknown[];
 }
 
-/** Names by code number. */
+/** Names of the gRPC status codes, by number. */
 const codeNames: readonly string[] = (
   'OK CANCELLED UNKNOWN INVALID_ARGUMENT DEADLINE_EXCEEDED NOT_FOUND ALREADY_EXISTS PERMISSION_DENIED ' +
   'RESOURCE_EXHAUSTED FAILED_PRECONDITION ABORTED OUT_OF_RANGE UNIMPLEMENTED INTERNAL UNAVAILABLE DATA_LOSS ' +
@@ -204,13 +204,13 @@ const quotaSeconds = 30;
 const passingSeconds = 0;
 const sentenceCharsMax = 500;
 const tooLong = /sentences? that (?:is|are) too long/i;
-/** The message for a call whose login failed or is temporarily unavailable. */
+/** Matches the message of a call whose login failed or is temporarily unavailable. */
 const loginFailed = /metadata from plugin failed/i;
 const unreachable = /ECONN|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|socket hang up|network|timeout/i;
 
 /**
- * Failures by status code, with the retry delay of temporary faults whose error states none. All other codes are
- * `engine_error`.
+ * Failures by status code, with the retry delay of temporary faults for which Google states no delay. All other codes
+ * are `engine_error`.
  */
 const outcomes: Readonly<Record<string, { reason: Reason; retryAfterSeconds?: number }>> = {
   UNAVAILABLE: { reason: 'engine_unavailable', retryAfterSeconds: passingSeconds },

@@ -9,7 +9,7 @@ import { isStreaming, languageOf, toGoogleLanguage } from './google-voices.ts';
 
 /** A character has at most three bytes of UTF-8, so any segment is one piece. */
 export const segmentCharsMax = 1_600;
-/** Google accepts 5000 bytes. It does not state how long a sentence may be; voices differ. */
+/** Google accepts 5000 bytes per call. It does not state the longest sentence, which differs between voices. */
 const roomy: PieceLimits = { bytesMax: 4_800, sentenceBytesMax: 500 };
 const tight: PieceLimits = { bytesMax: 200, sentenceBytesMax: 200 };
 
@@ -24,7 +24,7 @@ export function speakSegment(client: GoogleClient, segment: Segment, signal: Abo
   return callAll(client, texts, toSpeaker(segment), signal);
 }
 
-/** Makes as many calls as the voice needs. A call that is refused for its sentences is repeated in smaller pieces. */
+/** Makes one call per piece. A call that is refused because a sentence is too long is repeated in smaller pieces. */
 async function* callAll(
   client: GoogleClient,
   texts: readonly string[],
@@ -61,7 +61,7 @@ function toSpeaker({ voice, languageCode, speakingRate, clone }: Segment): Googl
   }
   // A clone is always streamed: with logging on, Google's client logs other calls completely, including the key.
   const cloningKey = Buffer.from(clone).toString('utf8');
-  // A bare language gets the region of the clone.
+  // A language without a region gets the region of the clone.
   const own = voice.languageCodes.find((code) => code.startsWith(`${languageCode}-`)) ?? languageCode;
   return { voice: { languageCode: toGoogleLanguage(own), cloningKey }, streams: true, speakingRate };
 }
@@ -85,7 +85,7 @@ type Cut = (text: string) => Iterable<string>;
 
 const bytesOf = (text: string): number => Buffer.byteLength(text);
 
-/** A lone surrogate matches none of these, and is a separate character. */
+/** Cuts after clause marks and line breaks. The `u` flag prevents a cut within a surrogate pair. */
 const clauses: Cut = (text) =>
   text.match(/.*?(?:[,;:\u2013\u2014\u2026)\]]+\s+|[\u060c\u061b\u3001\uff0c\uff1a\uff1b]|\n|$)/gsu) ?? [];
 const words: Cut = (text) => text.match(/\S+\s*|\s+/gu) ?? [];
@@ -111,7 +111,7 @@ export function cutText(text: string, { bytesMax, sentenceBytesMax }: PieceLimit
   let piece = '';
   for (const sentence of sentences(text)) {
     for (const [index, part] of cutWithin(sentence, Math.min(sentenceBytesMax, bytesMax)).entries()) {
-      // Two parts of one sentence in the same piece would form that sentence again.
+      // Two parts of one sentence go to different pieces, because together they would form that sentence again.
       if (piece !== '' && (index > 0 || bytesOf(piece) + bytesOf(part) > bytesMax)) {
         pieces.push(piece);
         piece = '';

@@ -1,4 +1,4 @@
-// Google's stock voices. Google's name of a voice is its id here, and states language, kind and speaker:
+// Google's stock voices. The id of a voice is Google's name, which states language, kind and speaker:
 // en-US-Chirp3-HD-Charon. Voices with other names, which also need a model, and kinds without a speaking rate are not
 // offered.
 import type { Voice } from '../engine.ts';
@@ -77,7 +77,7 @@ const french =
 const spanish =
   'Soy el propietario de esta voz y doy mi consentimiento para que Google la utilice para crear un modelo de voz sintética.';
 
-/** Languages that a clone made in en-US also speaks. Other clones speak only their own. */
+/** Languages that a clone made in en-US also speaks. Other clones speak only their own language. */
 export const languagesOfAmericans: readonly string[] = ['de-DE', 'es-US', 'es-ES', 'fr-CA', 'fr-FR', 'pt-BR'];
 
 /** The consent sentence by language in canonical form. */

@@ -1,18 +1,17 @@
-// Finds out whether a listener could play a stream without a gap, and how many streams a server speaks at once without
-// gaps. Playback begins with the first piece of sound; a gap arises when a piece arrives after all earlier sound has
-// been played. If gaps repeat, the server's limit of streams is lowered. Without gaps, the limit is raised by one
-// stream at a time: soon while it is below the number that last had gaps, and ever more rarely beyond it.
+// Measures whether a listener could play a stream without a gap, and limits the number of streams of a server. A gap
+// arises when a piece of audio arrives after all earlier audio has been played. Repeated gaps lower the limit. Streams
+// without gaps raise the limit by one at a time, more rarely above the number of streams that last had gaps.
 
 /** The state of the playback of one stream. */
 export class Playback {
-  /** Time to the first sound; undefined before it. */
+  /** Time to the first audio; undefined before it. */
   firstSoundMs: number | undefined;
   /** The sum of the gaps so far. */
   underrunSeconds = 0;
   receivedSeconds = 0;
   elapsedSeconds = 0;
 
-  /** Counts a piece of sound that arrived after a wait. Time in which nobody read is not part of the wait. */
+  /** Counts a piece of audio that arrived after a wait. The wait excludes time in which nobody read. */
   add(waitedMs: number, seconds: number): void {
     if (this.firstSoundMs === undefined) this.firstSoundMs = waitedMs;
     else this.elapsedSeconds += waitedMs / 1000;
@@ -20,7 +19,7 @@ export class Playback {
     this.receivedSeconds += seconds;
   }
 
-  /** Seconds of sound that arrived per second. */
+  /** Seconds of audio that arrived per second. */
   get speed(): number {
     return this.receivedSeconds / this.elapsedSeconds;
   }
@@ -37,13 +36,13 @@ const audibleSeconds = 0.1;
  */
 const streamWeight = 0.1;
 const gapShareMax = 0.15;
-/** The limit is lowered to at least and at most these shares of the streams under way. */
+/** Bounds of the lowered limit, as shares of the streams under way. */
 const loweredTo = { min: 0.5, max: 0.8 };
 const raiseMsFirst = 5_000;
 const raiseMsMax = 300_000;
-/** If the limit rises to this multiple of the number that last had gaps, those gaps were chance. */
+/** If the limit exceeds the number of streams that last had gaps by this factor, those gaps are taken as chance. */
 const loweredFarAbove = 1.25;
-/** Share of the limit from which a server counts as nearly full. Only such a server shows that it can do more. */
+/** Share of the limit that must be in use when a stream begins. A stream at lower load does not raise the limit. */
 const fullShare = 0.9;
 
 /** The limit of streams that a server speaks at once, at most `max`. */
@@ -81,7 +80,7 @@ export class Concurrency {
     if (this.limit >= this.#max || load < this.limit * fullShare) return;
     const raised = this.limit + 1;
     const usualMs = raised < this.#loweredAt ? raiseMsFirst : this.#raiseMs;
-    // Some servers send no faster than sound is played, so a higher limit is sometimes tried even at low speed.
+    // Some servers send audio no faster than it is played, so a higher limit is sometimes tried at low speed too.
     const dueMs = speed * this.limit >= raised ? usualMs : raiseMsMax;
     if (nowMs - this.#changedMs < dueMs) return;
     if (raised > loweredFarAbove * this.#loweredAt) this.#raiseMs = raiseMsFirst;

@@ -1,6 +1,6 @@
-// Any server with OpenAI's HTTP interface for speech: OpenAI itself, or a server of your own with open models
-// (vLLM-Omni, SGLang-Omni, Kokoro-FastAPI, speaches, LocalAI). Speed, sample rate and format are applied outside the
-// engine, since such servers differ in them. Voices are cloned by servers that accept recordings.
+// Any server with OpenAI's HTTP interface for speech: OpenAI itself, or your own server with open models (vLLM-Omni,
+// SGLang-Omni, Kokoro-FastAPI, speaches, LocalAI). Speed, sample rate and format are applied outside the engine, since
+// the servers differ in their support. Voices are cloned by servers that accept recordings.
 import { secondsOf } from '../../audio/pcm.ts';
 import { Failure, toFailure } from '../../errors.ts';
 import { choiceSetting, integerSetting, listSetting, textSetting } from '../../runtime/setting-types.ts';
@@ -92,7 +92,7 @@ export async function openOpenAiCompatible(
   const warmUp = async () => {
     const [first] = list.voices();
     if (!first || options.sampleRateHz > 0) return;
-    // A failure is ignored here: the first request of a caller reports it.
+    // A failure is ignored here, because the first request of a caller reports it.
     const signal = AbortSignal.any([closing.signal, AbortSignal.timeout(warmUpMsMax)]);
     await Array.fromAsync(server.speak({ voice: first.voiceId, text: warmUpText }, signal)).catch(() => {});
   };
@@ -105,7 +105,7 @@ export async function openOpenAiCompatible(
     },
     capabilities: {
       speakingRates: { min: 1, max: 1 },
-      // OpenAI's tts-1 models and Kokoro follow no instructions. Kokoro and all models of OpenAI accept no seed.
+      // OpenAI's tts-1 models and Kokoro follow no instructions. Kokoro and all of OpenAI's models accept no seed.
       get instructions() {
         return !/^tts-1|kokoro/i.test(foundModel);
       },
@@ -143,9 +143,7 @@ export async function openOpenAiCompatible(
   };
 }
 
-/**
- * Deletes the copies that servers have of clones. A copy that could not be deleted is deleted when a server lists it.
- */
+/** Deletes the copies of clones at servers. A copy that could not be deleted is deleted when a server lists it. */
 function createCloneCopies(server: SpeechServer, log: EngineLog | undefined) {
   const forgotten = new Set<string>();
   const remove = async (cloneName: string) => {
@@ -158,8 +156,8 @@ function createCloneCopies(server: SpeechServer, log: EngineLog | undefined) {
   };
   return {
     /**
-     * Called when a clone is spoken. Notes that the clone is still in use: another voice from the same file may use a
-     * clone that was forgotten.
+     * Called when a clone is spoken. Another voice that was imported from the same file may still use a forgotten
+     * clone.
      */
     noteUse: (cloneName: string) => void forgotten.delete(cloneName),
     forget(cloneName: string): Promise<void> {
@@ -215,7 +213,7 @@ async function inspect(options: OpenAiCompatibleOptions): Promise<EngineReport> 
     let report = '';
     for (const url of await findAddresses({ urls: urlsOf(options.url) })) {
       const server = createSpeechServer({ ...options, url, deletesClones: false });
-      // The server is asked even if voices are configured, because only an answer shows that it is there.
+      // The voices are listed even if voices are configured, because only a response shows that the server works.
       await server.listVoices(signal);
       const { model, voices, uploaded } = await findVoices(server, options, signal);
       report = `model ${model}, ${voices.length} voices${uploaded ? ', clones voices' : ''}`;
@@ -226,7 +224,7 @@ async function inspect(options: OpenAiCompatibleOptions): Promise<EngineReport> 
   }
 }
 
-// The certificate of a server is for its name, not for the addresses that the name is resolved to.
+// `dns+https` is not allowed, because a certificate is valid for a name, not for the addresses of the name.
 const isUrl = (given: string) =>
   /^(https?|dns\+http):\/\/[^/]/.test(given) && !given.endsWith('/') && URL.canParse(given);
 const languagesUsual = ['en'];

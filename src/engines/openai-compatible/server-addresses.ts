@@ -1,10 +1,10 @@
 // The addresses of servers. `dns+http://name:port` stands for all addresses of the name, which is resolved again every
-// 30 s. In Kubernetes, the name of a headless Service resolves to all its pods. If a name cannot be resolved, the
+// 30 s. The name of a headless Service in Kubernetes resolves to all its pods. If a name cannot be resolved, the
 // previous addresses stay.
 import { lookup as lookUp } from 'node:dns/promises';
 import { isIPv4, isIPv6 } from 'node:net';
 
-/** The addresses of a host name. */
+/** Resolves a host name to its addresses. */
 type Lookup = (name: string) => Promise<readonly string[]>;
 
 export interface AddressOptions {
@@ -28,7 +28,7 @@ export async function findAddresses({ urls, lookup = lookupUsual }: AddressOptio
     urls.map(async (url) => {
       if (!url.startsWith(dnsPrefix)) return [url];
       const found = await lookup(new URL(url.slice(dnsPrefix.length)).hostname);
-      // A server with an address of each family is one server.
+      // A server with addresses of both families would count twice, so IPv6 is only used if there is no IPv4.
       const ipv4 = found.filter(isIPv4);
       const addresses = ipv4.length > 0 ? ipv4 : found;
       return addresses.slice(0, addressesMax).map((address) => toAddress(url, address));
@@ -43,9 +43,7 @@ function toAddress(url: string, address: string): string {
   return at.href.replace(/\/$/, '');
 }
 
-/**
- * Calls `onFound` with the URLs: at once if no name has to be resolved, otherwise each time the names were resolved.
- */
+/** Calls `onFound` with the URLs: at once if no name has to be resolved, otherwise each time the names are resolved. */
 export function watchAddresses(options: AddressOptions, onFound: (urls: readonly string[]) => void) {
   if (!options.urls.some((url) => url.startsWith(dnsPrefix))) {
     onFound(options.urls);

@@ -1,5 +1,5 @@
-// Counts the requests that other replicas have under way at each server. A replica publishes its own counts each
-// second, and 50 ms after a change; in return it gets the sums of the other replicas' counts.
+// Counts the requests that other replicas have under way at each server. A replica publishes its own counts every
+// second, and 50 ms after a change; in return, the replica gets the sums of the other replicas' counts.
 import type { ShareCounts } from '../engine.ts';
 
 const changedMs = 50;

@@ -3,7 +3,7 @@
 import { Failure } from '../../errors.ts';
 
 export class ServerFull extends Failure {
-  /** Milliseconds until the server may be asked again; 0 if it states no time. */
+  /** Milliseconds until the server may be called again; 0 if the server states no delay. */
   readonly retryAfterMs: number;
 
   constructor(retryAfterSeconds: number, cause: unknown) {

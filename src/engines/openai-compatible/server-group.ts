@@ -1,8 +1,7 @@
-// Several equal servers as one. Of two servers chosen at random, a request goes to the one with fewer requests under
-// way, including those of other replicas; a clone goes to the servers that have spoken it. If a server is full, the
-// request goes to another one, and the full server is asked again later. A server that fails is skipped for a while,
-// longer each time. A server that is new or was skipped first speaks a test sentence, while others take the requests. A
-// server whose address is gone finishes its streams.
+// Several equal servers that act as one. A request goes to the less busy of two random servers, counting the requests
+// of all replicas; a clone goes to servers that have spoken it. A full server is skipped for a while, and a failed one
+// for a growing time. A new or failed server must speak a test sentence before it gets requests. A server whose address
+// is gone finishes its streams.
 import { hash } from 'node:crypto';
 import type { Pcm } from '../../audio/pcm.ts';
 import { Failure } from '../../errors.ts';
@@ -57,13 +56,13 @@ const outMsFirst = 1_000;
 const outMsMax = 60_000;
 /** A server that sends nothing for this long is at fault. */
 const silentMs = 25_000;
-/** How long a full server is not asked if it states no time. */
+/** How long a full server is skipped if it states no delay. */
 const fullMsUsual = 1_000;
 const fullMsMax = 60_000;
 export const warmUpText = 'This sentence is spoken before the first one.';
 export const warmUpMsMax = 60_000;
 const clonesKnownMax = 1_000;
-/** While other servers can be asked for voices, or take a clone. */
+/** Longest wait for a list of voices or an upload if there is another server to try. */
 const answerMsMax = 8_000;
 
 export function createServerGroup(options: ServerGroupOptions): ServerGroup {
@@ -85,7 +84,7 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
     if (member) member.isCold = draining.delete(member);
     return member;
   };
-  /** A server that restarted, or is gone, has no clones. */
+  /** Forgets the clones of a server that restarted or is gone. */
   const dropClones = (member: Member) => {
     for (const servers of cloneServers.values()) servers.delete(member);
   };
@@ -117,11 +116,9 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
   };
 
   const loadOf = (member: Member) => member.outstanding + counts.othersAt(member.name);
-  /**
-   * The last request that did not speak a clone. Warm-ups repeat it; a clone may be revoked before the next warm-up.
-   */
+  /** The last request without a clone. Warm-ups repeat its settings; a clone might be revoked by then. */
   let lastRequest: SpeechRequest | undefined;
-  // Without a sentence to speak first, a server gets requests at once.
+  // A cold server gets requests at once if there is no earlier request with settings for a test sentence.
   const isUp = (member: Member) => !(member.isCold && lastRequest) && member.outUntilMs <= now();
   const hasRoom = (member: Member) => loadOf(member) < member.concurrency.limit;
   const isDue = ({ isCold, isWarming, outUntilMs, fullUntilMs }: Member) =>
@@ -133,7 +130,7 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
     if (!request.clone) lastRequest = request;
     const up = [...members.values()].filter(isUp);
     if (up.length > 0) warmUpDue();
-    // If every server is out, the request goes to the one due back soonest, which shows whether it has recovered.
+    // If all servers are skipped, the request goes to the server that is due first, and tests it.
     const asked = up.length > 0 ? up : [soonest(members.values(), 'outUntilMs')];
     const free = asked.filter(({ fullUntilMs }) => fullUntilMs <= now());
     if (free.length === 0) throw new ServerFull((soonest(asked, 'fullUntilMs').fullUntilMs - now()) / 1000, undefined);
@@ -147,7 +144,7 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
     const other = rest[Math.floor(random() * rest.length)] ?? one;
     return loadOf(other) < loadOf(one) ? other : one;
   };
-  /** A server that has the clone. If none has it, all replicas choose the same server. */
+  /** Returns a server that has the clone. If no server has the clone, all replicas choose the same server. */
   const homeOf = (voice: string, from: readonly Member[]): Member | undefined => {
     const having = from.filter((member) => cloneServers.get(voice)?.has(member));
     if (having.length > 0) return lessLoaded(having);
@@ -203,10 +200,10 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
     const load = loadOf(member) + 1;
     let hasGap = false;
     const note = (error: unknown) => {
-      // A request that began before the server was last put out shows nothing new.
+      // A failure is ignored if the state of the server changed after the request began.
       if (isOfServer(error) && member.outUntilMs === outUntilMs) failed(member);
     };
-    // Notes the guard's timeout while the guard aborts. A caller's deadline shows nothing about the server.
+    // Counts the guard's timeout of a silent server as a failure. A caller's abort is not counted.
     using _ = onAbort(signal, () => {
       if (now() - sinceMs >= silentMs) note(signal.reason);
     });
@@ -249,7 +246,7 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
     [...members.values()].toSorted(
       (a, b) => Number(isUp(b)) - Number(isUp(a)) || a.outUntilMs - b.outUntilMs || loadOf(a) - loadOf(b),
     );
-  /** Asks one server after another, until one answers or refuses for a reason of the request. */
+  /** Calls the servers one after another, until one succeeds or rejects the request itself. */
   async function askInTurn<T>(
     inTurn: readonly Member[],
     ask: (server: SpeechServer, signal: AbortSignal) => Promise<T>,
@@ -314,13 +311,13 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
       let seats = 0;
       let others = 0;
       for (const member of all()) {
-        // A server that takes no further requests still speaks those under way.
+        // A server that accepts no further requests still works on its running requests.
         const takes = isUp(member) && member.fullUntilMs <= now() && !draining.has(member);
         const load = loadOf(member);
         seats += takes ? Math.max(member.concurrency.limit, load) : load;
         others += load - member.outstanding;
       }
-      // Each replica gets at least its share, even if other replicas have more at the moment.
+      // Each replica gets at least its share, even if other replicas use more than theirs.
       return Math.max(1, seats - others, Math.ceil(seats / counts.replicas));
     },
     close() {
@@ -332,7 +329,7 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
   };
 }
 
-/** Host and port; with the path where these have several servers. */
+/** Host and port; also the path if several servers have the same host and port. */
 function nameOf(url: string, urls: readonly string[]): string {
   const { host, pathname } = new URL(url);
   return urls.some((other) => other !== url && new URL(other).host === host) ? host + pathname : host;

@@ -1,13 +1,12 @@
-// Sound that comes as Server-Sent Events, in the dialects of OpenAI, vLLM-Omni, speaches and both versions of
-// SGLang-Omni:
+// Reads audio from Server-Sent Events, in the dialects of OpenAI, vLLM-Omni, speaches and both versions of SGLang-Omni:
 //     data: {"type": "speech.audio.delta", "audio": base64}        data: {"type": "speech.audio.done", "usage": ...}
 //     data: {"object": "audio.speech.chunk", "audio": {"data": base64, "sample_rate": 24000}}      data: [DONE]
 //     data: {"type": "speech.audio.error" or "error", "error": {"message", "code"}}
-// Lines with `event:` may stand before them. If the last event is missing, the sound was cut off, even if the HTTP
+// `event:` lines may precede these lines. If the last event is missing, the audio was cut off, even if the HTTP
 // response is complete.
 import { Failure } from '../../errors.ts';
 
-/** The facts that the events so far state about the sound. */
+/** Facts about the audio that the events so far have stated. */
 export interface Stated {
   sampleRateHz?: number | undefined;
 }
@@ -20,10 +19,10 @@ interface SpeechEvent {
   error?: unknown;
 }
 
-/** Longest line, enough for several minutes of sound. */
+/** Longest line, enough for several minutes of audio. */
 const eventCharsMax = 64 << 20;
 
-/** Yields the bytes of the sound. A rate that an event states is put into `stated` before its sound is yielded. */
+/** Yields the bytes of the audio. A sample rate in an event is stored in `stated` before its audio is yielded. */
 export async function* soundOfEvents(
   body: AsyncIterable<Uint8Array>,
   stated: Stated,
@@ -108,6 +107,6 @@ async function* dataOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> 
     if (lineChars + rest.length > eventCharsMax)
       throw new Failure('engine_error', {}, new Error('an event does not end'));
   }
-  // Some servers leave out the empty line after it.
+  // Some servers leave out the empty line after "[DONE]".
   if ([...lines, dataIn(rest.trimEnd())].join('') === '[DONE]') yield '[DONE]';
 }

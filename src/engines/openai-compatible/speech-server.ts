@@ -1,8 +1,7 @@
-// A server with OpenAI's HTTP interface: POST /v1/audio/speech with a JSON body returns sound as it is made, GET
-// /v1/audio/voices lists the voices (OpenAI itself has no such list). Servers differ in what they accept and send. They
-// are asked for bare samples, but a WAV or Server-Sent Events are read too. Responses are checked: a status of 200 may
-// come with no sound, with an error in JSON, or with an MP3. If a response does not state its sample rate, a sentence
-// is requested as a WAV, whose header states it. A failure states whether the same request may succeed later.
+// Client of a server with OpenAI's HTTP interface: POST /v1/audio/speech streams audio, and GET /v1/audio/voices lists
+// voices (OpenAI has no such list). Servers differ, so WAVs and Server-Sent Events are read besides raw samples. A
+// response with status 200 is checked, since it may be empty, a JSON error or an MP3. An unknown sample rate is taken
+// from a test sentence in a WAV.
 import type { Pcm } from '../../audio/pcm.ts';
 import { readWavHeader } from '../../audio/wav-reader.ts';
 import { Failure } from '../../errors.ts';
@@ -19,7 +18,7 @@ import {
   withoutText,
 } from './uploaded-voices.ts';
 
-/** The forms in which sound is requested: samples, a WAV or events while they are made, or a complete WAV. */
+/** The forms of requested audio: streamed samples, a streamed WAV, streamed events, or a complete WAV. */
 export const soundForms = ['pcm', 'wav', 'sse', 'file'] as const;
 type SoundForm = (typeof soundForms)[number];
 
@@ -31,9 +30,9 @@ export interface SpeechServerOptions {
   model: string;
   /** "auto" requests samples, or a complete WAV if the server refuses samples. */
   form: 'auto' | SoundForm;
-  /** Rate of samples for which the server states none; 0 if the rate is found out by a request. */
+  /** Rate of samples for which the server states none; 0 if a test request is to find the rate. */
   sampleRateHz: number;
-  /** Whether clones that nobody has spoken for a day are deleted as the voices are listed; default: true. */
+  /** Whether clones that nobody has spoken for a day are deleted when the voices are listed. Default: true. */
   deletesClones?: boolean;
 }
 
@@ -42,7 +41,7 @@ export interface SpeechRequest {
   text: string;
   instructions?: string | undefined;
   seed?: number | undefined;
-  /** The clone to speak, which is uploaded if the server lacks it. `voice` is its name at the server. */
+  /** The clone to speak, which is uploaded if the server lacks it. `voice` is the clone's name at the server. */
   clone?: Recording | undefined;
 }
 
@@ -54,18 +53,18 @@ export interface ListedVoice {
 /** The model and voices that a server lists. */
 export interface ServerListing {
   model: string;
-  /** The voices without clones. Undefined if the server has no list. */
+  /** The voices except clones; undefined if the server has no list. */
   voices: ListedVoice[] | undefined;
   /** The uploaded voices; undefined if the server does not accept any. */
   uploaded: UploadedVoice[] | undefined;
 }
 
 export interface SpeechServer {
-  /** Yields the sound as it arrives. Throws `ServerFull` if the server has no room for the request. */
+  /** Yields the audio as it arrives. Throws `ServerFull` if the server has no room for the request. */
   speak(request: SpeechRequest, signal: AbortSignal): AsyncGenerator<Pcm>;
   listVoices(signal: AbortSignal): Promise<ServerListing>;
   uploadClone(clone: Recording, signal: AbortSignal): Promise<void>;
-  /** Also succeeds if the server does not have the clone. */
+  /** Deletes a clone. Also succeeds if the server does not have the clone. */
   deleteClone(name: string, signal: AbortSignal): Promise<void>;
 }
 
@@ -82,7 +81,7 @@ const sampleRateHzUsual = 24_000;
 /** OpenAI's model, used if the server lists no models. */
 const modelUsual = 'tts-1';
 const probeText = 'One moment, please.';
-/** Content types that are no sound, or sound in a format that was not requested. */
+/** Content types other than the requested audio. */
 const otherTypes = /json|html|xml|mpeg|mp3|mp4|aac|ogg|opus|flac|webm/i;
 const speechModels = /tts|speech|voice|kokoro|orpheus|piper|bark|dia|parler/i;
 
@@ -108,9 +107,7 @@ export function createSpeechServer(
   const headers = { ...(apiKey !== '' && { Authorization: `Bearer ${apiKey}` }) };
   const formFirst: SoundForm = options.form === 'auto' ? 'pcm' : options.form;
   let form = formFirst;
-  /**
-   * The model that was found. It is forgotten when the server is unreachable, since it may return with another model.
-   */
+  /** The model that was found. It is reset when the server is unreachable, since a restart may change the model. */
   let model: Promise<string> | undefined;
   let rateHz: Promise<number> | undefined;
 
@@ -151,7 +148,7 @@ export function createSpeechServer(
 
   const findModel = async (): Promise<string> => {
     if (options.model !== '') return options.model;
-    // Without this parameter, speaches also lists models of other tasks.
+    // The parameter keeps speaches from listing models of other tasks.
     model ??= found(
       (signal) => readList('/models?task=text-to-speech', signal).then(modelIn),
       () => {
@@ -168,13 +165,13 @@ export function createSpeechServer(
   };
 
   /**
-   * Returns a response that contains sound. Retries a refused request as 'file' if the server rejects the format, or
-   * after restoring a clone it lacks.
+   * Returns a response that contains audio. Retries a refused request as 'file' if the server rejects the format, or
+   * after restoring a clone that the server lacks.
    */
   async function ask(request: SpeechRequest, signal: AbortSignal, asked = form, isRestored = false): Promise<Response> {
     const { clone } = request;
     if (clone) await uploads.ensure(clone);
-    // Before the request: a server with room for one speaks no sentence beside it.
+    // The rate is found before the request, because a server may have room for only one request at a time.
     if (asked === 'pcm' || asked === 'sse') await findRate(request);
     const answer = await post(request, asked, signal);
     const type = answer.headers.get('content-type') ?? '';
@@ -198,7 +195,7 @@ export function createSpeechServer(
     throw withoutTexts(answerFailure(answer, `${type} ${text}`), request);
   }
 
-  /** Undefined while the server has no room for the sentence. */
+  /** Finds the sample rate; undefined if the server has no room for the test sentence. */
   const findRate = async (request: SpeechRequest): Promise<number | undefined> => {
     if (options.sampleRateHz > 0) return options.sampleRateHz;
     rateHz ??= found(
@@ -234,7 +231,7 @@ export function createSpeechServer(
       yield* barePcm(bytes, findBare);
     } catch (error) {
       signal.throwIfAborted();
-      // A server that is full once it has begun breaks off.
+      // `ServerFull` after the start of the audio means that the server broke off.
       if (error instanceof ServerFull)
         throw withoutTexts(new Failure('engine_error', error.facts, error.cause), request);
       if (error instanceof Failure) throw withoutTexts(error, request);
@@ -243,13 +240,13 @@ export function createSpeechServer(
     if (!isEvents) await checkOutcome(answer, signal);
   }
 
-  /** Throws if the sound was cut off. For bare samples, SGLang-Omni states that only afterwards, at another URL. */
+  /** Throws if the audio was cut off, which SGLang-Omni reports only afterwards, and at another URL. */
   async function checkOutcome(answer: Response, signal: AbortSignal): Promise<void> {
     const id = answer.headers.get('x-sglang-omni-speech-id');
     if (id === null) return;
     const read = async () => {
       const soon = AbortSignal.any([signal, AbortSignal.timeout(outcomeMsMax)]);
-      // Not by `reach`: the server has just spoken, so a failure does not show that it was replaced.
+      // `reach` would reset the facts about the server, although the server has just worked.
       const outcome = await send(`/audio/speech/${encodeURIComponent(id)}`, {}, soon);
       const text = (await startOf(outcome, errorBytesMax, soon)).toString();
       if (outcome.status >= 500 || outcome.status === 429) throw answerFailure(outcome, text);
@@ -305,8 +302,8 @@ async function* rawSound(answer: Response): AsyncGenerator<Buffer> {
 }
 
 /**
- * Whether the bytes are an error message sent as sound. No sound begins with sixteen printable characters, because as
- * samples they would be eight loud ones in a row.
+ * Whether the bytes are an error message sent as audio. Real audio does not begin with sixteen printable characters,
+ * which would be eight loud samples in a row.
  */
 const isText = (bytes: Buffer): boolean =>
   bytes.length >= 16 && /^[\x20-\x7e\s]{16}/.test(bytes.toString('latin1', 0, 16));
@@ -324,7 +321,7 @@ function statedIn({ headers }: Response): Stated & { channels: number } {
   };
 }
 
-/** The first bytes of a response, or as many as arrived before it was cut off. */
+/** The first bytes of a response, or all bytes that arrived before the response was cut off. */
 async function startOf(answer: Response, bytesMax: number, signal: AbortSignal): Promise<Buffer> {
   const pieces: Uint8Array[] = [];
   let bytes = 0;
@@ -375,8 +372,8 @@ function parseJson(text: string): unknown {
 }
 
 /**
- * The model in `{"data": [{"id"}]}` of OpenAI, or in a bare list: the only one, or the first whose name suggests
- * speech.
+ * The model in OpenAI's `{"data": [{"id"}]}` or in a bare list: "tts-1", else the first name that suggests speech, else
+ * the first.
  */
 function modelIn(parsed: unknown): string {
   const ids = itemsIn(parsed, 'data').flatMap((item) => {
@@ -387,7 +384,7 @@ function modelIn(parsed: unknown): string {
   return ids.find((id) => speechModels.test(id)) ?? ids[0] ?? modelUsual;
 }
 
-/** The voices in `{"voices": [...]}`, which are texts, or objects with an id or a name. */
+/** The voices in `{"voices": [...]}` or in a bare list: strings, or objects with an id or a name. */
 function voicesIn(parsed: unknown): ListedVoice[] | undefined {
   if (typeof parsed !== 'object' || parsed === null) return undefined;
   const isList = Array.isArray(parsed) || 'voices' in parsed || 'data' in parsed;

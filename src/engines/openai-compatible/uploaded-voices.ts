@@ -21,7 +21,7 @@ export interface Recording {
 const namePattern = /^sonant-[0-9a-f]{24}$/;
 export const isCloneName = (name: string): boolean => namePattern.test(name);
 /**
- * The server is asked again for the clone after this time, because some servers speak unknown names in another voice.
+ * Time after which Sonant checks again that the server has a clone: some servers speak unknown names in another voice.
  */
 const confirmedMsMax = 10_000;
 const keptMs = 24 * 3_600_000;
@@ -29,10 +29,10 @@ const renewMs = keptMs / 2;
 
 interface UploadOptions {
   reach(path: string, request: RequestInit, signal: AbortSignal): Promise<Response>;
-  /** The list of voices, as parsed. */
+  /** Returns the parsed list of voices. */
   list(signal: AbortSignal): Promise<unknown>;
   refusalOf(answer: Response, signal: AbortSignal): Promise<Failure>;
-  /** Does what several requests wait for. */
+  /** Runs a search whose result several requests share. */
   found<T>(find: (signal: AbortSignal) => Promise<T>): Promise<T>;
   now(): number;
 }
@@ -64,8 +64,8 @@ export function openUploads({ reach, list, refusalOf, found, now }: UploadOption
   }
 
   /**
-   * Uploads the clone if necessary, and returns whether it was. With `isLost`, the list is not trusted: it may contain
-   * clones that the server can no longer speak.
+   * Uploads the clone if necessary, and returns whether it was uploaded. If `isLost` is true, the list of the server is
+   * ignored, because it may contain clones that the server can no longer speak.
    */
   function restore(recording: Recording, isLost = false): Promise<boolean> {
     const key = `${recording.name} ${isLost}`;
@@ -100,7 +100,7 @@ export function openUploads({ reach, list, refusalOf, found, now }: UploadOption
       const sinceMs = now() - (confirmed.get(recording.name) ?? -Infinity);
       if (sinceMs > confirmedMsMax) await restore(recording);
     },
-    /** Deletes old copies. No replica speaks them any more, because each replica renews the copies that it speaks. */
+    /** Deletes old copies, which no replica speaks: each replica renews the copies that it speaks. */
     async sweep(uploaded: readonly UploadedVoice[], signal: AbortSignal): Promise<void> {
       const leftOver = uploaded.filter(({ name, ageMs }) => isCloneName(name) && ageMs > keptMs);
       // A copy that cannot be deleted now is listed and deleted the next time.
@@ -128,7 +128,7 @@ export function uploadedIn(list: unknown): UploadedVoice[] | undefined {
   });
 }
 
-/** A server may quote a text, which is the caller's, or the beginning of it. The failure stays the same one. */
+/** Removes a caller's text from the cause of the failure, in case the server quotes it. Returns the same failure. */
 export function withoutText(failure: Failure, text: string, what: string): Failure {
   if (text === '' || !(failure.cause instanceof Error)) return failure;
   const { message } = failure.cause;
@@ -189,7 +189,7 @@ export const createUploadCloning = ({ languageCodes, upload, forget }: CloningOp
     const name = `sonant-${randomBytes(12).toString('hex')}`;
     const recording = { name, text, wav: wavFile(toFloat(reference.samples, 0), reference.sampleRateHz) };
     await upload(recording, signal).catch(async (error) => {
-      // The server may have it all the same.
+      // The server may have stored the clone despite the error.
       await forget(name);
       throw isOfSample(error) ? refuse('reference_audio', 'no voice can be made of this', error.cause) : error;
     });
@@ -201,7 +201,7 @@ export const createUploadCloning = ({ languageCodes, upload, forget }: CloningOp
 const refuse = (field: string, message: string, cause?: unknown) =>
   new Failure('invalid_request', { details: [{ field, reason: 'format', message }] }, cause);
 
-/** Whether the server refuses the recording itself, not because it has too many voices. */
+/** Whether the server rejected the recording itself, rather than having too many voices. */
 const isOfSample = (error: unknown): error is Failure =>
   error instanceof Failure &&
   error.cause instanceof Error &&

@@ -1,7 +1,6 @@
-// Blends of voices, as voices of the offered models. The styles of blends fill pages; a page has as many places as the
-// model has speakers. A page is a separate model with its own processes, so the original voices are not affected. A
-// style keeps its place while it is in use, and free places are reused. A page is therefore replaced only when a blend
-// is added; the old page ends with its running requests.
+// Blends of voices, offered as voices of the models. Blends fill pages: a page is a separate model with its own
+// processes, in which blends take the places of the speakers. A blend keeps its place while it is in use, so a page is
+// replaced only when a blend is added. The old page ends with its running requests.
 import { createHash } from 'node:crypto';
 import { type Blend, type Blending, languagesOfBlend, type Voice } from '../engine.ts';
 import { type Gains, gainOf } from './gains.ts';
@@ -52,12 +51,12 @@ export class BlendedVoices {
     return this.#pages;
   }
 
-  /** Replaced after each change; undefined while no model has styles to blend. */
+  /** The object is replaced after each change; undefined while no model has styles to blend. */
   get blending(): Blending | undefined {
     return this.#parts.size > 0 ? this.#blending : undefined;
   }
 
-  /** The voice as it was when it was returned, even if it has changed or is no longer used. */
+  /** Finds a voice as it was when it was returned, even if it has changed or is no longer used. */
   find(voice: Voice): FoundVoice | undefined {
     return this.#found.get(voice);
   }
@@ -130,7 +129,7 @@ export class BlendedVoices {
     return this.#pages.length !== before.length || this.#pages.some((page) => !before.includes(page));
   }
 
-  /** Reads gains that were measured before, by this process or another. */
+  /** Reads gains that this or another process has measured. */
   async #readGains({ model }: BlendPage): Promise<void> {
     const stored = await this.#options.readGains(model);
     const page = this.#pages.find((each) => each.model === model);

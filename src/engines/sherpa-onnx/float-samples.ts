@@ -1,7 +1,7 @@
 // Converts a model's float samples (full scale 1) to 16-bit samples. Values beyond full scale are clipped, which the
 // guard detects; NaN and infinity are refused.
 
-/** One below full scale, because samples at full scale count as clipped. */
+/** Full scale. The guard (sound-check.ts) counts samples of this size as clipped. */
 const peak = 32_766;
 
 /** Converts samples; undefined if one of them is not a finite number. */

@@ -1,6 +1,6 @@
 // Measures the loudness of the models' speakers in the background: one at a time, in a process with the lowest
-// priority, and not right after the start. Results are stored beside the model, a few speakers at a time. A speaker
-// that is requested is measured next. A model that does not load is reported and tried again later.
+// priority, some time after the start. Results are stored beside the model, a few speakers at a time. A speaker that is
+// requested is measured next. A model that does not load is reported and tried again later.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gainDbFor } from '../../audio/loudness.ts';
 import { join as joinSamples, type Pcm } from '../../audio/pcm.ts';
@@ -116,7 +116,7 @@ export class Hearing {
     const nextTask = () => this.#tasks.find(({ fromMs }) => fromMs <= performance.now());
     for (let task = nextTask(); task && !signal.aborted; task = nextTask()) {
       try {
-        // If there is not enough memory, the task is tried again later.
+        // The task is tried again later if there is not enough memory.
         if (process.availableMemory() < memoryBytesOf(task.model)) task.fromMs = performance.now() + retryMs;
         else await this.#hearSome(task);
       } catch (error) {
@@ -128,7 +128,7 @@ export class Hearing {
     }
   }
 
-  /** Measures a few speakers of a model, and then moves the model to the end. */
+  /** Measures a few speakers of a model, and then moves the model to the end of the queue. */
   async #hearSome(task: Task): Promise<void> {
     const { signal } = this.#closing;
     const { model, wanted } = task;
@@ -174,8 +174,8 @@ const sentences: Readonly<Record<string, string>> = {
 };
 
 /**
- * A sentence in the language. If there is no such sentence, or the model lacks one of its words, words that the model
- * has.
+ * Returns a sentence in the language. If there is none, or the model lacks one of its words, returns words that the
+ * model has.
  */
 async function auditionText(model: Model, languageCode: string): Promise<string> {
   const sentence = sentences[new Intl.Locale(languageCode).language];
@@ -202,7 +202,7 @@ async function speakAll(spokenBy: SpokenBy, pool: ModelPool, signal?: AbortSigna
   return { samples, sampleRateHz: pieces[0]!.sampleRateHz };
 }
 
-/** Has the speaker say a sentence, and returns the gain that it needs. Throws if it does not speak. */
+/** Speaks a sentence with the speaker, and returns the speaker's gain. Throws if the model does not speak. */
 async function hearSpeaker(model: Model, speaker: Speaker, pool: ModelPool, signal?: AbortSignal): Promise<number> {
   const { sample, voice } = speaker;
   const text = await auditionText(model, voice.languageCodes[0]!);
@@ -215,7 +215,7 @@ async function hearSpeaker(model: Model, speaker: Speaker, pool: ModelPool, sign
 }
 
 /**
- * Has the model speak a sentence with its first speaker, and returns that speaker's gain. Throws if it does not speak.
+ * Speaks a sentence with the model's first speaker, and returns the speaker's gain. Throws if the model does not speak.
  */
 export async function tryOutModel(model: Model, pool: ModelPool): Promise<number | undefined> {
   const [speaker] = speakersOf(model, () => 0);
@@ -224,7 +224,7 @@ export async function tryOutModel(model: Model, pool: ModelPool): Promise<number
   return undefined;
 }
 
-/** Tries out a model before it is imported, and stores the measured gain beside it. */
+/** Tries out a model before it is imported, and stores the measured gain beside the model. */
 export async function auditionModel(model: Model, pool: ModelPool): Promise<void> {
   const gain = await tryOutModel(model, pool);
   if (gain !== undefined) await keepGains(model, [gain]);

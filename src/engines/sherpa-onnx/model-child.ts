@@ -1,6 +1,6 @@
-// The child process in which one model is loaded, because the library exits its process on invalid input. It is a
-// worker of the host in model-pool.ts. After a cancel no more pieces are sent, and the task ends as soon as the library
-// stops.
+// The child process in which one model is loaded, because the library exits its process on invalid input. The process
+// is a worker of the host in model-pool.ts. After a cancel, no more pieces are sent, and the task ends as soon as the
+// library stops.
 import { createHook } from 'node:async_hooks';
 import { createRequire } from 'node:module';
 import { serveTasks } from '../../runtime/host-child.ts';
@@ -22,7 +22,7 @@ export interface ModelRequest {
 /** Audio, or the fault in the audio. */
 export type ModelPiece = SpokenPcm | { fault: string };
 
-/** The used part of the library. */
+/** The part of the library that is used here. */
 interface Library {
   OfflineTts: { createAsync(config: object): Promise<LoadedModel> };
 }

@@ -1,5 +1,5 @@
 // The files of a model's folder, as far as needed to recognise and check the model: names, sizes, ONNX headers and the
-// operator's card. The kinds of models check them with the methods here, which return the facts or collect a fault.
+// operator's card. The readers of the model kinds call the checks, which return facts or collect faults.
 import { type FileHandle, open, readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { cardName, type ModelCard, readModelCard } from './model-card.ts';
@@ -128,7 +128,7 @@ export class OnnxChecks {
     return Number(given);
   }
 
-  /** The inputs must have these types, and further inputs these names; other inputs make the library exit. */
+  /** Requires these types of the first inputs, and these names of the others. Other inputs make the library exit. */
   needInputs(types: readonly number[], further: readonly RegExp[] | 'any' = []): void {
     const { inputs = [], outputs = [] } = this.#file ?? {};
     const areRight = types.every((type, n) => inputs[n]?.elementType === type);
@@ -185,7 +185,7 @@ interface OnnxFile {
 }
 
 const pageBytes = 65_536;
-/** Limit of a name, a type or a metadata entry. Lists of a thousand speakers are smaller. */
+/** Largest size of a name, a type or a metadata entry. A list of a thousand speakers is smaller. */
 const partBytesMax = 1_048_576;
 const fieldsMax = 2_000_000;
 const valuesMax = 4_096;

@@ -1,6 +1,6 @@
 // Reads the folder of a model as sherpa-onnx releases it. The model is recognised by its files and checked before it is
-// loaded, because the library exits its process on invalid input. All faults are reported at once, by file. Of the
-// weights, only the size and both ends are read.
+// loaded, because the library exits its process on invalid input. All faults are reported at once, by file. Only the
+// size and both ends of the weights are read.
 import { createHash } from 'node:crypto';
 import { open, readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -84,7 +84,7 @@ export async function readModel(folder: string): Promise<ReadModel> {
   return { modelId, model, faults: [] };
 }
 
-/** An upper estimate: if a model has two sizes, only one is loaded. */
+/** Upper estimate of the loaded bytes: if a model has two sizes, only one of them is loaded. */
 const loadedBytes = ({ sizes }: ModelFiles): number =>
   sizes.entries().reduce((sum, [name, size]) => (/\.(onnx|bin|fst|far|txt|json)$/.test(name) ? sum + size : sum), 0);
 
@@ -97,10 +97,10 @@ const readers: Readonly<Record<ModelKind, (files: ModelFiles, modelName: string)
   pocket: readPocketModel,
   supertonic: readSupertonicModel,
 };
-/** Kinds that are recognised by their several files. */
+/** Kinds that are recognised by the names of several files. */
 const kindsOfParts: readonly ModelKind[] = ['supertonic', 'pocket', 'zipvoice'];
 
-/** The kind of a model, from its card, its file names or their metadata. */
+/** The kind of a model, from its card, its file names or its metadata. */
 async function identify(files: ModelFiles): Promise<{ kind: ModelKind; facts: ModelFacts } | undefined> {
   const { card, faults } = files;
   const kind = card.kind ?? kindOfParts(files);
@@ -124,7 +124,7 @@ function kindOfParts(files: ModelFiles): ModelKind | undefined {
   return has('encoder') && has('decoder') ? 'zipvoice' : undefined;
 }
 
-/** The ONNX file that speaks: the one named by the card, or one that is not a vocoder, preferably the full version. */
+/** The main ONNX file: the file in the card, or else one that is not a vocoder, preferably the full version. */
 function findMain(files: ModelFiles): string | undefined {
   if (files.card.model !== undefined) {
     if (files.onnxNames.includes(files.card.model)) return files.card.model;
@@ -148,7 +148,8 @@ function kindOf(files: ModelFiles, name: string): ModelKind {
 }
 
 /**
- * Hash of names, sizes and both ends of every file. Different weights differ there, because ONNX metadata comes last.
+ * Hash of the name, the size and both ends of every file. The ends of different weights differ, because ONNX metadata
+ * comes last.
  */
 async function hash({ folder, sizes }: ModelFiles): Promise<string> {
   const sum = createHash('sha256');
@@ -166,7 +167,7 @@ async function hash({ folder, sizes }: ModelFiles): Promise<string> {
 
 const letters = [...'abcdefghijklmnopqrstuvwxyz'];
 
-/** Created only if a model exists, because it takes a large part of the time of a start. */
+/** Created only if a model exists, because creating it takes a large part of the start-up time. */
 let names: Intl.DisplayNames | undefined;
 let codesByName: ReadonlyMap<string, string> | undefined;
 
@@ -202,7 +203,7 @@ function toCode(hint: string): string | undefined {
 /** The code and its bare language: en-US, en. */
 const withLanguage = (code: string): string[] => [...new Set([code, new Intl.Locale(code).language])];
 
-/** The codes of the first hint that is understood; empty if none is. */
+/** The codes of the first hint that is understood; empty if no hint is. */
 function toLanguageCodes(hints: readonly string[]): string[] {
   for (const hint of hints) {
     const codes = hint.split(/[+,/&]/).flatMap((part) => (part.trim() === '' ? [] : (toCode(part) ?? [])));
@@ -211,7 +212,7 @@ function toLanguageCodes(hints: readonly string[]): string[] {
   return [];
 }
 
-/** Order in which rules are applied: a telephone number is not a date, and a date is not a number. */
+/** Order of the rules, so that a telephone number is not read as a date, nor a date as a number. */
 const order = ['phone', 'date', 'number', 'new_heteronym'];
 
 const ruleFile = /^([a-z_]+?)(?:-zh)?\.fst$/;
@@ -230,7 +231,7 @@ interface OptionRow {
   min: number;
   max: number;
   isInteger?: boolean;
-  /** Name of the option in the library: in the configuration of the request, or among its extra options. */
+  /** The library's name of the option: `config` in the request's configuration, or `extra` among its extra options. */
   config?: string;
   extra?: string;
 }

@@ -1,6 +1,6 @@
 // The processes of loaded models. The pool decides how many each model has, and which processes end to make room for
-// others. A model that was removed from the folder speaks for running requests, and its processes end with the last of
-// them.
+// other models. A model that was removed from the folder still speaks running requests, and its processes end with the
+// last one.
 import { Failure } from '../../errors.ts';
 import { Host, type HostedWorker, type WorkerLink } from '../../runtime/host.ts';
 import { processLink } from '../../runtime/worker-links.ts';
@@ -74,8 +74,8 @@ export class ModelPool {
   }
 
   /**
-   * Sets the existing models. All other models end with their running requests. Before the first call, every model
-   * exists.
+   * Sets the existing models. All other models end with their running requests. Every model counts as existing until
+   * the first call.
    */
   setModels(models: readonly Model[]): void {
     this.#current = new Set(models.map(keyOf));
@@ -142,8 +142,8 @@ export class ModelPool {
   }
 
   /**
-   * Chooses the least recently used processes. Processes whose model cannot be loaded again, because its files are
-   * gone, come last.
+   * Chooses processes to end, the least recently used first. Processes whose model cannot be loaded again, because its
+   * files are gone, come last.
    */
   #chooseToEnd(idle: readonly HostedWorker[]): readonly HostedWorker[] {
     const excess = this.#host.workers.length + 1 - this.#options.processesMax;

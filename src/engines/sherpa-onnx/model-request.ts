@@ -30,8 +30,8 @@ const languageOf = ({ model, speaker, languageCode }: SpokenBy): string =>
 
 /**
  * Whether the model's rules are applied. They are Chinese rules, which would turn the numbers of a Spanish text into
- * Chinese words. Numbers in English text are usually spelled out already. The rules can therefore stay on for English,
- * and a Chinese-English model need not be loaded twice.
+ * Chinese words. Numbers in English text are usually spelled out already. The rules therefore stay on for English, so
+ * that a Chinese-English model is not loaded twice.
  */
 export function isSpokenByRules(by: SpokenBy): boolean {
   const { rules } = by.model;
@@ -40,7 +40,7 @@ export function isSpokenByRules(by: SpokenBy): boolean {
   return isOnlyChinese || chinese.includes(bare(languageOf(by)));
 }
 
-/** The library speaks sentence by sentence, so that the first one is sent while the next is made. */
+/** The library speaks sentence by sentence, so that the first sentence is sent while the next one is made. */
 export const toLibraryConfig = ({ config, rules }: Model, threads: number, withRules: boolean): object => ({
   model: { ...config, numThreads: threads, provider: 'cpu', debug: false },
   maxNumSentences: 1,
@@ -56,7 +56,7 @@ export function toLibraryRequest(by: SpokenBy): ModelRequest {
   const { model, text, speaker, reference, speed = 1, seed, isAgain = false } = by;
   const extra: LibraryOptions = {
     ...model.extra,
-    // With the same seed, the same segment sounds the same each time. The library accepts seeds of 31 bits.
+    // Equal seeds give equal audio. The library accepts seeds of 31 bits.
     ...(model.isSeeded && { seed: (seed ?? (isAgain ? 2 : 1)) & 0x7fff_ffff }),
     ...model.optionsFor?.(languageOf(by)),
     ...speaker?.extra,

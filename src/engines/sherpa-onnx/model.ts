@@ -45,7 +45,7 @@ export interface BlendedStyle {
   parts: readonly { sid: number; weight: number }[];
 }
 
-/** The facts that a kind of model finds in a folder. */
+/** The facts that the reader of a model kind finds in a folder. */
 export interface ModelFacts {
   /** The library's configuration, in the library's names. */
   config: Readonly<Record<string, LibraryOptions>>;
@@ -64,7 +64,7 @@ export interface ModelFacts {
   steps?: number;
   /** Whether the model generates audio from noise; equal seeds give equal audio. */
   isSeeded?: boolean;
-  /** Speeds that the model itself reaches. Default: 1, and the audio is stretched outside. */
+  /** Speeds that the model itself reaches. Default: only 1. The audio is stretched for other speeds. */
   speakingRates?: { min: number; max: number };
   /** Library options that state the language of a text. */
   optionsFor?(languageCode: string): LibraryOptions;
@@ -72,7 +72,7 @@ export interface ModelFacts {
 
 interface ZeroShot {
   needsReferenceText: boolean;
-  /** Recordings that come with the model. It can speak with the voices in them. */
+  /** Recordings that come with the model. The model can speak with their voices. */
   samples: readonly VoiceSample[];
 }
 
@@ -103,6 +103,6 @@ export interface Model extends ModelFacts {
 
 export interface BlendedSpeakers {
   source: Model;
-  /** A style, or none, for each speaker. */
+  /** The style of each speaker; undefined for an unused place. */
   styles: readonly (BlendedStyle | undefined)[];
 }

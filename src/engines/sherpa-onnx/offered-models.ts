@@ -1,6 +1,6 @@
-// The offered models: the current content of the folder, read again when it changes. A folder counts when it has not
-// changed since the last look, so that a copy in progress is not read. A model that failed to speak is left out until
-// it speaks.
+// The offered models: the current content of the folder, read again when it changes. A changed folder is read once it
+// stays unchanged between two refreshes, so that a copy in progress is not read. A model that failed to speak is not
+// offered until it speaks.
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Voice } from '../engine.ts';
@@ -73,7 +73,7 @@ export class OfferedModels {
     return this.#sorted().flatMap(({ offered }) => offered ?? []);
   }
 
-  /** The voice as it was when it was listed, even if its model has changed or is gone. */
+  /** Finds a voice as it was when it was listed, even if its model has changed or is gone. */
   find(voice: Voice): FoundVoice | undefined {
     return this.#found.get(voice) ?? this.#byId.get(voice.voiceId);
   }
@@ -91,7 +91,7 @@ export class OfferedModels {
     });
   }
 
-  /** Reads the folder. Returns whether something in it is changing, so that it must be read again. */
+  /** Reads the folder. Returns whether a model in it is changing, so that the folder must be read again. */
   async refresh(): Promise<boolean> {
     const before = this.current;
     const names = await modelNames(this.#options.dataDir);

@@ -145,7 +145,7 @@ function createModels(options: SherpaOnnxOptions, pool: ModelPool, onChange: () 
   return { models, blends, hearing };
 }
 
-/** Logs once that there are models, but that the library that runs them is missing. */
+/** Logs once if there are models but the library that runs them is missing. */
 function createLibraryWarning(dataDir: string, log: EngineLog) {
   let isLogged = false;
   return async () => {
@@ -254,7 +254,7 @@ function reportChange({ offered, withdrawn, faults }: ModelChange, log: EngineLo
   }
 }
 
-/** Collects changes of several files into one. */
+/** A change is reported after this time without further changes, so that several files cause one report. */
 const quietMs = 100;
 
 function watchFolder(folder: string, onChange: () => void) {

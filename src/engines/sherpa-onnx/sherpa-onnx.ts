@@ -1,6 +1,6 @@
 // Neural voices that the operator imports: models in `models/` of the data folder, run by sherpa-onnx. The operator
 // installs the library, because it contains eSpeak NG (GPL). It runs only in child processes, started on demand, since
-// it exits its process on odd text or a bad model. `sonant doctor` reports broken models; all other models speak.
+// it exits its process on odd text or a bad model. `sonant doctor` reports broken models; all other models still work.
 
 import { availableParallelism } from 'node:os';
 import { integerSetting } from '../../runtime/setting-types.ts';
@@ -18,13 +18,13 @@ import { addLibrary, explainMissingLibrary, findLibrary, libraryLicence, library
 const name = 'sherpa-onnx';
 const cores = availableParallelism();
 /**
- * More processes give more throughput than more threads (bench/models.ts). With enough cores for both, two threads
- * shorten the time to the first audio of a large model.
+ * More processes give more throughput than more threads (bench/models.ts). If there are enough cores for both, two
+ * threads shorten the time to the first audio of a large model.
  */
 const threadsUsual = cores >= 4 ? 2 : 1;
 const modelProcessesUsual = Math.max(1, Math.floor(cores / threadsUsual));
 
-/** Has each model speak, one after the other, since each may need all cores. */
+/** Tests the models one after another, since each may need all cores. */
 async function tryOutAll(models: readonly Model[], library: string, threads: number): Promise<string[]> {
   const pool = new ModelPool({ findLibrary: () => library, processesMax: 1, threadsPerProcess: threads });
   const faults: string[] = [];

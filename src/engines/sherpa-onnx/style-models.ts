@@ -7,7 +7,7 @@ import { elementTypes, type ModelFiles } from './model-files.ts';
 
 const { float, int64 } = elementTypes;
 
-/** The first letter of a Kokoro speaker's name: its language for callers, and for eSpeak NG. */
+/** Languages by the first letter of a Kokoro speaker's name: the code for callers, and the code for eSpeak NG. */
 const kokoroLanguages: Readonly<Record<string, readonly [code: string, espeak: string]>> = {
   a: ['en-US', 'en-us'],
   // eSpeak NG finds a voice by the name of its file: British English is in "en", and no file is named "en-gb".
@@ -22,8 +22,8 @@ const kokoroLanguages: Readonly<Record<string, readonly [code: string, espeak: s
   z: ['zh', 'en-us'],
 };
 /**
- * Kokoro rounds each sound to whole frames of 25 ms, at least one. A sound has three frames on average. Between these
- * speeds, the rounding errors cancel out to within 3 %. At higher speeds, more and more sounds are limited by the
+ * Kokoro rounds each sound to whole frames of 25 ms, at least one. A sound has three frames on average. The rounding
+ * errors cancel out to within 3 % between these speeds. At higher speeds, more and more sounds are limited by the
  * shortest length of one frame.
  */
 const speakingRates = { min: 0.8, max: 1.25 };

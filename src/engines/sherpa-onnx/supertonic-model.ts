@@ -16,7 +16,7 @@ const { float, int64 } = elementTypes;
 export const supertonicLanguages: readonly string[] =
   'en ar bg cs da de el es et fi fr hi hr hu id it ja ko lt lv nl pl pt ro ru sk sl sv tr uk vi'.split(' ');
 
-/** The release has its styles in this order. */
+/** Names of the speakers, in the order of the styles in the release. */
 const releasedNames = ['F1', 'F2', 'F3', 'F4', 'F5', 'M1', 'M2', 'M3', 'M4', 'M5'];
 const stepsUsual = 5;
 /** Speeds that its makers recommend. The length is divided exactly by the speed. */

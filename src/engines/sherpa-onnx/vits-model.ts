@@ -1,5 +1,5 @@
 // VITS models, including Piper's: one ONNX file, tokens.txt and, unless tokens are characters, eSpeak NG's data or a
-// lexicon. The comment in the metadata decides which, as in the library.
+// lexicon. The ONNX metadata decides which of them is needed, as in the library.
 import { join } from 'node:path';
 import type { ModelFacts, Reading } from './model.ts';
 import { elementTypes, type ModelFiles, type OnnxChecks } from './model-files.ts';

@@ -14,7 +14,7 @@ const transcriptsName = 'prompt.txt';
 const samplesMax = 100;
 const transcriptBytesMax = 1_048_576;
 const recordingSecondsMax = 600;
-/** A model that needs no transcript uses at most this much of a recording. Otherwise the whole recording is needed. */
+/** Longest part of a recording that a model without transcripts uses; other models use the whole recording. */
 const usedSeconds = 10;
 
 const noTexts: ReadonlyMap<string, string> = new Map();
