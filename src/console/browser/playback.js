@@ -48,6 +48,8 @@ export class Playback {
   #wasPlaying = false;
   #animationFrame = 0;
   #startedMs = performance.now();
+  /** @type {PerformanceMeasure | undefined} */
+  #firstSound;
   #streamedMs = 0;
 
   /**
@@ -67,7 +69,8 @@ export class Playback {
       sampleRateHz,
       onFirstSample: () => {
         performance.mark(performanceMarks.firstSample);
-        performance.measure(performanceMarks.firstSound, performanceMarks.click, performanceMarks.firstSample);
+        const { click, firstSample, firstSound } = performanceMarks;
+        this.#firstSound = performance.measure(firstSound, click, firstSample);
         this.#showStats();
       },
       onEnd: () => this.redraw(),
@@ -149,11 +152,10 @@ export class Playback {
   }
 
   #showStats() {
-    const [firstSound] = performance.getEntriesByName(performanceMarks.firstSound);
     const { pushedSeconds, report } = this.#player;
     const hasLength = this.state !== 'streaming' && pushedSeconds > 0;
     const rows = [
-      ['First audio', firstSound && `${Math.round(firstSound.duration)} ms`],
+      ['First audio', this.#firstSound && `${Math.round(this.#firstSound.duration)} ms`],
       ['Length', hasLength && `${pushedSeconds.toFixed(1)} s`],
       ['Streamed in', this.state === 'done' && `${(this.#streamedMs / 1000).toFixed(2)} s`],
       ['Gaps', report.underruns > 0 && String(report.underruns)],

@@ -105,6 +105,7 @@ export function createSpeechHistory({ context, textField, getSpeech, voices, onU
   let shownState = current?.state;
 
   show = () => {
+    for (const speech of items.keys()) if (!speeches.includes(speech)) items.delete(speech);
     for (const speech of speeches) {
       speech.textField = speech === current ? textField : undefined;
       if (!items.has(speech)) items.set(speech, createItem(speech, context, onUse));
