@@ -36,7 +36,7 @@ interface Asked {
 }
 
 export const bench: Bench = {
-  about: 'the longest turn of the event loop while 1 MiB of bad input is refused, by API and kind',
+  about: 'the longest block of the event loop while 1 MiB of invalid input is refused, by API and kind',
   async run() {
     await using opened = new AsyncDisposableStack();
     const asked = await start(opened);

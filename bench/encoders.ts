@@ -24,7 +24,7 @@ const isCompared = (format: FormatName): format is keyof typeof goalsMax => form
 const hasNative = isInstalled('ffmpeg');
 
 export const bench: Bench = {
-  about: "every format; mp3, opus and flac : ffmpeg's libmp3lame, libopus and flac",
+  about: "every output format; MP3, Opus and FLAC compared with ffmpeg's encoders",
   async run() {
     const { samples, sampleRateHz: inRateHz } = (await openRawEngine()).say('arthur', [passage(1000)]);
     const spoken = toFloat(samples, 0);

@@ -18,7 +18,7 @@ const format = { output_format: 'pcm', sample_rate: 24_000 };
 const modelCount = 4;
 
 export const bench: Bench = {
-  about: 'raw flite program : its pool of threads : through the pipeline (24 kHz PCM)',
+  about: 'the flite program, the pool of flite threads, and the whole pipeline (24 kHz PCM)',
   async run() {
     const speech = await openSpeech();
     const raw = await openRawEngine();

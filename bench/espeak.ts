@@ -31,7 +31,7 @@ const titles = { raw: 'raw', engine: 'engine', own: '22 050 Hz', wanted: '24 kHz
 const never = new AbortController().signal;
 
 export const bench: Bench = {
-  about: "eSpeak NG's bare library : the engine : through the pipeline (CPU of all processes)",
+  about: "eSpeak NG's bare library, the engine, and the whole pipeline (CPU time of all processes)",
   async run() {
     const pids: number[] = [];
     let engine: Engine | undefined;

@@ -16,7 +16,8 @@ const shortChars = 60;
 const goalMax = { first: 0.05, besideLong: 3 };
 
 export const bench: Bench = {
-  about: 'time to the first sound : time of the whole; a short request beside a long one : alone (44.1 kHz MP3)',
+  about:
+    'time to first audio, compared with the total time; a short request beside a long one, compared with alone (44.1 kHz MP3)',
   async run() {
     const speech = await openSpeech();
     await timesOf(speech, { ...format, text: passage(1000) });

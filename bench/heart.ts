@@ -24,7 +24,7 @@ const goalMax = 1.05;
 const sliceSeconds = 0.25;
 
 export const bench: Bench = {
-  about: 'CPU of the whole way through the pipeline : the sum of its parts alone',
+  about: 'CPU time of the whole pipeline, compared with the sum of its parts',
   async run() {
     const speech = await openSpeech();
     const raw = await openRawEngine();

@@ -34,7 +34,7 @@ interface Heard extends Condition {
 }
 
 export const bench: Bench = {
-  about: 'word errors of a speech recognizer, through the pipeline : the raw program',
+  about: 'word errors of a speech recognizer through the pipeline, compared with the raw program',
   async run() {
     if (!canRecognize()) {
       console.log('needs pocketsphinx, pocketsphinx-en-us and sox (apt-get install ...): nothing measured');

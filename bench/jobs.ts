@@ -23,7 +23,7 @@ const scopes = ['jobs:read', 'jobs:write', 'speech:synthesize', 'speech:stream',
 type Condition = 'alone' | 'beside';
 
 export const bench: Bench = {
-  about: `time to the first sound beside ${jobCount} running jobs : without them`,
+  about: `time to first audio beside ${jobCount} running jobs, compared with none`,
   async run() {
     const dataDir = mkdtempSync(join(tmpdir(), 'sonant-bench-jobs-'));
     const left = { dataDir, key: makeKey(dataDir, ['--scopes', scopes.join(',')]) };

@@ -69,7 +69,7 @@ function measureTexts(teller: Teller): Map<number, { right: number; all: number 
 }
 
 export const bench: Bench = {
-  about: 'the language of sentences in 20 languages, told among all of them and among those of a voice',
+  about: 'the detected language of sentences in 20 languages, among all of them and among those of a voice',
   async run() {
     const before = process.cpuUsage();
     scoreLanguages('The first sentence loads the table.', languages);

@@ -46,7 +46,7 @@ async function plan(lexicon?: Lexicon): Promise<number> {
 }
 
 export const bench: Bench = {
-  about: `CPU of a text of ${charsMax} characters with a lexicon of ${entryCount} entries : without`,
+  about: `CPU time of a text of ${charsMax} characters with a lexicon of ${entryCount} entries, compared with none`,
   async run() {
     const words = [...new Set(chunks[0]!.match(/[a-z]{5,}/g))].slice(0, 40);
     const unused = compileLexicon(entriesOf([]));

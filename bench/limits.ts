@@ -42,7 +42,7 @@ const together = (work: () => Promise<unknown>) => async () => {
 };
 
 export const bench: Bench = {
-  about: 'a decision about limits, in microseconds: in memory and on Redis, beside a bare trip there and back',
+  about: 'a decision about limits, in microseconds: in memory and on Redis, compared with a bare round trip',
   async run() {
     if (!hasRedis) throw new Error('there is no redis-server or valkey-server here, and TEST_REDIS_URL is not set');
     const server = await openRedisServer();

@@ -33,7 +33,7 @@ const goals = { ratio: 1.1, moreMs: 5, cpu: 1.1 };
 
 export const bench: Bench = {
   about:
-    'live speech: end of the first sentence to first sound : engine alone; CPU above the engine : server streaming',
+    'live speech: time from the end of the first sentence to first audio, compared with the engine alone; CPU time above the engine, compared with server streaming',
   async run() {
     await using opened = new AsyncDisposableStack();
     const service = await openService();

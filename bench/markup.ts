@@ -87,7 +87,7 @@ function refusalMs(): number[] {
 }
 
 export const bench: Bench = {
-  about: 'what each element of SSML makes of what is heard, and how soon malformed documents are refused',
+  about: 'the audible effect of each SSML element, and the time to refuse malformed documents',
   async run() {
     const dataDir = mkdtempSync(join(tmpdir(), 'sonant-bench-'));
     const espeak = await openEspeakNg();

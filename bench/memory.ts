@@ -23,7 +23,7 @@ const settleMs = 2000;
 const goalMax = { growth: 1.1, stalledKiB: 256, idleAgain: 1.1 };
 
 export const bench: Bench = {
-  about: `resident memory over ${requestCount} requests; ${stalledCount} readers who stop after the first sound`,
+  about: `resident memory over ${requestCount} requests, and with ${stalledCount} readers that stop after the first audio`,
   async run() {
     const growth = await measureGrowth();
     const stalled: Cell[][] = [];

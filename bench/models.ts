@@ -183,7 +183,8 @@ async function measureSpread(folder: string): Promise<Table> {
 }
 
 export const bench: Bench = {
-  about: 'neural models: cost of the service around one that does nothing; processes and threads for one that computes',
+  about:
+    'neural models: cost of the service around a model that does nothing; processes and threads for one that computes',
   async run() {
     const folder = await mkdtemp(join(tmpdir(), 'sonant-bench-models-'));
     const cost = await measureCost(folder);

@@ -41,7 +41,7 @@ interface Measured {
 }
 
 export const bench: Bench = {
-  about: 'what is served of once, twice and ten times what can be, and how soon it is heard',
+  about: 'goodput and time to first audio at one, two and ten times the capacity',
   async run() {
     const tables: Table[] = [];
     const goals: Goal[] = [];

@@ -11,7 +11,7 @@ const atOnce = ['1', '8', '64'] as const;
 const throughput = { requests: 64, chars: 300 };
 
 export const bench: Bench = {
-  about: `${requestCount} requests at once, each against itself alone; throughput at 1, 8 and 64 at once`,
+  about: `${requestCount} concurrent requests, each compared with itself alone; throughput at 1, 8 and 64 requests`,
   async run() {
     const speech = await openSpeech({ speakingMax: requestCount });
     const different = await countDifferent(speech);

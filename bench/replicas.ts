@@ -29,7 +29,7 @@ const voice: HttpRequest = { method: 'GET', path: '/api/voices/arthur' };
 const stream: HttpRequest = { method: 'POST', path: '/api/audio/speech', body };
 
 export const bench: Bench = {
-  about: 'the service alone : as 1, 2 and 4 replicas on PostgreSQL and Redis (requests a second; CPU of the replicas)',
+  about: 'one process, and 1, 2 and 4 replicas on PostgreSQL and Redis (requests per second; CPU time of the replicas)',
   async run() {
     await using opened = new AsyncDisposableStack();
     const fleets = await openFleets(opened);

@@ -50,7 +50,7 @@ interface Server {
 }
 
 export const bench: Bench = {
-  about: "eSpeak NG's bare library : Sonant : Flask and FastAPI around the same library",
+  about: "eSpeak NG's bare library, Sonant, and Flask and FastAPI around the same library",
   async run() {
     await using opened = new AsyncDisposableStack();
     const raw = await openRawLibrary();
@@ -83,7 +83,7 @@ export const bench: Bench = {
       goals.push({ name: `requests/s, sonant / ${name}`, figure: own![1] / rate, digits: 2, min: 1 });
     const columns = [
       ...['characters', 'sound', 'server'].map((name) => ({ name })),
-      ...['CPU ms', ': bare library'].map((name) => ({ name, digits: 2 })),
+      ...['CPU ms', '/ bare library'].map((name) => ({ name, digits: 2 })),
     ];
     const rateColumns = [{ name: 'server' }, { name: 'requests/s', digits: 0 }];
     return {

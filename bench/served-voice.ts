@@ -26,7 +26,7 @@ const outputs = [
 ] as const;
 
 export const bench: Bench = {
-  about: 'raw flite program : the built-in voice through a running service (CPU)',
+  about: 'the raw flite program, and the built-in voice through a running service (CPU time)',
   async run() {
     const root = join(import.meta.dirname, '..');
     const file = join(import.meta.dirname, 'overload/serve.ts');

@@ -33,7 +33,7 @@ interface Measured {
 const start = (file: string): ChildProcess => fork(join(import.meta.dirname, 'service-cost', file), { execArgv: [] });
 
 export const bench: Bench = {
-  about: 'what the service adds to an engine of fixed cost: time to first sound, CPU per second of sound',
+  about: 'the cost that the service adds to an engine of fixed cost: time to first audio, CPU time per second of audio',
   async run() {
     const folder = mkdtempSync(join(tmpdir(), 'sonant-bench-cost-'));
     const engine = start('fixed-engine.ts');
@@ -82,7 +82,7 @@ export const bench: Bench = {
       const first = served.firstMs / baseline.firstMs;
       ratios.push(first);
       const cpu = served.cpuMsPerSecond / baseline.cpuMsPerSecond;
-      const name = `${format} ${sampleRateHz}: CPU ms a second of sound`;
+      const name = `${format} ${sampleRateHz}: CPU ms per second of audio`;
       goals.push({ name, figure: served.cpuMsPerSecond, digits: 2, max: cpuMsMax });
       rows.push([`${format} ${sampleRateHz}`, served.firstMs, first, served.cpuMsPerSecond, cpu]);
     }
@@ -91,14 +91,14 @@ export const bench: Bench = {
     rmSync(folder, { recursive: true });
     const columns = [
       { name: 'output' },
-      { name: 'first sound ms', digits: 1 },
-      { name: ': engine alone', digits: 2 },
+      { name: 'first audio ms', digits: 1 },
+      { name: '/ engine alone', digits: 2 },
       { name: 'CPU ms/s', digits: 2 },
-      { name: ': bare fetch', digits: 1 },
+      { name: '/ bare fetch', digits: 1 },
     ];
     const alone: Cell[] = ['engine alone', baseline.firstMs, 1, baseline.cpuMsPerSecond, 1];
-    const title = `${text.length} characters, ${soundSeconds.toFixed(0)} s of sound, streamed over REST`;
-    const firstName = 'first sound through the service : engine alone';
+    const title = `${text.length} characters, ${soundSeconds.toFixed(0)} s of audio, streamed over REST`;
+    const firstName = 'first audio, service / engine alone';
     goals.push({ name: firstName, figure: Math.max(...ratios), digits: 2, max: 2 });
     return { tables: [{ title, columns, rows: [alone, ...rows] }], goals };
   },

@@ -25,7 +25,7 @@ const outputs: readonly { format: FormatName; outRateHz: number; max?: number }[
 const nameOf = ({ format, outRateHz }: (typeof outputs)[number]) => `${outRateHz} Hz ${format}`;
 
 export const bench: Bench = {
-  about: 'CPU of the way from an engine’s samples to the bytes of each format, and of its stages',
+  about: 'CPU time from an engine’s samples to the bytes of each format, and of each stage',
   async run() {
     const text = passage(300);
     const raw = await openRawEngine();

@@ -12,7 +12,7 @@ const modelCount = 4;
 const goalMax = { seconds: 0.03, pitch: 0.05 };
 
 export const bench: Bench = {
-  about: 'seconds and pitch at eight rates : at rate 1',
+  about: 'duration and pitch at eight rates, compared with rate 1',
   async run() {
     const speech = await openSpeech();
     const rows: Cell[][] = [];

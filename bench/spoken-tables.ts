@@ -34,7 +34,7 @@ const phonemesOf = (text: string, code: string): string =>
 const likenessOf = (a: string, b: string): number => 1 - editDistance([...a], [...b]) / Math.max(a.length, b.length, 1);
 
 export const bench: Bench = {
-  about: 'numbers and abbreviations as Sonant says them, and as espeak-ng reads them by itself',
+  about: 'numbers and abbreviations as Sonant and espeak-ng pronounce them',
   async run() {
     const subjects: (readonly [string, string, number, number, number, number])[] = [];
     const differences: (readonly [string, string, string])[] = [];

@@ -26,7 +26,7 @@ const starts = {
 } as const satisfies Record<string, readonly [string, ...string[]]>;
 
 export const bench: Bench = {
-  about: 'from the start to /readyz 200, and resident memory when idle',
+  about: 'time from the start until /readyz returns 200, and resident memory when idle',
   async run() {
     const names = Object.keys(starts) as (keyof typeof starts)[];
     const found = new Map<string, Start[]>(names.map((name) => [name, []]));

@@ -33,7 +33,7 @@ interface Server {
 }
 
 export const bench: Bench = {
-  about: `stored sound and hits of the cache : nginx and Fastify, ${connections} connections`,
+  about: `stored audio and cache hits, compared with nginx and Fastify, ${connections} connections`,
   async run() {
     await using opened = new AsyncDisposableStack();
     const sonant = await start(opened, 'sonant', root);
@@ -72,7 +72,7 @@ export const bench: Bench = {
     }
     const columns = [
       ...[{ name: 'sound' }, { name: 'server' }, { name: 'requests/s' }, { name: 'CPU us/request' }],
-      ...['share of the first', 'least', 'most'].map((name) => ({ name, digits: 3 })),
+      ...['share of nginx', 'least', 'most'].map((name) => ({ name, digits: 3 })),
     ];
     return { tables: [{ title: `${connections} connections`, columns, rows }], goals };
   },

@@ -42,7 +42,7 @@ interface Load {
 }
 
 export const bench: Bench = {
-  about: 'gateway and core : servers that only send the same bytes (requests a second; CPU of the server)',
+  about: 'Sonant, compared with servers that only send the same bytes (requests per second; CPU time of the server)',
   async run() {
     await using servers = new AsyncDisposableStack();
     const start = async (name: ContenderName) => {
@@ -89,15 +89,15 @@ export const bench: Bench = {
             { name: 'requests/s' },
             { name: 'CPU us/request' },
             { name: 'CPUs busy', digits: 2 },
-            { name: 'sonant requests/s : its', digits: 2 },
+            { name: 'requests/s, sonant / other', digits: 2 },
             { name: 'least', digits: 2 },
             { name: 'most', digits: 2 },
-            { name: 'its CPU : sonant CPU', digits: 2 },
+            { name: 'CPU time, other / sonant', digits: 2 },
           ],
           rows,
         },
         {
-          title: 'First sound of a stream over REST, one client, in ms (median)',
+          title: 'First audio of a stream over REST, one client, in ms (median)',
           columns: [
             { name: 'pipeline in process', digits: 3 },
             { name: 'node:http', digits: 3 },
@@ -109,7 +109,7 @@ export const bench: Bench = {
       goals: [
         ...met,
         {
-          name: 'first sound: ms that the gateway adds',
+          name: 'first audio: ms that the gateway adds',
           figure: first.sonantMs - first.pipelineMs,
           digits: 3,
           max: goals.firstSoundMs,

@@ -20,7 +20,7 @@ const goalsMax: Record<string, { median: number; p95: number }> = {
 };
 
 export const bench: Bench = {
-  about: 'beginnings of words as told : as heard by a recognizer',
+  about: 'reported start times of words, compared with those of a recognizer',
   async run() {
     if (!canRecognize()) throw new Error('pocketsphinx, its English model and sox are needed for this');
     const heard = new Map<string, number[]>();

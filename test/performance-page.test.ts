@@ -16,7 +16,7 @@ const machine = { processor: 'P', cores: 2, memoryGiB: 8, system: 'linux', node:
 const columns = [
   ...[{ name: 'load' }, { name: 'server' }, { name: 'requests/s' }, { name: 'CPU us/request' }],
   ...[
-    { name: 'sonant requests/s : its', digits: 2 },
+    { name: 'requests/s, sonant / other', digits: 2 },
     { name: 'least', digits: 2 },
     { name: 'most', digits: 2 },
   ],
@@ -53,7 +53,7 @@ test('the page says who disturbed a measurement, what spread it has, and which g
   expect(page).toContain('0 of 1 goals are met. These are missed:');
   expect(page).toContain('| transports | REST <voice>: requests/s, sonant / node:http | 0.50 | ≥ 0.75 |');
   expect(page).toContain('| `transports` | 2026-01-02 03:04 UTC | abc | 60 s | 1.0 | 62 %, disturbed |');
-  expect(page).toContain('Other work took 62 % of the machine meanwhile');
+  expect(page).toContain('Other programs used 62 % of the CPU time');
   expect(page).toContain('of CPU 2 % (median of 3 ratios), at most 7 %');
   expect(page).toContain('|  | node:http | 1000 | 100 | 0.50 | 0.40 | 0.60 |');
   expect(page).toContain('| Stored | sonant | 300 |  |  |  |  |');
@@ -88,7 +88,7 @@ test.each([0.0004, 0.5, 7, 99, 25_407])('bars are to scale and stay within the p
 test('a plot of a column that the report does not have is refused, with the columns there are', () => {
   const table = { title: '', columns: [{ name: 'server' }, { name: 'rate' }], rows: [['sonant', 1]] };
   const render = () => renderPage(new Map([['transports', { ...transports, tables: [table] }]]));
-  expect(render).toThrow('the report of transports has no column sonant requests/s : its; it has "server", "rate"');
+  expect(render).toThrow('the report of transports has no column requests/s, sonant / other; it has "server", "rate"');
 });
 
 test('the spread of a ratio is that of its rounds, however fast the machine was in each', () => {

@@ -73,14 +73,14 @@ function conditionsOf(reports: readonly BenchReport[]): string[] {
   const lines = [...machines].map(([facts, on]) =>
     machines.size === 1 ? facts : `${facts}: ${on.map(({ name }) => `\`${name}\``).join(', ')}`,
   );
-  const columns = ['bench', 'begun', 'commit', 'took', 'load at the start', 'taken by others'].map((name) => ({
+  const columns = ['bench', 'started', 'commit', 'took', 'load at the start', 'used by others'].map((name) => ({
     name,
   }));
   return [
     '## Conditions',
     lines.map((line) => `- ${line}`).join('\n'),
-    `"Taken by others" is the share of CPU time that other programs used; above 10 %, the measurement is called disturbed. A plus after the
-commit means that files were changed.`,
+    `"Used by others" is the share of CPU time that other programs used; above 10 %, the measurement counts as disturbed. A plus after the
+commit means that files differed from it.`,
     ...tableOf({ columns, rows }),
   ];
 }
@@ -105,9 +105,9 @@ function viewOf({ bench, across }: BenchView, report: BenchReport, plots: readon
     .map((goal) => `${goal.name}: ${goal.figure.toFixed(goal.digits)} (${boundsOf(goal)})`);
   const { othersShare, isDisturbed } = watch;
   const notes = [
-    met.length > 0 ? `Goals that are met: ${met.join('; ')}.` : '',
+    met.length > 0 ? `Goals met: ${met.join('; ')}.` : '',
     rounds ? spreadOf(rounds) : '',
-    isDisturbed ? `Other work took ${percent(othersShare)} of the machine meanwhile: ratios are rough.` : '',
+    isDisturbed ? `Other programs used ${percent(othersShare)} of the CPU time, so the ratios are rough.` : '',
   ].filter(Boolean);
   const [first, ...others] = tables;
   return [

@@ -43,7 +43,7 @@ export const sections: readonly Section[] = [
         plots: [
           {
             ...{
-              title: 'From the start to ready',
+              title: 'Time from the start until ready',
               axis: 'ms, less is better',
               table: 0,
               values: /^(nothing compiled|first|warm) ms$/,
@@ -65,7 +65,7 @@ export const sections: readonly Section[] = [
     ],
   },
   {
-    title: 'Stored and cached sound',
+    title: 'Stored and cached audio',
     text: `A download of a link, and a request that the cache answers, with keys, limits, usage and log. nginx sends a file of equal size, with one
 worker and no log; Fastify alone sends the same bytes and headers from memory.`,
     benches: [
@@ -73,13 +73,13 @@ worker and no log; Fastify alone sends the same bytes and headers from memory.`,
         bench: 'stored',
         plots: [
           {
-            ...{ title: 'Requests a second, as a share of nginx', axis: 'share, more is better', table: 0 },
-            ...{ values: 'share of the first', ours: sonant },
+            ...{ title: 'Requests per second, as a share of nginx', axis: 'share, more is better', table: 0 },
+            ...{ values: 'share of nginx', ours: sonant },
             goalOf: ({ group, label }) => `${group}: requests/s, ${label} / nginx`,
           },
           {
-            title: 'CPU of the server',
-            axis: 'µs a request, less is better',
+            title: 'CPU time of the server',
+            axis: 'µs per request, less is better',
             table: 0,
             values: 'CPU us/request',
             ours: sonant,
@@ -92,31 +92,31 @@ worker and no log; Fastify alone sends the same bytes and headers from memory.`,
     title: 'APIs',
     text: `The cost of an API without an engine: the description of a voice, 100 KB of audio in one response, a stream of 20 pieces of 8 KiB, and
 stored audio of 100 KB. node:http and node:http2 send the same bytes without keys, limits, usage or log. "Same handler" is @grpc/grpc-js
-with Sonant's handlers. The gRPC rows were measured before Connect replaced Sonant's own gRPC server: with Connect, the goals are 0.3 (small
-call), 0.9 (100 KB) and 1 (stream), and a call with eSpeak NG and 60 characters takes 1.14 (stream) to 1.17 (unary) times as much CPU time.`,
+with Sonant's handlers. Sonant's gRPC server is Connect, which costs a small call about three times the CPU time of @grpc/grpc-js. With
+eSpeak NG and 60 characters, a call takes 1.14 (stream) to 1.17 (unary) times the CPU time that it took with a hand-written server.`,
     benches: [
       {
         bench: 'transports',
         plots: [
           {
             ...{
-              title: 'Requests a second of Sonant, divided by those of the other',
+              title: 'Requests per second: Sonant, divided by the other server',
               axis: 'ratio, more is better',
               table: 0,
             },
-            ...{ values: 'sonant requests/s : its', ours: all },
+            ...{ values: 'requests/s, sonant / other', ours: all },
             goalOf: ({ group, label }) => `${group}: requests/s, sonant / ${label}`,
           },
           {
-            title: 'Requests a second',
-            axis: 'requests a second, more is better',
+            title: 'Requests per second',
+            axis: 'requests per second, more is better',
             table: 0,
             values: 'requests/s',
             ours: sonant,
           },
           {
-            title: 'CPU of the server',
-            axis: 'µs a request, less is better',
+            title: 'CPU time of the server',
+            axis: 'µs per request, less is better',
             table: 0,
             values: 'CPU us/request',
             ours: sonant,
@@ -140,11 +140,15 @@ call), 0.9 (100 KB) and 1 (stream), and a call with eSpeak NG and 60 characters 
         bench: 'service-cost',
         plots: [
           {
-            ...{ title: 'CPU for a second of sound', axis: 'ms of CPU a second of sound, less is better', table: 0 },
+            ...{
+              title: 'CPU time per second of audio',
+              axis: 'ms of CPU time per second of audio, less is better',
+              table: 0,
+            },
             ...{ values: 'CPU ms/s', ours: /\d$/ },
-            goalOf: ({ label }) => `${label}: CPU ms a second of sound`,
+            goalOf: ({ label }) => `${label}: CPU ms per second of audio`,
           },
-          { title: 'First sound', axis: 'ms, less is better', table: 0, values: 'first sound ms', ours: /\d$/ },
+          { title: 'Time to first audio', axis: 'ms, less is better', table: 0, values: 'first audio ms', ours: /\d$/ },
         ],
       },
       {
@@ -152,7 +156,7 @@ call), 0.9 (100 KB) and 1 (stream), and a call with eSpeak NG and 60 characters 
         plots: [
           {
             ...{
-              title: 'CPU for a text, divided by that of the bare library',
+              title: 'CPU time of a text, divided by that of the bare library',
               axis: 'ratio, less is better',
               table: 0,
             },
@@ -167,14 +171,14 @@ call), 0.9 (100 KB) and 1 (stream), and a call with eSpeak NG and 60 characters 
         plots: [
           {
             ...{
-              title: 'eSpeak NG through servers: CPU for a text, divided by that of the bare library',
+              title: 'eSpeak NG in servers: CPU time of a text, divided by that of the bare library',
               axis: 'ratio, less is better',
               table: 0,
             },
-            ...{ values: ': bare library', labels: ['characters', 'sound', 'server'], ours: sonant },
+            ...{ values: '/ bare library', labels: ['characters', 'sound', 'server'], ours: sonant },
           },
           {
-            ...{ title: 'Texts of 60 characters, 64 clients', axis: 'a second, more is better', table: 1 },
+            ...{ title: 'Texts of 60 characters, 64 clients', axis: 'per second, more is better', table: 1 },
             ...{ values: 'requests/s', ours: sonant },
           },
         ],
@@ -184,7 +188,7 @@ call), 0.9 (100 KB) and 1 (stream), and a call with eSpeak NG and 60 characters 
         plots: [
           {
             ...{
-              title: 'Built-in voice: CPU of the service for a text, divided by that of the bare program',
+              title: 'Built-in voice: CPU time of a text in the service, divided by that of the bare program',
               axis: 'ratio, less is better',
               table: 0,
             },
@@ -204,7 +208,11 @@ call), 0.9 (100 KB) and 1 (stream), and a call with eSpeak NG and 60 characters 
         across: 'Hz',
         plots: [
           {
-            ...{ title: 'CPU of the encoders', axis: 'ms of CPU a second of sound, less is better', table: 0 },
+            ...{
+              title: 'CPU time of the encoders',
+              axis: 'ms of CPU time per second of audio, less is better',
+              table: 0,
+            },
             ...{ values: 'CPU ms/s', labels: ['Hz', 'format'], ours: /, (?!native)/ },
           },
         ],
@@ -220,12 +228,12 @@ beside other live streams; and the CPU time that a live stream adds to its engin
         bench: 'live',
         plots: [
           {
-            ...{ title: 'First sound after the first sentence', axis: 'ms (median), less is better', table: 0 },
+            ...{ title: 'Time to first audio after the first sentence', axis: 'ms (median), less is better', table: 0 },
             ...{ values: /: median$/, ours: /, live/ },
           },
           {
-            title: 'CPU above the engine',
-            axis: 'ms of CPU a text, less is better',
+            title: 'CPU time above the engine',
+            axis: 'ms of CPU time per text, less is better',
             table: 1,
             values: 'CPU ms',
             ours: sonant,
@@ -243,15 +251,15 @@ beside other live streams; and the CPU time that a live stream adds to its engin
         bench: 'replicas',
         plots: [
           {
-            title: 'Requests a second',
-            axis: 'requests a second, more is better',
+            title: 'Requests per second',
+            axis: 'requests per second, more is better',
             table: 0,
             values: 'requests/s',
             ours: sonant,
           },
           {
-            title: 'CPU of the replicas',
-            axis: 'µs a request, less is better',
+            title: 'CPU time of the replicas',
+            axis: 'µs per request, less is better',
             table: 0,
             values: 'CPU us/request',
             ours: sonant,
