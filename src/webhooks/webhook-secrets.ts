@@ -62,9 +62,7 @@ export function createWebhookSecrets({
       }
       return toSecret(row);
     },
-    /**
-     * Replaces the secret. The former secret also signs for another `graceSeconds`. `audit` returns the audit record.
-     */
+    /** Replaces the secret, which still signs for another `graceSeconds`. `audit` returns the audit record. */
     async rotate(
       keyId: string,
       graceSeconds: number,
