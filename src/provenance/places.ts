@@ -85,7 +85,7 @@ const tagHeadBytes = 10;
 const objectHead = Buffer.from('\0application/c2pa\0c2pa\0manifest\0', 'latin1');
 const isObjectHead = /^\0application\/(c2pa|x-c2pa-manifest-store)\0[^\0]*\0[^\0]*\0/;
 
-/** Adds an object as first frame of a new or existing ID3 tag. Returns the bytes before and after the manifest. */
+/** Adds an object as the first frame of the ID3 tag or of a new tag. Returns the bytes around the manifest. */
 function growTag(first: Buffer, manifestBytes: number): [Buffer, Buffer] {
   const isThere = first.toString('latin1', 0, 3) === 'ID3';
   const head = isThere ? Buffer.from(first.subarray(0, tagHeadBytes)) : Buffer.from('ID3\x03\0\0\0\0\0\0', 'latin1');

@@ -116,7 +116,7 @@ export interface Tracing {
 interface Sampling {
   /** Recorded share of the traces. The trace id decides, so services with equal shares record the same traces. */
   share: number;
-  /** Whether a caller's trace is recorded exactly if the caller records it. */
+  /** Whether a caller's trace is recorded if and only if the caller records it. */
   isParentBased: boolean;
 }
 
