@@ -31,7 +31,7 @@ export function toBook({ title, language, meta, blocks }: TextDocument, options:
   };
 }
 
-/** The first heading, if all other headings have a lower level. */
+/** The first heading, provided that all other headings have a lower level. */
 function headingTitle(blocks: readonly Block[]): string {
   const [first, ...more] = blocks.filter(({ kind }) => kind === 'heading');
   return first && more.every(({ level }) => level > first.level) ? first.text : '';
