@@ -1,5 +1,4 @@
-// A book: its metadata, and its chapters in reading order. Chapters are plain text, in which an empty line ends a
-// paragraph.
+// A book: its metadata, and its chapters as plain text in reading order. An empty line ends a paragraph.
 
 /** Parts of a book: front matter, main text, notes, and back matter such as an index or a colophon. */
 export type BookPart = 'front' | 'body' | 'notes' | 'back';

@@ -1,4 +1,4 @@
-// Finds the cover picture of an EPUB: the one stated in its package, the one on its cover page, or by file name.
+// Finds the cover picture of an EPUB in its package, on its cover page, or by file name.
 import type { BookCover } from './book.ts';
 import { BookFault } from './book-fault.ts';
 import { coverBytesMax } from './book-limits.ts';

@@ -108,7 +108,7 @@ function withoutContents(found: readonly number[], paragraphs: readonly PlainPar
 const isNextTo = (found: readonly number[], at: number, first: number): boolean =>
   at === first || found[at]! - found[at - 1]! === 1;
 
-/** Keeps the numbers that ascend from 1. */
+/** Keeps numbers that count up from 1. The count may restart at 1. */
 function countingUp(found: readonly number[], textOf: (at: number) => string): number[] {
   const counted: number[] = [];
   let next = 1;
