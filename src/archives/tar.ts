@@ -1,8 +1,7 @@
-// Reads the files and folders of a tar archive (POSIX ustar and pax, GNU long names) one by one. A file's bytes follow
-// its
-// header, padded with zeros to a multiple of 512. Two zero headers end the archive. Fields of a header and their sizes:
-// name 100 | mode 8 | owner 8 | group 8 | size 12 | time 12 | checksum 8 | type 1 | link 100 | "ustar" 8 |
-// owner's name 32 | group's name 32 | device 16 | prefix of the name 155 | padding 12
+// Reads the files and folders of a tar archive (POSIX ustar and pax, GNU long names) one by one. Bytes of a file follow
+// its header, padded with zeros to a multiple of 512. Two zero headers end the archive. Fields of a header: name 100 |
+// mode 8 | owner 8 | group 8 | size 12 | time 12 | checksum 8 | type 1 | link 100 | "ustar" 8 | owner's name 32 |
+// group's name 32 | device 16 | prefix of the name 155 | padding 12
 import { type ArchiveEntry, ArchiveFault, contentLimits } from './entry-rules.ts';
 
 const blockBytes = 512;
@@ -115,7 +114,7 @@ function readPax(extension: Uint8Array): Stated {
   return stated;
 }
 
-/** Reads byte counts from a stream of chunks. */
+/** Reads requested numbers of bytes from a stream of chunks. */
 class ByteReader {
   #source: AsyncIterator<Uint8Array>;
   #chunk: Uint8Array = new Uint8Array(0);

@@ -14,7 +14,7 @@ export interface ChapterStart {
   title: string;
   part?: BookPart | undefined;
   /**
-   * Whether the title comes from a table of contents. It is spoken before the text if the text does not begin with it.
+   * Whether the title comes from a table of contents. Such a title is spoken first if the text does not begin with it.
    */
   isListed?: boolean;
 }

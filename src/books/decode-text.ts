@@ -34,7 +34,7 @@ function declaredCharset(bytes: Uint8Array): string | undefined {
   const declared =
     /^\s*<\?xml[^>]{0,200}?\bencoding\s*=\s*["']([\w.:-]{1,40})["']/i.exec(head)?.[1] ??
     /<meta[^>]{0,200}?\bcharset\s*=\s*["']?([\w.:-]{1,40})/i.exec(head)?.[1];
-  // A declaration that was readable as single bytes cannot be UTF-16.
+  // The declaration is readable as single bytes, so the text cannot be UTF-16.
   return declared && /^utf-?16/i.test(declared) ? 'utf-8' : declared;
 }
 

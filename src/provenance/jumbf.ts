@@ -29,7 +29,7 @@ export interface LabelledBox {
 
 const depthMax = 8;
 
-/** Throws an Error if the box is malformed. Bytes after the box are ignored. */
+/** Reads a labelled box. Throws an Error if the box is malformed. Bytes after the box are ignored. */
 export function readLabelledBox(bytes: Buffer, depth = 0): LabelledBox {
   const [outer] = boxesIn(bytes);
   const [description, ...inner] = outer?.name === 'jumb' && depth < depthMax ? boxesIn(outer.content) : [];

@@ -24,7 +24,7 @@ export async function signBeside(pieces: Pieces, origin: Origin, open: OpenSigne
 interface SignedFile {
   /** The file with its manifest. A manifest at the start of the file is zeros until `head` replaces it. */
   pieces: AsyncIterable<Uint8Array>;
-  /** Replaces the first bytes of the file once all pieces were read; undefined if they stay as they are. */
+  /** Replacement for the first bytes of the file, after all pieces were read; undefined if nothing changes. */
   readonly head: Uint8Array | undefined;
 }
 

@@ -17,7 +17,7 @@ export interface ManifestReport {
   /** Subject and issuer of the certificate. */
   signedBy?: string;
   issuer?: string;
-  /** Whether the signing certificate issued itself, or Sonant's self-signed CA issued it. */
+  /** Whether the signing certificate is self-signed, or was issued by Sonant's self-signed CA. */
   isSelfSigned?: boolean;
   isTimeStamped?: boolean;
 }

@@ -1,10 +1,9 @@
-// Ids: a prefix, an underscore and a ULID (https://github.com/ulid/spec), so that they sort by creation time:
+// Ids: a prefix, an underscore and a ULID (https://github.com/ulid/spec) in Crockford's base 32. Ids sort by creation
+// time. Ids in public URLs have 128 random bits or more.
 //
 //     aud_01JD3Q8S6V 5W2K9YB4...
 //         |          +-- randomness, 5 bits a character: 16 characters (80 bits) by default
 //         +-- 10 characters: milliseconds since 1970
-//
-// in Crockford's base 32. Ids in public URLs have 128 random bits or more.
 import { randomFillSync } from 'node:crypto';
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';

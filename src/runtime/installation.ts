@@ -29,7 +29,7 @@ export function readCommit(): string | undefined {
   }
 }
 
-/** A checkout uses its working directory; a package uses the user's data folder, because npx runs in any directory. */
+/** A checkout uses ./data; a package uses the user's data folder, because npx runs in any directory. */
 export function defaultDataDir(): string {
   if (isCheckout) return './data';
   const { XDG_DATA_HOME = '', LOCALAPPDATA = '' } = process.env;

@@ -27,8 +27,8 @@ export function tryLock(path: string): FileLock | undefined {
 }
 
 /**
- * Whether any process holds the lock; false if the file cannot be opened. Writes nothing. Holds a shared lock while it
- * checks, so `tryLock` may fail at that moment.
+ * Whether any process holds the lock; false if the file cannot be opened. The check writes nothing, but it holds a
+ * shared lock, so a `tryLock` at that moment may fail.
  */
 export function isLocked(path: string): boolean {
   if (!existsSync(path)) return false;

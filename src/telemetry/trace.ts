@@ -150,7 +150,7 @@ export const within = <T>(span: Span | undefined, work: () => T): T => (span ? a
 
 export const activeSpan = (): Span | undefined => active.getStore();
 
-/** The headers that continue the active trace in another process; empty if there is none. */
+/** The headers that continue the active trace in another process; empty without an active trace. */
 export const traceHeaders = (): Readonly<Record<string, string>> => active.getStore()?.headers ?? {};
 
 /** Runs the work and measures it as a span in the active trace; without a trace, only runs the work. */

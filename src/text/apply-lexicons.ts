@@ -98,7 +98,7 @@ interface Compared {
 function toCompared(written: string, isLiteral: boolean): Compared {
   const spoken = isLiteral ? written : withoutSilent(written);
   const text = spoken.replace(addressPattern, (address) => nothing.repeat(address.length));
-  /** Positions in the compared text where white space was collapsed, and the units removed so far. */
+  /** Positions in the compared text where white space was collapsed, and the number of units removed so far. */
   const gaps: { after: number; units: number }[] = [];
   let units = 0;
   const compared = text.replace(/\s{2,}/g, (space, index: number) => {

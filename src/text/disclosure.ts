@@ -35,7 +35,7 @@ zh 这是合成的语音。`
     .map((line) => [line.slice(0, 2), line.slice(3)] as const),
 );
 
-/** The disclosure in a language. Throws a Failure if there is none. */
+/** The disclosure in a language. Throws a Failure for a language without a disclosure. */
 export function disclosureIn(languageCode: string): string {
   const sentence = sentences.get(languageCode.toLowerCase().split('-')[0]!);
   if (sentence) return sentence;

@@ -1,5 +1,5 @@
 // Flattens a run of marked text into one string that can be normalized and cut, with a map back to the source. A
-// placeholder word represents text with a stated pronunciation, so that its sentence stays whole. The placeholder is
+// placeholder word represents text with a stated pronunciation, so that the sentence stays whole. The placeholder is
 // replaced after normalization.
 import { countCharsBetween } from './count-chars.ts';
 import type { Emphasis, MarkedRun, Piece, Said } from './marked-text.ts';
@@ -86,7 +86,7 @@ export function flatten({ pieces }: Pick<MarkedRun, 'pieces'>, offsetOf: OffsetO
   return { text, source: toSourceMap(text, parts, replacements, offsetOf), replacements, marks, emphasized };
 }
 
-/** A part of the flat text and its range in the source. Exact parts map unit by unit; others map as a whole. */
+/** A part of the flat text and its range in the source. An exact part maps unit by unit, any other part as a whole. */
 interface FlatPart {
   at: number;
   from: number;

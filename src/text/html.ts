@@ -43,7 +43,7 @@ const entities: ReadonlyMap<string, string> = new Map([
 
 const entityPattern = /&(?:#(\d{1,7})|#[xX]([\da-fA-F]{1,6})|([A-Za-z]\w{1,15}));/y;
 
-/** The entity at `at`: its character and its length in the source; undefined if there is none. */
+/** The entity at `at`: its character and its length in the source; undefined if no entity begins there. */
 export function entityAt(text: string, at: number): { stands: string; length: number } | undefined {
   const match = matchAt(entityPattern, text, at);
   if (!match) return undefined;

@@ -129,7 +129,7 @@ export interface LanguageTable {
     /** Template of a time with "{h}", "{hours}" and "{m}". */
     say: string;
     full: string;
-    /** Pattern of words after a time that its spoken form already contains. */
+    /** Pattern of words after a time that the spoken form of the time already contains. */
     suffix?: string;
     /** Words before a time such as 14.30, and words before an hour that takes another form. */
     before?: string;

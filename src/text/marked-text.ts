@@ -26,7 +26,7 @@ export interface MarkedRun {
   kind: 'run';
   style: RunStyle;
   pieces: readonly Piece[];
-  /** Break at the end of the run that the markup states. Undefined if the punctuation decides. */
+  /** Break that the markup states at the end of the run; undefined if the punctuation decides. */
   breakAfter: 'paragraph' | 'sentence' | undefined;
   /** Whether Markdown, HTML and line ends are plain text here. */
   isLiteral: boolean;

@@ -84,7 +84,7 @@ export class PartCutter {
     }
   }
 
-  /** Call this if the text pauses. Returns the text that can be spoken now, and keeps the rest. */
+  /** Call this when the writer pauses. Returns the text that can be spoken now, and keeps the rest. */
   pause(): string | undefined {
     const text = this.#text;
     gapPattern.lastIndex = 0;
@@ -97,7 +97,7 @@ export class PartCutter {
     return end && /[\p{L}\p{N}]/u.test(text.slice(0, end.from)) ? this.#take(end.to) : undefined;
   }
 
-  /** Call this if the writer ends a phrase. Returns all pending text if a sentence certainly ends there. */
+  /** Call this when the writer ends a phrase. Returns all pending text if a sentence certainly ends there. */
   endPhrase(): string | undefined {
     const before = this.#text.trimEnd();
     const lastWord = /\S{1,40}$/.exec(before)?.[0] ?? '';

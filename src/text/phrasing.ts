@@ -6,9 +6,9 @@ import { type Rule, rule, textAfter, wordBefore, wordSet } from './rule.ts';
 import { expandPattern } from './written-rules.ts';
 
 export interface Phrasing {
-  /** Conjunctions and relative pronouns, which follow a weak break. */
+  /** Conjunctions and relative pronouns. A weak break precedes them. */
   openers: ReadonlySet<string>;
-  /** Articles and prepositions, after which there is no break. */
+  /** Articles and prepositions. No break follows them. */
   clinging: ReadonlySet<string>;
   /** Meanings of full stops by abbreviation. Keys lack the last stop, and are in lower case except for names. */
   abbreviations: ReadonlyMap<string, AbbreviationRows['means']>;

@@ -50,7 +50,7 @@ export function rule(source: string, say: (match: RegExpExecArray, place: Place)
 /** Number of characters around a place that are searched for neighbouring words. */
 const neighbourCharsMax = 40;
 
-/** The word before `at`, without punctuation in between, or ''. */
+/** The word before the place, without the punctuation between them; '' if there is no such word. */
 export function wordBefore(place: Place): string {
   place.wordBefore ??= findWordBefore(place);
   return place.wordBefore;
@@ -61,7 +61,7 @@ function findWordBefore(place: Place): string {
   return /[\p{L}\p{M}\d.']*[\p{L}\p{M}\d](?=[^\p{L}\d]*$)/u.exec(head.slice(head.lastIndexOf('\n') + 1))?.[0] ?? '';
 }
 
-/** The word after `at`, without punctuation in between, or ''. */
+/** The word after `at`, without the punctuation between them; '' if there is no such word. */
 export function wordAfter(text: string, at: number): string {
   return /^[ "'(-]{0,3}([\p{L}\p{M}'.\d]+)/u.exec(text.slice(at, at + neighbourCharsMax))?.[1] ?? '';
 }
@@ -69,7 +69,7 @@ export function wordAfter(text: string, at: number): string {
 /** At most `chars` characters of the text before the place. */
 export const textBefore = ({ text, at }: Place, chars: number): string => text.slice(Math.max(0, at - chars), at);
 
-/** At most `chars` characters of the text after `length` characters at the place. */
+/** At most `chars` characters of the text that follows the `length` characters at the place. */
 export const textAfter = ({ text, at }: Place, length: number, chars: number): string =>
   text.slice(at + length, at + length + chars);
 

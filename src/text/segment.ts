@@ -42,7 +42,7 @@ export interface SegmentOptions extends Omit<NormalizeOptions, 'from'> {
   source?: SourceMap | undefined;
 }
 
-/** A shorter end of a sentence does not become a separate cut. */
+/** Minimum length of the end of a sentence that becomes a separate cut. */
 const orphanCharsMax = 20;
 /** Number of characters at the end of a text that are searched for its break. */
 const endCharsMax = 100;

@@ -61,7 +61,9 @@ function measureGoesOn(text: string, tokens: readonly Token[], i: number): boole
   return numberPattern.test(number!) && unitPattern.test(unit!) && unitPattern.test(nextUnit ?? '');
 }
 
-/** Whether the full stop of a word may not be the end of a sentence, as in "Dr.", "J." or "3." in a list. */
+/**
+ * Whether a word's full stop may mean something other than the end of a sentence, as in "Dr.", "J." or "3." in a list.
+ */
 export function mayAbbreviate(word: string, languageCode: string): boolean {
   const tail = word.slice(-tailCharsMax);
   const match = stopPattern.exec(tail);

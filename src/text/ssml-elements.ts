@@ -36,7 +36,7 @@ const elements: Readonly<Record<string, readonly string[]>> = {
 };
 /** The namespace of SSML. */
 export const ssmlNamespace = 'http://www.w3.org/2001/10/synthesis';
-/** Attributes of any element that are supported or have no effect. */
+/** Attributes that are never reported as unknown, on any element. */
 const anyAttributePattern = /^(?:xml:lang|xml:id|xml:base|xml:space|id|xmlns:.*|xsi:.*|onlangfailure)$/;
 /** Elements whose text is not spoken. */
 const unspoken = new Set(['metadata', 'desc']);

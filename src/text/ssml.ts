@@ -129,7 +129,7 @@ class SsmlReader {
     if (this.#ignored.size < ignoredMax) this.#ignored.add(name);
   };
 
-  /** Removes a prefix for the namespace of SSML or of the root element from a name. */
+  /** Removes the prefix from a name if the prefix stands for the namespace of SSML or of the root element. */
   #nameOf(written: string, attributes: Element['attributes']): string {
     const [, prefix, local = written] = /^([^:]+):(.+)$/su.exec(written) ?? [];
     const scopes = [...this.#open.map((open) => open.attributes), attributes];

@@ -62,7 +62,7 @@ export function createWebhookSecrets({
       }
       return toSecret(row);
     },
-    /** Replaces the secret, which still signs for another `graceSeconds`. `audit` returns the audit record. */
+    /** Replaces the secret; the old secret still signs for `graceSeconds`. `audit` returns the audit record. */
     async rotate(
       keyId: string,
       graceSeconds: number,

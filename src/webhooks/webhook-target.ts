@@ -10,7 +10,7 @@ import { webhookUrlCharsMax } from './webhook.ts';
 type Resolve = (host: string) => Promise<readonly string[]>;
 
 export interface WebhookTargets {
-  /** Reason why a URL is forbidden, regardless of its addresses; undefined if there is none. */
+  /** Reason why a URL is forbidden, regardless of its addresses; undefined if the URL may be allowed. */
   faultOf(url: string): string | undefined;
   /**
    * The addresses to connect to. Throws `ForbiddenTarget` if an address is not allowed, and another error if the name
