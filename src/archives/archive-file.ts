@@ -1,4 +1,4 @@
-// Opens an archive by its first bytes, whatever its name: tar (plain, gzip or bzip2) or zip.
+// Opens an archive: tar (plain, gzip or bzip2) or zip. The first bytes decide the format, not the file's name.
 import { type FileHandle, open } from 'node:fs/promises';
 import { pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
@@ -18,7 +18,7 @@ interface ArchiveFile extends AsyncDisposable {
   entries: AsyncIterable<ArchiveEntry>;
 }
 
-/** `onRead` receives the number of bytes of the archive that were read so far. */
+/** Opens an archive. `onRead` receives the number of archive bytes read so far. */
 export async function openArchive(path: string, onRead: (bytes: number) => void): Promise<ArchiveFile> {
   const file = await open(path);
   try {
@@ -59,7 +59,7 @@ async function* readFile(file: FileHandle, onRead: (bytes: number) => void): Asy
 
 async function* gunzip(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const stream = createGunzip({ chunkSize: readBytes });
-  // Errors are ignored here, because the reader of the stream receives them.
+  // Errors are ignored here, because the reader of the stream also receives them.
   pipeline(Readable.from(bytes), stream, () => {});
   yield* stream;
 }

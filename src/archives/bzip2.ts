@@ -1,10 +1,10 @@
 // Decompresses bzip2, including concatenated streams, and checks every checksum. Written in plain JavaScript because
-// each package for it is unmaintained, slower, or needs the whole file in memory. Format of a stream:
-//     "BZh" | level "1" to "9" | blocks: 0x314159265359 ... | 0x177245385090 | checksum of all blocks 32 | to the next byte
+// every bzip2 package is unmaintained, slower, or needs the complete file in memory. Format of a stream:
+//     "BZh" | level "1" to "9" | blocks: 0x314159265359 ... | 0x177245385090 | checksum 32 | padding to a whole byte
 import { ArchiveFault } from './entry-rules.ts';
 
 const levelBytes = 100_000;
-/** Size of the largest compressed block, which has the longest codes and all tables. */
+/** Maximum size of a compressed block, which has the longest codes and all tables. */
 const packedBlockBytesMax = 2_500_000;
 const pieceBytes = 1 << 20;
 
@@ -50,7 +50,7 @@ const checksumTable = Uint32Array.from({ length: 256 }, (_, byte) => {
   return value;
 });
 
-/** The block being decompressed: read completely, then returned in pieces. */
+/** The current block. It is read completely, then returned in chunks. */
 class Block {
   checksum = 0;
   #sorted = new Uint32Array(0);
@@ -134,15 +134,15 @@ const groupSymbols = 50;
 const codeBitsMax = 20;
 const lookupBits = 11;
 const tablesMax = 6;
-/** Number of selectors that a block can use. Encoders may write more, which are ignored. */
+/** Number of selectors that a block can use. Encoders may write further selectors, which are ignored. */
 const selectorsMax = 18_002;
 
 const damaged = (): ArchiveFault => new ArchiveFault('is damaged: its compressed data cannot be read');
 
 interface CodeTable {
-  /** Indexed by the next 11 bits: symbol << 5 | length; 0 for longer codes. */
+  /** Entry for the next 11 bits: symbol << 5 | length, or 0 if the code is longer. */
   lookup: Int32Array;
-  /** Indexed by length: the last code, and the number to subtract from a code to get its index in `symbols`. */
+  /** By code length: the last code, and the number to subtract from a code to get its index in `symbols`. */
   lastCode: Int32Array;
   offset: Int32Array;
   symbols: Uint16Array;
@@ -151,7 +151,7 @@ interface CodeTable {
 interface BlockHeader {
   checksum: number;
   origin: number;
-  /** Bytes that occur, in order. */
+  /** Bytes that occur in the block, in ascending order. */
   used: Uint8Array;
   selectors: Uint8Array;
   tables: readonly CodeTable[];
@@ -205,7 +205,7 @@ function readTable(reader: BitReader, symbolCount: number): CodeTable {
   return createTable(lengths);
 }
 
-/** Codes are numbered by length, then by symbol. */
+/** Builds a table of codes, which are numbered by length, then by symbol. */
 function createTable(lengths: Uint8Array): CodeTable {
   const lookup = new Int32Array(1 << lookupBits);
   const lastCode = new Int32Array(codeBitsMax + 1).fill(-1);
@@ -290,7 +290,7 @@ function readSymbols(
   throw damaged();
 }
 
-/** Links each byte in `sorted` to the next one: index << 8 | byte. */
+/** Links each byte in `sorted` to the next byte: index << 8 | byte. */
 function linkSorted(sorted: Uint32Array, length: number, counts: Int32Array): void {
   const places = new Int32Array(256);
   for (let value = 1; value < 256; value++) places[value] = places[value - 1]! + counts[value - 1]!;

@@ -1,11 +1,11 @@
 // Rules for the content of a model's archive: files and folders under plain relative paths, without duplicates, within
-// limits of number and size. All rules are checked before any byte of an entry is written.
+// limits of number and size. All rules are checked before the affected bytes are written.
 
 import { constants, copyFile, mkdir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Failure } from '../errors.ts';
 
-/** A file or folder in an archive, as its reader yields it. The content must be read before the next entry. */
+/** A file or folder in an archive. Its content must be read before the next entry. */
 export interface ArchiveEntry {
   name: string;
   kind: 'file' | 'folder';
@@ -15,19 +15,17 @@ export interface ArchiveEntry {
 
 export class ArchiveFault extends Error {}
 
-/** These limits also apply to copied folders. */
+/** Limits of an archive, and of a copied folder. */
 export const contentLimits = { files: 5_000, bytes: 8 * 2 ** 30, depth: 8 } as const;
 const nameBytesMax = 255;
-/** Weights compress at most tenfold, zeros a thousandfold or more. */
+/** Maximum compression ratio. Model weights compress at most tenfold, zeros a thousandfold or more. */
 const ratioMax = 200;
 const unratedBytes = 64 * 2 ** 20;
 
 export const tooLarge = `has more than ${contentLimits.files} files or ${contentLimits.bytes / 2 ** 30} GiB, which is too much for a model`;
 
 export class EntryRules {
-  /**
-   * Kinds of entries by path. Paths are in lower case, so that no two files collide on a case-insensitive file system.
-   */
+  /** Kinds of entries by lower-case path, because names that differ only in case collide on some file systems. */
   #kinds = new Map<string, 'file' | 'folder'>();
   #bytes = 0;
   #packedBytes: number;
@@ -36,7 +34,7 @@ export class EntryRules {
     this.#packedBytes = packedBytes;
   }
 
-  /** Returns the normalized path; undefined if the entry is the root folder. */
+  /** Checks an entry and returns its normalized path; undefined if the entry is the root folder. */
   accept(name: string, kind: 'file' | 'folder', bytes: number): string | undefined {
     const parts = parsePath(name);
     if (parts.length === 0 && kind === 'folder') return undefined;
@@ -58,7 +56,7 @@ export class EntryRules {
     if (this.#kinds.size > contentLimits.files) throw new ArchiveFault(tooLarge);
   }
 
-  /** Must be called with decompressed bytes before they are written. */
+  /** Counts decompressed bytes. Must be called before the bytes are written. */
   count(bytes: number): void {
     this.#bytes += bytes;
     if (this.#bytes > contentLimits.bytes) throw new ArchiveFault(tooLarge);
@@ -81,11 +79,11 @@ function parsePath(name: string): string[] {
 
 const shownChars = 80;
 
-/** The name for printing: characters that could control a terminal are escaped. */
+/** The name for messages, with escapes for characters that could control a terminal. */
 const quote = (name: string): string => JSON.stringify(name.slice(0, shownChars)).replace(/[^\x20-\x7e]/g, toEscape);
 const toEscape = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
-/** Links are followed, because the folder belongs to the operator. */
+/** Copies a folder. Links are followed, because the folder belongs to the operator. */
 export async function copyFolder(from: string, to: string, signal: AbortSignal): Promise<void> {
   const left = { files: contentLimits.files as number, bytes: contentLimits.bytes as number };
   const refuse = (what: string) => new Failure('invalid_request', { message: `${from} ${what}` });

@@ -1,15 +1,15 @@
-// Reads a tar archive (POSIX ustar and pax, GNU long names) entry by entry, files and folders only. The bytes of a file
-// follow its header, padded with zeros to a multiple of 512. Two zero headers end the archive. Header: name 100 | mode
-// 8 | owner 8 | group 8 | size 12 | time 12 | checksum 8 | type 1 | link 100 | "ustar" 8 | owner's name 32 | group's
-// name 32 | device 16 | prefix of the name 155 | padding 12
+// Reads the files and folders of a tar archive (POSIX ustar and pax, GNU long names) one by one. Bytes of a file follow
+// its header, padded with zeros to a multiple of 512. Two zero headers end the archive. Fields of a header: name 100 |
+// mode 8 | owner 8 | group 8 | size 12 | time 12 | checksum 8 | type 1 | link 100 | "ustar" 8 | owner's name 32 |
+// group's name 32 | device 16 | prefix of the name 155 | padding 12
 import { type ArchiveEntry, ArchiveFault, contentLimits } from './entry-rules.ts';
 
 const blockBytes = 512;
-/** Size of a long name or a pax header. */
+/** Maximum size of a long name or a pax header. */
 const extensionBytesMax = 65_536;
 
 const extensionsMax = 2 * contentLimits.files;
-/** Number of bytes that may follow the end, because tar fills its last record. */
+/** Maximum number of bytes after the end mark, because tar fills its last record. */
 const paddingBytesMax = 2 ** 20;
 
 const damaged = () => new ArchiveFault('is damaged: a header is invalid');
@@ -25,7 +25,7 @@ export async function* readTar(source: AsyncIterable<Uint8Array>): AsyncGenerato
   while (true) {
     const header = await bytes.take(blockBytes);
     if (header.length < blockBytes) throw cutShort();
-    // Reads to the end, so that the decompressor verifies its checksums.
+    // The archive is read to its end, so that the decompressor verifies its checksums.
     if (header.every((byte) => byte === 0)) return bytes.drain(paddingBytesMax);
     checkHeader(header);
     const type = String.fromCharCode(header[156]!);
@@ -46,7 +46,7 @@ export async function* readTar(source: AsyncIterable<Uint8Array>): AsyncGenerato
     if (!kind) throw new ArchiveFault('contains an entry that is neither a file nor a folder');
     const left = { bytes: kind === 'folder' ? 0 : size };
     const name = stated.name ?? headerName(header);
-    // Archives older than ustar mark folders with a slash.
+    // Archives older than ustar mark a folder with a slash at the end of its name.
     const isFolder = kind === 'folder' || (name.endsWith('/') && size === 0);
     yield { name, kind: isFolder ? 'folder' : 'file', bytes: left.bytes, content: bytes.stream(left) };
     await bytes.skip(left.bytes + (kind === 'folder' ? 0 : padding));
@@ -54,7 +54,7 @@ export async function* readTar(source: AsyncIterable<Uint8Array>): AsyncGenerato
   }
 }
 
-/** Fields that entries before a header state. They override those of the header. */
+/** Fields from preceding extension entries. They override the fields of the next header. */
 interface Stated {
   name?: string;
   size?: number;
@@ -71,7 +71,7 @@ function checkHeader(header: Uint8Array): void {
 function headerName(header: Uint8Array): string {
   const name = readText(header.subarray(0, 100));
   const isUstar = readText(header.subarray(257, 262)) === 'ustar';
-  // GNU archives have times where POSIX archives have the prefix.
+  // The position of the POSIX name prefix holds timestamps in GNU archives.
   const isPosix = isUstar && header[262] === 0;
   const prefix = isPosix ? readText(header.subarray(345, 500)) : '';
   return prefix === '' ? name : `${prefix}/${name}`;
@@ -114,7 +114,7 @@ function readPax(extension: Uint8Array): Stated {
   return stated;
 }
 
-/** Reads a given number of bytes from a stream of chunks. */
+/** Reads requested numbers of bytes from a stream of chunks. */
 class ByteReader {
   #source: AsyncIterator<Uint8Array>;
   #chunk: Uint8Array = new Uint8Array(0);
@@ -165,7 +165,7 @@ class ByteReader {
     throw new ArchiveFault('has data after its end');
   }
 
-  /** Yields the next `left.bytes` bytes. `left` is updated to the number of bytes that were not read. */
+  /** Yields the next `left.bytes` bytes. Reduces `left.bytes` as bytes are read. */
   async *stream(left: { bytes: number }): AsyncGenerator<Uint8Array> {
     while (left.bytes > 0) {
       const chunk = await this.some(left.bytes);

@@ -1,11 +1,11 @@
-// Unpacks an archive into a new folder, in a worker thread: files and folders only, within that folder and within
-// limits of number and size. A refused archive may leave a part in the folder, but nothing outside.
+// Unpacks an archive into a new folder, in a worker thread. Writes only files and folders within that folder and within
+// limits of number and size. A refused archive may leave files in the folder, but none outside.
 import { basename } from 'node:path';
 import { Failure } from '../errors.ts';
 import { runInThread } from '../runtime/run-once.ts';
 import type { UnpackingNews, UnpackingTask } from './unpacking-thread.ts';
 
-/** A bzip2 block takes 4 MB, and the blocks that are read ahead take 8 MB. */
+/** Heap limit of the thread. A bzip2 block takes 4 MB, and the blocks that are read ahead take 8 MB. */
 const heapMegabytesMax = 128;
 
 interface Unpacking {
@@ -13,7 +13,7 @@ interface Unpacking {
   /** A folder that does not exist yet. */
   to: string;
   signal: AbortSignal;
-  /** Receives the share of the archive that was read, 0 to 1. */
+  /** Receives the share of the archive that was read, from 0 to 1. */
   onProgress?(share: number): void;
 }
 

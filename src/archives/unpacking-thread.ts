@@ -43,7 +43,7 @@ async function writeContent(path: string, content: AsyncIterable<Uint8Array>, ru
   }
 }
 
-/** Explains errors of Node's decompressors and of disks; undefined if the archive is not at fault. */
+/** Explains errors of archives, decompressors and disks; returns undefined for other errors. */
 function explain(error: unknown): string | undefined {
   if (error instanceof ArchiveFault) return error.message;
   const { code } = error as NodeJS.ErrnoException;

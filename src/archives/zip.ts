@@ -1,4 +1,4 @@
-// Reads the files and folders of a zip archive, in the order of its directory.
+// Reads the files and folders of a zip archive in the order of its central directory.
 import type { FileHandle } from 'node:fs/promises';
 import { pipeline } from 'node:stream';
 import { crc32, createInflateRaw } from 'node:zlib';
@@ -36,7 +36,7 @@ function unpacked(file: FileHandle, { method, packedBytes }: ZipRow, start: numb
   const packed = file.createReadStream({ start, end: start + packedBytes - 1, autoClose: false });
   if (method === 0) return packed;
   const inflate = createInflateRaw();
-  // Errors are ignored here, because the reader of the stream receives them.
+  // Errors are ignored here, because the reader of the stream also receives them.
   pipeline(packed, inflate, () => {});
   return inflate;
 }
@@ -69,7 +69,7 @@ export interface ZipRow {
 
 interface ZipRules {
   filesMax: number;
-  /** The message if an archive has more files. */
+  /** Error message for an archive with more than `filesMax` files. */
   tooLarge: string;
 }
 
@@ -142,7 +142,7 @@ function readRow(entry: Buffer, nameBytes: number, extraBytes: number): ZipRow {
   return { name, kind, method, checksum: entry.readUInt32LE(16), packedBytes, bytes, at: number(42) };
 }
 
-/** ZIP64 values for fields that are too large for 32 bits, in this order: bytes, packed bytes, offset. */
+/** Returns the ZIP64 values that replace fields too large for 32 bits, in the order: bytes, packed bytes, offset. */
 function findZip64Extra(extra: Buffer): Buffer {
   for (let at = 0; at + 4 <= extra.length; ) {
     const end = at + 4 + extra.readUInt16LE(at + 2);
@@ -152,7 +152,7 @@ function findZip64Extra(extra: Buffer): Buffer {
   return Buffer.alloc(0);
 }
 
-/** Entries that share bytes make a zip bomb. */
+/** Rejects entries that share bytes, because they could form a zip bomb. */
 function rejectOverlaps(rows: readonly ZipRow[]): void {
   let end = 0;
   for (const { at, packedBytes } of [...rows].sort((one, other) => one.at - other.at)) {

@@ -1,4 +1,4 @@
-// The text of a document as blocks (headings, paragraphs and breaks), with the places to which links can lead.
+// The text of a document as blocks (headings, paragraphs and breaks), and the targets of its links.
 import type { BookPart } from './book.ts';
 
 export interface Block {
@@ -16,7 +16,7 @@ export interface Block {
 }
 
 export interface TextDocument {
-  /** The title that the document states. */
+  /** Title stated in the document. */
   title: string;
   language: string;
   /** Contents of `meta` elements by lower-case name. */
@@ -26,7 +26,7 @@ export interface TextDocument {
   anchors: ReadonlyMap<string, number>;
 }
 
-/** Replaces an empty line or a rule between scenes. It is a pause and is not spoken. */
+/** Text of a break between scenes, such as an empty line or a rule. It is a pause and is not spoken. */
 export const breakText = '* * *';
 
 export const charsOf = (blocks: readonly Block[]): number => blocks.reduce((sum, { text }) => sum + text.length, 0);

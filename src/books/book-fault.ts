@@ -1,5 +1,5 @@
-// A fault of a book, for the person who provided it: a sentence that continues the name of the book, and a stable
-// reason.
+// A fault of a book: a stable reason, and a message for the person who provided the book. The message is a predicate
+// that follows the words "The book".
 
 export type BookFaultReason =
   | 'empty'

@@ -1,16 +1,16 @@
-// A book: its metadata, and its chapters in reading order as plain text, in which an empty line ends a paragraph.
+// A book: its metadata, and its chapters as plain text in reading order. An empty line ends a paragraph.
 
-/** Front matter, the text itself, its notes, and back matter such as an index or a colophon. */
+/** Parts of a book: front matter, main text, notes, and back matter such as an index or a colophon. */
 export type BookPart = 'front' | 'body' | 'notes' | 'back';
 
 export const bookParts: readonly BookPart[] = ['front', 'body', 'notes', 'back'];
 
 export interface BookChapter {
   title: string;
-  /** The text of the chapter. It begins with the heading as printed. */
+  /** The text of the chapter, which begins with the printed heading. */
   text: string;
   part: BookPart;
-  /** Level of the chapter's heading, 1 to 6; absent if the chapter has no heading of its own. */
+  /** Level of the chapter's heading, 1 to 6; absent if the chapter has no heading. */
   headingLevel?: number;
 }
 
@@ -19,7 +19,7 @@ export interface BookCover {
   bytes: Uint8Array;
 }
 
-/** Further metadata of a book, one line each. */
+/** Further metadata of a book. Each value is a single line. */
 export interface BookMetadata {
   publisher?: string;
   date?: string;
@@ -31,14 +31,14 @@ export interface BookMetadata {
 
 export interface Book {
   title: string;
-  /** The author, or several separated by commas; empty if none is stated. */
+  /** The author, or several authors separated by commas; empty if the book states none. */
   author: string;
-  /** The language tag in canonical form; empty if none is stated. */
+  /** The language tag in canonical form; empty if the book states none. */
   language: string;
   cover?: BookCover;
   metadata: BookMetadata;
   chapters: BookChapter[];
-  /** Sentences about content that was left out, or that was not read as the book states. */
+  /** Warnings about content that was left out, or that was read differently from the book's own structure. */
   warnings: string[];
 }
 

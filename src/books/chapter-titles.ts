@@ -1,9 +1,9 @@
-// Recognizes titles of chapters: a word for "chapter" with a number, in several languages, or the name of a well-known
-// part such as a prologue.
+// Recognizes chapter titles: a word for "chapter" with a number, in several languages, or the name of a well-known part
+// such as a prologue.
 import { parseRoman } from '../text/number-words.ts';
 
 const number = String.raw`(?:\d{1,4}|[ivxlcdm]{1,9})`;
-/** Matches the numbers from one to a hundred as words, but also some other words. */
+/** Matches the numbers from one to a hundred in words, but also other words. */
 const words = String.raw`(?:the )?\p{L}{2,14}(?:[- ]\p{L}{2,9})?`;
 const before =
   'chapter|chap\\.?|canto|stave|letter|lecture|lesson|scene|act|book|part|volume|section|kapitel|kap\\.?|abschnitt|buch|teil|band|chapitre|livre|partie|tome|lettre|capítulo|capitulo|cap\\.?|libro|parte|carta|capitolo|lettera|livro|hoofdstuk|boek|deel|rozdział|rozdzial|księga|część|kapitola|díl|luku|osa|bölüm|bok|del|глава|часть|книга|розділ|частина|κεφάλαιο';
@@ -20,7 +20,7 @@ const chinesePattern = /^第\s*[\d〇零一二三四五六七八九十百千０-
 const koreanPattern = /^제\s*\d{1,4}\s*[장부화권]/u;
 const bareNumberPattern = new RegExp(`^(?:§ ?)?${number}\\.?$`, 'iu');
 
-/** Whether a line is the title of a chapter, whatever surrounds it. */
+/** Whether the line is a chapter title. Neighbouring lines do not matter. */
 export function isChapterTitle(line: string): boolean {
   const title = line.trim();
   return (
@@ -37,7 +37,7 @@ const isShort = (title: string): boolean => title.length <= 60 && !/[,;!?]$/.tes
 /** Whether the title is only a number. */
 export const isBareNumber = (line: string): boolean => bareNumberPattern.test(line.trim());
 
-/** Whether nothing follows the chapter's number, so that the next line may be its name. */
+/** Whether the title is only a chapter number, so that the next line may be the chapter's name. */
 export const isNumberOnly = (title: string): boolean =>
   isBareNumber(title) ||
   new RegExp(
@@ -45,7 +45,7 @@ export const isNumberOnly = (title: string): boolean =>
     'iu',
   ).test(title.trim());
 
-/** Returns undefined unless the text is a number. */
+/** Number of a chapter in digits or Roman numerals; undefined if the text is not a number. */
 export function chapterNumberOf(text: string): number | undefined {
   const plain = text.replace(/[^\p{L}\p{N}]/gu, '');
   return /^\d{1,4}$/.test(plain) ? Number(plain) : parseRoman(plain.toUpperCase());

@@ -1,5 +1,5 @@
-// Divides the text of a book into chapters at given places. Every paragraph is in one chapter: a chapter that has only
-// a heading is joined with the next chapter, and notes within the text are moved to the end.
+// Divides the text of a book into chapters at given places. Every paragraph is in exactly one chapter. A chapter with
+// only a heading is joined with the next chapter, and notes within the text are moved to the end.
 import { cutText } from '../text/count-chars.ts';
 import { type Block, breakText, charsOf } from './block.ts';
 import type { BookChapter, BookPart } from './book.ts';
@@ -14,7 +14,7 @@ export interface ChapterStart {
   title: string;
   part?: BookPart | undefined;
   /**
-   * Whether the title comes from a table of contents. Such a title is spoken before a text that does not begin with it.
+   * Whether the title comes from a table of contents. Such a title is spoken first if the text does not begin with it.
    */
   isListed?: boolean;
 }
@@ -26,7 +26,7 @@ export interface ChapterOptions {
 const notesTitle = 'Notes';
 const headingSearchedBlocks = 3;
 
-/** Joins the lines of a title. */
+/** Joins the lines of a title, and shortens a long title. */
 export function toTitle(text: string): string {
   const lines = text.split('\n').map((line) => line.replace(/\s+/g, ' ').trim());
   const joined = lines
@@ -37,11 +37,11 @@ export function toTitle(text: string): string {
 
 interface Draft {
   title: string;
-  /** Paragraphs. */
+  /** Paragraphs of the chapter. */
   text: string[];
   part: BookPart;
   level: number;
-  /** Characters outside headings. */
+  /** Number of characters outside headings. */
   chars: number;
 }
 
@@ -85,7 +85,7 @@ function trimBreaks(text: string[]): string[] {
   return text;
 }
 
-/** The first heading. If it is only a number, it is joined with the next heading. */
+/** The first heading. A heading that is only a number is joined with the next heading. */
 function headingTitle(said: readonly Block[]): string {
   const at = said.slice(0, headingSearchedBlocks).findIndex(({ kind }) => kind === 'heading');
   if (at < 0) return '';
@@ -117,7 +117,7 @@ function isSaid(title: string, text: readonly string[]): boolean {
   return first.length > 2 && first.length < titleCharsMax && wanted.endsWith(first);
 }
 
-/** The title overrides markup that says "body", because many converters mark everything as body. */
+/** A title can override markup that says "body", because many converters mark everything as body. */
 function choosePart(start: ChapterStart, said: readonly Block[], title: string): BookPart {
   if (start.part && start.part !== 'body') return start.part;
   const stated = mostCommonPart(said);
@@ -132,8 +132,8 @@ function mostCommonPart(said: readonly Block[]): BookPart | undefined {
 }
 
 /**
- * Joins a chapter that has only a heading with the next chapter (the last chapter with the previous one), and drops
- * empty chapters.
+ * Joins a chapter that has only a heading with the next chapter, or the last chapter with the previous one. Drops empty
+ * chapters.
  */
 function joinEmpty(drafts: readonly Draft[]): Draft[] {
   const joined: Draft[] = [];
@@ -169,7 +169,7 @@ const toChapter = ({ title, text, part, level }: Draft, n: number): BookChapter 
   ...(level > 0 && { headingLevel: level }),
 });
 
-/** Maximum number of characters below the title on a title page, such as a name or two. */
+/** Maximum number of characters below the title of a title page, enough for a name or two. */
 const titlePageCharsMax = 200;
 const sentenceEnd = /[.!?…。！？][\p{Pe}\p{Pf}"']*\s*$/u;
 
@@ -203,8 +203,8 @@ function chooseDepth(headings: readonly Heading[]): number {
 }
 
 /**
- * The first heading begins a title page if no other heading is at its level, and only a name or two and no sentence is
- * below it.
+ * The first heading begins a title page if all later headings have a lower level and the text below is short, such as a
+ * name, and contains no sentence.
  */
 function partOfFirst(blocks: readonly Block[], [first, second, ...more]: readonly Heading[]): ChapterStart['part'] {
   if (!first || !second || [second, ...more].some(({ level }) => level <= first.level)) return undefined;

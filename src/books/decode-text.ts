@@ -1,9 +1,9 @@
-// Decodes the text of a book: by its byte order mark, by the charset that the document or the sender states, as UTF-8,
-// or otherwise as Windows-1252, in which every byte is a character.
+// Decodes the text of a book. A byte order mark decides the charset, then the sender, then the document itself. Without
+// any of these, the text is UTF-8, or Windows-1252 if it is not valid UTF-8.
 
 const searchedBytes = 1_024;
 
-/** `stated` is the charset of a Content-Type. */
+/** Decodes bytes. `stated` is the charset of a Content-Type. */
 export function decodeText(bytes: Uint8Array, stated?: string): string {
   const label = markedCharset(bytes) ?? known(stated) ?? known(declaredCharset(bytes)) ?? 'utf-8';
   const decoder = new TextDecoder(label, { fatal: label === 'utf-8' });
@@ -34,7 +34,7 @@ function declaredCharset(bytes: Uint8Array): string | undefined {
   const declared =
     /^\s*<\?xml[^>]{0,200}?\bencoding\s*=\s*["']([\w.:-]{1,40})["']/i.exec(head)?.[1] ??
     /<meta[^>]{0,200}?\bcharset\s*=\s*["']?([\w.:-]{1,40})/i.exec(head)?.[1];
-  // The declaration was readable as single bytes, so a declared UTF-16 must be wrong.
+  // The declaration is readable as single bytes, so the text cannot be UTF-16.
   return declared && /^utf-?16/i.test(declared) ? 'utf-8' : declared;
 }
 

@@ -1,5 +1,5 @@
-// Reads the text of an HTML or XHTML document, even a malformed one, in one pass. The text is what a reader sees,
-// without navigation, scripts, page numbers and references to notes. Of ruby, only the base text is read.
+// Reads the text of an HTML or XHTML document in one pass, even if the document is malformed. The text excludes
+// navigation, scripts, page numbers and references to notes. Only the base text of ruby is read.
 import { Parser } from 'htmlparser2';
 import type { Block, TextDocument } from './block.ts';
 import type { BookPart } from './book.ts';
@@ -17,7 +17,7 @@ import {
   statesNoteReference,
 } from './document-tags.ts';
 
-/** A web page has navigation and other parts around its content; a document of a book has none. */
+/** A web page has navigation and other parts around its content; a document of a book does not. */
 type DocumentKind = 'page' | 'chapter';
 
 const anchorsMax = 100_000;
@@ -46,7 +46,7 @@ interface Element {
   isMain: boolean;
   isVerbatim: boolean;
   isRaised: boolean;
-  /** Number of pieces of text before the element, if it is a link or a raised text. */
+  /** Number of text pieces before the element, if it is a link or a superscript. */
   piecesBefore: number;
   isReference: boolean;
   hasFragment: boolean;
@@ -82,7 +82,7 @@ class DocumentReader {
   #isCode = false;
   #listed = '';
   #counters: (number | undefined)[] = [];
-  /** The innermost row is last, because a cell may contain a table. */
+  /** Open table rows, innermost last, because a cell may contain a table. */
   #rows: Row[] = [];
   #title: string[] = [];
   #language = '';
@@ -194,7 +194,7 @@ class DocumentReader {
     return `${number}. `;
   }
 
-  /** Removes the text of a link or a raised text if it refers to a note. */
+  /** Removes the text of a link or superscript that refers to a note. */
   #endReference({ name, piecesBefore, isReference, hasFragment, isRaised }: Element): void {
     const pieces = this.#pieces.slice(piecesBefore);
     const text = pieces.join('');
@@ -206,7 +206,7 @@ class DocumentReader {
     if (isReference || isOne || isLoose) this.#pieces.length = piecesBefore;
   }
 
-  /** A cell outside a row is a paragraph. */
+  /** Ends a cell. A cell outside a row is a paragraph. */
   #endCell(element: Element): void {
     const row = this.#rows.at(-1);
     if (row) {
@@ -286,16 +286,16 @@ const backPattern = /^[[(]?[↩↵⤴⬆↑^←⏎]{1,2}[\ufe0e\ufe0f]?[\])]?$/u
 
 interface LinkText {
   text: string;
-  /** Whether the link leads to a place in a document. */
+  /** Whether the link's URL has a fragment. */
   hasFragment: boolean;
   isRaised: boolean;
-  /** The text of the paragraph before the link. */
+  /** The paragraph's text before the link. */
   before: string;
 }
 
 /**
- * Whether a link refers to a note, or back from it. A linked number at the start of a paragraph is no reference: it
- * numbers the paragraph.
+ * Whether a link leads to a note or back from a note. A linked number at the start of a paragraph numbers the paragraph
+ * and is not such a link.
  */
 function isNoteReference({ text, hasFragment, isRaised, before }: LinkText): boolean {
   const marker = text.trim();
@@ -307,6 +307,6 @@ function isNoteReference({ text, hasFragment, isRaised, before }: LinkText): boo
   return isRaised || (/^\d/.test(marker) && /\S$/.test(before));
 }
 
-/** Whether a raised text without a link refers to a note. */
+/** Whether a superscript without a link refers to a note. */
 const isRaisedReference = (text: string, before: string): boolean =>
   before.trim() !== '' && (bracketedPattern.test(text.trim()) || signPattern.test(text.trim()));

@@ -1,4 +1,4 @@
-// The meaning of a document's elements for speech: which are blocks, which are skipped, and which are notes.
+// The meaning of a document's elements for speech: blocks, skipped elements, notes and parts.
 import type { BookPart } from './book.ts';
 import { partOfRoles } from './part-names.ts';
 
@@ -47,7 +47,7 @@ interface PagePlace {
   isInMain: boolean;
 }
 
-/** Whether the element is navigation or, on a web page, surrounds the main content. */
+/** Whether the element is navigation or, on a web page, lies outside the main content. */
 export function isPageFurniture(name: string, attributes: Attributes, { isPage, isInMain }: PagePlace): boolean {
   if (name === 'nav' || attributes.role === 'navigation') return true;
   if (!isPage || isNoteBox(name, attributes)) return false;
@@ -60,7 +60,7 @@ export const isMainTag = (name: string, { role }: Attributes): boolean =>
 
 const noteClass = /(?:^|\s)(?:footnotes?|endnotes?|rearnotes?|fnote)(?:\s|$)/i;
 
-/** Whether the element contains notes, which are not read where they are. */
+/** Whether the element contains notes, which are moved out of the text. */
 export const isNoteBox = (name: string, attributes: Attributes): boolean =>
   name !== 'a' &&
   name !== 'sup' &&
@@ -74,7 +74,7 @@ export const statesNoteReference = (attributes: Attributes): boolean =>
 
 const boilerplateParts: Readonly<Record<string, BookPart>> = { 'pg-header': 'front', 'pg-footer': 'back' };
 
-/** The part of the book that an element states: by its role, or as Project Gutenberg marks its own text. */
+/** The part of the book that an element states, by its role or by Project Gutenberg's ids. */
 export function partOfAttributes(name: string, attributes: Attributes): BookPart | undefined {
   const own = boilerplateParts[attributes.id ?? ''];
   if (own) return own;

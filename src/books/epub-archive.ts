@@ -1,5 +1,5 @@
-// The files of an EPUB by path, found even if a path is percent-encoded, in another case or in another folder than
-// stated. Size, compression ratio and total size are checked before and during unpacking.
+// Finds the files of an EPUB by path, even if the stated path is percent-encoded or has the wrong letter case or
+// folder. Size, compression ratio and total size are checked before and during unpacking.
 import { crc32, inflateRawSync } from 'node:zlib';
 import { ArchiveFault } from '../archives/entry-rules.ts';
 import { findZipContent, readZipDirectory, type ZipRow, type ZipSource } from '../archives/zip.ts';
@@ -99,7 +99,7 @@ const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 const toPlain = (path: string): string =>
   decodePercent(path).replaceAll('\\', '/').normalize('NFC').toLowerCase().replace(/^\/+/, '');
 
-/** Invalid percent encoding is kept as it is. */
+/** Decodes percent encoding. Invalid encoding is left unchanged. */
 function decodePercent(path: string): string {
   try {
     return decodeURIComponent(path);
@@ -121,7 +121,7 @@ export interface EpubReference {
   fragment: string;
 }
 
-/** `from` is the path of the referring file. Undefined if the reference leads out of the book. */
+/** Resolves `href` in the file with the path `from`; undefined if `href` is a URL with a scheme. */
 export function resolveReference(from: string, href: string): EpubReference | undefined {
   const [, target = '', fragment = ''] = /^([^#]*)(?:#(.*))?$/s.exec(href.trim()) ?? [];
   if (/^[a-z][a-z0-9+.-]*:/i.test(target)) return undefined;

@@ -8,7 +8,7 @@ import { findAll, findFirst, type MarkupElement, parseMarkup, textIn } from './m
 
 export interface ContentsEntry {
   title: string;
-  /** The target of the entry. Undefined if the entry is only a heading for other entries. */
+  /** Target of the entry; undefined if the entry is only a heading for other entries. */
   to: EpubReference | undefined;
   children: readonly ContentsEntry[];
 }
@@ -58,9 +58,7 @@ const readList = (list: MarkupElement, path: string): ContentsEntry[] =>
       };
     });
 
-/**
- * Finds the link of an item that has its link in another element, such as a paragraph, but not in the item's sublist.
- */
+/** Finds an item's link inside another element, such as a paragraph, but not inside the item's sublist. */
 const findOutside = (item: MarkupElement): MarkupElement | undefined =>
   item.children
     .filter(({ name }) => name !== 'ol')

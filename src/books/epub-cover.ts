@@ -1,4 +1,4 @@
-// Finds the cover picture of an EPUB: as its package states, on its cover page, or by its name.
+// Finds the cover picture of an EPUB in its package, on its cover page, or by file name.
 import type { BookCover } from './book.ts';
 import { BookFault } from './book-fault.ts';
 import { coverBytesMax } from './book-limits.ts';
@@ -31,7 +31,7 @@ export async function readCover(
   return contentType ? { cover: { contentType, bytes } } : {};
 }
 
-/** A book with an unreadable cover is read without it. */
+/** Reads a file; undefined if it is unreadable, because a book can be read without its cover. */
 async function readWhole(archive: BookArchive, path: string): Promise<Buffer | undefined> {
   try {
     return await archive.read(path);

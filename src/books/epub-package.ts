@@ -11,7 +11,7 @@ import { findAll, findFirst, type MarkupElement, parseMarkup, textIn } from './m
 
 export interface EpubItem {
   id: string;
-  /** The path as the package states it. The archive finds the actual file. */
+  /** The path stated in the package. The archive finds the actual file. */
   path: string;
   mediaType: string;
   properties: string;
@@ -28,7 +28,7 @@ export interface EpubPackage {
   ncx: EpubItem | undefined;
   nav: EpubItem | undefined;
   coverId: string;
-  /** Parts of the book in the terms of EPUB 2. */
+  /** Parts of the book, with the type names of EPUB 2. */
   guide: readonly (EpubReference & { type: string })[];
 }
 
@@ -59,7 +59,7 @@ export async function readPackage(archive: BookArchive): Promise<EpubPackage> {
   };
 }
 
-/** The package that the container names, or the only one in the archive. */
+/** The package that the container names, or else the only package in the archive. */
 async function findPackage(archive: BookArchive): Promise<string> {
   const container = archive.find('META-INF/container.xml');
   if (container !== undefined) {

@@ -1,4 +1,4 @@
-// The text of an EPUB in reading order: the blocks of its documents in sequence, and where each document begins.
+// The text of an EPUB in reading order: the blocks of all documents in sequence, and the start of each document.
 import { type Block, charsOf } from './block.ts';
 import { BookFault } from './book-fault.ts';
 import { bookChaptersMax, bookCharsMax } from './book-limits.ts';
@@ -13,7 +13,7 @@ import { partOfRoles, partOfTitle } from './part-names.ts';
 
 interface EpubDocument {
   path: string;
-  /** The title that the document states. */
+  /** Title stated in the document. */
   title: string;
   isLinear: boolean;
   /** Number of the document's first block, and of the first block after the document. */
@@ -25,9 +25,9 @@ interface EpubDocument {
 interface EpubText {
   blocks: Block[];
   documents: EpubDocument[];
-  /** The language of the first document that states one. */
+  /** Language of the first document that states a language. */
   language: string;
-  /** Number of the block to which a reference leads; undefined if the reference leads nowhere. */
+  /** Number of the block that a reference leads to; undefined if the reference leads nowhere. */
   placeOf(reference: EpubReference): number | undefined;
   warnings: string[];
 }
@@ -69,8 +69,8 @@ const isText = ({ mediaType, path }: EpubItem): boolean =>
   (/\.x?html?$/i.test(path) && !/^image\//.test(mediaType));
 
 /**
- * The documents in the order of the spine. Without a spine, the order of the contents is used, and without contents
- * that of the package.
+ * Orders the documents by the spine. Without a spine, documents in the contents come first, then the rest of the
+ * package. If neither lists a document, all HTML files are sorted by name.
  */
 function orderOf(archive: BookArchive, { spine, items, nav }: EpubPackage, { entries }: EpubContents) {
   const warnings: string[] = [];
@@ -97,13 +97,13 @@ const byNumber = new Intl.Collator('en', { numeric: true });
 const pathsOf = (entries: readonly ContentsEntry[]): string[] =>
   entries.flatMap(({ to, children }) => [...(to ? [to.path] : []), ...pathsOf(children)]);
 
-/** Maximum length of a motto, which is text between the title of a part and its first chapter. */
+/** Maximum length of a motto, the text between the title of a part and its first chapter. */
 const mottoCharsMax = 300;
-/** Text before the first chapter, or before the stated start, is front matter if it is shorter than this. */
+/** Maximum length of front matter before the first chapter or the stated start of the text. */
 const frontCharsMax = 20_000;
 /**
- * Inner entries can be chapters if their median is at least the minimum of characters, or if the median of the entries
- * above them is over the maximum.
+ * Entries below other entries can be chapters if their median length reaches `chapterCharsMin`, or if the median length
+ * of their parents exceeds `chapterCharsMax`.
  */
 const chapterCharsMin = 6_000;
 const chapterCharsMax = 100_000;
@@ -125,7 +125,7 @@ interface PlacedEntry extends ContentsEntry {
   at: number | undefined;
 }
 
-/** Reads the contents level by level. Of several entries for the same place, the deepest one gives the title. */
+/** Reads the contents level by level. If several entries lead to one place, the deepest entry gives the title. */
 function startsByContents(text: EpubText, entries: readonly ContentsEntry[]): ChapterStart[] {
   const starts = new Map<number, ChapterStart>();
   const place = (entry: ContentsEntry): PlacedEntry => ({ ...entry, at: entry.to && text.placeOf(entry.to) });
@@ -148,7 +148,7 @@ interface Family {
 }
 
 /**
- * Keeps the entries of a level that are parts of the book, which have chapters below them. Entries within a chapter are
+ * Keeps the entries of a level that are parts of the book, with chapters below them. Entries below a chapter are
  * sections.
  */
 function partChooser({ blocks, documents }: EpubText) {
@@ -156,7 +156,7 @@ function partChooser({ blocks, documents }: EpubText) {
   for (const { kind, text } of blocks) charsBefore.push(charsBefore.at(-1)! + (kind === 'heading' ? 0 : text.length));
   const charsIn = (from: number, to: number) => charsBefore[to]! - charsBefore[from]!;
   const documentStarts = new Set<number | undefined>(documents.map(({ from }) => from));
-  /** Number of characters of each entry, up to the next place. */
+  /** Number of characters of each entry, up to the start of the next entry. */
   const charsOfEach = (entries: readonly PlacedEntry[], places: readonly number[]) => {
     const ordered = [...new Set(places)].sort((one, other) => one - other);
     const ends = new Map(ordered.map((at, n) => [at, ordered[n + 1] ?? blocks.length]));
@@ -195,7 +195,7 @@ function startsWithoutContents({ blocks, documents }: EpubText, headed: readonly
   return read.map(({ from, title }) => ({ at: from, title: areTitled && !/\.x?html?$/i.test(title) ? title : '' }));
 }
 
-/** Adds documents that begin another part of the book, whatever the contents say. */
+/** Adds documents that begin another part of the book, even if the contents do not list them. */
 function addParts(starts: Map<number, ChapterStart>, { blocks, documents }: EpubText, isListed: boolean): void {
   const isBegun = (document: EpubDocument) =>
     [...starts.keys()].some((at) => at >= document.from && at < Math.min(document.to, document.from + 3));
@@ -214,7 +214,7 @@ function addParts(starts: Map<number, ChapterStart>, { blocks, documents }: Epub
   }
 }
 
-/** Adds the parts in the landmarks and the guide, and the front matter. */
+/** Adds the parts stated in the landmarks and the guide, and the front matter. */
 function stateParts(starts: Map<number, ChapterStart>, text: EpubText, { landmarks }: EpubContents): ChapterStart[] {
   let begin = 0;
   for (const { type, ...to } of landmarks) {

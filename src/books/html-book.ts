@@ -10,7 +10,7 @@ export function readHtmlBook(source: string, options: ChapterOptions): ReadText 
   return toBook(readDocument(source, 'page'), options);
 }
 
-/** Makes a book of a single document. */
+/** Makes a book from a single document. */
 export function toBook({ title, language, meta, blocks }: TextDocument, options: ChapterOptions): ReadText {
   const main = blocks.filter(({ isMain }) => isMain);
   const read = main.some(({ kind }) => kind === 'text') ? main : blocks;
@@ -31,7 +31,7 @@ export function toBook({ title, language, meta, blocks }: TextDocument, options:
   };
 }
 
-/** The first heading, if all other headings have a lower level. */
+/** The first heading, provided that all other headings have a lower level. */
 function headingTitle(blocks: readonly Block[]): string {
   const [first, ...more] = blocks.filter(({ kind }) => kind === 'heading');
   return first && more.every(({ level }) => level > first.level) ? first.text : '';

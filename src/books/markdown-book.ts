@@ -1,5 +1,5 @@
-// Reads Markdown as a book: CommonMark and GitHub's tables. The library `marked` converts it to HTML, which is read
-// like any other HTML. YAML before the text contains metadata; footnotes are notes.
+// Reads Markdown as a book: CommonMark and GitHub's tables. The library `marked` converts the text to HTML, which is
+// read like other HTML. A YAML block before the text contains metadata, and footnotes become notes.
 import { marked } from 'marked';
 import { parse as parseYaml } from 'yaml';
 import type { BookMetadata } from './book.ts';
@@ -33,7 +33,7 @@ const withoutEmpty = ({ title, author, language }: Stated): Partial<ReadText> =>
   ...(language && { language }),
 });
 
-/** Undefined if the lines are not a YAML mapping; they are then text between two rules. */
+/** Reads the metadata. Undefined if the lines are not a YAML mapping, but text between two horizontal rules. */
 function readFrontMatter(yaml: string): Stated | undefined {
   const fields = parseMapping(yaml);
   if (!fields) return undefined;
@@ -71,7 +71,7 @@ function toText(value: unknown): string {
 const fencePattern = /^ {0,3}(`{3,}|~{3,})/;
 const definitionPattern = /^ {0,3}\[\^([^\]\s]{1,80})\]:[ \t]*(.*)$/;
 
-/** Extracts the footnotes, `[^1]` in the text and `[^1]: ...` below it. Code is left unchanged. */
+/** Extracts the footnotes: `[^1]` in the text and `[^1]: ...` below it. Fenced code is left unchanged. */
 function takeFootnotes(source: string): { text: string; notes: string[] } {
   const kept: string[] = [];
   const notes: string[] = [];

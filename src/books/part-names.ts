@@ -1,5 +1,5 @@
-// Determines the part of a book: by the names of EPUB and ARIA (https://www.w3.org/TR/epub-ssv-11/), by the terms of
-// the EPUB 2 guide, or by its title, in European languages.
+// Determines the part of a book by the names of EPUB and ARIA (https://www.w3.org/TR/epub-ssv-11/), by the terms of the
+// EPUB 2 guide, or by titles in European languages.
 import type { BookPart } from './book.ts';
 
 const rolesByPart: Readonly<Record<BookPart, string>> = {
@@ -17,7 +17,7 @@ const partsByRole: ReadonlyMap<string, BookPart> = new Map(
   ),
 );
 
-/** The part stated by the tokens of `epub:type`, `role` or a guide's `type`; the first known token decides. */
+/** The part stated by the tokens of `epub:type`, `role` or a guide's `type`. The first known token decides. */
 export function partOfRoles(roles: string): BookPart | undefined {
   for (const role of roles.toLowerCase().split(/\s+/)) {
     const part = partsByRole.get(role.replace(/^(doc-|other\.|z3998:)/, ''));
@@ -41,7 +41,7 @@ const titlePatterns: readonly (readonly [BookPart, RegExp])[] = [
   ],
 ];
 
-/** The part stated by a title alone; undefined if it could be a chapter. */
+/** The part that a title alone implies; undefined if the title could be a chapter's. */
 export function partOfTitle(title: string): BookPart | undefined {
   const plain = title
     .normalize('NFC')

@@ -1,6 +1,6 @@
-// Reads plain text as a book. Chapters begin at lines with a chapter word in one of several languages, at numbers that
-// count up, or at short separate lines. A list of contents is not a chapter. Project Gutenberg's own text is front and
-// back matter, and states title and author.
+// Reads plain text as a book. Chapters begin at lines with a word for "chapter" in several languages, at ascending
+// numbers, or at short separate lines. A list of contents is not a chapter. Project Gutenberg's header and footer
+// become front and back matter, and the header states title and author.
 import { type Block, breakText } from './block.ts';
 import { bookChaptersMax } from './book-limits.ts';
 import { chapterNumberOf, isBareNumber, isChapterTitle, isNumberOnly } from './chapter-titles.ts';
@@ -10,7 +10,7 @@ import { partOfTitle } from './part-names.ts';
 
 const titleLinesMax = 3;
 const titleLineCharsMax = 80;
-/** Maximum number of titles, because each may be in the contents and at its chapter. */
+/** Maximum number of titles. Each title may occur twice, in the contents and at its chapter. */
 const titlesMax = 2 * bookChaptersMax;
 const startMark = /^\*\*\* ?START OF TH(?:E|IS) PROJECT GUTENBERG/;
 const endMark = /^(?:\*\*\* ?END OF TH(?:E|IS) PROJECT GUTENBERG|End of (?:the )?Project Gutenberg)/;
@@ -89,7 +89,7 @@ const isTitled = (paragraph: PlainParagraph): boolean => {
 
 const isSingle = ({ lines }: PlainParagraph): boolean => lines.length === 1;
 
-/** Three or more consecutive titles that all appear again later are a list of contents. */
+/** A list of contents is three or more consecutive titles that all appear again later. */
 function withoutContents(found: readonly number[], paragraphs: readonly PlainParagraph[]): number[] {
   const keyOf = (at: number) =>
     paragraphs[at]!.lines.join(' ')
@@ -108,7 +108,7 @@ function withoutContents(found: readonly number[], paragraphs: readonly PlainPar
 const isNextTo = (found: readonly number[], at: number, first: number): boolean =>
   at === first || found[at]! - found[at - 1]! === 1;
 
-/** Keeps the numbers that count up from 1. */
+/** Keeps numbers that count up from 1. The count may restart at 1. */
 function countingUp(found: readonly number[], textOf: (at: number) => string): number[] {
   const counted: number[] = [];
   let next = 1;
@@ -121,10 +121,7 @@ function countingUp(found: readonly number[], textOf: (at: number) => string): n
   return counted;
 }
 
-/**
- * Whether the line is short, begins like a title, has no final punctuation, and stands between empty lines before
- * prose.
- */
+/** Whether the line stands alone before prose, is short, begins like a title, and has no final punctuation. */
 function isApart(paragraphs: readonly PlainParagraph[], at: number): boolean {
   const { lines, blankBefore } = paragraphs[at]!;
   const [line] = lines;
@@ -134,7 +131,7 @@ function isApart(paragraphs: readonly PlainParagraph[], at: number): boolean {
   return blankBefore >= 2 || line === line!.toUpperCase() || joinLines(after).length > 3 * line!.length;
 }
 
-/** The name of a chapter may follow below its number. */
+/** Title of a chapter. The chapter's name may follow below its number. */
 function toChapterTitle(paragraphs: readonly PlainParagraph[], at: number, to: number): string {
   const title = toTitle(paragraphs[at]!.lines.join('\n'));
   const below = at + 1 < to ? paragraphs[at + 1] : undefined;
@@ -142,7 +139,7 @@ function toChapterTitle(paragraphs: readonly PlainParagraph[], at: number, to: n
   return toTitle(`${title}\n${below.lines[0]!.replace(/\.$/, '')}`);
 }
 
-/** Whether the line is short and not a sentence. It may end with a full stop only if it is in capitals. */
+/** Whether the line is short and not a sentence. A full stop at the end is allowed only in a line of capitals. */
 const isName = (line: string): boolean =>
   line.length <= 60 &&
   !isChapterTitle(line) &&
@@ -174,7 +171,7 @@ const languageNames: Readonly<Record<string, string>> = {
   esperanto: 'eo',
 };
 
-/** The metadata in the header of Project Gutenberg. */
+/** Reads the metadata in Project Gutenberg's header. */
 function readHeader(paragraphs: readonly PlainParagraph[]): Pick<ReadText, 'title' | 'author' | 'language'> {
   const lines = paragraphs.flatMap((paragraph) => paragraph.lines);
   const value = (name: string) => {
@@ -188,7 +185,7 @@ function readHeader(paragraphs: readonly PlainParagraph[]): Pick<ReadText, 'titl
   };
 }
 
-/** Reads a title page, which is a short line and a line that names the author. */
+/** Reads a title page, which has a short title and a line that names the author. */
 function readOpening(paragraphs: readonly PlainParagraph[]): { title: string; author: string } {
   const lines = paragraphs.slice(0, 6).flatMap((paragraph) => paragraph.lines);
   const at = lines
@@ -211,7 +208,7 @@ interface PlainParagraph {
   blankBefore: number;
 }
 
-/** Wrapped text has 60 to 80 columns. */
+/** Limits of the line length of wrapped text, which usually has 60 to 80 columns. */
 const wrappedCharsMin = 45;
 const wrappedCharsMax = 100;
 
@@ -237,7 +234,7 @@ function readPlainParagraphs(source: string): PlainParagraph[] {
 }
 
 /**
- * Whether empty lines separate paragraphs. If not, each line is a paragraph, with empty lines at most between chapters.
+ * Whether empty lines separate paragraphs. If not, each line is a paragraph, and empty lines separate only chapters.
  */
 function hasBlankLines(lines: readonly string[]): boolean {
   const blank = lines.filter((line) => line.trim() === '').length;

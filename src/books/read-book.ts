@@ -9,16 +9,16 @@ import { bookBytesMax, bookCharsMax, readingCpuSecondsMax, readingMegabytesMax }
 import type { ReadingNews, ReadingTask } from './reading-process.ts';
 
 export interface BookReading extends Omit<ReadingTask, 'readsCode' | 'charsMax' | 'byteCount'> {
-  /** The path of a file, or its bytes. */
+  /** The path of a file, or the bytes of a book. */
   source: string | Uint8Array;
-  /** Limit for all chapters together. */
+  /** Limit for the characters of all chapters together. */
   charsMax?: number;
-  /** Whether blocks of code are read line by line. Otherwise they are left out. */
+  /** Whether blocks of code are read line by line. Default: they are left out. */
   readsCode?: boolean;
   signal: AbortSignal;
 }
 
-/** The field under which faults of a book are reported. */
+/** The request field in which faults of a book are reported. */
 const field = 'book';
 
 export async function readBook({

@@ -19,7 +19,7 @@ export interface ReadingTask extends ChapterOptions {
   /** The media type. */
   type?: string;
   charset?: string;
-  /** Name of the file. Its extension shows the kind of book. It is also the title of a book that states none. */
+  /** Name of the file. Its extension shows the kind of book, and the name is the title if the book has no title. */
   name?: string;
 }
 
@@ -47,13 +47,13 @@ async function read(bytes: Buffer<ArrayBuffer>, task: ReadingTask): Promise<Book
 function readKind(kind: BookKind, bytes: Buffer<ArrayBuffer>, task: ReadingTask): ReadText | Promise<ReadText> {
   if (kind === 'epub') return readEpubBook(bytes, task);
   const text = decodeText(bytes, task.charset);
-  // Frees the bytes before the text needs memory, because garbage collection would free them later.
+  // Frees the bytes now, because garbage collection would free them only after the text needs memory.
   bytes.buffer.transfer(0);
   if (kind === 'html') return readHtmlBook(text, task);
   return kind === 'markdown' ? readMarkdownBook(text, task) : readPlainBook(text, task);
 }
 
-/** Reads into one buffer: the pieces of a stream and their joined copy would take more than twice the memory. */
+/** Reads into one buffer, because the chunks and their joined copy would need more than twice the memory. */
 async function readInput(byteCount: number): Promise<Buffer<ArrayBuffer>> {
   const bytes = Buffer.from(new ArrayBuffer(byteCount));
   let at = 0;

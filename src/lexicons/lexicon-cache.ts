@@ -1,5 +1,5 @@
-// The lexicons in memory: a copy of the table, updated at once after a change by this process and within half a second
-// after a change by another process. A lexicon is compiled on first use, and again if its compiled form was evicted.
+// Keeps a copy of the lexicon table in memory. Changes by this process apply at once, changes by other processes within
+// half a second. A lexicon is compiled on first use, and again if its compiled form was evicted.
 import { openPolling } from '../runtime/polling.ts';
 import type { Lexicons, OfferedLexicon } from '../speech/request-lexicons.ts';
 import type { LexiconRow, LexiconRows } from '../store/lexicon-rows.ts';
@@ -7,7 +7,7 @@ import { compileLexicon, type Lexicon, type LexiconEntry } from '../text/lexicon
 import { compiledEntriesMax } from './lexicon-fields.ts';
 
 const pollEveryMs = 500;
-/** Few rows are read at once, because a row may have two megabytes. */
+/** Few rows are read at once, because a row may hold two megabytes. */
 const rowsPerRead = 20;
 
 export interface StoredLexicon extends OfferedLexicon {
@@ -63,7 +63,7 @@ export async function openLexiconCache({ rows, onFault }: LexiconCacheOptions): 
 
 type Compile = (version: string, entryCount: number, read: () => LexiconEntry[]) => Lexicon;
 
-/** Cache of compiled lexicons by version of their content; evicts the least recently used. */
+/** Cache of compiled lexicons by content version. Evicts the least recently used lexicon. */
 function createCompiled(): Compile {
   const held = new Map<string, { lexicon: Lexicon; entryCount: number }>();
   let entriesHeld = 0;

@@ -1,4 +1,4 @@
-// Checks of lexicon fields beyond the contract's rules. Entries come as messages or as a PLS document, whose entries
+// Checks lexicon fields beyond the contract's rules. Entries arrive as messages or as a PLS document, and both forms
 // follow the same rules.
 import { createHash } from 'node:crypto';
 import type { Message } from '@bufbuild/protobuf';

@@ -1,5 +1,5 @@
-// Management of lexicons: created, replaced and deleted by the owning account, and by callers that may use all voices.
-// A change takes effect in this process before the call returns.
+// Creates, replaces and deletes lexicons for the owning account, and for callers that may use all voices. A change
+// takes effect in this process before the call returns.
 import { type Actor, operator } from '../access/actor.ts';
 import { Failure } from '../errors.ts';
 import { createId } from '../runtime/id.ts';
@@ -66,7 +66,7 @@ export function createLexiconManagement({ rows, cache, lexiconsPerAccount }: Lex
 
     checkMayChange: (lexiconId: string, actor: Actor): void => checkMayChange(find(lexiconId, actor), actor),
 
-    /** Replaces the entries; also the name and the access, if they are given. */
+    /** Replaces the entries, and the name and access if they are given. */
     async replace(lexiconId: string, checked: CheckedLexicon, actor: Actor): Promise<StoredLexicon> {
       checkMayChange(find(lexiconId, actor), actor);
       await change(lexiconId, actor, (row, others) => {
@@ -98,7 +98,7 @@ function checkMayChange(lexicon: Pick<StoredLexicon, 'ownerId'>, actor: Actor): 
   throw new Failure('access_denied', { message });
 }
 
-/** Returns the row, which may have been deleted in the meantime. */
+/** Returns the row. Throws if it was deleted in the meantime or the actor may not change it. */
 function requireOwn(row: LexiconRow | undefined, actor: Actor): LexiconRow {
   if (!row) throw notFound();
   checkMayChange({ ownerId: row.ownerId ?? undefined }, actor);

@@ -1,6 +1,6 @@
-// CBOR (RFC 8949), as far as C2PA manifests use it: no floats, and no items of indefinite length. Tags are skipped.
+// CBOR (RFC 8949) as C2PA manifests use it: without floats and without items of indefinite length. Tags are skipped.
 
-/** Objects and Maps become maps, without their undefined members. */
+/** Encodes a value. Objects and Maps become CBOR maps without their undefined members. */
 export function encodeCbor(value: unknown): Buffer {
   if (value === null) return Buffer.of(0xf6);
   if (typeof value === 'number') return value < 0 ? head(1, -1 - value) : head(0, value);
@@ -22,7 +22,7 @@ function head(major: number, number: number): Buffer {
 const depthMax = 32;
 const itemsMax = 10_000;
 
-/** Maps become a Map. Throws an Error if the bytes are not one value. */
+/** Decodes one value; CBOR maps become Maps. Throws an Error unless the bytes are exactly one value. */
 export function decodeCbor(bytes: Buffer): unknown {
   let at = 0;
   let items = 0;

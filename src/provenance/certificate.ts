@@ -1,5 +1,5 @@
-// The certificate that signs manifests: the operator's, or a self-signed one that is made at the first use. C2PA refuses a
-// leaf that signs itself, so the self-signed certificate has a CA of its own, whose key is forgotten.
+// The certificate that signs manifests: the operator's, or a self-signed one that is made at the first use. C2PA
+// refuses a leaf certificate that signs itself. The self-signed leaf therefore has its own CA, whose key is discarded.
 import * as crypto from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -8,11 +8,11 @@ import { makeFolder, writeOnce } from '../runtime/files.ts';
 
 export interface Credentials {
   key: crypto.KeyObject;
-  /** The leaf first. */
+  /** The certificate chain, leaf first. */
   chain: readonly crypto.X509Certificate[];
 }
 
-/** Reads a certificate chain and its key, in PEM. Throws an Error if ES256 cannot sign with them. */
+/** Reads a PEM certificate chain and its key. Throws an Error if ES256 cannot sign with them. */
 export function readCredentials(chainPem: string, keyPem: string): Credentials {
   const pems = chainPem.match(/-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g) ?? [];
   const chain = pems.map((pem) => new crypto.X509Certificate(pem));
@@ -22,7 +22,7 @@ export function readCredentials(chainPem: string, keyPem: string): Credentials {
   return { key, chain };
 }
 
-/** The self-signed certificate in a file. If two processes make one at once, both use the first. */
+/** Opens or makes the self-signed certificate in a file. Processes that do so at once use the same certificate. */
 export async function openSelfSigned(file: string, operator: string): Promise<Credentials> {
   makeFolder(dirname(file));
   if (!existsSync(file)) await writeOnce(file, makeSelfSigned(operator));
@@ -36,7 +36,7 @@ export const selfSignedCa = 'Sonant self-signed CA';
 const dayMs = 24 * 3_600_000;
 const lifeDays = 3650;
 
-/** A key, its certificate, and the certificate of the CA, in PEM. */
+/** Makes a key, its certificate, and the certificate of the CA, in PEM. */
 export function makeSelfSigned(operator: string, untilMs = Date.now() + lifeDays * dayMs): string {
   const ca = crypto.generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const own = crypto.generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -56,7 +56,7 @@ export function makeSelfSigned(operator: string, untilMs = Date.now() + lifeDays
   return `${own.privateKey.export({ type: 'pkcs8', format: 'pem' })}${leaf}${issuer}`;
 }
 
-/** DER (X.690). */
+/** Encodes one element of DER (X.690). */
 export function der(tag: number, ...parts: readonly Uint8Array[]): Buffer {
   const { length } = Buffer.concat(parts);
   const size = length < 128 ? [length] : length < 256 ? [0x81, length] : [0x82, length >> 8, length & 255];

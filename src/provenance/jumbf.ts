@@ -1,4 +1,4 @@
-// JUMBF (ISO 19566-5): boxes with a label, in which C2PA stores a manifest. Numbers are big-endian:
+// JUMBF (ISO 19566-5): labelled boxes, in which C2PA stores a manifest. Numbers are big-endian:
 //     length | "jumb" | length | "jumd" | type, 16 bytes | 3 | label, 0 | boxes, each: length | name | content
 import { createHash } from 'node:crypto';
 
@@ -10,26 +10,26 @@ export function box(name: string, ...parts: readonly Uint8Array[]): Buffer {
   return Buffer.concat([head, ...parts]);
 }
 
-/** `kind` is the first four bytes of the type. */
+/** Builds a labelled box. `kind` is the first four bytes of the box type. */
 export const labelledBox = (kind: string, label: string, ...boxes: readonly Uint8Array[]): Buffer =>
   box('jumb', box('jumd', Buffer.from(kind, 'latin1'), typeRest, Buffer.from(`\x03${label}\0`)), ...boxes);
 
-/** The hash of a labelled box in C2PA: without its length and name. */
+/** Hash of a labelled box as C2PA defines it, without the box's length and name. */
 export const hashBox = (bytes: Uint8Array, alg = 'sha256'): Buffer =>
   createHash(alg).update(bytes.subarray(8)).digest();
 
 export interface LabelledBox {
   label: string;
-  /** The whole box. */
+  /** The complete box. */
   bytes: Buffer;
   boxes: readonly LabelledBox[];
-  /** The content of its first box without a label. */
+  /** Content of the first inner box without a label. */
   content: Buffer;
 }
 
 const depthMax = 8;
 
-/** Throws an Error if the box is malformed. Bytes after it are ignored. */
+/** Reads a labelled box. Throws an Error if the box is malformed. Bytes after the box are ignored. */
 export function readLabelledBox(bytes: Buffer, depth = 0): LabelledBox {
   const [outer] = boxesIn(bytes);
   const [description, ...inner] = outer?.name === 'jumb' && depth < depthMax ? boxesIn(outer.content) : [];

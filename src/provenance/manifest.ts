@@ -1,5 +1,5 @@
-// Writes a C2PA manifest (specification 2.2): a claim that a machine made the audio, and with which voice, bound to the file by
-// its hash and signed with ES256. It never contains the text.
+// Writes a C2PA manifest (specification 2.2): a claim that a machine made the audio, and the voice it used. The claim
+// is bound to the file by a hash and signed with ES256. The manifest never contains the spoken text.
 import { randomUUID, sign } from 'node:crypto';
 import type { Origin } from '../audio/origin.ts';
 import { encodeCbor } from './cbor.ts';
@@ -9,18 +9,18 @@ import { box, hashBox, labelledBox } from './jumbf.ts';
 export interface Binding {
   /** SHA-256 of the file without the excluded bytes. */
   hash: Buffer;
-  /** The bytes of the manifest in the file; absent if it is stored beside the file. */
+  /** Range of the manifest in the file; absent if the manifest is stored beside the file. */
   excluded?: { start: number; length: number };
 }
 
-/** Padding of a manifest in a file. It has 256 bytes or more, so that its length always takes as many bytes. */
+/** Minimum padding of a manifest in a file. From 256 bytes on, the encoded padding length has a constant size. */
 const padBytesMin = 256;
-/** Bytes before the padding: its name and its length. */
+/** Bytes before the padding: its name and its encoded length. */
 const padHeadBytes = 7;
-/** Room for the numbers that are known only when the file is written. */
+/** Bytes reserved for numbers that are known only when the file is written. */
 const numbersBytes = 32;
 
-/** The size of a manifest that is stored in a file, an even number. */
+/** Size of a manifest that is stored in a file; always even. */
 export function embeddedBytes(credentials: Credentials, origin: Origin): number {
   const binding = { hash: Buffer.alloc(32), excluded: { start: 0, length: 0 } };
   const { length } = buildStore(credentials, origin, binding).store(Buffer.alloc(64), {});
@@ -73,6 +73,6 @@ function buildStore(credentials: Credentials, origin: Origin, { hash, excluded }
 
 const coseSign1Tag = Buffer.of(0xd2);
 
-/** The Sig_structure of COSE_Sign1. */
+/** The `Sig_structure` of COSE_Sign1: the bytes that the signature covers. */
 export const toSignedBytes = (header: Uint8Array, claim: Uint8Array): Buffer =>
   encodeCbor(['Signature1', header, Buffer.alloc(0), claim]);

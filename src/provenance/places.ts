@@ -1,5 +1,5 @@
-// Signs files. The place of a manifest in a file, as c2pa-rs has it: a chunk "C2PA" at the end of a WAV, and an object (GEOB) in
-// the ID3 tag at the start of an MP3 or FLAC. Other formats have their manifest beside the file.
+// Signs files. As in c2pa-rs, a WAV has its manifest in a chunk "C2PA" at the end. An MP3 or FLAC has its manifest in
+// an object (GEOB) of the ID3 tag at the start. Other formats have their manifest beside the file.
 import { createHash } from 'node:crypto';
 import type { FormatName } from '../audio/formats.ts';
 import { type Origin, sevenBits, sevenBitsAt } from '../audio/origin.ts';
@@ -8,13 +8,13 @@ import { createManifest, embeddedBytes } from './manifest.ts';
 
 type Pieces = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 
-/** Opens the certificate at the first use. */
+/** Opens the certificate at its first use. */
 export type OpenSigner = () => Promise<Credentials>;
 
 /** Whether a file of this format can contain its manifest. */
 export const hasPlace = (format: string): boolean => ['wav', 'mp3', 'flac'].includes(format);
 
-/** A manifest that is stored beside the file. */
+/** Creates a manifest to store beside the file. */
 export async function signBeside(pieces: Pieces, origin: Origin, open: OpenSigner): Promise<Buffer> {
   const hash = createHash('sha256');
   for await (const bytes of pieces) hash.update(bytes);
@@ -22,9 +22,9 @@ export async function signBeside(pieces: Pieces, origin: Origin, open: OpenSigne
 }
 
 interface SignedFile {
-  /** The file with its manifest, which is still empty if it is at the start. */
+  /** The file with its manifest. A manifest at the start of the file is zeros until `head` replaces it. */
   pieces: AsyncIterable<Uint8Array>;
-  /** The final first bytes, after the pieces were read to their end; undefined if they do not change. */
+  /** Replacement for the first bytes of the file, after all pieces were read; undefined if nothing changes. */
   readonly head: Uint8Array | undefined;
 }
 
@@ -72,7 +72,7 @@ function chunkHead(length: number): Buffer {
   return head;
 }
 
-/** Adds bytes to the size of a RIFF, or of an RF64. */
+/** Adds `byteCount` to the size in the header of a RIFF or RF64 file. */
 function growRiff(first: Uint8Array, byteCount: number): Buffer {
   const grown = Buffer.from(first);
   if (grown.toString('latin1', 0, 4) === 'RF64')
@@ -85,7 +85,7 @@ const tagHeadBytes = 10;
 const objectHead = Buffer.from('\0application/c2pa\0c2pa\0manifest\0', 'latin1');
 const isObjectHead = /^\0application\/(c2pa|x-c2pa-manifest-store)\0[^\0]*\0[^\0]*\0/;
 
-/** Adds an object as the first frame of the ID3 tag, or of a new tag. Returns the bytes before the manifest and after it. */
+/** Adds an object as the first frame of the ID3 tag or of a new tag. Returns the bytes around the manifest. */
 function growTag(first: Buffer, manifestBytes: number): [Buffer, Buffer] {
   const isThere = first.toString('latin1', 0, 3) === 'ID3';
   const head = isThere ? Buffer.from(first.subarray(0, tagHeadBytes)) : Buffer.from('ID3\x03\0\0\0\0\0\0', 'latin1');
@@ -97,7 +97,7 @@ function growTag(first: Buffer, manifestBytes: number): [Buffer, Buffer] {
   return [Buffer.concat([head, frame, objectHead]), first.subarray(isThere ? tagHeadBytes : 0)];
 }
 
-/** The manifest in a file; undefined if there is none. */
+/** Range of the manifest in a file; undefined if there is none. */
 export function findPlace(file: Buffer): { start: number; length: number } | undefined {
   const name = file.toString('latin1', 0, 4);
   const isTag = name.startsWith('ID3');

@@ -1,5 +1,5 @@
-// Checks a C2PA manifest: the signature of its claim, the hashes of its assertions and of the file, and the dates of its
-// certificates. Checks neither a trust list nor a time-stamp.
+// Checks the signature, hashes and certificate dates of a C2PA manifest, and the hash of its file. Checks neither a
+// trust list nor a timestamp.
 import { constants, createHash, verify, X509Certificate } from 'node:crypto';
 import { decodeCbor } from './cbor.ts';
 import { selfSignedCa } from './certificate.ts';
@@ -8,24 +8,24 @@ import { toSignedBytes } from './manifest.ts';
 import { findPlace } from './places.ts';
 
 export interface ManifestReport {
-  /** Empty if the manifest holds. Each begins with a status code of the specification (section 15.2). */
+  /** Faults, each with a status code of the specification (section 15.2) first. Empty if the manifest is valid. */
   faults: string[];
   generator?: string;
-  /** The IPTC digital source type, and facts such as the voice. */
+  /** The IPTC digital source type. */
   sourceType?: string;
   facts?: Readonly<Record<string, string>>;
   /** Subject and issuer of the certificate. */
   signedBy?: string;
   issuer?: string;
-  /** Whether the last certificate is its own issuer, so that nobody else vouches for it. */
+  /** Whether the signing certificate is self-signed, or was issued by Sonant's self-signed CA. */
   isSelfSigned?: boolean;
   isTimeStamped?: boolean;
 }
 
-/** A manifest of audio takes a few kilobytes. */
+/** Maximum size of a manifest. Manifests of audio usually take a few kilobytes. */
 const storeBytesMax = 2 ** 20;
 
-/** Checks the manifest beside a file or, by default, in it. Undefined if there is none. */
+/** Checks the manifest `beside`, or by default the manifest in the file. Returns undefined if there is none. */
 export function verifyManifest(file: Buffer, beside?: Buffer): ManifestReport | undefined {
   const report: ManifestReport = { faults: [] };
   try {
@@ -78,7 +78,7 @@ function algOf(assertion: CborMap, claim: CborMap): string {
   return alg;
 }
 
-/** The bits of the hash of COSE's algorithms. From -37 on they are RSA-PSS. */
+/** Hash size in bits by COSE algorithm. Algorithms -37, -38 and -39 are RSA-PSS; the others are ECDSA. */
 const bitsOf = new Map<unknown, number>(
   Object.entries({ 7: 256, 35: 384, 36: 512, 37: 256, 38: 384, 39: 512 }).map(([id, bits]) => [-Number(id), bits]),
 );
@@ -115,13 +115,13 @@ function readActions(actions: CborMap, report: ManifestReport): void {
   report.facts = Object.fromEntries([...toMap(action.get('parameters'))].map((fact) => fact.map(String)));
 }
 
-/** Bytes around a manifest that programs exclude from the hash of the file: the head of its chunk or frame. */
+/** Maximum size of the chunk or frame header, which other programs exclude from the file's hash with the manifest. */
 const headBytesMax = 256;
 
 function isHashOf(file: Buffer, binding: CborMap, alg: string, placeBytes: number): boolean {
   const hash = createHash(alg);
   let at = 0;
-  // A manifest that excludes more than itself would not cover all of the audio.
+  // An exclusion may cover only the manifest and its header, so that the hash covers all of the audio.
   let left = placeBytes && placeBytes + headBytesMax;
   for (const range of toList(binding.get('exclusions')).map(toMap)) {
     const [start, length] = [Number(range.get('start')), Number(range.get('length'))];

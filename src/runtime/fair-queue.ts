@@ -1,5 +1,5 @@
-// A queue in which owners take turns: one item of each owner, then the next item of each. The items of one owner keep
-// their order. An item may be taken out of turn, if the items before it cannot be used now.
+// A queue that serves its owners in rotation, one item of each owner at a time. The items of one owner keep their
+// order. An item may be removed before its turn if earlier items cannot be used now.
 
 export class FairQueue<Item extends { readonly owner: string }> {
   readonly #byOwner = new Map<string, Item[]>();
@@ -22,7 +22,7 @@ export class FairQueue<Item extends { readonly owner: string }> {
     return true;
   }
 
-  /** Removes an item whose turn it is. The other owners are served next. */
+  /** Removes an item and moves its owner to the end of the rotation. */
   take(item: Item): void {
     this.remove(item);
     const left = this.#byOwner.get(item.owner);
@@ -31,19 +31,19 @@ export class FairQueue<Item extends { readonly owner: string }> {
     this.#byOwner.set(item.owner, left);
   }
 
-  /** The owner whose turn it is comes first, with all of its items. */
+  /** Iterates over all items, owner by owner, starting with the owner whose turn it is. */
   *[Symbol.iterator](): Iterator<Item> {
     for (const own of this.#byOwner.values()) yield* own;
   }
 
-  /** Number of items, among those that `counts` selects, that are served before a new item of the owner. */
+  /** Number of items that `counts` selects and that are served before a new item of the owner. */
   countBefore(owner: string, counts: (item: Item) => boolean): number {
     return countInTurn(owner, this.#byOwner, (own) => own.filter(counts).length);
   }
 
   /**
-   * The newest item of the owner with the most items, among those that `counts` selects. Undefined if `owner` would
-   * have as many with one item more.
+   * The newest item of the owner with the most items; only items that `counts` selects are counted. Undefined if one
+   * more item would give `owner` as many items.
    */
   newestOfMost(counts: (item: Item) => boolean, owner?: string): Item | undefined {
     let most: readonly Item[] = [];
@@ -58,7 +58,7 @@ export class FairQueue<Item extends { readonly owner: string }> {
   }
 }
 
-/** Number of items served before a new item of `owner`: all n it already has, and at most n + 1 of each other owner. */
+/** Number of items served before a new item of `owner`: the owner's n items, and at most n + 1 of each other owner. */
 export function countInTurn<Items>(
   owner: string,
   byOwner: ReadonlyMap<string, Items>,

@@ -1,4 +1,4 @@
-// Folders and files: creates folders, writes a file once, hashes files, and opens the temporary folders of a process.
+// Creates folders, writes a file once, hashes files, and opens the temporary folders of a process.
 
 import { createHash, randomBytes } from 'node:crypto';
 import { createReadStream, mkdirSync } from 'node:fs';
@@ -8,8 +8,8 @@ import { dirname } from 'node:path';
 import { type LockedFolder, openLockedFolder, removeLeftFolders } from './locks.ts';
 
 /**
- * Creates a folder and its parents, one at a time. Node's recursive mkdir never ends on a file system that reports ENOENT for
- * a parent that exists, as /proc does.
+ * Creates a folder and its parents, one at a time. Node's recursive mkdir loops forever if a file system reports ENOENT
+ * for an existing parent, as /proc does.
  */
 export function makeFolder(path: string, mode?: number): void {
   const make = () => mkdirSync(path, mode);

@@ -1,5 +1,5 @@
-// Runs in a thread or forked process of a host (host.ts), and defines the messages to it: first its data, then tasks, one at
-// a time. A process exits with its parent.
+// Runs tasks in a thread or forked process of a host (host.ts). The host sends the data first, then one task at a time.
+// A process exits when its parent does.
 import { existsSync, readlinkSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
@@ -7,7 +7,7 @@ import type { WorkerReply } from './host.ts';
 
 /** Data that a thread starts with. */
 export interface ThreadStart {
-  /** The id of the cancelled task, in shared memory: a thread reads no messages while it works. */
+  /** Id of the cancelled task, in shared memory because a busy thread reads no messages. */
   cancelledTask: Int32Array;
   isBackground: boolean;
 }
@@ -15,15 +15,13 @@ export interface ThreadStart {
 export type ChildMessage<Task> = { id: number; task: Task } | { cancelledTask: number };
 
 export interface TaskControl<Piece> {
-  /**
-   * Whether the task was cancelled. The task checks this often, and ends soon after it was cancelled, with any result.
-   */
+  /** Whether the task was cancelled. A task must check this often, and return soon after it was cancelled. */
   isCancelled(): boolean;
-  /** Sends pieces. A thread transfers the memory of `buffers`. */
+  /** Sends parts of the result. A thread transfers the memory of `buffers`. */
   send(pieces: readonly Piece[], buffers?: ArrayBuffer[]): void;
 }
 
-/** Throws if the task fails. */
+/** Runs a task. Throws if the task fails. */
 type Work<Task, Piece> = (task: Task, control: TaskControl<Piece>) => void | Promise<void>;
 
 /** Serves tasks until this thread or process is killed. */
@@ -81,7 +79,7 @@ function lowerPriority(): void {
 
 function openProcessPort(): Port {
   let cancelledTask = 0;
-  // A normal exit would wait for the threads of native libraries.
+  // A normal exit would wait for threads of native libraries.
   const end = () => void process.kill(process.pid, 'SIGKILL');
   process.on('disconnect', end);
   process.on('uncaughtException', (error) => {

@@ -1,10 +1,9 @@
-// Ids: a prefix, an underscore and a ULID (https://github.com/ulid/spec), so that they sort by creation time:
+// Ids: a prefix, an underscore and a ULID (https://github.com/ulid/spec) in Crockford's base 32. Ids sort by creation
+// time. Ids in public URLs have 128 random bits or more.
 //
 //     aud_01JD3Q8S6V 5W2K9YB4...
 //         |          +-- randomness, 5 bits a character: 16 characters (80 bits) by default
 //         +-- 10 characters: milliseconds since 1970
-//
-// in Crockford's base 32. Ids in public URLs have 128 random bits or more.
 import { randomFillSync } from 'node:crypto';
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
@@ -12,12 +11,10 @@ import { hostname } from 'node:os';
 const crockford = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const timeChars = 10;
 
-/**
- * Random characters are made in bulk, because a system call for each id would cost more than the rest of its creation.
- */
+/** Random characters are generated in bulk, because one system call per id would dominate the cost of an id. */
 const randomChars = Buffer.alloc(4096);
 let randomCharsUsed = randomChars.length;
-/** Time of the last id in milliseconds, and its text. */
+/** Time and text of the last id. */
 let known = { ms: -1, text: '' };
 
 export function createId(prefix: string, randomBits = 80): string {
@@ -46,12 +43,12 @@ function randomText(chars: number): string {
   return randomChars.toString('latin1', from, randomCharsUsed);
 }
 
-// The name of this process in data that processes share. Cloned machines have equal host names, so the name includes the
-// id of the machine's start.
+// Name of this process in data shared by several processes. Cloned machines have equal host names, so the name
+// includes the boot id.
 //     host|0ea67c1e-...|pid:[4026531836]|4711|run_01JD...
-//     host, id of the start of the machine (Linux), namespace of process ids (Linux), process id, id of the run
+//     host name, boot id (Linux), process id namespace (Linux), process id, run id
 
-/** Returns "" if the file cannot be read. */
+/** Returns the trimmed text, or "" if the file cannot be read. */
 function readIfThere(read: () => string): string {
   try {
     return read().trim();
@@ -70,8 +67,8 @@ export const processName = `${machine}|${process.pid}|${run}`;
 const namesHere = `${machine}|`;
 
 /**
- * Whether the process is known to have ended. False for processes of other machines, containers and earlier starts,
- * because their end is unknown.
+ * Whether the process is known to have ended. False for processes of other machines, containers and boots, because
+ * their state cannot be checked.
  */
 export function isDead(name: string): boolean {
   if (!name.startsWith(namesHere)) return false;

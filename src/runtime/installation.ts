@@ -1,5 +1,5 @@
-// How this copy of Sonant is installed: as a checkout, whose files are TypeScript, or as the npm package, whose files
-// `npm run pack` has compiled. Gives the version, the commit and the default data folder.
+// Version, commit and default data folder of this copy of Sonant. The copy is a checkout, which runs TypeScript, or the
+// npm package, which `npm run pack` has compiled.
 import { execFileSync, type StdioOptions } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -9,16 +9,16 @@ import packageFile from '../../package.json' with { type: 'json' };
 const isCheckout = import.meta.url.endsWith('.ts');
 const root = join(import.meta.dirname, '../..');
 
-/** `0.2.0 (commit 0123456789ab)`. */
+/** The version and the commit, such as `0.2.0 (commit 0123456789ab)`. */
 export function versionText(): string {
   const commit = readCommit();
   return commit === undefined ? packageFile.version : `${packageFile.version} (commit ${commit})`;
 }
 
-/** The commit that the package carries, or else the one of the checkout, with `-dirty` if files differ from it. */
+/** The commit stored in the package, or else the checkout's commit, with `-dirty` if files differ from the commit. */
 export function readCommit(): string | undefined {
   const { gitHead } = packageFile as { gitHead?: string };
-  // git would report the commit of a repository around this folder.
+  // Without its own .git, git would report the commit of an enclosing repository.
   if (gitHead !== undefined || !existsSync(join(root, '.git'))) return gitHead;
   const args = ['--no-optional-locks', 'describe', '--always', '--dirty', '--abbrev=12', '--exclude=*'];
   try {
@@ -29,7 +29,7 @@ export function readCommit(): string | undefined {
   }
 }
 
-/** In a checkout, a folder of the working directory; otherwise a folder of the user, because npx runs anywhere. */
+/** A checkout uses ./data; a package uses the user's data folder, because npx runs in any directory. */
 export function defaultDataDir(): string {
   if (isCheckout) return './data';
   const { XDG_DATA_HOME = '', LOCALAPPDATA = '' } = process.env;

@@ -1,6 +1,6 @@
-// Locks between processes. A lock is a file that one process holds; the operating system releases it when the process
-// ends, however it ends. Node has no file locks, so a lock here is SQLite's lock of an empty database. A locked folder
-// contains such a file, so the folders of killed processes can be recognised, whatever their process id or container.
+// Locks between processes. A lock is a file that one process holds until it releases the lock or exits for any reason.
+// Node has no file locks, so each file is an empty SQLite database that is locked. A locked folder contains such a
+// file, which shows whether the process that created the folder still runs, even in another container.
 import { existsSync } from 'node:fs';
 import { lstat, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ export interface FileLock {
   release(): void;
 }
 
-/** Returns undefined if another process holds the lock. */
+/** Acquires the lock; returns undefined if another process holds it. */
 export function tryLock(path: string): FileLock | undefined {
   const database = new Database(path, { timeout: 0 });
   try {
@@ -27,8 +27,8 @@ export function tryLock(path: string): FileLock | undefined {
 }
 
 /**
- * Whether any process holds the lock; false if the file cannot be opened. Writes nothing. Holds a shared lock while it
- * checks, so `tryLock` may fail at that moment.
+ * Whether any process holds the lock; false if the file cannot be opened. The check writes nothing, but it holds a
+ * shared lock, so a `tryLock` at that moment may fail.
  */
 export function isLocked(path: string): boolean {
   if (!existsSync(path)) return false;
@@ -67,7 +67,7 @@ export interface LockedFolder {
   remove(): Promise<void>;
 }
 
-/** Creates a folder in `parent` whose name begins with the prefix. */
+/** Creates and locks a folder in `parent`. The folder's name begins with `prefix`. */
 export async function openLockedFolder(parent: string, prefix: string): Promise<LockedFolder> {
   for (let tries = 1; ; tries++) {
     const path = await mkdtemp(join(parent, prefix));
@@ -77,7 +77,7 @@ export async function openLockedFolder(parent: string, prefix: string): Promise<
       await rm(path, { recursive: true, force: true });
     };
     if (lock) return { path, remove };
-    // A process that removes abandoned folders may have taken this folder's lock right after its creation.
+    // Another process that removes abandoned folders may have locked this folder right after its creation.
     await remove();
     if (tries === triesMax) throw new Error(`other processes take the folders ${prefix} in ${parent}`);
   }

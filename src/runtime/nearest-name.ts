@@ -1,12 +1,11 @@
-// Finds the known name that a misspelt name was probably meant to be (`groupby` is `group_by`, `sample_rat` is
-// `sample_rate`), or that another service's name stands for (`speed` is `speaking_rate`). Returns undefined if no name is
-// near.
+// Finds the known name nearest to an unknown name: a corrected spelling (`group_by` for `groupby`), or Sonant's name
+// for another service's field (`speaking_rate` for `speed`).
 
 /** Longest name that is compared. Names come from callers, and the comparison is quadratic. */
 const charsMax = 64;
 /** Known names beyond this number are not compared. */
 const namesMax = 500;
-/** One of this many letters of a name may be wrong. */
+/** A name may have one wrong letter for each group of this many letters. */
 const charsPerFault = 3;
 
 /** Names of fields in other services, and their names in Sonant. */
@@ -28,7 +27,7 @@ export function didYouMean(given: string, known: readonly string[]): string {
   return question && `;${question}`;
 }
 
-/** Returns " did you mean X?", to follow a semicolon, or "" if the meaning is unknown. */
+/** Returns " did you mean X?", to append after a semicolon, or "" if `meant` is undefined. */
 export const questionOf = (meant: string | undefined): string => (meant === undefined ? '' : ` did you mean ${meant}?`);
 
 export function nearestName(given: string, known: readonly string[]): string | undefined {
@@ -69,7 +68,7 @@ function hasWords(one: readonly string[], other: readonly string[]): boolean {
   );
 }
 
-/** Edit distance of the names if it is under `max`, or else any number from `max` on. */
+/** The edit distance of the names. If the distance is `max` or more, the result may be any number from `max` on. */
 const faultsOf = (a: string, b: string, max: number): number =>
   Math.abs(a.length - b.length) >= max ? max : distance(a, b, max);
 
@@ -89,7 +88,7 @@ function distance(a: string, b: string, max: number): number {
       row.push(faults);
       if (faults < least) least = faults;
     }
-    // Later rows are computed from these two rows.
+    // Every later row is computed from the last two rows, so the distance cannot become less than `max`.
     if (least >= max && leastBefore >= max) return max;
     leastBefore = least;
     older = old;

@@ -1,13 +1,13 @@
-// Polls at an interval, one poll at a time. Requests that arrive during a poll share the poll after it.
+// Polls at an interval, one poll at a time. Requests that arrive during a poll share the next poll.
 
 interface Polling {
   /** Resolves after a poll that begins after this call; rejects if that poll fails. */
   refresh(): Promise<void>;
-  /** Waits for the running polls. */
+  /** Stops polling and waits for running polls. */
   close(): Promise<void>;
 }
 
-/** Resolves after the first poll. */
+/** Starts polling. Resolves after the first poll. */
 export async function openPolling(
   poll: () => Promise<void>,
   { everyMs, onFault }: { everyMs: number; onFault(fault: unknown): void },

@@ -1,5 +1,5 @@
-// A queue from one pusher to one puller, in order. After the last item the queue ends or throws its error. Items pushed
-// after the end are dropped. A puller that stops reading ends the queue.
+// A queue with one producer and one consumer. After the last item, the queue ends or throws its error. Items pushed
+// after the end are dropped. If the consumer stops reading, the queue ends.
 import { onAbort } from './abort.ts';
 
 export class PushQueue<Item> {
@@ -21,20 +21,20 @@ export class PushQueue<Item> {
     this.#wake();
   }
 
-  /** Ends the queue with an error, which is thrown after all items pushed before. */
+  /** Ends the queue with an error, which the consumer receives after all earlier items. */
   fail(error: unknown): void {
     this.#ended ??= { error };
     this.#wake();
   }
 
-  /** Ends the queue at once. The error replaces all items not pulled yet. */
+  /** Ends the queue at once. The consumer receives the error instead of the remaining items. */
   abort(error: unknown): void {
     this.#items.length = 0;
     this.#ended = { error };
     this.#wake();
   }
 
-  /** Ends the queue at once. Items not pulled yet are dropped. */
+  /** Ends the queue at once and drops the remaining items. */
   discard(): void {
     this.#items.length = 0;
     this.end();

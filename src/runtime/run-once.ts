@@ -1,10 +1,10 @@
-// Runs one task in a thread or process of its own, within limits, and returns its answer. An abort ends it at once.
+// Runs one task in a new thread or process, within limits, and returns its answer. An abort ends the task at once.
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { withAbort } from './abort.ts';
 
-/** The task exceeded its limit of time or memory. */
+/** Thrown if a task exceeds its time or memory limit. */
 export class LimitReached extends Error {
   readonly limit: 'time' | 'memory';
 
@@ -17,7 +17,7 @@ export class LimitReached extends Error {
 interface OnceOptions {
   /** The module that runs the task. */
   file: URL;
-  /** Limit of the JavaScript heap. Native memory does not count. */
+  /** Limit of the JavaScript heap; native memory is not limited. */
   heapMegabytesMax: number;
   signal: AbortSignal;
 }
@@ -26,7 +26,7 @@ interface ThreadTask<News> extends OnceOptions {
   /** The `workerData` of the module, which sends its answer to `parentPort`. */
   task: unknown;
   msMax?: number;
-  /** Whether a message is the answer. Default: the first one is. */
+  /** Whether a message is the answer. Default: the first message is the answer. */
   isAnswer?(news: News): boolean;
 }
 
@@ -55,15 +55,14 @@ interface ProcessTask extends OnceOptions {
   task: unknown;
   /** Standard input of the process. */
   input: Uint8Array;
-  /** Limit of CPU time. Time during which other processes have the CPU does not count. */
+  /** Limit of CPU time. Waiting for the CPU does not count. */
   cpuSecondsMax: number;
 }
 
 const stderrCharsMax = 500;
 
 /**
- * Runs the task in a process of its own. If a task allocates more at once than the heap may grow by, V8 ends the whole
- * process, even if the task runs in a thread.
+ * Runs the task in a separate process. A thread is not enough: if a task's heap grows too fast, V8 ends the process.
  */
 export async function runInProcess<Answer>(options: ProcessTask): Promise<Answer> {
   const { file, task, input, heapMegabytesMax, cpuSecondsMax, signal } = options;
@@ -85,7 +84,7 @@ export async function runInProcess<Answer>(options: ProcessTask): Promise<Answer
   child.on('error', reject);
   child.on('close', (_, end) => reject(limitOf(end) ?? new Error(`the process exited without an answer: ${stderr}`)));
   child.on('message', (answer) => resolve(answer as Answer));
-  // If the child has exited, the close event is handled instead.
+  // Write errors are ignored, because the close event reports the child's exit.
   child.stdin?.on('error', () => {}).end(input);
   try {
     return await withAbort(signal, promise);
@@ -94,7 +93,7 @@ export async function runInProcess<Answer>(options: ProcessTask): Promise<Answer
   }
 }
 
-/** Returns the limit that the signal indicates, if any. */
+/** Returns the limit that the exit signal indicates, if any. */
 function limitOf(end: NodeJS.Signals | null): LimitReached | undefined {
   if (end === 'SIGXCPU' || end === 'SIGKILL') return new LimitReached('time');
   return end === 'SIGABRT' || end === 'SIGTRAP' ? new LimitReached('memory') : undefined;

@@ -1,8 +1,8 @@
-// A setting: its environment variable, help text with unit, default, and parser. `config.ts` reads all settings at once.
+// A setting: environment variable, help text with unit, default, and parser. `config.ts` reads all settings at once.
 
 export interface Setting<T = unknown> {
   name: `SONANT_${string}` | `OTEL_${string}`;
-  /** An earlier name, which is still read, and how its values convert. Its use is a warning. */
+  /** An earlier name, still accepted with a warning, and the conversion of its values. */
   formerly?: { name: `SONANT_${string}`; toValue?(given: string): string };
   /** Effect of the setting, with the unit. */
   help: string;
@@ -11,7 +11,7 @@ export interface Setting<T = unknown> {
   fallback: T;
   /** Whether the value is secret, and therefore never printed. */
   secret?: boolean;
-  /** The value; undefined if `given` is not allowed. */
+  /** Parses the value; returns undefined if `given` is not allowed. */
   parse(given: string): T | undefined;
 }
 
@@ -40,7 +40,7 @@ interface TextChecks {
   isAllowed?: (given: string) => boolean;
 }
 
-/** The default is always allowed. Without `fallback`, the default is an empty text. */
+/** A text setting. Its default is always allowed; without `fallback`, the default is an empty text. */
 export function textSetting(setting: Omit<Declared<string>, 'fallback'> & TextChecks): Setting<string> {
   const { isAllowed = () => true, fallback = '', allowed = 'any text', ...rest } = setting;
   return { ...rest, fallback, allowed, parse: (given) => (given === fallback || isAllowed(given) ? given : undefined) };
@@ -55,7 +55,7 @@ export function choiceSetting<T extends string>(setting: Declared<T> & { choices
   };
 }
 
-/** Default: off. */
+/** A setting that is on or off. Default: off. */
 export function flagSetting(setting: Omit<Declared<boolean>, 'fallback'>): Setting<boolean> {
   return {
     ...setting,
@@ -77,7 +77,7 @@ export function addressSetting(setting: Omit<Declared<Address>, 'fallback'> & { 
   return { ...setting, fallback: parseAddress(setting.fallback)!, allowed: 'host:port', parse: parseAddress };
 }
 
-/** An address to listen on, or none. */
+/** A setting with an optional address to listen on. */
 export const optionalAddressSetting = (setting: Omit<Declared<Address | ''>, 'fallback'>): Setting<Address | ''> => ({
   ...setting,
   fallback: '',
@@ -92,7 +92,7 @@ function parseAddress(given: string): Address | undefined {
   return { host: match[1] ?? (match[2] || '0.0.0.0'), port, toString: () => given };
 }
 
-/** A list separated by commas. */
+/** A setting with a comma-separated list. */
 export function listSetting(
   setting: Omit<Declared<readonly string[]>, 'fallback'> & { allowed: string; isItem(item: string): boolean },
 ): Setting<readonly string[]> {

@@ -1,26 +1,26 @@
-// A number of slots, and a fair queue of requests that wait for a slot: owners take turns. A wait ends with a slot, an
-// abort, a timeout, or a refusal because the queue is full. In a full queue, an owner with fewer waiting requests
-// displaces the newest request of the owner with the most.
+// A number of slots, and a fair queue of requests that wait for a slot. A wait ends with a slot, an abort, a timeout,
+// or a refusal because the queue is full. In a full queue, an owner with fewer waiting requests displaces the newest
+// request of the owner with the most waiting requests.
 import { onAbort } from './abort.ts';
 import { FairQueue } from './fair-queue.ts';
 
-/** Gives a slot back. Only the first call counts. */
+/** Releases a slot. Further calls have no effect. */
 export type Release = () => void;
 
 interface SlotRequest {
   signal: AbortSignal;
-  /** Default: one owner for all. */
+  /** Owner of the request. Default: all requests share one owner. */
   owner?: string;
-  /** Maximum number of held slots, including the slot of this request. Default: the queue's limit. */
+  /** The request waits while the queue has this many slots in use. Default: the queue's limit. */
   slotsMax?: number;
-  /** After this wait the request is rejected with `SlotTimeout`. */
+  /** Maximum wait, after which the request is rejected with `SlotTimeout`. */
   waitMsMax?: number;
 }
 
 interface SlotQueueOptions {
   slotsMax?: number;
   waitingMax?: number;
-  /** Creates the error with which a request is rejected when the queue is full. */
+  /** Creates the error for requests that are rejected because the queue is full. */
   refusal?(): Error;
 }
 
@@ -96,7 +96,7 @@ export class SlotQueue {
     }
   }
 
-  /** Makes room in a full queue for a request of the owner, or throws its refusal. */
+  /** Removes a waiting request from a full queue for a request of `owner`, or throws a refusal. */
   #displace(owner: string): void {
     const newest = this.#waiters.newestOfMost(() => true, owner);
     if (!newest) throw this.#refusal();

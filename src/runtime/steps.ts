@@ -1,13 +1,13 @@
-// Splits work on large inputs into steps. At most one step of all such work runs per turn of the event loop, so other work
-// waits for one step at most. Small inputs are processed at once by the same code.
+// Splits work on large inputs into steps. The event loop runs at most one step per turn, so other work waits for one
+// step at most. Small inputs are processed at once by the same code.
 import { setImmediate } from 'node:timers';
 
-/** Yields at points where the work may be interrupted, at least every `stepMs`. */
+/** Work that yields wherever it may be interrupted, at least every `stepMs`. */
 export type Steps<T> = Generator<void, T, void>;
 
 const stepMs = 1;
 
-/** The work that has waited longest is first. */
+/** Waiting work, longest wait first. */
 const waiting: (() => void)[] = [];
 
 /** Resolves in a turn of the event loop in which no other step runs. */
@@ -18,7 +18,7 @@ export const ownTurn = (): Promise<void> =>
   });
 
 function startNext(): void {
-  // An immediate set by an immediate runs in the next turn.
+  // Immediates that are set by an immediate run in the next turn.
   if (waiting.length > 1) setImmediate(startNext);
   waiting.shift()!();
 }
@@ -37,7 +37,7 @@ export async function inSteps<T>(steps: Steps<T>): Promise<T> {
     do {
       const { done, value } = steps.next();
       if (!done) continue;
-      // The caller's work on the result is a step too.
+      // The caller processes the result, which counts as one more step.
       if (isLong()) await ownTurn();
       return value;
     } while (!isLong());

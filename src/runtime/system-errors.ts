@@ -1,5 +1,5 @@
-// Explains errors of the operating system and of connections in words for users. Node's own messages name system calls,
-// codes and temporary files.
+// Explains errors of the operating system and of connections to users. Node's own messages contain system calls, error
+// codes and paths of temporary files.
 import { getSystemErrorMessage } from 'node:util';
 
 /** Explanations by code. For other codes, the operating system's text is used. */

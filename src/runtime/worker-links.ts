@@ -1,5 +1,5 @@
-// The three kinds of workers of a host (host.ts): a thread or forked process that runs `serveTasks` of host-child.ts, and a
-// process with its own format on standard input and output.
+// The three kinds of workers of a host (host.ts): a thread or a forked process that runs `serveTasks` of host-child.ts,
+// and a process that uses its own format on standard input and output.
 import { type ChildProcess, fork, type StdioOptions, spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
 import { constants, setPriority } from 'node:os';
@@ -8,15 +8,15 @@ import { Worker } from 'node:worker_threads';
 import type { WorkerLink, WorkerReply } from './host.ts';
 import type { ChildMessage, ThreadStart } from './host-child.ts';
 
-/** Number of characters from the end of a process's error output in the error that reports its exit. */
+/** The error for an exited process quotes this many characters from the end of its error output. */
 const stderrCharsMax = 500;
-/** An id is shared with threads as a 32-bit integer. */
+/** Maximum task id, because threads share the id as a 32-bit integer. */
 const taskIdMax = 0x7fff_ffff;
 
 interface ThreadOptions {
   /** A module that calls `serveTasks`. */
   file: URL;
-  /** Data for `serveTasks`. The thread starts before the data is there. */
+  /** Data for `serveTasks`. The thread starts before the data is available. */
   data: Promise<unknown>;
   /** Whether other threads have priority. */
   isBackground: boolean;
@@ -91,7 +91,7 @@ interface ForkOptions extends ProcessOptions {
 export function processLink<Task, Piece>({ file, data, ...options }: ForkOptions): WorkerLink<Task, Piece> {
   const stdio: StdioOptions = ['ignore', 'ignore', 'pipe', 'ipc'];
   const child = fork(file, { detached, execArgv: [], env: options.env, serialization: 'advanced', stdio });
-  // If a message does not reach the child, the child's exit is handled instead.
+  // Send errors are ignored, because the exit of the child is reported separately.
   const send = (message: unknown) => void child.send(message as object, () => {});
   let id = 0;
   child.on('message', (reply: WorkerReply<Piece>) => link.onReply(reply));
@@ -119,7 +119,7 @@ interface PipeOptions<Task, Piece, Facts, End> extends ProcessOptions {
   codec: PipeCodec<Task, Piece, Facts, End>;
 }
 
-/** A process that needs no event loop. It blocks while nobody reads its output. */
+/** A process that needs no event loop. The process blocks while its output is not read. */
 export function pipeLink<Task, Piece, Facts, End>({
   command,
   args,
@@ -130,7 +130,7 @@ export function pipeLink<Task, Piece, Facts, End>({
   const watched = watchProcess(child, options);
   const { stdin, stdout } = child as ChildProcess;
   const parse = codec.createParser((reply) => link.onReply(reply));
-  // If the process has ended, its exit is handled instead.
+  // Write errors are ignored, because the exit of the process is reported separately.
   stdin?.on('error', () => {});
   stdout?.on('data', (bytes: Buffer) => {
     try {
@@ -139,7 +139,7 @@ export function pipeLink<Task, Piece, Facts, End>({
       watched.kill((error as Error).message);
     }
   });
-  // Read the output to the end, or 'close' would not follow.
+  // The output must be read to its end; otherwise 'close' is not emitted.
   child.once('exit', () => stdout?.resume());
   const link: WorkerLink<Task, Piece, Facts, End> = Object.assign(watched, {
     onReply: () => {},
@@ -152,12 +152,11 @@ export function pipeLink<Task, Piece, Facts, End>({
 }
 
 /**
- * Gives a process its own group: a signal from a terminal reaches only the service, which stops the process after its
- * requests.
+ * Gives a process its own group, so that a terminal's signal reaches only the service, which then stops the process.
  */
 const detached = true;
 
-/** When file descriptors run out, a child has no streams, although its type says otherwise. */
+/** Observes a process. If file descriptors run out, a child has no streams, although its type claims otherwise. */
 function watchProcess(child: ChildProcess, { name, isBackground = false, afterExit }: ProcessOptions) {
   const exited = Promise.withResolvers<unknown>();
   const streams = [child.stdin, child.stdout, child.stderr] as (Partial<Socket> | null | undefined)[];

@@ -1,5 +1,5 @@
-// The log: one JSON object per line on standard error, with time, level and message first. Callers choose the facts,
-// and never pass secrets. Nothing is formatted below the configured level.
+// The log: one JSON object per line on standard error, with time, level and message first. Callers must not pass
+// secrets. Lines below the configured level are not formatted.
 import { inspect } from 'node:util';
 
 export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
@@ -40,16 +40,16 @@ function toPlain(_key: string, value: unknown): unknown {
 }
 
 interface RepeatedLines<Kind> {
-  /** Logs the line, or counts it. Lines with the same name are counted together. */
+  /** Logs or counts the line. Lines with equal names are counted together. */
   add(name: string, kind: Kind, write: () => void): void;
-  /** Reports the counts, and ends. */
+  /** Reports the remaining counts and stops the timer. */
   close(): void;
 }
 
 export const repeatedLinesPerMinute = 10;
 const minuteMs = 60_000;
 
-/** `report` is called for each kind with the number of lines that were not logged. */
+/** Limits repeated lines. Calls `report` for each kind with the number of lines that were not logged. */
 export function openRepeatedLines<Kind>(
   report: (kind: Kind, count: number) => void,
   windowMs = minuteMs,

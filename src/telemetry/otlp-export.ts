@@ -1,5 +1,5 @@
-// Sends spans and metrics to a collector by OTLP over HTTP, in JSON. The service never waits for it: spans wait in a
-// bounded queue, and are dropped and counted if it is full or the collector is unreachable for too long.
+// Sends spans and metrics to a collector by OTLP over HTTP, in JSON. The service never waits for the collector. Spans
+// wait in a queue, and are dropped and counted if the queue is full or sending fails for too long.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
@@ -8,10 +8,10 @@ import type { Attributes, EndedSpan, SpanKind } from './trace.ts';
 
 const attemptsMax = 4;
 const retryMsFirst = 1000;
-/** How long the last export may take when the service stops. */
+/** Maximum duration of the last export when the service stops. */
 const closeMsMax = 3000;
 
-/** Where and how the messages of a signal are sent. */
+/** Destination of one signal's messages, and their transport options. */
 export interface OtlpTarget {
   url: string;
   headers: Readonly<Record<string, string>>;
@@ -20,7 +20,7 @@ export interface OtlpTarget {
 }
 
 interface OtlpOptions {
-  /** Undefined if the signal is not sent. */
+  /** Destination of spans; undefined if spans are not sent. */
   traces: OtlpTarget | undefined;
   metrics: OtlpTarget | undefined;
   /** Attributes that identify this process. */
@@ -30,7 +30,7 @@ interface OtlpOptions {
   batchEveryMs: number;
   metricsEveryMs: number;
   readMetrics(): readonly MetricFamily[];
-  /** Called with the reason why nothing can be sent; called again only after something was sent. */
+  /** Called with the reason if nothing can be sent; called again only after a successful message. */
   onFault(fault: Error): void;
 }
 
@@ -38,7 +38,7 @@ interface OtlpExport {
   add(span: EndedSpan): void;
   /** Number of spans that were never sent. */
   readonly dropped: number;
-  /** Sends the rest, within a short time. */
+  /** Sends the remaining spans and metrics within `closeMsMax`. */
   close(): Promise<void>;
 }
 
@@ -139,7 +139,7 @@ async function postMessage(
   return answer;
 }
 
-/** Repeats the work, never concurrently, and once more when it is stopped. */
+/** Repeats the work, never concurrently. `stop` runs it once more. */
 function repeat(work: () => Promise<unknown>, everyMs: number) {
   let running = Promise.resolve<unknown>(undefined);
   let isRunning = false;
@@ -164,7 +164,7 @@ function repeat(work: () => Promise<unknown>, everyMs: number) {
 const scope = { name: 'sonant' };
 const kinds: Readonly<Record<SpanKind, number>> = { internal: 1, server: 2, client: 3 };
 const statusError = 2;
-/** Sums count from the start of the process. */
+/** OTLP's code for sums that start at zero when the process starts. */
 const cumulative = 2;
 
 const toTraces = (resource: Attributes, spans: readonly EndedSpan[]) => ({

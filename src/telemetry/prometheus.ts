@@ -1,10 +1,10 @@
-// Metrics in the text format of Prometheus (exposition format 0.0.4). Labels are few and their values bounded: names of
-// engines, methods and failures, never callers, keys or texts.
+// Metrics in the text format of Prometheus (exposition format 0.0.4). The values of labels are bounded: names of
+// engines, methods and failures. Labels never contain callers, keys or texts.
 //     # HELP sonant_calls_total Calls that have ended.
 //     # TYPE sonant_calls_total counter
 //     sonant_calls_total{method="StreamSpeech",status="OK"} 12
 
-/** A dot in the name of a label becomes an underscore for Prometheus. */
+/** Values by label name. Prometheus replaces dots in label names with underscores. */
 type Labels = Readonly<Record<string, string>>;
 
 /** Snapshot of a family of metrics. */
@@ -34,13 +34,13 @@ interface DistributionOptions {
   /** Upper bounds of the buckets. Default: bounds for durations. */
   bounds?: readonly number[];
   otelName?: string;
-  /** Default: "s". */
+  /** Unit of the values. Default: "s". */
   unit?: string;
 }
 
 interface Observe {
   (labels: Labels, value: number): void;
-  /** Removes the series. */
+  /** Removes the series with these labels. */
   forget(labels: Labels): void;
 }
 
@@ -49,9 +49,9 @@ export interface Metrics {
   counter(name: string, help: string): (labels?: Labels, by?: number) => void;
   /** Creates a histogram, by default of durations in seconds. The returned function observes a value. */
   distribution(name: string, help: string, options?: DistributionOptions): Observe;
-  /** A counter whose value is read when the metrics are. */
+  /** Creates a counter whose value is read whenever the metrics are exported. */
   total(name: string, help: string, read: () => number): void;
-  /** A gauge whose values are read when the metrics are. */
+  /** Creates a gauge whose values are read whenever the metrics are exported. */
   gauge(name: string, help: string, read: () => Iterable<readonly [Labels, number]>): void;
   families(): MetricFamily[];
   text(): string;
@@ -103,7 +103,7 @@ function findOrAdd<Point>(series: Map<string, Point>, labels: Labels, none: () =
   return point;
 }
 
-/** The key is cheaper than the full text of the labels, because every call looks up several metrics. */
+/** Builds a cheap key of the labels, because every call looks up several metrics. */
 function toKey(labels: Labels): string {
   let key = '';
   for (const name in labels) key += `${name}\0${labels[name]}\0`;

@@ -1,5 +1,5 @@
 // Spans of distributed traces, with W3C Trace Context (https://www.w3.org/TR/trace-context/). The span of a call is
-// active in everything that the call starts, across awaits; without an active span nothing is measured.
+// active in all code that the call starts, across awaits. Without an active span, nothing is measured.
 //     traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01
 //                  version, trace id, span id of the parent, flags (01: sampled)
 import { AsyncLocalStorage } from 'node:async_hooks';
@@ -11,7 +11,7 @@ export type Attributes = Readonly<Record<string, string | number | boolean | und
 export interface EndedSpan {
   traceId: string;
   spanId: string;
-  /** Undefined for the first span of a trace. */
+  /** Span id of the parent; undefined for the first span of a trace. */
   parentSpanId: string | undefined;
   name: string;
   kind: SpanKind;
@@ -19,14 +19,14 @@ export interface EndedSpan {
   startMs: number;
   endMs: number;
   attributes: Attributes;
-  /** Reason why the work failed; undefined if it succeeded. */
+  /** Reason for the failure of the work; undefined if it succeeded. */
   fault: string | undefined;
 }
 
 interface TraceContext {
   traceId: string;
   isSampled: boolean;
-  /** State of other tracing systems, passed on unchanged. */
+  /** State of other tracing systems, forwarded unchanged. */
   tracestate: string | undefined;
 }
 
@@ -76,7 +76,7 @@ export class Span {
     this.#attributes = { ...this.#attributes, ...attributes };
   }
 
-  /** Ends the span, with the reason if it failed. Later calls do nothing. */
+  /** Ends the span, with the reason if the work failed. Later calls do nothing. */
   end(fault?: string): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
@@ -109,14 +109,14 @@ export interface TraceHeaders {
 }
 
 export interface Tracing {
-  /** Begins the span of a call: in the caller's trace if the headers name one, else in a new trace. */
+  /** Begins the span of a call, in the caller's trace if the headers name a trace, else in a new trace. */
   begin(headers: TraceHeaders, options: SpanOptions): Span;
 }
 
 interface Sampling {
-  /** Recorded share of the traces. Depends on the trace id, so that services with equal shares record the same traces. */
+  /** Recorded share of the traces. The trace id decides, so services with equal shares record the same traces. */
   share: number;
-  /** Whether a caller's trace is recorded if, and only if, the caller records it. */
+  /** Whether a caller's trace is recorded if and only if the caller records it. */
   isParentBased: boolean;
 }
 
@@ -150,7 +150,7 @@ export const within = <T>(span: Span | undefined, work: () => T): T => (span ? a
 
 export const activeSpan = (): Span | undefined => active.getStore();
 
-/** The headers that continue the active trace in another process; empty if there is none. */
+/** The headers that continue the active trace in another process; empty without an active trace. */
 export const traceHeaders = (): Readonly<Record<string, string>> => active.getStore()?.headers ?? {};
 
 /** Runs the work and measures it as a span in the active trace; without a trace, only runs the work. */
@@ -167,7 +167,7 @@ export async function measured<T>(options: SpanOptions, work: (span: Span | unde
   }
 }
 
-/** The failure for a span: a name, never a text that a caller has sent. */
+/** Name of the failure for a span. It never contains a text from a caller. */
 export const faultOf = (error: unknown): string => {
   const { reason, name } = (error ?? {}) as { reason?: unknown; name?: unknown };
   return typeof reason === 'string' ? reason : typeof name === 'string' ? name : 'Error';

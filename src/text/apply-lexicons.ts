@@ -1,5 +1,5 @@
-// Applies lexicons to a marked text: matched words become pieces with their pronunciation, as if the caller had written
-// `sub` or `phoneme`. Text that already has such markup, addresses, and the syntax of Markdown and HTML are left alone.
+// Applies lexicons to a marked text: a matched word becomes a piece with its pronunciation, as if the caller had
+// written `sub` or `phoneme`. Text inside such markup, addresses, and the syntax of Markdown and HTML are not matched.
 import { type Lexicon, matchLexicons } from './lexicon.ts';
 import { countSaid, type MarkedItem, type MarkedRun, type MarkedText, type Piece } from './marked-text.ts';
 import { mark, markMarkup } from './markup.ts';
@@ -11,7 +11,7 @@ interface RunLexicons {
   languageCode: string;
 }
 
-/** Returns the same object if no lexicon matches. */
+/** Returns the text with the lexicons applied, or the same object if no lexicon matches. */
 export function applyLexicons(text: MarkedText, lexiconsOf: (run: MarkedRun) => RunLexicons): MarkedText {
   let changed = 0;
   const items = text.items.map((item): MarkedItem => {
@@ -49,7 +49,7 @@ function applyTo({ pieces, isLiteral }: MarkedRun, lexicons: readonly Lexicon[],
   return found > 0 ? applied : pieces;
 }
 
-/** Groups of pieces that a word may span. */
+/** Groups consecutive pieces that a single word may span. */
 function groupsOf(pieces: readonly Piece[]): Piece[][] {
   const groups: Piece[][] = [];
   for (const piece of pieces) {
@@ -64,8 +64,8 @@ function groupsOf(pieces: readonly Piece[]): Piece[][] {
 const isPlain = ({ said, mark: name }: Piece): boolean => said === undefined && name === undefined;
 
 /**
- * Returns the pieces, cut to fit, in the range `from` to `to` of their joined text. A character reference is never cut,
- * since it stands for one character.
+ * Returns the pieces in the range `from` to `to` of their joined text; the outer pieces are cut to fit. Character
+ * references are not cut, because each of them stands for one character.
  */
 function cutPieces(pieces: readonly Piece[], from: number, to: number): Piece[] {
   const cut: Piece[] = [];
@@ -83,22 +83,22 @@ function cutPieces(pieces: readonly Piece[], from: number, to: number): Piece[] 
 }
 
 const addressPattern = /(?:\bhttps?:\/\/|\bwww\.)[^\s<>"`*\]|]+/gi;
-/** A character that is in no word and begins none. */
+/** A character that is not part of any word. */
 const nothing = '\0';
 
 interface Compared {
   compared: string;
   /**
-   * Converts an index in the compared text to the index in the written text. Indices must not decrease between calls.
+   * Converts an index in the compared text to an index in the written text. Indices must not decrease between calls.
    */
   at(index: number): number;
 }
 
-/** The text for comparison with lexicons: white space is collapsed, and unspoken text is replaced. */
+/** Prepares a text for comparison with lexicons: collapses white space and masks unspoken text. */
 function toCompared(written: string, isLiteral: boolean): Compared {
   const spoken = isLiteral ? written : withoutSilent(written);
   const text = spoken.replace(addressPattern, (address) => nothing.repeat(address.length));
-  /** Positions in the compared text where white space was collapsed, and the units removed so far. */
+  /** Positions in the compared text where white space was collapsed, and the number of units removed so far. */
   const gaps: { after: number; units: number }[] = [];
   let units = 0;
   const compared = text.replace(/\s{2,}/g, (space, index: number) => {
@@ -117,7 +117,7 @@ function toCompared(written: string, isLiteral: boolean): Compared {
   };
 }
 
-/** Replaces the syntax of Markdown and HTML, keeping indices. */
+/** Masks the syntax of Markdown and HTML without changing indices. */
 function withoutSilent(text: string): string {
   if (!/[\\`<[\]*_~|]/.test(text)) return text;
   const state = { fence: '', within: false };

@@ -1,13 +1,13 @@
 // Removes markup, emoji, control characters, terminal escape sequences (ECMA-48) and lone surrogates from a paragraph,
-// and collapses white space. Every UTF-16 unit of the result maps to a range of the source. Text to be verbalized is
-// also folded: compatibility forms (NFKC), quotes, and the digits and punctuation of every script become ASCII.
+// and collapses white space. Every UTF-16 unit of the result maps to a range of the source. If `fold` is true,
+// compatibility forms (NFKC), quotes, and the digits and punctuation of every script become ASCII.
 import anyAscii from 'any-ascii';
 import { entityAt } from './html.ts';
 import { mark } from './markup.ts';
 import { matchAt } from './rule.ts';
 
 interface CleanText {
-  /** Words separated by one space, with a line feed where the markup ends a paragraph. */
+  /** Words separated by one space, or by a line feed where the markup ends a paragraph. */
   text: string;
   /** For each unit of `text`, the start of its range in the source. */
   from: readonly number[];
@@ -21,7 +21,7 @@ const pausePattern = /[\p{P}\n]\s*$/u;
 const letterPattern = /[\p{L}\p{M}]/u;
 const plainPattern = /[\p{L}\p{N}\s]/u;
 const emojiPattern = /[\p{Extended_Pictographic}\p{Emoji_Modifier}\p{Regional_Indicator}]/u;
-/** Characters that Unicode calls pictographs, but that are used as text. */
+/** Characters that Unicode classifies as pictographs, but that are used as text. */
 const textualPattern = /[©®™‼⁉ℹ↔-↙↩↪♩-♯]/u;
 const markPattern = /\p{M}/u;
 const joinerPattern = /[\u200c\u200d]/;
@@ -78,7 +78,7 @@ function putOther(clean: CleanTextBuilder, chunk: string, at: number, fold: bool
   const char = String.fromCodePoint(chunk.codePointAt(at)!);
   let end = at + char.length;
   if (joinerPattern.test(char)) {
-    // In many scripts a joiner between letters shapes the word; elsewhere it is noise.
+    // A joiner between letters shapes the word in many scripts; any other joiner is noise.
     const between = !fold && letterPattern.test(clean.last) && letterPattern.test(chunk[end] ?? '');
     if (between) clean.put(char, at, end);
     return end;
@@ -92,7 +92,7 @@ function putOther(clean: CleanTextBuilder, chunk: string, at: number, fold: bool
 
 const folded = new Map<string, string>();
 const unfolded = new Map<string, string>();
-/** Limit of each cache. */
+/** Maximum number of characters in each cache. */
 const cachedCharsMax = 20_000;
 
 /** The replacement of `char` in clean text: itself, other characters, or nothing. */
@@ -112,7 +112,7 @@ function replace(char: string, fold: boolean): string {
   if (/[\p{C}\p{Variation_Selector}\ufffc\ufffd]|\u20e3/u.test(char)) return '';
   if (emojiPattern.test(char) && !textualPattern.test(char)) return ' ';
   if (fold) return foldings.get(char) ?? foldByKind(char);
-  // Styled letters and digits become plain ones for every engine; other characters are left to the engine.
+  // For every engine, styled letters and digits become plain. Other characters are unchanged.
   const plain = /[\p{L}\p{Nd}]/u.test(char) ? char.normalize('NFKC') : char;
   return plain.startsWith(' ') ? char : plain;
 }
@@ -188,7 +188,7 @@ class CleanTextBuilder {
     return true;
   }
 
-  /** Writes a pause, unless the text already ends with one. */
+  /** Writes a pause, unless the text already ends with a pause. */
   pause(from: number, to: number): void {
     if (this.#text !== '' && !pausePattern.test(this.#text.slice(-2))) {
       if (this.#last === ' ') this.#unput();

@@ -1,4 +1,4 @@
-// The sentence, in the language of the voice, that says that a voice is synthetic.
+// Sentences that disclose that a voice is synthetic, in the language of the voice.
 import { Failure } from '../errors.ts';
 import { isSsml } from './ssml.ts';
 
@@ -35,7 +35,7 @@ zh 这是合成的语音。`
     .map((line) => [line.slice(0, 2), line.slice(3)] as const),
 );
 
-/** Throws a Failure if there is no sentence in the language. */
+/** The disclosure in a language. Throws a Failure for a language without a disclosure. */
 export function disclosureIn(languageCode: string): string {
   const sentence = sentences.get(languageCode.toLowerCase().split('-')[0]!);
   if (sentence) return sentence;
@@ -43,10 +43,10 @@ export function disclosureIn(languageCode: string): string {
   throw new Failure('invalid_request', { details: [{ field: 'disclosure', reason: 'unsupported_language', message }] });
 }
 
-/** The beginning of a document, up to the end of its opening tag. */
+/** The start of an SSML document, up to the end of its root element's opening tag. */
 const opening = /^(?:\s|<\?[\s\S]*?\?>|<!--[\s\S]*?-->|<![^>]*>)*<(\w+:)?speak\b(?:"[^"]*"|'[^']*'|[^'">])*>/;
 
-/** The text after a paragraph with the sentence. */
+/** Adds the disclosure as a paragraph before the text. */
 export function withDisclosure(text: string, isMarked: boolean, languageCode: string): string {
   const sentence = disclosureIn(languageCode);
   if (!isMarked || !isSsml(text)) return `${sentence}\n\n${text}`;

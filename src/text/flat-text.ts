@@ -1,6 +1,6 @@
-// Flattens a run of marked text into one string that can be normalized and cut, with a map back to the source. Text
-// with a stated pronunciation is represented by a placeholder word, which is replaced after normalization, so that its
-// sentence stays whole.
+// Flattens a run of marked text into one string that can be normalized and cut, with a map back to the source. A
+// placeholder word represents text with a stated pronunciation, so that the sentence stays whole. The placeholder is
+// replaced after normalization.
 import { countCharsBetween } from './count-chars.ts';
 import type { Emphasis, MarkedRun, Piece, Said } from './marked-text.ts';
 
@@ -12,16 +12,16 @@ export interface Replacement {
   /** The written text that the placeholder represents. */
   written: string;
   say: string;
-  /** Phonemes in the engine's notation. */
+  /** Phonemes in the notation of the engine. */
   phonemes?: string | undefined;
 }
 
-/** Maps indices of a string to the text that it was made from. Offsets are in code points. */
+/** Maps indices of a string to offsets of its source text, in code points. */
 export interface SourceMap {
   startOf(index: number): number;
-  /** End of the unit at the index. */
+  /** Offset of the end of the unit at the index. */
   endOf(index: number): number;
-  /** The written text of a range that is not a plain range of the source. */
+  /** Written text of a range. Absent if the source has no markup. */
   written?(from: number, to: number): string;
 }
 
@@ -76,7 +76,7 @@ export function flatten({ pieces }: Pick<MarkedRun, 'pieces'>, offsetOf: OffsetO
     const resolved = said && resolve(said, piece.text);
     if (!resolved) put(piece, piece.text);
     else {
-      // Keeps the placeholder a separate word.
+      // A space keeps the placeholder a separate word.
       if (/[\p{L}\p{N}]$/u.test(text)) put({ text: ' ', from, to: from }, ' ');
       const shown = placeholders[/^\P{L}*\p{Lu}/u.test(piece.text) ? 0 : 1];
       replacements.push({ from: text.length, to: text.length + shown.length, written: piece.text, ...resolved });
@@ -86,7 +86,7 @@ export function flatten({ pieces }: Pick<MarkedRun, 'pieces'>, offsetOf: OffsetO
   return { text, source: toSourceMap(text, parts, replacements, offsetOf), replacements, marks, emphasized };
 }
 
-/** A part of the flat text and its range in the source. Exact parts map unit by unit; others map as a whole. */
+/** A part of the flat text and its range in the source. An exact part maps unit by unit, any other part as a whole. */
 interface FlatPart {
   at: number;
   from: number;
@@ -101,7 +101,7 @@ function toSourceMap(
   offsetOf: OffsetOf,
 ): SourceMap {
   let last = 0;
-  /** The part at an index. Most lookups are near the previous one. */
+  /** The part at an index. Searches from the last result, because most indices are close to each other. */
   const partAt = (index: number): FlatPart => {
     if (parts[last]!.at > index) last = 0;
     while (last + 1 < parts.length && parts[last + 1]!.at <= index) last++;
@@ -128,7 +128,7 @@ function toSourceMap(
   };
 }
 
-/** The replacements within a range. They are ordered, and a text may have many. */
+/** The replacements within a range, found by binary search because a text may have many. */
 function replacementsIn(replacements: readonly Replacement[], from: number, to: number): readonly Replacement[] {
   let [first, end] = [0, replacements.length];
   while (first < end) {

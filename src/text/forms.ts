@@ -1,5 +1,5 @@
-// The forms by which rules convert matched text to spoken text: the forms in the language's table (CLDR rules,
-// patterns, maps), and the forms that every language has, such as "digits", "month" or "roman".
+// Forms convert the matched text of rules to spoken text. A table defines forms by CLDR rules, patterns or maps. Every
+// language also has common forms, such as "digits", "month" or "roman".
 import { type FormCase, toRows } from './language-table.ts';
 import { parseRoman } from './number-words.ts';
 import type { Verbalizer } from './verbalizer.ts';
@@ -16,7 +16,7 @@ const normal: Readonly<Record<string, Form>> = {
   silent: () => '',
 };
 
-/** Returns forms by name, each created on first use. `added` holds the forms of the word rules. */
+/** Returns a function that finds forms by name and creates each form on first use. `added` has further forms. */
 export function formsOf(v: Verbalizer, added: Readonly<Record<string, Form>> = {}): (name: string) => Form {
   const own: Readonly<Record<string, Form>> = {
     digits: (written) => v.digits(written),

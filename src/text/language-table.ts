@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { parse } from 'smol-toml';
 
 /**
- * How a number is spoken: by a rule set of the CLDR (names that begin with "%%" are private sets), by a rule set up to
- * a limit and by another form above the limit, or by the first pattern that matches the whole number.
+ * A number is spoken by a CLDR rule set ("%%" begins the names of private sets), by a rule set up to a limit and
+ * another form above the limit, or by the first pattern that matches the complete number.
  */
 export type NumberForm = string | { rules: string; to: number; then: string } | readonly FormCase[];
 
@@ -18,39 +18,39 @@ export interface FormCase {
 
 /** A rule for text at a place (written-rules.ts). */
 export interface WrittenRule {
-  /** Characters with which the text can begin; absent if there are many. The rule is tried only at these. */
+  /** Possible first characters of the text; absent if there are many. The rule is tried only at these characters. */
   first?: string;
   written: string;
-  /** Patterns of the whole word before the text, and of the word after it. A missing word counts as empty. */
+  /** Patterns of the complete words before and after the text. A missing word counts as empty. */
   word_before?: string;
   word_after?: string;
-  /** Comparisons of a group with another group, or with a number of at least two digits. */
+  /** Comparisons of a group with another group, or with a number of two or more digits. */
   where?: readonly string[];
-  /** Applies only if dates have the day first (true), or only if they do not (false). */
+  /** If true, the rule requires dates with the day first; if false, dates with the month first. */
   day_first?: boolean;
   say: string;
   say_day_first?: string;
-  /** A unit may follow, in the singular or in the plural. */
+  /** Whether a unit may follow, and whether the unit is in the singular or in the plural. */
   measured?: 'one' | 'many';
   kind?: 'mark' | 'open' | 'join';
 }
 
-/** Rules in order. A rule that cannot be written as a pattern is named by `code`. */
+/** A row of the ordered rules. `code` names a rule that cannot be written as a pattern. */
 export type RuleRow = WrittenRule | { first?: string; code: string };
 
-/** Abbreviations with a stop: "key = words; key = words". Keys are in lower case and lack the last stop. */
+/** Abbreviations with a full stop: "key = words; key = words". Keys are in lower case, without the last stop. */
 export interface AbbreviationRows {
   rows: string;
-  /** The meaning of the stop. */
+  /** The meaning of the full stop. */
   means: 'title' | 'numbered' | 'inner' | 'final';
-  /** Whether each key is also a word that may end a sentence: "Come in." */
+  /** Whether the keys are also words that may end a sentence, as in "Come in." */
   plain?: boolean;
-  /** Patterns of the word before, and of the text after the abbreviation. */
+  /** Patterns of the word before the abbreviation and of the text after it. */
   word_before?: string;
   after?: string;
 }
 
-/** A number beside certain words. `before` is matched against the text before the number. */
+/** Form of a number beside certain words. `before` is a pattern of the text before the number. */
 interface NumberContext {
   before?: string;
   /** A pattern whose first group is the number, in digits or as a Roman numeral. */
@@ -62,33 +62,33 @@ interface NumberContext {
 }
 
 export interface LanguageTable {
-  /** CLDR locale to use unless the request states another region. */
+  /** CLDR locale, unless the request states another region. */
   code: string;
   /** Pattern of the language codes whose dates have the month first. */
   month_first?: string;
   forms: Readonly<Record<string, NumberForm>>;
-  /** Patterns that rules refer to by name, and maps from written to spoken text. */
+  /** Patterns that rules refer to by name, and maps of written to spoken text. */
   patterns?: Readonly<Record<string, string>>;
   maps?: Readonly<Record<string, string>>;
   /** Rules by the kind of first character. They replace the rules shared by all languages. */
   rules?: Readonly<Record<'digit' | 'point' | 'letter' | 'sign', readonly RuleRow[]>>;
   stopped?: readonly AbbreviationRows[];
   numbers: {
-    /** The decimal mark, if commas and spaces only separate thousands. */
+    /** The decimal mark, in languages in which commas and spaces only separate thousands. */
     mark?: '.';
-    /** Name of 10 to the power of 18, if the CLDR has none. */
+    /** Name of the number 10^18, if the CLDR has none. */
     quintillion?: string;
     point: string;
     minus: string;
     range: string;
-    /** Word between the numbers of a result or ratio such as 3:1, if it differs from `range`. */
+    /** Word between the numbers of a result or ratio such as 3:1. Default: `range`. */
     ratio?: string;
     /** Word between numerator and denominator of a fraction without a name. */
     over: string;
     /** Word between a whole number and its fraction. */
     and?: string;
     per: string;
-    /** The number that decides the form of a noun after a fraction. Default: 1. */
+    /** Number whose plural form a noun has after a fraction. Default: 1. */
     fraction_as?: string;
     /** Decimals of at most this many digits are spoken as one number. */
     decimals_max: number;
@@ -102,7 +102,7 @@ export interface LanguageTable {
     phone_pairs?: boolean;
     /** Word between whole millions and a noun. */
     of?: string;
-    /** Like `of`, before a vowel. */
+    /** Form of `of` before a vowel. */
     of_vowel?: string;
     contexts?: readonly NumberContext[];
     /** Corrections of CLDR misspellings and of elisions. */
@@ -110,11 +110,9 @@ export interface LanguageTable {
   };
   ordinals?: readonly { written: string; form: string }[];
   date: {
-    /** Template with "{d}", "{month}" and "{y}". */
+    /** Template of a date with "{d}", "{month}" and "{y}". */
     say: string;
-    /**
-     * Template for a date without a year, if it differs from the start of `say`; and the text between month and year.
-     */
+    /** Template of a date without a year, and text between month and year. Default template: the start of `say`. */
     short?: string;
     before_year?: string;
     month_first?: boolean;
@@ -125,32 +123,32 @@ export interface LanguageTable {
     months: string;
   };
   time: {
-    /** Form of the hour. */
+    /** Form of the hour's number. */
     form: string;
     noun?: string;
-    /** Template with "{h}", "{hours}" and "{m}". */
+    /** Template of a time with "{h}", "{hours}" and "{m}". */
     say: string;
     full: string;
-    /** Pattern of words after a time that its spoken form already contains. */
+    /** Pattern of words after a time that the spoken form of the time already contains. */
     suffix?: string;
-    /** Words after which 14.30 is a time, and words after which an hour takes another form. */
+    /** Words before a time such as 14.30, and words before an hour that takes another form. */
     before?: string;
     after?: Readonly<Record<string, { form: string; full: string }>>;
     seconds: string;
-    /** Whether 14h30 is a time, and whether five past is "zero five". */
+    /** Whether 14h30 is a time, and whether the minutes 05 are spoken as "zero five". */
     letter?: boolean;
     zero?: boolean;
   };
-  /** Sums of money. `say` is a template with "{sum}" and "{c}", or "{cents}" for the cents with their name. */
+  /** Sums of money. `say` is a template with "{sum}" and either "{c}" or "{cents}", the cents with their name. */
   money: { say: string; currencies: string; magnitudes: string; attributive?: string };
   units: {
     feminine?: string;
     neuter?: string;
-    /** Units whose names come from the CLDR, and the names of the other units. */
+    /** Units whose names come from the CLDR, and names of the other units. */
     cldr?: string;
     names: string;
     per?: string;
-    /** Template for 1,80 m, with "{sum}" and "{c}"; and a pattern of the text beside 5A if 5A means a current. */
+    /** Template for 1,80 m with "{sum}" and "{c}", and a pattern of text beside 5A that shows that 5A is a current. */
     marks?: Readonly<Record<'meters' | 'current', string>>;
     /** Words for combinations of units, and exceptions (measures.ts). */
     joined?: Readonly<
@@ -165,9 +163,9 @@ export interface LanguageTable {
     names: string;
     fractions?: string;
     address: string;
-    /** How characters are spelled one by one. Without it, other characters are skipped, and digits stay figures. */
+    /** Names of spelled characters. Without `spelled`, other characters are skipped, and digits stay digits. */
     spelled?: string;
-    /** Top-level domains by which an address is recognized, and domain parts read letter by letter. */
+    /** Top-level domains that mark an address, and domain parts that are read letter by letter. */
     domains?: string;
     spelled_domains?: string;
   };
@@ -176,7 +174,7 @@ export interface LanguageTable {
     said?: string;
     /** Pattern of text that is always read as written. */
     easy?: string;
-    /** Sets and patterns that decide which capitals are pronounced as a word (table-rules.ts). */
+    /** Sets and patterns that decide whether capitals are pronounced as a word (table-rules.ts). */
     sound?: Readonly<
       Record<'spoken' | 'common' | 'initials' | 'interjections' | 'greek' | 'onset' | 'coda' | 'vowelless', string>
     >;

@@ -1,6 +1,6 @@
-// A compiled lexicon of pronunciations. It matches whole words from left to right, the longest entry first; its cost
-// per text does not depend on its number of entries. Variants of quotes, hyphens, white space and composed accents
-// match each other; letter case is ignored if an entry says so.
+// A compiled lexicon of pronunciations. It matches complete words from left to right, the longest entry first. The cost
+// per text does not depend on the number of entries. Variants of quotes, hyphens, white space and composed accents are
+// equal; letter case is ignored if an entry states so.
 import type { Said } from './marked-text.ts';
 import { segmenterFor } from './tokenize.ts';
 import { foreignToIpa, toIpa } from './x-sampa.ts';
@@ -12,16 +12,16 @@ export const phoneticAlphabets = ['ipa', 'x-sampa'] as const;
 export type PhoneticAlphabet = (typeof phoneticAlphabets)[number];
 
 export interface LexiconEntry {
-  /** The word as it is written in texts. */
+  /** The word as texts contain it. */
   grapheme: string;
-  /** The replacement text. An entry has `alias` or `phoneme`. */
+  /** The replacement text. An entry has either `alias` or `phoneme`. */
   alias?: string;
   phoneme?: string;
   /** Alphabet of the phoneme. Default: ipa. */
   alphabet?: PhoneticAlphabet;
-  /** Canonical BCP-47. The entry applies only to text of this language. */
+  /** Canonical BCP-47 tag. The entry applies only to text in this language. */
   languageCode?: string;
-  /** Letter case. Default: sensitive. */
+  /** Whether letter case must match. Default: sensitive. */
   case?: LetterCase;
 }
 
@@ -34,7 +34,7 @@ interface LexiconMatch {
 
 /** A text prepared for matching with several lexicons. */
 interface LexiconText {
-  /** The text with equivalent signs folded. */
+  /** The text with equivalent signs unified. */
   plain: string;
   lower: string;
   edges: WordEdges;
@@ -57,7 +57,7 @@ interface CompiledEntry {
 const alike: Readonly<Record<string, string>> = { '’': "'", ʼ: "'", '‘': "'", '＇': "'", '‐': '-', '‑': '-' };
 const alikePattern = /[’ʼ‘＇‐‑]/g;
 
-/** Folds equivalent signs. Indices stay the same. */
+/** Unifies equivalent signs. Indices stay the same. */
 const toPlain = (text: string): string => text.replace(alikePattern, (sign) => alike[sign]!).replace(/\s/g, ' ');
 
 /** Converts to lower case. Indices stay the same. */
@@ -74,19 +74,19 @@ function prepareText(text: string, languageCode: string): LexiconText {
 
 const toComparable = (grapheme: string): string => toPlain(grapheme.trim().replace(/\s+/g, ' ').normalize('NFC'));
 
-/** Undefined if the phoneme is invalid in its alphabet. */
+/** Converts an entry's pronunciation; undefined if its phoneme is invalid in its alphabet. */
 function toSaid({ alias, phoneme, alphabet = 'ipa' }: LexiconEntry): Said | undefined {
   if (phoneme === undefined) return { kind: 'alias', text: alias ?? '' };
   const ipa = toIpa(phoneme, alphabet);
   return ipa === undefined ? undefined : { kind: 'phonemes', ipa };
 }
 
-/** Number of invalid characters of a phoneme that an error lists. */
+/** Maximum number of invalid characters that an error lists. */
 const foreignMax = 5;
 
 /**
- * Why an entry with this phoneme is refused; undefined if it is accepted. Engines speak accepted phonemes as well as
- * they can.
+ * Reason why a phoneme is refused; undefined if the phoneme is accepted. Engines may only approximate an accepted
+ * phoneme.
  */
 export function findPhonemeFault(phoneme: string, alphabet: PhoneticAlphabet): string | undefined {
   const fault = `is not written in ${alphabet}`;
@@ -95,7 +95,7 @@ export function findPhonemeFault(phoneme: string, alphabet: PhoneticAlphabet): s
   return toIpa(phoneme, alphabet) === undefined ? fault : undefined;
 }
 
-/** Compiles entries. If two match the same words, the first one applies. */
+/** Compiles entries. If two entries match the same words, the first entry applies. */
 export function compileLexicon(entries: readonly LexiconEntry[]): Lexicon {
   const exact = new Map<string, CompiledEntry[]>();
   const folded = new Map<string, CompiledEntry[]>();
@@ -148,7 +148,7 @@ function choose(found: readonly CompiledEntry[] | undefined, languageCode: strin
   );
 }
 
-/** The matches in a text from left to right. If matches are equally long, the first lexicon applies. */
+/** The matches in a text from left to right. If matches are equally long, the match of the first lexicon applies. */
 export function* matchLexicons(
   lexicons: readonly Lexicon[],
   text: string,
@@ -174,7 +174,7 @@ const other = 1;
 const word = 2;
 const mark = 3;
 const han = 4;
-/** First class number of the scripts without spaces; each has its own class. */
+/** First class number of the scripts without spaces; each of these scripts has its own class. */
 const unspacedFirst = 5;
 const unspacedScripts = [
   /\p{Script=Hiragana}/u,
@@ -217,7 +217,7 @@ class WordEdges {
     this.#languageCode = languageCode;
   }
 
-  /** End of the token at the index: letters without a word boundary between them, or one character. */
+  /** End of the token at the index. A token is a sequence of letters without a word boundary, or one character. */
   tokenEnd(from: number): number {
     const text = this.#text;
     let to = from + ((text.codePointAt(from) ?? 0) > 0xffff ? 2 : 1);

@@ -1,13 +1,13 @@
 // Marked text: runs that are each spoken by one voice in one way, with pauses between them. Readers of markup (ssml.ts,
-// pause-tags.ts) produce it, and src/speech plans from it; plain text is a single run. Ranges are UTF-16 indices into
-// the source. Marked text knows nothing about audio, engines or voices: a run only has the names stated in the markup.
+// pause-tags.ts) produce marked text, and src/speech plans from it. Plain text is a single run. Ranges are UTF-16
+// indices into the source. Voices are only names here.
 import { countChars, countCharsBetween } from './count-chars.ts';
 
 export interface MarkedText {
-  /** The text as it was sent. */
+  /** The text as the caller sent it. */
   source: string;
   items: readonly MarkedItem[];
-  /** Spoken code points without markup: the charged number. */
+  /** Number of spoken code points without markup, for which the caller is charged. */
   chars: number;
   /** Sum of all pauses. */
   pauseMs: number;
@@ -26,18 +26,18 @@ export interface MarkedRun {
   kind: 'run';
   style: RunStyle;
   pieces: readonly Piece[];
-  /** The break at the end of the run, if the markup states one. Otherwise the punctuation decides. */
+  /** Break that the markup states at the end of the run; undefined if the punctuation decides. */
   breakAfter: 'paragraph' | 'sentence' | undefined;
   /** Whether Markdown, HTML and line ends are plain text here. */
   isLiteral: boolean;
-  /** Spoken code points. */
+  /** Number of spoken code points. */
   chars: number;
 }
 
 export interface RunStyle {
-  /** Undefined: the voice of the request. */
+  /** The voice; undefined for the voice of the request. */
   voice?: VoiceName | undefined;
-  /** Canonical BCP-47. Undefined: the language of the request. */
+  /** Canonical BCP-47 tag; undefined for the language of the request. */
   languageCode?: string | undefined;
   /** Whether the language was stated for this voice, and not for a surrounding voice. */
   isOwnLanguage: boolean;
@@ -49,7 +49,7 @@ export interface RunStyle {
   pitch: number;
 }
 
-/** A voice in markup: the first name that exists applies. */
+/** A voice in markup. The first existing name applies. */
 export interface VoiceName {
   names: readonly string[];
   /** Position in the source. */
@@ -73,7 +73,7 @@ export type Emphasis = 'strong' | 'moderate' | 'reduced';
 
 export type Said =
   | { kind: 'alias'; text: string }
-  /** The written text is of a kind, such as "date". */
+  /** The written text is spoken as text of a kind, such as "date". */
   | { kind: 'say-as'; as: string; format: string }
   /** Phonemes in the International Phonetic Alphabet. */
   | { kind: 'phonemes'; ipa: string };
@@ -107,7 +107,7 @@ export class MarkedTextBuilder {
   #chars = 0;
   #pauseMs = 0;
 
-  /** In literal text, repeated white space counts once. */
+  /** Repeated white space in literal text counts once. */
   constructor(source: string, { isLiteral }: { isLiteral: boolean }) {
     this.#source = source;
     this.#isLiteral = isLiteral;
@@ -152,7 +152,7 @@ export class MarkedTextBuilder {
     const last = this.#items.at(-1);
     if (pieces.every(({ text, said, mark }) => mark === undefined && !said && text.trim() === '')) {
       if (last?.kind !== 'run') return;
-      // White space still separates words, so it is kept.
+      // White space is kept, because it still separates words.
       this.#lastPieces.push(...pieces);
       if (last.breakAfter !== 'paragraph') last.breakAfter = breakAfter ?? last.breakAfter;
       return;
@@ -172,7 +172,7 @@ export function countSaid(pieces: readonly Piece[], isLiteral: boolean): number 
 }
 
 export class MarkupFault extends Error {
-  /** `at` is an index into `source`. */
+  /** Creates a fault at `at`, an index into `source`. */
   constructor(source: string, at: number, what: string) {
     const { line, column } = positionIn(source, at);
     super(`line ${line}, column ${column}: ${what}`);

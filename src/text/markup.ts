@@ -1,16 +1,16 @@
 // Finds the markup in a paragraph: Markdown (https://spec.commonmark.org/0.31.2/, section 6) and HTML tags. Each UTF-16
-// unit is classified as kept, silent or a pause. Silent are delimiters, link targets, tag names and attributes,
-// comments and footnote marks. The scan takes one pass, since the length of every construct is bounded.
+// unit is kept, silent or a pause. Delimiters, link targets, tag names and attributes, comments and footnote marks are
+// silent. A scan takes one pass, because the length of every construct is bounded.
 import { blockTags, cellTags, inlineTags } from './html.ts';
 import { matchAt } from './rule.ts';
 
-/** How a unit is treated. `literal` units are kept without decoding entities. */
+/** Treatment of a unit. `literal` units are kept without decoding entities. */
 export const mark = Object.freeze({ keep: 0, silent: 1, space: 2, comma: 3, paragraph: 4, literal: 5 });
 
 const specialPattern = /[\\`<[\]*_~|]/;
 const nextSpecialPattern = /[\\`<[\]*_~|]/g;
 const addressPattern = /(?:\bhttps?:\/\/|\bwww\.)[^\s<>"`*\]|]+/gi;
-/** An attribute has a value or is a known boolean attribute, so <i am> is not a tag. */
+/** An attribute must have a value or a known boolean name, so <i am> is not a tag. */
 const attributeSource = String.raw`\s+(?:[\w:@.-]{1,60}\s{0,3}=\s{0,3}(?:"[^"<]{0,1000}"|'[^'<]{0,1000}'|[^\s"'<>=]{1,1000})|(?:async|autoplay|checked|controls|defer|disabled|hidden|loop|muted|open|readonly|required|selected)(?=[\s/>]))`;
 const tagPattern = new RegExp(`<(/?)([A-Za-z][\\w:-]{0,40})((?:${attributeSource}){0,40})\\s{0,3}(/?)>`, 'y');
 const autolinkPattern = /<(?:[A-Za-z][\w+.-]{1,30}:[^\s<>]{1,2000}|[\w.+-]{1,64}@[\w.-]{1,255})>/y;
@@ -25,7 +25,7 @@ interface Delimiters {
   count: number;
 }
 
-/** One mark per unit of `raw`; undefined if there is no markup. */
+/** Returns one mark per unit of `raw`; undefined if `raw` has no markup. */
 export function markMarkup(raw: string, table: boolean): Uint8Array | undefined {
   return specialPattern.test(raw) ? new MarkupScan(raw, table).run() : undefined;
 }
@@ -33,7 +33,7 @@ export function markMarkup(raw: string, table: boolean): Uint8Array | undefined 
 /** An HTML tag or comment without an end. */
 const openTagPattern = /<(?:!--(?!.*-->)|\/?[A-Za-z][^<>]{0,500}$)/s;
 
-/** Whether `raw` ends inside markup, to which further text may belong. */
+/** Whether `raw` ends inside markup that further text may continue. */
 export function hasOpenMarkup(raw: string): boolean {
   if (!specialPattern.test(raw)) return false;
   if (openTagPattern.test(raw)) return true;
@@ -49,7 +49,7 @@ class MarkupScan {
   readonly #marks: Uint8Array;
   readonly #brackets: number[] = [];
   readonly #open: Record<string, Delimiters[]> = { '*': [], _: [], '~': [] };
-  /** Lengths of backquote runs without a closing run later. */
+  /** Lengths of backquote runs that no later run closes. */
   readonly #unclosed = new Set<number>();
 
   constructor(raw: string, table: boolean) {
@@ -58,7 +58,7 @@ class MarkupScan {
     this.#marks = new Uint8Array(raw.length);
   }
 
-  /** After `run`: whether code, a link or emphasis is still open. */
+  /** Whether code, a link or emphasis is still open after `run`. */
   get isOpen(): boolean {
     const delimiters = Object.values(this.#open).some((open) => open.length > 0);
     return delimiters || this.#unclosed.size > 0 || this.#brackets.length > 0;
@@ -77,7 +77,7 @@ class MarkupScan {
     }
   }
 
-  /** Reads the construct at `at`. Returns the index at which to continue. */
+  /** Reads the construct at `at`, and returns the index after it. */
   #read(at: number): number {
     switch (this.#raw[at]) {
       case '\\':
@@ -180,8 +180,8 @@ class MarkupScan {
   }
 
   /**
-   * Delimiters open before a word and close after one. Between letters or digits they are an operator or part of a
-   * name.
+   * Emphasis opens before a word and closes after a word. A delimiter between letters or digits is an operator or part
+   * of a name.
    */
   #emphasis(at: number): number {
     const char = this.#raw[at]!;

@@ -1,6 +1,6 @@
-// Speaks numbers with a unit, in languages whose table says how units are joined: 10GB, 5 km/h, 20 m², 5-10 kg, 9.8
-// m/s². A unit counts only directly after its number or after one space, and only if it is unlikely to be a word or a
-// name.
+// Speaks numbers with a unit, such as 10GB, 5 km/h, 20 m², 5-10 kg or 9.8 m/s², in languages whose table states how
+// units are joined. A unit must follow its number directly, or after one space or hyphen, and must not look like a word
+// or a name.
 
 import { sourceOf } from './nouns.ts';
 import {
@@ -23,7 +23,7 @@ const amountPattern = sticky(`(${numberSource})(?:(${dashSource}|\\sto\\s)(${num
 const unitPattern = sticky(
   String.raw`([ -]?)(sq\.? |cu\.? |square |cubic )?(°\s?[CFK]${endSource}|°|[A-Za-zμΩ]{1,5})(\^?[²³]|(?:\^|(?<=[ckmf][mt]?))[23](?!\d))?(?:\/([A-Za-zμ]{1,5})([²³]|(?:\^|(?<=\/s))[23])?)?(?![\p{L}\d²³])(?:\.(?= \p{Ll}))?`,
 );
-/** Any number above one, to select the plural. */
+/** A number above one, which selects the plural. */
 const several = '2';
 
 export class Measures {
@@ -85,7 +85,7 @@ export class Measures {
     return /^(?:\^?[²2]|sq)/.test(power) ? this.#square : /^(?:\^?[³3]|cu)/.test(power) ? this.#cubic : undefined;
   }
 
-  /** The spoken unit at `at`, in the form that follows `count`, and its length in the text. */
+  /** The spoken unit at `at` in the form after `count`, and the unit's length in the text. */
   #unitAt({ text }: Place, at: number, amount: string, count = amount): Reading | undefined {
     const match = matchAt(unitPattern, text, at);
     if (!match) return undefined;
@@ -115,7 +115,7 @@ export class Measures {
   }
 }
 
-/** The end of a range of money must not be followed by a percent sign or the like. */
+/** A range of money must not be followed by a digit or a percent sign. */
 const sumEndSource = String.raw`(?!\d|[.,]\d|\s?[%‰°])`;
 
 interface Sum {
@@ -135,15 +135,15 @@ function saySum(v: Verbalizer, { from, to, magnitude, currency, isOne = false }:
   if (scale) return `${number} ${v.nouns.nameFor(scale, '2')} ${v.nouns.nameFor(noun, isOne ? '1' : '2')}`;
   const said = v.money(to ?? from, currency, isOne);
   if (to === undefined) return said;
-  // Cents have names, so both sums are spoken in full.
+  // If the first sum has cents, its currency is spoken too.
   return `${/\.\d\d$/.test(from) ? v.money(from, currency) : v.numeral(from)} ${range} ${said}`;
 }
 
-/** The sign as the table has it: "us$" becomes "US$". */
+/** The sign as it is written in the table: "us$" becomes "US$". */
 const nameOf = (v: Verbalizer, sign: string | undefined): string | undefined =>
   sign === undefined || v.nouns.currency(sign) ? sign : sign.toUpperCase();
 
-/** The rules for sums with the currency first and last. */
+/** The rules for sums with the currency first, and for sums with the currency last. */
 export function sumRulesFor(v: Verbalizer): Record<'sum_first' | 'sum_last', Rule> {
   const keys = v.nouns.currencyKeys;
   const signs = sourceOf(keys.filter((key) => !/^[A-Z]{3}$/.test(key)));

@@ -1,4 +1,4 @@
-// Text normalization: converts a chunk of text to spoken tokens, lazily by paragraph. Markup and noise are removed; for
+// Text normalization: converts a chunk of text to spoken tokens, one paragraph at a time. Removes markup and noise. For
 // engines that need it, numbers, symbols and abbreviations become words (verbalize-by-table.ts). Every letter and digit
 // outside markup is in a token. To add a language, add a table (language-table.ts).
 
@@ -19,8 +19,8 @@ const readerOf = (languageCode: string): Reader | undefined =>
   hasTable(languageCode.toLowerCase().split('-', 1)[0]!) ? readByTable : undefined;
 
 /**
- * The spoken tokens of clean text. Text that is read as a unit becomes one token. The text must be folded if its
- * language has a table.
+ * The spoken tokens of clean text. Text that is read as a unit is one token. If the language has a table, the text must
+ * be folded.
  */
 export function readClean(text: string, languageCode: string): SpokenToken[] {
   const tokens = tokenize(text, languageCode);
@@ -32,11 +32,9 @@ export interface NormalizeOptions {
   languageCode: string;
   /** Whether numbers, symbols and abbreviations become words. */
   spellOut: boolean;
-  /** Position of the chunk in the text to which ranges refer. Default: 0. */
+  /** Position of the chunk in the complete text, to which ranges refer. Default: 0. */
   from?: number | undefined;
-  /**
-   * State in which the previous text ended, if this text continues it. The state is updated to the end of this text.
-   */
+  /** State at the end of the previous text, if this text continues it. Updated to the end of this text. */
   state?: ReadingState | undefined;
   /** Whether Markdown, HTML and line ends are plain text here. */
   isLiteral?: boolean | undefined;
@@ -62,7 +60,7 @@ const readPlain: Reader = (text, tokens) =>
     return { say, from: start, to: core === '' ? to : start + core.length, glued, breakAfter };
   });
 
-/** Yields the spoken tokens of `chunk` in order. Reads one window ahead. */
+/** Yields the spoken tokens of `chunk` in order. Reads at most one window ahead. */
 export function* normalizeText(chunk: string, options: NormalizeOptions): Generator<SpokenToken> {
   const { languageCode, spellOut, state = { fence: '', within: false }, isLiteral, replacements = [] } = options;
   const { from: begin = 0 } = options;
@@ -80,7 +78,7 @@ export function* normalizeText(chunk: string, options: NormalizeOptions): Genera
       tokens.at(-1)!.breakAfter = spoken.at(-1)!.breakAfter = breakStrength.word;
       const edge = tokens[certainTokens(tokens)]?.from ?? clean.text.length;
       spoken = spoken.filter(({ from }) => from < edge);
-      // Tokens that are read together may reach past the edge.
+      // Tokens that are read together may extend beyond the edge.
       const again = tokens.find(({ from }) => from >= Math.max(edge, spoken.at(-1)!.to));
       if (again) at = clean.from[again.from]!;
     }
@@ -93,7 +91,7 @@ export function* normalizeText(chunk: string, options: NormalizeOptions): Genera
   }
 }
 
-/** Whether a window ended inside a word that continues at `at`. */
+/** Whether the last window ended inside a word that continues at `at`. */
 const splitsWord = (chunk: string, at: number): boolean => /^[\p{L}\p{M}\p{N}]{2}/u.test(chunk.slice(at - 1, at + 1));
 
 function markParagraph(chunk: string, { from, to, markers, literal, table }: Paragraph): Uint8Array | undefined {
@@ -105,8 +103,8 @@ function markParagraph(chunk: string, { from, to, markers, literal, table }: Par
 }
 
 /**
- * Number of tokens that are certain before the rest of the paragraph is read: those up to the strongest break in the
- * second half. The other tokens are read again with the text that follows, so that the edge of a window has no effect.
+ * Number of tokens that later text cannot change: the tokens up to the strongest break in the second half. The other
+ * tokens are read again with the next window, so that the edge of a window has no effect.
  */
 function certainTokens(tokens: readonly Token[]): number {
   const half = (tokens.at(-1)?.to ?? 0) / 2;
@@ -123,8 +121,8 @@ function certainTokens(tokens: readonly Token[]): number {
 }
 
 /**
- * Merges tokens without a word (a lone dash, a closing quote) into the previous token, or at the start into the next
- * one.
+ * Merges a token without a word (a lone dash, a closing quote) into the previous token. At the start, merges it into
+ * the next token.
  */
 function* mergePunctuation(spoken: readonly SpokenToken[]): Generator<SpokenToken> {
   let held: SpokenToken | undefined;

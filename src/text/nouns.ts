@@ -4,11 +4,11 @@ import { type LanguageTable, toRows } from './language-table.ts';
 import { toSource } from './rule.ts';
 
 export interface Noun {
-  /** Form of the numbers before the noun. */
+  /** Form of numbers before the noun. */
   gender: string;
-  /** Names by plural category; undefined if Intl provides the name. */
+  /** Names by plural category; empty if Intl provides the names. */
   names: readonly string[];
-  /** The CLDR unit. */
+  /** The CLDR unit whose name Intl provides. */
   unit?: string;
 }
 
@@ -17,7 +17,7 @@ export interface Currency {
   cent: Noun | undefined;
 }
 
-/** CLDR units by symbol. The symbols are the same in every language. */
+/** CLDR units by symbol. Symbols are the same in every language. */
 const cldrUnits = new Map(
   toRows(`
     km = kilometer; m = meter; cm = centimeter; mm = millimeter; kg = kilogram; g = gram; l = liter; L = liter
@@ -34,7 +34,7 @@ const currencySigns = new Map(
   ),
 );
 
-/** More decimals do not change the plural category. */
+/** Maximum number of decimals. Further decimals do not change the plural category. */
 const decimalsMax = 6;
 const smallMax = 1000;
 
@@ -46,7 +46,7 @@ export const sourceOf = (keys: Iterable<string>): string =>
 
 export class Nouns {
   readonly #languageCode: string;
-  /** Plural rules by number of decimals, created on demand because creation is slow. */
+  /** Plural rules by number of decimals, created on first use because creation is slow. */
   readonly #plurals: Intl.PluralRules[] = [];
   /** Categories of whole numbers below `smallMax`. */
   readonly #smallCategories: string[] = [];
@@ -82,15 +82,15 @@ export class Nouns {
   }
 
   /**
-   * Parses a noun such as "f Stunde, Stunden": its gender (c: the number has its standalone form) and its names by
-   * plural category. The last name is used for all further categories.
+   * Parses a noun such as "f Stunde, Stunden": its gender, and its names by plural category. For the gender c, the
+   * number has its standalone form. The last name also applies to all further categories.
    */
   toNoun(row: string): Noun {
     const [letter = 'm'] = /^[cmfn](?= )/.exec(row) ?? [];
     return { gender: letter === 'c' ? 'cardinal' : letter, names: row.replace(/^[cmfn] /, '').split(', ') };
   }
 
-  /** The name of a noun after `number`, whose decimal mark is a point. */
+  /** The name of a noun after `number`, which has a point as decimal mark. */
   nameFor({ names, unit }: Noun, number: string): string {
     const decimals = Math.min(/\.(\d+)/.exec(number)?.[1]?.length ?? 0, decimalsMax);
     const value = number.length > 15 ? 1e15 : Number(number || 0);

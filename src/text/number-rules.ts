@@ -1,5 +1,5 @@
 // Rules for text that begins with a digit: dates, times, telephone numbers, sums of money, measures, ordinals,
-// fractions and numbers, depending on their context. English uses english/rules.toml instead.
+// fractions and other numbers. The rules of English are in english/rules.toml instead.
 import { endSource, type Rule, rule, startSource, textAfter, textBefore, wordBefore } from './rule.ts';
 import { fill, type Verbalizer } from './verbalizer.ts';
 
@@ -8,7 +8,7 @@ const englishSource = String.raw`\d{1,3}(?:(?:,\d{3}){2,6}(?!\d)(?:\.\d{1,20})?|
 /** A written number: 1.234,50 or 1 234,50 or 3,14 or 3.14. */
 const amountSource = String.raw`(?:${englishSource}|(?:${groupedSource}|\d{1,24})(?:,\d{1,20}(?![,.]?\d)|\.\d{1,20}(?!\.?\d))?)`;
 
-/** Rules for numbers beside certain words, in digits or as Roman numerals. */
+/** Rules for numbers beside certain words. The numbers are digits, or Roman numerals if `isRoman` is true. */
 export function contextRules(v: Verbalizer, isRoman: boolean): Rule[] {
   return (v.table.numbers.contexts ?? [])
     .filter(({ written = '' }) => /\[IVX/.test(written) === isRoman)
@@ -103,7 +103,7 @@ function measureRules(v: Verbalizer): Rule[] {
   const isCurrent = new RegExp(v.table.units.marks?.current ?? '(?!)', 'iu');
   const measure = rule(String.raw`(${amountSource}) ?(${unitSource})(?![\p{L}\d²³])`, (match, place) => {
     const [written, amount, symbol] = match;
-    // The name of a flat, a class or a fuse.
+    // A name such as 5A may belong to a flat, a class or a fuse.
     const isName =
       /^\d{1,3}A$/.test(written) && !isCurrent.test(textBefore(place, 24) + textAfter(place, written.length, 24));
     return isName ? undefined : v.measure(amount!, symbol!);

@@ -1,10 +1,10 @@
-// Numbers as words by the rules of the Unicode CLDR (rule-based number formats,
-// https://unicode.org/reports/tr35/tr35-numbers.html, section 8; package cldr-rbnf). A language's rules are read on
-// first use. Soft hyphens in the data are removed.
+// Numbers as words, by the rule-based number formats of the Unicode CLDR (package cldr-rbnf,
+// https://unicode.org/reports/tr35/tr35-numbers.html, section 8). A language's rules are read on first use. Soft
+// hyphens in the data are removed.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
-/** The longest number that has a name in every language. */
+/** Maximum number of digits of numbers that have a name in every language. */
 export const namedDigitsMax = 15;
 
 type Written = readonly (readonly [base: string, body: string])[];
@@ -48,7 +48,7 @@ export class NumberFormat {
     const rules = this.#rulesOf(set);
     let i = rules.findLastIndex(({ base }) => base <= number);
     const { base, divisor, hasBoth } = rules[i]!;
-    // An even multiple has no remainder to speak, so the previous rule speaks it as a whole.
+    // If no remainder is left to speak, the previous rule speaks the number.
     if (hasBoth && number % divisor === 0n && base % divisor !== 0n) i--;
     return this.#apply(rules, i, number, set);
   }
@@ -85,13 +85,13 @@ export class NumberFormat {
   }
 }
 
-/** Parses a rule from its head "1100/100" (base and radix) and its body "←←hundert[→→];". */
+/** Parses a rule from its head, such as "1100/100" (base and radix), and its body, such as "←←hundert[→→];". */
 function toRule([head, body]: Written[number]): Rule {
   const [written = '0', radix = '10'] = head.split('/');
   const base = BigInt(written.replace(/>+$/, ''));
   let divisor = 1n;
   while (divisor * BigInt(radix) <= base) divisor *= BigInt(radix);
-  // Each ">" lowers the power of the radix by one.
+  // Each ">" divides the divisor by the radix.
   for (const _ of written.match(/>/g) ?? []) divisor /= BigInt(radix);
   // A leading apostrophe protects the space after it.
   const parts = [...body.replace(/;$/, '').replace(/^'/, '').matchAll(partPattern)].map(toPart);
@@ -113,7 +113,7 @@ function toPart([text, sign, set = '', open, otherwise, close, plurals]: RegExpE
 const pattern = /^(M{0,3})(CM|CD|D?C{0,3})(XC|XL|L?X{0,3})(IX|IV|V?I{0,3})$/;
 const values: Readonly<Record<string, number>> = { I: 1, V: 5, X: 10, L: 50, C: 100, D: 500, M: 1000 };
 
-/** The value of a Roman numeral, or undefined. */
+/** Value of a Roman numeral; undefined if the text is not a Roman numeral. */
 export function parseRoman(numeral: string): number | undefined {
   if (numeral === '' || !pattern.test(numeral)) return undefined;
   let sum = 0;

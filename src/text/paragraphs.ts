@@ -1,6 +1,7 @@
-// Splits a text into paragraphs, lazily. A blank line, a heading, a list item, a table row, a line of code and a change
-// of quotation each start one (https://spec.commonmark.org/0.31.2/, sections 4 and 5). Each call reads at most
-// `windowCharsMax` ahead. A longer paragraph is returned in parts; the caller decides where the next part starts.
+// Splits a text into paragraphs, lazily. A new paragraph starts after a blank line, and at a heading, list item, table
+// row, line of code or change of quotation (https://spec.commonmark.org/0.31.2/, sections 4 and 5). Each call reads at
+// most `windowCharsMax` ahead. A longer paragraph is returned in parts, and the caller decides where the next part
+// begins.
 
 import { matchAt } from './rule.ts';
 
@@ -10,21 +11,21 @@ export interface Paragraph {
   /** Range of the paragraph's text in the chunk. */
   from: number;
   to: number;
-  /** Ranges that are layout: list markers, number signs, table borders. */
+  /** Ranges of layout: list markers, number signs, table borders. */
   markers: readonly (readonly [from: number, to: number])[];
-  /** Code, which contains no markup. */
+  /** Whether the text is code, which contains no markup. */
   literal: boolean;
-  /** A table row, in which vertical bars separate cells. */
+  /** Whether the text is a table row, in which vertical bars separate cells. */
   table: boolean;
-  /** Whether the paragraph ends here. If not, it continues at `to`. */
+  /** Whether the paragraph ends here. Otherwise it continues at `to`. */
   whole: boolean;
-  /** Where to look for the next paragraph. */
+  /** Index from which to read the next paragraph. */
   next: number;
 }
 
 /** State between calls of readParagraph. */
 export interface ReadingState {
-  /** The fence that opened the current code block, or ''. */
+  /** The fence that opened the current code block; empty outside code. */
   fence: string;
   /** Whether the last call ended inside a paragraph. */
   within: boolean;
@@ -38,7 +39,7 @@ interface Line {
   text: string;
 }
 
-/** A wider indent is ignored. */
+/** Maximum indent. A longer indent is shortened. */
 const indentCharsMax = 100;
 
 const fencePattern = /^ {0,3}(`{3,}|~{3,})[^`]*$/;
@@ -54,7 +55,7 @@ const definitionPattern = /^ {0,3}\[[^\]^]{1,200}\]:[ \t]+\S*[/.#]\S*(?:[ \t]+["
 const blankPattern = /\s*/y;
 const dialoguePattern = /^\s*[—–][ \t]*(?=\S)/;
 
-/** The paragraph at or after `at`; undefined at the end of the chunk. Updates `state`. */
+/** Reads the paragraph at or after `at`; undefined at the end of the chunk. Updates `state`. */
 export function readParagraph(chunk: string, at: number, state: ReadingState): Paragraph | undefined {
   let limit = Math.min(chunk.length, at + windowCharsMax);
   for (let from = at; ; ) {
@@ -113,7 +114,7 @@ function start(chunk: string, line: Line, limit: number): Paragraph {
   return gather(chunk, line, limit, { markers, listed: listed || numberPattern.test(rest), within: false });
 }
 
-/** The lines from `first` to the end of the paragraph, or to the edge of the window. */
+/** Joins the lines from `first` to the end of the paragraph or the edge of the window. */
 function gather(
   chunk: string,
   first: Line,
@@ -144,13 +145,13 @@ function startsBlock(text: string, before: string, listed: boolean): boolean {
   if (headingPattern.test(text) || fencePattern.test(text) || tablePattern.test(text)) return true;
   if (bulletPattern.test(text) || dialoguePattern.test(text)) return true;
   const number = numberPattern.exec(text);
-  // Prose may happen to begin with a number and a full stop. Such a line is a list item only where a list is likely.
+  // A line of prose may begin with a number and a full stop. It is a list item only if a list is likely here.
   return number !== null && (listed || number[1] === '1' || /[.:;!?]["')\]]*\s*$/.test(before.slice(-10)));
 }
 
 /**
- * Whether a first line without final punctuation is a title: short or capitalised, and followed by a longer line that
- * begins like a sentence and whose first word would have fitted on the line above.
+ * Whether a first line without final punctuation is a title. A title is short or capitalised. A longer line follows,
+ * which begins like a sentence and whose first word would have fitted on the line of the title.
  */
 function isTitle(line: string, below: string): boolean {
   const title = line.trim();
@@ -175,7 +176,7 @@ function lineAt(chunk: string, from: number, limit: number): Line {
   return { from, to: from + cut, next: from + cut, text: window.slice(0, cut) };
 }
 
-/** Start of the first line that is not blank, including its indent, which may belong to a marker. */
+/** Start of the first line that is not blank. Includes the indent of the line, which may belong to a marker. */
 function skipBlank(chunk: string, at: number): number {
   const end = at + matchAt(blankPattern, chunk, at)![0].length;
   if (end >= chunk.length) return end;

@@ -1,55 +1,54 @@
-// Splits a text into parts to speak, whether it is complete or arrives in pieces. Parts end at sentences and
-// paragraphs, at a clause if a part gets long (earlier in the first part), or before a word if a part gets too long.
-// The result depends on the text alone, not on its pieces. Numbers, abbreviations, URLs and markup that may continue
-// are not split. The joined parts are the text.
+// Splits a text into parts to speak, whether the text is complete or arrives in pieces. Parts end at sentences and
+// paragraphs, in long parts also at clauses, and in very long parts before any word. The parts do not depend on the
+// pieces, and the joined parts are the text. Numbers, abbreviations, URLs and markup that may continue are not split.
 import { cleanText } from './clean-text.ts';
 import { hasOpenMarkup, markMarkup } from './markup.ts';
 import { readClean } from './normalize-text.ts';
 import { endsClause, mayAbbreviate, mayEndSentence } from './sentence-ends.ts';
 import { breakStrength } from './tokenize.ts';
 
-/** Minimum length of a part that ends at a clause. The first part may be short, so that audio starts early. */
+/** Minimum length of a part that ends at a clause. The first part may be shorter, so that audio starts early. */
 const firstClauseCharsMin = 60;
 const clauseCharsMin = 200;
-/** A longer part ends at the next word. Sentence ends and unfinished markup are then ignored. */
+/** A longer part ends after its next complete word, even inside a sentence or unfinished markup. */
 const partCharsMax = 300;
 /**
- * Longer words are split. The first limit is for scripts without spaces. A part without a finished word, such as "J. J.
- * J. J.", is split at `wordCharsMax`.
+ * Maximum length of words, in scripts without spaces and in other scripts. Longer words are split. A part without a
+ * complete word, such as "J. J. J. J.", is split at `wordCharsMax`.
  */
 const unspacedCharsMax = 400;
 const wordCharsMax = 2000;
 /**
- * Number of characters of the next word that are examined to decide whether a sentence ended. If that word is a number,
- * the word after it is examined too.
+ * Number of characters to examine after a possible end of a sentence. They contain the next word, and if that word is a
+ * number, also the word after the number.
  */
 const aheadCharsMax = 40;
 const aheadPattern = /^(?:\d\S*[^\S\n]+)?\S*/;
-/** An abbreviation that may be read together with the next word: "5 ft. 3 in.", "Rs. 500", "EE. UU." */
+/** An abbreviation that may be read together with the next word, as in "5 ft. 3 in.", "Rs. 500" and "EE. UU." */
 const shortStopPattern = /(?:(?<!\p{L})\p{Lu}|\d\s?\p{L})\p{L}{0,3}\.$/u;
 
-/** White space, or the position after a full-width mark (such as 。) that more text follows directly. */
+/** White space, or the position between a full-width mark (such as 。) and adjacent text. */
 const gapPattern = /\s+|(?<=[。！？｡、，；：]\p{Pe}{0,3})(?=[^\s\p{Pe}。！？｡、，；：])/gu;
 const blankLinePattern = /^[^\S\n]*\n[^\S\n]*\n/;
 const fencePattern = /^ {0,3}(?:`{3,}|~{3,})/gm;
 const unspacedPattern =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}]/u;
 /**
- * A word that is complete whatever follows: letters and a mark, or letters before a space. A single letter may be a
- * variable.
+ * A complete word, which further text cannot change: letters and a mark, or letters before a space. A single letter is
+ * excluded, because it may be a variable.
  */
 const finishedPattern = /^[^\p{L}\p{N}]*(?!www\.?$)\p{L}[\p{L}\p{M}]+(?:['’-]+[\p{L}\p{M}]+)*[.!?…,;:)"'”’]*$/u;
 /** Marks that end a word even if no space follows. Apostrophes, hyphens and colons may be inside a word. */
 const endingMarkPattern = /[.!?…,;)"”。！？｡、，；：\p{Pe}]$/u;
 
 /**
- * The end of a sentence that cannot continue, unlike "Wait..." and '"Really?"'. `wouldGoOn` is a text that would
- * continue "5 ft." or "Rs."
+ * The definite end of a sentence, unlike "Wait..." and '"Really?"'. The text `wouldGoOn` would continue the sentence
+ * after "5 ft." or "Rs."
  */
 const phraseEndPattern = /(?<![.!?…])[.!?]$|[。！？｡]$/u;
 const wouldGoOn = ' 5 in. ';
 
-/** The gap between two words: the end of the first and the start of the second. */
+/** The gap between two words: end of the first word and start of the second word. */
 interface Gap {
   from: number;
   to: number;
@@ -58,23 +57,23 @@ interface Gap {
 export class PartCutter {
   readonly #languageCode: string;
   #text = '';
-  /** Gaps before this index do not end a part. */
+  /** Index up to which no gap ends a part. */
   #at = 0;
   #isInFence = false;
   #clauseCharsMin: number;
 
-  /** `opens`: whether the text is the first to be spoken. */
+  /** `opens` states whether the text is the first text to speak. */
   constructor(languageCode: string, opens = true) {
     this.#languageCode = languageCode;
     this.#clauseCharsMin = opens ? firstClauseCharsMin : clauseCharsMin;
   }
 
-  /** Whether there is text that is in no part yet. */
+  /** Whether some text is not in a part yet. */
   get hasText(): boolean {
     return this.#text !== '';
   }
 
-  /** Adds text. Yields the parts that are complete. */
+  /** Adds text and yields the complete parts. */
   *push(text: string): Generator<string> {
     this.#text += text;
     for (let gap = this.#nextGap(); gap; gap = this.#nextGap()) {
@@ -85,7 +84,7 @@ export class PartCutter {
     }
   }
 
-  /** Called when the text pauses. Returns the text that can be spoken now; the rest is kept. */
+  /** Call this when the writer pauses. Returns the text that can be spoken now, and keeps the rest. */
   pause(): string | undefined {
     const text = this.#text;
     gapPattern.lastIndex = 0;
@@ -98,7 +97,7 @@ export class PartCutter {
     return end && /[\p{L}\p{N}]/u.test(text.slice(0, end.from)) ? this.#take(end.to) : undefined;
   }
 
-  /** Called when the writer ends a phrase. Returns all pending text if a sentence certainly ends there. */
+  /** Call this when the writer ends a phrase. Returns all pending text if a sentence certainly ends there. */
   endPhrase(): string | undefined {
     const before = this.#text.trimEnd();
     const lastWord = /\S{1,40}$/.exec(before)?.[0] ?? '';
@@ -139,10 +138,7 @@ export class PartCutter {
     return match ? { from: match.index, to: match.index + match[0].length } : undefined;
   }
 
-  /**
-   * The end of the part that ends at the gap; undefined if none does; 'wait' if this depends on text that has not
-   * arrived.
-   */
+  /** End of the part at the gap; undefined if no part ends there; 'wait' if later text decides. */
   #endAt({ from, to }: Gap): number | undefined | 'wait' {
     const before = this.#text.slice(0, from);
     if (before.trim() === '') return undefined;
@@ -171,7 +167,7 @@ export class PartCutter {
     return (fences % 2 === 1) !== this.#isInFence;
   }
 
-  /** Looks ahead no further than necessary, so that the result does not depend on how much text has arrived. */
+  /** Whether a sentence ends at the gap. Reads only as far as necessary, so pieces of any size give the same result. */
   #endsSentence({ from, to }: Gap): boolean | 'wait' {
     const text = this.#text;
     const ahead = aheadPattern.exec(text.slice(to, to + aheadCharsMax))![0];
@@ -186,7 +182,7 @@ export class PartCutter {
     return this.#endsBefore(text.slice(0, to + (isClear ? first.index + first[0].length : ahead.length)), from);
   }
 
-  /** Whether a sentence ends at this index. */
+  /** Whether a sentence ends before this index. */
   #endsBefore(text: string, from: number): boolean {
     const lineStart = text.lastIndexOf('\n', from - 1) + 1;
     const raw = text.slice(lineStart);

@@ -1,13 +1,13 @@
 // Pauses in plain text: `[pause:1.5s]` or `[pause:300ms]`, without white space. Everything else is plain text.
 import { type MarkedText, MarkedTextBuilder, MarkupFault, plainStyle } from './marked-text.ts';
 
-/** The longest single pause, and the limit for all pauses of one text. */
+/** Maximum length of a single pause, and of all pauses of one text. */
 const pauseMsMax = 20_000;
 export const pausesMsMax = 600_000;
 
 const tagPattern = /\[pause:(\d{1,9}(?:\.\d{1,9})?)(ms|s)\]/gi;
 
-/** Throws a MarkupFault if a pause is too long. */
+/** Reads pause tags. Throws a MarkupFault if a pause is too long. */
 export function readPauseTags(source: string): MarkedText {
   const builder = new MarkedTextBuilder(source, { isLiteral: false });
   builder.setStyle(plainStyle);

@@ -1,16 +1,16 @@
-// Phrase breaks by language, as tables: words that open a phrase, words that cling to the next word, abbreviations
-// whose full stop does not end a sentence, and words that begin sentences. Languages without a row are split at
-// punctuation only. To add a language, add a row.
+// Tables of phrase breaks by language: words that open a phrase, words that cling to the next word, abbreviations whose
+// full stop does not end a sentence, and words that begin sentences. A language without a row is split only at
+// punctuation. To add a language, add a row.
 import { type AbbreviationRows, type LanguageTable, readTable, toRows } from './language-table.ts';
 import { type Rule, rule, textAfter, wordBefore, wordSet } from './rule.ts';
 import { expandPattern } from './written-rules.ts';
 
 export interface Phrasing {
-  /** Conjunctions and relative pronouns; a weak break precedes them. */
+  /** Conjunctions and relative pronouns. A weak break precedes them. */
   openers: ReadonlySet<string>;
-  /** Articles and prepositions; no break follows them. */
+  /** Articles and prepositions. No break follows them. */
   clinging: ReadonlySet<string>;
-  /** Abbreviations without their last stop, in lower case except for names, and the meaning of the stop. */
+  /** Meanings of full stops by abbreviation. Keys lack the last stop, and are in lower case except for names. */
   abbreviations: ReadonlyMap<string, AbbreviationRows['means']>;
   /** Capitalised words that begin a sentence rather than continue a name. */
   starters: ReadonlySet<string>;
@@ -33,7 +33,7 @@ const toPhrasing = (
   starters: wordSet(lists.starters),
 });
 
-/** Reads the table when English is first spoken. */
+/** Phrasing of English. Its table is read when English is first spoken. */
 const toEnglish = (): Phrasing => ({
   openers: wordSet(`
     and but or nor so yet because although though since unless until while whereas when whenever where wherever which
@@ -141,7 +141,7 @@ export function phrasingOf(languageCode: string): Phrasing {
   return english;
 }
 
-/** Number of characters after an abbreviation in which a name or a number is searched. */
+/** Number of characters after an abbreviation that are searched for a name or number. */
 const followingCharsMax = 12;
 
 interface Stopped {
@@ -163,7 +163,7 @@ export function stoppedRuleFor({ stopped = [], patterns = {} }: LanguageTable): 
     }
   }
   return rule(String.raw`(?<!\p{L})(\p{L}{1,6}(?:\.\p{L}{1,3}){0,3})\.(?![\p{L}\d])`, ([written, stem], place) => {
-    // A single capital is an initial.
+    // A single letter is not looked up in lower case, because a single capital is an initial.
     const candidates = known.get(stem!) ?? (stem!.length > 1 ? known.get(stem!.toLowerCase()) : undefined);
     return candidates?.find(
       ({ isAfter, isBefore }) =>

@@ -1,7 +1,6 @@
-// Reads and writes W3C pronunciation lexicons (PLS 1.0, https://www.w3.org/TR/pronunciation-lexicon/). Strict about
-// XML: a MarkupFault gives line and column. Only the five entities of XML are expanded, and nothing is fetched. Of
-// several pronunciations of a lexeme, the preferred one is used, or else the first. The letter case of an entry is an
-// attribute in Sonant's namespace.
+// Reads and writes W3C pronunciation lexicons (PLS 1.0, https://www.w3.org/TR/pronunciation-lexicon/). Invalid XML
+// throws a MarkupFault with line and column. Only the five entities of XML are expanded, and nothing is fetched. The
+// preferred or else the first pronunciation of a lexeme is used. Letter case is an attribute in Sonant's namespace.
 import { SaxesParser, type SaxesTagPlain } from 'saxes';
 import type { Steps } from '../runtime/steps.ts';
 import { toLanguageCode } from './language-code.ts';
@@ -22,9 +21,9 @@ interface PlsLexicon {
 export const readPls = (document: string, entriesMax: number): Steps<PlsLexicon> =>
   new PlsReader(document, entriesMax).read();
 
-/** Number of UTF-16 units that are parsed per step. */
+/** Number of UTF-16 units to parse per step. */
 const stepLength = 2048;
-/** Limit of UTF-16 units between two tags, because the parser stores each reference separately until the next tag. */
+/** Maximum number of UTF-16 units between two tags, because the parser stores each reference until the next tag. */
 const untaggedMax = 65_536;
 
 /** Allowed content of elements, by path. Other elements, such as metadata, may contain anything and are skipped. */
@@ -55,7 +54,7 @@ class PlsReader {
   #lexicon: Attributes = {};
   #lexeme: Lexeme | undefined;
   #text = '';
-  /** Where the last tag began or ended. */
+  /** Position at which the last tag began or ended. */
   #tagAt = 0;
 
   constructor(document: string, entriesMax: number) {
@@ -126,7 +125,7 @@ class PlsReader {
     return contents[this.#open.map(({ name }) => name).join('/')];
   }
 
-  /** Rejects text between elements, which would be lost. */
+  /** Rejects text between elements, because it would be lost. */
   #checkLoose(): void {
     if (!this.#known()?.length || this.#text.trim() === '') return;
     const { name, at } = this.#open.at(-1)!;
@@ -190,8 +189,8 @@ const references: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;'
 export const toXml = (text: string): string => text.replace(/[&<>"]/g, (sign) => references[sign]!);
 
 /**
- * Writes a document with the entries of one language, or with the entries without a language. PLS states one language
- * for all entries.
+ * Writes a document with the entries of one language, or the entries without a language. A PLS document has a single
+ * language for all entries.
  */
 export function writePls(name: string, entries: readonly LexiconEntry[], languageCode: string | undefined): string {
   const lexemes = entries.map(({ grapheme, alias, phoneme, alphabet, case: letterCase }) => {

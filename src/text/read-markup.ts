@@ -3,7 +3,7 @@ import { type MarkedText, plainText } from './marked-text.ts';
 import { readPauseTags } from './pause-tags.ts';
 import { isSsml, readSsml } from './ssml.ts';
 
-/** `ssml`: a text that begins like an SSML document is read as SSML. `pauses`: plain text may contain pause tags. */
+/** `ssml`: text that begins like an SSML document is SSML. `pauses`: plain text may contain pause tags. */
 export type MarkupKind = 'ssml' | 'pauses';
 
 /** Throws a MarkupFault if the markup cannot be read. */

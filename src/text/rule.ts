@@ -1,6 +1,6 @@
-// Verbalization rules. A rule is tried at one place in clean text and may return the spoken words and the length of the
-// text that they replace. Patterns are sticky and their repetitions bounded, so the cost of a rule does not depend on
-// the place.
+// Verbalization rules. A rule is tried at one place in clean text. If it applies, it returns the spoken words and the
+// length of the replaced text. Patterns are sticky and have bounded repetitions, so a rule costs the same at every
+// place.
 
 /** A place in clean text. */
 export interface Place {
@@ -16,23 +16,23 @@ export interface Reading {
   say: string;
   length: number;
   /**
-   * Kind of the text: a word by default; otherwise the Verbalization method for punctuation after a word, before a
-   * word, or between two.
+   * Verbalization method that receives the text: `word` by default, or the method for punctuation after a word
+   * (`mark`), before a word (`open`) or between words (`join`).
    */
   kind?: 'mark' | 'open' | 'join' | undefined;
 }
 
 export type Rule = (place: Place) => Reading | undefined;
 
-/** A number with spaces, such as 3 000 and 1 234 567; but 12 500 may be two numbers. */
+/** A number with spaces, such as 3 000 and 1 234 567. 12 500 is excluded, because it may be two numbers. */
 const spacedSource = String.raw`[1-9]\d{0,2}(?: 0\d{2}|(?: \d{3}){2,6})(?! ?\d|-\d{4})(?:\.\d{1,40})?`;
 /** A written number: 1,234.50 or 1,00,000 or 3 000 or 3.14. */
 export const numberSource = String.raw`(?:${spacedSource}|(?:\d{1,3}(?:,\d{3}){1,8}|\d{1,2}(?:,\d{2}){1,5},\d{3})(?!\d)(?:\.\d{1,40})?|\d{1,24}(?:\.\d{1,40})?|\.\d{1,40})`;
-/** The dash of a range. An em dash with spaces around it is a pause instead. */
+/** The dash of a range. An em dash with spaces is a pause and is excluded. */
 export const dashSource = String.raw`(?:\s?[-–−~]\s?|—)`;
 /** The result of an equation: = 2, =x, = ? */
 export const resultSource = String.raw` ?= ?(?:[-−]?\d|\p{L}(?!\p{L})|\?|$)`;
-/** The start and the end of a word. */
+/** The start and end of a word. */
 export const startSource = String.raw`(?<![\p{L}\d])`;
 export const endSource = String.raw`(?![\p{L}\p{M}\d])`;
 
@@ -47,10 +47,10 @@ export function rule(source: string, say: (match: RegExpExecArray, place: Place)
   };
 }
 
-/** How far around a place neighbouring words are searched. */
+/** Number of characters around a place that are searched for neighbouring words. */
 const neighbourCharsMax = 40;
 
-/** The word before `at`, without punctuation in between, or ''. */
+/** The word before the place, without the punctuation between them; '' if there is no such word. */
 export function wordBefore(place: Place): string {
   place.wordBefore ??= findWordBefore(place);
   return place.wordBefore;
@@ -61,7 +61,7 @@ function findWordBefore(place: Place): string {
   return /[\p{L}\p{M}\d.']*[\p{L}\p{M}\d](?=[^\p{L}\d]*$)/u.exec(head.slice(head.lastIndexOf('\n') + 1))?.[0] ?? '';
 }
 
-/** The word after `at`, without punctuation in between, or ''. */
+/** The word after `at`, without the punctuation between them; '' if there is no such word. */
 export function wordAfter(text: string, at: number): string {
   return /^[ "'(-]{0,3}([\p{L}\p{M}'.\d]+)/u.exec(text.slice(at, at + neighbourCharsMax))?.[1] ?? '';
 }
@@ -69,7 +69,7 @@ export function wordAfter(text: string, at: number): string {
 /** At most `chars` characters of the text before the place. */
 export const textBefore = ({ text, at }: Place, chars: number): string => text.slice(Math.max(0, at - chars), at);
 
-/** At most `chars` characters of the text after `length` characters at the place. */
+/** At most `chars` characters of the text that follows the `length` characters at the place. */
 export const textAfter = ({ text, at }: Place, length: number, chars: number): string =>
   text.slice(at + length, at + length + chars);
 
@@ -87,7 +87,7 @@ export function matchAt(pattern: RegExp, text: string, at: number): RegExpExecAr
   return pattern.exec(text);
 }
 
-/** The source of a pattern that matches this text literally. */
+/** Source of a pattern that matches the text literally. */
 export const toSource = (text: string): string => text.replace(/[.*+?^$()|[\]{}/\\]/g, String.raw`\$&`);
 
 export const wordSet = (list: string): ReadonlySet<string> => new Set(list.trim().split(/\s+/));

@@ -1,6 +1,5 @@
-// SSML's say-as: speaks text of a stated kind, whatever it looks like. Characters, digits and telephone numbers are
-// spoken one by one in any language; other kinds need a language with a table (verbalizer.ts). Returns undefined if the
-// text is not of that kind.
+// SSML's say-as: speaks text as a stated kind, regardless of its form. Characters, digits and telephone numbers are
+// spoken one by one in any language. Other kinds need a language with a table (verbalizer.ts).
 import { formsOf } from './forms.ts';
 import { toRows } from './language-table.ts';
 import { sayText } from './normalize-text.ts';
@@ -16,7 +15,7 @@ const bleep = 'beep';
 /** Reads text by the general rules. */
 type Read = (text: string) => string;
 
-/** Returns undefined if the text cannot be spoken as this kind in the language. */
+/** Speaks text as this kind; undefined if the text or the language does not allow the kind. */
 export function sayAs(
   { as, format }: { as: string; format: string },
   text: string,

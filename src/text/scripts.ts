@@ -1,11 +1,10 @@
-// Detects the scripts of a text, and whether its language is written in them. Letters are counted by Unicode's Script
-// property. Digits, symbols and punctuation belong to every script, and Latin is never foreign, since every engine can
-// read it.
+// Detects the scripts of a text, and whether they fit its language. Letters are counted by Unicode's Script property.
+// Digits, symbols and punctuation belong to every script. Latin is never foreign, because every engine can read it.
 
 interface ScriptReport {
   /** Whether the text has a letter or a digit. */
   speakable: boolean;
-  /** English names of the text's scripts in which the language is not written, most used first. */
+  /** English names of the scripts in the text that the language does not use, most frequent first. */
   foreign: readonly string[];
   /** Whether most letters are in foreign scripts. */
   mostlyForeign: boolean;
@@ -25,7 +24,7 @@ const scripts: ReadonlyMap<string, string> = new Map(
 const codes = [...scripts.keys()];
 const names = [...scripts.values()];
 
-/** Codes that stand for several scripts. */
+/** Script codes that stand for several scripts. */
 const compoundScripts: Readonly<Record<string, readonly string[]>> = {
   Jpan: ['Hani', 'Hira', 'Kana'],
   Kore: ['Hang', 'Hani'],
@@ -40,13 +39,13 @@ const speakablePattern = /[\p{L}\p{N}]/u;
 const neutralPattern = /[\p{Script=Common}\p{Script=Inherited}]/u;
 
 /**
- * Indices of two further classes: letters of scripts that are not listed, and characters that are not letters or belong
- * to every script.
+ * Indices of two further classes: letters of other scripts, and characters that are not letters or belong to every
+ * script.
  */
 const other = codes.length;
 const none = other + 1;
 
-/** Counts the letters of `text` by script. Scripts of any of the languages are not foreign. */
+/** Counts the letters of `text` by script. The scripts of the given languages are not foreign. */
 export function inspectScripts(text: string, ...languageCodes: readonly string[]): ScriptReport {
   const { counts, letters } = countScripts(text);
   const own = new Set(languageCodes.flatMap((code) => [...scriptsOf(code)]));
@@ -60,7 +59,7 @@ export function inspectScripts(text: string, ...languageCodes: readonly string[]
   };
 }
 
-/** For each language: whether the text is mostly in its scripts. */
+/** Whether the text is mostly in the scripts of a language, for each language. */
 export function fitScripts(text: string, languageCodes: readonly string[]): boolean[] {
   const { counts, letters } = countScripts(text);
   const used = [...counts.keys()].filter((script) => script !== none && counts[script]! > 0);
@@ -87,7 +86,7 @@ function countScripts(text: string): { counts: Uint32Array; letters: number } {
   return { counts, letters };
 }
 
-/** Cache of the script of each character of the basic plane, plus one. */
+/** Script number of each character of the basic plane, plus one; 0 if it is not known yet. */
 const known = new Uint8Array(0x10000);
 
 function scriptOf(codePoint: number): number {
@@ -106,7 +105,7 @@ function findScript(codePoint: number): number {
   return script < 0 ? other : script;
 }
 
-/** Scripts by language. They are cached, because finding a language's scripts takes longer than counting a sentence. */
+/** Cache of scripts by language, because finding a language's scripts takes longer than counting a sentence. */
 const knownScripts = new Map<string, ReadonlySet<string>>();
 const knownScriptsMax = 256;
 

@@ -1,15 +1,15 @@
-// Splits a chunk of text into segments ("cuts") for the engine. A cut is a sentence, or a part of a sentence that is
-// too long, and ends at the best break that fits; the first cuts are short, so that audio starts early. Spans map the
-// words of a cut to the chunk. A cut is yielded as soon as enough text has been read.
+// Splits a chunk of text into segments ("cuts") for the engine. A cut is a sentence, or a part of a long sentence that
+// ends at the best possible break. The first cuts are short, so that audio starts early. Spans map the words of a cut
+// to the chunk. A cut is yielded as soon as enough text was read.
 import { countCharsBetween } from './count-chars.ts';
 import type { PhonemeRange, SourceMap } from './flat-text.ts';
 import { type NormalizeOptions, normalizeText } from './normalize-text.ts';
 import { PartCutter } from './part-cutter.ts';
 import { breakStrength, type SpokenToken } from './tokenize.ts';
 
-/** Maps a range of spoken text to the text that it was made from. */
+/** Maps a range of spoken text to its source text. */
 export interface Span {
-  /** UTF-16 range in Cut.text: one spoken token, or the spoken tokens of one source token. */
+  /** UTF-16 range in `Cut.text` of one spoken token, or of all spoken tokens of one source token. */
   from: number;
   to: number;
   /** Position in the caller's chunk, in code points. */
@@ -26,15 +26,15 @@ export interface Cut {
   text: string;
   spans: readonly Span[];
   breakAfter: Break;
-  /** Ranges of the text with stated phonemes. */
+  /** Ranges of the text with stated phonemes, absent if there are none. */
   phonemes?: readonly PhonemeRange[];
 }
 
 export interface SegmentOptions extends Omit<NormalizeOptions, 'from'> {
   segmentCharsMax: number;
-  /** Longest first cut of a request; the second may be twice as long. */
+  /** Maximum length of a request's first cut. The second cut may be twice as long. */
   firstCharsMax?: number;
-  /** Number of the request's cuts before this chunk. Default: 0. */
+  /** Number of cuts of the request before this chunk. Default: 0. */
   cutsBefore?: number;
   /** Whether the chunk is one part of a text that is already divided. */
   isPart?: boolean | undefined;
@@ -42,9 +42,9 @@ export interface SegmentOptions extends Omit<NormalizeOptions, 'from'> {
   source?: SourceMap | undefined;
 }
 
-/** The end of a sentence does not become a separate cut if it is shorter than this. */
+/** Minimum length of the end of a sentence that becomes a separate cut. */
 const orphanCharsMax = 20;
-/** How many characters at the end of a text are examined to find its break. */
+/** Number of characters at the end of a text that are searched for its break. */
 const endCharsMax = 100;
 
 export function* segmentText(chunk: string, options: SegmentOptions): Generator<Cut, undefined> {
@@ -73,8 +73,7 @@ function* partsOf(text: string, languageCode: string, opens: boolean): Generator
 }
 
 /**
- * Divides the tokens of a part into cuts. `limits` holds the lengths of the first cuts; later ones have at most
- * `charsMax`.
+ * Divides the tokens of a part into cuts. `limits` holds the lengths of the first cuts; `charsMax` limits the others.
  */
 function* cutTokens(tokens: Iterable<SpokenToken>, limits: number[], charsMax: number): Generator<SpokenToken[]> {
   const pending: SpokenToken[] = [];
@@ -96,10 +95,7 @@ function* cutTokens(tokens: Iterable<SpokenToken>, limits: number[], charsMax: n
   while (pending.length > 0) yield take();
 }
 
-/**
- * A text may end in the middle of a sentence that the next text continues. The break after the text therefore depends
- * only on its final punctuation or blank lines.
- */
+/** Break after a text. The next text may continue the sentence, so only final punctuation or blank lines decide. */
 function breathAtEnd(text: string): Break {
   if (/\n\s*\n\s*$/.test(text.slice(-endCharsMax))) return 'paragraph';
   const end = text
@@ -125,8 +121,8 @@ function takeTokens(pending: SpokenToken[], limit: number): SpokenToken[] {
   const fits = ends.length;
   if (fits === pending.length) return pending.splice(0);
   const room = limit - (fits > 0 ? ends[fits - 1]! + 1 : 0);
-  // Splits a token that is longer than a cut, or a number in groups that would leave this cut almost empty. A clause
-  // break before the token is preferred.
+  // A token is split if it is longer than a cut, or if it is a number in groups that would leave this cut almost empty.
+  // An earlier clause break takes precedence.
   const { say } = pending[fits]!;
   const hasClauseBreak = pending.slice(0, fits).some((token) => token.breakAfter >= breakStrength.clause);
   const isLong = say.length > limit && room >= limit / 4;
@@ -138,14 +134,14 @@ function takeTokens(pending: SpokenToken[], limit: number): SpokenToken[] {
   return [...pending.splice(0, fits), front];
 }
 
-/** How many of the fitting tokens to take, so that the cut ends at the best break. */
+/** Number of fitting tokens to take, so that the cut ends at the best break. */
 function chooseBreak(tokens: readonly SpokenToken[], ends: readonly number[], limit: number): number {
   const last = (strength: number, from: number, to: number): number => {
     let i = ends.length - 1;
     while (i >= 0 && (tokens[i]!.breakAfter < strength || ends[i]! > to)) i--;
     return i >= 0 && ends[i]! >= from ? i + 1 : 0;
   };
-  // The rest of the sentence is too short for a cut, so this cut ends earlier.
+  // If the rest of the sentence is too short for a cut, this cut ends earlier.
   const restEnd = tokens.findIndex((token, i) => i >= ends.length && token.breakAfter >= breakStrength.sentence);
   const orphan = restEnd >= 0 && lengthOf(tokens.slice(ends.length, restEnd + 1)) < orphanCharsMax;
   const to = orphan ? limit * 0.75 : limit;
@@ -162,7 +158,7 @@ function chooseBreak(tokens: readonly SpokenToken[], ends: readonly number[], li
 
 const hasWord = (text: string): boolean => /[\p{L}\p{N}]/u.test(text);
 
-/** Splits a token that is longer than a cut: after a pause, else after a word, else between letters. */
+/** Splits a token that is longer than a cut: after a pause, or else after a word, or else between letters. */
 function splitToken(token: SpokenToken, limit: number): [front: SpokenToken, rest: SpokenToken] {
   const { say } = token;
   const pause = say.lastIndexOf(', ', limit - 1);
@@ -170,7 +166,7 @@ function splitToken(token: SpokenToken, limit: number): [front: SpokenToken, res
   const spaced = space > 0 && hasWord(say.slice(0, space));
   let at = spaced ? space : limit;
   if (!spaced) {
-    // Never splits between a letter and its combining marks, or inside a surrogate pair.
+    // A letter keeps its combining marks, and surrogate pairs are not split.
     while (at > 1 && /^(?:\p{M}|\u200d|[\uDC00-\uDFFF])/u.test(say.slice(at, at + 2))) at--;
     if (at <= 1) at = limit;
     if (/[\uDC00-\uDFFF]/.test(say[at]!)) at = Math.max(at - 1, 2);
@@ -187,7 +183,7 @@ function splitToken(token: SpokenToken, limit: number): [front: SpokenToken, res
 }
 
 /**
- * A map to the caller's own text. Indices must not decrease, because code points are counted from the previous index.
+ * Maps indices of the chunk to code points. Indices must not decrease, because each call counts from the last index.
  */
 function toSourceMap(chunk: string): SourceMap {
   let index = 0;

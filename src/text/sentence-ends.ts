@@ -1,11 +1,11 @@
-// Sets the strength of the break after each token. Sentence boundaries are those of Intl.Segmenter (Unicode Standard
-// Annex 29), corrected for abbreviations, initials, list numbers, ellipses and continued quotations ("Really?" he
-// said). Clauses end at punctuation; phrases begin at conjunctions.
+// Sets the strength of the break after each token. Intl.Segmenter (Unicode Standard Annex 29) finds the sentence ends.
+// Its results are corrected for abbreviations, initials, list numbers, ellipses and continued quotations, such as
+// "Really?" he said. Clauses end at punctuation, and phrases begin at conjunctions.
 
 import { type Phrasing, phrasingOf } from './phrasing.ts';
 import { breakStrength, segmenterFor, type Token } from './tokenize.ts';
 
-/** Only this much of a token's end is examined. No abbreviation is longer. */
+/** Number of characters examined at the end of a token. No abbreviation is longer. */
 const tailCharsMax = 40;
 
 const stopPattern = /([.!?…]+)["'”’»)\]}]*$/;
@@ -15,18 +15,18 @@ const clausePattern = /[,;:—–、，；：،؛][\p{Pe}\p{Pf}"']*$|^[-—–]+
 const thaiLikePattern = /[\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]["']?$/u;
 const initialPattern = /^(?:\p{Lu}|\p{Lu}(?:\.\p{L}){1,8}|\p{Ll}(?:\.\p{Ll}){1,8})$/u;
 const listNumberPattern = /^(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})$/;
-/** A number that a full stop may make an ordinal, or a ruler's Roman numeral. */
+/** A number that may be an ordinal before a full stop, or the Roman numeral of a ruler. */
 const ordinalPattern = /^(?:\d{1,3}|[IVX]{1,5})$/;
-/** A street name before a house number: "Hauptstr. 5", "Goethepl. 3". */
+/** A street name that may precede a house number: "Hauptstr. 5", "Goethepl. 3". */
 const streetPattern = /\p{L}{3}-?(?:str|pl)$/iu;
 /** Words that may follow "5 p.m." in the same sentence. */
 const timePattern =
   /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec|Eastern|Central|Mountain|Pacific|Greenwich|Local)/;
-/** A lower-case word, but not a name like iPhone. It continues the sentence. */
+/** A lower-case word that continues the sentence. Names like iPhone are excluded. */
 const continuesPattern = /^\p{Ll}(?!\p{L}{0,2}\p{Lu})/u;
 const beginsPattern = /^[\p{Lu}\p{Lt}\p{Lo}\p{N}]|^\p{Ll}{1,2}\p{Lu}/u;
 
-/** A number. Its unit may be followed by another number with a smaller unit: "5 ft. 3 in." */
+/** A number whose unit may be followed by a number with a smaller unit: "5 ft. 3 in." */
 const numberPattern = /^[\d.,/½¼¾-]*[\d½¼¾]$/;
 const unitPattern = /^(?:yd|ft|in|lb|oz|hr|min|sec|gal|qt|pt|fl)s?\.?[,;:!?)]*$/;
 /** An elided article or preposition before an abbreviation: "l'Ing." */
@@ -62,7 +62,7 @@ function measureGoesOn(text: string, tokens: readonly Token[], i: number): boole
 }
 
 /**
- * Whether the full stop of a word may mean something other than the end of a sentence: "Dr.", "J.", the "3." of a list.
+ * Whether a word's full stop may mean something other than the end of a sentence, as in "Dr.", "J." or "3." in a list.
  */
 export function mayAbbreviate(word: string, languageCode: string): boolean {
   const tail = word.slice(-tailCharsMax);
@@ -74,11 +74,11 @@ export function mayAbbreviate(word: string, languageCode: string): boolean {
   return initialPattern.test(stem) || listNumberPattern.test(stem);
 }
 
-/** The word without leading punctuation and without the marks after it. */
+/** The word without leading punctuation and without its final marks. */
 const stemOf = (tail: string, end: number): string =>
   tail.slice(0, end).replace(openerPattern, '').replace(elisionPattern, '');
 
-/** Whether a text ends in a way that may end a sentence. */
+/** Whether the end of a text may be the end of a sentence. */
 export const mayEndSentence = (text: string): boolean =>
   stopPattern.test(text.slice(-tailCharsMax)) || wideStopPattern.test(text.slice(-tailCharsMax));
 export const endsClause = (text: string): boolean =>
@@ -86,19 +86,19 @@ export const endsClause = (text: string): boolean =>
 
 /** The boundary between two tokens. */
 interface Gap {
-  /** The end of the previous token, and the start of the next. */
+  /** The end of the previous token, and the start of the next token. */
   tail: string;
   head: string;
   /** Whether the previous token begins a sentence. */
   startsSentence: boolean;
-  /** Whether Unicode's rules end a sentence here. */
+  /** Whether Unicode's rules end the sentence here. */
   unicode: boolean;
   phrasing: Phrasing;
 }
 
 function isSentenceEnd({ tail, head, startsSentence, unicode, phrasing }: Gap): boolean {
   const match = stopPattern.exec(tail);
-  // Unicode treats a bracket that opens after 。 as a closing one.
+  // Unicode treats an opening bracket after 。 as a closing bracket.
   if (!match) return unicode || (wideStopPattern.test(tail) && openerPattern.test(head));
   const next = head.replace(openerPattern, '');
   const continues = continuesPattern.test(next);

@@ -1,5 +1,5 @@
-// Divides the runs of a marked text at sentence ends. A sentence may span several runs and pauses. It ends at a run
-// that states an end, and where the markup changes the voice or the language.
+// Divides the runs of a marked text at sentence ends. A sentence may span several runs and pauses. It ends with a run
+// that states an end, and at a change of voice or language in the markup.
 import { countSaid, type MarkedItem, type MarkedRun, type Piece } from './marked-text.ts';
 import { normalizeText } from './normalize-text.ts';
 import { breakStrength } from './tokenize.ts';
@@ -11,7 +11,7 @@ const wordPattern = /[\p{L}\p{N}]/u;
 interface Sentence {
   /** The spoken text without markup. */
   said: string;
-  /** Whether the sentence ends only because its text ends. */
+  /** Whether the sentence may continue after the end of the text. */
   isOpen: boolean;
   breakAfter: 'paragraph' | 'sentence' | undefined;
 }
@@ -31,11 +31,11 @@ interface RunSplitting {
   languageCode: string;
   /** Whether the run is left unchanged. */
   isFixed(run: MarkedRun): boolean;
-  /** The language to set in the style of the sentence; undefined for none. */
+  /** Returns the language to set for a sentence; undefined leaves its style unchanged. */
   toLanguage(sentence: Sentence, run: MarkedRun): string | undefined;
 }
 
-/** Requests the language of each sentence in order, and divides runs where the language changes. */
+/** Calls `toLanguage` for each sentence in order, and divides runs at changes of language. */
 export function splitRuns(items: readonly MarkedItem[], splitting: RunSplitting): MarkedItem[] {
   return passagesOf(items, splitting).flatMap((passage) => {
     const first = passage.items.find((item) => item.kind === 'run');
@@ -80,7 +80,7 @@ function splitPassage({ items, isLast }: Passage, first: MarkedRun, splitting: R
   });
 }
 
-/** Consecutive sentences of one language, as a range of the text of their passage. */
+/** Consecutive sentences of one language, as a range in the text of their passage. */
 interface Part {
   begin: number;
   end: number;
@@ -88,7 +88,7 @@ interface Part {
   breakAfter: Sentence['breakAfter'];
 }
 
-/** Splits a run, which is the range `from` to `to` of the text, at the parts. */
+/** Splits a run at the borders of parts. The run is the range `from` to `to` of the text. */
 function splitRun(run: MarkedRun, from: number, to: number, parts: readonly Part[]): MarkedRun[] {
   const own = parts.filter(({ begin, end }) => (begin <= from ? end > from : begin < to));
   const runs = own.flatMap(({ begin, end, languageCode, breakAfter }): MarkedRun[] => {
@@ -127,8 +127,8 @@ function sentencesOf(text: string, so: { languageCode: string; isLiteral: boolea
 }
 
 /**
- * Returns the pieces, cut to fit, in the range `from` to `to` of their joined text. Only pieces spoken exactly as
- * written are divided.
+ * Returns the pieces in the range `from` to `to` of their joined text, cut to fit. Only pieces that are spoken exactly
+ * as written are cut.
  */
 function piecesIn(pieces: readonly Piece[], from: number, to: number): Piece[] {
   let at = 0;

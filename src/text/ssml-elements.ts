@@ -1,4 +1,4 @@
-// The elements of SSML, one function for each effect: a pause, a replacement of the text, or a change of voice,
+// The elements of SSML. Each function handles one effect: a pause, a replacement of the text, or a change of voice,
 // language or prosody. Unknown attributes and values are reported and have no effect.
 import { toLanguageCode } from './language-code.ts';
 import type { Emphasis, RunStyle, Said } from './marked-text.ts';
@@ -36,7 +36,7 @@ const elements: Readonly<Record<string, readonly string[]>> = {
 };
 /** The namespace of SSML. */
 export const ssmlNamespace = 'http://www.w3.org/2001/10/synthesis';
-/** Attributes of any element that are supported or have no effect. */
+/** Attributes that are never reported as unknown, on any element. */
 const anyAttributePattern = /^(?:xml:lang|xml:id|xml:base|xml:space|id|xmlns:.*|xsi:.*|onlangfailure)$/;
 /** Elements whose text is not spoken. */
 const unspoken = new Set(['metadata', 'desc']);
@@ -84,7 +84,7 @@ export function readStyle(element: Element, style: RunStyle, report: ReportIgnor
     const wanted = attributes.name?.trim() ?? '';
     if (wanted === '') report('voice');
     else {
-      // One name may contain spaces, but SSML 1.1 also allows a list of names, so both readings are tried.
+      // A name may contain spaces, but SSML 1.1 also allows a list of names, so both readings are tried.
       changed.voice = { names: [...new Set([wanted, ...wanted.split(/\s+/)])], at };
       changed.isOwnLanguage = false;
     }
@@ -110,14 +110,14 @@ function readProsody({ attributes }: Element, style: RunStyle, report: ReportIgn
   };
 }
 
-/** The level of emphasis; undefined for none. */
+/** The level of emphasis; undefined if there is no emphasis. */
 export function readEmphasis({ attributes: { level = 'moderate' } }: Element, report: ReportIgnored) {
   if (level === 'strong' || level === 'moderate' || level === 'reduced') return level satisfies Emphasis;
   if (level !== 'none') report('emphasis.level');
   return undefined;
 }
 
-/** Milliseconds. */
+/** Duration of breaks in milliseconds. */
 const breakMs: Readonly<Record<string, number>> = {
   none: 0,
   'x-weak': 100,
@@ -134,7 +134,7 @@ const rates: Readonly<Record<string, number>> = {
   fast: 1.4,
   'x-fast': 2,
 };
-/** Decibels. */
+/** Gain in decibels of named volumes. */
 const volumes: Readonly<Record<string, number>> = {
   silent: -Infinity,
   'x-soft': -12,

@@ -1,6 +1,6 @@
-// Reads SSML 1.1 (https://www.w3.org/TR/speech-synthesis11/) into marked text. Strict about XML: faults have line and
-// column. Lenient about SSML: unknown elements are spoken plainly and reported. Only the five entities of XML and
-// character references are expanded, and nothing is fetched. The caller must bound the length of the document.
+// Reads SSML 1.1 (https://www.w3.org/TR/speech-synthesis11/) into marked text. Invalid XML is a fault with line and
+// column. Unknown elements are spoken plainly and reported. Only the five entities of XML and character references are
+// expanded, and nothing is fetched. The caller must limit the length of the document.
 import { SaxesParser, type SaxesTagPlain } from 'saxes';
 import {
   type Emphasis,
@@ -26,7 +26,7 @@ import {
 
 const depthMax = 32;
 const elementsMax = 5_000;
-/** Number of ignored markup names that are reported, and length of a name. */
+/** Maximum number of ignored markup names to report, and maximum length of a name. */
 const ignoredMax = 20;
 const ignoredNameCharsMax = 60;
 
@@ -35,7 +35,7 @@ const prologPattern = /\s+|\ufeff|<\?.*?\?>|<!--.*?-->/sy;
 const documentPattern = /<(?:(?:[^\s<>/:="']{1,40}:)?speak[\s/>]|!DOCTYPE\s)/y;
 const xmlFaultPattern = /^\d+:\d+: (.*?)\.?$/s;
 const referencePattern = /&(?:#x([\da-fA-F]+)|#(\d+)|(amp|lt|gt|quot|apos));/g;
-/** An ampersand that begins no reference, and the name after it. */
+/** An ampersand that does not begin a reference, and the name after it. */
 const badReferencePattern = /&(?!(?:#x[\da-fA-F]{1,8}|#\d{1,8}|amp|lt|gt|quot|apos);)[\w#-]{0,20};?/;
 const [cdataStart, cdataEnd] = ['<![CDATA[', ']]>'] as const;
 const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
@@ -48,7 +48,7 @@ export function isSsml(text: string): boolean {
   return matchAt(documentPattern, text, at) !== null;
 }
 
-/** Throws a MarkupFault if the document cannot be read. */
+/** Reads a document. Throws a MarkupFault if the document cannot be read. */
 export const readSsml = (document: string): MarkedText => new SsmlReader(document).read();
 
 /** An open element. */
@@ -79,7 +79,7 @@ class SsmlReader {
   readonly #ignored = new Set<string>();
   readonly #open: Open[] = [];
   #elements = 0;
-  /** Namespace of the root element. The document is read as SSML even if this is another namespace. */
+  /** Namespace of the root element. Any namespace is accepted as SSML. */
   #namespace: string | undefined;
   /** End of the last markup before the current text. */
   #end = 0;
@@ -112,7 +112,7 @@ class SsmlReader {
     return this.#builder.build([...this.#ignored]);
   }
 
-  /** A fault with its position in the document, which may differ from the position where the parser noticed it. */
+  /** Creates a fault at its real position. The parser may notice a fault at a later position. */
   #toFault(what: string, noticedAt: number): MarkupFault {
     const pending = this.#document.slice(this.#end, noticedAt);
     const bare = badReferencePattern.exec(pending);
@@ -129,7 +129,7 @@ class SsmlReader {
     if (this.#ignored.size < ignoredMax) this.#ignored.add(name);
   };
 
-  /** The name without a prefix that stands for SSML's namespace or the root element's. */
+  /** Removes the prefix from a name if the prefix stands for the namespace of SSML or of the root element. */
   #nameOf(written: string, attributes: Element['attributes']): string {
     const [, prefix, local = written] = /^([^:]+):(.+)$/su.exec(written) ?? [];
     const scopes = [...this.#open.map((open) => open.attributes), attributes];
@@ -206,7 +206,7 @@ class SsmlReader {
     else this.#report(name);
   }
 
-  /** Handles the text between two tags, which may contain references. */
+  /** Adds the text between two tags, which may contain references. */
   #text(from: number, to: number): void {
     let at = from;
     const raw = this.#document.slice(from, to);

@@ -1,5 +1,5 @@
-// The rules of a language whose table states its rules (written-rules.ts). The table only names rules that are not
-// patterns: addresses, sums of money, measures, abbreviations with a stop, and words.
+// The rules of a language whose table states rules (written-rules.ts). For rules that are not patterns, the table has
+// only a name: addresses, sums of money, measures, abbreviations with a full stop, and words.
 
 import anyAscii from 'any-ascii';
 import { formsOf } from './forms.ts';
@@ -12,7 +12,7 @@ import { addressRulesFor, sayNamePart } from './web-addresses.ts';
 import { type Form, toRule } from './written-rules.ts';
 
 interface TableRules {
-  /** The rules for a first character, by the kind of that character. */
+  /** The rules for a first character, grouped by the kind of the character. */
   rulesFor: Readonly<Record<'digit' | 'point' | 'letter' | 'sign', (char: string) => readonly Rule[]>>;
   words: CapitalWords;
 }
@@ -22,7 +22,7 @@ interface ListedRule {
   rule: Rule;
 }
 
-/** Undefined if the table states no rules. */
+/** The rules that the table states; undefined if it states none. */
 export function tableRulesOf(v: Verbalizer): TableRules | undefined {
   const { rules } = v.table;
   if (!rules) return undefined;
@@ -59,7 +59,7 @@ export function tableRulesOf(v: Verbalizer): TableRules | undefined {
   };
 }
 
-/** The rules that may apply to a first character. Lists for ASCII characters are cached. */
+/** Returns a function that lists the rules for a first character. Lists for ASCII characters are cached. */
 function byFirst(rules: readonly ListedRule[]): (char: string) => readonly Rule[] {
   const lists = new Map<string, readonly Rule[]>();
   return (char) => {
@@ -72,7 +72,7 @@ function byFirst(rules: readonly ListedRule[]): (char: string) => readonly Rule[
   };
 }
 
-/** Speaks the name in a tag or a handle, whose words begin with capitals. */
+/** Speaks a name in a tag or a handle. Each word of the name begins with a capital. */
 function sayName(
   written: string,
   v: Verbalizer,
@@ -92,7 +92,7 @@ function sayName(
 const spell = (letters: string): string => [...letters.toUpperCase()].join(' ');
 const toTitle = (capitals: string): string => capitals[0] + capitals.slice(1).toLowerCase();
 
-/** Longer words in capitals are not acronyms. */
+/** Maximum length of an acronym in capitals. */
 const capitalsMax = 24;
 
 class CapitalWords {
@@ -126,7 +126,7 @@ class CapitalWords {
     this.#andWord = new Map(toRows(signs.names)).get('&')!;
   }
 
-  /** The spoken form of a word. Its neighbours show whether the whole text is in capitals. */
+  /** The spoken form of a word. Neighbouring words show whether the whole text is in capitals. */
   say(word: string, place: Place): string {
     if (this.special.has(word) && charBefore(place) !== '/') return this.special.get(word)!;
     if (!/^[\p{Script=Latin}\p{M}']*$/u.test(word)) return this.#transliterate(word);
@@ -172,7 +172,7 @@ class CapitalWords {
     const ascii = anyAscii(word.normalize('NFC'))
       .replace(/[^A-Za-z0-9' ]+/g, '')
       .trim();
-    // Some rare ideographs have no transliteration; they still get a word.
+    // Some rare ideographs have no transliteration; a substitute is spoken.
     return ascii === '' ? 'character' : ascii;
   }
 }

@@ -1,4 +1,4 @@
-// Splits clean text into tokens at spaces and, in scripts without spaces, between words (Intl.Segmenter). Numbers,
+// Splits clean text into tokens at spaces. In scripts without spaces, splits between words (Intl.Segmenter). Numbers,
 // addresses and abbreviations stay whole.
 
 import type { PhonemeRange } from './flat-text.ts';
@@ -7,9 +7,9 @@ export interface Token {
   /** Range in the clean text. */
   from: number;
   to: number;
-  /** Whether no space precedes the token. */
+  /** Whether the token follows the previous token without a space. */
   glued: boolean;
-  /** A value of `breakStrength`; set by markBreaks. */
+  /** A value of `breakStrength`, set by `markBreaks`. */
   breakAfter: number;
 }
 
@@ -55,8 +55,8 @@ function pushWords(tokens: Token[], run: string, at: number, languageCode: strin
   for (const { segment, index, isWordLike } of segmenterFor(languageCode, 'word').segment(run)) {
     const plain = asciiPattern.test(segment);
     const opens = openingPattern.test(segment);
-    // Punctuation joins the previous word, and an opening bracket joins the next word. A run of ASCII (an address)
-    // stays whole.
+    // Punctuation joins the previous word, and an opening bracket joins the next word. A run of ASCII, such as an
+    // address, stays whole.
     const starts = (isWordLike || opens) && !(plain && ascii) && !openingPattern.test(run.slice(from, index));
     if (starts && index > from) {
       push(tokens, at + from, at + index);
@@ -68,7 +68,7 @@ function pushWords(tokens: Token[], run: string, at: number, languageCode: strin
   if (to > from) push(tokens, at + from, at + to);
 }
 
-/** Strength of the prosodic break after a token, from none (between "the" and its noun) to the strongest. */
+/** Strength of the prosodic break after a token. `cling` means no break, as between "the" and its noun. */
 export const breakStrength = Object.freeze({ cling: 0, word: 1, phrase: 2, clause: 3, sentence: 4, paragraph: 5 });
 
 export interface SpokenToken {
@@ -77,7 +77,7 @@ export interface SpokenToken {
   /** UTF-16 range in the source, without surrounding punctuation. */
   from: number;
   to: number;
-  /** Whether no space separates the token from the previous token, as in Chinese or Thai. */
+  /** Whether the token follows the previous token without a space, as in Chinese or Thai. */
   glued: boolean;
   /** A value of `breakStrength`. */
   breakAfter: number;
@@ -86,7 +86,7 @@ export interface SpokenToken {
 }
 
 const segmenters = new Map<string, Intl.Segmenter>();
-/** Limit of the cache, because callers may send any language code. */
+/** Maximum number of cached segmenters, because callers may send any language code. */
 const segmentersMax = 200;
 
 export function segmenterFor(languageCode: string, granularity: 'word' | 'sentence'): Intl.Segmenter {

@@ -1,4 +1,4 @@
-// Verbalizes clean text of a language that has a table. The rules are created when the language is first read.
+// Verbalizes clean text of languages that have a table. A language's rules are created when the language is first read.
 import { toRows } from './language-table.ts';
 import { digitRulesFor, fractionRulesFor, phoneRuleFor, powerRuleFor, signedMoneyRuleFor } from './number-rules.ts';
 import { charBefore, endSource, type Place, type Rule, rule, textBefore } from './rule.ts';
@@ -14,7 +14,7 @@ interface Reader {
 
 const readers = new WeakMap<Verbalizer, Reader>();
 
-/** Verbalizes `text` of a language that has a table. The breaks of its tokens must be set. */
+/** Verbalizes `text` in a language that has a table. The breaks of `tokens` must be set. */
 export function readByTable(text: string, tokens: readonly Token[], languageCode: string): SpokenToken[] {
   const v = verbalizerFor(languageCode)!;
   let reader = readers.get(v);
@@ -92,7 +92,7 @@ function perRule(v: Verbalizer): Rule {
   });
 }
 
-/** Reads the sign at the place, which is neither a letter nor a digit. */
+/** Reads the sign at the place; a sign is neither a letter nor a digit. */
 function readSign(place: Place, v: Verbalizer, signs: ReadonlyMap<string, string>): SignReading {
   const sign = signAt(place);
   const { char, repeats, before, after } = sign;
@@ -132,7 +132,7 @@ function saidOf(sign: Sign, signs: ReadonlyMap<string, string>): SignReading {
   const { char, before, after } = sign;
   const say = signs.get(char);
   if (say === undefined) return silent(sign);
-  // Spoken only between or before terms: a < b, but <name>; 2 * 3, but *note*.
+  // These signs are spoken only between or before terms: a < b, but <name>; 2 * 3, but *note*.
   if (/[<>*|^~#\\_]/.test(char)) {
     const alone = before === ' ' && after === ' ';
     if (!alone && !(/[~#<>]/.test(char) && /\d/.test(after))) return silent(sign);
@@ -161,20 +161,20 @@ function readDash(sign: Sign, v: Verbalizer): SignReading {
 
 type RulesFor = (char: string) => readonly Rule[];
 
-/** Rules by first character. Their order matters: more specific rules come first. */
+/** Rules by first character. More specific rules come first, because the first match applies. */
 interface RuleSet {
   digitStart: RulesFor;
   pointStart: RulesFor;
   letterStart: RulesFor;
   signStart: RulesFor;
   readSign(place: Place): SignReading;
-  /** Fast path for most tokens. Returns the end of a plain word, without following punctuation, or 0. */
+  /** Fast path for most tokens: the end of a plain word, without following punctuation. 0 if the rules must decide. */
   easyWordEnd(text: string, token: Token): number;
 }
 
 const letterPattern = /[\p{L}\p{M}]/u;
 
-/** Verbalizes `text`. The breaks of its tokens must be set. */
+/** Verbalizes `text`. The breaks of `tokens` must be set. */
 function readByRules(text: string, tokens: readonly Token[], rules: RuleSet, dayFirst: boolean): SpokenToken[] {
   const spokenTokens: SpokenToken[] = [];
   for (let t = 0; t < tokens.length; t++) {
@@ -198,11 +198,11 @@ function readByRules(text: string, tokens: readonly Token[], rules: RuleSet, day
   return spokenTokens;
 }
 
-/** Whether only closing punctuation follows in the token. */
+/** Whether the rest of the token is only closing punctuation. */
 const endsHere = (text: string, at: number, to: number): boolean =>
   to - at < 4 && /^["')\]]*$/.test(text.slice(at, to));
 
-/** Appends the spoken form of the text at the place to `spoken`. Returns the length that was read. */
+/** Appends the spoken form of the text at the place to `spoken`. Returns the length of the text that was read. */
 function readAt(place: Place, spoken: Verbalization, token: Token, rules: RuleSet): number {
   const { text, at } = place;
   const char = String.fromCodePoint(text.codePointAt(at)!);
@@ -237,7 +237,7 @@ function readRules(rules: readonly Rule[], place: Place, spoken: Verbalization):
 
 class Verbalization {
   say = '';
-  /** Range of the text that is read as words, without surrounding punctuation. */
+  /** Range of the text that is spoken as words, without surrounding punctuation. */
   from = -1;
   to = -1;
   /** Separator before the next word. */
@@ -256,7 +256,7 @@ class Verbalization {
     this.#gap = ' ';
   }
 
-  /** Appends punctuation after a word; only the first of several equal marks. */
+  /** Appends punctuation after a word, unless similar punctuation precedes it. */
   mark(say: string): void {
     const last = this.say.at(-1) ?? '';
     const doubled = say === last || (/[,;:.!?]/.test(last) && /^[,;:.]/.test(say));
@@ -266,7 +266,7 @@ class Verbalization {
     this.#gap = ' ';
   }
 
-  /** Appends punctuation before a word; an empty text only separates. */
+  /** Appends punctuation before a word. An empty text only separates words. */
   open(say: string): void {
     if (say === '' || this.say.endsWith(say)) return;
     this.say += this.#gap + say;
@@ -279,13 +279,13 @@ class Verbalization {
   }
 }
 
-/** A character that is neither a letter nor a digit, with its context. */
+/** A character that is neither a letter nor a digit, and its context. */
 interface Sign extends Place {
   char: string;
   /** Number of repetitions, and the end of the run. */
   repeats: number;
   end: number;
-  /** The neighbouring characters, or spaces if there are none. */
+  /** The neighbouring characters. A missing neighbour counts as a space. */
   before: string;
   after: string;
 }
@@ -315,5 +315,5 @@ const said = toReading('word');
 const marked = toReading('mark');
 const opens = toReading('open');
 const joins = toReading('join');
-/** A sign that is not read, but separates the words on both sides. */
+/** A silent sign, which only separates the words on both sides. */
 const silent = (sign: Sign, length?: number): SignReading => opens(sign, '', length);

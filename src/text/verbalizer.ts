@@ -1,5 +1,5 @@
-// Speaks numbers, dates, times, sums and measures in a language, from its table (language-table.ts) and CLDR data.
-// Methods take written text and return words, or undefined if the text is not of their kind.
+// Speaks numbers, dates, times, sums and measures in a language, by its table (language-table.ts) and CLDR data.
+// Methods convert written text to words. They return undefined if the text is not of their kind.
 import { hasTable, type LanguageTable, type NumberForm, readTable, toRows } from './language-table.ts';
 import { type Currency, type Noun, Nouns } from './nouns.ts';
 import { NumberFormat, namedDigitsMax, parseRoman } from './number-words.ts';
@@ -11,11 +11,11 @@ interface Amount {
   fraction: string;
 }
 
-/** Spoken forms of numbers up to this length are cached: at most a thousand per form. */
+/** Maximum length of numbers whose spoken forms are cached, at most a thousand per form. */
 const smallDigitsMax = 3;
 const quintillionZeros = 18;
 
-/** Regions whose numbers have other names, with their own CLDR data. */
+/** Regions with their own number names, and their own CLDR data. */
 const regions = new Set(['pt-PT', 'fr-CH', 'fr-BE', 'de-CH']);
 
 const verbalizers = new Map<string, Verbalizer>();
@@ -62,7 +62,7 @@ export class Verbalizer {
     this.#hours = table.time.noun === undefined ? undefined : this.nouns.toNoun(table.time.noun);
   }
 
-  /** Speaks a whole number in a form of the table. */
+  /** Speaks a whole number in one of the table's forms. */
   number(digits: string | bigint | number, form = 'cardinal'): string {
     const written = `${digits}`.replace(/^0+(?=\d)/, '');
     if (written.length > smallDigitsMax) return this.#number(`${digits}`, written, form);
@@ -102,7 +102,7 @@ export class Verbalizer {
     return this.number(digits, digits.length <= 4 ? form : 'cardinal');
   }
 
-  /** Speaks digits one by one; long runs in groups of three with pauses in between. */
+  /** Speaks digits one by one. Long runs are spoken in groups of three, with pauses between the groups. */
   digits(digits: string): string {
     const names = [...digits].map((digit) => this.number(digit));
     if (names.length <= 5) return names.join(' ');
@@ -116,7 +116,7 @@ export class Verbalizer {
     return groups.join(', ');
   }
 
-  /** Speaks a number as it is written: 1.234,5 or -3 or 007. */
+  /** Speaks a number as written: 1.234,5 or -3 or 007. */
   numeral(written: string, form = 'cardinal'): string {
     const { minus, whole, fraction } = this.#amountOf(written);
     const { point, decimals_max, mark } = this.table.numbers;
@@ -140,7 +140,7 @@ export class Verbalizer {
   #amountOf = (written: string): Amount =>
     this.table.numbers.mark === '.' ? toEnglishAmount(written) : toAmount(written);
 
-  /** Speaks a number and the noun that it counts. */
+  /** Speaks a number with the noun that it counts. */
   count = (written: string, noun: Noun): string => {
     const amount = this.#amountOf(written);
     const value = Number(`${amount.whole || 0}.${amount.fraction || 0}`);
@@ -150,7 +150,7 @@ export class Verbalizer {
     return this.#correct(`${this.numeral(written, noun.gender)}${of}${name}`);
   };
 
-  /** The word between "million" and a noun, with its spaces. */
+  /** The word between "million" and a noun, with surrounding spaces. */
   of(name: string): string {
     const { of, of_vowel } = this.table.numbers;
     if (of_vowel !== undefined && /^[aeiouéèêh]/i.test(name)) return ` ${of_vowel}`;
@@ -159,7 +159,7 @@ export class Verbalizer {
 
   monthName = (month: number): string | undefined => this.#months[month - 1];
 
-  /** The form of the day after a word. */
+  /** The number form of a day after the given word. */
   dayForm(wordBefore: string): string {
     const entries = Object.entries(this.table.date.after ?? {});
     return entries.find(([words]) => new RegExp(`^(?:${words})$`, 'iu').test(wordBefore))?.[1] ?? 'day';
@@ -191,8 +191,8 @@ export class Verbalizer {
   }
 
   /**
-   * Speaks a sum of money; its cents come after the currency. `isOne` selects the singular, for a sum before a noun: 'a
-   * five-dollar bill'.
+   * Speaks a sum of money, with its cents after the currency. `isOne` selects the singular for a sum before a noun, as
+   * in 'a five-dollar bill'.
    */
   money(written: string, currency: string, isOne = false): string | undefined {
     const names = this.nouns.currency(currency);
@@ -219,14 +219,14 @@ export class Verbalizer {
     return this.#sum(written, { noun: unit, cent: this.nouns.unit('cm') }, meters, false);
   }
 
-  /** Speaks a fraction, with the whole number before it and the unit after it. */
+  /** Speaks a fraction with an optional whole number and unit. */
   fraction(over: string, under: string, whole?: string, unit?: Noun): string | undefined {
     if (Number(under) === 0) return undefined;
     const { numbers } = this.table;
     const key = `${over}/${under}`;
     const [alone = `${this.number(over)} ${numbers.over} ${this.number(under)}`, mixed = `{n} ${alone}`] =
       this.#fractions.get(key) ?? [];
-    // Before "einhalb", the number is part of the word.
+    // The number before "einhalb" is part of the same word.
     const form = /^\{n\}\p{L}/u.test(mixed) ? 'm' : (unit?.gender ?? 'cardinal');
     const n = whole === undefined ? '' : this.number(whole, form);
     if (!unit) return whole === undefined ? alone : fill(mixed, { n });
@@ -240,7 +240,7 @@ export class Verbalizer {
     return this.#correct(fill(whole === undefined ? aloneOf : mixedOf, { n, unit: name, units, count }));
   }
 
-  /** Speaks a telephone number digit by digit or, where that is usual, in pairs, with pauses between groups. */
+  /** Speaks a telephone number digit by digit, or in pairs if the table states so. Groups are separated by pauses. */
   telephone(written: string): string {
     const groups = written.match(/\d+/g) ?? [];
     const said = groups.map((group) => {
@@ -267,8 +267,8 @@ function toEnglishAmount(written: string): Amount {
 }
 
 /**
- * Splits a written number. The last separator is the decimal mark, unless it is a point or a space and three digits
- * follow.
+ * Splits a written number. The last comma or point is the decimal mark, except before groups of three digits, as in
+ * 1.234 and 1,234,567.
  */
 function toAmount(written: string): Amount {
   const minus = /^[-−]/.test(written);

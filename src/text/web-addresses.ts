@@ -1,11 +1,11 @@
-// Speaks addresses: URLs, domains and e-mail. Each sign is spoken by its name; a URL's scheme is skipped. Parts between
-// signs are spoken as words; one or two digits as a number, more digits one by one.
+// Speaks addresses: URLs, domains and e-mail. Signs are spoken by name, and a URL's scheme is skipped. Text between
+// signs is spoken as words. One or two digits are spoken as a number, more digits one by one.
 import { toRows } from './language-table.ts';
 import { matchAt, type Rule, sticky, wordSet } from './rule.ts';
 import type { Verbalizer } from './verbalizer.ts';
 
 const schemePattern = /^[a-z0-9]+:\/+|^mailto:/i;
-/** Top-level domains for tables that state none. */
+/** Top-level domains for tables without a list of domains. */
 const usualDomains = 'com org net eu de fr es it pt br nl be ch at se pl io info';
 
 const startSource = String.raw`(?<![\p{L}\d@._-])`;
@@ -14,7 +14,7 @@ const mailSource = String.raw`(?:mailto:)?[A-Za-z0-9._%+-]{1,64}@(?:[A-Za-z0-9-]
 const domainSource = (domains: string): string =>
   String.raw`(?:[A-Za-z0-9-]{1,63}\.){1,8}(?:${domains})(?![\p{L}\d-]|\.[\p{L}\d])(?:[/?#:](?=[\w~%.])[^\s<>",;]{1,2000}|/)?`;
 
-/** Removes punctuation that belongs to the sentence, and a closing bracket that the address did not open. */
+/** Removes punctuation of the sentence, and a closing bracket whose opening bracket is not in the address. */
 function trimAddress(written: string): string {
   let end = written.length;
   for (; end > 0; end--) {
@@ -25,7 +25,7 @@ function trimAddress(written: string): string {
   return written.slice(0, end);
 }
 
-/** Speaks a part of an address or of a file name that has no signs. */
+/** Speaks a part of an address or file name; the part has no signs. */
 export function sayNamePart(part: string, v: Verbalizer, sayWord: (word: string) => string): string {
   const plain = part.replace(/[^\P{N}\d]/gu, (number) => number.normalize('NFKC'));
   const said = plain.match(/\d+|[\p{L}\p{M}]+/gu)?.map((run) => {

@@ -19,8 +19,8 @@ import type { Verbalizer } from './verbalizer.ts';
 import { addressRulesFor } from './web-addresses.ts';
 
 /**
- * Creates a rule for the abbreviations in rows of a table. Spaces inside an abbreviation are optional. A row that
- * begins with a hyphen matches the end of a word.
+ * Creates a rule for the abbreviations in a table's rows. Spaces inside an abbreviation are optional. A row with a
+ * hyphen at its start matches the end of a word.
  */
 function abbreviationRule(
   rows: string,
@@ -44,7 +44,7 @@ function abbreviationRule(
       );
     }
   }
-  // Sorts longer patterns first, and ends of words last.
+  // Longer patterns come first, and ends of words last.
   const rank = (source: string) => (source.startsWith('(?<stem>') ? 0 : source.length);
   sources.sort((a, b) => rank(b) - rank(a));
   const known = sticky(`${start}(?:${sources.join('|') || '(?!)'})(?![\\p{L}\\d])`);

@@ -1,5 +1,5 @@
-// Rules in a table: the pattern of the written text, the words beside it, and the spoken text. Patterns may contain
-// named patterns: "${number}" is any written number, "${end}" the end of a word, and a table can add its own patterns.
+// Rules of a table: a pattern of the written text, conditions on neighbouring words, and the spoken text. Patterns may
+// contain "${number}" (any written number), "${end}" (the end of a word) and named patterns of the table.
 import type { LanguageTable, WrittenRule } from './language-table.ts';
 import {
   dashSource,
@@ -65,7 +65,7 @@ function toConditions(row: WrittenRule, named: Readonly<Record<string, string>>)
   return conditions;
 }
 
-/** Parses a condition such as "1 < 2" (first and second group) or "1 >= 1100". */
+/** Parses a condition such as "1 < 2" (numbers of groups) or "1 >= 1100" (a group and a value). */
 function toComparison(source: string): Condition {
   const [, left = '', sign, right = ''] = /^(\w+) ([<>]=?) (\w+)$/.exec(source)!;
   const sizeOf = (match: RegExpExecArray, name: string) =>
@@ -76,7 +76,7 @@ function toComparison(source: string): Condition {
   };
 }
 
-/** Returns the spoken form of written text; undefined if the text is not of this form's kind. */
+/** Converts written text to its spoken form; undefined if the form does not apply to the text. */
 export type Form = (written: string) => string | undefined;
 
 /** Returns the spoken text for a match. */

@@ -1,7 +1,7 @@
 // Phonetic alphabets: converts X-SAMPA (https://en.wikipedia.org/wiki/X-SAMPA) to the International Phonetic Alphabet,
 // and normalizes IPA. Marks that only group sounds are removed.
 
-/** Longest symbols first, so that "r\`" is not read as "r". All other symbols are the same in both alphabets. */
+/** Symbols of X-SAMPA and IPA, longest first, so that "r\`" is not read as "r". All other symbols are equal in both. */
 const symbols: readonly (readonly [sampa: string, ipa: string])[] = Object.entries({
   'J\\_<': 'ʄ',
   'G\\_<': 'ʛ',
@@ -115,7 +115,7 @@ const symbols: readonly (readonly [sampa: string, ipa: string])[] = Object.entri
 }).sort(([a], [b]) => b.length - a.length);
 const plainPattern = /^[a-z .]$/;
 
-/** Undefined if the alphabet is unknown or the text is not in it. */
+/** Converts a phoneme to IPA; undefined if the alphabet is unknown or the text is not valid in the alphabet. */
 export function toIpa(written: string, alphabet: string): string | undefined {
   const name = alphabet.toLowerCase();
   if (name === 'ipa') return normalizeIpa(written);
@@ -133,17 +133,17 @@ export function toIpa(written: string, alphabet: string): string | undefined {
 
 /** Obsolete IPA letters and their replacements. */
 const ligatures: Readonly<Record<string, string>> = { ʧ: 'tʃ', ʤ: 'dʒ', ʦ: 'ts', ʣ: 'dz', ʨ: 'tɕ', ʥ: 'dʑ' };
-/** Diacritics, modifier letters and tones, but not marks of length and stress, which change the sound most. */
+/** Diacritics, modifier letters and tones. Length and stress are excluded, because they affect the sound most. */
 const modifierPattern = /(?![ːˈˌ])[\p{M}\p{Lm}\p{Sk}\p{No}↑↓↗↘ꜛꜜ]/u;
 
-/** Removes modifiers from sounds for which `isKnown` is false, which leaves the nearest sound. */
+/** Removes unknown modifiers, which leaves the nearest sound. `isKnown` decides about each sound. */
 export const withoutModifiers = (ipa: string, isKnown: (sound: string) => boolean): string =>
   [...ipa].reduce((sounds, char) => {
     const isLost = modifierPattern.test(char) && !isKnown(char) && !isKnown(sounds.slice(-1) + char);
     return isLost ? sounds : sounds + char;
   }, '');
 
-/** Undefined if the text has nothing to speak. */
+/** Normalizes IPA; undefined if the text has nothing to speak. */
 function normalizeIpa(written: string): string | undefined {
   const ipa = written
     .normalize('NFD')
@@ -160,8 +160,8 @@ function normalizeIpa(written: string): string | undefined {
 }
 
 /**
- * Characters that are not in the IPA: digits, letters of other scripts, and signs that have no meaning in the IPA.
- * Superscript tones are allowed.
+ * Characters outside the IPA: digits, letters of other scripts, and signs without a meaning in the IPA. Superscript
+ * tones are allowed.
  */
 const foreignPattern =
   /(?![↖-↙◌])\p{So}|[\p{Nd}\p{Sc}"#%&+,;<=>?@\\^_`~]|(?![\p{Script=Latin}\p{Script=Greek}\p{Lm}])\p{L}/gu;

@@ -1,5 +1,5 @@
-// The secrets that sign webhooks, one per key and its successors: shown once when they are created, and stored
-// encrypted. During a replacement, both the old and the new secret sign.
+// Stores the secrets that sign webhooks, encrypted. A key and its successors share one secret, which is shown only when
+// it is created. During a replacement, both the old and the new secret sign.
 
 import { randomBytes } from 'node:crypto';
 import type { Seal } from '../access/sealed-tokens.ts';
@@ -17,7 +17,7 @@ export interface WebhookSecret {
   formerUntilMs: number | undefined;
 }
 
-/** A new secret, which cannot be read again. */
+/** A new secret, which cannot be retrieved again. */
 interface MadeWebhookSecret extends WebhookSecret {
   secret: string;
 }
@@ -27,7 +27,7 @@ export type WebhookSecrets = ReturnType<typeof createWebhookSecrets>;
 /** Explains to callers why a secret cannot be decrypted. */
 export const whyLost = 'because the secret of the service has changed';
 
-/** A seal must expire, but a secret does not, so the seal is made for a very long time. */
+/** A seal must expire, but a secret does not, so the seal lasts 100 years. */
 const sealedSeconds = 100 * 365 * 24 * 3600;
 
 export function createWebhookSecrets({
@@ -62,7 +62,7 @@ export function createWebhookSecrets({
       }
       return toSecret(row);
     },
-    /** The former secret signs for `graceSeconds` more. `audit` is the record of the change. */
+    /** Replaces the secret; the old secret still signs for `graceSeconds`. `audit` returns the audit record. */
     async rotate(
       keyId: string,
       graceSeconds: number,
@@ -87,7 +87,7 @@ export function createWebhookSecrets({
       const row = await rows.findSecret(keyId);
       return row !== undefined && isLost(row.sealed);
     },
-    /** Number of secrets of valid keys, and how many of them this service cannot decrypt. */
+    /** Number of secrets of valid keys, and the number of these secrets that this service cannot decrypt. */
     async count(): Promise<{ all: number; lost: number }> {
       const sealed = await rows.listSealed(now());
       let lost = 0;
@@ -102,5 +102,5 @@ const hintChars = secretPrefix.length + 6;
 
 const createWebhookSecret = (): string => secretPrefix + randomBytes(secretBytes).toString('base64');
 
-/** The first characters, which are enough to recognize a secret. */
+/** First characters of the secret, which are enough to recognize it. */
 const hintOf = (secret: string): string => secret.slice(0, hintChars);

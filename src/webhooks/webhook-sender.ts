@@ -42,7 +42,7 @@ export interface SenderOptions extends AttemptOptions {
 }
 
 const sweepMs = 3_600_000;
-/** More messages are read than an account may have in progress, because messages to busy hosts are skipped. */
+/** Limits of due messages to read. They exceed the limits of deliveries, because messages to busy hosts are skipped. */
 const dueLimits = { perHost: attemptsPerHostMax, perAccount: 2 * attemptsPerAccountMax, limit: 4 * attemptsMax };
 
 interface Running {
@@ -191,7 +191,7 @@ async function post(
     if (fault !== undefined) return { result: `the URL ${fault}` };
     const url = new URL(given);
     const addresses = await withAbort(signal, targets.addressesOf(url));
-    // Each attempt uses another address.
+    // Each attempt uses the next address.
     const address = addresses[(attempts - 1) % addresses.length]!;
     const headers = {
       'Content-Type': 'application/json',
@@ -234,7 +234,7 @@ function postMessage({ url, address, headers, body, signal, ca }: PostRequest): 
     all ? done(null, [{ address, family }]) : done(null, address, family);
   const options: RequestOptions = {
     method: 'POST',
-    // A new agent, which uses no proxy from the environment.
+    // A new agent ignores proxies from the environment.
     agent: false,
     lookup,
     maxHeaderSize: answerHeadBytesMax,
@@ -244,7 +244,7 @@ function postMessage({ url, address, headers, body, signal, ca }: PostRequest): 
   const isSecure = url.protocol === 'https:';
   const request = isSecure ? httpsRequest(url, { ...options, ...(ca && { ca }) }) : httpRequest(url, options);
   request.on('error', reject);
-  // An unexpected reply, such as 101 Switching Protocols, ends the connection without an error.
+  // An unexpected reply, such as 101 Switching Protocols, closes the connection without an error.
   request.once('close', () => reject(new Error('the connection was closed without an answer')));
   request.once('response', (answer) => {
     resolve({ status: answer.statusCode!, retryAfter: answer.headers['retry-after'] });
@@ -260,11 +260,11 @@ interface Attempted {
   /** Number of attempts so far. */
   attempts: number;
   nowMs: number;
-  /** Header of the response: seconds or a date. */
+  /** The Retry-After header of the response: seconds or a date. */
   retryAfter?: string | undefined;
 }
 
-/** Undefined after the last attempt. `random` is between 0 and 1. */
+/** Time of the next attempt; undefined after the last one. `random` is between 0 and 1. */
 export function nextAttemptMs({ createdAtMs, attempts, nowMs, retryAfter }: Attempted, random: number) {
   const lastMs = createdAtMs + retriedMs;
   if (nowMs >= lastMs) return undefined;
@@ -274,7 +274,7 @@ export function nextAttemptMs({ createdAtMs, attempts, nowMs, retryAfter }: Atte
   return Math.min(Math.round(nowMs + Math.max(spread, asked)), lastMs);
 }
 
-/** Delay that the receiver requests; 0 if the header is missing or unreadable. */
+/** Delay in milliseconds that the receiver requests; 0 if the header is missing or unreadable. */
 function askedMs(retryAfter: string | undefined, nowMs: number): number {
   if (retryAfter === undefined) return 0;
   const ms = /^\d+$/.test(retryAfter) ? Number(retryAfter) * 1000 : Date.parse(retryAfter) - nowMs;

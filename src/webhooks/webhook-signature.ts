@@ -1,4 +1,4 @@
-// Signs a webhook as the Standard Webhooks specification describes: HMAC-SHA256 over id, time and body, once for each secret.
+// Signs a webhook by the Standard Webhooks specification: HMAC-SHA256 over id, time and body, once per secret.
 import { createHmac } from 'node:crypto';
 
 export const secretPrefix = 'whsec_';

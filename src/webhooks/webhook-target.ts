@@ -1,6 +1,6 @@
-// Allowed targets of webhooks: public addresses by https, and targets that the operator allows. A name is resolved once
-// per attempt and all its addresses are checked. The connection uses one of these addresses, so that a name that
-// resolves differently a moment later cannot lead to another address.
+// Allowed targets of webhooks: public addresses over https, and targets that the operator allows. A name is resolved
+// once per attempt and all its addresses are checked. The connection uses a checked address, so a later change of the
+// name's DNS records has no effect.
 import { lookup, Resolver } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { createAddressCheck, isAddressBlock, isPublicAddress } from '../net/client-addresses.ts';
@@ -10,7 +10,7 @@ import { webhookUrlCharsMax } from './webhook.ts';
 type Resolve = (host: string) => Promise<readonly string[]>;
 
 export interface WebhookTargets {
-  /** Why a URL cannot be a target, whatever its name resolves to; undefined if it may be one. */
+  /** Reason why a URL is forbidden, regardless of its addresses; undefined if the URL may be allowed. */
   faultOf(url: string): string | undefined;
   /**
    * The addresses to connect to. Throws `ForbiddenTarget` if an address is not allowed, and another error if the name
@@ -24,7 +24,7 @@ export class ForbiddenTarget extends Error {}
 export interface TargetOptions {
   allow: readonly string[];
   resolve?: Resolve | undefined;
-  /** Resolves names that the operator allows, which may be in the hosts file of this machine. */
+  /** Resolves names that the operator allows. They may be in this machine's hosts file. */
   resolveAllowed?: Resolve | undefined;
 }
 
@@ -47,7 +47,7 @@ export function createWebhookTargets(options: TargetOptions): WebhookTargets {
       const host = hostOf(url);
       const isOwn = isAllowedHost(host) || isAllowed(host);
       if (isIP(host) !== 0 && !isOwn && !isPublicAddress(host)) return notPublic;
-      // The address of a name is known only when it is resolved.
+      // A name's address is not known yet, so the name may lead to an allowed address block.
       const mayBeOwn = isOwn || (isIP(host) === 0 && blocks.length > 0);
       return url.protocol === 'https:' || mayBeOwn ? undefined : 'must begin with https:';
     },
@@ -67,10 +67,10 @@ export function createWebhookTargets(options: TargetOptions): WebhookTargets {
   };
 }
 
-/** The URL parser normalizes addresses in any notation. */
+/** The URL's host without IPv6 brackets. The URL parser has already normalized addresses. */
 const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, '');
 
-/** Does not use the system's resolver, because slow names would block its few threads, which also read files. */
+/** Avoids the system's resolver, because slow names would block its few threads, which also read files. */
 async function resolveByDns(host: string): Promise<string[]> {
   const resolver = new Resolver({ timeout: resolveMs, tries: 2 });
   const found = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)]);

@@ -1,16 +1,16 @@
 // Webhooks that notify a receiver of events, according to Standard Webhooks (https://www.standardwebhooks.com). A
-// message is a row that is added in the transaction of its event, so that neither exists without the other. A worker
-// delivers it at least once.
+// message is a row that is added in the transaction of its event, so neither exists without the other. A worker
+// delivers each message at least once.
 import type { Rows } from '../store/row-store.ts';
 
 type WebhookEvent = 'job.succeeded' | 'job.failed' | 'job.canceled';
 
 export interface WebhookMessage {
-  /** `webhook-id`: equal in every attempt. An existing message is not added again. */
+  /** The `webhook-id` header, equal in every attempt. A message whose id exists is not added again. */
   messageId: string;
   /** The key whose secret signs the message. */
   keyId: string;
-  /** The account of the message. Accounts share the sender fairly. */
+  /** The account of the message. The sender serves accounts fairly. */
   accountId: string;
   url: string;
   event: WebhookEvent;
@@ -32,14 +32,14 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
 export const webhookUrlCharsMax = 2_000;
-/** A larger body is replaced by one that only states its subject. */
+/** A larger body is replaced by a body that only identifies the subject. */
 export const bodyBytesMax = 512 * 1024;
-/** Limit of one attempt, from the lookup of the name to the status of the response. */
+/** Time limit of one attempt, from the name lookup to the response status. */
 export const attemptMs = 15_000;
-/** How long other processes leave a message to the process that claimed it; longer than an attempt. */
+/** Time for which a claimed message is reserved for one process; longer than an attempt. */
 export const leaseMs = minuteMs;
 
-/** Delays between attempts. The last one is repeated. */
+/** Delays between attempts. The last delay is repeated. */
 export const waitsMs = [5_000, 30_000, 2 * minuteMs, 5 * minuteMs, 15 * minuteMs, 30 * minuteMs, hourMs] as const;
 /** Random share of a delay, so that messages that failed together are not retried together. */
 export const waitSpread = 0.2;
@@ -47,7 +47,7 @@ export const waitSpread = 0.2;
 export const retryAfterMsMax = 4 * hourMs;
 /** Time from the addition of a message to its last attempt. */
 export const retriedMs = 24 * hourMs;
-/** How long the result of a delivery can be looked up. */
+/** Time for which a delivery's result can be looked up. */
 export const endedKeepMs = 72 * hourMs;
 
 export const attemptsMax = 64;
@@ -56,5 +56,5 @@ export const attemptsPerAccountMax = 16;
 /** Interval of the check for due messages. */
 export const pollMs = 5_000;
 
-/** How long the former secret also signs. */
+/** Time for which the former secret also signs. */
 export const graceSecondsUsual = 24 * 3600;
