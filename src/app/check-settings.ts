@@ -94,7 +94,7 @@ function collide(a: Address, b: Address): boolean {
   return a.host === b.host || a.host === '::' || b.host === '::' || ((isAll(a.host) || isAll(b.host)) && areOneFamily);
 }
 
-/** The Wyoming protocol has no authentication: every client speaks with the operator's key. */
+/** Mistakes in the Wyoming settings. The protocol has no authentication, so all clients use the operator's key. */
 function wyomingMistakes(config: Config): ConfigMistake[] {
   const { wyomingAddr: address, wyomingKey, wyomingAllow } = config;
   const mistakes: ConfigMistake[] = [];

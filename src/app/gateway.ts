@@ -117,7 +117,7 @@ export interface GatewayOperations {
 }
 
 export interface Gateway {
-  /** 0 if the server does not listen. */
+  /** The port of the server; 0 if the server does not listen. */
   readonly port: number;
   /** The conditions of readiness, including that the service is not stopping. */
   readonly checks: readonly ReadinessCheck[];
@@ -280,8 +280,8 @@ function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: Gat
 }
 
 /**
- * The format of failures by path and header, also for paths without a route. OpenAI and ElevenLabs both use paths below
- * /v1. A header identifies requests to the API of Cartesia on any path.
+ * The formats of failures by path and header. They also apply to paths without a route. OpenAI and ElevenLabs both use
+ * paths below /v1. A header identifies requests to the API of Cartesia on any path.
  */
 const failureForms: readonly FailureForm[] = [
   ['/api', toFailureReply],

@@ -79,7 +79,7 @@ export interface SharedState {
   relay: Relay | undefined;
   /** Publishes to all replicas that a key has ended. Other changes are not published. */
   publishKeyChange(changed: ChangedKey): Promise<void>;
-  /** Undefined without Redis. */
+  /** Returns the state of the limiter; undefined without Redis. */
   limiterState(): LimiterState | undefined;
   close(): Promise<void>;
 }
@@ -88,7 +88,7 @@ interface SharedStateOptions {
   config: Config;
   spentSince: LimiterOptions['spentSince'];
   log: Log;
-  /** Timeout of a Redis command, if not the default. */
+  /** Timeout of a Redis command, if it differs from the default. */
   answerMs?: number;
 }
 
@@ -123,7 +123,7 @@ export async function openSharedState({
         log.warn('Redis unavailable; limits are enforced without it', { fallback: redisFallback, cause }),
       onBack: () => log.info('Redis available again'),
     }),
-    // The relay's audio has a connection of its own, so that it does not delay the commands of the limiter.
+    // The relay's audio uses a connection of its own, so that audio does not delay the limiter's commands.
     open({ answerMs: relayAnswerMs }),
   ]);
   const fallback = createFallbackLimiter({ fallback: redisFallback, replicas, spentSince });

@@ -1,5 +1,5 @@
-// The progress of a command: a bar on a terminal, otherwise a line every ten seconds; with the remaining time and the
-// position in a book.
+// Shows the progress of a command: a bar on a terminal, otherwise a line every ten seconds. The progress includes the
+// remaining time and the position in a book.
 
 const width = 30;
 const redrawMs = 100;

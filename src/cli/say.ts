@@ -123,7 +123,7 @@ async function openSink(output: string | undefined, request: SpeechRequest, sign
   return output === '-' ? openStandardOutput(signal) : openAudioFile(output, signal);
 }
 
-/** Any other value of `--lexicon` is the path of a file. */
+/** Whether the value of `--lexicon` is an id. Any other value is the path of a file. */
 const isLexiconId = (given: string): boolean => /^lex_[0-9A-Z]+$/.test(given);
 
 const flagOf = (field: string): string => {
@@ -165,7 +165,7 @@ function chooseVoice(voices: Voices, language: string | undefined): string {
   return chosen.voice.voiceId;
 }
 
-/** Writes the audio while it is generated. Returns a description of it. */
+/** Writes the audio while it is generated. Returns a description of the audio. */
 async function writeSound(events: ReturnType<Speech['streamSpeech']>, sink: AudioSink) {
   const bar = createProgressBar(process.stderr);
   const timestamps: SpeechTimestamps[] = [];
@@ -215,7 +215,7 @@ function fileOf(lexicon: string): string {
   throw new UsageError(`--lexicon ${lexicon}: no such file; sonant lexicon list prints the ids of stored lexicons`);
 }
 
-/** About two weeks of speech. */
+/** Maximum size of a text, enough for about two weeks of speech. */
 const textMiBMax = 16;
 
 /**
@@ -270,7 +270,7 @@ async function readWhole(source: AsyncIterable<Buffer>): Promise<string> {
   const bytes = Buffer.concat(pieces);
   const isCut = bytes.length < length;
   const invalidAt = findInvalidUtf8(bytes);
-  // The limit may have cut the last character.
+  // If the text was cut at the limit, the last character may be incomplete.
   if (invalidAt !== undefined && !(isCut && invalidAt > bytes.length - 4)) {
     const byte = bytes[invalidAt]!.toString(16).padStart(2, '0');
     throw new Error(

@@ -213,7 +213,7 @@ function checkStored(voices: Voices, idOrAlias: string): string {
 const lineCharsMax = 100;
 const languageCharsMax = 20;
 
-/** The columns of the table. One with a usual value is omitted if all voices have it. */
+/** The columns of the table. A column is omitted if all voices have its usual value. */
 const columns: readonly { title: string; usual?: string; cell(offered: OfferedVoice): string }[] = [
   { title: 'VOICE', cell: ({ voice }) => voice.voiceId },
   { title: 'STATUS', usual: 'ready', cell: ({ status }) => status },
@@ -226,7 +226,7 @@ const columns: readonly { title: string; usual?: string; cell(offered: OfferedVo
   },
 ];
 
-/** The voices that speak the user's language first. */
+/** Formats the table of voices. Voices that speak the user's language come first. */
 function toTable(voices: readonly OfferedVoice[]): string {
   const language = userLanguage();
   const rank = ({ voice }: OfferedVoice) => (language !== undefined && isSpokenBy(voice, language) ? 0 : 1);
@@ -264,7 +264,7 @@ const toJson = (offered: OfferedVoice) => {
 
 const blendUsage = 'sonant voice blend NAME PART:WEIGHT PART:WEIGHT... [--voice-id ID] [--json]';
 
-/** Creates a blend. A part is named by its id or by the end of its id: "af_heart" is kokoro-af_heart. */
+/** Creates a blend. A part is named by its id or by the end of its id: "af_heart" means kokoro-af_heart. */
 async function blendVoice(
   { openVoiceManagement }: CommandLine,
   voiceId: string | undefined,
