@@ -10,7 +10,7 @@ type End = (failure: Failure) => void;
 export interface KeyWatch {
   /** Calls `end` when the key ends. Returns a function that stops watching. */
   watch(keyId: string, end: End): () => void;
-  /** Checks all keys now, because one may have ended. */
+  /** Checks all keys now, because a key may have ended. */
   check(): void;
   close(): void;
 }

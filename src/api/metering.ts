@@ -122,7 +122,6 @@ const closing =
 const reportVoice = (call: Call, { format, chars }: { format: string; chars?: number }, voice: Voice): void =>
   call.reportSpeech({ voiceId: voice.voiceId, engine: voice.engine, format, ...(chars && { characters: chars }) });
 
-/** Stores usage. */
 type Note = (requests: number, characters: number, seconds: number) => Promise<void>;
 
 const createNote =
@@ -197,7 +196,7 @@ type TakeSlot = (chars: number, replaces: Synthesis | undefined) => Synthesis | 
 class TurnCharges implements LivePlace {
   readonly #account: { readonly spokenChars: number };
   readonly #takeSlot: TakeSlot;
-  /** The slot, and the characters of all parts since it was taken. */
+  /** The held slot, and the number of characters of all parts since the slot was taken. */
   #held: { chars: number; synthesis: Synthesis } | undefined;
   /** Characters of the turn's earlier parts, whose slots have been released. */
   #charsBefore = 0;

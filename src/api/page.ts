@@ -14,7 +14,7 @@ export interface Page {
 
 interface PageOf<Item> {
   items: readonly Item[];
-  /** Empty on the last page. */
+  /** Cursor of the next page; empty on the last page. */
   nextCursor: string;
 }
 

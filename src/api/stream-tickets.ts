@@ -20,10 +20,10 @@ export interface Ticket {
 
 export interface Tickets {
   issue(request: SpeechRequest, keyId: string): Promise<Pick<Ticket, 'ticketId' | 'expiresAtMs'>>;
-  /** Returns the ticket and uses it up. Undefined if the ticket is unknown, used or expired. */
+  /** Returns the ticket and invalidates it. Undefined if the ticket is unknown, used or expired. */
   use(ticketId: string): Promise<Ticket | undefined>;
   issueLive(keyId: string): Promise<Pick<Ticket, 'ticketId' | 'expiresAtMs'>>;
-  /** Like `use`, for a ticket of live speech. */
+  /** Like `use`, but for a ticket of live speech. */
   useLive(ticketId: string): Promise<Pick<Ticket, 'keyId'> | undefined>;
 }
 

@@ -7,7 +7,7 @@ import { toLanguageCode } from '../text/language-code.ts';
 import { voiceFilterCharsMax } from './call-limits.ts';
 
 interface VoiceFilter {
-  /** Canonical BCP-47. In each field of the filter, an empty text matches all voices. */
+  /** Language in canonical BCP-47. An empty text in any field of the filter matches all voices. */
   languageCode: string;
   engine: string;
   /** Words to find in id, aliases, name, description or labels. */
@@ -15,8 +15,8 @@ interface VoiceFilter {
 }
 
 /**
- * Parses a filter; an empty string is no filter. `names` are the names of the fields in the API. Violations are added
- * to the violations found before.
+ * Parses a filter; an empty string matches all voices. `names` are the names of the fields in the API. Violations are
+ * added to `violations`.
  */
 export function parseVoiceFilter(
   { languageCode, engine, text }: VoiceFilter,

@@ -163,8 +163,8 @@ export function createVoiceOperations(voices: Voices) {
   const { findCurrent } = voices;
   return {
     /**
-     * All voices that can speak now, in the order of a list of voices. Each has the aliases by which the caller can
-     * find it.
+     * Returns all voices that can speak now, in the order of a list of voices. Each voice has the aliases by which the
+     * caller can find the voice.
      */
     async listReadyVoices({ caller }: Call): Promise<OfferedVoice[]> {
       const usable = voicesFor(voices, caller);
@@ -191,7 +191,7 @@ export function createVoiceOperations(voices: Voices) {
   };
 }
 
-/** The capabilities are equal for all voices, because Sonant itself adds those that an engine lacks. */
+/** The capabilities are equal for all voices, because Sonant adds the capabilities that an engine lacks. */
 const capabilities = {
   sampleRates: [...outputSampleRatesHz],
   outputFormats: [...formatNames],

@@ -43,7 +43,7 @@ interface ServicesOptions {
   };
   /** Whether reflection is served. */
   reflection?: boolean;
-  /** Reject unknown members of JSON instead of ignoring and reporting them. */
+  /** Whether unknown members of JSON are rejected instead of ignored and reported. */
   isStrict?: boolean;
 }
 
