@@ -10,7 +10,7 @@ export const toNamedVoices = <Offered extends OfferedVoice>(offered: Offered) =>
 
 export type NamedVoice = ReturnType<typeof toNamedVoices>[number];
 
-/** The vendor's names of list parameters. The vendor has no parameter where the name is missing. */
+/** The vendor's names of list parameters. If a name is missing, the vendor has no such parameter. */
 interface ListNames {
   size: string;
   text: string;

@@ -114,7 +114,7 @@ async function* eventsOf(pieces: AsyncIterable<Uint8Array>, chars: number): Asyn
 const toEvent = (data: object): string => `data: ${JSON.stringify(data)}\n\n`;
 
 interface ParsedOpenAi extends ParsedSpeech {
-  /** The voice as it was sent; undefined if there is none. */
+  /** The voice that the request names; undefined if the request names no voice. */
   voice: string | undefined;
   isEvents: boolean;
 }

@@ -36,7 +36,7 @@ export const newReading = (isStrict: boolean): Reading => ({
   cleared: [],
 });
 
-/** Returns undefined and reports a violation if the value has another type. */
+/** Reads a value. Returns undefined and reports a violation if the value has the wrong type. */
 type Read = (value: unknown, path: string, reading: Reading) => unknown;
 type Assigned = Record<string, unknown>;
 
@@ -254,7 +254,7 @@ function readMessage(desc: DescMessage, isStrict = false): Read {
   return (value, path, reading) => {
     if (!isObject(value)) return mustBe('an object', reading, path);
     const message = create(desc);
-    // An update mask names the field as a whole, so the members given in the inner message are not collected for it.
+    // An update mask names the field as a whole, so the members given in the inner message are not collected.
     const { ignored, violations } = reading;
     const own = { ignored, violations, isStrict: isStrict || reading.isStrict, given: [], emptyLists: [], cleared: [] };
     readMembers(message, desc, value, own, { prefix: `${path}.` });

@@ -102,7 +102,7 @@ const isZero = (value: unknown): boolean =>
 const zeroOf = ({ fieldKind, scalar }: DescField) =>
   fieldKind === 'list' ? [] : fieldKind === 'map' ? {} : scalar === ScalarType.STRING ? '' : 0;
 
-/** Returns undefined if there is nothing to check. */
+/** Returns the check of a field; undefined if there is nothing to check. */
 function toCheck(field: DescField, rules: FieldRules): Check | undefined {
   const { form, longText } = restOf(field);
   switch (field.fieldKind) {
@@ -203,7 +203,7 @@ function toTextCheck(rules: FieldRules | undefined, { form = '', longText = fals
   const range = rangeSentence(min, max, 'characters');
   return (text: string, path, report) => {
     if (text.includes('\0') && form === '') return report(path, 'encoding', 'contains a NUL character');
-    // A text of twice as many units is too long without being counted.
+    // A text with more than twice `max` UTF-16 units is too long, so its characters need not be counted.
     const isCounted = longText || text.length <= 2 * max;
     const chars = isCounted && (text.length > max || text.length < 2 * min) ? countChars(text) : text.length;
     if (chars > max && longText)

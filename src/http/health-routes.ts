@@ -39,7 +39,7 @@ const methods = ['GET', 'HEAD'];
 
 interface HealthRoutesOptions {
   checks: readonly ReadinessCheck[];
-  /** No metrics are served if this is undefined. */
+  /** Returns the metrics; if undefined, no metrics are served. */
   readMetrics?: (() => string) | undefined;
 }
 

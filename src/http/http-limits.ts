@@ -41,7 +41,7 @@ export const socketWaitMsMin = 100;
 export const socketUnreadBytesMax = 8 << 20;
 /**
  * Every `messagesPerRequest` messages of a connection, pings included, count as one request of its key. The upgrade
- * counts as the first.
+ * counts as the first request.
  */
 export const messagesPerRequest = 500;
 /** Limits of one message: fragments, chunks per frame, and time to arrive completely. */

@@ -103,7 +103,7 @@ export function addLexiconRoutes(
   });
 }
 
-/** Renames the field in violations, because here the body itself is the document. */
+/** Renames the field in violations, because the body itself is the document on these routes. */
 function inBody(error: unknown): unknown {
   if (!(error instanceof Failure) || !error.facts.details) return error;
   const details = error.facts.details.map((each) => (each.field === 'pls' ? { ...each, field: 'body' } : each));

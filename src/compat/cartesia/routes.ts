@@ -86,7 +86,7 @@ export function addCartesiaRoutes(app: FastifyInstance, options: VendorRoutesOpt
   });
 }
 
-/** LiveKit's plugin for Node sends no Content-Type. */
+/** Reads a body without Content-Type as JSON, because LiveKit's plugin for Node sends no Content-Type. */
 async function takeAsJson({ headers }: FastifyRequest): Promise<void> {
   headers['content-type'] ??= 'application/json';
 }

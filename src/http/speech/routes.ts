@@ -156,7 +156,7 @@ export async function beginSound(
   return { info, pieces: piecesOf(iterator) };
 }
 
-/** Written without a generator, which would add two awaits per piece. */
+/** The iterator is not a generator, because a generator would add two awaits per piece. */
 function piecesOf(iterator: AsyncIterator<SpeechEvent>): AsyncIterable<Uint8Array> {
   const next = async (): Promise<IteratorResult<Uint8Array>> => {
     for (;;) {

@@ -98,7 +98,7 @@ export function readStream(stream: ResumableStream, from: number, onReplaced: ()
     },
   });
   let n = from;
-  // Written without a generator, which would add two awaits per event.
+  // The iterator is not a generator, because a generator would add two awaits per event.
   const next = async (): Promise<IteratorResult<string>> => {
     const event = stream.held(n) ?? (await stream.at(n));
     if (!event || isReplaced) return { done: true, value: undefined };
