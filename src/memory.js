@@ -9,7 +9,7 @@ export const newSpaceFlag = '--max-semi-space-size=16';
 /**
  * V8 starts marking when the heap has used this percentage of the space between its size after the last collection and
  * its limit. By default, V8 starts when the remaining space is smaller than the new space. After a pause, V8 has
- * lowered the limit so far that this is always the case, and repeated marking took 40 % of the CPU time.
+ * lowered the limit so far that marking would start again and again, which took 40 % of the CPU time.
  */
 export const markingFlag = '--incremental-marking-soft-trigger=50';
 

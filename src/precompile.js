@@ -8,7 +8,7 @@ import './start.js';
 for (const name of Object.keys(process.env)) if (name.startsWith('SONANT_')) delete process.env[name];
 const folder = mkdtempSync(join(tmpdir(), 'sonant-precompile-'));
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
-// Ignores a sonant.toml in the folder where npm runs.
+// A sonant.toml in the folder where npm runs must have no effect.
 process.chdir(folder);
 process.env.SONANT_DATA_DIR = folder;
 process.argv.splice(2, Number.POSITIVE_INFINITY, 'say', 'Hello.', '--output', 'hello.wav');

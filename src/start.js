@@ -25,8 +25,8 @@ function findCacheFolder() {
   }
 }
 
-// The compile cache halves the time of a start. Worker threads inherit the variable, and Sonant passes it to child
-// processes. Node ignores a folder that is not writable.
+// The compile cache halves the time of a start. Worker threads inherit NODE_COMPILE_CACHE, and Sonant passes it to
+// child processes. Node ignores a folder that is not writable.
 process.env.NODE_COMPILE_CACHE ??= findCacheFolder();
 module.enableCompileCache?.();
 

@@ -40,7 +40,7 @@ export const createLiveOperations = ({ speech, metering }: LiveOperationsOptions
       readInputs(session, given).catch((error: unknown) => session.fail(error));
       yield* session.events();
     } finally {
-      // Not awaited: an iterator that waits for the client would block here.
+      // The result is not awaited, because an iterator that waits for the client would block here.
       given.return?.()?.catch(() => {});
     }
   },

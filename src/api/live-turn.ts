@@ -13,7 +13,7 @@ interface Untimed {
   fromChars: number;
   toChars: number;
   startSeconds: number;
-  /** Words of the segment that have times already. */
+  /** Returns the words of the segment that already have times. */
   wordsSoFar(): readonly { end: number; startSeconds: number }[];
 }
 

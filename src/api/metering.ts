@@ -26,7 +26,7 @@ interface MeteringOptions {
 type SpeechCharged = Pick<CastSpeech, 'request' | 'voice'>;
 
 export interface Metering {
-  /** Takes a concurrency slot while the work runs, and charges no characters. For work that is not speech. */
+  /** Takes a concurrency slot while work other than speech runs. Charges no characters. */
   occupy<T>(call: Call, work: () => Promise<T>): Promise<T>;
   /** Charges a request. Closes the audio if the charge fails or the client has disconnected. */
   charge(call: Call, found: SpeechCharged, work: () => Promise<Delivered>): Promise<Delivered>;

@@ -1,6 +1,6 @@
 // Limits the running calls that need no key: their number per connection, per address and in total, their duration, and
 // their wait for a client that reads nothing. At the total limit, an address with fewer calls displaces a call of the
-// address with the most. An address with too many refusals is barred: transports drop its calls without an answer.
+// address with the most calls. An address with too many refusals is barred: transports drop its calls unanswered.
 import { type Rate, takeOne } from '../access/rate-limit.ts';
 import { Failure } from '../errors.ts';
 import { networkOf } from '../net/client-addresses.ts';

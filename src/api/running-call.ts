@@ -153,7 +153,7 @@ export class RunningCall {
     let source: AsyncIterator<T> | undefined;
     const leave = () => {
       stall.close();
-      // Not awaited: an operation that ignores its signal would block the caller.
+      // The result is not awaited, because an operation that ignores its signal would block the caller.
       source?.return?.()?.catch(() => {});
     };
     const read = () => {

@@ -1,5 +1,5 @@
-// Filters a list of voices by language, engine, or words in their texts. The folded texts of a voice are cached; the
-// words of a query are folded once per query.
+// Filters a list of voices by language, engine, or words in their texts. The lower-case texts of a voice are cached;
+// the words of a query are converted to lower case once per query.
 import { Failure, type FieldViolation } from '../errors.ts';
 import { isSpokenBy, type OfferedVoice } from '../speech/voice.ts';
 import { countChars } from '../text/count-chars.ts';
@@ -53,7 +53,7 @@ export function toPredicate({ languageCode, engine, text }: VoiceFilter): (offer
   };
 }
 
-/** Folded texts by the object that describes a voice. A changed voice has a new object. */
+/** Lower-case texts by the object that describes a voice. A changed voice has a new object. */
 const searchTexts = new WeakMap<object, string>();
 
 function searchTextOf({ voice, kept }: OfferedVoice): string {

@@ -174,8 +174,8 @@ export function createVoiceOperations(voices: Voices) {
     },
     getVoice: ({ caller }: Call, voiceId: string) => findCurrent(() => voicesFor(voices, caller).find(voiceId)),
     /**
-     * Finds a voice that the caller owns or that is public. Returns the default voice if there is no such voice or none
-     * is named.
+     * Finds a voice that the caller owns or that is public. Returns the default voice if there is no such voice or no
+     * voice is named.
      */
     async findOrDefault({ caller }: Pick<Call, 'caller'>, idOrAlias: string | undefined) {
       const usable = voicesFor(voices, { ...caller, usesAllVoices: false });

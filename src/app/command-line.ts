@@ -84,7 +84,7 @@ export async function openUsage(config: Config) {
 
 export type OpenedClipRows = Awaited<ReturnType<typeof openClipRows>>;
 
-/** The rows are undefined if there is no database. */
+/** Opens the rows of stored audio. The rows are undefined if there is no database. */
 export async function openClipRows(config: Config) {
   const store = isStoreThere(config) ? await openStore(config) : undefined;
   return { rows: store && createClipRows(store), close: async () => store?.close() };

@@ -22,7 +22,7 @@ export interface Config extends SettingValues<typeof serviceSettings> {
   engines: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   /** Every setting with its value and source, for display. */
   inForce: readonly SettingInForce[];
-  /** Settings that are ignored, or have a new name. */
+  /** Warnings about settings that are ignored or have a new name. */
   warnings: readonly ConfigMistake[];
 }
 
@@ -34,7 +34,7 @@ interface SettingInForce {
 }
 
 export interface ConfigMistake {
-  /** The setting, or the file that cannot be read. */
+  /** Name of the setting, or of the file that cannot be read. */
   name: string;
   given?: string;
   source: string;
@@ -72,7 +72,7 @@ export async function asConfigError<T>(config: Config, name: string, work: () =>
 export const explainMistake = ({ name, given, source, allowed }: ConfigMistake): string =>
   `${given === undefined ? name : `${name} = ${given}`} (${source}): ${allowed}`;
 
-/** `folder` contains `.env` and `sonant.toml`, and is the base of relative paths. */
+/** `folder` contains `.env` and `sonant.toml`. Relative paths are resolved from `folder`. */
 export function loadConfig({
   env,
   folder,
@@ -150,7 +150,7 @@ export function loadConfig({
   });
 }
 
-/** All settings: those of the service, of OpenTelemetry and of the engines. */
+/** All settings of the service, of OpenTelemetry and of the engines. */
 export const allSettings = (engines: readonly EngineDefinition[]): Setting[] =>
   [serviceSettings, ...Object.values(otelSettings), ...engines.map(({ settings }) => settings)].flatMap((group) =>
     Object.values<Setting>(group),

@@ -1,5 +1,6 @@
-// Opens what admission needs: keys, sign-in, and the state that replicas share through Redis or Valkey (limits of keys, failed
-// attempts by address, revoked keys, speech in progress). Without Redis, that state is local to this process.
+// Opens the parts of admission: keys, sign-in, and the state that replicas share through Redis or Valkey (limits of
+// keys, failed attempts by address, revoked keys, speech in progress). Without Redis, that state is local to this
+// process.
 import { createAdmit } from '../access/admit.ts';
 import { createFailedAttempts, type FailedAttempts } from '../access/failed-attempts.ts';
 import { createFallbackLimiter } from '../access/fallback-limiter.ts';

@@ -92,7 +92,7 @@ interface OpenedClips {
   linkTo: LinkTo | undefined;
 }
 
-/** Missing settings that the links need. */
+/** Settings that links need and that are not set. */
 export function linkMistakes({ s3Bucket, s3Links, s3PublicUrl }: Config): ConfigMistake[] {
   if (s3Bucket === '' || s3Links !== 'public' || s3PublicUrl !== '') return [];
   const allowed = 'must be the address of the bucket, because links are public';

@@ -39,7 +39,7 @@ export function signInMistakes(config: Config): ConfigMistake[] {
   return mistakes;
 }
 
-/** Returns undefined if no issuer is configured. */
+/** Returns the options of the issuer, or undefined if no issuer is configured. */
 export function issuerOptionsOf(config: Config): IssuerOptions | undefined {
   const { oidcIssuer: issuer, oidcClientId: clientId, oidcClientSecret: clientSecret, oidcInsecure } = config;
   const isInsecure = oidcInsecure || (issuer.startsWith('http:') && isSafeUrl(issuer));

@@ -40,7 +40,7 @@ export interface Service {
   /** The port for the Wyoming protocol; undefined if the protocol is not served. */
   wyomingPort: number | undefined;
   baseUrl: string;
-  /** The key that was created because the database had none. */
+  /** The key that was created because the database contained no key. */
   firstKey: FirstKey | undefined;
   /** Whether no call is running. */
   isIdle(): boolean;

@@ -14,7 +14,7 @@ import type { Config } from './config.ts';
 import type { ServiceMetrics } from './metrics.ts';
 import { parsePairs } from './otel-settings.ts';
 
-/** Returns undefined if no traces are exported. */
+/** Opens tracing. Returns undefined if no traces are exported. */
 export function openTracing(
   config: Config,
   metrics: ServiceMetrics,

@@ -195,7 +195,7 @@ function isClosed(fd: number): boolean {
   }
 }
 
-/** Output to a pipe. Writes fail after the reader has closed it. */
+/** Output to a pipe. Writes fail after the reader has closed the pipe. */
 function openPipe(pipe: Writable, signal: AbortSignal): AudioSink {
   let broken: Error | undefined;
   pipe.once('error', (error) => {

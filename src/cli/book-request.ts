@@ -281,7 +281,7 @@ export function withSpeakers(text: string, speakers: Speakers): string[] {
   return [...documents, `<speak>${body}</speak>`];
 }
 
-/** The speakers without a line. */
+/** The speakers who have no line in the texts. */
 export function silentSpeakers(texts: readonly string[], speakers: Speakers): string[] {
   const lines = texts.flatMap((text) => text.split('\n').map((line) => nameOf(line).name));
   return [...speakers.keys()].filter((name) => !lines.includes(name));

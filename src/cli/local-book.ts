@@ -75,7 +75,7 @@ const reportFault = (fault: unknown): void =>
 
 const { createJob, listJobs, getJob, watchJob, retryJob, deleteJob } = JobService.method;
 
-/** Creates the job with these fields, or continues it if an earlier command created it. Returns its id. */
+/** Creates the job with these fields, or continues the job of an earlier command. Returns the id of the job. */
 async function beginJob({ jobs, call }: BookWork, fields: Readonly<Record<string, unknown>>): Promise<string> {
   const jobId = createHash('sha256').update(JSON.stringify(fields)).digest('hex').slice(0, 32);
   const message = create(createJob.input, { jobId });

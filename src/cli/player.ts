@@ -1,5 +1,5 @@
 // Plays audio while it is generated, with the first installed player program. Players read raw samples from standard
-// input; the last line of their standard error is reported if they fail.
+// input. If a player fails, the last line of its standard error is reported.
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';

@@ -156,7 +156,7 @@ function toRequest(flags: Flags, text: string, format: FormatName, voices: Voice
   return parseSpeechRequest(fields, { limits: { charsMax: Infinity } });
 }
 
-/** The first voice that can speak; if a language is given, the first one that speaks it. */
+/** The first voice that can speak; if a language is given, the first voice that speaks the language. */
 function chooseVoice(voices: Voices, language: string | undefined): string {
   const code = language === undefined || language === autoLanguage ? undefined : toLanguageCode(language);
   const able = voices.list().filter(({ status, bindings }) => status === 'ready' && bindings.length > 0);
@@ -234,9 +234,7 @@ function takeText(positionals: readonly string[], input: string | undefined): st
   return given;
 }
 
-/**
- * The text of a file or of standard input. A text that is not UTF-8 or is too long is refused, never changed or cut.
- */
+/** Text of a file or of standard input. A text that is too long or is not UTF-8 is refused, not changed. */
 async function readText(input: string | undefined, signal: AbortSignal): Promise<string> {
   const missing = 'add a text: sonant say "Hello." -o hello.wav';
   if (input === undefined && process.stdin.isTTY) throw new UsageError(missing);

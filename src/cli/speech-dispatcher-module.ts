@@ -43,7 +43,7 @@ export async function serveSpeechDispatcher(
   let received: { command: string; lines: string[] } | undefined;
   const answer = (line: string) => write(`${line}\n`);
 
-  /** Ends the message that is being spoken. Nothing more is written for it. */
+  /** Ends the message that is being spoken. Nothing more is written for the message. */
   const stop = (event: string) => {
     if (!speaking) return;
     speaking.abort();
@@ -182,7 +182,7 @@ function chooseVoice(
   return chosen;
 }
 
-/** The message as an SSML document. Texts arrive as SSML; characters, keys and names of icons do not. */
+/** Converts a message to an SSML document. Texts arrive as SSML; characters, keys and names of icons do not. */
 function toSsml(command: string, text: string, { pitch, spelling_mode }: Record<string, string>): string {
   const isSsml = command === 'SPEAK' && /^\s*<speak/.test(text);
   const inner = isSsml ? text.replace(/^\s*<speak[^>]*>|<\/speak>\s*$/g, '') : toXml(text);

@@ -31,7 +31,7 @@ interface GetFlags {
   isOffline: boolean | undefined;
   /** Whether the user accepts that the licence forbids commercial use. */
   isAccepted: boolean | undefined;
-  /** Whether the library that runs models is installed without asking. */
+  /** Whether the library that runs models is installed without asking the user. */
   isYes: boolean | undefined;
   /** Whether the best voice of the model becomes the default voice. */
   isDefault: boolean | undefined;
@@ -309,8 +309,8 @@ export async function removeVoiceModel(
 }
 
 /**
- * Imports a voice or model of an engine. Returns the ids of its voices (none if it is for cloning only), or undefined if no
- * engine can import the file. Throws a Failure with all errors of the file.
+ * Imports a voice or model of an engine. Returns the ids of its voices (none if the model is for cloning only), or
+ * undefined if no engine can import the file. Throws a Failure with all errors of the file.
  */
 export async function importVoice(source: BroughtVoice): Promise<readonly string[] | undefined> {
   const { path, print } = source;

@@ -1,5 +1,5 @@
-// `sonant voice`: lists voices, and blends, exports, imports, changes and deletes stored ones. `voice-models.ts` has the actions
-// get, models and remove; `voice-names.ts` has default and alias.
+// `sonant voice`: lists voices, and blends, exports, imports, changes and deletes stored voices. `voice-models.ts` has
+// the actions get, models and remove; `voice-names.ts` has default and alias.
 import { readFile, writeFile } from 'node:fs/promises';
 import { operator } from '../access/actor.ts';
 import { registry } from '../engines/registry.ts';
@@ -143,7 +143,7 @@ const actions: Readonly<Record<string, Action>> = {
     const print = json ? () => {} : line.print;
     const { dataDir } = line.loadConfig();
     const source = { path, dataDir, ...(name !== undefined && { name }), signal, print };
-    // A voice that an engine imports cannot have an access setting, because every key may use it.
+    // A voice that an engine imports cannot have an access setting, because every key may use such a voice.
     let voiceIds = access === undefined ? await importVoice(source) : undefined;
     if (!voiceIds)
       await withOpened(await line.openVoiceManagement(), async ({ rows, vault }) => {

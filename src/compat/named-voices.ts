@@ -20,7 +20,7 @@ interface ListNames {
 
 const pageSizeMax = 100;
 
-/** A page of the matching voices, their total number, and the id that leads to the next page. */
+/** A page of the matching voices, their total number, and the cursor of the next page. */
 export function pageOfVoices(ready: readonly OfferedVoice[], query: Fields, names: ListNames, sizeDefault: number) {
   const violations: FieldViolation[] = [];
   const take = (name: string | undefined) => {

@@ -61,7 +61,7 @@ export function createHttpApp({
     const toReply = failureForms.find(([path, , header]) => isOf(path, header))?.[1] ?? toFailureReply;
     const failure = toReply === toFailureReply ? withUnknownFields(fromThrown(error), request) : fromThrown(error);
     const { status, headers, body } = toReply(failure, recipient);
-    // Fastify would close the connection after rejecting a body.
+    // Keeps the connection open, which Fastify would close after rejecting a body.
     if (!isLeaving()) reply.removeHeader('connection');
     return void reply.code(status).headers(headers).send(body);
   };
@@ -130,7 +130,7 @@ function checkPath(path: string, { config }: FastifyRequest['routeOptions']): vo
     throw new Failure('invalid_request', { message: 'The path contains a NUL character.' });
 }
 
-/** Security headers of every reply (OWASP REST Security Cheat Sheet); a page that needs more overrides them. */
+/** Security headers of every reply (OWASP REST Security Cheat Sheet). Pages can override these headers. */
 const securityHeaders = {
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',

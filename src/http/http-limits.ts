@@ -5,7 +5,7 @@ export const headersArrivalMs = 15_000;
 export const requestArrivalMs = 120_000;
 /** Interval of the check for slow requests. */
 export const slowRequestCheckMs = 5_000;
-/** How long an idle connection stays open: longer than common reverse proxies keep idle connections. */
+/** How long an idle connection stays open. Common reverse proxies close idle connections sooner. */
 export const keepAliveMs = 75_000;
 /** Number of unanswered requests per connection. */
 export const pipelinedMax = 64;

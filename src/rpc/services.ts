@@ -24,7 +24,7 @@ import { type Health, openHealth } from './health.ts';
 import { createReflection } from './reflection.ts';
 import { createSpeechService } from './speech-service.ts';
 
-/** Largest message with a book. Common clients accept it only if they raise their limit. */
+/** Largest message with a book. Common clients accept such a message only if their limit is raised. */
 const bookMessageBytesMax = 32 << 20;
 
 interface ServicesOptions {

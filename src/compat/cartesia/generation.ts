@@ -18,7 +18,7 @@ export interface Generation {
   /** Encoding of raw audio; undefined for audio in a container. */
   encoding: Encoding | undefined;
   transcript: string;
-  /** Context that an HTTP request names, and that its events repeat. */
+  /** Id of the context that an HTTP request names. The events of the request repeat the id. */
   contextId: string | undefined;
   /** The ignored members. */
   ignored: readonly UnknownField[];

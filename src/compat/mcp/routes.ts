@@ -15,7 +15,7 @@ import { jobBytesMax, jobValuesMax } from '../../net/request-limits.ts';
 import { createTools, type Tool, type ToolsOptions } from './tools.ts';
 
 interface McpOptions extends ToolsOptions {
-  /** Also accepts the key as a bearer token. */
+  /** Admits a request, and also accepts the key as a bearer token. */
   admitTo: AdmitTo;
   isAllowedOrigin(origin: string): boolean;
 }

@@ -58,7 +58,7 @@ function languageOf(given: unknown): string {
 /** The start of live speech in the chosen voice. Throws a Failure if no voice matches. */
 function toStart({ name, languageCode }: VoiceChoice, voices: readonly Voice[]): LiveStart {
   const found = voices.filter((voice) => languageCode === undefined || isSpokenBy(voice, languageCode));
-  // Every voice of "en" can speak en-GB, but only some have that accent.
+  // Every voice of "en" can speak en-GB, but only some voices have that accent.
   const native = found.find(({ languageCodes }) =>
     languageCodes.some((code) => `${code}-`.startsWith(`${languageCode}-`)),
   );
@@ -121,7 +121,7 @@ export class WyomingConnection {
     this.#socket.once('close', () => this.#leave());
     try {
       for await (const bytes of this.#socket.iterator({ destroyOnReturn: false })) await this.#take(bytes as Buffer);
-      // A client that has closed its sending side may still receive audio. Whether a client is gone shows when data is
+      // A client that has closed its sending side may still receive audio. A lost client is noticed only when data is
       // sent to it.
       if (!this.#streamed) await this.#speech;
     } finally {

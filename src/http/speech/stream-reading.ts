@@ -10,7 +10,7 @@ import { toEventText } from './server-sent-events.ts';
 
 export interface Reading {
   texts: AsyncIterable<string>;
-  /** The caller must call this when the reader disconnects. */
+  /** The caller must call this function when the reader disconnects. */
   leave(): void;
 }
 
