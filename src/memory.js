@@ -3,7 +3,7 @@
 // highest load so far. bench/run.ts passes the same settings to its services. The operator's settings take precedence.
 import { setFlagsFromString } from 'node:v8';
 
-/** Size of a V8 semi-space in MiB. In a smaller one, audio would move to the old generation before it is sent. */
+/** Size of a V8 semi-space in MiB. In a smaller space, audio would move to the old generation before it is sent. */
 export const newSpaceFlag = '--max-semi-space-size=16';
 
 /**

@@ -61,8 +61,8 @@ export const idempotencyKeyCharsMax = 255;
 export const answerLeaseMs = 10_000;
 export const answerRenewalMs = 3_000;
 /**
- * Tickets for streams: how long a ticket is valid; the maximum number of characters of all unused tickets, and of the
- * unused tickets of one key; and the minimum number of characters that a ticket counts as.
+ * How long a ticket for a stream is valid. The maximum number of characters of all unused tickets, and of one key's
+ * unused tickets. The minimum number of characters that a ticket counts as.
  */
 export const ticketMs = 60_000;
 export const ticketCharsMax = 16_000_000;

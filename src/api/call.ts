@@ -31,7 +31,7 @@ export interface SpeechFacts {
   /** Whether the audio came from the cache. */
   isCached?: boolean;
   audioSeconds?: number;
-  /** Time from the start of the call to its first generated audio. Undefined if the audio came from the cache. */
+  /** Time from the start of the call to its first generated audio; undefined if the audio came from the cache. */
   firstSoundMs?: number;
 }
 

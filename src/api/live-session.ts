@@ -247,7 +247,7 @@ export class LiveSession {
       turn.isInterrupted = true;
       turn.stop.abort(new Error('the turn was interrupted'));
       const isHeard = heard === undefined ? i === 0 : turn.index === heard;
-      // A turn before the one being heard was played completely.
+      // A turn before the turn being heard was played completely.
       const at = isHeard ? playedMs : heard !== undefined && turn.index < heard ? Infinity : 0;
       this.#interrupted.push({ type: 'interrupted', turn: turn.index, ...turn.heardAt(at) });
     }

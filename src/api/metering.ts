@@ -1,7 +1,7 @@
 // Charges speech to its key: a concurrency slot while it runs, characters of the monthly quota, and usage rows. Usage
-// is stored before the audio is acknowledged (a whole text before its response, a chunk before its end is reported), so
-// that usage is counted even if the service is killed right afterwards. If the store is full or unreachable, the ledger
-// keeps usage in memory. Characters that were not spoken are refunded.
+// is stored before the audio is acknowledged, so that it counts even if the service is killed right afterwards: a whole
+// text before its response, a chunk before its end is reported. If the store is full or unreachable, the ledger keeps
+// usage in memory. Characters that were not spoken are refunded.
 import type { Limiter, Synthesis, TakeOptions } from '../access/limiter.ts';
 import { dayOf, type UsageLedger } from '../access/usage-ledger.ts';
 import { audioFormats } from '../audio/formats.ts';

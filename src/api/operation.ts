@@ -13,7 +13,7 @@ export interface Operation {
   scopes: readonly string[];
   /** Whether the operation can revoke the key of its own call. The revocation must not end the call. */
   managesKeys: boolean;
-  /** Set if the operation needs no key. A stream may last longer than a unary call. */
+  /** The kind of an operation that needs no key. A stream may last longer than a unary call. */
   isOpen?: 'unary' | 'stream';
 }
 

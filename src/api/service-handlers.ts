@@ -1,6 +1,6 @@
 // The handlers of a service: one function per RPC, which takes the message and the call and returns the response. All
-// transports call them in the same way: first the rules of the protos are checked, then the handler's own check runs,
-// and the handler runs only if there are no violations.
+// transports call handlers in this order: the rules of the protos are checked, and then the handler's own check runs.
+// The handler itself runs only if there are no violations.
 import type {
   DescMethod,
   DescMethodServerStreaming,

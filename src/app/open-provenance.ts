@@ -9,7 +9,7 @@ import { asConfigError, type Config } from './config.ts';
 /** The file with the self-signed certificate and its key. */
 export const selfSignedFileOf = ({ dataDir }: Config): string => join(dataDir, 'provenance.pem');
 
-/** The operator's certificate. Undefined if none is configured. */
+/** Returns the operator's certificate, or undefined if no certificate is configured. */
 function readOperatorCredentials(config: Config): Promise<Credentials | undefined> {
   const { provenanceCert, provenanceKey } = config;
   return asConfigError(config, 'SONANT_PROVENANCE_CERT', async () => {

@@ -33,7 +33,7 @@ export interface Endpoint {
   binding: RestBinding | undefined;
 }
 
-/** The REST endpoints of an RPC, the main endpoint first. Empty if the RPC has no annotation. */
+/** Returns the REST endpoints of an RPC, the main endpoint first, or an empty list if the RPC has no annotation. */
 export function endpointsOf(method: DescMethod): readonly Endpoint[] {
   const rule = getOption(method, http);
   const { additional } = getOption(method, restOption);

@@ -123,7 +123,7 @@ export function contractRoute(
 interface Read {
   message: Message;
   reading: Reading;
-  /** For an update: the paths of the fields that the request contains. */
+  /** The paths of the fields that an update contains. */
   mask: readonly string[] | undefined;
 }
 

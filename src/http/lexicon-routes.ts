@@ -1,5 +1,5 @@
-// The routes of lexicons that differ from the contract: lexicons can also be read and written as PLS documents, and
-// their bodies may have more values than usual.
+// The routes of lexicons that differ from the contract. Lexicons can also be read and written as PLS documents. Their
+// bodies may have more values than usual.
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { create, type DescMethod } from '@bufbuild/protobuf';

@@ -141,8 +141,8 @@ export function createCallRunner(runner: Runner): CallRunner {
 
 /**
  * Passes on the answers of a stream, and adds the ignored members to its failure. Connect also refuses an answer above
- * `writeMaxBytes`, but only after it has returned from the stream as if the client had disconnected. Here, the call
- * ends with the failure.
+ * `writeMaxBytes`, but only after it has returned from the stream as if the client had disconnected. With this
+ * function, the call ends with the failure.
  */
 async function* checkAnswers(
   answers: AsyncIterable<Message>,

@@ -149,7 +149,7 @@ function createListener({ services, connections, isBehindProxy, onFault }: Liste
     // The answer is deferred, so that a call that is cancelled in the same packet causes no further work.
     const isTaken = connections.turns.take(address, () => {
       if (stream.destroyed) return;
-      // Earlier calls in the same packet may have exceeded the limit.
+      // Earlier calls in the same packet may have exceeded the limit of refusals.
       if (isUnwanted()) return drop(request);
       answer(handler, { request, response, address }).catch((fault) => {
         if (stream.destroyed) return;

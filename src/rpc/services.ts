@@ -91,7 +91,7 @@ export function createServices(options: ServicesOptions): Services {
         }
       }
       return router.handlers.map((handler) => {
-        // Always strict: a misspelt limit must not result in a key without the limit.
+        // API keys are always strict: a misspelt limit must not result in a key without the limit.
         const isStrictHere = isStrict || handler.service === ApiKeyService;
         return boundHandler(handler, { isStrict: isStrictHere });
       });
