@@ -1,6 +1,6 @@
-// The table of all failures that a caller can receive. A row has the HTTP status, the gRPC code, whether a retry can help,
-// and the default message. Code below the transports throws `Failure(reason, facts, cause)`; only the transports convert a
-// row to a reply.
+// The table of all failures that a caller can receive. A row has the HTTP status, the gRPC code, whether a retry can
+// help, and the default message. Code below the transports throws `Failure(reason, facts, cause)`; only the transports
+// convert a row to a reply.
 
 /** The gRPC codes in the table, by their names in google.rpc.Code. */
 export type RpcCode =

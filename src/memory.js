@@ -14,7 +14,7 @@ export const newSpaceFlag = '--max-semi-space-size=16';
 export const markingFlag = '--incremental-marking-soft-trigger=50';
 
 /**
- * Sizes in bytes. glibc maps each allocation of at least the first size, and unmaps the memory when it is freed. By
+ * Sizes in bytes. glibc maps each allocation of at least the first size, and returns the memory when it is freed. By
  * default, glibc raises the first size to as much as 32 MiB. Mapping takes time, so a second of audio (at most 96000
  * bytes) stays below the first size. The second size is the free memory that glibc keeps at the end of an arena.
  */

@@ -1,5 +1,5 @@
-// Checks that settings fit together, before anything is opened: addresses and their ports, TLS, secrets, links, sign-in. `serve`
-// refuses to start and prints all mistakes; `doctor` reports them.
+// Checks that settings fit together, before anything is opened: addresses and their ports, TLS, secrets, links,
+// sign-in. `serve` refuses to start and prints all mistakes; `doctor` reports them.
 import { readFile } from 'node:fs/promises';
 import { createServer, isIPv4, isIPv6 } from 'node:net';
 import { createSecureContext } from 'node:tls';

@@ -149,7 +149,7 @@ async function openNamedPipe(path: string, signal: AbortSignal): Promise<AudioSi
 
 const pollForReaderMs = 50;
 
-/** Opens a named pipe once it has a reader. A plain `open` would block a thread of the pool and could not be cancelled. */
+/** Opens a named pipe once it has a reader. A plain `open` would block a thread and could not be cancelled. */
 async function waitForReader(path: string, signal: AbortSignal): Promise<Socket> {
   for (;;) {
     try {

@@ -236,7 +236,7 @@ function paintState(cell: string): string {
 export const cutText = (text: string, charsMax: number): string =>
   text.length <= charsMax ? text : `${text.slice(0, Math.max(0, charsMax - 1)).trimEnd()}…`;
 
-/** Aligns rows in columns, two spaces apart, and colours the states in `stateColumn`. Cuts the last column to `charsMax`. */
+/** Aligns rows in columns and colours the states in `stateColumn`. Cuts the last column to `charsMax` characters. */
 export function formatTable(
   rows: readonly (readonly string[])[],
   { stateColumn, charsMax = Infinity }: { stateColumn?: number; charsMax?: number } = {},

@@ -30,7 +30,7 @@ export function createProgressBar(
 /** While less than this share is done, the rate is too uncertain for an estimate. */
 const shareMin = 0.002;
 
-/** Returns a function of (done, all) that formats the remaining time as ", 12 min left", or returns "" while it is unknown. */
+/** Returns a function of (done, all) that formats the remaining time as ", 12 min left", or as "" if it is unknown. */
 export function createTimeLeft(now: () => number = () => performance.now()): (done: number, all: number) => string {
   let first: { atMs: number; done: number } | undefined;
   return (done, all) => {

@@ -1,5 +1,5 @@
-// Reads a message from strict JSON or from a query, with a reader made once for each field. Nothing is coerced, and null
-// means absent. Reports all violations, each with its path. A value that cannot be read leaves the field unset.
+// Reads a message from strict JSON or from a query, with a reader made once for each field. Values are not coerced, and
+// null means absent. Reports all violations, each with its path. A value that cannot be read leaves the field unset.
 import { create, type DescEnum, type DescField, type DescMessage, type Message, ScalarType } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { enumNames, isOurs, type Member, membersOf, restOf } from './schema.ts';

@@ -68,7 +68,7 @@ function withoutNoise(name: string, value: unknown): unknown {
 }
 
 /**
- * A tool that calls the handler of an RPC. `defaults` are the defaults that differ from those of REST. Unknown arguments
+ * A tool that calls the handler of an RPC. `defaults` are the defaults that differ from the REST API. Unknown arguments
  * are violations, because an agent can correct them.
  */
 function createTool(
