@@ -1,6 +1,6 @@
-// The table of all failures that a caller can receive. A row has the HTTP status, the gRPC code, whether a retry can help,
-// and the default message. Code below the transports throws `Failure(reason, facts, cause)`; only the transports convert a
-// row to a reply.
+// The table of all failures that a caller can receive. A row has the HTTP status, the gRPC code, whether a retry can
+// help, and the default message. Code below the transports throws `Failure(reason, facts, cause)`; only the transports
+// convert a row to a reply.
 
 /** The gRPC codes in the table, by their names in google.rpc.Code. */
 export type RpcCode =
@@ -19,7 +19,7 @@ export type RpcCode =
 interface FailureRow {
   status: number;
   code: RpcCode;
-  /** Whether the same request may succeed later. */
+  /** Whether a retry of the request may succeed. */
   retryable: boolean;
   sentence: string;
 }
@@ -80,10 +80,10 @@ export const failureTable = Object.freeze({
 
 export type Reason = keyof typeof failureTable;
 
-/** Reasons whose failures can be retried only if they have a wait. */
+/** Reasons whose failures can be retried only if the failure states a wait. */
 const sometimesRetryable: readonly Reason[] = ['idempotency_conflict', 'engine_error'];
 
-/** Whether the same request may succeed later, in the words of the API documents. */
+/** Whether a retry may succeed, worded as in the API documentation. */
 export function retryAdvice(reason: Reason): 'yes' | 'if it has a wait' | 'no' {
   if (failureTable[reason].retryable) return 'yes';
   return sometimesRetryable.includes(reason) ? 'if it has a wait' : 'no';
@@ -124,7 +124,7 @@ export const fieldReasons = Object.freeze({
   audio_quality: 'the recording is too quiet, clipped or without speech',
 });
 
-/** Why a field is invalid, or why the resource that it names was refused, such as `voice_not_found`. */
+/** The reason why a field is invalid, or why a resource that the field names was refused, such as `voice_not_found`. */
 export type FieldReason = keyof typeof fieldReasons | Reason;
 
 /** An invalid field: its name, a stable reason, and a sentence. */
@@ -136,29 +136,29 @@ export interface FieldViolation {
   allowed?: readonly (string | number)[];
 }
 
-/** Details for the caller, which never include a path, a stack or a vendor's own message. */
+/** Details for the caller. They never include a path, a stack trace or a vendor's own message. */
 export interface FailureFacts {
   message?: string;
-  /** The suggestion for a misspelt name, as in `message`. */
+  /** The suggested correction of a misspelt name, which `message` contains too. */
   meant?: string;
   details?: readonly FieldViolation[];
   requiredScopes?: readonly string[];
-  /** Time after which a retry may succeed; 0 if it is unknown. */
+  /** Seconds after which a retry may succeed; 0 if the wait is unknown. */
   retryAfterSeconds?: number;
   limit?: number;
   actual?: number;
-  /** Which limit was exceeded, for `rate_limit_exceeded`. */
+  /** The limit that was exceeded, for `rate_limit_exceeded`. */
   limitReason?: 'requests' | 'concurrency' | 'characters';
 }
 
-/** An error with a row in the table. `cause` is only logged. */
+/** An error that has a row in the table of failures. `cause` is logged, but never sent to the caller. */
 export class Failure extends Error {
   readonly reason: Reason;
   readonly facts: FailureFacts;
 
   constructor(reason: Reason, facts: FailureFacts = {}, cause?: unknown) {
     const { stackTraceLimit } = Error;
-    // Overload creates these failures in great numbers. The stack is most of their cost and is never logged.
+    // Overload creates many such failures. Their stack is never logged, and capturing it would be expensive.
     if (failureTable[reason].retryable) Error.stackTraceLimit = 0;
     super(facts.message ?? failureTable[reason].sentence, cause === undefined ? undefined : { cause });
     Error.stackTraceLimit = stackTraceLimit;
@@ -168,13 +168,13 @@ export class Failure extends Error {
   }
 }
 
-/** Wait before a retry of a failure that states none. */
+/** Wait in seconds before a retry, if the failure states no wait. */
 const retrySecondsDefault = 1;
 
 /** Whether the failure comes from a store, an engine or a caller, not from an error in the program. */
 export const isOfOthers = (fault: unknown): boolean => fault instanceof Failure && fault.reason !== 'internal_error';
 
-/** How long to wait before a retry; undefined if a retry cannot help. */
+/** Seconds to wait before a retry; undefined if a retry cannot help. */
 export const retrySecondsOf = ({ reason, facts }: Failure): number | undefined => {
   const known = facts.retryAfterSeconds ?? (failureTable[reason].retryable ? 0 : undefined);
   return known === 0 ? retrySecondsDefault : known;

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-// The command line: `sonant COMMAND ...`. Finds and runs a command (cli/ has one file for each), and converts a failure to a message
-// on standard error and an exit code: 0 success, 1 failure, 2 wrong usage or configuration, 130 interrupted, 141 standard output
-// closed.
+// The command line: `sonant COMMAND ...`. Finds and runs a command; the folder cli has one file per command. Converts a
+// failure to a message on standard error and an exit code: 0 success, 1 failure, 2 wrong usage or configuration, 130
+// interrupted, 141 standard output closed.
 import { styleText } from 'node:util';
 import { ConfigError } from './app/config.ts';
 import { type Command, CommandError, commandLine, helpOf, UsageError } from './cli/command.ts';
@@ -10,7 +10,7 @@ import { versionText } from './runtime/installation.ts';
 import { didYouMean } from './runtime/nearest-name.ts';
 import { reasonOf } from './runtime/system-errors.ts';
 
-/** A command and its imports are loaded when it runs. */
+/** A command and its imports are loaded only when the command runs. */
 const commands: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import('./cli/serve.ts')).serveCommand,
   say: async () => (await import('./cli/say.ts')).sayCommand,
@@ -42,7 +42,7 @@ sonant help COMMAND describes a command; sonant version prints the version.
 
 const interrupted = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupted.abort());
-// Writing to standard output fails if the reader has closed the pipe, as head does, or the disk is full.
+// Writing to standard output fails if the reader, such as `head`, has closed the pipe, or if the disk is full.
 let outputFault: NodeJS.ErrnoException | undefined;
 process.stdout.on('error', (error) => {
   outputFault = error;
@@ -76,11 +76,11 @@ async function run([name, ...args]: string[]): Promise<number> {
   return command.run({ ...commandLine, args, signal: interrupted.signal });
 }
 
-/** An error of the system, such as a full disk. */
+/** Whether the error comes from the operating system, such as a full disk. */
 const isSystemError = (error: unknown): error is NodeJS.ErrnoException =>
   error instanceof Error && 'syscall' in error && 'errno' in error;
 
-/** An internal error is reported with its stack. */
+/** Returns the text to print for a cause: the stack for an internal error, and otherwise the error's message. */
 function explainCause(reason: Reason, cause: unknown): unknown {
   if (!(cause instanceof Error)) return cause;
   return reason === 'internal_error' ? cause.stack : reasonOf(cause);

@@ -1,27 +1,27 @@
-// Memory settings of commands that run for long. On Linux, such a command replaces itself (execve) with the same process and these
-// settings, which only a new program accepts: otherwise glibc and V8 keep the memory of the largest load so far. Imported first, as
-// plain JavaScript; bench/run.ts gives the same settings to the services that it starts. Settings of the operator take precedence.
+// Memory settings of long-running commands. On Linux, such a command restarts itself with execve, because these
+// settings apply only from the start of a program. Without the settings, glibc and V8 would keep the memory of the
+// highest load so far. bench/run.ts passes the same settings to its services. The operator's settings take precedence.
 import { setFlagsFromString } from 'node:v8';
 
-/** In MiB; V8 uses two such spaces. In smaller ones, pieces of audio are promoted to old objects before they are sent. */
+/** Size of a V8 semi-space in MiB. In a smaller space, audio would move to the old generation before it is sent. */
 export const newSpaceFlag = '--max-semi-space-size=16';
 
 /**
- * When V8 starts marking, as a percentage of the room between the heap after the last collection and its limit. By default V8
- * starts marking when the remaining room is smaller than the space for new objects. After a pause, when V8 has lowered the limit, that
- * is always true: marking again and again took 40 % of the CPU.
+ * V8 starts marking when the heap has used this percentage of the space between its size after the last collection and
+ * its limit. By default, V8 starts when the remaining space is smaller than the new space. After a pause, V8 has
+ * lowered the limit so far that marking would start again and again, which took 40 % of the CPU time.
  */
 export const markingFlag = '--incremental-marking-soft-trigger=50';
 
 /**
- * In bytes. Allocations from the first size on are mapped and returned to the system when freed; glibc itself raises that size to
- * 32 MiB. Mapping takes time, so a second of audio, at most 96 000 bytes, stays below. The second size is the free memory that is
- * kept at the end of an arena.
+ * Sizes in bytes. glibc maps each allocation of at least the first size, and returns the memory when it is freed. By
+ * default, glibc raises the first size to as much as 32 MiB. Mapping takes time, so a second of audio (at most 96000
+ * bytes) stays below the first size. The second size is the free memory that glibc keeps at the end of an arena.
  */
 export const serviceEnvironment = { MALLOC_MMAP_THRESHOLD_: '131072', MALLOC_TRIM_THRESHOLD_: '524288' };
 
 const longCommands = ['serve', 'book'];
-/** Node rejects compiled code that was stored under other V8 flags. By this time, the start has loaded its code. */
+/** The flag is set only after the start, because Node rejects compiled code that was cached under other V8 flags. */
 const markingSetAfterMs = 10_000;
 
 const { argv, env, execArgv, execPath, platform } = process;
@@ -29,10 +29,10 @@ const isLong = longCommands.includes(argv[2]);
 if (isLong && !execArgv.some((each) => /^--incremental[-_]marking[-_]soft/.test(each)))
   setTimeout(() => setFlagsFromString(markingFlag), markingSetAfterMs).unref();
 
-// If the operator has set one of them, none is changed. C libraries other than glibc ignore the environment.
+// If the operator has set one of these settings, Sonant changes none. Only glibc reads the environment variables.
 const isSet =
   Object.keys(serviceEnvironment).some((name) => name in env) || /semi[-_]space/.test(env.NODE_OPTIONS ?? '');
-// A parent that sends messages would lose its channel.
+// With execve, a parent process that sends messages would lose its channel.
 const hasChannel = process.channel !== undefined;
 if (platform === 'linux' && isLong && !isSet && !hasChannel) {
   try {

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The program that npm starts. Prepares the process before main.ts, which an old Node cannot read, is loaded.
+// The program that npm starts. Prepares the process before main.ts is loaded, because an old Node cannot parse main.ts.
 import './memory.js';
 import './start.js';
 

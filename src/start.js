@@ -1,5 +1,5 @@
-// Prepares the process for a fast start: checks the version of Node, keeps compiled code between starts, and makes imports cheap.
-// Imported before everything large. Plain JavaScript, so that an old Node can read it and Node need not strip types.
+// Prepares the process for a fast start: checks the version of Node, caches compiled code, and speeds up imports. Must
+// be imported before large modules. Plain JavaScript, so that an old Node can parse the file and no types are stripped.
 import { mkdirSync } from 'node:fs';
 import module from 'node:module';
 import { homedir } from 'node:os';
@@ -20,23 +20,23 @@ function findCacheFolder() {
     mkdirSync(folder, { recursive: true });
     return folder;
   } catch {
-    // The administrator has installed the package.
+    // The folder of the package is not writable if an administrator has installed the package.
     return join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'sonant');
   }
 }
 
-// Compiled code halves the time of a start. Worker threads find the folder in their environment, and child processes get it
-// passed on. Node ignores a folder that cannot be written.
+// The compile cache halves the time of a start. Worker threads inherit NODE_COMPILE_CACHE, and Sonant passes it to
+// child processes. Node ignores a folder that is not writable.
 process.env.NODE_COMPILE_CACHE ??= findCacheFolder();
 module.enableCompileCache?.();
 
 const own = new URL('..', import.meta.url).href;
-/** Files of a checkout are TypeScript, those of the npm package JavaScript. */
+/** Module formats by file extension: a checkout has TypeScript files, and the npm package has JavaScript files. */
 const ownFormats = { '.ts': 'module-typescript', '.js': 'module' };
 
 /**
- * Resolves a relative import with a file extension, or returns undefined. Node itself would look up each file several times:
- * whether it exists, where its links lead, and the type of its package.
+ * Resolves a relative import with a file extension, or returns undefined. Node itself would access each file several
+ * times, to check that the file exists, to resolve links and to find the type of the package.
  */
 function resolveKnown(specifier, parentURL = '') {
   if (!specifier.startsWith('.')) return undefined;
@@ -44,7 +44,7 @@ function resolveKnown(specifier, parentURL = '') {
   const isOwn = parentURL.startsWith(own) && !parentURL.startsWith('node_modules/', own.length);
   const format = isOwn && ownFormats[specifier.slice(-'.js'.length)];
   if (format) return { url: url(), format, shortCircuit: true };
-  // By convention, every file in such a folder of a package is an ECMAScript module.
+  // By convention, every file in the folder dist/esm of a package is an ECMAScript module.
   if (parentURL.includes('/node_modules/') && parentURL.includes('/dist/esm/') && specifier.endsWith('.js'))
     return { url: url(), format: 'module', shortCircuit: true };
   return undefined;
@@ -54,7 +54,7 @@ module.registerHooks?.({
   resolve: (specifier, context, next) => resolveKnown(specifier, context.parentURL) ?? next(specifier, context),
 });
 
-// The first import of node:http reads all its exports, some of which load Node's WebSocket and fetch. Hide them meanwhile.
+// The import of node:http reads all its exports. Exports that load WebSocket and fetch are hidden during the import.
 const http = process.getBuiltinModule?.('node:http') ?? {};
 const lazy = ['CloseEvent', 'MessageEvent', 'WebSocket'].flatMap((name) => {
   const property = Object.getOwnPropertyDescriptor(http, name);

@@ -1,5 +1,5 @@
-// Reads books for callers, so that they can edit the chapters and send them as a job. One account reads one book at a
-// time, and few books are read at once, since each needs a process and its memory.
+// Reads books for callers, so that they can edit the chapters and send them as a job. An account can have one book read
+// at a time. Few books are read in parallel, because each book needs a process and its memory.
 import { BookPartSchema, type BookService, CodeReading, type ReadBookRequest } from '../../gen/sonant/v1/book_pb.ts';
 import type { Book } from '../books/book.ts';
 import { bookAnswerCharsMax } from '../books/book-limits.ts';
@@ -15,7 +15,7 @@ import { toEnum } from './messages.ts';
 import type { Handlers } from './service-handlers.ts';
 
 const retryAfterSeconds = 5;
-/** An unknown charset is quoted up to this length. */
+/** Maximum length of an unknown charset in an error message. */
 const charsetCharsMax = 40;
 
 export function createBookHandlers() {
@@ -75,7 +75,7 @@ function toMessage(book: Book) {
     title,
     author,
     language,
-    // The cover as bytes, as a job accepts it.
+    // The cover as bytes, the form that a job accepts.
     cover: cover ?? new Uint8Array(),
     metadata,
     chapters: chapters.map(({ title, text, part, headingLevel }) => ({

@@ -19,8 +19,8 @@ export const openCallLimits: OpenCallLimits = {
 /** Interval between checks of the keys of running calls. A revocation must take effect within a second. */
 export const keyCheckMs = 500;
 /**
- * Maximum numbers of estimates that run and that wait. More are refused as `overloaded`, because all share the event
- * loop.
+ * Maximum numbers of running and of waiting estimates. Further estimates are refused as `overloaded`, because all
+ * estimates share the event loop.
  */
 export const estimatesAtOnceMax = 1;
 export const estimatesWaitingMax = 64;
@@ -36,7 +36,7 @@ export const liveWaitingCharsMax = 50_000;
  * turns, so turns are limited too.
  */
 export const liveWaitingTurnsMax = 1000;
-/** Minimum interval between checks whether all text of a turn that has arrived has been spoken. */
+/** Minimum interval between checks whether all received text of a turn has been spoken. */
 export const catchUpCheckMs = 50;
 /** Number of completely spoken turns that an interrupt may still name. */
 export const heardTurnsMax = 8;
@@ -47,9 +47,9 @@ export const pageSizeMax = 1000;
 export const cursorCharsMax = 2_000;
 /** Longest filter text for a list of voices. */
 export const voiceFilterCharsMax = 200;
-/** Number of voices that are filtered before other calls get a turn of the event loop. */
+/** Number of voices that are filtered before other calls can run. */
 export const voicesPerTurn = 50;
-/** Number of fields that an update may name. */
+/** Maximum number of fields that an update may name. */
 export const updatePathsMax = 100;
 /** How long the answer to a request with an Idempotency-Key is stored. */
 export const idempotencyMs = 24 * 3_600_000;
@@ -61,14 +61,14 @@ export const idempotencyKeyCharsMax = 255;
 export const answerLeaseMs = 10_000;
 export const answerRenewalMs = 3_000;
 /**
- * How long a ticket for a stream is valid; the maximum number of characters of all unused tickets, and of the unused
- * tickets of one key; and the number of characters that a ticket counts for at least.
+ * How long a ticket for a stream is valid. The maximum number of characters of all unused tickets, and of one key's
+ * unused tickets. The minimum number of characters that a ticket counts as.
  */
 export const ticketMs = 60_000;
 export const ticketCharsMax = 16_000_000;
 export const ticketCharsPerKeyMax = 2_000_000;
 export const ticketCharsMin = 1_000;
-/** Interval at which the state of a model is sent while it is being installed. */
+/** Interval at which the state of a model is sent while the model is being installed. */
 export const modelWatchMs = 500;
 /** Interval of the check for changes of a watched job, and longest interval between its events. */
 export const jobWatchMs = 500;

@@ -8,9 +8,9 @@ import type { Failure } from '../errors.ts';
 export interface Call {
   caller: KeyCaller;
   requestId: string;
-  /** An IP address. */
+  /** IP address of the caller. */
   address: string;
-  /** Aborts with a Failure, or with `callerLeft`. */
+  /** Aborts when the call must end, with a Failure or with `callerLeft`. */
   signal: AbortSignal;
   /** Aborts with a Failure when the service begins to stop. Watchers should end soon; short work may finish. */
   leaving: AbortSignal;
@@ -22,7 +22,7 @@ export interface Call {
   reportSpeech(facts: SpeechFacts): void;
 }
 
-/** Facts about the speech of a call, never its text. */
+/** Facts about the speech of a call, without its text. */
 export interface SpeechFacts {
   voiceId?: string;
   engine?: string;
@@ -31,7 +31,7 @@ export interface SpeechFacts {
   /** Whether the audio came from the cache. */
   isCached?: boolean;
   audioSeconds?: number;
-  /** Time from the start of the call to its first generated audio. Undefined if the audio came from the cache. */
+  /** Time from the start of the call to its first generated audio; undefined if the audio came from the cache. */
   firstSoundMs?: number;
 }
 

@@ -1,4 +1,4 @@
-// Timeouts with one timer per duration. Nearly all calls end in time, so this is cheaper than a timer for each call.
+// Timeouts that share one timer per duration. Nearly all calls end in time, so a timer for each call would cost more.
 
 export interface Deadlines {
   /** Calls `end` after `timeoutMs`, unless the returned function is called first. */

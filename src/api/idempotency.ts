@@ -1,7 +1,7 @@
 // Idempotency-Key (draft-ietf-httpapi-idempotency-key-header): a request that is repeated with the same key gets the
-// same answer for a day, from any replica. A different request with the same key is rejected, and so is a repetition
-// while the first request is running. A key can be used again after its request failed or its process died: a running
-// request holds a lease that its process renews.
+// same answer for a day, from any replica. A different request with the same key is rejected, as is a repetition while
+// the first request runs. A key can be used again after its request failed or its process died: while a request runs,
+// its process renews a lease.
 import { createHash } from 'node:crypto';
 import { Failure } from '../errors.ts';
 import { isDead, processName } from '../runtime/id.ts';
@@ -11,7 +11,7 @@ import { answerLeaseMs, answerRenewalMs, idempotencyKeyCharsMax, idempotencyMs }
 interface Once<Answer> {
   key: string;
   callerId: string;
-  /** The values that identify the request: requests with equal values are the same. */
+  /** The values that identify the request. Requests with equal values count as the same request. */
   request: unknown;
   /** Returns the answer, the id of the answer's subject, and the time until which the answer is valid. */
   work(): Promise<{ answer: Answer; subject: string; usefulUntilMs: number }>;

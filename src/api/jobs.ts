@@ -155,8 +155,8 @@ async function* watch(
 }
 
 /**
- * The chapters were read after the row. A chapter that was completed in between has a higher revision and is sent with
- * the next event.
+ * Yields the events after a revision. The chapters were read after the row, so a chapter that was completed in between
+ * has a higher revision and is sent with the next event.
  */
 function* eventsSince(chapters: readonly ChapterRow[], row: JobRow, afterRevision: number, links: FileLinks) {
   const job = toJob(row, chapters, links);
@@ -324,9 +324,9 @@ async function nameFaults<Planned>({ speech, nameOf }: ChapterRequest, plan: () 
 
 interface SaidChapter {
   voiceId: string;
-  /** Characters after lexicons are applied, which is the charged number. */
+  /** Number of characters after lexicons are applied. This number is charged. */
   chars: number;
-  /** The parts as they are spoken, with the sentence that says that the voice is synthetic. */
+  /** The parts to speak, including the sentence that declares the voice to be synthetic. */
   parts: { offset: number; text: string }[];
 }
 

@@ -1,6 +1,6 @@
 // Ends the running calls of an API key that is revoked or expires. Each key is looked up every half second, and at once
-// when a key is known to have changed, so that a revocation takes effect within a second. If the store does not answer,
-// keys count as valid.
+// when a key is known to have changed. A revocation therefore takes effect within a second. If the store does not
+// answer, keys count as valid.
 import { Failure } from '../errors.ts';
 import { keyCheckMs } from './call-limits.ts';
 
@@ -10,7 +10,7 @@ type End = (failure: Failure) => void;
 export interface KeyWatch {
   /** Calls `end` when the key ends. Returns a function that stops watching. */
   watch(keyId: string, end: End): () => void;
-  /** Checks all keys now, because one may have ended. */
+  /** Checks all keys now, because a key may have ended. */
   check(): void;
   close(): void;
 }

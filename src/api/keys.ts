@@ -103,8 +103,8 @@ export function createKeyHandlers({ keys, voices, secrets }: KeyHandlersOptions)
 }
 
 /**
- * An unknown field could be a limit of a newer version, without which the key would have more permissions than
- * intended.
+ * Reports unknown fields. An unknown field could be a limit of a newer version, and without that limit the key would
+ * have more permissions than intended.
  */
 const reportUnknownOfSpec = (message: CreateApiKeyRequest | UpdateApiKeyRequest, violations: Violations) =>
   reportUnknown({ message, spec: message.spec, 'spec.limits': message.spec?.limits }, violations);
@@ -116,7 +116,7 @@ export function withVoiceIds(fields: KeyFields, voices: Voices, user: VoiceUser,
   const usable = voicesFor(voices, user);
   const voiceIds = fields.voiceIds.map((name, i) => {
     const found = usable.lookUp(name)?.voice.voiceId;
-    // If the caller's key is limited to some voices, any other name exceeds its grant, and is reported as such.
+    // If the caller's key is limited to some voices, the check of the grant reports all other names.
     if (found === undefined && (user.voiceIds?.includes(name) ?? true))
       violations.report(`voice_ids[${i}]`, 'voice_not_found', `${name} is not a voice that this key can use`);
     return found ?? name;
@@ -134,7 +134,7 @@ export function toNewFields(spec: ApiKeySpec | undefined, cleared: readonly stri
   return { ...fields, ...resets, limits: { ...fields.limits, ...resets.limits } };
 }
 
-/** An empty list counts as absent, because gRPC cannot distinguish the two. */
+/** An empty list counts as absent, because gRPC cannot distinguish empty lists from absent lists. */
 function toFields(spec: ApiKeySpec | undefined) {
   const { requestsPerMinute, concurrency, charactersPerMonth } = spec?.limits ?? {};
   return {

@@ -18,9 +18,7 @@ export type LiveInput =
   | { type: 'text'; text: string; isPhrase?: boolean }
   /** Ends the turn: its remaining text is spoken, even an incomplete sentence. */
   | { type: 'flush' }
-  /**
-   * Ends the turn and stops its audio. `turn` is the turn that was being heard; by default the first unfinished turn.
-   */
+  /** Ends the turn and stops its audio. `turn` is the turn being heard. Default: the first unfinished turn. */
   | { type: 'interrupt'; playedMs?: number | undefined; turn?: number | undefined }
   /** Ends the last turn. The session ends when everything is spoken. */
   | { type: 'end' };
@@ -33,7 +31,7 @@ export interface LiveInfo {
   format: FormatName;
   contentType: string;
   sampleRateHz: number;
-  /** Facts known when the audio begins. */
+  /** Warnings that are known when the audio begins. */
   warnings: readonly string[];
 }
 
@@ -217,7 +215,7 @@ export class LiveSession {
     this.#pauseLater(turn);
   }
 
-  /** Speaks an incomplete text if no more text arrives within `inMs` and everything before it is spoken. */
+  /** Speaks an incomplete text if no more text arrives within `inMs` and all earlier text is spoken. */
   #pauseLater(turn: LiveTurn, inMs = this.#options.start.bufferMs): void {
     this.#pause = setTimeout(() => {
       if (!turn.isCaughtUp) return this.#pauseLater(turn, Math.max(inMs, catchUpCheckMs));
@@ -234,7 +232,7 @@ export class LiveSession {
       throw new Failure('invalid_request', { details });
     }
     const known = [...this.#spoken, ...this.#turns];
-    // The named turn was already interrupted, or a later turn is being heard. A client may send an interrupt twice.
+    // Ignores a turn that was already interrupted or has been played. A client may send an interrupt twice.
     if (heard !== undefined && !known.some(({ index }) => index === heard)) return;
     clearTimeout(this.#pause);
     this.#half = '';
@@ -249,7 +247,7 @@ export class LiveSession {
       turn.isInterrupted = true;
       turn.stop.abort(new Error('the turn was interrupted'));
       const isHeard = heard === undefined ? i === 0 : turn.index === heard;
-      // A turn before the one being heard was played completely.
+      // A turn before the turn being heard was played completely.
       const at = isHeard ? playedMs : heard !== undefined && turn.index < heard ? Infinity : 0;
       this.#interrupted.push({ type: 'interrupted', turn: turn.index, ...turn.heardAt(at) });
     }

@@ -40,7 +40,7 @@ export const createLiveOperations = ({ speech, metering }: LiveOperationsOptions
       readInputs(session, given).catch((error: unknown) => session.fail(error));
       yield* session.events();
     } finally {
-      // Not awaited: an iterator that waits for the client would block here.
+      // The result is not awaited, because an iterator that waits for the client would block here.
       given.return?.()?.catch(() => {});
     }
   },
@@ -59,13 +59,13 @@ async function readStart(inputs: AsyncIterator<LiveInput>): Promise<LiveStart> {
   }
 }
 
-/** Reads the inputs. Their end counts as the input `end`. */
+/** Reads the inputs. The end of the inputs counts as the input `end`. */
 async function readInputs(session: LiveSession, inputs: AsyncIterator<LiveInput>): Promise<void> {
   try {
     for (let next = await inputs.next(); !next.done; next = await inputs.next()) session.handle(next.value);
     session.end();
   } finally {
-    // Closes the inputs at once, because the events before a failure may wait long for their reader.
+    // Closes the inputs at once, because earlier events may wait a long time for the client to read them.
     inputs.return?.()?.catch(() => {});
   }
 }

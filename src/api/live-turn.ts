@@ -1,6 +1,5 @@
-// A turn of live speech: its text, and how much of it has been sent and heard. When a turn is interrupted, it reports
-// the text up to the word being heard. The times of the words determine that word, or the pace of earlier words if its
-// time is not known yet.
+// A turn of live speech: its text, and how much of the text has been sent and heard. An interrupted turn reports the
+// text up to the word being heard. If the times of the words are not known yet, the pace of earlier words is used.
 import { audioFormats } from '../audio/formats.ts';
 import { charsPerSecond } from '../speech/estimate.ts';
 import type { LiveStart } from '../speech/live-request.ts';
@@ -14,7 +13,7 @@ interface Untimed {
   fromChars: number;
   toChars: number;
   startSeconds: number;
-  /** Words of the segment that have times already. */
+  /** Returns the words of the segment that already have times. */
   wordsSoFar(): readonly { end: number; startSeconds: number }[];
 }
 

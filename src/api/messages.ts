@@ -18,7 +18,7 @@ export const nameOf = <Name extends string>(desc: GenEnum<number>, value: number
 
 export const toTime = (time: Date | undefined) => time && timestampFromDate(time);
 
-/** Casts away undefined members: `create` and `writeMessage` treat undefined as absent. */
+/** Removes undefined from the types of members, because `create` and `writeMessage` treat undefined as absent. */
 export const defined = <T extends object>(fields: T) => fields as { [Name in keyof T]: Exclude<T[Name], undefined> };
 
 export const unlessEmpty = <T>(items: readonly T[] | undefined): readonly T[] | undefined =>

@@ -1,7 +1,7 @@
 // Charges speech to its key: a concurrency slot while it runs, characters of the monthly quota, and usage rows. Usage
-// is stored before the audio is acknowledged (a whole text before its response, a chunk before its end is reported), so
-// that usage is counted even if the service is killed right afterwards. If the store is full or unreachable, the ledger
-// keeps usage in memory. Characters that were not spoken are refunded.
+// is stored before the audio is acknowledged, so that it counts even if the service is killed right afterwards: a whole
+// text before its response, a chunk before its end is reported. If the store is full or unreachable, the ledger keeps
+// usage in memory. Characters that were not spoken are refunded.
 import type { Limiter, Synthesis, TakeOptions } from '../access/limiter.ts';
 import { dayOf, type UsageLedger } from '../access/usage-ledger.ts';
 import { audioFormats } from '../audio/formats.ts';
@@ -26,7 +26,7 @@ interface MeteringOptions {
 type SpeechCharged = Pick<CastSpeech, 'request' | 'voice'>;
 
 export interface Metering {
-  /** Takes a concurrency slot while the work runs, and charges no characters. For work that is not speech. */
+  /** Takes a concurrency slot while work other than speech runs. Charges no characters. */
   occupy<T>(call: Call, work: () => Promise<T>): Promise<T>;
   /** Charges a request. Closes the audio if the charge fails or the client has disconnected. */
   charge(call: Call, found: SpeechCharged, work: () => Promise<Delivered>): Promise<Delivered>;
@@ -122,7 +122,6 @@ const closing =
 const reportVoice = (call: Call, { format, chars }: { format: string; chars?: number }, voice: Voice): void =>
   call.reportSpeech({ voiceId: voice.voiceId, engine: voice.engine, format, ...(chars && { characters: chars }) });
 
-/** Stores usage. */
 type Note = (requests: number, characters: number, seconds: number) => Promise<void>;
 
 const createNote =
@@ -197,7 +196,7 @@ type TakeSlot = (chars: number, replaces: Synthesis | undefined) => Synthesis | 
 class TurnCharges implements LivePlace {
   readonly #account: { readonly spokenChars: number };
   readonly #takeSlot: TakeSlot;
-  /** The slot, and the characters of all parts since it was taken. */
+  /** The held slot, and the number of characters of all parts since the slot was taken. */
   #held: { chars: number; synthesis: Synthesis } | undefined;
   /** Characters of the turn's earlier parts, whose slots have been released. */
   #charsBefore = 0;

@@ -1,6 +1,6 @@
 // Handlers for models: callers list models with their licences, and install, watch, cancel and remove them while the
 // service runs. A model is named by its row in the operator's table, never by a URL. If the licence of a model forbids
-// commercial use, the caller must accept that.
+// commercial use, the caller must accept this restriction.
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type GetVoiceModelRequest,

@@ -1,6 +1,6 @@
 // Limits the running calls that need no key: their number per connection, per address and in total, their duration, and
-// the time they wait for a client that reads nothing. If there is no room, the address with the most calls loses a call
-// to an address with fewer calls. An address that is refused too often is barred: transports drop its calls unanswered.
+// their wait for a client that reads nothing. At the total limit, an address with fewer calls displaces a call of the
+// address with the most calls. An address with too many refusals is barred: transports drop its calls unanswered.
 import { type Rate, takeOne } from '../access/rate-limit.ts';
 import { Failure } from '../errors.ts';
 import { networkOf } from '../net/client-addresses.ts';
@@ -20,12 +20,12 @@ export interface OpenCallLimits {
 }
 
 export interface OpenCall {
-  /** An IP address. */
+  /** IP address of the client. */
   address: string;
   /** Identifies the connection; undefined if it is unknown. */
   connection: object | undefined;
   isStream: boolean;
-  /** Time on the clock of performance.now() since which a result waits to be read. */
+  /** Time (performance.now()) since which a result waits to be read; undefined if no result waits. */
   waitingSinceMs(): number | undefined;
   abort(failure: Failure): void;
 }
@@ -38,7 +38,7 @@ export class OpenCalls {
   readonly #shares: FairShares<OpenCall>;
   readonly #onConnection = new WeakMap<object, number>();
   readonly #sinceMs = new Map<OpenCall, number>();
-  /** By network: the time at which all refusals that are allowed to the network are available again. */
+  /** By network: the time at which all refusals are available to the network again. */
   readonly #refusedUntilUs = new Map<string, number>();
   readonly #timer: NodeJS.Timeout;
 

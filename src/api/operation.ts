@@ -1,5 +1,5 @@
-// The operations of Sonant by name, with the scopes that each needs, from the method option `required_scopes` in the
-// protos. Every API calls operations through the runner.
+// The operations of Sonant by name, with their required scopes from the method option `required_scopes` in the protos.
+// Every API calls operations through the runner.
 import { type DescMethod, type DescService, getOption } from '@bufbuild/protobuf';
 import { ApiKeyService } from '../../gen/sonant/v1/api_key_pb.ts';
 import { required_scopes } from '../../gen/sonant/v1/scope_pb.ts';
@@ -13,7 +13,7 @@ export interface Operation {
   scopes: readonly string[];
   /** Whether the operation can revoke the key of its own call. The revocation must not end the call. */
   managesKeys: boolean;
-  /** Set if the operation needs no key. Such streams may last longer than unary calls. */
+  /** The kind of an operation that needs no key. A stream may last longer than a unary call. */
   isOpen?: 'unary' | 'stream';
 }
 

@@ -1,5 +1,5 @@
-// Pages of a list. A cursor holds the position of the last item of the previous page, such as its id, so that added or
-// deleted items cause no gaps and no duplicates. A cursor is valid only for its list and filters.
+// Pages of a list. A cursor holds the position of the last item of the previous page, so that added or deleted items
+// cause no gaps and no duplicates. A cursor is valid only for its list and filters.
 import { createHash } from 'node:crypto';
 import type { FieldViolation } from '../errors.ts';
 import { cursorCharsMax, pageSizeDefault, pageSizeMax } from './call-limits.ts';
@@ -14,7 +14,7 @@ export interface Page {
 
 interface PageOf<Item> {
   items: readonly Item[];
-  /** Empty on the last page. */
+  /** Cursor of the next page; empty on the last page. */
   nextCursor: string;
 }
 

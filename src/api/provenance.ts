@@ -1,5 +1,5 @@
-// Reports what an audio file states about its origin, and whether this installation made it: by the fingerprint of its
-// audio, as long as the row of the stored audio is kept.
+// Reports the origin that an audio file states, and whether this installation made the file. Stored audio is recognised
+// by its fingerprint while its row exists.
 import { hash } from 'node:crypto';
 import type { InspectAudioRequest, ProvenanceService } from '../../gen/sonant/v1/provenance_pb.ts';
 import { readFileHead, soundOf } from '../audio/file-head.ts';
@@ -19,7 +19,7 @@ export function createProvenanceHandlers(records: Records) {
   } satisfies Handlers<typeof ProvenanceService>;
 }
 
-/** Without an account, all ids are reported. Without records, the audio is not searched. */
+/** Inspects a file. Without an account, ids of all accounts are reported. Without records, no stored audio is found. */
 export async function inspectAudio(
   { file, audioId }: Pick<InspectAudioRequest, 'file' | 'audioId'>,
   records?: Records,
@@ -29,7 +29,7 @@ export async function inspectAudio(
   const head = readFileHead(bytes);
   const fingerprint = hash('sha256', head ? soundOf(bytes, head) : '');
   const named = audioId === '' ? undefined : await records?.find(audioId);
-  // Audio of earlier versions has no fingerprint, so nothing is known about a change.
+  // Audio of earlier versions has no fingerprint, so changes cannot be detected.
   const clip =
     (named?.fingerprint ? named : undefined) ?? (head && (await records?.findByFingerprint(fingerprint, accountId)));
   if (!head?.format && !clip) {

@@ -17,7 +17,7 @@ interface RunnerOptions {
   isInForce: IsInForce;
   /** Called once for every call. Must not throw. */
   onCallEnd(call: EndedCall): void;
-  /** Undefined: calls are not traced. */
+  /** Traces calls; undefined if calls are not traced. */
   tracing?: Tracing | undefined;
   timeLimits?: TimeLimits | undefined;
   /** Limits of calls that need no key. */
@@ -28,7 +28,7 @@ export interface Runner {
   begin(incoming: Incoming): RunningCall;
   /** Whether keyless calls from this address are dropped unanswered. */
   isBarred(address: string): boolean;
-  /** Checks the keys of running calls now, because some may have ended. */
+  /** Checks the keys of running calls now, because keys may have ended. */
   checkKeys(): void;
   /** Announces to running calls that the service is about to stop. */
   leave(): void;

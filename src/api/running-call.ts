@@ -29,10 +29,7 @@ export interface Incoming {
   /** Reads the caller's trace headers. Called only if calls are traced. */
   readTrace?: (() => TraceHeaders) | undefined;
   reportLimits(status: LimitStatus): void;
-  /**
-   * For an API whose library has its own errors: converts thrown errors to Failures, and Failures to the library's
-   * errors.
-   */
+  /** Converts between Failures and the errors of the API's library, if the library has its own errors. */
   errors?: { read(error: unknown): unknown; write(failure: Failure | typeof callerLeft): unknown };
 }
 
@@ -40,7 +37,7 @@ export interface Incoming {
 export interface Shared {
   admit: Admit;
   onCallEnd(call: EndedCall): void;
-  /** Undefined if calls are not traced. */
+  /** Traces calls; undefined if calls are not traced. */
   tracing: Tracing | undefined;
   timeLimits: TimeLimits;
   openCalls: OpenCalls;
@@ -156,7 +153,7 @@ export class RunningCall {
     let source: AsyncIterator<T> | undefined;
     const leave = () => {
       stall.close();
-      // Not awaited: an operation that ignores its signal would block the caller.
+      // The result is not awaited, because an operation that ignores its signal would block the caller.
       source?.return?.()?.catch(() => {});
     };
     const read = () => {
@@ -194,7 +191,7 @@ export class RunningCall {
     return this.#hasEnded;
   }
 
-  /** Ends the call, if it is running, with its abort reason or the error. Returns the reason of the end. */
+  /** Ends a running call with its abort reason or, without one, with the error. Returns the reason of the end. */
   fail(error: unknown, operation?: Operation): Failure | typeof callerLeft {
     this.#operation ??= operation;
     const { signal } = this.#ending;
@@ -257,8 +254,8 @@ export class RunningCall {
   }
 
   /**
-   * Uses one timer for the whole stream. The timer counts only while a result waits to be read. Calls without a key
-   * share one timer.
+   * Aborts the stream if a result waits too long to be read. The stream uses one timer, which counts only while a
+   * result waits. Calls without a key share a timer.
    */
   #watchStall() {
     const { readerStallMs: stallMs } = this.#shared.timeLimits;

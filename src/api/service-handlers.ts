@@ -1,6 +1,6 @@
 // The handlers of a service: one function per RPC, which takes the message and the call and returns the response. All
-// transports call them in the same way: first the rules of the protos are checked, then the handler's own check runs,
-// and the handler runs only if there are no violations.
+// transports call handlers in this order: the rules of the protos are checked, and then the handler's own check runs.
+// The handler itself runs only if there are no violations.
 import type {
   DescMethod,
   DescMethodServerStreaming,
@@ -24,7 +24,7 @@ interface GivenInJson {
 
 /** A handler with a check. `run` receives the result of the check, such as the engines that a voice names. */
 interface Checked<Request, Result, Plan = any> {
-  /** Adds violations. The check also runs for a message that breaks the rules, so values may be anything. */
+  /** Adds violations. The check also runs for a message that breaks the rules, so field values may be invalid. */
   check(message: Request, call: Call, violations: Violations, given: GivenInJson): Plan | Promise<Plan>;
   run(message: Request, call: Call, plan: Plan): Result;
 }
@@ -65,7 +65,7 @@ export async function callUnary(
   return isChecked ? handler.run(message, call, plan) : handler(message, call);
 }
 
-/** Like `callUnary`, for an RPC with a stream of responses. */
+/** Like `callUnary`, but for an RPC with a stream of responses. */
 export async function* callStream(...asked: Parameters<typeof callUnary>): AsyncGenerator<any> {
   yield* await callUnary(...asked);
 }

@@ -17,17 +17,17 @@ import type { Metering } from './metering.ts';
 export interface SpeechOperations {
   /** Throws a Failure if a stream of this request would be refused before it reaches an engine. */
   check(request: SpeechRequest, caller: Caller): Promise<void>;
-  /** Resolves when the whole text is spoken and, for a link, stored. */
+  /** Resolves when the whole text is spoken and, if the result is a link, the audio is stored. */
   synthesizeSpeech(call: Call, request: SpeechRequest, options: SynthesizeOptions): Promise<Delivered>;
   streamSpeech(call: Call, request: SpeechRequest): AsyncIterable<SpeechEvent>;
-  /** Charges no characters, but takes a slot of the key while it runs. */
+  /** Estimates a request. No characters are charged, but an estimate takes a slot of the key while it runs. */
   estimateSpeech(call: Call, request: SpeechRequest): Promise<Estimate>;
   /** Throws `not_found` if the caller has no such audio. */
   deleteAudio(call: Call, audioId: string): Promise<void>;
 }
 
 interface SynthesizeOptions {
-  /** Bypasses the cache. */
+  /** Whether to bypass the cache. */
   fresh: boolean;
   /** Largest audio that fits into the response, if the audio is part of the response. */
   inlineBytesMax?: number;
@@ -101,7 +101,7 @@ export function createSpeechOperations(options: SpeechOperationsOptions): Speech
   };
 }
 
-/** A request is refused before synthesis if even this share of its estimated size is too large. Estimates are rough. */
+/** A request is refused before synthesis if even this share of its roughly estimated size is too large. */
 const estimateShare = 0.5;
 
 function toSizeLimit(bytesMax: number | undefined): SizeLimit | undefined {
@@ -116,7 +116,7 @@ function toSizeLimit(bytesMax: number | undefined): SizeLimit | undefined {
 
 const isTooMuch = (byteCount: number, { bytesMax }: SizeLimit): boolean => estimateShare * byteCount > bytesMax;
 
-/** Most requests are clearly small enough, so their texts need no estimate. */
+/** Whether the request may be too large. Most requests are clearly small enough and need no estimate. */
 const mayBeTooMuch = (request: SpeechRequest, limit: SizeLimit): boolean => isTooMuch(expectedBytesOf(request), limit);
 
 async function checkEstimate(planned: PlannedSpeech, limit: SizeLimit, signal: AbortSignal): Promise<void> {

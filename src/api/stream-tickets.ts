@@ -1,7 +1,7 @@
-// Tickets: browsers cannot send an API key with EventSource or WebSocket, so a page first requests a URL that starts
-// its stream once, within a minute, on any replica. A ticket is either for the events of one request or for live
-// speech. A ticket that is used for the other kind of stream is refused and used up. With a Last-Event-ID, the URL of
-// events resumes its stream.
+// Tickets: browsers cannot send an API key with EventSource or WebSocket, so a page first requests a URL. The URL
+// starts one stream, within a minute, on any replica. A ticket is either for the events of one request or for live
+// speech. A ticket that is used for the other kind of stream is refused and becomes invalid. A request for events with
+// a Last-Event-ID resumes the stream.
 import type { Seal, SealUse } from '../access/sealed-tokens.ts';
 import { Failure } from '../errors.ts';
 import { requestBytesMax } from '../net/request-limits.ts';
@@ -20,10 +20,10 @@ export interface Ticket {
 
 export interface Tickets {
   issue(request: SpeechRequest, keyId: string): Promise<Pick<Ticket, 'ticketId' | 'expiresAtMs'>>;
-  /** Returns the ticket and uses it up. Undefined if the ticket is unknown, used or expired. */
+  /** Returns the ticket and invalidates it, or returns undefined if the ticket is unknown, used or expired. */
   use(ticketId: string): Promise<Ticket | undefined>;
   issueLive(keyId: string): Promise<Pick<Ticket, 'ticketId' | 'expiresAtMs'>>;
-  /** Like `use`, for a ticket of live speech. */
+  /** Like `use`, but for a ticket of live speech. */
   useLive(ticketId: string): Promise<Pick<Ticket, 'keyId'> | undefined>;
 }
 

@@ -1,5 +1,5 @@
-// Filters a list of voices by language, engine, or words in their texts. The folded texts of a voice are cached; the
-// words of a query are folded once per query.
+// Filters a list of voices by language, engine, or words in their texts. The lower-case texts of a voice are cached;
+// the words of a query are converted to lower case once per query.
 import { Failure, type FieldViolation } from '../errors.ts';
 import { isSpokenBy, type OfferedVoice } from '../speech/voice.ts';
 import { countChars } from '../text/count-chars.ts';
@@ -7,7 +7,7 @@ import { toLanguageCode } from '../text/language-code.ts';
 import { voiceFilterCharsMax } from './call-limits.ts';
 
 interface VoiceFilter {
-  /** Canonical BCP-47. In each field of the filter, an empty text matches all voices. */
+  /** Language in canonical BCP-47. An empty text in any field of the filter matches all voices. */
   languageCode: string;
   engine: string;
   /** Words to find in id, aliases, name, description or labels. */
@@ -15,8 +15,8 @@ interface VoiceFilter {
 }
 
 /**
- * Parses a filter; an empty string is no filter. `names` are the names of the fields in the API. Violations are added
- * to the violations found before.
+ * Parses a filter; an empty string matches all voices. `names` are the names of the fields in the API. Violations are
+ * added to `violations`.
  */
 export function parseVoiceFilter(
   { languageCode, engine, text }: VoiceFilter,
@@ -53,7 +53,7 @@ export function toPredicate({ languageCode, engine, text }: VoiceFilter): (offer
   };
 }
 
-/** Folded texts by the object that describes a voice. A changed voice has a new object. */
+/** Lower-case texts by the object that describes a voice. A changed voice has a new object. */
 const searchTexts = new WeakMap<object, string>();
 
 function searchTextOf({ voice, kept }: OfferedVoice): string {

@@ -163,8 +163,8 @@ export function createVoiceOperations(voices: Voices) {
   const { findCurrent } = voices;
   return {
     /**
-     * All voices that can speak now, in the order of a list of voices. Each has the aliases by which the caller can
-     * find it.
+     * Returns all voices that can speak now, in the order of a list of voices. Each voice has the aliases by which the
+     * caller can find the voice.
      */
     async listReadyVoices({ caller }: Call): Promise<OfferedVoice[]> {
       const usable = voicesFor(voices, caller);
@@ -174,8 +174,8 @@ export function createVoiceOperations(voices: Voices) {
     },
     getVoice: ({ caller }: Call, voiceId: string) => findCurrent(() => voicesFor(voices, caller).find(voiceId)),
     /**
-     * Finds a voice that the caller owns or that is public. Returns the default voice if there is no such voice or none
-     * is named.
+     * Finds a voice that the caller owns or that is public. Returns the default voice if there is no such voice or no
+     * voice is named.
      */
     async findOrDefault({ caller }: Pick<Call, 'caller'>, idOrAlias: string | undefined) {
       const usable = voicesFor(voices, { ...caller, usesAllVoices: false });
@@ -191,7 +191,7 @@ export function createVoiceOperations(voices: Voices) {
   };
 }
 
-/** The capabilities are equal for all voices, because Sonant itself adds those that an engine lacks. */
+/** The capabilities are equal for all voices, because Sonant adds the capabilities that an engine lacks. */
 const capabilities = {
   sampleRates: [...outputSampleRatesHz],
   outputFormats: [...formatNames],

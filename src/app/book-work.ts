@@ -1,5 +1,5 @@
-// Jobs of `sonant book`, in a work folder beside the output file. Finished segments stay there, so the same command continues after
-// an interruption. No service sees these jobs, and nothing is charged.
+// Jobs of `sonant book`, in a work folder beside the output file. Finished segments stay in the folder, so that the
+// same command can resume after an interruption. No service sees these jobs, and nothing is charged.
 import { join } from 'node:path';
 import { usualLimits } from '../access/key-limits.ts';
 import { anonymous, type Call } from '../api/call.ts';
@@ -18,7 +18,7 @@ import { openStoredClips } from './open-storage.ts';
 export interface BookWork {
   jobs: JobHandlers;
   clips: ClipStore;
-  /** The manifest beside a finished file. Undefined if files are not signed. */
+  /** Returns the manifest that is stored beside a finished file, or undefined if files are not signed. */
   manifestOf(audioId: string): Promise<Buffer | undefined>;
   /** The call that is passed to handlers. The user of the command line may use all voices. */
   call: Call;
@@ -31,7 +31,7 @@ const endlessRoom: Pick<ClipRoom, 'reserve' | 'noteRemoved'> = {
   noteRemoved() {},
 };
 
-/** `onFault` receives errors that do not end a job. Fails if another command uses the work folder. */
+/** Rejects if another command uses the work folder. `onFault` receives errors that do not end a job. */
 export async function openBookWork(
   { speech, openSigner }: Pick<App, 'speech' | 'openSigner'>,
   { folder, signal, onFault }: { folder: string; signal: AbortSignal; onFault(fault: unknown): void },

@@ -1,5 +1,5 @@
-// Checks that settings fit together, before anything is opened: addresses and their ports, TLS, secrets, links, sign-in. `serve`
-// refuses to start and prints all mistakes; `doctor` reports them.
+// Checks that settings fit together, before anything is opened: addresses and their ports, TLS, secrets, links,
+// sign-in. `serve` refuses to start and prints all mistakes; `doctor` reports them.
 import { readFile } from 'node:fs/promises';
 import { createServer, isIPv4, isIPv6 } from 'node:net';
 import { createSecureContext } from 'node:tls';
@@ -94,7 +94,7 @@ function collide(a: Address, b: Address): boolean {
   return a.host === b.host || a.host === '::' || b.host === '::' || ((isAll(a.host) || isAll(b.host)) && areOneFamily);
 }
 
-/** The Wyoming protocol has no authentication: every client speaks with the operator's key. */
+/** Mistakes in the Wyoming settings. The protocol has no authentication, so all clients use the operator's key. */
 function wyomingMistakes(config: Config): ConfigMistake[] {
   const { wyomingAddr: address, wyomingKey, wyomingAllow } = config;
   const mistakes: ConfigMistake[] = [];

@@ -44,7 +44,7 @@ export async function openVoiceManagement(config: Config, definitions: readonly 
   return { rows, vault, voices: speech.voices, management, lexicons, close: () => kept.disposeAsync() };
 }
 
-/** The service purges the audio of deleted voices when it sees the change. */
+/** Opens the stored voices. The service purges the audio of a deleted voice when it reads the change. */
 async function openVoicesOfStore(config: Config, opened: AsyncDisposableStack): Promise<StoredVoices> {
   const store = await openStore(config);
   opened.defer(() => store.close());
@@ -84,7 +84,7 @@ export async function openUsage(config: Config) {
 
 export type OpenedClipRows = Awaited<ReturnType<typeof openClipRows>>;
 
-/** The rows are undefined if there is no database. */
+/** Opens the rows of stored audio. The rows are undefined if there is no database. */
 export async function openClipRows(config: Config) {
   const store = isStoreThere(config) ? await openStore(config) : undefined;
   return { rows: store && createClipRows(store), close: async () => store?.close() };

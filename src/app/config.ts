@@ -16,25 +16,25 @@ import { serviceSettings } from './settings.ts';
 type OtelSettings = typeof otelSettings;
 
 export interface Config extends SettingValues<typeof serviceSettings> {
-  /** The values of OpenTelemetry's variables: of both signals, of each, and the rest. */
+  /** The values of OpenTelemetry's variables: for both signals, for each signal, and all other variables. */
   otel: { readonly [K in keyof OtelSettings]: SettingValues<OtelSettings[K]> };
   /** The values of each engine's own settings, by the engine's name. */
   engines: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   /** Every setting with its value and source, for display. */
   inForce: readonly SettingInForce[];
-  /** Settings that are ignored, or have a new name. */
+  /** Warnings about settings that are ignored or have a new name. */
   warnings: readonly ConfigMistake[];
 }
 
 interface SettingInForce {
   setting: Setting;
   value: unknown;
-  /** Where the value comes from: "environment", ".env", "sonant.toml" or "default". */
+  /** Source of the value: "environment", ".env", "sonant.toml" or "default". */
   source: string;
 }
 
 export interface ConfigMistake {
-  /** The setting, or the file that cannot be read. */
+  /** Name of the setting, or of the file that cannot be read. */
   name: string;
   given?: string;
   source: string;
@@ -72,7 +72,7 @@ export async function asConfigError<T>(config: Config, name: string, work: () =>
 export const explainMistake = ({ name, given, source, allowed }: ConfigMistake): string =>
   `${given === undefined ? name : `${name} = ${given}`} (${source}): ${allowed}`;
 
-/** `folder` contains `.env` and `sonant.toml`, and is the base of relative paths. */
+/** `folder` contains `.env` and `sonant.toml`. Relative paths are resolved from `folder`. */
 export function loadConfig({
   env,
   folder,
@@ -150,7 +150,7 @@ export function loadConfig({
   });
 }
 
-/** All settings: those of the service, of OpenTelemetry and of the engines. */
+/** All settings of the service, of OpenTelemetry and of the engines. */
 export const allSettings = (engines: readonly EngineDefinition[]): Setting[] =>
   [serviceSettings, ...Object.values(otelSettings), ...engines.map(({ settings }) => settings)].flatMap((group) =>
     Object.values<Setting>(group),
@@ -171,7 +171,7 @@ function nearestSetting(name: string, known: readonly string[]): string | undefi
 
 const prefix = 'SONANT_';
 const otelPrefix = 'OTEL_';
-/** The variables that are read. OpenTelemetry's count as unset if they are empty. */
+/** Returns the variables that Sonant reads. An empty OpenTelemetry variable counts as unset. */
 const onlyRead = (values: Readonly<Record<string, string | undefined>>): Record<string, string> =>
   Object.fromEntries(
     Object.entries(values).flatMap(([name, value]) =>
@@ -181,16 +181,13 @@ const onlyRead = (values: Readonly<Record<string, string | undefined>>): Record<
     ),
   );
 
-/** The API key that the examples and `sonant book --server` send. Not a setting of the service. */
+/** The API key that the examples and `sonant book --server` send. It is not a setting of the service. */
 const apiKeyOfClients = 'SONANT_API_KEY';
 
-/**
- * Variables of the exporter that an operator would expect Sonant to support. Sonant exports no logs, and its other
- * variables have no counterpart here.
- */
+/** Whether an operator could expect Sonant to support this exporter variable. Sonant exports no logs. */
 const isUnsupported = (name: string): boolean => /^OTEL_EXPORTER_OTLP_(?!LOGS_)/.test(name);
 
-/** Kubernetes sets these variables for a service that is named sonant; they are not settings. */
+/** Whether Kubernetes sets this variable for a service named sonant. Such a variable is not a setting. */
 const isInjected = (name: string, value: string): boolean =>
   /^SONANT_(SERVICE_(HOST|PORT)|PORT_\d)/.test(name) || (name === 'SONANT_PORT' && value.includes('://'));
 
@@ -212,7 +209,7 @@ function readEnvFile(path: string, mistakes: ConfigMistake[]): Record<string, st
   }
 }
 
-/** `data_dir = "x"` is SONANT_DATA_DIR, and so is `dir = "x"` under `[data]`. */
+/** Reads a TOML file. Both `data_dir = "x"` and `dir = "x"` under `[data]` set SONANT_DATA_DIR. */
 function readToml(path: string, mistakes: ConfigMistake[]): Record<string, string> {
   const values: Record<string, string> = {};
   const flatten = (table: object, prefix: string) => {
@@ -233,7 +230,7 @@ function readToml(path: string, mistakes: ConfigMistake[]): Record<string, strin
   return values;
 }
 
-/** Messages that replace those of the parser, which quote the line and could thus show a secret. */
+/** Messages that replace the parser's messages, which quote the line and could show a secret. */
 const tomlFaults: readonly (readonly [RegExp, string])[] = [
   [/redefin/, 'this setting already has a value above; remove one of the two'],
   [/string|escape/, 'quoted text must end on its line, and a \\ in it must be written as \\\\'],

@@ -1,6 +1,6 @@
-// The HTTP/JSON API, with Connect and gRPC-Web on the same port. A route parses a request into a domain request, runs an
-// operation, and renders its result. `leave` makes readiness fail; `drain` accepts nothing new, lets running requests
-// finish, and then ends them.
+// The HTTP/JSON API, with Connect and gRPC-Web on the same port. A route parses a request into a domain request, runs
+// an operation, and renders its result. `leave` makes readiness fail. `drain` refuses new requests, gives running
+// requests time to finish, and then ends the others.
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -100,7 +100,7 @@ export interface GatewayOperations {
   speech: SpeechOperations;
   live: LiveOperations;
   voices: VoiceOperations;
-  /** Handlers by service; gRPC calls them too. */
+  /** Handlers by service. gRPC calls the same handlers. */
   handlers: {
     voices: Handlers<typeof VoiceService>;
     jobs: Handlers<typeof JobService>;
@@ -117,7 +117,7 @@ export interface GatewayOperations {
 }
 
 export interface Gateway {
-  /** 0 if the server does not listen. */
+  /** The port of the server; 0 if the server does not listen. */
   readonly port: number;
   /** The conditions of readiness, including that the service is not stopping. */
   readonly checks: readonly ReadinessCheck[];
@@ -138,7 +138,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   let isDraining = false;
   const hasRequested = new WeakSet<Socket>();
   const onRequest = (server: Server, { socket }: IncomingMessage, response: ServerResponse) => {
-    // Without this, a connection that was sending a reply when draining began would stay open and wait for a request.
+    // Without this listener, a connection that is sending a reply when draining begins would stay open.
     response.on('close', () => isDraining && setImmediate(() => server.closeIdleConnections()));
     hasRequested.add(socket);
   };
@@ -280,8 +280,8 @@ function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: Gat
 }
 
 /**
- * The format of failures by path and header, also for paths without a route. OpenAI and ElevenLabs both use paths below
- * /v1. A header identifies requests to the API of Cartesia on any path.
+ * The formats of failures by path and header. They also apply to paths without a route. OpenAI and ElevenLabs both use
+ * paths below /v1. A header identifies requests to the API of Cartesia on any path.
  */
 const failureForms: readonly FailureForm[] = [
   ['/api', toFailureReply],

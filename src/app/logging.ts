@@ -1,6 +1,6 @@
 // Logs how calls and requests ended, and errors that no caller receives. A client can repeat some calls at no cost:
-// calls without a valid key, and calls refused for overload. Of these, only a few lines a minute are logged (by reason
-// or by key), and the rest are counted.
+// calls without a valid key, and calls refused for overload. Only a few lines a minute are logged for such calls, by
+// reason or key; the other calls are counted.
 import type { EndedCall } from '../api/call.ts';
 import { type Failure, failureTable, isOfOthers } from '../errors.ts';
 import { type Log, openRepeatedLines } from '../telemetry/log.ts';
@@ -53,7 +53,7 @@ export function logEnd(
 const toWritten = (name: string, value: unknown): unknown =>
   typeof value === 'number' && name.endsWith('Ms') ? Math.round(value * 1000) / 1000 : value;
 
-/** Logs an error that no caller receives: as a warning if a store or engine failed, as an error if the program did. */
+/** Logs an error that no caller receives: a failure of a store or engine as a warning, any other fault as an error. */
 export function logFault(log: Log, fault: unknown): void {
   log[isOfOthers(fault) ? 'warn' : 'error']('background fault', { fault });
 }

@@ -1,5 +1,5 @@
-// The metrics of the service: calls, speech, HTTP requests, engines, jobs and webhooks, stored audio, Redis, and the process.
-// Metrics that the semantic conventions of OpenTelemetry define have their names, labels and units.
+// The metrics of the service: calls, speech, HTTP requests, engines, jobs and webhooks, stored audio, Redis, and the
+// process. Metrics that OpenTelemetry's semantic conventions define use the names, labels and units of the conventions.
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { EndedCall } from '../api/call.ts';
 import type { RoomState } from '../delivery/clip-room.ts';
@@ -114,7 +114,7 @@ function createEngineWatch(metrics: Metrics): EngineWatch {
   };
 }
 
-/** Metrics of the streams at the servers of engines. The series of a server that is gone are removed. */
+/** Metrics of the streams from engine servers. The series of a removed server are deleted. */
 function createServerWatch(metrics: Metrics) {
   const firstSoundHelp = 'Time to the first sound of a request at a server of an engine.';
   const firstSound = metrics.distribution('sonant_engine_server_first_sound_seconds', firstSoundHelp);
@@ -156,9 +156,7 @@ function createHttpMetrics(metrics: Metrics) {
   };
 }
 
-/**
- * Number of voices with their own label. Callers can create any number of voices, so later voices are labelled "other".
- */
+/** Number of voices with a label of their own. Callers can create many voices; the others are labelled "other". */
 const labelledVoicesMax = 100;
 
 /** Metrics of the speech of calls, by voice and engine. */
@@ -226,7 +224,7 @@ function createJobMetrics(metrics: Metrics) {
 }
 
 const delayQuantiles = [0.5, 0.99, 1];
-/** This resolution costs an idle process 0.6 ms of CPU time per second. A resolution of 20 ms would cost 2 to 3 ms. */
+/** Measuring at this interval costs an idle process 0.6 ms of CPU time per second; 20 ms would cost 2 to 3 ms. */
 const delayResolutionMs = 100;
 
 /** Measures memory, CPU time and event loop delay of the process. Returns a function that stops measuring. */

@@ -1,5 +1,6 @@
-// Opens what admission needs: keys, sign-in, and the state that replicas share through Redis or Valkey (limits of keys, failed
-// attempts by address, revoked keys, speech in progress). Without Redis, that state is local to this process.
+// Opens the parts of admission: keys, sign-in, and the state that replicas share through Redis or Valkey (limits of
+// keys, failed attempts by address, revoked keys, speech in progress). Without Redis, that state is local to this
+// process.
 import { createAdmit } from '../access/admit.ts';
 import { createFailedAttempts, type FailedAttempts } from '../access/failed-attempts.ts';
 import { createFallbackLimiter } from '../access/fallback-limiter.ts';
@@ -79,7 +80,7 @@ export interface SharedState {
   relay: Relay | undefined;
   /** Publishes to all replicas that a key has ended. Other changes are not published. */
   publishKeyChange(changed: ChangedKey): Promise<void>;
-  /** Undefined without Redis. */
+  /** Returns the state of the limiter; undefined without Redis. */
   limiterState(): LimiterState | undefined;
   close(): Promise<void>;
 }
@@ -88,7 +89,7 @@ interface SharedStateOptions {
   config: Config;
   spentSince: LimiterOptions['spentSince'];
   log: Log;
-  /** Timeout of a Redis command, if not the default. */
+  /** Timeout of a Redis command, if it differs from the default. */
   answerMs?: number;
 }
 
@@ -123,7 +124,7 @@ export async function openSharedState({
         log.warn('Redis unavailable; limits are enforced without it', { fallback: redisFallback, cause }),
       onBack: () => log.info('Redis available again'),
     }),
-    // The relay's audio has a connection of its own, so that it does not delay the commands of the limiter.
+    // The relay's audio uses a connection of its own, so that audio does not delay the limiter's commands.
     open({ answerMs: relayAnswerMs }),
   ]);
   const fallback = createFallbackLimiter({ fallback: redisFallback, replicas, spentSince });

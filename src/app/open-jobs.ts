@@ -27,9 +27,9 @@ export interface OpenJobsOptions extends Pick<JobTools, 'room' | 'limiter' | 'fi
   ledger: Pick<UsageLedger, 'add'>;
   links: { baseUrl(): string; keepMs: number };
   openSigner?: JobTools['openSigner'];
-  /** Chapters that this process speaks at once. */
+  /** Maximum number of chapters that this process speaks at the same time. */
   chaptersMax: number;
-  /** Without these, a job that names a webhook is refused. */
+  /** Webhooks of jobs. Without this option, a job that names a webhook is refused. */
   webhooks?: Webhooks | undefined;
   onEnd?(status: string): void;
   /** The name under which leases are held. Default: the name of this process. */
@@ -89,7 +89,7 @@ async function refuseWebhook(): Promise<never> {
   throw new Failure('invalid_request', { details });
 }
 
-/** Stores the message in the transaction that ends the job. */
+/** Stores the webhook message in the transaction that ends the job. */
 const storeMessages = (webhooks: Webhooks, links: OpenJobsOptions['links']): Pick<JobRowsOptions, 'onEnd'> => ({
   async onEnd(rows, job, chapters) {
     const { webhookUrl: url }: JobSettings = JSON.parse(job.settings);

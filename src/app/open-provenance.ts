@@ -1,4 +1,4 @@
-// Opens the certificate that signs manifests: the operator's or, at the first use, a self-signed one in the data folder.
+// Opens the certificate that signs manifests: the operator's, or a self-signed certificate created at the first use.
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { asConfigError, type Config } from './config.ts';
 /** The file with the self-signed certificate and its key. */
 export const selfSignedFileOf = ({ dataDir }: Config): string => join(dataDir, 'provenance.pem');
 
-/** The operator's certificate. Undefined if none is configured. */
+/** Returns the operator's certificate, or undefined if no certificate is configured. */
 function readOperatorCredentials(config: Config): Promise<Credentials | undefined> {
   const { provenanceCert, provenanceKey } = config;
   return asConfigError(config, 'SONANT_PROVENANCE_CERT', async () => {
@@ -19,14 +19,14 @@ function readOperatorCredentials(config: Config): Promise<Credentials | undefine
   });
 }
 
-/** Throws a ConfigError if the certificate cannot be used. Makes none. */
+/** Throws a ConfigError if the certificate cannot be used. Does not create a certificate. */
 export async function checkCredentials(config: Config): Promise<void> {
   const file = selfSignedFileOf(config);
   if ((await readOperatorCredentials(config)) || config.provenance === 'off' || !existsSync(file)) return;
   await asConfigError(config, 'SONANT_PROVENANCE_CERT', () => openSelfSigned(file, config.provenanceOperator));
 }
 
-/** Undefined if audio is not marked. `onSelfSigned` is called when a self-signed certificate is opened. */
+/** Returns undefined if audio is not marked. `onSelfSigned` is called when a self-signed certificate is opened. */
 export function createOpenSigner(
   config: Config,
   onSelfSigned: (file: string) => void = () => {},

@@ -74,7 +74,7 @@ export async function openSpeech(options: OpenSpeechOptions) {
   return { engines, voices, guards, schedule, speech, close: () => kept.disposeAsync() };
 }
 
-/** Undefined if marking is off. */
+/** The marking of audio; undefined if marking is off. */
 const markingOf = ({ provenance, provenanceOperator: operator }: Config): Marking | undefined =>
   provenance === 'off' ? undefined : { software: `Sonant ${packageFile.version}`, operator };
 
@@ -99,7 +99,7 @@ async function openEngine(
 export type StoredVoices = Awaited<ReturnType<typeof openStoredVoices>>;
 
 const masterKeyFile = 'master-key';
-/** Id of the caller that tests clones, because engines are shared fairly between callers. */
+/** Caller id of the tests of clones. Engines are shared fairly between callers, so every use needs a caller id. */
 const callerId = 'cloning';
 
 type VoiceSpeech = Pick<OpenedSpeech, 'engines' | 'voices' | 'guards' | 'schedule'>;

@@ -46,7 +46,7 @@ export async function openStored({ config, opened, metrics, tracing, onFault }: 
   opened.defer(() => sweep.close());
   const ledger = createUsageLedger(createUsageRows(store), { onFault });
   opened.defer(async () => {
-    // Pending usage rows need disk space, which removing stored audio can provide.
+    // Pending usage rows need disk space. Removing stored audio can free that space.
     if (ledger.pendingRows > 0) await room.restore().catch(onFault);
     await ledger.close();
   });
@@ -60,8 +60,8 @@ export interface StoredClips {
   memory: ClipMemory;
   linkTo: OpenedClips['linkTo'];
   /**
-   * Calls the listener when clips end before they expire: at once if this process ends them, soon if another process
-   * does.
+   * Calls the listener when clips end before they expire: at once if this process ends the clips, and soon afterwards
+   * if another process does.
    */
   onEnded(listener: () => void): () => void;
 }
@@ -92,7 +92,7 @@ interface OpenedClips {
   linkTo: LinkTo | undefined;
 }
 
-/** Missing settings that the links need. */
+/** Settings that links need and that are not set. */
 export function linkMistakes({ s3Bucket, s3Links, s3PublicUrl }: Config): ConfigMistake[] {
   if (s3Bucket === '' || s3Links !== 'public' || s3PublicUrl !== '') return [];
   const allowed = 'must be the address of the bucket, because links are public';
@@ -117,8 +117,8 @@ const linkTimeoutMs = 10_000;
 const linkLifeMs = 60_000;
 
 /**
- * Uses a bucket as the service does: writes a small object, reads it through the store (and through a link, if links
- * lead to the store), and deletes it. The error has the name of the failed step and the message of the store.
+ * Checks the clip store: writes a small object, reads it through the store and deletes it. If links lead to the store,
+ * also reads the object through a link. The error names the failed step and contains the store's message.
  */
 export async function checkClipStore({ clips, linkTo }: OpenedClips): Promise<void> {
   const key = createId('aud', 128);

@@ -18,7 +18,7 @@ interface Begun {
 
 export interface Opening extends Begun {
   metrics: ServiceMetrics;
-  /** Undefined if nothing is traced. */
+  /** The tracing of calls; undefined if nothing is traced. */
   tracing: Tracing | undefined;
   onFault(fault: unknown): void;
 }

@@ -1,4 +1,4 @@
-// Creates the operations, and the runner through which all calls go.
+// Creates the operations, and the runner that runs all calls.
 
 import type { KeyManagement } from '../access/key-management.ts';
 import type { Limiter } from '../access/limiter.ts';
@@ -55,7 +55,7 @@ interface OperationsOptions {
   limiter: Pick<Limiter, 'takeSynthesis'>;
   jobs: JobHandlers;
   singleFlight: SharedState['singleFlight'];
-  /** Signs the manifests of stored audio. Default: there are none. */
+  /** Opens the signer of the manifests of stored audio. By default, audio has no manifest. */
   openSigner?: OpenSigner | undefined;
   seal: Seal;
   /** Called with errors that no caller receives. */

@@ -1,12 +1,12 @@
 // The standard variables of OpenTelemetry: the specification's "Environment Variable Specification" and "OpenTelemetry
-// Protocol Exporter". As it requires, an invalid value is a warning, and the default applies.
+// Protocol Exporter". As the specification requires, an invalid value causes a warning, and the default applies.
 import { choiceSetting, integerSetting, type Setting, textSetting } from '../runtime/setting-types.ts';
 
-/** Without user and password, which fetch refuses, and which the log would show. */
+/** Whether this is a web URL without user and password. fetch refuses such credentials, and the log would show them. */
 const isWebUrl = (given: string) => /^https?:\/\/[^/@]+(\/|$)/.test(given) && URL.canParse(given);
 const millisecondsMax = 86_400_000;
 
-/** Variables of the exporter: for both signals or, overriding these, for one. */
+/** Variables of the exporter for both signals or for one. A variable for one signal overrides the variable for both. */
 function exporterSettings(signal: '' | 'TRACES_' | 'METRICS_') {
   const prefix = `OTEL_EXPORTER_OTLP_${signal}` as const;
   const only = signal === '' ? '' : `, for ${signal.slice(0, -1).toLowerCase()} alone`;

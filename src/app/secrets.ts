@@ -12,7 +12,7 @@ import { type Config, ConfigError, type ConfigMistake } from './config.ts';
 
 const isSafeUrl = (url: string) => url.startsWith('https:') || isLoopbackUrl(url);
 
-/** Encrypts with the service's secret. */
+/** Opens the seal, which encrypts with the service's secret. */
 export const openSeal = async ({ secret, dataDir }: Config): Promise<Seal> =>
   createSeal(secret || (await readDataDirSecret(dataDir)));
 
@@ -39,7 +39,7 @@ export function signInMistakes(config: Config): ConfigMistake[] {
   return mistakes;
 }
 
-/** Returns undefined if no issuer is configured. */
+/** Returns the options of the issuer, or undefined if no issuer is configured. */
 export function issuerOptionsOf(config: Config): IssuerOptions | undefined {
   const { oidcIssuer: issuer, oidcClientId: clientId, oidcClientSecret: clientSecret, oidcInsecure } = config;
   const isInsecure = oidcInsecure || (issuer.startsWith('http:') && isSafeUrl(issuer));
@@ -78,7 +78,7 @@ export const missingSecrets = (config: Config): ConfigMistake[] =>
     .filter(([, { secret, isRequired }]) => secret === '' && isRequired)
     .map(([name]) => ({ name, source, allowed: 'must be set, to the same value on every replica' }));
 
-/** Checks the secrets before anything is served. A refused start leaves no fingerprint. */
+/** Checks the shared secrets before anything is served. If the start is refused, no fingerprint is stored. */
 export async function checkSharedSecrets(config: Config, rows: FingerprintRows): Promise<void> {
   const fingerprints = Object.entries(secretsOf(config)).map(
     ([name, { secret }]) => [name, createHmac('sha256', secret).update(use).digest('hex')] as const,

@@ -32,16 +32,15 @@ import { beginOpening, type Opening } from './opening.ts';
 import { createOperations } from './operations.ts';
 import { traceEngine, traceFlights } from './tracing.ts';
 
-/** The running service. */
 export interface Service {
   httpPort: number;
   grpcPort: number;
-  /** Undefined if health and metrics have no port of their own. */
+  /** The port for health and metrics; undefined if they have no port of their own. */
   adminPort: number | undefined;
-  /** Undefined if the Wyoming protocol is not served. */
+  /** The port for the Wyoming protocol; undefined if the protocol is not served. */
   wyomingPort: number | undefined;
   baseUrl: string;
-  /** The key that was created because the database had none. */
+  /** The key that was created because the database contained no key. */
   firstKey: FirstKey | undefined;
   /** Whether no call is running. */
   isIdle(): boolean;
@@ -53,7 +52,7 @@ export async function openService(options: {
   config: Config;
   definitions: readonly EngineDefinition[];
   log: Log;
-  /** Serve gRPC on the HTTP address too. */
+  /** Whether gRPC is served on the HTTP address too. */
   isSinglePort: boolean;
 }): Promise<Service> {
   const { config, definitions, log, isSinglePort } = options;
@@ -162,7 +161,7 @@ interface Changing {
   runner: Runner;
 }
 
-/** Applies changes that other processes make, at once if the store can notify of them. */
+/** Applies changes that other processes make. The changes apply at once if the store supports notifications. */
 function watchChanges({ opened, onFault }: Opening, { stored, speaking, access, runner }: Changing): void {
   const onKeys = () => {
     access.keyVerifier.forget();
@@ -322,7 +321,7 @@ export async function openModels(
     dataDir,
     modelsUrl,
     isOffline,
-    // Models leave the same disk space free as stored audio does.
+    // Models and stored audio must leave the same amount of disk space free.
     leaveFree: freeBytesMin,
     isOffered(engineName, voiceIds) {
       const voices = opened.find(({ name }) => name === engineName)?.voices ?? [];

@@ -1,5 +1,5 @@
 // Sends traces and metrics to a collector. Wraps the engines, the clip store, the database and shared synthesis, so
-// that a call's waits for them are spans of its trace. Without a collector, nothing is wrapped.
+// that each wait of a call is a span in the trace of the call. Without a collector, nothing is wrapped.
 import { hostname } from 'node:os';
 import type { SingleFlight } from '../delivery/single-flight.ts';
 import type { ClipStore } from '../delivery/stores/clip-store.ts';
@@ -14,7 +14,7 @@ import type { Config } from './config.ts';
 import type { ServiceMetrics } from './metrics.ts';
 import { parsePairs } from './otel-settings.ts';
 
-/** Returns undefined if no traces are exported. */
+/** Opens tracing. Returns undefined if no traces are exported. */
 export function openTracing(
   config: Config,
   metrics: ServiceMetrics,
@@ -47,7 +47,7 @@ export function openTracing(
   return targets.traces && createTracing({ share, isParentBased: sampler.startsWith('parentbased') }, otlp.add);
 }
 
-/** A variable of one signal overrides that of both. Undefined if the signal is not exported. */
+/** Returns a signal's export target, or undefined. The signal's own variables override the variables for both. */
 function targetOf({ otel: { both, rest, ...signals } }: Config, signal: 'traces' | 'metrics'): OtlpTarget | undefined {
   const own = signals[signal];
   const url = own.endpoint || (both.endpoint && `${both.endpoint.replace(/\/$/, '')}/v1/${signal}`);
@@ -140,7 +140,7 @@ export function traceStore(store: RowStore, system: string): RowStore {
   };
 }
 
-/** Traces calls that wait for the same speech of another call, here or at another replica. */
+/** Traces calls that wait for another call with the same speech, on this or another replica. */
 export const traceFlights = (flights: SingleFlight): SingleFlight => ({
   run: (key, signal, work) =>
     measured({ name: 'make or join the speech', kind: 'internal' }, async (span) => {

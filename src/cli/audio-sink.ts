@@ -1,5 +1,5 @@
-// The output of `say` and `book`. A file is written atomically, a pipe while the audio is generated. Both apply
-// back-pressure.
+// The output of `say` and `book`. Files are written atomically; pipes receive the audio while it is generated. Both
+// outputs apply back-pressure.
 import { once } from 'node:events';
 import {
   constants,
@@ -92,7 +92,7 @@ async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<void> {
   for (let from = 0; from < bytes.length; ) from += (await file.write(bytes, from)).bytesWritten;
 }
 
-/** Writes a file whole or not at all. Returns the number of bytes. */
+/** Writes a file atomically. Returns the number of bytes. */
 export const writeWhole = async (
   path: string,
   pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
@@ -109,7 +109,7 @@ export const writeWhole = async (
     return byteCount;
   });
 
-/** Signs a finished file. Opus has its manifest in a file beside it; formats without a head have none. Returns the size. */
+/** Signs a finished file; returns its size. Opus gets a separate manifest; formats without a head are not signed. */
 export async function signAudioFile(
   path: string,
   format: FormatName,
@@ -128,7 +128,7 @@ export async function signAudioFile(
   return (await stat(path)).size;
 }
 
-/** The file beside a file with another extension, such as that of its captions or, for `c2pa`, of its manifest. */
+/** Replaces the extension of a path, such as by `c2pa` for the path of the file's manifest. */
 export const pathBeside = (path: string, extension: string): string =>
   `${path.slice(0, path.length - extname(path).length)}.${extension}`;
 
@@ -149,7 +149,7 @@ async function openNamedPipe(path: string, signal: AbortSignal): Promise<AudioSi
 
 const pollForReaderMs = 50;
 
-/** Opens a named pipe once it has a reader. A plain `open` would block a thread of the pool and could not be cancelled. */
+/** Opens a named pipe once it has a reader. A plain `open` would block a thread and could not be cancelled. */
 async function waitForReader(path: string, signal: AbortSignal): Promise<Socket> {
   for (;;) {
     try {
@@ -161,7 +161,7 @@ async function waitForReader(path: string, signal: AbortSignal): Promise<Socket>
   }
 }
 
-/** Opens standard output. If it is a file that was empty, as after `>`, the header is corrected at the end. */
+/** Opens standard output. If it is an empty file, as after `>`, the header is corrected at the end. */
 export function openStandardOutput(signal: AbortSignal): AudioSink {
   const { stdout } = process;
   if (isClosed(stdout.fd)) throw new CommandError('standard output is closed; name an audio file: -o FILE');
@@ -175,15 +175,15 @@ export function openStandardOutput(signal: AbortSignal): AudioSink {
       if (!head) return;
       const { size } = fstatSync(stdout.fd);
       writeSync(stdout.fd, head, 0, head.length, 0);
-      // After `>>`, the system appends the corrected header instead, so it is cut off again.
+      // After `>>`, the system appends the corrected header instead of overwriting bytes, so the copy is cut off.
       if (fstatSync(stdout.fd).size > size) ftruncateSync(stdout.fd, size);
     },
   };
 }
 
 /**
- * Whether the descriptor was closed when the program started, as after `>&-`. Node then opens /dev/null in its place,
- * for reading and writing; a shell opens it for `> /dev/null` only for writing.
+ * Whether the descriptor was closed when the program started, as after `>&-`. Node replaces a closed descriptor by
+ * /dev/null, opened for reading and writing. For `> /dev/null`, a shell opens it only for writing.
  */
 function isClosed(fd: number): boolean {
   const { rdev } = fstatSync(fd);
@@ -195,7 +195,7 @@ function isClosed(fd: number): boolean {
   }
 }
 
-/** Output to a pipe. Writes fail after the reader has closed it. */
+/** Output to a pipe. Writes fail after the reader has closed the pipe. */
 function openPipe(pipe: Writable, signal: AbortSignal): AudioSink {
   let broken: Error | undefined;
   pipe.once('error', (error) => {

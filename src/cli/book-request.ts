@@ -1,4 +1,4 @@
-// The job request of `sonant book`, made from a book and the flags: chapters, voices, speakers and the other fields. Both
+// The job request of `sonant book`, made from a book and the flags: chapters, voices, speakers and the other fields.
 // `local-book.ts` and `served-book.ts` use it.
 import { resolve } from 'node:path';
 import { toJobFields } from '../api/books.ts';
@@ -18,7 +18,7 @@ export interface JobBook {
   language: string;
   chapters: readonly BookChapter[];
   metadata: Readonly<Record<string, string>>;
-  /** Picture in base64. */
+  /** Cover picture in base64. */
   cover: string | undefined;
 }
 
@@ -35,7 +35,7 @@ interface SpeakingVoice {
 
 /** The voices of this machine or of a service. */
 export interface BookVoices {
-  /** The voices that can speak, the default one first. */
+  /** Lists the voices that can speak, the default voice first. */
   list(): Promise<readonly SpeakingVoice[]>;
   /** Finds a voice by id or alias. */
   find(voiceId: string): Promise<SpeakingVoice>;
@@ -132,7 +132,7 @@ export async function toFields(
   };
 }
 
-/** Chooses the language of the book only if the given voice, or else any voice, speaks it. */
+/** Uses the book's language only if the given voice speaks it or, without a given voice, if any voice speaks it. */
 async function chooseSpeech(
   voices: BookVoices,
   { voice, language, bookLanguage }: { voice: string | undefined; language: string | undefined; bookLanguage: string },
@@ -163,7 +163,7 @@ const flagOf = (field: string): string =>
 /** Reports invalid fields of the job under the names of their flags. */
 export const checkFlags = <T>(check: () => Promise<T>): Promise<T> => withSpeechFlags(flagOf, check);
 
-/** A chapter with its number in the book, from 1. */
+/** A chapter with its number in the book. Numbers start at 1. */
 interface ChosenChapter extends BookChapter {
   number: number;
 }
@@ -242,12 +242,12 @@ export function parseSpeakers(given: readonly string[]): Speakers {
   );
 }
 
-/** Longest SSML document of a chapter. A longer chapter becomes several documents. */
+/** Maximum number of characters in an SSML document. A longer chapter becomes several documents. */
 const documentCharsMax = 45_000;
 
 /**
- * Makes SSML of a chapter: a line that begins with a speaker's name ("ANNA: Who is there?") gets that speaker's voice, and
- * paragraphs get the pauses that a reader makes. Returns the text itself if no speaker has a line.
+ * Converts a chapter to SSML: a line that begins with a speaker's name ("ANNA: Who is there?") gets that speaker's
+ * voice, and paragraphs are separated by pauses. Returns the text unchanged if no speaker has a line.
  */
 export function withSpeakers(text: string, speakers: Speakers): string[] {
   const paragraphs = text
@@ -281,7 +281,7 @@ export function withSpeakers(text: string, speakers: Speakers): string[] {
   return [...documents, `<speak>${body}</speak>`];
 }
 
-/** The speakers without a line. */
+/** The speakers who have no line in the texts. */
 export function silentSpeakers(texts: readonly string[], speakers: Speakers): string[] {
   const lines = texts.flatMap((text) => text.split('\n').map((line) => nameOf(line).name));
   return [...speakers.keys()].filter((name) => !lines.includes(name));

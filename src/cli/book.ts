@@ -1,5 +1,5 @@
-// `sonant book`: speaks a book into one file with chapter marks, cover and metadata. Finished segments are kept beside the file
-// until it is complete, so the same command continues after an interruption.
+// `sonant book`: speaks a book into one file with chapter marks, cover and metadata. Finished segments are kept beside
+// the file until the file is complete, so that the same command can resume after an interruption.
 import { bookOptions, chooseChapters, listChapters, listChaptersAsJson } from './book-request.ts';
 import { type Command, type CommandLine, onlyArgument, parseCommandArgs, UsageError } from './command.ts';
 import { readLocalBook, speakLocally } from './local-book.ts';

@@ -1,6 +1,6 @@
-// The interface of a command and its table of options, from which arguments are parsed, help texts are written and
-// shells complete. This file also has the errors that end a command, table output, and the parts of the service that
-// commands open.
+// The interface of a command and its table of options, which is used to parse arguments, write help texts and complete
+// words in shells. Also contains the errors that end a command, table output, and functions that open parts of the
+// service.
 import { createInterface } from 'node:readline/promises';
 import { parseArgs, styleText } from 'node:util';
 import type { App, Keys, OpenedClipRows, OpenedUsage, OpenedVoiceManagement } from '../app/command-line.ts';
@@ -14,22 +14,22 @@ import { createLog } from '../telemetry/log.ts';
 
 export interface CommandLine {
   args: string[];
-  /** Aborted when the user interrupts. */
+  /** Aborts when the user interrupts the command. */
   signal: AbortSignal;
   loadConfig(): Config;
   openApp(): Promise<App>;
   openKeys(): Promise<Keys>;
-  /** If no engines are given, everything but cloning works, even if an engine is broken. */
+  /** Opens the management of voices. Without engines, cloning does not work, but a broken engine causes no error. */
   openVoiceManagement(engines?: readonly EngineDefinition[]): Promise<OpenedVoiceManagement>;
   openUsage(): Promise<OpenedUsage>;
   openClipRows(): Promise<OpenedClipRows>;
   openService(options: { isSinglePort: boolean }): Promise<Service>;
   print(text: string): void;
-  /** Asks the person at the terminal; absent without a terminal. */
+  /** Asks the user a question; absent if there is no terminal. */
   ask?(question: string, signal: AbortSignal): Promise<string>;
 }
 
-/** An option, with the fields that `parseArgs` reads and those that the help text and completion show. */
+/** An option, with the fields for `parseArgs` and the fields for help text and completion. */
 interface Option {
   type: 'string' | 'boolean';
   /** Placeholder of the value in the help text. */
@@ -47,11 +47,11 @@ export interface Command {
   options: Readonly<Record<string, Option>>;
   /** Subcommands, such as `create` and `list`. */
   actions?: readonly string[];
-  /** Options and actions that the id of a voice follows. */
+  /** Options and actions that are followed by a voice id. */
   beforeVoice?: readonly string[];
-  /** Command lines that the help text ends with. */
+  /** Example command lines at the end of the help text. */
   examples: readonly string[];
-  /** The usage lines and the description. The help text has the options after them. */
+  /** Returns the usage lines and the description. In the help text, the options follow. */
   usage(): string;
   /** Returns the exit code. */
   run(line: CommandLine): Promise<number>;
@@ -83,10 +83,10 @@ export function helpOf({ usage, options, examples }: Command): string {
   return [usage(), ...(lines.length > 0 ? ['\n\n', ...lines] : ['\n']), shown].join('');
 }
 
-/** Wrong usage. The message says how to call the command. */
+/** The command was called wrongly. The message states the correct usage. */
 export class UsageError extends Error {}
 
-/** The command failed. The message says why. */
+/** The command failed. The message states the reason. */
 export class CommandError extends Error {}
 
 const load = () => loadConfig({ env: process.env, folder: process.cwd(), engines: registry });
@@ -97,7 +97,7 @@ const load = () => loadConfig({ env: process.env, folder: process.cwd(), engines
  */
 const loadParts = () => import('../app/command-line.ts');
 
-/** The settings. Without a database, the command would create one that no service uses, and report success. */
+/** Loads the settings. Fails without a database, because the command would create an unused one and report success. */
 async function loadUsed(): Promise<Config> {
   const config = load();
   const { isStoreThere } = await import('../store/open-store.ts');
@@ -107,7 +107,7 @@ async function loadUsed(): Promise<Config> {
   );
 }
 
-/** The command line of the program. Tests pass their own to a command. */
+/** The command line of the program. Tests pass their own command line to a command. */
 export const commandLine: Omit<CommandLine, 'args' | 'signal'> = {
   loadConfig: load,
   openApp: async () => (await loadParts()).openApp(load(), registry),
@@ -145,14 +145,14 @@ function explainArgs({ message }: Error, known: readonly string[]): string {
   return message.startsWith('Unexpected argument') ? `unexpected argument ${quoted}` : message;
 }
 
-/** Compares names as names of fields, so that the names of other services are known too. */
+/** Compares option names as field names, so that field names of other services are recognised too. */
 function nearestOption(given: string, known: readonly string[]): string | undefined {
   const toField = (option: string) => option.replaceAll('-', '_');
   const begun = given.length > 1 ? known.filter((option) => option.startsWith(given)) : [];
   return begun.length === 1 ? begun[0] : nearestName(toField(given), known.map(toField))?.replaceAll('_', '-');
 }
 
-/** `parseArgs` that throws a UsageError. */
+/** Like `parseArgs`, but throws a UsageError. */
 export const parseCommandArgs: typeof parseArgs = (config) => {
   try {
     return parseArgs(config);
@@ -194,7 +194,7 @@ export async function withFlagNames<Result>(
   }
 }
 
-/** Like `withFlagNames`, for a request for speech. */
+/** Like `withFlagNames`, but for a request for speech. */
 export const withSpeechFlags = <Result>(
   flagOf: (field: string) => string,
   work: () => Promise<Result>,
@@ -236,7 +236,7 @@ function paintState(cell: string): string {
 export const cutText = (text: string, charsMax: number): string =>
   text.length <= charsMax ? text : `${text.slice(0, Math.max(0, charsMax - 1)).trimEnd()}…`;
 
-/** Aligns rows in columns, two spaces apart, and colours the states in `stateColumn`. Cuts the last column to `charsMax`. */
+/** Aligns rows in columns and colours the states in `stateColumn`. Cuts the last column to `charsMax` characters. */
 export function formatTable(
   rows: readonly (readonly string[])[],
   { stateColumn, charsMax = Infinity }: { stateColumn?: number; charsMax?: number } = {},

@@ -1,5 +1,5 @@
-// `sonant completion bash|zsh|fish`: prints a script that completes commands, actions, options, the values of options and
-// ids of voices, generated from the tables of options. The script calls `sonant completion voices` for the ids.
+// `sonant completion bash|zsh|fish`: prints a script that completes commands, actions, options, option values and voice
+// ids. The script is generated from the tables of options, and calls `sonant completion voices` for the ids.
 import { type Command, parseCommandArgs, UsageError, withOpened } from './command.ts';
 
 const writers: Readonly<Record<string, (commands: readonly Command[]) => string>> = {
@@ -39,7 +39,7 @@ Prints a script for the shell to read when it starts:
   },
 });
 
-/** `--output`, and `-o` if it has a short form. */
+/** The spellings of an option, such as `--output` and `-o`. */
 const spellingsOf = ({ options }: Command, flag: string): string[] => {
   const { short } = options[flag]!;
   return [`--${flag}`, ...(short ? [`-${short}`] : [])];
@@ -50,7 +50,7 @@ const flagsOf = (command: Command): string[] => [
   '--help',
 ];
 
-/** In bash and zsh; fish has no `$`. */
+/** Lists the voice ids in bash and zsh. In fish, command substitution has no `$`. */
 const voiceIds = '$(sonant completion voices 2>/dev/null)';
 
 /** The allowed values of options, and the ids of voices, by `COMMAND OPTION` or `COMMAND ACTION`. */

@@ -1,5 +1,5 @@
-// `sonant lexicon list|put|show|remove`: manages lexicons, which define how words are pronounced. Reads lexicon files: a PLS
-// document, or JSON, which is a list of entries or an object with a name and entries.
+// `sonant lexicon list|put|show|remove`: manages lexicons, which define how words are pronounced. A lexicon file is a
+// PLS document or JSON: a list of entries, or an object with a name and entries.
 
 import { readFile } from 'node:fs/promises';
 import { basename, extname } from 'node:path';
@@ -94,7 +94,7 @@ const actions: Readonly<Record<string, Action>> = {
     await withOpened(await line.openVoiceManagement(), async ({ lexicons }) => {
       file.spec.name = name ?? file.spec.name;
       file.spec.access = access ? toEnum(VoiceAccessSchema, access) : VoiceAccess.UNSPECIFIED;
-      // The title of a document is known only once it is parsed.
+      // The title of a document is known only once the document is parsed.
       if (id === undefined && file.spec.name === '' && !file.spec.pls.includes('<meta'))
         file.spec.name = basename(path, extname(path));
       const put = await withFileFaults(path, async () => {

@@ -61,7 +61,7 @@ export async function speakLocally(path: string, flags: BookFlags, { openApp, si
       const id = await beginJob(work, fields);
       return writeFiles(await finishJob(work, id, signal), work, { output, signal });
     }).catch(async (error: unknown) => {
-      // A refused request leaves no folder.
+      // If the request is refused, the new folder is removed.
       if (error instanceof UsageError && !isBegun) await rm(folder, { recursive: true });
       throw error;
     });
@@ -75,14 +75,14 @@ const reportFault = (fault: unknown): void =>
 
 const { createJob, listJobs, getJob, watchJob, retryJob, deleteJob } = JobService.method;
 
-/** Creates the job with these fields, or continues it if an earlier command created it. Returns its id. */
+/** Creates the job with these fields, or continues the job of an earlier command. Returns the id of the job. */
 async function beginJob({ jobs, call }: BookWork, fields: Readonly<Record<string, unknown>>): Promise<string> {
   const jobId = createHash('sha256').update(JSON.stringify(fields)).digest('hex').slice(0, 32);
   const message = create(createJob.input, { jobId });
   const reading = newReading(true);
   readMembers(message, createJob.input, fields, reading);
   const { job }: { job: JobView } = await checkFlags(() => callUnary(createJob, jobs, message, call, reading));
-  // Deletes the job of another command for the same file, because it would take half of the machine.
+  // Deletes the job of another command for the same file, because that job would use half of the machine's capacity.
   const { jobs: all }: { jobs: JobView[] } = await callUnary(listJobs, jobs, create(listJobs.input), call);
   for (const { id } of all) if (id !== jobId) await jobs.deleteJob(create(deleteJob.input, { jobId: id }), call);
   if (job.status === JobStatus.FAILED || job.status === JobStatus.CANCELED)

@@ -1,5 +1,5 @@
 // Plays audio while it is generated, with the first installed player program. Players read raw samples from standard
-// input; the last line of their standard error is reported if they fail.
+// input. If a player fails, the last line of its standard error is reported.
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
@@ -17,7 +17,7 @@ type Running = ChildProcessByStdio<Writable, null, Readable>;
 
 const raw = (sampleRateHz: number) => ['-t', 'raw', '-r', `${sampleRateHz}`, '-e', 'signed', '-b', '16', '-c', '1'];
 
-/** Players in order of preference. The first one uses the sound server of the desktop. */
+/** Players in order of preference. The first player uses the desktop's sound server. */
 const players: readonly Player[] = [
   { program: 'paplay', args: (rate) => ['--raw', '--format=s16le', `--rate=${rate}`, '--channels=1'] },
   { program: 'aplay', args: (rate) => ['-q', '-t', 'raw', '-f', 'S16_LE', '-r', `${rate}`, '-c', '1', '-'] },
@@ -53,7 +53,7 @@ export async function openPlayer(sampleRateHz: number, signal: AbortSignal): Pro
   throw new CommandError(`no audio player is installed: --play needs one of ${playerNames.join(', ')}`);
 }
 
-/** Undefined if the program is not installed. */
+/** Starts a player. Resolves to undefined if the program is not installed. */
 function start(program: string, args: string[]): Promise<Running | undefined> {
   const running = spawn(program, args, { stdio: ['pipe', 'ignore', 'pipe'] });
   return new Promise((resolve, reject) => {
@@ -71,7 +71,7 @@ function toSink(program: string, running: Running, signal: AbortSignal): AudioSi
   running.stderr.setEncoding('utf8').on('data', (text: string) => {
     stderr = (stderr + text).slice(-stderrCharsMax);
   });
-  // Errors of the pipe are ignored here, because the end of the program reports them.
+  // Errors of the pipe are ignored, because the exit of the program reports the failure.
   running.stdin.on('error', () => {});
   const ended = once(running, 'close').then(([code]) => code as number | null);
   const failed = () => {

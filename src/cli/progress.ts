@@ -1,5 +1,5 @@
-// The progress of a command: a bar on a terminal, otherwise a line every ten seconds; with the remaining time and the
-// position in a book.
+// Shows the progress of a command: a bar on a terminal, otherwise a line every ten seconds. The progress includes the
+// remaining time and the position in a book.
 
 const width = 30;
 const redrawMs = 100;
@@ -30,7 +30,7 @@ export function createProgressBar(
 /** While less than this share is done, the rate is too uncertain for an estimate. */
 const shareMin = 0.002;
 
-/** Returns a function of (done, all) that formats the remaining time as ", 12 min left", or returns "" while it is unknown. */
+/** Returns a function of (done, all) that formats the remaining time as ", 12 min left", or as "" if it is unknown. */
 export function createTimeLeft(now: () => number = () => performance.now()): (done: number, all: number) => string {
   let first: { atMs: number; done: number } | undefined;
   return (done, all) => {

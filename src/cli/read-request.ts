@@ -1,11 +1,11 @@
-// Reads the values of flags by the contract and its rules, as the REST API reads a body.
+// Parses flag values into a message, and checks the rules of the protos as the REST API does for a body.
 import { create, type DescMessage, type MessageShape } from '@bufbuild/protobuf';
 import { newReading, readMembers } from '../contract/decode.ts';
 import { checkRules } from '../contract/rules.ts';
 import type { Fields } from '../contract/unknown-fields.ts';
 import type { Violations } from '../contract/violations.ts';
 
-/** Undefined members are absent. Violations are added to `violations`. */
+/** Parses members into a message. Undefined members count as absent. Violations are added to `violations`. */
 export function readRequest<Desc extends DescMessage>(
   desc: Desc,
   members: Fields,

@@ -1,4 +1,4 @@
-// `sonant say`: speaks a text of any length, from an argument, a file or standard input, into a file, a pipe or a player.
+// `sonant say`: speaks a text from an argument, a file or standard input into a file, a pipe or a player.
 
 import { isUtf8 } from 'node:buffer';
 import { constants, createReadStream, existsSync, openSync } from 'node:fs';
@@ -123,7 +123,7 @@ async function openSink(output: string | undefined, request: SpeechRequest, sign
   return output === '-' ? openStandardOutput(signal) : openAudioFile(output, signal);
 }
 
-/** Any other value of `--lexicon` is the path of a file. */
+/** Whether the value of `--lexicon` is an id. Any other value is the path of a file. */
 const isLexiconId = (given: string): boolean => /^lex_[0-9A-Z]+$/.test(given);
 
 const flagOf = (field: string): string => {
@@ -156,7 +156,7 @@ function toRequest(flags: Flags, text: string, format: FormatName, voices: Voice
   return parseSpeechRequest(fields, { limits: { charsMax: Infinity } });
 }
 
-/** The first voice that can speak; if a language is given, the first one that speaks it. */
+/** The first voice that can speak; if a language is given, the first voice that speaks the language. */
 function chooseVoice(voices: Voices, language: string | undefined): string {
   const code = language === undefined || language === autoLanguage ? undefined : toLanguageCode(language);
   const able = voices.list().filter(({ status, bindings }) => status === 'ready' && bindings.length > 0);
@@ -165,7 +165,7 @@ function chooseVoice(voices: Voices, language: string | undefined): string {
   return chosen.voice.voiceId;
 }
 
-/** Writes the audio while it is generated. Returns a description of it. */
+/** Writes the audio while it is generated. Returns a description of the audio. */
 async function writeSound(events: ReturnType<Speech['streamSpeech']>, sink: AudioSink) {
   const bar = createProgressBar(process.stderr);
   const timestamps: SpeechTimestamps[] = [];
@@ -215,7 +215,7 @@ function fileOf(lexicon: string): string {
   throw new UsageError(`--lexicon ${lexicon}: no such file; sonant lexicon list prints the ids of stored lexicons`);
 }
 
-/** About two weeks of speech. */
+/** Maximum size of a text, enough for about two weeks of speech. */
 const textMiBMax = 16;
 
 /**
@@ -234,9 +234,7 @@ function takeText(positionals: readonly string[], input: string | undefined): st
   return given;
 }
 
-/**
- * The text of a file or of standard input. A text that is not UTF-8 or is too long is refused, never changed or cut.
- */
+/** Text of a file or of standard input. A text that is too long or is not UTF-8 is refused, not changed. */
 async function readText(input: string | undefined, signal: AbortSignal): Promise<string> {
   const missing = 'add a text: sonant say "Hello." -o hello.wav';
   if (input === undefined && process.stdin.isTTY) throw new UsageError(missing);
@@ -270,7 +268,7 @@ async function readWhole(source: AsyncIterable<Buffer>): Promise<string> {
   const bytes = Buffer.concat(pieces);
   const isCut = bytes.length < length;
   const invalidAt = findInvalidUtf8(bytes);
-  // The limit may have cut the last character.
+  // If the text was cut at the limit, the last character may be incomplete.
   if (invalidAt !== undefined && !(isCut && invalidAt > bytes.length - 4)) {
     const byte = bytes[invalidAt]!.toString(16).padStart(2, '0');
     throw new Error(

@@ -1,5 +1,5 @@
-// `sonant serve`: runs the service until SIGTERM or SIGINT. The first start prints a key and a curl command with it if the
-// service listens on loopback. Otherwise it prints the path of the key file only, because logs may be collected.
+// `sonant serve`: runs the service until SIGTERM or SIGINT. On loopback, the first start prints a key and a curl
+// command. Otherwise it prints only the path of the key file, because logs may be collected.
 import { flushCompileCache } from 'node:module';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -25,7 +25,7 @@ signal ends it at once.`,
     const config = line.loadConfig();
     const service = await line.openService({ isSinglePort: values['single-port'] ?? false });
     greet(line, config, service);
-    // Writes the cache now, because a process that is killed later would not write it.
+    // Writes the compile cache now, because a process that is killed later would not write it.
     flushCompileCache();
     freeStartMemory(service.isIdle);
     const { signal } = line;
@@ -80,8 +80,8 @@ const everyMs = 3000;
 type CollectGarbage = (options: { type: 'major'; flavor: 'last-resort' }) => void;
 
 /**
- * Frees the memory that only the start needed. V8 keeps the space that modules were loaded in, about 30 MiB, until there is memory
- * pressure. Runs once, when no request is running, because it blocks the event loop for a moment.
+ * Frees memory that only the start needed. V8 would keep about 30 MiB from loading modules until memory becomes scarce.
+ * Runs once, while no request is running, because collecting garbage blocks the event loop for a moment.
  */
 export function freeStartMemory(isIdle: () => boolean): void {
   const timer = setInterval(() => {

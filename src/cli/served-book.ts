@@ -1,5 +1,5 @@
-// `sonant book --server URL`: a running service reads the book and speaks it as a job; the command downloads the files. The
-// job continues if the command is interrupted. The same command finds the job again by `job.json` in the work folder.
+// `sonant book --server URL`: a running service reads the book and speaks it as a job; the command downloads the files.
+// If the command is interrupted, the job continues, and the same command finds it by `job.json` in the work folder.
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { readFile, rm, stat } from 'node:fs/promises';
@@ -47,7 +47,7 @@ export interface Served {
   signal: AbortSignal;
 }
 
-/** Lets the service read the book. */
+/** Sends the book to the service, which reads it. */
 export async function readServedBook(
   path: string,
   bytes: Uint8Array<ArrayBuffer>,
@@ -71,7 +71,7 @@ interface ReadBook {
   warnings: readonly string[];
 }
 
-/** Reads the file of the book. Refuses a file that the service would refuse for its size. */
+/** Reads the book's file. Throws if the service would refuse the file for its size. */
 export async function readBookFile(path: string): Promise<Uint8Array<ArrayBuffer>> {
   const explain = (error: Error) => {
     throw new UsageError(`cannot read ${path}: ${reasonOf(error)}`);
@@ -103,7 +103,7 @@ export async function speakAtService(path: string, flags: BookFlags, served: Ser
   };
   const made = await speak().finally(async () => {
     lock.release();
-    // A refused request leaves no folder.
+    // The folder is removed if no job was created.
     if (!servedJobIn(folder)) await rm(folder, { recursive: true });
     else if (signal.aborted)
       process.stderr.write(
@@ -126,7 +126,7 @@ function openWork(folder: string, output: string): FileLock {
 interface Work {
   folder: string;
   fingerprint: string;
-  /** Makes the request for a new job. */
+  /** Creates the body of a request for a new job. */
   toBody(): Promise<object>;
 }
 
@@ -161,7 +161,7 @@ async function findFormerJob({ folder, fingerprint }: Work, client: ServiceClien
   return job?.id;
 }
 
-/** The id of a new job. */
+/** Creates a job and returns its id. */
 async function beginJob({ folder, fingerprint, toBody }: Work, { client, signal }: Served): Promise<string> {
   const { url } = client;
   const body = await checkServedFlags(url, toBody);
@@ -171,7 +171,7 @@ async function beginJob({ folder, fingerprint, toBody }: Work, { client, signal 
   try {
     await withRetries(retries, () => checkServedFlags(url, () => client.send(pathOf(job.id), { method: 'PUT', body })));
   } catch (error) {
-    // If the service replied with an error, there is no job. Without a reply, there may be a job.
+    // If the service replied with an error, it created no job. Without a reply, a job may exist.
     if (error instanceof UsageError || error instanceof Failure) await rm(jobFileIn(folder));
     throw error;
   }
@@ -192,7 +192,7 @@ async function abandon({ url, id }: ServedJob, client: ServiceClient): Promise<v
   else if (await findJob(client, id)) await client.send(pathOf(id), { method: 'DELETE' });
 }
 
-/** Like `checkFlags`, but says that an unknown voice is missing from the service, not from this machine. */
+/** Like `checkFlags`, but reports that an unknown voice is missing from the service, not from this machine. */
 const checkServedFlags = <Result>(url: string, check: () => Promise<Result>): Promise<Result> =>
   checkFlags(() =>
     check().catch((error: unknown) => {
@@ -269,7 +269,7 @@ async function fetchFiles(
   if (job.audio_url!.endsWith('.opus')) {
     const manifest = download(job.audio_url!.replace(/opus$/, 'c2pa'), served);
     await writeWhole(pathBeside(output, 'c2pa'), manifest, served.signal).catch((error: unknown) => {
-      // The service makes no manifests.
+      // Ignores a missing manifest, because not every service creates manifests.
       if (!(error instanceof Failure && error.reason === 'not_found')) throw error;
     });
   }
@@ -282,7 +282,7 @@ async function fetchFiles(
   return { bytes, captions };
 }
 
-/** The bytes of a link. Continues where a connection broke. */
+/** Downloads the bytes of a link. If a connection breaks, the download resumes at the same position. */
 async function* download(link: string, { client, signal }: Served): AsyncGenerator<Uint8Array> {
   const mayPass = (error: unknown) => error instanceof Unreachable || isPassing(error);
   const retries = { signal, patienceMs: patienceMs.unreachable, mayPass };
@@ -310,7 +310,7 @@ async function* download(link: string, { client, signal }: Served): AsyncGenerat
   }
 }
 
-/** The job that makes the file, stored in the work folder beside it. */
+/** The job that creates the output file. It is stored in the work folder beside the file. */
 interface ServedJob {
   /** URL of the service. */
   url: string;
@@ -331,7 +331,7 @@ function keepServedJob(folder: string, job: ServedJob): void {
   renameSync(`${file}.new`, file);
 }
 
-/** Hash of the book and the flags, whatever the order of the flags. */
+/** Hash of the book and the flags. The order of the flags makes no difference. */
 function fingerprintOf(book: Uint8Array, flags: object): string {
   const sorted = Object.entries(flags).toSorted(([one], [other]) => (one < other ? -1 : 1));
   return createHash('sha256').update(book).update(JSON.stringify(sorted)).digest('hex');

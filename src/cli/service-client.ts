@@ -1,5 +1,5 @@
-// Calls from the command line to a running service: its address and key, requests, event streams and retries. An error reply
-// becomes the Failure that it states, so it is printed like a failure of this machine.
+// Calls from the command line to a running service: its address and key, requests, event streams and retries. An error
+// reply becomes a Failure and is printed like a local failure.
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -63,7 +63,7 @@ export function createServiceClient(url: string, apiKey: string, signal: AbortSi
     if (response.ok) return response;
     throw await toFault(url, response);
   };
-  /** Rejects with the failure that the service states. */
+  /** Sends a request. Rejects with the failure from the service's reply. */
   const send = (path: string, { method, body, headers = {} }: Sending = {}): Promise<Response> => {
     const isBytes = body instanceof Uint8Array;
     const type: Record<string, string> = body && !isBytes ? { 'content-type': 'application/json' } : {};
@@ -85,7 +85,7 @@ export function createServiceClient(url: string, apiKey: string, signal: AbortSi
         throw unreadable(url, error);
       })) as Answer;
     },
-    /** Opens a link of the service, which needs no key, from this byte on. */
+    /** Opens a link of the service at this byte offset. Links need no key. */
     open: (link: string, fromByte: number): Promise<Response> =>
       get(link, { headers: fromByte > 0 ? { range: `bytes=${fromByte}-` } : {} }),
   };
@@ -163,7 +163,7 @@ interface Retries {
   onWait?(error: Error): void;
 }
 
-/** Repeats `work` while it fails with errors that may pass. `work` calls `noteProgress` to restart the wait. */
+/** Repeats `work` while it fails with temporary errors. `work` calls `noteProgress` to restart the time limit. */
 export async function withRetries<Result>(
   { signal, patienceMs, mayPass, onWait }: Retries,
   work: (noteProgress: () => void) => Promise<Result>,
@@ -185,6 +185,6 @@ export async function withRetries<Result>(
   }
 }
 
-/** Whether a retry may succeed. A monthly quota of characters does not recover in time. */
+/** Whether a retry may succeed soon. A used-up monthly quota of characters does not recover in time. */
 export const isPassing = (error: unknown): boolean =>
   error instanceof Failure && failureTable[error.reason].retryable && error.facts.limitReason !== 'characters';

@@ -1,5 +1,5 @@
-// An output module of Speech Dispatcher, which speaks for screen readers. Speech Dispatcher starts it once, sends
-// commands on standard input, and plays the samples that it writes to standard output (speechd, src/modules):
+// An output module of Speech Dispatcher, which speaks for screen readers. Speech Dispatcher starts the module once,
+// sends commands on standard input, and plays the samples from standard output (speechd, src/modules):
 //     SPEAK                          202 OK RECEIVING MESSAGE
 //     <speak>Hello.</speak>
 //     .                              200 OK SPEAKING
@@ -17,9 +17,9 @@ import { toLanguageCode } from '../text/language-code.ts';
 import { toXml } from '../text/pls.ts';
 
 const sampleRateHz = 24_000;
-/** Short pieces, so that little is left to play after STOP. */
+/** Size of a piece of audio. Pieces are short, so that little audio is left to play after STOP. */
 const pieceBytes = 4800;
-/** How far the samples may be ahead of what has been played. Speech Dispatcher plays what it has read. */
+/** Maximum lead of the output over playback. Speech Dispatcher plays all samples that it has read. */
 const leadMs = 200;
 
 const openings: Readonly<Record<string, string>> = {
@@ -32,7 +32,7 @@ const openings: Readonly<Record<string, string>> = {
   SOUND_ICON: '202 OK RECEIVING MESSAGE',
 };
 
-/** Serves commands until QUIT or the end of the input. `write` must not wait. */
+/** Serves commands until QUIT or the end of the input. `write` must not block. */
 export async function serveSpeechDispatcher(
   { voices, speech }: Pick<App, 'voices' | 'speech'>,
   input: NodeJS.ReadableStream,
@@ -43,7 +43,7 @@ export async function serveSpeechDispatcher(
   let received: { command: string; lines: string[] } | undefined;
   const answer = (line: string) => write(`${line}\n`);
 
-  /** Ends the message that is being spoken. Nothing more is written for it. */
+  /** Ends the message that is being spoken. Nothing more is written for the message. */
   const stop = (event: string) => {
     if (!speaking) return;
     speaking.abort();
@@ -65,7 +65,7 @@ export async function serveSpeechDispatcher(
         if (event.type === 'audio') await writeAudio(event.audio, signal);
       }
     } catch (error) {
-      // The screen reader goes on with its next message.
+      // The screen reader continues with its next message.
       if (!signal.aborted) process.stderr.write(`sonant: ${error instanceof Failure ? error.message : error}\n`);
     }
     if (signal.aborted) return;
@@ -81,7 +81,7 @@ export async function serveSpeechDispatcher(
       language_code: language && isSpokenBy(voice, language) ? language : voice.languageCodes[0],
       output_format: 'pcm',
       sample_rate: sampleRateHz,
-      // -100 to 100 is a quarter of the usual speed to four times.
+      // Rates of -100 to 100 mean a quarter of the usual speed to four times the usual speed.
       speaking_rate: 2 ** (toNumber(settings.rate) / 50),
     };
     let request: ReturnType<typeof parseSpeechRequest>;
@@ -117,7 +117,7 @@ export async function serveSpeechDispatcher(
       answer('203 OK SETTINGS RECEIVED');
     } else if (command === 'LOGLEVEL') answer('203 OK LOG LEVEL SET');
     else if (command === 'AUDIO') {
-      // Speech Dispatcher tries this first. It has the player, which this program has not.
+      // Speech Dispatcher tries output to the server first. The server plays the audio; this module has no player.
       const isServer = lines.includes('audio_output_method=server');
       answer(isServer ? '203 OK AUDIO INITIALIZED' : '300-Speech Dispatcher must play the audio\n300 MODULE ERROR');
     } else if (lines.join('').trim() === '' && command !== 'CHAR') answer('301 ERROR CANT SPEAK');
@@ -162,7 +162,7 @@ const listVoices = (offered: readonly OfferedVoice[]): string =>
     .map(({ voice }) => `200-${voice.voiceId}\t${voice.languageCodes[0]}\tnone\n`)
     .join('');
 
-/** The voice that the client names, or else the first of its language and, if possible, of its gender. */
+/** Returns the voice that the client names, or else the first voice of the language and, if possible, of the gender. */
 function chooseVoice(
   offered: readonly OfferedVoice[],
   { synthesis_voice: named, language, voice }: Record<string, string>,
@@ -182,7 +182,7 @@ function chooseVoice(
   return chosen;
 }
 
-/** The message as an SSML document. Texts arrive as SSML; characters, keys and names of icons do not. */
+/** Converts a message to an SSML document. Texts arrive as SSML; characters, keys and names of icons do not. */
 function toSsml(command: string, text: string, { pitch, spelling_mode }: Record<string, string>): string {
   const isSsml = command === 'SPEAK' && /^\s*<speak/.test(text);
   const inner = isSsml ? text.replace(/^\s*<speak[^>]*>|<\/speak>\s*$/g, '') : toXml(text);
@@ -194,7 +194,7 @@ function toSsml(command: string, text: string, { pitch, spelling_mode }: Record<
   return `<speak>${percent === 0 ? said : `<prosody pitch="${change}">${said}</prosody>`}</speak>`;
 }
 
-/** 16-bit samples, made quieter. */
+/** Lowers the volume of 16-bit samples. */
 function toVolume(audio: Uint8Array, gain: number): Buffer {
   const samples = Buffer.from(audio);
   if (gain < 1)

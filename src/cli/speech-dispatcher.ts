@@ -59,14 +59,14 @@ function modulePath(): string {
 
 const quote = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 
-/** Speech Dispatcher starts modules in its own folder. */
+/** The program changes to the current folder, because Speech Dispatcher starts modules in its own folder. */
 function toProgram(dataDir: string): string {
   const program = [process.execPath, resolve(process.argv[1]!)].map(quote).join(' ');
   const place = `cd ${quote(process.cwd())} && SONANT_DATA_DIR=${quote(dataDir)}`;
   return `#!/bin/sh\n${mark}\n${place} exec ${program} speech-dispatcher module\n`;
 }
 
-/** A configuration that lists modules must list this one too. */
+/** Explains that a configuration that lists modules must also list this module. */
 function explainModules(): string {
   const { XDG_CONFIG_HOME: folder = join(homedir(), '.config') } = process.env;
   const files = [join(folder, 'speech-dispatcher', 'speechd.conf'), '/etc/speech-dispatcher/speechd.conf'];

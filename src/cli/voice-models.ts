@@ -1,4 +1,4 @@
-// `sonant voice get|models|remove`: installs neural models by name, URL or file, lists the installable ones, and removes them.
+// `sonant voice get|models|remove`: installs neural models by name, URL or file, lists models, and removes them.
 import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
@@ -31,7 +31,7 @@ interface GetFlags {
   isOffline: boolean | undefined;
   /** Whether the user accepts that the licence forbids commercial use. */
   isAccepted: boolean | undefined;
-  /** Whether the library that runs models is installed without asking. */
+  /** Whether the library that runs models is installed without asking the user. */
   isYes: boolean | undefined;
   /** Whether the best voice of the model becomes the default voice. */
   isDefault: boolean | undefined;
@@ -88,7 +88,7 @@ export async function getVoice(
 const explainRetry = ({ host, why, pauseMs, attempt, attemptsMax }: Retry): string =>
   `cannot download from ${host}: ${why}; trying again in ${pauseMs / 1000} s (attempt ${attempt} of ${attemptsMax})`;
 
-/** Makes a voice of the model the default voice: the wanted voice, or else the first in the order of voices. */
+/** Makes a voice of the model the default voice: the wanted voice, or else the model's first voice. */
 async function makeBestDefault(line: CommandLine, isOwn: (voiceId: string) => boolean, wanted?: string) {
   return withOpened(await line.openVoiceManagement(registry), async (opened) => {
     const own = opened.voices.list().flatMap(({ voice: { voiceId } }) => (isOwn(voiceId) ? voiceId : []));
@@ -138,7 +138,7 @@ async function findModel(
 
 const namesOf = (offered: readonly OfferedModel[]) => offered.map(({ row }) => row.name);
 
-/** The name of the model's file without its ending, as its makers published it. */
+/** The published name of the model's file, without its ending. */
 const assetOf = ({ url }: ModelRow): string => basename(new URL(url).pathname).replace(archiveEnding, '');
 
 async function getFile(
@@ -176,7 +176,7 @@ async function acceptLicence(row: ModelRow, { isAccepted }: GetFlags, line: Comm
   await accept(reason, '--accept-licence', line);
 }
 
-/** The library is not needed if nothing is downloaded: a missing one is then refused. */
+/** Asks the user to accept the library's licence, unless the library exists, downloads are off, or `--yes` is given. */
 async function acceptLibrary({ models: { library } }: ModelEngine, flags: GetFlags, line: CommandLine): Promise<void> {
   const { dataDir, modelsOffline } = line.loadConfig();
   if (flags.isYes || flags.isOffline || modelsOffline || library.isHere(dataDir)) return;
@@ -309,8 +309,8 @@ export async function removeVoiceModel(
 }
 
 /**
- * Imports a voice or model of an engine. Returns the ids of its voices (none if it is for cloning only), or undefined if no
- * engine can import the file. Throws a Failure with all errors of the file.
+ * Imports a voice or model of an engine. Returns the ids of its voices (none if the model is for cloning only), or
+ * undefined if no engine can import the file. Throws a Failure with all errors of the file.
  */
 export async function importVoice(source: BroughtVoice): Promise<readonly string[] | undefined> {
   const { path, print } = source;

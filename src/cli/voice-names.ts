@@ -1,5 +1,5 @@
-// `sonant voice default|alias`: chooses the default voice, and gives voices other names. Running services apply both without a
-// restart.
+// `sonant voice default|alias`: chooses the default voice, and gives voices other names. Running services apply both
+// changes without a restart.
 import { operator } from '../access/actor.ts';
 import type { OpenedVoiceManagement } from '../app/command-line.ts';
 import { registry } from '../engines/registry.ts';
@@ -39,7 +39,7 @@ function findVoice({ voices }: OpenedVoiceManagement, name: string): OfferedVoic
   });
 }
 
-/** Makes the voice the default voice. Returns a sentence about it. */
+/** Makes the voice the default voice. Returns a sentence that describes the result. */
 export async function makeDefault(opened: OpenedVoiceManagement, voiceId: string): Promise<string> {
   await opened.management.chooseDefault(voiceId, operator);
   return explainDefault(opened);

@@ -1,5 +1,5 @@
-// `sonant voice`: lists voices, and blends, exports, imports, changes and deletes stored ones. `voice-models.ts` has the actions
-// get, models and remove; `voice-names.ts` has default and alias.
+// `sonant voice`: lists voices, and blends, exports, imports, changes and deletes stored voices. `voice-models.ts` has
+// the actions get, models and remove; `voice-names.ts` has default and alias.
 import { readFile, writeFile } from 'node:fs/promises';
 import { operator } from '../access/actor.ts';
 import { registry } from '../engines/registry.ts';
@@ -143,7 +143,7 @@ const actions: Readonly<Record<string, Action>> = {
     const print = json ? () => {} : line.print;
     const { dataDir } = line.loadConfig();
     const source = { path, dataDir, ...(name !== undefined && { name }), signal, print };
-    // A voice that an engine imports cannot have an access setting, because every key may use it.
+    // A voice that an engine imports cannot have an access setting, because every key may use such a voice.
     let voiceIds = access === undefined ? await importVoice(source) : undefined;
     if (!voiceIds)
       await withOpened(await line.openVoiceManagement(), async ({ rows, vault }) => {
@@ -213,7 +213,7 @@ function checkStored(voices: Voices, idOrAlias: string): string {
 const lineCharsMax = 100;
 const languageCharsMax = 20;
 
-/** The columns of the table. One with a usual value is omitted if all voices have it. */
+/** The columns of the table. A column is omitted if all voices have its usual value. */
 const columns: readonly { title: string; usual?: string; cell(offered: OfferedVoice): string }[] = [
   { title: 'VOICE', cell: ({ voice }) => voice.voiceId },
   { title: 'STATUS', usual: 'ready', cell: ({ status }) => status },
@@ -226,7 +226,7 @@ const columns: readonly { title: string; usual?: string; cell(offered: OfferedVo
   },
 ];
 
-/** The voices that speak the user's language first. */
+/** Formats the table of voices. Voices that speak the user's language come first. */
 function toTable(voices: readonly OfferedVoice[]): string {
   const language = userLanguage();
   const rank = ({ voice }: OfferedVoice) => (language !== undefined && isSpokenBy(voice, language) ? 0 : 1);
@@ -264,7 +264,7 @@ const toJson = (offered: OfferedVoice) => {
 
 const blendUsage = 'sonant voice blend NAME PART:WEIGHT PART:WEIGHT... [--voice-id ID] [--json]';
 
-/** Creates a blend. A part is named by its id or by the end of its id: "af_heart" is kokoro-af_heart. */
+/** Creates a blend. A part is named by its id or by the end of its id: "af_heart" means kokoro-af_heart. */
 async function blendVoice(
   { openVoiceManagement }: CommandLine,
   voiceId: string | undefined,

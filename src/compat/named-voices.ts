@@ -10,7 +10,7 @@ export const toNamedVoices = <Offered extends OfferedVoice>(offered: Offered) =>
 
 export type NamedVoice = ReturnType<typeof toNamedVoices>[number];
 
-/** The vendor's names of list parameters. The vendor has no parameter where the name is missing. */
+/** The vendor's names of list parameters. If a name is missing, the vendor has no such parameter. */
 interface ListNames {
   size: string;
   text: string;
@@ -20,7 +20,7 @@ interface ListNames {
 
 const pageSizeMax = 100;
 
-/** A page of the matching voices, their total number, and the id that leads to the next page. */
+/** A page of the matching voices, their total number, and the cursor of the next page. */
 export function pageOfVoices(ready: readonly OfferedVoice[], query: Fields, names: ListNames, sizeDefault: number) {
   const violations: FieldViolation[] = [];
   const take = (name: string | undefined) => {

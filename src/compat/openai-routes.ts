@@ -1,7 +1,7 @@
 // /v1: the speech endpoints of OpenAI's API, with failures and events in OpenAI's format. The API key is a bearer token
 // or in X-API-Key. If a request names a voice that OpenAI publishes and the caller has no such voice, the default voice
-// speaks. X-Ignored-Fields and X-Voice-Id report this. With SONANT_STRICT, such a request fails. Other unknown voices
-// are not found.
+// speaks. X-Ignored-Fields and X-Voice-Id report this. With SONANT_STRICT, such a request fails. A request with any
+// other unknown voice fails.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { speechOperations, voiceOperations } from '../api/operation.ts';
 import type { SpeechOperations } from '../api/speech.ts';
@@ -41,7 +41,7 @@ import { toNamedVoices } from './named-voices.ts';
 interface OpenAiRoutesOptions {
   speech: SpeechOperations;
   voices: VoiceOperations;
-  /** Also accepts the key as a bearer token. */
+  /** Admits a request, and also accepts the key as a bearer token. */
   admitTo: AdmitTo;
   isStrict: boolean;
 }
@@ -114,7 +114,7 @@ async function* eventsOf(pieces: AsyncIterable<Uint8Array>, chars: number): Asyn
 const toEvent = (data: object): string => `data: ${JSON.stringify(data)}\n\n`;
 
 interface ParsedOpenAi extends ParsedSpeech {
-  /** The voice as it was sent; undefined if there is none. */
+  /** The voice that the request names; undefined if the request names no voice. */
   voice: string | undefined;
   isEvents: boolean;
 }

@@ -59,7 +59,7 @@ export interface ContextProtocol {
 }
 
 /**
- * Adds the space that clients omit between phrases. Adds none after half of a surrogate pair, which the next phrase
+ * Adds the space that clients omit between phrases. Adds no space after half of a surrogate pair, which the next phrase
  * completes.
  */
 export const toPhrase = (text: string): string => (/[\s\uD800-\uDBFF]$/.test(text) ? text : `${text} `);

@@ -1,5 +1,5 @@
-// Reads a message from strict JSON or from a query, with a reader made once for each field. Nothing is coerced, and null
-// means absent. Reports all violations, each with its path. A value that cannot be read leaves the field unset.
+// Reads a message from strict JSON or from a query, with a reader made once for each field. Values are not coerced, and
+// null means absent. Reports all violations, each with its path. A value that cannot be read leaves the field unset.
 import { create, type DescEnum, type DescField, type DescMessage, type Message, ScalarType } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { enumNames, isOurs, type Member, membersOf, restOf } from './schema.ts';
@@ -36,7 +36,7 @@ export const newReading = (isStrict: boolean): Reading => ({
   cleared: [],
 });
 
-/** Returns undefined and reports a violation if the value has another type. */
+/** Reads a value. Returns undefined and reports a violation if the value has the wrong type. */
 type Read = (value: unknown, path: string, reading: Reading) => unknown;
 type Assigned = Record<string, unknown>;
 
@@ -254,7 +254,7 @@ function readMessage(desc: DescMessage, isStrict = false): Read {
   return (value, path, reading) => {
     if (!isObject(value)) return mustBe('an object', reading, path);
     const message = create(desc);
-    // An update mask names the field as a whole, so the members given in the inner message are not collected for it.
+    // An update mask names the field as a whole, so the members given in the inner message are not collected.
     const { ignored, violations } = reading;
     const own = { ignored, violations, isStrict: isStrict || reading.isStrict, given: [], emptyLists: [], cleared: [] };
     readMembers(message, desc, value, own, { prefix: `${path}.` });

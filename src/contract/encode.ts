@@ -1,5 +1,5 @@
-// Writes a handler's result as JSON. The result is a message or its init object. Each field's writer is made once. An
-// unset member is null. A list is null only if its field says so.
+// Writes a handler's result as JSON. The result is a message or its init object. The writer of each field is made once.
+// An unset member is null. A list is null only if an option of its field requires null.
 import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
 import { type Duration, type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
 import { enumNames, hasPresence, membersOf } from './schema.ts';
@@ -15,7 +15,7 @@ interface MemberWriter {
   unset: unknown;
   isNullIfEmpty: boolean;
   isOmittedIfEmpty: boolean;
-  /** Undefined if the value is written unchanged. */
+  /** Writes the value; undefined if the value is written unchanged. */
   write: Write | undefined;
 }
 

@@ -143,7 +143,7 @@ function toBody(method: DescMethod, { body, inPath }: Endpoint): NonNullable<Met
   };
 }
 
-/** A schema with a title is a component, which is not changed itself, because its other uses need not be nullable. */
+/** Makes a schema nullable. A schema with a title is not changed, because its other uses need not be nullable. */
 const nullable = (schema: Schema): Schema =>
   schema.title
     ? { oneOf: [schema, { type: 'null' }], description: schema.description }
@@ -263,7 +263,7 @@ const toMessage = (desc: DescMessage, side: Side): Schema =>
     },
   );
 
-/** Whether a message in a request differs from the same one in a response. */
+/** Whether the schemas of a message differ between requests and responses. */
 const differs = (desc: DescMessage): boolean =>
   desc.fields.some((field) => isRequired(field, restOf(field)) || hasPresence(field));
 

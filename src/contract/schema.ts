@@ -21,7 +21,7 @@ import {
 
 export interface Endpoint {
   verb: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** "/api/voices/{voice_id}". */
+  /** Path template, such as "/api/voices/{voice_id}". */
   path: string;
   /** Request fields in the path. */
   inPath: readonly DescField[];
@@ -33,7 +33,7 @@ export interface Endpoint {
   binding: RestBinding | undefined;
 }
 
-/** The REST endpoints of an RPC, the main endpoint first. Empty if the RPC has no annotation. */
+/** Returns the REST endpoints of an RPC, the main endpoint first, or an empty list if the RPC has no annotation. */
 export function endpointsOf(method: DescMethod): readonly Endpoint[] {
   const rule = getOption(method, http);
   const { additional } = getOption(method, restOption);
@@ -66,7 +66,7 @@ export function fieldOf(desc: DescMessage, name: string): DescField {
 
 export const isOurs = ({ typeName }: DescMessage): boolean => typeName.startsWith('sonant.');
 
-/** A body that is a file, not JSON. */
+/** Whether the body is a file, not JSON. */
 export const isFile = (body: Endpoint['body']): body is DescField & { fieldKind: 'scalar' } =>
   body !== undefined && body !== '*' && body.scalar === ScalarType.BYTES;
 
@@ -104,7 +104,7 @@ interface EnumNames {
   /** The names of all values except the unspecified one. */
   names: readonly string[];
   toNumber(name: string): number | undefined;
-  /** Undefined for the unspecified value. */
+  /** Returns the name of a value; undefined for the unspecified value. */
   toName(value: number): string | undefined;
 }
 

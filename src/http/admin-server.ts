@@ -1,5 +1,5 @@
 // The operators' port: /healthz, /readyz and /metrics over plain HTTP. It has its own connection limit, so that health
-// checks succeed whatever load the public ports have.
+// checks succeed under any load on the public ports.
 import type { RequestListener } from 'node:http';
 import { createConnections, type Turns } from '../net/connections.ts';
 import { type ListenAddress, openListener } from '../net/listen.ts';
@@ -8,7 +8,7 @@ import { addHealthRoutes, type ReadinessCheck } from './health-routes.ts';
 import { createHttpApp } from './http-app.ts';
 import { createAccept, createHttpServer } from './http-server.ts';
 
-/** Requests of operators never wait for a turn. */
+/** Runs requests of operators at once, without taking turns. */
 const atOnce: Turns = {
   take(_, work) {
     work();

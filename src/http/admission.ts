@@ -28,8 +28,8 @@ export interface Admission {
   /** Like `admitTo`, but also accepts the API key as a bearer token. */
   admitBearerTo: AdmitTo;
   /**
-   * Like `admitTo`, but accepts the API key wherever clients of other vendors put it: also in `xi-api-key` or the
-   * query.
+   * Like `admitTo`, but also accepts the API key where other vendors' clients send it: as a bearer token, in
+   * `xi-api-key` or in the query.
    */
   admitAnyTo: AdmitTo;
   /** Admits a request from within a handler or a hook. */

@@ -101,7 +101,7 @@ function refuseRange(reply: FastifyReply, byteCount: number): never {
   throw new Failure('range_not_satisfiable', { message });
 }
 
-/** Ranges that a request may name. */
+/** Maximum number of ranges in a request. */
 const rangesMax = 100;
 
 /**

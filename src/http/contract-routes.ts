@@ -35,7 +35,7 @@ export interface ContractRoutesOptions {
   baseUrl(): string;
 }
 
-/** The parts of an endpoint's route, of which a hand-written route can be built. */
+/** The parts of an endpoint's route, for use in a hand-written route. */
 interface ContractRoute {
   operation: Operation;
   docs: RouteDocs;
@@ -123,7 +123,7 @@ export function contractRoute(
 interface Read {
   message: Message;
   reading: Reading;
-  /** For an update: the paths of the fields that the request contains. */
+  /** The paths of the fields that an update contains. */
   mask: readonly string[] | undefined;
 }
 
@@ -161,7 +161,7 @@ function createReader(method: DescMethod, { verb, inPath, body }: Endpoint, isSt
   };
 }
 
-/** An unreadable number counts as 0. */
+/** Reads the header of a field. An invalid number counts as 0. */
 function headerOf({ headers }: FastifyRequest, field: DescField): string | bigint {
   const value = headers[restOf(field).header.toLowerCase()];
   const text = typeof value === 'string' ? value : '';
@@ -213,7 +213,7 @@ async function* toEventTexts(
   }
 }
 
-/** A browser reconnects after the events end; status 204 tells it to stop. */
+/** Sends the events. If there are none, sends status 204, which stops a browser from reconnecting. */
 async function sendEvents(reply: FastifyReply, texts: AsyncGenerator<Buffer, undefined>): Promise<FastifyReply> {
   const first = await texts.next();
   if (first.done) return reply.code(204).header('cache-control', 'no-store').send();

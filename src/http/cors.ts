@@ -20,15 +20,15 @@ const requestHeaders = [
   'Range',
   'X-API-Key',
   'X-Request-Id',
-  // Where ElevenLabs's clients put the API key.
+  // ElevenLabs's clients send the API key in this header.
   'xi-api-key',
-  // Sent by Cartesia's clients.
+  // Cartesia's clients send this header.
   'Cartesia-Version',
-  // Sent by MCP clients.
+  // MCP clients send these headers.
   'MCP-Protocol-Version',
   'Mcp-Method',
   'Mcp-Name',
-  // Sent by Connect and gRPC-Web clients in browsers.
+  // Connect and gRPC-Web clients in browsers send these headers.
   'Connect-Protocol-Version',
   'Connect-Timeout-Ms',
   'Grpc-Timeout',

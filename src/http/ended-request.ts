@@ -22,7 +22,7 @@ export interface EndedRequest {
   /** The failure; undefined if it was already reported at the end of a call. */
   failure: Failure | undefined;
   durationMs: number;
-  /** False if the client disconnected early or the body was broken off. */
+  /** Whether the reply is complete. False if the client disconnected early or the body was broken off. */
   isWhole: boolean;
 }
 

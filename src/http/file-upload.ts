@@ -1,5 +1,5 @@
-// POST /api/books and /api/audio/inspect, written by hand because the body is the file itself. Response, query and errors
-// follow the contract.
+// POST /api/books and /api/audio/inspect, written by hand because the body is the file itself. The response, the query
+// and the errors follow the protos.
 import type { IncomingMessage } from 'node:http';
 import type { DescMethod } from '@bufbuild/protobuf';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
@@ -15,7 +15,7 @@ import { documented, type RouteBody } from './route-docs.ts';
 const limits = { bytesMax: bookUploadBytesMax, arrivalMs: uploadArrivalMs, takeSlot: takeUploadSlot };
 
 interface UploadedFile {
-  /** "book", for messages. */
+  /** The name of the file's content in messages, such as "book". */
   what: string;
   types: readonly string[];
   examples?: Readonly<Record<string, string>>;

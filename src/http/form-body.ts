@@ -25,7 +25,7 @@ const limits = { bytesMax: uploadBytesMax, arrivalMs: uploadArrivalMs, takeSlot:
  * early.
  */
 const pieceBytes = 8_192;
-/** After this many pieces, other requests get a turn of the event loop. */
+/** After this many pieces, other requests can run. */
 const piecesOfTurn = 8;
 
 interface FormNames {
@@ -33,7 +33,7 @@ interface FormNames {
   textNames: readonly string[];
 }
 
-/** The routes of this scope accept forms besides JSON. */
+/** Makes the routes of this scope accept forms besides JSON. */
 export function readForms(scope: FastifyInstance, names: FormNames): void {
   scope.addContentTypeParser('*', (_request, _payload, done) =>
     done(new Failure('unsupported_media_type', { message })),

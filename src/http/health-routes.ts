@@ -1,5 +1,5 @@
-// GET /healthz: the process is alive. GET /readyz: its dependencies work, and it is not stopping. GET /metrics:
-// Prometheus metrics, which contain nothing about individual callers.
+// GET /healthz shows that the process is alive. GET /readyz shows that its dependencies work and that it is not
+// stopping. GET /metrics returns Prometheus metrics, which contain nothing about individual callers.
 import type { FastifyInstance } from 'fastify';
 import { Failure } from '../errors.ts';
 import { documented, type RouteDocs, type Schema } from './route-docs.ts';
@@ -39,7 +39,7 @@ const methods = ['GET', 'HEAD'];
 
 interface HealthRoutesOptions {
   checks: readonly ReadinessCheck[];
-  /** No metrics are served if this is undefined. */
+  /** Returns the metrics; if undefined, no metrics are served. */
   readMetrics?: (() => string) | undefined;
 }
 

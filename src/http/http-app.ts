@@ -21,7 +21,7 @@ export type FailureForm = readonly [path: string, toReply: typeof toFailureReply
 
 interface HttpAppOptions {
   toServer(listener: RequestListener): Server;
-  /** Trust X-Forwarded-For from the proxy in front. */
+  /** Whether to trust X-Forwarded-For from the proxy in front of the service. */
   isBehindProxy?: boolean;
   /** Whether browsers connect with TLS. */
   isSecure?: () => boolean;
@@ -61,7 +61,7 @@ export function createHttpApp({
     const toReply = failureForms.find(([path, , header]) => isOf(path, header))?.[1] ?? toFailureReply;
     const failure = toReply === toFailureReply ? withUnknownFields(fromThrown(error), request) : fromThrown(error);
     const { status, headers, body } = toReply(failure, recipient);
-    // Fastify would close the connection after rejecting a body.
+    // Keeps the connection open, which Fastify would close after rejecting a body.
     if (!isLeaving()) reply.removeHeader('connection');
     return void reply.code(status).headers(headers).send(body);
   };
@@ -124,13 +124,13 @@ function checkQuery(query: string): void {
   }
 }
 
-/** Refuses NUL in a path, because no id contains one. */
+/** Refuses NUL in a path, because no id contains NUL. */
 function checkPath(path: string, { config }: FastifyRequest['routeOptions']): void {
   if (path.includes('%00') && config.operation && isForKey(config.operation))
     throw new Failure('invalid_request', { message: 'The path contains a NUL character.' });
 }
 
-/** Security headers of every reply (OWASP REST Security Cheat Sheet); a page that needs more overrides them. */
+/** Security headers of every reply (OWASP REST Security Cheat Sheet). Pages can override these headers. */
 const securityHeaders = {
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
@@ -147,8 +147,8 @@ interface KnownPath {
 
 /**
  * Collects the routes that are added from now on, and rejects a request that matches none: `not_found`, or
- * `method_not_allowed` with `Allow` if the path has other methods. A path with anything but an id in the place of an id
- * is `not_found`: "/api/audio/speach" is a misspelt address.
+ * `method_not_allowed` with `Allow` if the path has other methods. A path is `not_found` if it has other text in the
+ * place of an id: "/api/audio/speach" is a misspelt address.
  */
 function createMethodCheck(app: FastifyInstance): (request: FastifyRequest, reply: FastifyReply) => void {
   const paths = new Map<string, KnownPath>();
@@ -176,7 +176,7 @@ function toPattern(url: string, operation: RouteDocs | undefined): RegExp {
       (parameter) => parameter.in === 'path' && parameter.name === name,
     )?.schema;
     const pattern = String(schema?.pattern ?? '').replace(/^\^/, '');
-    // A pattern that ends with "$" covers the whole id; any other is a prefix.
+    // A pattern that ends with "$" covers the whole id; any other pattern is a prefix.
     return pattern.endsWith('$') ? `(?:${pattern.slice(0, -1)})` : `${pattern}[^/]+`;
   };
   const parts = url.replaceAll('.', '\\.').replace(/:(\w+)/g, (_, name: string) => shapeOf(name));

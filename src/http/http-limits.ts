@@ -5,7 +5,7 @@ export const headersArrivalMs = 15_000;
 export const requestArrivalMs = 120_000;
 /** Interval of the check for slow requests. */
 export const slowRequestCheckMs = 5_000;
-/** How long an idle connection stays open: longer than common reverse proxies keep idle connections. */
+/** How long an idle connection stays open. Common reverse proxies close idle connections sooner. */
 export const keepAliveMs = 75_000;
 /** Number of unanswered requests per connection. */
 export const pipelinedMax = 64;
@@ -41,7 +41,7 @@ export const socketWaitMsMin = 100;
 export const socketUnreadBytesMax = 8 << 20;
 /**
  * Every `messagesPerRequest` messages of a connection, pings included, count as one request of its key. The upgrade
- * counts as the first.
+ * counts as the first request.
  */
 export const messagesPerRequest = 500;
 /** Limits of one message: fragments, chunks per frame, and time to arrive completely. */

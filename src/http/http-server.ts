@@ -33,7 +33,7 @@ interface HttpServerOptions {
 export function createHttpServer(given: HttpServerOptions): Server {
   const { listener, tls, connections, isBehindProxy = false } = given;
   const options = {
-    // This server checks the Host header itself, so that the error has the form of the API's errors.
+    // This server checks the Host header itself, so that the error has the format of the API's errors.
     requireHostHeader: false,
     maxHeaderSize: headerBytesMax,
     headersTimeout: headersArrivalMs,

@@ -76,7 +76,7 @@ function checkQuery(
 ): void {
   const { ignored, faults } = sortQuery(request, isStrict);
   if (request.method === 'POST' && !takesIdempotencyKey(operation)) checkUnusedKey(request, isStrict, ignored, faults);
-  // The parser of a route with query parameters reports these faults together with its own.
+  // The parser of a route with query parameters reports these faults together with its own faults.
   if (faults.length > 0 && !hasQuery(request)) throw new Failure('invalid_request', { details: faults });
   request.ignoredQuery = ignored;
   reply.headers(ignoredHeaders(request, []));

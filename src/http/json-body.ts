@@ -32,7 +32,7 @@ export function checkBodySize({ headers }: FastifyRequest, { config }: FastifyRe
   if (actual > limit) throw new Failure('payload_too_large', { limit, actual });
 }
 
-/** A body that has already arrived, the usual case, is read synchronously. */
+/** Reads a body as JSON. A body that has already arrived, which is usual, is read synchronously. */
 function readJson(
   request: FastifyRequest,
   payload: IncomingMessage,

@@ -1,5 +1,5 @@
-// The routes of lexicons that differ from the contract: lexicons can also be read and written as PLS documents, and
-// their bodies may have more values than usual.
+// The routes of lexicons that differ from the contract. Lexicons can also be read and written as PLS documents. Their
+// bodies may have more values than usual.
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { create, type DescMethod } from '@bufbuild/protobuf';
@@ -103,7 +103,7 @@ export function addLexiconRoutes(
   });
 }
 
-/** Renames the field in violations, because here the body itself is the document. */
+/** Renames the field in violations, because the body itself is the document on these routes. */
 function inBody(error: unknown): unknown {
   if (!(error instanceof Failure) || !error.facts.details) return error;
   const details = error.facts.details.map((each) => (each.field === 'pls' ? { ...each, field: 'body' } : each));

@@ -25,7 +25,7 @@ const known: Readonly<Record<string, readonly string[]>> = {
 
 export interface LiveMessage {
   input: LiveInput;
-  /** How audio is to be sent, if the message states it. */
+  /** The format in which audio is to be sent, if the message states a format. */
   audio: 'binary' | 'json' | undefined;
   /** The unknown members, which are ignored. */
   ignored: readonly UnknownField[];

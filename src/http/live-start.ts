@@ -18,9 +18,7 @@ export function checkTextFits(text: string, otherWay: string): void {
   throw new Failure('text_too_long', { message, limit, actual });
 }
 
-/**
- * `theirs` maps Sonant's field names to the vendor's. `faults` are the faults found earlier, which are reported first.
- */
+/** `theirs` maps Sonant's field names to the vendor's names. `faults` are earlier faults, which are reported first. */
 export function parseStartOf(
   start: Fields,
   theirs: Readonly<Record<string, string>>,

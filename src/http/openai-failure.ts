@@ -23,7 +23,7 @@ export function toOpenAiError(failure: Failure) {
   };
 }
 
-/** The same failure with field names of the other API. */
+/** Returns the failure with the field names of the other API. */
 function renameFields(failure: Failure, api: OtherName): Failure {
   const { details } = failure.facts;
   if (!details) return failure;

@@ -104,9 +104,9 @@ export interface RouteDocs {
   tag: keyof typeof tags;
   summary: string;
   description?: string;
-  /** Scopes of which the key needs one. Absent if no key is needed. */
+  /** The key needs one of these scopes. Absent if no key is needed. */
   scopes?: readonly string[];
-  /** Whether the operation runs with a key that the request does not carry: the key of its ticket. */
+  /** Whether the operation runs with the key of a ticket instead of a key in the request. */
   isOnBehalf?: true;
   /** Bearer credential that is accepted instead of a key in X-API-Key. */
   bearer?: 'token' | 'key';

@@ -84,7 +84,7 @@ interface ParsedCloneForm {
   ignored: readonly UnknownField[];
 }
 
-/** The fields of a form are strings: `labels` is JSON, and `engines` a list with commas. */
+/** Parses a form, whose fields are strings: `labels` is JSON, and `engines` is a list with commas. */
 function parseCloneForm({ texts, files }: FormBody, isStrict: boolean): ParsedCloneForm {
   const reading = newReading(isStrict);
   const { violations } = reading;

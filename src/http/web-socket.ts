@@ -41,7 +41,7 @@ export interface WebSocketPeer {
 /** Each message counts as at least this many bytes, since a short message takes memory too. */
 const messageBytesMin = 1024;
 
-/** Runs the work in the turn of the client's address. Returns false if too much work waits for that address. */
+/** Runs the work when it is the turn of the client's address. Returns false if too much work waits for the address. */
 type TakeTurn = (work: () => void) => boolean;
 
 const upgrades = new WeakMap<IncomingMessage, { socket: Duplex; head: Buffer; takeTurn: TakeTurn }>();
@@ -194,7 +194,7 @@ function toPeer(peer: import('ws').WebSocket, { readerStallMs, takeTurn, charge 
     if (!queue.isEnded) peer.pause();
     queue.push(message);
   });
-  // 'close' is emitted after 'error'.
+  // The error needs no handling, because 'close' is emitted after 'error'.
   peer.on('error', () => {});
   peer.on('close', () => {
     clearInterval(pings);
@@ -236,7 +236,7 @@ function toPeer(peer: import('ws').WebSocket, { readerStallMs, takeTurn, charge 
   };
 }
 
-/** Whether the library has received only part of a message. It has no event for that. */
+/** Whether the library has received only part of a message. The library emits no event for this state. */
 function holdsPartOf(peer: import('ws').WebSocket): boolean {
   const { _receiver: receiver } = peer as unknown as { _receiver: { _fragmented: number; _state: number } };
   return receiver._fragmented > 0 || receiver._state > 0;

@@ -1,7 +1,7 @@
 // Checks requests before Connect parses them. A body with one message is read completely, within limits of size and
-// time. Each message is decompressed and its fields are counted; unknown JSON members are removed and reported in
-// X-Ignored-Fields, or refused if the service is strict. Deadlines are shortened to the longest that a timer can hold,
-// and a refusal without a body gets one.
+// time. Each message is decompressed and its fields are counted. Unknown JSON members are removed and reported in
+// X-Ignored-Fields, or refused if the service is strict. Deadlines are shortened to the maximum of a timer. A refusal
+// without a body gets a body.
 //     Connect, unary   the message                                           application/json, application/proto
 //     else             1 byte flags, 4 bytes length (big-endian), message    application/grpc, application/connect+json, ...
 import { type DescField, type DescMessage, type DescMethod, type DescService, ScalarType } from '@bufbuild/protobuf';
@@ -61,7 +61,7 @@ const isLastFlag = 2;
 const slackBytes = 1024;
 /** Largest request without a key: requests for health and reflection only contain names. */
 const openRequestBytesMax = 4 * 1024;
-/** The longest deadline that a timer can hold; longer ones are shortened. */
+/** The longest deadline that a timer can hold. Longer deadlines are shortened. */
 const deadlineMsMax = 2 ** 31 - 1;
 
 /** IP address that the call comes from. */
@@ -72,7 +72,7 @@ export const connectionKey: ContextKey<object | undefined> = createContextKey(un
 export const ignoredMembersKey: ContextKey<readonly UnknownField[]> = createContextKey<readonly UnknownField[]>([], {
   description: 'ignored',
 });
-/** Node's own request, if there is one: only such a request can be refused without closing its connection. */
+/** Node's request object, if any. Only a request with this object can be refused while its connection stays open. */
 const nodeRequestKey = createContextKey<NodeRequest | undefined>(undefined);
 
 export const toContextValues = (request: NodeRequest, address: string): ContextValues =>
@@ -137,7 +137,7 @@ interface Form {
   isJson: boolean;
   isEnveloped: boolean;
   isCompressed: boolean;
-  /** Whether a flag of an envelope says that it is the last: in the streams of the Connect protocol only. */
+  /** Whether a flag marks the last envelope. Only streams of the Connect protocol have this flag. */
   hasLast: boolean;
 }
 
@@ -214,7 +214,7 @@ async function* checkEnvelopes(
 
 /**
  * Throws if the message has more than `left` fields, including nested ones, because parsing unknown fields costs 0.15 s
- * per MiB. A field in another encoding than its own is refused: Connect would read its content as more fields.
+ * per MiB. A field with the wrong encoding is refused, because Connect would read its content as more fields.
  */
 function countFields(bytes: Uint8Array, schema: DescMessage | undefined, left: number): number {
   const reader = new BinaryReader(bytes);
@@ -226,7 +226,7 @@ function countFields(bytes: Uint8Array, schema: DescMessage | undefined, left: n
       const isPacked = hasLength && field !== undefined && isNumeric(field);
       if (field && type !== wireTypeOf(field) && !isPacked) throw malformed();
       const value = hasLength ? reader.bytes() : nothing;
-      // The fields of a group follow and are counted like those of the message.
+      // The fields of a group follow and are counted like the fields of the message.
       if (!hasLength && type !== WireType.StartGroup && type !== WireType.EndGroup) reader.skip(type);
       left -= isPacked ? Math.max(1, value.length) : 1;
       if (left < 0) throw new Failure('invalid_request', { message: 'The message has too many fields.' });
@@ -289,8 +289,8 @@ function withoutUnknown(bytes: Uint8Array, { method, valuesMax, ignored, isStric
 }
 
 /**
- * Unknown enum values are kept, so that Connect refuses them: its option to ignore unknown fields would also ignore
- * such values.
+ * Removes unknown members. Unknown enum values are kept so that Connect refuses them. Connect's option to ignore
+ * unknown fields would also ignore such values.
  */
 function keepKnown(value: unknown, schema: DescMessage, to: { prefix: string; ignored: UnknownField[] }): unknown {
   // Types of other packages, such as Timestamp, have a special form in JSON.
@@ -314,7 +314,7 @@ const fieldNamed = ({ fields }: DescMessage, name: string): DescField | undefine
 
 const namesOf = ({ fields }: DescMessage) => fields.map(({ name }) => name);
 
-/** Connect answers a request of an unknown protocol with a status and no body. */
+/** Adds a body to a refusal. Connect answers a request of an unknown protocol with a status and no body. */
 function fillRefusal(
   { status, header }: UniversalServerResponse,
   call: UniversalServerRequest,
@@ -331,10 +331,7 @@ function fillRefusal(
   return toPlainAnswer(new Failure('invalid_request', status === 505 ? { message } : {}), recipient, status, header);
 }
 
-/**
- * The error is shared, because otherwise every call would create an error at its end. It is created on first use,
- * because a ConnectError loads the web's Headers.
- */
+/** The error that all disconnected calls share. It is created on first use, because a ConnectError loads Headers. */
 let disconnected: ConnectError | undefined;
 
 /** Returns a signal that aborts when `closed` does, always with the reason that the client has disconnected. */
@@ -347,7 +344,7 @@ function toLeaving(closed: AbortSignal): AbortSignal {
   return left.signal;
 }
 
-/** Shortens a deadline beyond the maximum of a timer, which would fire at once. */
+/** Shortens a deadline that exceeds the maximum of a timer, because such a timer would fire at once. */
 function shortenDeadline(headers: Headers): void {
   const millisecondsOf: Record<string, number> = { H: 3_600_000, M: 60_000, S: 1000 };
   const [, count, unit] = /^(\d{1,8})([HMS])$/.exec(headers.get('grpc-timeout') ?? '') ?? [];

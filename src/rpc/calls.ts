@@ -51,7 +51,7 @@ export const serve = <S extends DescService>(service: S, implementation: Service
   implementation: implementation as ServedService['implementation'],
 });
 
-/** The service with the handlers that the REST API calls too. */
+/** Serves a service with the handlers that the REST API uses too. */
 export function serveHandlers<S extends DescService>(service: S, handlers: Handlers<S>): ServedService {
   const implementation = Object.fromEntries(
     service.methods.map((method: DescMethod) => {
@@ -141,8 +141,8 @@ export function createCallRunner(runner: Runner): CallRunner {
 
 /**
  * Passes on the answers of a stream, and adds the ignored members to its failure. Connect also refuses an answer above
- * `writeMaxBytes`, but it first returns from the stream, as if the client had disconnected; here the call ends with the
- * failure.
+ * `writeMaxBytes`, but only after it has returned from the stream as if the client had disconnected. With this
+ * function, the call ends with the failure.
  */
 async function* checkAnswers(
   answers: AsyncIterable<Message>,
@@ -171,9 +171,7 @@ const openOperationOf = (method: DescMethod): Operation => ({
   isOpen: method.methodKind === 'unary' ? 'unary' : 'stream',
 });
 
-/**
- * Lists the ignored members in a header, and with them Idempotency-Key, which gRPC and Connect calls do not support.
- */
+/** Lists the ignored members in a header, including Idempotency-Key, which gRPC and Connect do not support. */
 function reportIgnored(
   { header }: { header: Headers },
   answer: { header: Headers },
@@ -185,9 +183,9 @@ function reportIgnored(
 }
 
 /**
- * Called when the client has disconnected, its deadline has passed, or the request is malformed. Such an error reaches
- * no interceptor. But Connect aborts the context with the error before sending it, so this function writes Sonant's
- * status into the error object.
+ * Ends a call when the client has disconnected, its deadline has passed, or the request is malformed. Such an error
+ * reaches no interceptor. Connect aborts the context with the error object before sending the error, so this function
+ * writes Sonant's status into the object.
  */
 function abort(
   running: RunningCall,
@@ -207,7 +205,7 @@ function abort(
   for (const [name, value] of status.metadata) reason.metadata.set(name, value);
 }
 
-/** The status with which a failed call is answered. */
+/** The status that answers a failed call. */
 export function toStatus(failure: Failure | typeof callerLeft, protocolName: string, requestId: string): ConnectError {
   const status = failure instanceof Failure ? toOwnStatus(failure) : new ConnectError(failure.message, Code.Canceled);
   // gRPC clients read the trailers of a failed call; other protocols have the id in the headers.
@@ -228,7 +226,7 @@ const ownCodes = new Set([
   Code.Internal,
 ]);
 
-/** Messages of Connect for malformed requests, which it reports as internal errors. */
+/** Messages of Connect for malformed requests, which Connect reports as internal errors. */
 const malformedRequest = /^(parse |received |decompression )/;
 
 /**

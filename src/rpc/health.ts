@@ -1,5 +1,5 @@
-// grpc.health.v1 (https://github.com/grpc/grpc/blob/master/doc/health-checking.md): whether the service as a whole ("")
-// and each service by name accepts calls. They always have the same state.
+// grpc.health.v1 (https://github.com/grpc/grpc/blob/master/doc/health-checking.md): reports whether Sonant as a whole
+// ("") and each service by name accept calls. All services have the same state.
 import { once } from 'node:events';
 import type { DescService } from '@bufbuild/protobuf';
 import { Health as HealthService, HealthCheckResponse_ServingStatus as Status } from '../../gen/health/v1/health_pb.ts';

@@ -40,7 +40,7 @@ function createAnswer(services: readonly DescService[]): (question: Question) =>
   const files = new Map<string, DescFile>();
   for (const { file } of services) for (const needed of closureOf(file)) files.set(needed.proto.name, needed);
   const registry = createRegistry(...files.values());
-  // Callers need no key, so static answers are encoded once.
+  // Static answers are encoded once, because callers need no key and could request them often.
   const known = new Map<DescFile, Answer>();
   const toFiles = (file: DescFile | undefined): Answer => {
     if (!file) return notFound;

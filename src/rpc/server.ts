@@ -44,7 +44,7 @@ export interface RpcServerOptions {
   services: Services;
   /** Address to listen on. Without an address, only sockets handed to `accept` are served. */
   address?: ListenAddress;
-  /** Counts the connections of all listeners. Default: only those of this listener. */
+  /** Counts the connections of all listeners. Default: only this listener's connections. */
   connections?: Connections;
   isBehindProxy?: boolean;
   /** PEM texts. */
@@ -54,7 +54,7 @@ export interface RpcServerOptions {
 }
 
 export interface RpcServer {
-  /** 0 if the server does not listen. */
+  /** The port of the server; 0 if the server does not listen. */
   readonly port: number;
   /** Serves a connection that another listener has accepted. */
   accept(socket: Socket): void;
@@ -127,7 +127,7 @@ type Listener = (request: Http2ServerRequest, response: Http2ServerResponse) => 
 
 type ListenerOptions = Required<Pick<RpcServerOptions, 'services' | 'connections' | 'isBehindProxy' | 'onFault'>>;
 
-/** Answers requests with Connect's handlers. connectNodeAdapter would print twenty lines for each client that disconnects. */
+/** Answers requests with Connect's handlers. connectNodeAdapter would print twenty lines per disconnected client. */
 function createListener({ services, connections, isBehindProxy, onFault }: ListenerOptions): Listener {
   const byPath = new Map(services.createHandlers({ grpc: true }).map((handler) => [handler.requestPath, handler]));
   const drop = ({ stream }: Http2ServerRequest) => {
@@ -146,10 +146,10 @@ function createListener({ services, connections, isBehindProxy, onFault }: Liste
     // A caller that needs no key may continue after refusals, so calls from a barred address are dropped.
     const isUnwanted = () => isOpen && services.isBarred(address);
     if (isUnwanted()) return drop(request);
-    // The answer is deferred, so that a call that is cancelled in the same packet costs no more than this.
+    // The answer is deferred, so that a call that is cancelled in the same packet causes no further work.
     const isTaken = connections.turns.take(address, () => {
       if (stream.destroyed) return;
-      // Earlier calls in the same packet may have exceeded the limit.
+      // Earlier calls in the same packet may have exceeded the limit of refusals.
       if (isUnwanted()) return drop(request);
       answer(handler, { request, response, address }).catch((fault) => {
         if (stream.destroyed) return;
@@ -190,7 +190,7 @@ async function answer(handler: Handler | undefined, { request, response, address
   await universalResponseToNodeResponse(sent, response as unknown as ServerResponse);
 }
 
-/** Undefined if the request names no host or its path is malformed. */
+/** Returns undefined if the request names no host or its path is malformed. */
 function toCall(request: Http2ServerRequest, address: string): UniversalServerRequest | undefined {
   try {
     return universalRequestFromNodeRequest(request, undefined, toContextValues(request, address));
@@ -199,7 +199,7 @@ function toCall(request: Http2ServerRequest, address: string): UniversalServerRe
   }
 }
 
-/** For an unknown method, gRPC clients get the status UNIMPLEMENTED, others get 404. */
+/** For an unknown method, gRPC clients get the status UNIMPLEMENTED, and other clients get 404. */
 function refuse(handler: Handler | undefined, { headers }: Http2ServerRequest): UniversalServerResponse {
   const requestId = toRequestId(headers['x-request-id']);
   const recipient = { requestId, accept: headers.accept };
@@ -218,7 +218,7 @@ function refuse(handler: Handler | undefined, { headers }: Http2ServerRequest): 
   return { status: 200, header, trailer: setTrailerStatus(new Headers(), toStatus(failure, 'grpc', requestId)) };
 }
 
-/** Connect escapes more characters in grpc-message than gRPC does, and some clients unescape only those of gRPC. */
+/** Re-encodes grpc-message. Connect escapes more characters than gRPC, and some clients decode only gRPC's escapes. */
 function escapeMessage(trailer: Headers): Headers {
   const message = trailer.get('grpc-message');
   if (message) {
@@ -230,9 +230,9 @@ function escapeMessage(trailer: Headers): Headers {
 }
 
 /**
- * Ends the stream of a client that is still sending after the response. The rest of the request is discarded for a
- * moment before the reset: an unread stream is never closed and counts against its connection's limit, while an
- * immediate reset would make Node's clients lose the rest of the response, and proxies lose the status.
+ * Ends the stream of a client that is still sending after the response. Before the reset, the rest of the request is
+ * discarded for a moment, because an immediate reset could lose the response or its status. An unread stream would
+ * never close, and would count against the limit of its connection.
  */
 function dismissSender(stream: ServerHttp2Stream): void {
   stream.removeAllListeners('data').resume();
@@ -267,7 +267,7 @@ export interface WatchOptions {
 
 /**
  * Closes an HTTP/2 connection that does not start the protocol, or whose peer does not answer pings. A proxy that waits
- * for a slow reader may read nothing, including pings: while audio is waiting to be written, the peer gets as much time
+ * for a slow reader may not read pings either. While audio is waiting to be sent, the peer therefore gets as much time
  * as readers of other protocols.
  */
 export function watchSession(session: ServerHttp2Session, options: WatchOptions): void {

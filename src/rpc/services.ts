@@ -24,7 +24,7 @@ import { type Health, openHealth } from './health.ts';
 import { createReflection } from './reflection.ts';
 import { createSpeechService } from './speech-service.ts';
 
-/** Largest message with a book. Common clients accept it only if they raise their limit. */
+/** Largest message with a book. Common clients accept such a message only if their limit is raised. */
 const bookMessageBytesMax = 32 << 20;
 
 interface ServicesOptions {
@@ -43,7 +43,7 @@ interface ServicesOptions {
   };
   /** Whether reflection is served. */
   reflection?: boolean;
-  /** Reject unknown members of JSON instead of ignoring and reporting them. */
+  /** Whether unknown members of JSON are rejected instead of ignored and reported. */
   isStrict?: boolean;
 }
 
@@ -91,7 +91,7 @@ export function createServices(options: ServicesOptions): Services {
         }
       }
       return router.handlers.map((handler) => {
-        // Always strict: a misspelt limit must not result in a key without the limit.
+        // API keys are always strict: a misspelt limit must not result in a key without the limit.
         const isStrictHere = isStrict || handler.service === ApiKeyService;
         return boundHandler(handler, { isStrict: isStrictHere });
       });

@@ -21,7 +21,7 @@ import { type Recipient, toFailureReply } from '../net/failure-reply.ts';
 import { apiVersion } from '../net/headers.ts';
 
 export const domain = 'sonant';
-/** Largest details of a failure: they are sent in a trailer, and common clients read 8 KiB of trailers. */
+/** Maximum size of a failure's details. Details are sent in a trailer, and common clients read 8 KiB of trailers. */
 export const detailBytesMax = 3 * 1024;
 const failureMessageCharsMax = 1000;
 /** Longer field names are shortened: a name may contain client input, such as an unknown member. */
@@ -77,7 +77,7 @@ const toMetadata = ({ limit, actual, limitReason, requiredScopes }: FailureFacts
   ...(requiredScopes !== undefined && { required_scopes: requiredScopes.join(' ') }),
 });
 
-/** As many violations as fit. If some do not fit, the last entry states their number. */
+/** Returns as many violations as fit. If some do not fit, the last entry states the number of missing violations. */
 function toBadRequest(violations: readonly FieldViolation[]) {
   const fieldViolations = [];
   let bytes = 0;
@@ -109,8 +109,8 @@ const shorten = (text: string, charsMax = failureMessageCharsMax) =>
   (text.length > charsMax ? `${text.slice(0, charsMax)}...` : text).toWellFormed();
 
 /**
- * Answers a request that is not a call of any protocol, like the HTTP API: with its failure body and the headers of
- * every response. `status` replaces the failure's own status; `more` are further headers.
+ * Answers a request that is not a call of any protocol as the HTTP API does: with a failure body and the headers of
+ * every response. `status` replaces the failure's own status; `more` contains further headers.
  */
 export function toPlainAnswer(
   failure: Failure,

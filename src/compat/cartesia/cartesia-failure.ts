@@ -1,6 +1,6 @@
 // Renders a Failure in Cartesia's format: `{"error_code","title","message","request_id"}` over HTTP, and an error
-// message on a WebSocket. That message has a false `done`, because clients take a true one for a clean end. Its status
-// is at least 500, because after a 4xx clients expect the context to continue. A harmless error keeps its own status.
+// message on a WebSocket. The message has `done: false`, because clients interpret `done: true` as success. Its status
+// is at least 500, because clients continue a context after a 4xx status. A harmless error keeps its status.
 import { type Failure, failureTable } from '../../errors.ts';
 import { toMessage, withListUrl } from '../../http/failure-sentences.ts';
 import { type FailureReply, type Recipient, toFailureReply } from '../../net/failure-reply.ts';

@@ -1,5 +1,5 @@
 // Converts the messages of a Cartesia client to inputs of its contexts. `done` is the last message of a context. After
-// `cancel`, it is the only message of the context that follows.
+// `cancel`, no other message of the context follows.
 
 import type { Fields } from '../../contract/unknown-fields.ts';
 import { Failure, type FieldReason } from '../../errors.ts';
@@ -17,7 +17,7 @@ import { createEventWriter, doneMessage } from './events.ts';
 import { type Generation, parseGeneration } from './generation.ts';
 
 export interface CartesiaWriter extends ContextWriter {
-  /** Whether each transcript is a phrase, as is the case if the buffer delay is 0. */
+  /** Whether each transcript is a complete phrase, as is the case if the buffer delay is 0. */
   takesPhrases: boolean;
   /** Adds text to the turn. */
   addText(text: string): void;

@@ -1,5 +1,5 @@
-// Parses a Cartesia client's request into the start of live speech and its text. Unsupported members (model, emotion,
-// volume) are ignored and reported, as Cartesia tolerates them; supported ones are never replaced by other values.
+// Parses a Cartesia client's request into the start of live speech and its text. Unsupported members (model, volume)
+// are ignored and reported, as Cartesia tolerates them. Values of supported members are never replaced.
 //     {"context_id","model_id","transcript","continue","voice":{"mode":"id","id"},"flush","max_buffer_delay_ms",
 //      "output_format":{"container","encoding","sample_rate"},"language","add_timestamps","generation_config":{"speed","emotion"}}
 //     {"context_id","cancel":true}
@@ -18,7 +18,7 @@ export interface Generation {
   /** Encoding of raw audio; undefined for audio in a container. */
   encoding: Encoding | undefined;
   transcript: string;
-  /** Context that an HTTP request names, and that its events repeat. */
+  /** Id of the context that an HTTP request names. The events of the request repeat the id. */
   contextId: string | undefined;
   /** The ignored members. */
   ignored: readonly UnknownField[];
@@ -104,7 +104,7 @@ function readOutputFormat(given: unknown, faults: FieldViolation[]) {
     faults.push({ field: `output_format.${field}`, reason: 'enum', message });
     return { format: 'pcm', encoding: undefined, sampleRate };
   };
-  // The encoding from which MP3 is made does not matter.
+  // MP3 is accepted with any encoding.
   if (container === 'mp3') return { format: 'mp3', encoding: undefined, sampleRate };
   if (container === 'wav') {
     if (encoding !== 'pcm_s16le') return refuse('encoding', ['pcm_s16le in wav']);
@@ -115,7 +115,7 @@ function readOutputFormat(given: unknown, faults: FieldViolation[]) {
   return { format: rawFormats[encoding as Encoding], encoding: encoding as Encoding, sampleRate };
 }
 
-/** Returns the first of these members that is present. The others are older names of the same setting. */
+/** Returns the speed. `generation_config.speed` takes precedence; the other members are its older names. */
 function speedOf({ generation_config: config, speed, voice }: Fields, faults: FieldViolation[]): unknown {
   const controls = isObject(voice) && isObject(voice.__experimental_controls) ? voice.__experimental_controls : {};
   const exact = isObject(config) ? config.speed : undefined;
@@ -127,7 +127,7 @@ function speedOf({ generation_config: config, speed, voice }: Fields, faults: Fi
 }
 
 /**
- * Makes a sentence of an emotion, because Cartesia's clients send a name, such as "excited", and engines take a
+ * Converts an emotion to a sentence, because Cartesia's clients send a name, such as "excited", and engines accept a
  * sentence.
  */
 function instructionsOf({ generation_config: config }: Fields): unknown {

@@ -86,7 +86,7 @@ export function addCartesiaRoutes(app: FastifyInstance, options: VendorRoutesOpt
   });
 }
 
-/** LiveKit's plugin for Node sends no Content-Type. */
+/** Reads a body without Content-Type as JSON, because LiveKit's plugin for Node sends no Content-Type. */
 async function takeAsJson({ headers }: FastifyRequest): Promise<void> {
   headers['content-type'] ??= 'application/json';
 }
@@ -130,7 +130,7 @@ async function* eventsOf(
 const names = { size: 'limit', text: 'q', languageCode: 'language', after: 'starting_after' };
 const voicesQuery = [...Object.values(names), 'gender', 'api_key'];
 const pageSizeDefault = 100;
-/** Cartesia's names of genders by Sonant's. */
+/** Cartesia's names of genders, by Sonant's names. */
 const genders: Readonly<Record<string, string>> = { male: 'masculine', female: 'feminine', neutral: 'gender_neutral' };
 
 const toCartesiaVoice = ({ id, voice: { name, description, languageCodes, labels } }: NamedVoice) => ({

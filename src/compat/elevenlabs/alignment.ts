@@ -95,7 +95,7 @@ export class AlignmentMessages {
     this.#isAbsolute = isAbsolute;
   }
 
-  /** The next message, if there is one. */
+  /** Adds characters. Returns the next message, if there is one. */
   put(timed: readonly TimedChar[], { endsTurn }: { endsTurn: boolean }): Alignment | undefined {
     this.#pending.push(...timed);
     const last = this.#pending.at(-1);

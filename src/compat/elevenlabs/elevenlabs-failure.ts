@@ -19,7 +19,7 @@ export const toErrorMessage = (failure: Failure, contextId: string | undefined) 
   contextId,
 });
 
-/** The status names that clients know. */
+/** Returns the status name that clients know for a failure. */
 function statusOf({ reason, facts: { limitReason } }: Failure): string {
   if (limitReason === 'concurrency') return 'too_many_concurrent_requests';
   if (limitReason === 'characters') return 'quota_exceeded';

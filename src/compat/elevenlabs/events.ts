@@ -10,7 +10,7 @@ import { type Alignment, AlignmentMessages, CharacterTimes } from './alignment.t
 import { toErrorMessage } from './elevenlabs-failure.ts';
 
 interface SpokenContext {
-  /** Undefined if the connection has a single context. */
+  /** Id of the context; undefined if the connection has a single context. */
   contextId: string | undefined;
   start: LiveStart;
   isAbsolute: boolean;

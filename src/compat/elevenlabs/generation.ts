@@ -1,4 +1,4 @@
-// Parses an ElevenLabs client's request into the start of live speech. Voice and format are in the URL, the speed in
+// Parses an ElevenLabs client's request into the start of live speech. Voice and format are in the URL. The speed is in
 // the body or in the first message of a context. Unsupported fields (model, bit rate, other voice settings) are
 // ignored, as ElevenLabs tolerates them.
 //     {voice_id}?output_format=pcm_24000&language_code=en&auto_mode=true&inactivity_timeout=180&sync_alignment=true
@@ -82,7 +82,7 @@ function toStart(
     ...readOutputFormat(output ?? formatDefault, faults),
     language_code: language ?? ownLanguage,
     speaking_rate: isObject(settings) ? (settings.speed ?? undefined) : undefined,
-    // A seed in a query is text.
+    // In a query, the seed is a string.
     seed: typeof seed === 'string' && /^\d+$/.test(seed) ? Number(seed) : seed,
     timestamps: 'word',
     buffer_ms: bufferMs,

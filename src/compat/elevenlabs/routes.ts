@@ -208,7 +208,7 @@ async function* objectOf(events: AsyncIterable<LiveEvent>, text: string): AsyncG
   for await (const { audio, timed } of piecesOf(events, text)) {
     all.push(...timed);
     const bytes = Buffer.concat([held, audio]);
-    // Groups of three bytes, because they make four characters of base64 without padding.
+    // Encodes groups of three bytes, because they become four characters of base64 without padding.
     const whole = bytes.length - (bytes.length % 3);
     held = bytes.subarray(whole);
     if (whole > 0) yield Buffer.from(before + bytes.toString('base64', 0, whole));

@@ -1,7 +1,7 @@
-// An MCP server at /mcp: Streamable HTTP in the stateless revision 2026-07-28, and in the revisions before it, whose
-// clients send `initialize`. These get no session, because no answer depends on an earlier request. Every request is
-// admitted with an API key, as a bearer token or in X-API-Key. A failure of a tool is its result, so that the agent
-// reads it; any other failure is an error of JSON-RPC, with the HTTP status of REST.
+// An MCP server at /mcp: Streamable HTTP in the stateless revision 2026-07-28 and in earlier revisions, whose clients
+// send `initialize`. Clients get no session, because no answer depends on an earlier request. Every request needs an
+// API key, as a bearer token or in X-API-Key. A failure of a tool is a result that the agent reads. Other failures are
+// errors of JSON-RPC, with the HTTP status of REST.
 
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -15,12 +15,12 @@ import { jobBytesMax, jobValuesMax } from '../../net/request-limits.ts';
 import { createTools, type Tool, type ToolsOptions } from './tools.ts';
 
 interface McpOptions extends ToolsOptions {
-  /** Also accepts the key as a bearer token. */
+  /** Admits a request, and also accepts the key as a bearer token. */
   admitTo: AdmitTo;
   isAllowedOrigin(origin: string): boolean;
 }
 
-/** The revision whose requests state their revision themselves. */
+/** The revision in which every request states its revision. */
 const statelessRevision = '2026-07-28';
 const sessionRevisions = ['2025-11-25', '2025-06-18', '2025-03-26'];
 const supported = [statelessRevision, ...sessionRevisions];
@@ -56,7 +56,7 @@ export function addMcpRoute(app: FastifyInstance, { admitTo, isAllowedOrigin, ..
     if (origin !== undefined && !isAllowedOrigin(origin))
       throw new Failure('access_denied', { message: 'Pages of this origin may not call this server.' });
   };
-  // make_job takes a book, as createJob does.
+  // make_job accepts a book, so its limits are the limits of createJob.
   const config = { jsonBytesMax: jobBytesMax, jsonValuesMax: jobValuesMax };
   app.post('/mcp', { onRequest: [checkOrigin, admit], config }, async (request, reply) => {
     request.call!.api = 'mcp';
@@ -98,8 +98,8 @@ function readMessage(body: unknown): { method: string; params: Fields } {
 }
 
 /**
- * Returns whether the request is of the stateless revision. There, headers repeat members of the body for proxies, and
- * must match them.
+ * Whether the request has the stateless revision. In that revision, headers repeat members of the body for proxies, and
+ * must match the members.
  */
 function checkRevision(headers: IncomingHttpHeaders, method: string, { _meta, name }: Fields): boolean {
   const inBody = isObject(_meta) ? _meta['io.modelcontextprotocol/protocolVersion'] : undefined;
@@ -141,7 +141,7 @@ const serverInfo = { name: 'sonant', title: 'Sonant text to speech', version: ap
 const capabilities = { tools: {} };
 const instructions =
   'Speaks text. Give the user the link that speak returns; it expires. list_voices finds a voice by language or words.';
-/** The same for every key, and for as long as the process runs. */
+/** Cache rules of answers that are equal for every key and do not change while the process runs. */
 const cached = { ttlMs: 3_600_000, cacheScope: 'public' };
 
 async function answer(method: string, params: Fields, answering: Answering): Promise<object> {
@@ -179,7 +179,7 @@ async function callTool(
   }
 }
 
-/** The sentences of a failure, one a line. */
+/** The sentences of a failure, one per line. */
 function explain(failure: Failure): string {
   const { details = [], requiredScopes } = failure.facts;
   const retrySeconds = retrySecondsOf(failure);

@@ -1,5 +1,5 @@
-// The tools of the MCP server. Each runs one operation. Their arguments, the schemas and the descriptions of these come
-// from the protos; so an agent gets the sentences that a REST client gets.
+// The tools of the MCP server. Each tool runs one operation. The arguments, their schemas and their descriptions come
+// from the protos, as in the REST API.
 import { create, type DescMethod } from '@bufbuild/protobuf';
 import { JobService } from '../../../gen/sonant/v1/job_service_pb.ts';
 import { SynthesizeSpeechRequestSchema } from '../../../gen/sonant/v1/speech_pb.ts';
@@ -58,7 +58,7 @@ export const createTools = ({ speech, voices, handlers }: ToolsOptions): readonl
 const about = (readOnlyHint: boolean) => ({ readOnlyHint, destructiveHint: false, openWorldHint: false }) as const;
 const toText = (value: unknown) => ({ type: 'text', text: JSON.stringify(value, withoutNoise) });
 
-/** Members of voices that help no agent to choose one. */
+/** Members of voices that do not help an agent to choose a voice. */
 const noise = ['capabilities', 'bindings', 'blend', 'consent', 'lexicon_ids', 'created_at', 'updated_at', 'revision'];
 
 /** Leaves out members that are empty, because an agent pays for every character. */
@@ -68,7 +68,7 @@ function withoutNoise(name: string, value: unknown): unknown {
 }
 
 /**
- * A tool that calls the handler of an RPC. `defaults` are the defaults that differ from those of REST. Unknown arguments
+ * A tool that calls the handler of an RPC. `defaults` are the defaults that differ from the REST API. Unknown arguments
  * are violations, because an agent can correct them.
  */
 function createTool(

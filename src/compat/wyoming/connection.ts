@@ -26,7 +26,7 @@ const wyomingRateHz = 24_000;
 
 interface VoiceChoice {
   name: string | undefined;
-  /** Canonical BCP-47. */
+  /** Language in canonical BCP-47. */
   languageCode: string | undefined;
 }
 
@@ -44,7 +44,7 @@ function choiceOf({ voice, text_format: format = null }: WyomingData): VoiceChoi
   return { name: name || undefined, languageCode: language === null ? undefined : languageOf(language) };
 }
 
-/** Home Assistant's language codes have an underscore. */
+/** Parses a language code. Home Assistant's codes have an underscore. */
 function languageOf(given: unknown): string {
   const code = typeof given === 'string' ? toLanguageCode(given.replaceAll('_', '-')) : undefined;
   if (code !== undefined) return code;
@@ -58,7 +58,7 @@ function languageOf(given: unknown): string {
 /** The start of live speech in the chosen voice. Throws a Failure if no voice matches. */
 function toStart({ name, languageCode }: VoiceChoice, voices: readonly Voice[]): LiveStart {
   const found = voices.filter((voice) => languageCode === undefined || isSpokenBy(voice, languageCode));
-  // Every voice of "en" can speak en-GB, but only some have that accent.
+  // Every voice of "en" can speak en-GB, but only some voices have that accent.
   const native = found.find(({ languageCodes }) =>
     languageCodes.some((code) => `${code}-`.startsWith(`${languageCode}-`)),
   );
@@ -121,7 +121,7 @@ export class WyomingConnection {
     this.#socket.once('close', () => this.#leave());
     try {
       for await (const bytes of this.#socket.iterator({ destroyOnReturn: false })) await this.#take(bytes as Buffer);
-      // A client that has closed its sending side may still receive audio. Whether a client is gone shows when data is
+      // A client that has closed its sending side may still receive audio. A lost client is noticed only when data is
       // sent to it.
       if (!this.#streamed) await this.#speech;
     } finally {
@@ -130,8 +130,8 @@ export class WyomingConnection {
   }
 
   /**
-   * After the end of the connection, bytes are still read, so that the last answer is not lost, but not parsed as
-   * events.
+   * Parses received bytes as events. After the end of the connection, bytes are read but not parsed, so that the last
+   * answer is not lost.
    */
   async #take(bytes: Buffer): Promise<void> {
     try {
@@ -298,7 +298,7 @@ async function* following(first: LiveInput, rest: AsyncIterable<LiveInput>): Asy
 const untilDrained = (socket: Socket, signal: AbortSignal): Promise<unknown> =>
   once(socket, 'drain', { signal }).catch(() => {});
 
-/** `code` is the reason in the table of failures. */
+/** Converts a failure to the data of an `error` event. `code` is the reason in the table of failures. */
 function toError({ reason, message, facts: { details = [] } }: Failure): object {
   const sentences = details.map(({ field, message: fault }) => `${field} ${fault}`).join('; ');
   return { text: details.length > 0 ? `${failureTable[reason].sentence} ${sentences}.` : message, code: reason };

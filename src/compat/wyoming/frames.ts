@@ -1,5 +1,5 @@
-// Events of the Wyoming protocol as bytes: a line of JSON, followed by further data (a JSON object, merged over that of
-// the line) and a payload, with lengths given in the line:
+// Events of the Wyoming protocol as bytes: a line of JSON, followed by further data (a JSON object that overrides the
+// data in the line) and a payload. The line states the lengths of both:
 //     {"type":"synthesize","data":{...},"data_length":N,"payload_length":M}\n<N bytes><M bytes>
 import { Failure } from '../../errors.ts';
 

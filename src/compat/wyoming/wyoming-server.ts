@@ -41,7 +41,7 @@ export async function openWyomingServer(options: WyomingServerOptions): Promise<
   // A client that has sent everything may close its sending side, and still gets its answer.
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
     const { remoteAddress = '' } = socket;
-    // The connection watches the event 'close', which follows.
+    // The connection handles the event 'close', which follows 'error'.
     socket.on('error', () => socket.destroy());
     if (isAllowed(remoteAddress)) open.set(socket, serve(socket));
     else {

@@ -1,4 +1,4 @@
-// Writes curl commands for an operation. They run as they are once SONANT_API_KEY holds an API key.
+// Writes curl commands for an operation. The commands run unchanged if SONANT_API_KEY contains an API key.
 
 import type { Parameter, Schema } from '../route-docs.ts';
 import type { DocumentedContent, OpenApi } from './openapi-document.ts';
@@ -9,7 +9,7 @@ interface CurlExample {
   command: string;
 }
 
-/** One command per example of the request body; one if there is none. */
+/** One command per example of the request body, or a single command if there is no example. */
 export function curlExamplesOf(document: OpenApi, reference: ReferenceOperation): CurlExample[] {
   const content = reference.operation.requestBody?.content ?? {};
   const json = Object.entries((content['application/json']?.examples ?? {}) as Record<string, { value: Schema }>);

@@ -1,4 +1,4 @@
-// GET /docs/{name}.md: the guides of the folder docs as HTML pages, so that a running service explains itself.
+// GET /docs/{name}.md: the guides of the folder docs as HTML pages, so that a running service serves its own guides.
 import { readdirSync, readFileSync } from 'node:fs';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Marked } from 'marked';
@@ -22,7 +22,7 @@ const marked = new Marked({
   },
 });
 
-/** `headers` are those of the reference page, whose style the guides use. */
+/** Adds the guides. `headers` are the headers of the reference page, whose style the guides use. */
 export function addGuides(app: FastifyInstance, style: string, headers: Readonly<Record<string, string>>): void {
   const documents = new Map(
     guideNames().map((name) => [
@@ -38,7 +38,7 @@ export function addGuides(app: FastifyInstance, style: string, headers: Readonly
   app.route({ method: ['GET', 'HEAD'], url: '/docs/:guide', handler });
 }
 
-/** None if the installation has no folder docs. */
+/** File names of the guides; empty if the installation has no folder docs. */
 function guideNames(): string[] {
   try {
     return readdirSync(folder).filter((name) => name.endsWith('.md'));

@@ -37,6 +37,6 @@ export const fieldList = (fields: readonly FieldEntry[]): string =>
         })
         .join('\n')}\n</dl>`;
 
-/** A code block; one click selects all of it. */
+/** A code block; one click selects the entire block. */
 export const code = (title: string, text: string): string =>
   `<figure class="code"><figcaption>${escaped(title)}</figcaption><pre tabindex="0"><code>${escaped(text)}</code></pre></figure>`;

@@ -21,7 +21,7 @@ function notify(text, isError = false) {
   status.classList.toggle('error', isError);
 }
 
-/** Runs the action of a button. Disables the button meanwhile, and shows an error. */
+/** Runs the action of a button, which is disabled until the action ends. Shows an error. */
 async function run(button, action) {
   button.disabled = true;
   try {
@@ -152,12 +152,12 @@ find('sign-out').addEventListener('click', ({ target }) =>
     location.replace('../docs');
   }),
 );
-// Browsers may keep the page in the back/forward cache.
+// The key is removed, because browsers may keep the page in the back/forward cache.
 addEventListener('pagehide', clearNewKey);
 
 /**
- * Exchanges the session for a key of one day, with which the console works in all tabs of this browser. The key can do
- * what the person can do, but not create keys, because these would end with it.
+ * Exchanges the session for a key that is valid for a day and that the console uses in all tabs of this browser. The
+ * key has the person's permissions but cannot create keys, because created keys would end with it.
  */
 async function openConsole() {
   const scopes = [...form.querySelectorAll('[name=scope]')]
@@ -170,7 +170,7 @@ async function openConsole() {
 }
 find('open-console').addEventListener('click', ({ target }) => run(target, openConsole));
 
-// The console sets the item before it sends the person here.
+// The console sets this item before it redirects the person to this page.
 const isForConsole = sessionStorage.getItem('sonant-sign-in') !== null;
 sessionStorage.removeItem('sonant-sign-in');
 if (isForConsole) run(find('open-console'), openConsole);

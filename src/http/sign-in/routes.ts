@@ -91,7 +91,7 @@ function addTokenEndpoint(app: FastifyInstance, { signIn, addresses }: OauthRout
         throw counted(() => addresses.noteFailure(request.ip), error);
       }),
     );
-    // Runs before the body is read.
+    // This hook runs before the body is read.
     scope.addHook('onRequest', async (request, reply) => {
       reply.headers({ 'cache-control': 'no-store', pragma: 'no-cache' });
       addresses.check(request.ip);

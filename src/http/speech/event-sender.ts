@@ -156,7 +156,7 @@ const headersOf = (request: FastifyRequest, info: SpeechInfo, { ignored }: Parse
 const badEventId = (message: string) =>
   new Failure('invalid_request', { details: [{ field: 'Last-Event-ID', reason: 'format', message }] });
 
-/** The number of the event after the last one that the client received. */
+/** The number of the event after the last event that the client received. */
 function nextOf({ headers }: FastifyRequest, audioId: string): number {
   const last = headers['last-event-id'];
   if (last === undefined || last === '') return 0;

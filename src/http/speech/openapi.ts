@@ -80,7 +80,7 @@ export const soundContent = Object.fromEntries(
   formatNames.map((name) => audioFormats[name]).map(({ contentType }) => [contentType, sound]),
 );
 
-/** Failures in addition to those of every operation. */
+/** Failures of speech, in addition to the failures of every operation. */
 export const speakingFailures = [
   'text_too_long',
   'voice_not_found',

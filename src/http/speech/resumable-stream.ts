@@ -1,13 +1,13 @@
 // A stream of speech with its latest events, which a client can resume after a broken connection. Events are produced
-// on demand. Without a reader, synthesis continues for a limited time and number of bytes; the events are kept for a
-// while after the last one.
+// on demand. Without a reader, synthesis continues for a limited time and number of bytes. Events are kept for a while
+// after the last event.
 import { callerLeft } from '../../api/call.ts';
 import { Failure } from '../../errors.ts';
 import type { SpeechEvent } from '../../speech/speech-events.ts';
 import { eventsKeptMs, readerGraceMs, unreadBytesMax } from '../http-limits.ts';
 import { bytesOf, type StreamEvent, type StreamFailed } from './server-sent-events.ts';
 
-/** A running synthesis: its further events, a function that aborts it, and one that makes the event of its failure. */
+/** A running synthesis: its events, a function that aborts the synthesis, and one that creates the failure event. */
 export interface EventSource {
   events: AsyncIterator<SpeechEvent>;
   abort(reason: unknown): void;
@@ -17,14 +17,14 @@ export interface EventSource {
 export interface ResumableStreamOptions {
   audioId: string;
   voiceIds: readonly string[];
-  /** Ids that may resume the stream: that of the key, and that of the ticket if there was one. */
+  /** Ids that may resume the stream: the id of the key and, if a ticket was used, the id of the ticket. */
   holders: readonly string[];
   /** The key that the ticket was issued to, if a ticket was used. */
   ticketKeyId?: string | undefined;
   /** The events that were already produced. */
   begun: readonly StreamEvent[];
   source: EventSource;
-  /** Called when the size changes, when the stream ends, and when its events are discarded. */
+  /** Called when the size changes, when the stream ends, and when the stream's events are discarded. */
   watcher: { resized(bytes: number): void; ended(): void; gone(): void };
 }
 
@@ -83,7 +83,7 @@ export class ResumableStream {
     return n < this.#first || this.#isGone ? undefined : this.#events[n - this.#first];
   }
 
-  /** Whether a reader can start at event `n`, which must be kept or be the next one. */
+  /** Whether a reader can start at event `n`, which must be a kept event or the next event. */
   stateOf(n: number): 'there' | 'over' | 'lost' | 'never' {
     const next = this.#first + this.#events.length;
     if (n < this.#first || this.#isGone) return 'lost';
@@ -91,7 +91,7 @@ export class ResumableStream {
     return n === next && this.#hasEnded ? 'over' : 'there';
   }
 
-  /** Returns the function to call when the reader disconnects. */
+  /** Attaches a reader. Returns the function to call when the reader disconnects. */
   attach(reader: Reader): () => void {
     this.#reader?.leave();
     this.#reader = reader;

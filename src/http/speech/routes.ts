@@ -40,7 +40,7 @@ interface LinkAnswer {
 
 const { synthesizeSpeech, streamSpeech, deleteAudio, estimateSpeech } = speechOperations;
 
-/** Estimates the cost of a request. The body is that of POST /api/audio/speech. */
+/** Estimates the cost of a request. The body has the fields of POST /api/audio/speech. */
 function addEstimate(app: FastifyInstance, { speech, admitTo, isStrict }: SpeechRoutesOptions): void {
   app.post('/api/audio/estimate', documented(estimateDocs, admitTo(estimateSpeech)), async (request, reply) => {
     const parsed = parseSpeechFields(fieldsOf(request), { isStrict, isEvents: false });
@@ -156,7 +156,7 @@ export async function beginSound(
   return { info, pieces: piecesOf(iterator) };
 }
 
-/** Written without a generator, which would add two awaits per piece. */
+/** The iterator is not a generator, because a generator would add two awaits per piece. */
 function piecesOf(iterator: AsyncIterator<SpeechEvent>): AsyncIterable<Uint8Array> {
   const next = async (): Promise<IteratorResult<Uint8Array>> => {
     for (;;) {

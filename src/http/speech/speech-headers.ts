@@ -41,7 +41,7 @@ export const resultHeaders = (result: SpeechInfo | DeliveredFacts): SpeechHeader
 });
 
 /**
- * Yields the same events. The warnings of the first turn become a header of the reply, which is sent with the first
+ * Passes on the events. The warnings of the first turn become a header of the reply, which is sent with the first
  * audio.
  */
 export async function* withWarnings(reply: FastifyReply, events: AsyncIterable<LiveEvent>): AsyncGenerator<LiveEvent> {

@@ -10,7 +10,7 @@ import { toEventText } from './server-sent-events.ts';
 
 export interface Reading {
   texts: AsyncIterable<string>;
-  /** The caller must call this when the reader disconnects. */
+  /** The caller must call this function when the reader disconnects. */
   leave(): void;
 }
 
@@ -98,7 +98,7 @@ export function readStream(stream: ResumableStream, from: number, onReplaced: ()
     },
   });
   let n = from;
-  // Written without a generator, which would add two awaits per event.
+  // The iterator is not a generator, because a generator would add two awaits per event.
   const next = async (): Promise<IteratorResult<string>> => {
     const event = stream.held(n) ?? (await stream.at(n));
     if (!event || isReplaced) return { done: true, value: undefined };
