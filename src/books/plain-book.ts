@@ -97,8 +97,10 @@ function withoutContents(found: readonly number[], paragraphs: readonly PlainPar
       .replace(/[^\p{L}\p{N}]/gu, '');
   const later = new Map<string, number>();
   for (const at of found) later.set(keyOf(at), at);
-  const comesAgain = (at: number) =>
-    [...later].some(([key, last]) => last > at && (key.startsWith(keyOf(at)) || keyOf(at).startsWith(key)));
+  const comesAgain = (at: number) => {
+    const key = keyOf(at);
+    return [...later].some(([other, last]) => last > at && (other.startsWith(key) || key.startsWith(other)));
+  };
   const first = found.findIndex((at) => isChapterTitle(paragraphs[at]!.lines[0]!));
   let end = first;
   while (end >= 0 && end < found.length && comesAgain(found[end]!) && isNextTo(found, end, first)) end++;
