@@ -1,5 +1,5 @@
-// Plans live speech. The voice is found once, at the start. The text of each turn is cut as it arrives, and voices
-// named in its markup are found then.
+// Plans live speech. The voice is found once, at the start. The text of each turn is cut as it arrives, and the voices
+// named in a part's markup are found when the part is cut.
 import { Failure, type FieldReason } from '../errors.ts';
 import { type MarkedText, MarkupFault } from '../text/marked-text.ts';
 import type { ReadingState } from '../text/paragraphs.ts';
@@ -89,10 +89,10 @@ interface Cutting {
   request: SpokenFields;
   take: TakePart;
   main: CastVoice;
-  /** Voices of the caller. */
+  /** Voices that the caller may use. */
   voices: Voices;
   lexiconsOf: ReturnType<typeof createVoiceLexicons>;
-  /** Extended while parts with warnings arrive. */
+  /** Warnings of the parts that have arrived so far. */
   warnings: Warning[];
 }
 
@@ -140,10 +140,7 @@ function readPart(text: string, markup: MarkupKind | undefined): MarkedText {
   }
 }
 
-/**
- * Whether the part has a foreign phrase, which the voice speaks as well as it can. A turn that is mostly foreign is
- * refused.
- */
+/** Whether the part has a foreign phrase, spoken as well as the voice can. Throws if the turn is mostly foreign. */
 function hasForeign(text: LiveText, part: LivePart, request: SpokenFields, main: CastVoice): boolean {
   const languages = languagesOf(request, main);
   const own = inspectScripts(part.text, ...languages);

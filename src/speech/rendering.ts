@@ -18,13 +18,13 @@ export interface Rendering {
   binding: Binding;
   capabilities: EngineCapabilities;
   languageCode: string;
-  /** Speed passed to the engine; the tempo stage does the rest. */
+  /** Speed passed to the engine; `tempo` is the factor by which the audio is stretched afterwards. */
   engineRate: number;
   tempo: number;
   /** Sum of the gains of the voice and the markup. */
   gainDb: number;
   pitch: number;
-  /** The instructions and the seed of the request, as far as the engine supports them. */
+  /** The instructions and the seed of the request, if the engine supports them. */
   manner: Pick<Segment, 'instructions' | 'seed'>;
   /** Whether numbers, signs and abbreviations are spelled out for the engine. */
   spellOut: boolean;
@@ -66,7 +66,7 @@ export function createRenderer(options: RenderOptions) {
     return rendering;
   };
   const aliases = new Map<Rendering, Map<Said, Replaced>>();
-  /** Replacements by aliases are cached: a lexicon may use the same alias many times, always spoken alike. */
+  /** Caches the replacements for aliases, because a lexicon may apply an alias many times. */
   const replacementOf = (said: Said, written: string, rendering: Rendering): Replaced => {
     if (said.kind !== 'alias') return toReplacement(said, written, rendering, options);
     const known = aliases.get(rendering) ?? new Map<Said, Replaced>();

@@ -51,7 +51,7 @@ export interface VoiceConsent {
   revokedAt: Date | undefined;
 }
 
-/** Takes the place of the account in the key of an alias for everyone. */
+/** Owner of an alias for everyone, in place of an account. */
 export const ofEveryone = '';
 
 export class StoredVoices {
@@ -91,7 +91,7 @@ export class StoredVoices {
     this.#names.set(voiceId, (this.#names.get(voiceId) ?? new Set()).add(key));
   }
 
-  /** Id of the voice with this alias of the account, or of everyone. */
+  /** Returns the id of the voice with this alias of `ownerId`. */
   findNamed(alias: string, ownerId = ofEveryone): string | undefined {
     return this.#named.get(`${ownerId} ${alias}`);
   }

@@ -1,6 +1,6 @@
-// Turns text into audio. `speak` gets a planned request admitted by the scheduler, has engines speak its segments
-// slightly ahead of the reader, and joins their audio into one valid file. If an engine fails before the first audio,
-// the voice's next engine takes over. A clean end means that the whole text was spoken.
+// Turns text into audio. `speak` waits for the scheduler, has engines speak the segments slightly ahead of the reader,
+// and joins their audio into one valid file. If an engine fails before the first audio, the voice's next engine takes
+// over. A stream that ends without an error contains the whole text.
 import { setImmediate as yieldTurn } from 'node:timers/promises';
 import { audioFormats } from '../audio/formats.ts';
 import { createEngineGuards, type EngineGuards, type TakeTurn } from '../engines/guard.ts';
@@ -26,7 +26,7 @@ import type { Binding, Voices } from './voice.ts';
 export interface Speech {
   /** Finds the voices of the request. See `castSpeech` for the failures. */
   cast(request: SpeechRequest, caller: Caller): Promise<CastSpeech>;
-  /** Finds the voices and plans the request. Also refuses text that the voice cannot speak. */
+  /** Finds the voices and plans the request. Rejects if the voice cannot speak the text. */
   plan(request: SpeechRequest, caller: Caller): Promise<PlannedSpeech>;
   /** Throws `overloaded` if a stream of the request would be refused at once. Does not look at the text. */
   checkRoom(request: SpeechRequest, caller: Caller): Promise<void>;
@@ -47,16 +47,16 @@ export interface Speech {
   restMs(binding: Binding): number;
 }
 
-/** Large enough that nobody can guess a public audio URL. */
+/** Number of random bits of an audio id, so that nobody can guess a public audio URL. */
 const audioIdBits = 128;
 
 interface SpeechOptions {
   voices: Voices;
-  /** Default: none. */
+  /** Default: no lexicons. */
   lexicons?: Lexicons | undefined;
   schedule: Schedule;
   guards?: EngineGuards;
-  /** Default: files do not state their origin. */
+  /** Facts for the origin of files. Default: files do not state their origin. */
   marking?: Marking | undefined;
   /** Longest wait before a request begins. Default: no limit. */
   waitMsMax?: number | undefined;
@@ -164,7 +164,7 @@ export function createSpeech(options: SpeechOptions): Speech {
   };
 }
 
-/** The best engine that may be called now, or the best engine if no engine may. */
+/** Returns the best engine that may be called now; if there is none, the best engine. */
 const readiest = (bindings: readonly Binding[], restMs: (binding: Binding) => number): Binding =>
   bindings.toSorted((a, b) => Math.sign(restMs(a)) - Math.sign(restMs(b)))[0]!;
 

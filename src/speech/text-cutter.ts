@@ -22,7 +22,6 @@ export interface PlannedCut {
   /** Length of the silence before and after the cut that the markup requests; 0 if none. */
   pauseBeforeMs: number;
   pauseAfterMs: number;
-  /** Marks in order. */
   marks: readonly CutMark[];
   emphasized: readonly EmphasizedText[];
   /** Code points of the chunk, with markup, up to the end of this cut. */
@@ -214,7 +213,7 @@ interface EmphasizedText {
 }
 
 const gainsDb: Readonly<Record<Emphasis, number>> = { strong: 5, moderate: 3, reduced: -4 };
-/** The level changes over this time, so that it makes no click. */
+/** Duration of a change of level. An abrupt change would be audible as a click. */
 const rampSeconds = 0.015;
 
 /** A range of samples with a gain. */
@@ -248,7 +247,7 @@ export class EmphasisEnvelope {
     }
   }
 
-  /** One factor for each of `length` samples of the segment from `at`; undefined if the level does not change. */
+  /** Returns the gain of each of `length` samples from sample `at` on; undefined if all gains are 1. */
   factorsFor(at: number, length: number): Float32Array | undefined {
     const ramp = rampSeconds * this.#rateHz;
     const heard = this.#windows.filter(({ from, to }) => from - ramp < at + length && to + ramp > at);
