@@ -10,7 +10,7 @@ interface Table {
   name: string;
   /** The columns of the primary key. */
   key: readonly string[];
-  /** Number of rows per page; lower if rows are large. */
+  /** Number of rows that are read at once. Tables with large rows have a lower number. */
   pageRows?: number;
 }
 
@@ -45,7 +45,7 @@ interface CopiedTable {
 
 type Row = Readonly<Record<string, RowValue>>;
 
-/** Nothing else may write to either database during the copy. */
+/** Copies all tables. Nothing else may write to either database in the meantime. */
 export const copyDatabase = (from: RowStore, to: RowStore): Promise<CopiedTable[]> =>
   to.transaction(
     async (target) => {

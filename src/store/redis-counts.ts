@@ -1,4 +1,4 @@
-// Counts of each replica that the other replicas add to their own counts, such as requests under way at a server:
+// Shares counts between replicas, such as running requests of a server. Each replica adds the counts of the others:
 //
 //     HSET prefix:counts:NAME REPLICA "MS {"server":3}"     MS is the time of Redis; an entry counts for 3 s
 import { randomUUID } from 'node:crypto';
