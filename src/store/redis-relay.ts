@@ -111,8 +111,8 @@ export function createRedisRelay({ redis, busier, prefix, onFault, askMs = usual
       answer = open;
     },
     /**
-     * Asks the replica that has the resource. Returns undefined if no replica has the resource. Throws a Failure if this
-     * is unknown because of an outage.
+     * Asks the replica that has the resource. Returns undefined if no replica has it. Throws a Failure if the answer
+     * cannot be known because of an outage.
      */
     async ask(resource: string, question: string): Promise<Answer | undefined> {
       if (asks >= asksMax) throw new Failure('overloaded');
