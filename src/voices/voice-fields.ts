@@ -1,5 +1,5 @@
-// Defines the fields of requests that create, clone or change a voice. An omitted field keeps its value, or gets its
-// default in a new voice. The rules of the contract check shape and range; this folder checks references and permissions.
+// Defines the fields of requests that create, clone or change a voice. An omitted field keeps its value, or has its
+// default in a new voice. The contract's rules check shape and range; this folder checks references and permissions.
 import { create } from '@bufbuild/protobuf';
 import {
   VoiceAccess as Access,
