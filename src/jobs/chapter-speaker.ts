@@ -16,7 +16,7 @@ import type { JobTools } from './job-tools.ts';
 import { keepSegments } from './kept-segments.ts';
 import { withReadingPauses } from './reading-pauses.ts';
 
-/** Lifetime of an unfinished chapter's audio, which only its expiry removes if the process dies. */
+/** Lifetime of an unfinished chapter's audio. If the process dies, only the expiry removes the audio. */
 const keepMsUnfinished = 3_600_000;
 /** Lifetime of a chapter's audio while its job runs. After the job ends, the audio is kept as long as the job. */
 const keepMsMax = jobKeepHoursMax * 3_600_000;
@@ -76,7 +76,7 @@ export async function speakChapter(job: JobRow, row: ChapterRow, tools: JobTools
   }
 }
 
-/** Removes the audio, unless the chapter was finished with it and only the store's answer was lost. */
+/** Removes the audio, unless the chapter was finished with this audio and only the store's answer was lost. */
 async function removeUnfinished(
   tools: JobTools,
   { jobKey, chapter }: Pick<ChapterRow, 'jobKey' | 'chapter'>,

@@ -311,7 +311,7 @@ function endOfPart(text: string, from: number, charsMax: number): number {
 
 /**
  * Returns the time at which a job that ends now is deleted. The time is rounded to milliseconds, because `keep_hours`
- * may be a fraction. Default of the job's `keep_hours`: `keepMs`.
+ * may be a fraction. If the job states no `keep_hours`, `keepMs` applies.
  */
 export const expiryOf = ({ keepHours }: Pick<JobSettings, 'keepHours'>, nowMs: number, keepMs: number): number =>
   Math.round(nowMs + (keepHours === undefined ? keepMs : keepHours * 3_600_000));

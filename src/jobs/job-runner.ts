@@ -70,7 +70,7 @@ export function openJobRunner(options: JobRunnerOptions): JobRunner {
     }
     if (working.size >= chaptersMax) makeRoom(open.filter((each) => countOf(each) === 0));
   };
-  /** If accounts without a chapter in progress wait, stops a chapter of an account with several chapters here. */
+  /** Stops a chapter of an account with several chapters in this process, if an account without any chapter waits. */
   const makeRoom = (waiting: readonly OpenChapter[]) => {
     if (waiting.length === 0) return;
     const all = [...working.values()];

@@ -65,8 +65,8 @@ const isUnpunctuated = (paragraph: string): boolean =>
   paragraph.length <= headingCharsMax && unpunctuatedEnd.test(paragraph);
 
 /**
- * Returns a function that returns whether a paragraph is a heading. The function must be called for each paragraph in
- * order, because only the first paragraphs of a chapter can be headings without marks.
+ * Returns a function that recognizes headings. The function must be called for each paragraph in order, because only
+ * the first paragraphs of a chapter can be headings without marks.
  */
 function createHeadingCheck(title: string): (paragraph: string) => boolean {
   const toWords = (text: string) =>

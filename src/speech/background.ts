@@ -15,7 +15,7 @@ export interface Background {
 
 /** Quiet time before work starts, so that no work starts in the short gap between two segments of a stream. */
 const quietMs = 200;
-/** Work that has waited this long runs despite interactive speech. At most one such start is allowed per period. */
+/** Work that has waited this long starts despite interactive speech, at intervals of at least this length. */
 const patienceMs = 10_000;
 
 interface Waiting {

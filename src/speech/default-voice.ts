@@ -10,7 +10,7 @@ export interface DefaultVoice {
   /** The default voice; undefined if no voice can speak. */
   offered: OfferedVoice | undefined;
   source: DefaultSource;
-  /** The chosen voice, even if SONANT_DEFAULT_VOICE overrides it; undefined if none was chosen or it does not exist. */
+  /** The chosen voice, even if SONANT_DEFAULT_VOICE overrides the choice; undefined if no existing voice is chosen. */
   chosen: OfferedVoice | undefined;
 }
 

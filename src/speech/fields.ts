@@ -16,7 +16,7 @@ import { countChars } from '../text/count-chars.ts';
 import { toLanguageCode } from '../text/language-code.ts';
 import type { MarkupKind } from '../text/read-markup.ts';
 
-/** The parts of a field's JSON schema, made from the protos, that the rows use. */
+/** Parts of a field's JSON schema that the rows use. The schema is made from the protos. */
 interface FieldSchema extends Readonly<Record<string, unknown>> {
   description: string;
   type: string;
@@ -95,7 +95,7 @@ export const textFields = {
 };
 const { text, chunks } = textFields;
 
-/** Maximum ratio of the length of a text with markup to the number of spoken characters allowed. */
+/** Maximum length of a text with markup, as a multiple of the number of spoken characters allowed. */
 export const markedLengthFactor = 5;
 /** Limits of the text of one API request, in spoken code points. */
 export const textLimits: TextLimits = {
@@ -115,14 +115,14 @@ export const captionKinds: readonly CaptionKind[] = captions.schema.items.enum;
 
 const methods = ['rest', 'streaming'] as const;
 
-/** The fields of a request besides its text. */
+/** The fields of a request, without the fields for its text. */
 export interface SpeechFields {
   voiceId: string;
   method: (typeof methods)[number];
   sampleRateHz: number;
-  /** Canonical BCP-47. */
+  /** BCP-47 code in canonical form. */
   languageCode: string;
-  /** Undefined if the request states none, because the default depends on the method. */
+  /** Form of the result; undefined if the request states none. The default depends on the method. */
   returnFormat: NamesOf<typeof ReturnFormat> | undefined;
   format: FormatName;
   speakingRate: number;
@@ -134,7 +134,7 @@ export interface SpeechFields {
   markup: MarkupKind | undefined;
   /** Whether numbers, signs and abbreviations are spelled out for engines that cannot read them. */
   normalize: boolean;
-  /** Unique ids; if several lexicons define a word, the first one applies. */
+  /** Unique ids. If several lexicons define a word, the first lexicon applies. */
   lexiconIds: readonly string[];
   /** Free text that describes how to speak. */
   instructions: string | undefined;
@@ -171,7 +171,7 @@ export const ownLanguage = 'und';
 /** Value of `language_code` with which Sonant chooses the language of each sentence. */
 export const autoLanguage = 'auto';
 
-/** The sample rates and formats of responses, and those of live speech. */
+/** Sample rates and formats of responses and of live speech. */
 const sampleRate = choice<number>('sample_rate');
 export const outputSampleRatesHz: readonly number[] = sampleRate.schema.enum;
 export const liveSampleRate = choice<number>('sample_rate', LiveStartSchema);

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure } from '../errors.ts';
 
-/** Calls `find`. If it misses a name, reads the changes of other processes and calls `find` again. */
+/** Calls `find`. If `find` misses a name, reads the changes of other processes and calls `find` again. */
 export type FindCurrent = <T>(find: () => T | Promise<T>) => Promise<T>;
 
 /** Shortest interval between two reads, however many unknown names are requested. */

@@ -57,7 +57,7 @@ export function createLanguageMarker({ languageCode }: { languageCode: string })
   };
 }
 
-/** The voice's code for the language; undefined if the voice uses this language anyway or does not speak it. */
+/** The voice's code for the language; undefined if the voice already uses the language or does not speak it. */
 const codeFor = ({ offered, languageCode }: CastVoice, language: string): string | undefined =>
   languageOf(languageCode) === language
     ? undefined
@@ -65,13 +65,13 @@ const codeFor = ({ offered, languageCode }: CastVoice, language: string): string
 
 type Detector = typeof import('eld/extrasmall')['eld'];
 
-/** The library's codes for languages that it lists under another code, or replaces by their nearest relative. */
+/** Codes of the library `eld` for languages that it lists under another code, or replaces by a close relative. */
 const namesInTable: Readonly<Record<string, string>> = { nb: 'no', nn: 'no', id: 'ms', fil: 'tl', bs: 'hr', cmn: 'zh' };
-/** The library reads at most 380 bytes, so more characters are useless. */
+/** `eld` reads at most 380 bytes, so more characters would have no effect. */
 const charsMax = 380;
-/** The library reports x / (x + 25), where x is the mean score of the word pieces that it knows. */
+/** `eld` reports x / (x + 25), where x is the mean score of the word pieces that `eld` knows. */
 const scale = 25;
-/** The library's word pieces are about three characters long. */
+/** Approximate length of the word pieces of `eld`. */
 const charsPerPiece = 3;
 
 let detector: Detector | undefined;

@@ -41,7 +41,7 @@ export interface PlannedLive {
   /** Engines, best first; at least one. */
   bindings: readonly Binding[];
   cast: Cast;
-  /** Plans a turn. `take` is awaited before each part of its text is spoken. */
+  /** Plans a turn. `take` is awaited before each part of the turn is spoken. */
   planTurn(casting: Casting, text: LiveText, take: TakePart): SpeechPlan;
 }
 
@@ -55,7 +55,7 @@ export interface LivePlace {
   rest(): void;
 }
 
-/** Throws a Failure if the caller has no such voice, or the voice does not speak the language. */
+/** Throws a Failure if the voice does not exist for the caller or does not speak the language. */
 export function planLive(
   voices: Voices,
   fields: LiveFields,
@@ -96,7 +96,7 @@ interface Cutting {
   warnings: Warning[];
 }
 
-/** Yields the cuts of each part as soon as it is complete and may be spoken. */
+/** Yields the cuts of each part as soon as the part is complete and may be spoken. */
 async function* cutTurn(text: LiveText, cutting: Cutting): AsyncGenerator<PlannedCut, undefined> {
   const { request, take, main, voices, lexiconsOf, warnings, casting } = cutting;
   const cutText = createTextCutter();
@@ -140,7 +140,7 @@ function readPart(text: string, markup: MarkupKind | undefined): MarkedText {
   }
 }
 
-/** Whether the part has a foreign phrase, spoken as well as the voice can. Throws if the turn is mostly foreign. */
+/** Whether the part has a foreign phrase, which the voice only approximates. Throws if the turn is mostly foreign. */
 function hasForeign(text: LiveText, part: LivePart, request: SpokenFields, main: CastVoice): boolean {
   const languages = languagesOf(request, main);
   const own = inspectScripts(part.text, ...languages);

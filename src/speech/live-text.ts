@@ -74,7 +74,7 @@ export class LiveText {
     if (part !== undefined) this.#add(part, false);
   }
 
-  /** Call when the writer pauses. Makes a part of the pending text that can be spoken regardless of later text. */
+  /** Call when the writer pauses. Completes a part from pending text that can be spoken regardless of later text. */
   pause(): void {
     const part = this.#cutter.pause();
     this.#isQuiet = true;

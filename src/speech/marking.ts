@@ -2,7 +2,7 @@
 import { joinOrigins, type Origin, sourceTypes } from '../audio/origin.ts';
 import type { Cast, Casting } from './cast.ts';
 
-/** The facts of the installation that files state. */
+/** Facts about the installation that files state. */
 export type Marking = Pick<Origin, 'software' | 'operator'>;
 
 /** Returns the origin of a request whose engines are chosen by `casting`; undefined without marking. */

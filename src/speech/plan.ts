@@ -111,7 +111,7 @@ type TextCutter = ReturnType<typeof createTextCutter>;
 /** Assigns the best engine to every voice. */
 export const bestCasting: Casting = ({ bindings }) => bindings[0]!;
 
-/** Throws a Failure if the caller has no such voice or lexicon, or the voice does not speak the language. */
+/** Throws a Failure if a voice or lexicon does not exist for the caller, or the voice does not speak the language. */
 export function castSpeech(
   voices: Voices,
   given: SpeechRequest,
@@ -234,7 +234,7 @@ export function planFrom(
 
 const completed = <Request extends SpokenFields>(request: Request, { voice }: OfferedVoice): Request => ({
   ...request,
-  // Replaces an alias by the id.
+  // An alias is replaced by the id of its voice.
   voiceId: voice.voiceId,
   languageCode: request.languageCode === ownLanguage ? voice.languageCodes[0]! : request.languageCode,
   // Captions need word times.

@@ -20,7 +20,7 @@ const unwanted = new Error('nobody waits for it');
 
 interface Entry<Cut, Piece> {
   cut: Cut;
-  /** Undefined until the speech is started, and after it was dropped. */
+  /** Undefined before the speech is started, and after the speech was dropped. */
   speech: Speech<Piece> | undefined;
 }
 
@@ -60,7 +60,7 @@ export async function* prefetch<Cut, Piece>(
   let isReading = false;
   const taken = (result: IteratorResult<Piece>) => {
     isReading = false;
-    // One timer for all pieces: each piece restarts it.
+    // One timer serves all pieces, and each piece restarts the timer.
     untaken = untaken?.refresh() ?? setTimeout(() => isReading || dropPrefetched(), slowAfterMs).unref();
     return result;
   };
@@ -128,7 +128,7 @@ function pullCuts<Cut>(cuts: CutSource<Cut>, hasRoom: () => boolean, add: (cut: 
   return {
     fill,
     next: () => awaited,
-    /** Whether the source has ended. Throws if it ended with a failure. */
+    /** Whether the source has ended. Throws if the source has failed. */
     isOver(): boolean {
       if (over && 'error' in over) throw over.error;
       return over !== undefined;

@@ -34,7 +34,7 @@ export interface Rendering {
 export interface RenderedRun {
   run: MarkedRun;
   rendering: Rendering;
-  /** Undefined if the run is a whole text, spoken as it is written. */
+  /** Flattened text; undefined if the run is a complete text that is spoken as written. */
   flat: FlatText | undefined;
 }
 
@@ -90,7 +90,7 @@ export function createRenderer(options: RenderOptions) {
   };
 }
 
-/** Returns an equal rendering among `others`, or the rendering itself. */
+/** Returns an equal rendering from `others`, or else `rendering`. */
 function sameAs(rendering: Rendering, others: Iterable<Rendering>): Rendering {
   const keys = ['binding', 'languageCode', 'engineRate', 'tempo', 'gainDb', 'pitch'] as const;
   for (const other of others) if (keys.every((key) => other[key] === rendering[key])) return other;
@@ -119,7 +119,7 @@ function joinRuns(items: readonly MarkedItem[], renderingOf: (style: RunStyle) =
   });
 }
 
-/** Whether the run is a whole text, spoken as it is written. */
+/** Whether the run is a complete text that is spoken as written. */
 function isWhole({ pieces: [first, ...others], isLiteral }: MarkedRun, source: string): boolean {
   return !isLiteral && !first!.said && others.length === 0 && first!.from === 0 && first!.to === source.length;
 }

@@ -37,7 +37,7 @@ export const lexiconOwnerOf = (lexicon: Pick<OfferedLexicon, 'ownerId'>, user: V
   ownerOf(lexicon, user);
 
 /**
- * Finds lexicons by id among those that the user may use. Throws a Failure that lists each missing id. `lexiconIds` is
+ * Finds the lexicons with these ids that the user may use. Throws a Failure that lists each missing id. `lexiconIds` is
  * undefined in tickets made by versions without lexicons.
  */
 export function findLexicons(

@@ -115,7 +115,7 @@ export class RequestSound {
       if (samples.length === 0) continue;
       if (!isHeard) yield* this.#begin(planned, this.#trimmer, rateHz);
       isHeard = true;
-      // Not `yield*`: delegating to a synchronous generator would add two awaits per item.
+      // `yield*` is not used, because delegation to a synchronous generator would add two awaits per item.
       for (const bytes of this.#push(samples, this.#trimmer.droppedLeadSamples)) yield bytes;
     }
     if (planned.pauseBeforeMs > 0 && !isHeard) yield await this.#pause(planned.pauseBeforeMs / 1000);
@@ -189,7 +189,7 @@ export class RequestSound {
     return { ...segment, droppedSeconds, tempo: this.#tempo };
   }
 
-  /** Returns the last bytes. */
+  /** Ends the audio and returns the last bytes. */
   end(): Uint8Array {
     return this.#pipeline!.end();
   }

@@ -1,5 +1,5 @@
-// A checked request for speech. `parseSpeechRequest` accepts fields with JSON names, reports all violations at once,
-// and coerces nothing: a number in quotes is a violation. See fields.ts for the values.
+// Parses requests for speech. `parseSpeechRequest` accepts fields with JSON names, reports all violations at once, and
+// coerces nothing: a number in quotes is a violation. See fields.ts for the values.
 import { Failure, type FieldViolation } from '../errors.ts';
 import { countChars } from '../text/count-chars.ts';
 import { type MarkedText, MarkupFault } from '../text/marked-text.ts';
@@ -21,7 +21,7 @@ import type { VoiceUser } from './voice.ts';
 export interface SpeechRequest extends SpeechFields {
   /** The texts to speak in order, with markup. A `rest` request has one text. */
   chunks: readonly string[];
-  /** Spoken Unicode code points of all chunks: the charged number. */
+  /** Number of spoken Unicode code points of all chunks, which is charged. */
   chars: number;
   /** Sum of all pauses in the markup. */
   pauseMs: number;

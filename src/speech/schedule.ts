@@ -43,8 +43,8 @@ const bulkEvery = 10;
  */
 const seatLeftMs = 10_000;
 /**
- * A later segment that has waited for `dueMs` precedes first segments. For interactive requests, `dueMs` ends before
- * the audio of the first segment does.
+ * A later segment that has waited for `dueMs` precedes first segments. For an interactive request, this happens before
+ * the audio of its first segment ends.
  */
 const later = { interactive: { lane: 'later', dueMs: 2_000 }, bulk: { lane: 'bulk', dueMs: 10_000 } } as const;
 /** Longest wait for the rate limit of an engine before any audio exists. */
@@ -65,7 +65,7 @@ const lost = { min: 3, waitedMsMin: 500, share: 0.1 };
 const stayShare = 0.9;
 const timerMsMax = 2 ** 31 - 1;
 
-/** Relative work until the first audio; 1 for a segment of 60 characters. A work of 0.5 does not depend on length. */
+/** Relative work until the first audio: 1 for a segment of 60 characters, of which 0.5 is independent of the length. */
 const workOf = (chars: number): number => 0.5 + Math.max(1, chars) / 120;
 
 /** Returns the running mean, updated with a new value. */
@@ -199,7 +199,7 @@ export class Schedule {
     if (!this.#mayBegin(waiter)) this.#checkWait(waiter);
   }
 
-  /** Resolves when a seat is free for the first segment. Rejects if aborted or refused. */
+  /** Resolves when a seat is free for the first segment. Rejects if the request is aborted or refused. */
   async begin(demand: Demand, signal: AbortSignal): Promise<Admission> {
     const { owner, kind, firstChars, wholeChars, waitMsMax = Infinity } = demand;
     const waiter = this.#waiterOf(requestOf(demand), signal);
@@ -364,14 +364,14 @@ export class Schedule {
     const { kind, line, lane, resource } = waiter;
     const gap = resource.gaps[kind];
     const { count } = line.lanes[lane];
-    // The mean predicts the wait of the waiting requests, so it averages over about the same number of requests.
+    // The mean predicts the wait of `count` requests, so it averages over about `count` past requests.
     const weight = 1 / (10 + count);
     if (count > 0 && resource.turnMs !== undefined)
       gap.ms = learn(this.#gapMs(waiter), this.#now() - gap.sinceMs, weight);
     gap.sinceMs = this.#now();
   }
 
-  /** Called when a caller has stopped waiting. Ignores requests that waited already when the limit was last learned. */
+  /** Called when a caller has stopped waiting. Ignores requests that are older than the limit. */
   #learnStay({ resource, sinceMs }: Waiter, waitedMs: number): void {
     if (waitedMs < lost.waitedMsMin || sinceMs <= resource.stayAtMs || ++resource.lost < lost.min) return;
     Object.assign(resource, { lost: 0, stayMs: stayShare * waitedMs, stayAtMs: this.#now() });
@@ -540,7 +540,7 @@ export interface Demand {
   deadlineMs?: number | undefined;
 }
 
-/** Minimum length of a text whose link request is bulk. Its audio is not played while it is spoken. */
+/** Minimum text length at which a request for a link is bulk. The audio is not played before it is complete. */
 const bulkCharsMin = 500;
 /** Length of a first segment if the engine states no limit for it. */
 const firstCharsUsual = 60;

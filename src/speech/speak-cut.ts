@@ -81,7 +81,7 @@ export function openBindings() {
     return clone;
   };
   return {
-    /** Returns the clone's data of a binding; undefined if the binding is not open. */
+    /** Returns an object with the clone's data, if there is a clone; undefined if the binding is not open. */
     ready: (binding: Binding) => ready.get(binding),
     /** Opens the binding. Resolves to the clone's data if the voice is a clone. */
     open(binding: Binding): Promise<Uint8Array | undefined> {

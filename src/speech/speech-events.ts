@@ -12,7 +12,7 @@ export interface SpeechInfo {
   voice: Voice;
   /** The engine voice that speaks. */
   speaker: Voice;
-  /** Aborts when the voice may no longer be used; absent if the voice cannot end. */
+  /** Aborts when the voice may no longer be used; absent if the voice always remains usable. */
   ended?: AbortSignal | undefined;
   format: FormatName;
   contentType: string;
@@ -37,11 +37,11 @@ export interface SpeechAudio {
   chunkIndex: number;
   /** Encoded audio of 1 to `pieceBytesMax` bytes. */
   audio: Uint8Array;
-  /** Code points of the chunk, with markup, whose audio has begun. */
+  /** Number of code points of the chunk, including markup, whose audio has begun. */
   chunkCharsBegun: number;
-  /** Words of the segment whose audio has begun, before the timestamps of the segment are complete. */
+  /** Returns words whose audio has begun, even before the timestamps of the segment are complete. */
   wordsSoFar?(): readonly TimedWord[];
-  /** Spoken code points whose audio has begun, which are charged. */
+  /** Number of spoken code points whose audio has begun. These code points are charged. */
   charsBegun: number;
 }
 

@@ -16,7 +16,7 @@ export interface StoredVoice extends VoiceTexts {
   status: VoiceStatus;
   languageCodes: readonly string[];
   labels: Readonly<Record<string, string>>;
-  /** Changes whenever the bindings change. */
+  /** Version, which changes whenever the bindings change. */
   version: string;
   /** Bindings, best first. */
   bindings: readonly StoredBinding[];
@@ -32,7 +32,7 @@ export interface StoredVoice extends VoiceTexts {
   ended: AbortSignal;
 }
 
-/** The engine side of a stored voice: a voice of the engine, a blend of several, or a clone. */
+/** The engine side of a stored voice: a voice of the engine, a blend of its voices, or a clone. */
 export type StoredBinding =
   | { engine: string; speakerId: string }
   | { engine: string; blend: Blend }

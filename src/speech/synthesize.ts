@@ -33,8 +33,8 @@ export interface Speech {
   /** Speaks a planned request. */
   speak(planned: PlannedSpeech, caller: Caller, signal: AbortSignal): AsyncGenerator<SpeechEvent, void>;
   /**
-   * Speaks a plan in the background and stores each segment with `keep`. It takes no slot and yields to interactive
-   * requests. Uses only the plan's engines: if one fails, the call fails.
+   * Speaks a plan in the background and stores each segment with `keep`. The call takes no slot and yields to
+   * interactive requests. Uses only the plan's engines: if one fails, the call fails.
    */
   speakKept(plan: SpeechPlan, caller: Caller, signal: AbortSignal, keep: KeepSegment): AsyncIterable<SpeechEvent>;
   /** Plans and speaks a request. */
@@ -193,7 +193,7 @@ async function* speakPlan(plan: SpeechPlan, speaking: Speaking, present: Present
       Array.fromAsync(speakCut(cut, request, opened, { ...speaking, signal: by }));
     return kept.keep(cut, () => kept.run(until, speakWhole), until);
   };
-  // Segments that are stored are synthesized one at a time: each starts after the previous one is stored.
+  // Segments that are stored are synthesized one at a time: each starts after the previous segment is stored.
   const segmentsAtOnce = kept ? 1 : Math.max(...plan.bindings.map(({ engine }) => engine.capabilities.segmentsAtOnce));
   let chars = 0;
   let startSeconds = 0;
@@ -208,7 +208,7 @@ async function* speakPlan(plan: SpeechPlan, speaking: Speaking, present: Present
       const wordsSoFar = () => sound.wordsSoFar(begun.cut);
       const at = { chunkIndex, chunkCharsBegun, charsBegun, wordsSoFar };
       for await (const bytes of sound.encode(begun)) {
-        // Not `yield*`: delegating to a synchronous generator would add two awaits per event.
+        // `yield*` is not used, because delegation to a synchronous generator would add two awaits per event.
         for (const event of events.put(bytes, at, false)) yield event;
         await yieldTurn();
         signal.throwIfAborted();

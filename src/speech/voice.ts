@@ -33,7 +33,7 @@ export interface Binding {
 export interface OfferedVoice {
   voice: Voice;
   status: VoiceStatus;
-  /** Engines, best first; empty if none of them is open in this service. */
+  /** Engines, best first; empty if no engine of the voice is open in this service. */
   bindings: readonly Binding[];
   /** The stored voice; undefined for an engine voice without stored changes. */
   kept: StoredVoice | undefined;
@@ -63,7 +63,7 @@ export interface Voices {
    * only ids and aliases of everyone.
    */
   lookUp(idOrAlias: string, user?: VoiceUser): OfferedVoice | undefined;
-  /** Like `lookUp`, but throws `voice_not_found`. */
+  /** Like `lookUp`, but throws `voice_not_found` if the voice does not exist. */
   find(idOrAlias: string): OfferedVoice;
   findCurrent: FindCurrent;
   /** Returns the default voice of the settings (empty if there is none) and the id of the chosen default voice. */
@@ -75,7 +75,7 @@ interface VoicesOptions {
   /** Reads changes of voices and lexicons made by other processes. */
   readChanges?: (() => Promise<unknown>) | undefined;
   /**
-   * Id or public alias of the default voice, used if that voice is on offer. It overrides the voice chosen with
+   * Id or public alias of the default voice, used if this voice can speak. This option overrides the voice chosen with
    * SetDefaultVoice.
    */
   preferred?: string | undefined;
@@ -202,7 +202,7 @@ function voicesOf(engines: readonly Engine[]): ReadonlyMap<string, Unordered> {
 const isSpeaking = (offered: Unordered | undefined): boolean =>
   offered?.status === 'ready' && offered.bindings.length > 0;
 
-/** The default voice if none is preferred: the first voice of the first engine that has any. */
+/** The default voice if none is preferred: the first voice of the first engine that has voices. */
 const firstVoiceIdOf = (engines: readonly Engine[]): string | undefined =>
   engines.find(({ voices }) => voices.length > 0)?.voices[0]?.voiceId;
 

@@ -43,7 +43,7 @@ export function engineWords(cut: Cut, times: readonly WordTime[], at: Placement,
   });
 }
 
-/** Returns the caller's text of a range of a chunk. */
+/** Returns the text of a range of a chunk, as the caller wrote it. */
 export type WordAt = (offset: number, length: number) => string;
 
 const timed = (

@@ -50,12 +50,12 @@ export function createAnswerRows(store: RowStore) {
         where owner_id = $1 and name = $2 and runner = $6`;
       await store.query(sql, ownerId, name, answer, subject, untilMs, runner);
     },
-    /** Extends the lease of a request in progress, if the runner still holds it. */
+    /** Extends the lease of a request in progress, if the runner still holds the lease. */
     async renew(ownerId: string, name: string, runner: string, untilMs: number): Promise<void> {
       const sql = 'update answers set until_ms = $4 where owner_id = $1 and name = $2 and runner = $3';
       await store.query(sql, ownerId, name, runner, untilMs);
     },
-    /** Deletes a request in progress, if the runner still holds it. */
+    /** Deletes a request in progress, if the runner still holds the lease. */
     async release(ownerId: string, name: string, runner: string): Promise<void> {
       await store.query('delete from answers where owner_id = $1 and name = $2 and runner = $3', ownerId, name, runner);
     },

@@ -26,11 +26,11 @@ export interface ClipRow {
   /** Time at which the clip expires by age, or was deleted by its owner. */
   expiresAtMs: number;
   deletedAtMs: number | null;
-  /** Last recorded time at which a reply linked to the clip; null if no reply has. */
+  /** Last recorded time at which a reply linked to the clip; null if there is none. */
   usedAtMs: number | null;
   /** Fingerprint of the audio (see `createFingerprint`); null in rows of earlier versions. */
   fingerprint: string | null;
-  /** The origin that the file states, as JSON; null if it states none. */
+  /** The origin that the file states, as JSON; null if the file states none. */
   origin: string | null;
 }
 
@@ -113,7 +113,7 @@ export function createClipRows(store: RowStore, { onEnded = () => {} }: ClipRows
       const [clip] = await store.query<ClipRow>(`${columns.select} where clip_id = $1`, clipId);
       return clip;
     },
-    /** Finds the newest clip with this audio, preferably of the account, even if it has expired or was deleted. */
+    /** Finds the newest clip with this audio, preferably of the account. Includes expired and deleted clips. */
     async findByFingerprint(fingerprint: string, accountId?: string): Promise<ClipRow | undefined> {
       const sql = `${columns.select} where fingerprint = $1
         order by case when ${account} = $2 then 0 else 1 end, created_at_ms desc limit 1`;

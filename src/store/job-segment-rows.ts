@@ -57,7 +57,7 @@ export class LeaseLost extends Error {}
 
 const hasLeft = (endedMs: string) => `status in ('failed', 'canceled') and ended_at_ms <= ${endedMs}`;
 
-/** Finds the jobs by steps through the index from job to job, instead of reading all segments. */
+/** Finds the jobs by stepping through the index from job to job, instead of reading all segments. */
 const leavingSegments = `with recursive of_segments (job_key) as (
     select min(job_key) from job_segments
     union all
@@ -88,7 +88,7 @@ export function createJobSegmentRows(store: RowStore) {
     /** Returns the clips of the chapter's deleted segments. Throws `LeaseLost` if the holder has lost the chapter. */
     finishChapter: (id: ChapterId, done: DoneChapter): Promise<string[]> =>
       store.transaction((rows) => finishChapter(rows, id, done)),
-    /** Queues a finished chapter again because its file is gone. The chapters are joined only after it. */
+    /** Queues a finished chapter again, because its file is gone. Joining waits for this chapter. */
     reopenChapter: (id: ChapterId): Promise<void> => store.transaction((rows) => reopenChapter(rows, id)),
     /** Deletes the segments of a voice and returns their clips. */
     deleteSegmentsOfVoice: (voiceId: string): Promise<string[]> =>

@@ -116,7 +116,7 @@ export const deletedOwnerStatement = `update voices set owner_id = ${accountId}
 export interface Migration {
   name: string;
   statements: readonly string[];
-  /** Number of steps that a version must know at least to use the database after this step. */
+  /** Minimum number of steps that a version must know to use the database after this step. */
   stepsKnownMin?: number;
 }
 

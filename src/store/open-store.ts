@@ -33,7 +33,7 @@ function nameFolder(error: unknown, { dataDir }: DatabaseChoice): never {
 export const isStoreThere = (choice: DatabaseChoice): boolean =>
   choice.databaseUrl !== '' || existsSync(sqliteFileOf(choice));
 
-/** Describes the database without changing it. Throws if it is damaged, or cannot be read. */
+/** Describes the database without changing it. Throws if the database is damaged or cannot be read. */
 export async function inspectStore(choice: DatabaseChoice): Promise<{ isReady: boolean; message: string }> {
   const file = sqliteFileOf(choice);
   if (choice.databaseUrl === '') {

@@ -1,5 +1,5 @@
 // Makes the options of a PostgreSQL connection: timeouts and type parsers. A transaction pooler does not keep the
-// settings of a session, so behind it each transaction sets its own timeouts.
+// settings of a session, so each transaction behind a pooler sets its own timeouts.
 import pg from 'pg';
 
 export interface PostgresOptions {

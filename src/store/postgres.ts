@@ -43,7 +43,7 @@ export const openPostgres = (options: PostgresOptions): Promise<RowStore> =>
 export const inspectPostgres = (options: PostgresOptions): Promise<Schema & { name: string }> =>
   withDatabaseName(options, async (name) => ({ name, ...(await inspectSchema(options)) }));
 
-/** Runs `work`; its errors name the database. */
+/** Runs `work`. Errors of `work` name the database. */
 async function withDatabaseName<Result>(
   options: PostgresOptions,
   work: (name: string) => Promise<Result>,

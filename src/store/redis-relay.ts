@@ -41,7 +41,7 @@ const silenceMs = 5_000;
 const streamMs = 15_000;
 /** How long an offer outlives a replica that died. */
 const offerMs = 24 * 3_600_000;
-/** Time after an outage after which every replica has connected, subscribed and offered its resources again. */
+/** Time in which every replica connects, subscribes and offers its resources again after an outage. */
 const settledMs = 3_000;
 const version = 2;
 
@@ -143,7 +143,7 @@ async function writeAnswer(redis: Pick<Redis, 'run'>, key: string, { head, lines
   const write = async (kind: string, text = '') => {
     while (!(await tryWrite(kind, text))) await sleep(roomMs);
   };
-  // Shows the reader and the writer that the other is alive, even if there are no lines.
+  // Shows the reader and the writer that the other side is alive, even if there are no lines.
   const beat = () =>
     tryWrite('beat', '').catch((error: unknown) => {
       clearInterval(timer);

@@ -113,7 +113,7 @@ export class Redis {
     this.#listener.subscribe(channel).catch(() => {});
   }
 
-  /** Opens a separate connection for commands that block for less than `silenceMs`. It does not reconnect. */
+  /** Opens a separate connection for commands that block for less than `silenceMs`. Does not reconnect. */
   connect({ silenceMs }: { silenceMs: number }): RedisConnection {
     // RESP2 returns maps, such as the reply of XREAD, as arrays.
     const client = this.#duplicate({ protocol: 2, socketTimeout: silenceMs, retryStrategy: () => null });
@@ -203,7 +203,7 @@ export class Redis {
     }
   }
 
-  /** Loads a script once for all calls that found it missing. */
+  /** Loads a script once for all calls that found the script missing. */
   #load({ lua, sha }: RedisScript): Promise<unknown> {
     const loading = this.#loading.get(sha);
     if (loading) return loading;

@@ -1,7 +1,7 @@
 // The contract of a row store, which SQLite and PostgreSQL implement with the same SQL: parameters $1, $2, ...; columns
 // of text, bigint, double precision and bytea; `returning`, `on conflict`, partial indexes. Times are epoch
 // milliseconds. A resolved change survives a crash of the process. Errors are `storage_unavailable` and `storage_full`;
-// errors in SQL are bugs and thrown unchanged. Several statements are atomic only in a transaction.
+// errors in SQL are bugs, and are thrown unchanged. Several statements are atomic only in a transaction.
 import type { Failure } from '../errors.ts';
 
 export type RowValue = string | number | Uint8Array | null;
@@ -11,9 +11,9 @@ const unknownOutcomes = new WeakSet<Failure>();
 export const isOutcomeUnknown = (failure: Failure): boolean => unknownOutcomes.has(failure);
 export const markOutcomeUnknown = (failure: Failure): void => void unknownOutcomes.add(failure);
 
-/** Runs statements: the store itself, or one of its transactions. */
+/** Runs statements. The store and its transactions implement this interface. */
 export interface Rows {
-  /** Returns the rows of a statement; none for a change without `returning`. */
+  /** Returns the rows of a statement; no rows for a change without `returning`. */
   query<Row extends object>(sql: string, ...values: readonly RowValue[]): Promise<Row[]>;
 }
 

@@ -223,7 +223,7 @@ function toStorageFailure(error: unknown): unknown {
   return storageFaults.test(code) ? new Failure('storage_unavailable', { retryAfterSeconds: 1 }, error) : error;
 }
 
-/** Number of migration steps of the file's schema. Throws if the file is damaged or not a database of Sonant. */
+/** Returns the number of migration steps of the file. Throws if the file is damaged or not a database of Sonant. */
 export async function inspectSqlite(file: string): Promise<number> {
   const database = new Database(file, { readonly: true, fileMustExist: true, timeout: busyMsMax });
   try {

@@ -44,7 +44,7 @@ function hashOf(row: Omit<VoiceRecordRow, 'hash'>): string {
   return createHash('sha256').update(JSON.stringify(facts)).digest('hex');
 }
 
-/** Appends an entry in the transaction of the change that it records. Returns its number. */
+/** Appends an entry in the transaction of the change that it records. Returns the number of the entry. */
 export async function addVoiceRecord(rows: Rows, entry: VoiceRecordEntry): Promise<number> {
   const [last] = await rows.query<VoiceRecordRow>(`${columns.select} order by entry desc limit 1`);
   const row = { ...entry, entry: (last?.entry ?? 0) + 1, previousHash: last?.hash ?? '' };

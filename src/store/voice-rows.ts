@@ -164,7 +164,7 @@ export interface VoiceAliasRow {
   alias: string;
   /** The account of the alias; empty for everyone. */
   ownerId: string;
-  /** Empty if the alias was removed. */
+  /** Id of the voice; empty if the alias was removed. */
   voiceId: string;
   revision: number;
 }
@@ -233,7 +233,7 @@ async function findOtherHolders(
   return held;
 }
 
-/** Gives the voice exactly these aliases of this account. The default voice does not change. */
+/** Replaces all aliases of the voice by these names of this account. The default voice does not change. */
 async function replaceAliases(
   rows: Rows,
   { voiceId, ownerId, revision }: Omit<VoiceAliasRow, 'alias'>,

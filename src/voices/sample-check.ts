@@ -35,7 +35,7 @@ const speechSwingDbMin = 6;
 const digitalSilenceDbfs = -90;
 /** Minimum ratio between zero-crossing rates of frames. The ratio is at least 2 in speech, and near 1 in a tone. */
 const crossingsRatioMin = 1.5;
-/** Clean recordings have at most one sample in 8 000 at full scale. A few clipped peaks are harmless. */
+/** Full scale, and the maximum share of samples at full scale. Clean recordings have at most one in 8 000. */
 const fullScale = 0.99;
 const fullScaleShareMax = 0.002;
 /**
@@ -46,11 +46,11 @@ const flattenedShareMax = 0.01;
 /** Minimum share of speech, which allows pauses. Speech fills at least half of a clean recording. */
 const voicedShareMin = 0.3;
 const voicedUnderLoudestDb = 25;
-/** Audible frames are at most this far below the loudest frames, and above the noise. */
+/** Limits for audible frames: maximum distance below the loudest frames, and minimum distance above the noise. */
 const audibleUnderLoudestDb = 35;
 const aboveNoiseDb = 6;
 const marginSeconds = 0.2;
-/** Length of the shortest sound. A shorter sound is a click. */
+/** Length of the shortest sound, in frames. A shorter sound is a click. */
 const soundFramesMin = 3;
 /** Number of loud frames that any audible speech has, regardless of the silence around the speech. */
 const loudFrames = 15;

@@ -26,7 +26,7 @@ export interface VoiceFields extends GivenTexts {
   /** Voices of a blend, which replaces `bindings`. */
   blend?: Blend | undefined;
   enabled?: boolean | undefined;
-  /** Default of a new voice: `everyone` for the operator, and for admins unless it is a blend; otherwise `private`. */
+  /** Default of a new voice: `everyone` for the operator, and for admins except for blends; otherwise `private`. */
   access?: VoiceAccess | undefined;
   /** All aliases of the voice. Existing aliases that are omitted are removed. */
   aliases?: readonly string[] | undefined;
@@ -59,7 +59,7 @@ export const faultTo =
   (field, reason, message, allowed) =>
     void faults.push({ field, reason, message, ...(allowed && { allowed }) });
 
-/** Checks fields that do not come from an API by the rules of the contract. `voiceId` is given for a new voice. */
+/** Applies the contract's rules to fields that do not come from an API. `voiceId` selects the rules for new voices. */
 export function breaksOf(fields: VoiceFields & { voiceId?: string | undefined }): readonly FieldViolation[] {
   const { voiceId, access, bindings, blend, ...others } = fields;
   const given = {
