@@ -193,6 +193,6 @@ const mayPass = ({ reason, facts }: Failure): boolean =>
   reason === 'engine_timeout' ||
   (reason === 'engine_error' && facts.retryAfterSeconds !== undefined);
 
-/** Wait in whole milliseconds, for the row. The failure may state a fraction of a second. */
+/** Wait that the failure requests, in whole milliseconds. The failure may state a fraction of a second. */
 const waitMsOf = ({ facts }: Failure): number =>
   Math.min(retryMs.max, Math.ceil((facts.retryAfterSeconds ?? 0) * 1000));

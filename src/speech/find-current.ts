@@ -1,5 +1,5 @@
-// Finds voices and lexicons in local copies of tables that other processes change. A lookup that misses a name is
-// repeated after the changes are read, so that a voice created through one replica is found at all others.
+// Finds voices and lexicons in local copies of tables that other processes change. A lookup that misses a name reads
+// the changes and is repeated, so that all replicas find a voice that one replica has created.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure } from '../errors.ts';
 

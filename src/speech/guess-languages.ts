@@ -1,6 +1,6 @@
 // Guesses the language of each sentence, among the languages of the request's voices, if the request leaves the choice
 // to Sonant. A sentence keeps the language of the previous sentence, or else of its voice, unless another language
-// scores clearly higher (thresholds measured with `npm run bench languages`). Languages stated in markup are kept.
+// scores clearly higher. `npm run bench languages` measures the thresholds. Languages stated in markup are kept.
 
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';

@@ -20,7 +20,7 @@ const unwanted = new Error('nobody waits for it');
 
 interface Entry<Cut, Piece> {
   cut: Cut;
-  /** Undefined before the speech is started, and after the speech was dropped. */
+  /** The speech of the cut; undefined before it starts and after it was dropped. */
   speech: Speech<Piece> | undefined;
 }
 

@@ -1,5 +1,5 @@
-// Joins the engines' pieces of one request into encoded audio: trims silence at seams, inserts the pauses of the
-// markup, and tracks time, so that chunks, words and marks can be located in the audio.
+// Joins the engines' pieces of one request into encoded audio. Trims silence at seams, inserts the pauses of the
+// markup, and tracks the times of chunks, words and marks in the audio.
 import { type AudioPipeline, openAudioPipeline } from '../audio/audio-pipeline.ts';
 import { DcFilter } from '../audio/dc-filter.ts';
 import { audioFormats, type FormatName } from '../audio/formats.ts';

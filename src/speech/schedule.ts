@@ -57,8 +57,8 @@ const retriesMaxOfOwner = 256;
 /** Time estimates for whole texts are rough, so only this share of the estimate must fit into the deadline. */
 const wholeShare = 0.5;
 /**
- * Callers count as impatient if at least `min` of them disconnected after a wait of `waitedMsMin`, and their number
- * exceeds `share` of the requests that received audio.
+ * Callers count as impatient if `min` callers disconnected after a wait of at least `waitedMsMin`. Each request that
+ * receives audio reduces the count by `share`.
  */
 const lost = { min: 3, waitedMsMin: 500, share: 0.1 };
 /** A request is refused if its wait would exceed this share of the wait after which impatient callers disconnect. */

@@ -11,7 +11,7 @@ export interface ApiKeyRow {
   hashKind: 'sha256' | 'hmac-sha256';
   /** The owner of the key's audio and usage: the key itself, or the first key of its rotations. */
   ownerId: string;
-  /** The chain of the key's creators, each followed by a slash: "usr_.../key_.../". Empty if the operator made it. */
+  /** Chain of the key's creators, each followed by a slash: "usr_.../key_.../". Empty if the operator made the key. */
   path: string;
   name: string;
   /** Scopes, separated by spaces. */

@@ -1,5 +1,5 @@
 // The leases of job chapters. A lease gives a chapter to one process until a given time; then another process can take
-// over the chapter. A single update decides which process gets the lease, so no lock is needed: if two updates on
+// over the chapter. A single update decides which process gets the lease, so no lock is needed. If two updates on
 // PostgreSQL change one row, the second update finds the lease taken.
 import type { RowStore } from './row-store.ts';
 

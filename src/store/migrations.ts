@@ -1,5 +1,5 @@
 // The schema as a list of migrations ("steps"). Steps are only appended and never change after a release. Older
-// versions must work after a step, so that old and new replicas can run side by side during a rolling update; otherwise
+// versions must work after a step, so that old and new replicas can run side by side during a rolling update. Otherwise
 // the step sets `stepsKnownMin`. The table `migrations` records the applied steps. Only a backup can undo a step.
 import type { Rows } from './row-store.ts';
 import { accountAliasStatements } from './voice-rows.ts';

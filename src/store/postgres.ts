@@ -1,7 +1,7 @@
-// A row store in PostgreSQL, shared by any number of processes. Transactions are serializable: after a conflict a
-// transaction is retried, and after several conflicts such transactions run one at a time, up to a time limit. Rows
-// deleted in `erasing` transactions are vacuumed, but their bytes may remain in files, backups and the write-ahead log
-// until they are overwritten; that is why clones are encrypted with a key outside the database.
+// A row store in PostgreSQL, shared by any number of processes. Transactions are serializable. After a conflict, a
+// transaction is retried; after several conflicts, such transactions run one at a time, up to a time limit. The bytes
+// of rows deleted in `erasing` transactions may remain in files, backups and the write-ahead log until they are
+// overwritten. Clones are therefore encrypted with a key outside the database.
 
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -42,7 +42,7 @@ export interface PreparedClone extends CheckedClone {
 export interface CloneMaking {
   /** Checks the recordings even if there are other faults, so that all faults are reported at once. */
   prepare(fields: CloneFields, faults: FieldViolation[], signal: AbortSignal): Promise<PreparedClone>;
-  /** At an engine that limits clones per minute, callers take turns by `callerId`. */
+  /** Callers, identified by `callerId`, take turns at an engine that limits clones per minute. */
   make(fields: CloneFields, prepared: PreparedClone, callerId: string, signal: AbortSignal): Promise<MadeClones>;
 }
 

@@ -1,6 +1,6 @@
-// Reads the two recordings for a clone, the reference and the consent: decodes, checks, trims and resamples them to the
-// engine's rate, and reports all their faults. Each recording is read in a worker thread, so that the event loop is
-// never blocked. A thread ends after a timeout or when the caller disconnects.
+// Reads the two recordings for a clone: the reference and the consent. Decodes, checks, trims and resamples both to the
+// engine's rate, and reports all faults. Each recording is read in a worker thread, so that the event loop is never
+// blocked. A thread ends after a timeout or when the caller disconnects.
 import type { Pcm } from '../audio/pcm.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { LimitReached, runInThread } from '../runtime/run-once.ts';
