@@ -1,5 +1,5 @@
-// Joins the finished chapters of a job into one file with captions, and ends the job. A chapter whose file is gone
-// (deleted to free space, or with its voice) is spoken again first.
+// Joins the finished chapters of a job into one file with captions, and ends the job. A chapter whose file was deleted,
+// to free space or with its voice, is spoken again first.
 import type { BookChapter, BookTags } from '../audio/book-file/audio-book.ts';
 import { bookTimeline, encodedRateOf, writeBookFile } from '../audio/book-file/book-file.ts';
 import { createFingerprint } from '../audio/file-head.ts';
@@ -19,7 +19,7 @@ import { expiryOf, type JobSettings, toPartRequest } from './job-request.ts';
 import { removeChapterAudio } from './job-sweep.ts';
 import type { JobTools } from './job-tools.ts';
 
-/** Large enough that nobody can guess a public audio URL. */
+/** Number of random bits of an audio id, so that nobody can guess a public audio URL. */
 const audioIdBits = 128;
 
 interface Finished {
@@ -39,11 +39,11 @@ export async function joinBook(job: JobRow, tools: JobTools, signal: AbortSignal
     const stored = await storeBook({ job, settings, request, finished, reservation }, tools, signal);
     const nowMs = Date.now();
     const expiresAtMs = expiryOf(settings, nowMs, keepMs);
-    // If it remains unknown whether the job has ended with this clip, the clip stays and expires with the job.
+    // If a failure of the store leaves it unknown whether the job has ended, the clip stays and expires with the job.
     const clip = { ...stored, expiresAtMs };
     await addOrRemove(clip, tools);
     reservation.keep(clip.byteCount);
-    // Ending a voice removes its chapters, but may have happened before the joined file was written.
+    // If a voice has ended in the meantime, its chapters are gone, and the joined file must be removed too.
     if (!(await areLive(finished, tools))) return await removeChapterAudio(tools, clip.clipId, job.ownerId);
     const { clipId: audioId, seconds } = clip;
     const ended = await rows.end(job.jobKey, { status: 'succeeded', nowMs, expiresAtMs, audioId, seconds });
@@ -55,10 +55,7 @@ export async function joinBook(job: JobRow, tools: JobTools, signal: AbortSignal
   }
 }
 
-/**
- * Adds the clip's row. If that fails, the file is removed here; otherwise only the clip store's daily cleanup would
- * remove it.
- */
+/** Adds the clip's row. On failure, removes the file, which otherwise only the store's daily cleanup would remove. */
 async function addOrRemove(clip: NewClipRow, { clips, index, onFault }: JobTools): Promise<void> {
   try {
     await index.add(clip);
@@ -68,7 +65,7 @@ async function addOrRemove(clip: NewClipRow, { clips, index, onFault }: JobTools
   }
 }
 
-/** All chapters with their clips; undefined if some must be spoken again. */
+/** Returns all chapters with their clips; undefined if some chapters must be spoken again. */
 async function findChapters({ jobKey }: JobRow, { rows, clips, index }: JobTools): Promise<Finished[] | undefined> {
   const finished: Finished[] = [];
   let isWhole = true;

@@ -1,5 +1,5 @@
-// Writes the captions of a chapter part by part while it is spoken, and joins the chapters' captions for the whole job,
-// so that memory use does not grow with the book. Captions are stored like those of any audio: as a JSON array of cues.
+// Writes the captions of a chapter part by part while the chapter is spoken, so that memory use does not grow with the
+// book. Joins the captions of all chapters for the job. All captions are stored as JSON arrays of cues.
 import { type Cue, toCaptioned, toCues } from '../delivery/captions.ts';
 import { captionsOf, readCaptions } from '../delivery/stored-captions.ts';
 import type { ClipDraft, ClipStore } from '../delivery/stores/clip-store.ts';
@@ -9,7 +9,7 @@ import { type MarkupKind, readMarkup } from '../text/read-markup.ts';
 
 type Drafts = Pick<ClipStore, 'create'>;
 
-/** Writes the cues of one file, in order. */
+/** Opens a file of captions, to which cues are added in order. */
 async function openCues(clips: Drafts, audioId: string) {
   const draft: ClipDraft = await clips.create(captionsOf(audioId), 'application/json');
   let separator = '[';
@@ -34,7 +34,7 @@ interface CaptionOptions {
   textOf(part: number): string;
 }
 
-/** Returns the same events. The captions are stored before the end is reported. */
+/** Yields all events unchanged. Stores the captions before the event `done`. */
 export async function* storeChapterCaptions(
   events: AsyncIterable<SpeechEvent>,
   { clips, markup, languageCode, textOf }: CaptionOptions,

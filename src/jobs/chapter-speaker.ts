@@ -1,5 +1,5 @@
-// Speaks a chapter into its file. Stored segments are read, all other segments are spoken and stored, and all are
-// encoded in one pass, so that the file is the same however often the work was interrupted.
+// Speaks a chapter into its file. Segments that are not stored yet are spoken and stored. All segments are then encoded
+// together, so that interruptions of the work do not change the file.
 import { encodedRateOf } from '../audio/book-file/book-file.ts';
 import { storeClip } from '../delivery/stored-clip.ts';
 import { expectedBytesOf } from '../speech/estimate.ts';
@@ -16,12 +16,9 @@ import type { JobTools } from './job-tools.ts';
 import { keepSegments } from './kept-segments.ts';
 import { withReadingPauses } from './reading-pauses.ts';
 
-/**
- * Lifetime of an unfinished chapter's audio. If the process dies or the store is unreachable, only its expiry removes
- * it.
- */
+/** Lifetime of an unfinished chapter's audio. If the process dies, only the expiry removes the audio. */
 const keepMsUnfinished = 3_600_000;
-/** Lifetime of a chapter's audio while its job runs. After the job ends, it is kept as long as the job. */
+/** Lifetime of a chapter's audio while its job runs. After the job ends, the audio is kept as long as the job. */
 const keepMsMax = jobKeepHoursMax * 3_600_000;
 
 export async function speakChapter(job: JobRow, row: ChapterRow, tools: JobTools, signal: AbortSignal): Promise<void> {
@@ -64,15 +61,14 @@ export async function speakChapter(job: JobRow, row: ChapterRow, tools: JobTools
     isLinked: true,
     toCacheKey: () => null,
   });
-  // The signal is not checked after the last event: once the file is stored, the chapter is finished below, unless
-  // another process has taken it over.
+  // The signal is not checked after the last event, because a chapter whose file is stored should be finished.
   for await (const { type } of stored.events) if (type !== 'done') signal.throwIfAborted();
   const { clipId: audioId, seconds } = stored.clip;
   const sampleCount = Math.round(seconds * encodedRateOf(request.format, request.sampleRateHz));
   try {
     const done = { holder, audioId, seconds, sampleCount, keepUntilMs: Date.now() + keepMsMax };
     const segments = await rows.finishChapter(id, done);
-    // The chapter is done; segments that cannot be removed now are left to the clip store's cleanup.
+    // Failures are only reported: the chapter is done, and the clip store's cleanup removes remaining segments.
     for (const key of segments) await clips.remove(key).catch(onFault);
   } catch (error) {
     await removeUnfinished(tools, id, { audioId, ownerId: job.ownerId }).catch(onFault);
@@ -80,16 +76,14 @@ export async function speakChapter(job: JobRow, row: ChapterRow, tools: JobTools
   }
 }
 
-/**
- * Removes the audio, unless the chapter was finished with this audio after all and only the store's answer was lost.
- */
+/** Removes the audio, unless the chapter was finished with this audio and only the store's answer was lost. */
 async function removeUnfinished(
   tools: JobTools,
   { jobKey, chapter }: Pick<ChapterRow, 'jobKey' | 'chapter'>,
   { audioId, ownerId }: { audioId: string; ownerId: string },
 ): Promise<void> {
   const present = (await tools.rows.chaptersOf(jobKey)).find((each) => each.chapter === chapter);
-  // If the chapter is finished with this audio only after the check, joining finds the file missing and has the chapter
+  // If the chapter is finished with this audio after the check, the joiner finds the file missing, and the chapter is
   // spoken again.
   if (present?.audioId !== audioId) await removeChapterAudio(tools, audioId, ownerId);
 }
@@ -99,7 +93,7 @@ interface ChapterPlanOptions {
   chapter: number;
   partCount: number;
   title: string;
-  /** Fields of speech, of the job and of the chapter. */
+  /** Fields of speech, from the job and from the chapter. */
   speech: Readonly<Record<string, unknown>>;
   caller: Caller;
 }
@@ -122,7 +116,7 @@ async function planChapter(
     const row = await rows.findPart(jobKey, chapter, part);
     if (!row) throw new Error(`part ${part} of chapter ${chapter} is missing`);
     parts.set(part, row);
-    // The end of the part before the previous one may still be spoken together with the previous part.
+    // Keeps two earlier parts, whose last segments may still be in progress.
     parts.delete(part - 3);
     const planned = await speech.plan(toPartRequest(fields, {}, row.text), caller);
     const plan = planned.planFor(bestCasting, { cutText, state, endsRequest: part === partCount - 1 });
@@ -134,7 +128,7 @@ async function planChapter(
     for (let part = 1; part < partCount; part++) yield* cutsOf((await planPart(part)).plan);
   }
   const { request } = first;
-  // An SSML document states its own pauses.
+  // No pauses are added to an SSML document, which states its own pauses.
   const paused = request.markup === 'ssml' ? cuts() : withReadingPauses(cuts(), { ...request, title });
   return {
     plan: { ...first.plan, chunkCount: partCount, cuts: paused },

@@ -1,6 +1,6 @@
-// Parses the request for a job. The contract's rules check the shape and range of fields; texts, the cover, the webhook
-// and the fields of speech are checked here. Fields of speech follow the rules of any request for speech
-// (speech/fields.ts) and are stored unchanged.
+// Parses the request for a job. The rules of the contract check the shape and range of fields; texts, the cover, the
+// webhook and the fields of speech are checked here. The rules for fields of speech are in speech/fields.ts; these
+// fields are stored unchanged.
 import {
   type ChapterInput,
   type CreateJobRequest,
@@ -27,7 +27,7 @@ import {
 type Fields = Readonly<Record<string, unknown>>;
 
 export interface JobSettings {
-  /** Fields of speech as they were sent, by JSON name. */
+  /** Fields of speech as sent, by JSON name. */
   speech: Fields;
   gapSeconds: number;
   keepHours: number | undefined;
@@ -48,16 +48,16 @@ export interface JobRequest {
 
 export interface ChapterRequest {
   title: string;
-  /** Fields of speech that differ from the job's. */
+  /** Fields of speech that differ from the fields of the job. */
   speech: Fields;
   parts: readonly (TextPart & { chars: number })[];
   chars: number;
-  /** Returns the path at which a field of this chapter was sent: in the chapter or in the job. */
+  /** Returns the path of a field of this chapter in the request: in the chapter or in the job. */
   nameOf(field: string): string;
 }
 
 const ofOneRequest: readonly string[] = ['method', 'return_format', 'timestamps'];
-/** Fields of speech that a job may have. */
+/** Names of the fields of speech that a job may have. */
 const jobSpeechNames = Object.values(speechFields)
   .map(({ json }) => json)
   .filter((name) => !ofOneRequest.includes(name));
@@ -65,11 +65,11 @@ const jobSpeechNames = Object.values(speechFields)
 const toRequest = (fields: Fields): SpeechRequest =>
   parseSpeechRequest({ ...fields, method: 'rest', return_format: 'url' }, { limits: { charsMax: ssmlCharsMax } });
 
-/** The request for speech of a part of a chapter. */
+/** Returns the request for speech of one part of a chapter. */
 export const toPartRequest = (ofJob: Fields, ofChapter: Fields, text: string): SpeechRequest =>
   toRequest({ ...ofJob, ...ofChapter, text });
 
-/** The job in the message. Violations are reported; the result is undefined only if there are any. */
+/** Reads the job in the message. Reports violations; the result can be undefined only if there are violations. */
 export const readJobRequest = (message: CreateJobRequest, violations: Violations): Promise<JobRequest | undefined> =>
   inSteps(readSteps(message, violations));
 
@@ -92,13 +92,13 @@ function* readSteps(message: CreateJobRequest, violations: Violations): Steps<Jo
   const ofWhole = parseSpeech({ ...speech, text: 'a' }, (field, ...rest) => field !== 'text' && report(field, ...rest));
   const given = takeChapters(message, violations);
   checkSize(given);
-  // The job's `markup` describes its texts, and does not apply to SSML documents.
+  // If a job has plain texts, its `markup` describes these texts and does not apply to the SSML documents.
   const ofDocument = given.every(({ ssml }) => ssml !== '') ? speech : { ...speech, markup: null };
   const chapters: ChapterRequest[] = [];
   for (const [i, chapter] of given.entries()) {
     const nameOf = (name: string) => (message.chapters.length > 0 ? `chapters[${i}].${name}` : name);
     if (chapter.ssml !== '') chapters.push(parseDocument(chapter, ofDocument, nameOf, report));
-    // An unreadable `ssml` still counts as a text.
+    // A chapter whose `ssml` could not be read needs no `text`.
     else if (!violations.has(nameOf('ssml')))
       chapters.push(yield* parseChapter(chapter, speech, ofWhole, nameOf, report));
     yield;
@@ -124,7 +124,7 @@ function takeChapters({ chapters, text, ssml }: CreateJobRequest, violations: Vi
   return [];
 }
 
-/** Checks sizes before any text is examined. */
+/** Checks the total size before any text is parsed. */
 function checkSize(chapters: readonly Chapter[]): void {
   const actual = chapters.reduce((sum, { text, ssml }) => sum + countChars(text) + countChars(ssml), 0);
   if (actual <= jobCharsMax) return;
@@ -141,7 +141,7 @@ const ownSpeechOf = ({ voiceId, languageCode }: Chapter): Fields => ({
   ...(languageCode !== undefined && { language_code: languageCode }),
 });
 
-/** Parses a chapter in `ssml`. The chapter is stored like a `text` that is an SSML document. */
+/** Parses a chapter with `ssml`. The chapter is stored like a chapter whose `text` is an SSML document. */
 function parseDocument(chapter: Chapter, ofJob: Fields, nameOf: NameOf, report: Report): ChapterRequest {
   const own = ownSpeechOf(chapter);
   const { title, text, ssml } = chapter;
@@ -172,13 +172,13 @@ function* parseChapter(
   if (text === '') report(nameOf('text'), 'required', 'is required');
   if (text === '' || !whole) return { title: '', speech: own, parts: [], chars: 0, nameOf: ownName };
   const isDocument = whole.markup === 'ssml' && isSsml(text);
-  // An SSML document in the middle of a text is plain text, even if a part begins with the document.
+  // SSML within a text is plain text, even if one of the parts begins like an SSML document.
   const speech = whole.markup === 'ssml' && !isDocument ? { ...own, markup: null } : own;
   const reportOwn: Report = (field, ...rest) => {
     if (field === 'text' || Object.hasOwn(speech, field)) report(nameOf(field), ...rest);
   };
   const parts: ChapterRequest['parts'][number][] = [];
-  // A blank text is refused by the rules for texts.
+  // A blank text is not divided, because `parseSpeech` reports it.
   for (const part of isDocument || text.trim() === '' ? [{ offset: 0, text }] : divideText(text)) {
     const reportPart: Report = (field, reason, message, allowed) =>
       reportOwn(field, reason, inWhole(message, text, part.offset), allowed);
@@ -189,7 +189,7 @@ function* parseChapter(
   return { title, speech, parts, chars: parts.reduce((sum, { chars }) => sum + chars, 0), nameOf: ownName };
 }
 
-/** The position in a message about a part, such as "line 1, column 5: ...", as a position in the whole text. */
+/** Replaces the position in a part, such as in "line 1, column 5: ...", by the position in the text of the chapter. */
 function inWhole(message: string, text: string, offset: number): string {
   const start = positionIn(text, offset);
   return message.replace(/^line (\d+), column (\d+)/, (_, line, column) =>
@@ -210,10 +210,7 @@ function parseSpeech(fields: Fields, report: Report, nameOf = (field: string) =>
   }
 }
 
-/**
- * The failure for a document that is too long. A document is not divided, so it may be too long although the job is
- * not.
- */
+/** Returns the failure for an SSML document that is too long. Unlike a plain text, a document cannot be divided. */
 function tooLong({ facts: { limit = ssmlCharsMax, actual = limit }, cause }: Failure, field: string): Failure {
   const message = `has ${actual} code points in one SSML document, over the limit of ${limit}`;
   const details: FieldViolation[] = [{ field, reason: 'too_long', message }];
@@ -239,7 +236,7 @@ const pngStart = Buffer.from('89504e470d0a1a0a', 'hex');
 const pngEnd = Buffer.from('0000000049454e44ae426082', 'hex');
 const jpegStart = Buffer.from('ffd8', 'hex');
 const jpegEnd = Buffer.from('ffd9', 'hex');
-/** Bytes after the end of a picture in which the end is searched, because some programs append zeros and line ends. */
+/** Length of the tail in which the end mark of a picture is searched. Some programs append zeros and line ends. */
 const slackBytes = 64;
 
 /** Whether the picture has a start, a size in pixels and an end, and is small enough for a job. */
@@ -251,14 +248,14 @@ export function isCover(bytes: Uint8Array): boolean {
   return picture.subarray(0, jpegStart.length).equals(jpegStart) && hasJpegSize(picture) && tail.includes(jpegEnd);
 }
 
-/** The first chunk of a PNG is the header: length, name, width, height. */
+/** Checks the header of a PNG, which is the first chunk: length, name, width, height. */
 const hasPngSize = (picture: Buffer): boolean =>
   picture.length > 24 &&
   picture.toString('latin1', 12, 16) === 'IHDR' &&
   picture.readUInt32BE(16) > 0 &&
   picture.readUInt32BE(20) > 0;
 
-/** Searches a JPEG for the segment that begins a frame: length, bits, height, width. */
+/** Searches a JPEG for the header of its frame: length, bits, height, width. */
 function hasJpegSize(picture: Buffer): boolean {
   for (let at = 2; at + 9 < picture.length; ) {
     if (picture[at] !== 0xff) return false;
@@ -277,7 +274,7 @@ interface TextPart {
   text: string;
 }
 
-/** Ends of a part, best first. Each matches up to the start of the next part. */
+/** Patterns for the end of a part, best first. Each pattern matches up to the start of the next part. */
 const ends = [/\r?\n[^\S\n]*\r?\n\s*/g, /[.!?…。！？][\p{Pe}\p{Pf}"']*\s+/gu, /\n\s*/g, /\s+/g];
 const written = /\S/g;
 
@@ -313,8 +310,8 @@ function endOfPart(text: string, from: number, charsMax: number): number {
 }
 
 /**
- * Time at which a job that ends now is deleted, in whole milliseconds: `keep_hours` may be a fraction. `keepMs` applies
- * if the job states nothing.
+ * Returns the time at which a job that ends now is deleted. The time is rounded to milliseconds, because `keep_hours`
+ * may be a fraction. If the job states no `keep_hours`, `keepMs` applies.
  */
 export const expiryOf = ({ keepHours }: Pick<JobSettings, 'keepHours'>, nowMs: number, keepMs: number): number =>
   Math.round(nowMs + (keepHours === undefined ? keepMs : keepHours * 3_600_000));

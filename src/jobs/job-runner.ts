@@ -1,7 +1,6 @@
-// Works on jobs: takes and renews leases of waiting chapters and speaks them, starting with the account that has the
-// fewest chapters in progress. Of each job, one chapter is spoken at a time, so that an interruption costs the job at
-// most one segment. Several processes share a store's chapters; if one process dies, another takes over when the leases
-// have ended.
+// Leases waiting chapters of jobs and speaks them, starting with the account that has the fewest chapters in progress.
+// Each job has one chapter in progress at a time, so that an interruption costs the job at most one segment. Several
+// processes share the chapters of a store. If a process dies, another process takes over when the leases have ended.
 import { type Failure, failureTable, type Reason, toFailure } from '../errors.ts';
 import type { ChapterId, OpenChapter } from '../store/job-leases.ts';
 import type { ChapterRow, JobRow } from '../store/job-rows.ts';
@@ -21,11 +20,11 @@ interface JobRunnerOptions extends JobTools {
 }
 
 export interface JobRunner {
-  /** Call when there may be something to do. */
+  /** Call when chapters may have become available. */
   wake(): void;
   /** Number of chapters in progress. */
   countWorking(): number;
-  /** Stops work on a job that has ended. */
+  /** Stops the work on a job that has ended. */
   leave(jobKey: string): void;
   /** Stops all work, and releases the chapters to other processes. */
   close(): Promise<void>;
@@ -71,7 +70,7 @@ export function openJobRunner(options: JobRunnerOptions): JobRunner {
     }
     if (working.size >= chaptersMax) makeRoom(open.filter((each) => countOf(each) === 0));
   };
-  /** If an account without a chapter in progress waits, an account with several chapters here gives one up. */
+  /** Stops a chapter of an account with several chapters in this process, if an account without any chapter waits. */
   const makeRoom = (waiting: readonly OpenChapter[]) => {
     if (waiting.length === 0) return;
     const all = [...working.values()];
@@ -119,7 +118,7 @@ async function work(id: ChapterId, options: JobRunnerOptions, leaving: AbortCont
     else if (job) await joinBook(job, options, leaving.signal);
   } catch (error) {
     if (leaving.signal.aborted || error instanceof LeaseLost) return;
-    // If the job cannot be ended, the chapter is not retried at once.
+    // If `afterFailure` throws, the chapter is not retried at once.
     notBeforeMs = Date.now() + retryMs.max;
     notBeforeMs = (await afterFailure(error, id, options)) ?? 0;
   } finally {
@@ -144,7 +143,7 @@ function renewLease(id: ChapterId, { rows, holder }: JobRunnerOptions, leaving: 
 export interface JobFault {
   reason: Reason;
   message: string;
-  /** The sentence that could not be spoken: index of its chapter, its position there in code points, and its text. */
+  /** Sentence that could not be spoken: index of its chapter, position in the chapter in code points, and text. */
   chapter: number | undefined;
   offset: number | undefined;
   text: string | undefined;
@@ -188,15 +187,12 @@ async function endJob(
 
 export const audioOf = (chapters: readonly ChapterRow[]): string[] => chapters.flatMap(({ audioId }) => audioId ?? []);
 
-/**
- * Whether the failure is temporary. An exhausted character limit is not: characters are available again only next
- * month.
- */
+/** Whether the failure is temporary. An exhausted limit of characters is not temporary: it lasts until next month. */
 const mayPass = ({ reason, facts }: Failure): boolean =>
   (failureTable[reason].retryable && facts.limitReason !== 'characters') ||
   reason === 'engine_timeout' ||
   (reason === 'engine_error' && facts.retryAfterSeconds !== undefined);
 
-/** The wait in whole milliseconds, as stored in rows; the failure may state fractions of a second. */
+/** Wait that the failure requests, in whole milliseconds. The failure may state a fraction of a second. */
 const waitMsOf = ({ facts }: Failure): number =>
   Math.min(retryMs.max, Math.ceil((facts.retryAfterSeconds ?? 0) * 1000));

@@ -1,5 +1,5 @@
-// Deletes expired jobs with everything that was made for them. Segments of failed and canceled jobs are deleted
-// earlier, because they are raw samples that no quota counts.
+// Deletes expired jobs with their audio and rows. Segments of failed and canceled jobs are deleted earlier, because no
+// quota counts them and they are large.
 
 import { removeClip } from '../delivery/stored-captions.ts';
 import { ownTurn } from '../runtime/steps.ts';
@@ -67,14 +67,14 @@ async function removeSegments({ rows, clips }: Pick<Removing, 'rows' | 'clips'>,
   for (const key of await rows.segmentClipsOf(jobKey)) await clips.remove(key);
 }
 
-/** Removes all segments of a job that ended unsuccessfully before `endedMs` and was not queued again. */
+/** Removes all segments of a job that failed or was canceled before `endedMs`. */
 async function removeLeftSegments(
   tools: Pick<Removing, 'rows' | 'clips'>,
   jobKey: string,
   endedMs: number,
 ): Promise<void> {
   await removeSegments(tools, jobKey);
-  // If the job was queued again in the meantime, its segments stay without audio and are spoken again.
+  // If the job was queued again in the meantime, the rows of its segments stay, and the segments are spoken again.
   await tools.rows.deleteLeftSegments(jobKey, endedMs);
 }
 
@@ -86,14 +86,14 @@ export async function removeSegmentsOfVoice(
   for (const key of await rows.deleteSegmentsOfVoice(voiceId)) await clips.remove(key);
 }
 
-/** Removes a job with everything that was made for it. */
+/** Removes a job with its audio and rows. */
 export async function removeJob(tools: Removing, { jobKey, ownerId, audioId }: JobRow): Promise<void> {
   const { rows } = tools;
   const chapters = await rows.chaptersOf(jobKey);
   await removeSegments(tools, jobKey);
   for (const each of [audioId, ...chapters.map((chapter) => chapter.audioId)])
     if (each) await removeChapterAudio(tools, each, ownerId);
-  // Each deletion has its own turn of the event loop, because erasing many rows takes long.
+  // Yields to the event loop before each deletion, because erasing many rows takes long.
   await ownTurn();
   await rows.remove(jobKey);
 }

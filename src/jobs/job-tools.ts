@@ -1,4 +1,4 @@
-// Tools shared by the workers on jobs.
+// Defines the services that the job workers share.
 import type { Limited, Limiter } from '../access/limiter.ts';
 import type { ClipRoom } from '../delivery/clip-room.ts';
 import type { ClipStore } from '../delivery/stores/clip-store.ts';
@@ -18,13 +18,13 @@ export interface JobTools {
   index: Pick<ClipRows, 'add' | 'find' | 'markDeleted' | 'markPurged' | 'expireAt'>;
   room: Pick<ClipRoom, 'reserve' | 'noteRemoved'>;
   limiter: Pick<Limiter, 'takeSynthesis'>;
-  /** The caller of a job. Throws a Failure if its key is no longer valid. */
+  /** Returns the caller of a job. Throws a Failure if the key of the job is no longer valid. */
   findCaller(job: Pick<JobRow, 'ownerId' | 'address'>): Promise<JobCaller>;
   /** Signs finished files. Default: files have no manifest. */
   openSigner?: OpenSigner | undefined;
-  /** How long audio is kept if a job states nothing. */
+  /** Default time for which a job and its audio are kept. */
   keepMs: number;
-  /** The name under which leases are held. */
+  /** Name of this process in leases. */
   holder: string;
   /** Called with errors that no caller receives. */
   onFault(fault: unknown): void;

@@ -1,7 +1,7 @@
-// Stores each segment of a chapter when it is spoken, in a clip of raw 16-bit samples, so that the next worker
-// continues at the first missing one. Stored segments are reused unchanged. If the text, the voice or the boundaries of
-// a segment have changed, the segment is spoken again, but not charged again. Nothing is stored for a voice that may no
-// longer be used.
+// Stores each spoken segment of a chapter in a clip of raw 16-bit samples, so that the next worker continues at the
+// first missing segment. Stored segments are reused unchanged. If the text, the voice or the boundaries of a segment
+// have changed, the segment is spoken again, but not charged again. Nothing is stored for a voice that may no longer be
+// used.
 import { createHash } from 'node:crypto';
 import { dayOf } from '../access/usage-ledger.ts';
 import { join, samplesOf, secondsOf } from '../audio/pcm.ts';
@@ -22,9 +22,9 @@ export interface KeepSegmentsOptions {
   rows: Pick<JobRows, 'findSegment' | 'addSegment' | 'countCharged' | 'deleteSegmentsOfVoice'>;
   clips: Pick<ClipStore, 'create' | 'open' | 'remove'>;
   holder: string;
-  /** End of the lease that storing a segment renews. */
+  /** Returns the end of the lease, which is renewed whenever a segment is stored. */
   leaseUntilMs(): number;
-  /** Reserves characters of the quota. Throws if they exceed the remaining quota. */
+  /** Charges characters to the quota. Throws if the remaining quota is smaller. */
   take(chars: number, signal: AbortSignal): Promise<Taken>;
   /** Start of a part in the chapter, in code points. */
   offsetOf(part: number): number;
@@ -37,7 +37,7 @@ interface Taken {
   end(spokenChars: number): void;
 }
 
-/** A segment could not be spoken, or its characters could not be charged. */
+/** Thrown if a segment cannot be spoken, or if its characters cannot be charged. */
 export class SegmentFault extends Error {
   readonly offset: number;
   readonly text: string;
@@ -58,7 +58,7 @@ export function keepSegments(options: KeepSegmentsOptions): KeepSegment {
   let sinceMs = performance.now();
 
   const { read, write } = openSegmentClips(clips);
-  /** Ending a voice removes its segments, but may have happened before this segment was written. */
+  /** Removes segments that were stored after their voice had ended, and throws. */
   const checkVoice = async ({ rendering }: PlannedCut): Promise<void> => {
     if (!rendering?.ended?.aborted) return;
     await removeSegmentsOfVoice({ rows, clips }, rendering.voice.voiceId);
@@ -120,11 +120,11 @@ export function keepSegments(options: KeepSegmentsOptions): KeepSegment {
   };
 }
 
-/** Duration that the listener hears, at the request's tempo. */
+/** Duration of the audio in the file, which is stretched by the tempo of the request. */
 const heardSecondsOf = ({ rendering }: PlannedCut, spoken: SpokenPcm): number =>
   secondsOf(spoken) / (rendering?.tempo ?? 1);
 
-/** The stored audio of segments. */
+/** Opens the store for the audio of segments. */
 const openSegmentClips = (clips: KeepSegmentsOptions['clips']) => ({
   async read({ clipKey, sampleRateHz, words }: SegmentRow): Promise<SpokenPcm | undefined> {
     const stored = clipKey === null ? undefined : await clips.open(clipKey);
@@ -145,7 +145,7 @@ const openSegmentClips = (clips: KeepSegmentsOptions['clips']) => ({
   },
 });
 
-/** Counts the characters that a cut adds to its part. */
+/** Returns a function that counts the characters that a cut adds to its part. */
 function createCount() {
   let part = -1;
   let before = 0;
@@ -157,7 +157,7 @@ function createCount() {
   };
 }
 
-/** Hash of the positions of a segment's words and of everything else on which its audio depends. */
+/** Returns a hash of the words of a segment, their positions, and everything else on which the audio depends. */
 function fingerprintOf({ chunkIndex, cut, rendering }: PlannedCut): string {
   if (!cut || !rendering) return `${chunkIndex}`;
   const { binding, languageCode, engineRate, pitch, manner } = rendering;

@@ -1,18 +1,18 @@
-// Makes pauses longer between the paragraphs of a chapter, still longer around headings, and longest between scenes.
-// The text between two paragraphs decides: an empty line, or a separate line without words such as `* * *`. SSML
-// documents, and places where the markup states a pause, are left unchanged.
+// Adds pauses between the paragraphs of a chapter, longer pauses around headings, and the longest pauses between
+// scenes. An empty line ends a paragraph, and a separate line without words, such as `* * *`, ends a scene. Pauses that
+// the markup states are left unchanged.
 import type { PlannedCut } from '../speech/text-cutter.ts';
 import { readingPausesMs } from './job-limits.ts';
 
 interface ReadingPauseOptions {
-  /** Title of the chapter. A paragraph that is part of it is a heading. */
+  /** Title of the chapter. A paragraph at the start that is a part of the title is a heading. */
   title: string;
   speakingRate: number;
 }
 
 type Place = keyof typeof readingPausesMs;
 
-/** UTF-16 units of the longest heading. */
+/** Maximum length of a heading, in UTF-16 units. */
 const headingCharsMax = 100;
 const blankLine = /\n[^\S\n]*\n/;
 /** A separate line without words between two paragraphs. */
@@ -51,7 +51,7 @@ export async function* withReadingPauses(
   if (held) yield held;
 }
 
-/** The kind of break after a paragraph; undefined if the paragraph continues. */
+/** Returns the kind of break after a paragraph; undefined if the paragraph continues. */
 function placeOf(gap: string, isHeading: (paragraph: string) => boolean, paragraph: string): Place | undefined {
   const isUnderlined = underline.test(gap);
   if (!isUnderlined && !blankLine.test(gap)) return undefined;
@@ -65,8 +65,8 @@ const isUnpunctuated = (paragraph: string): boolean =>
   paragraph.length <= headingCharsMax && unpunctuatedEnd.test(paragraph);
 
 /**
- * Returns a function that tells whether a paragraph is a heading. It must be called for each paragraph in order, since
- * a chapter may begin with several headings.
+ * Returns a function that recognizes headings. The function must be called for each paragraph in order, because only
+ * the first paragraphs of a chapter can be headings without marks.
  */
 function createHeadingCheck(title: string): (paragraph: string) => boolean {
   const toWords = (text: string) =>
@@ -84,7 +84,7 @@ function createHeadingCheck(title: string): (paragraph: string) => boolean {
   };
 }
 
-/** The texts of a chapter, read cut by cut. */
+/** Reads the text of a chapter cut by cut. */
 class WrittenText {
   #chunkIndex = -1;
   #chunk = '';
@@ -94,8 +94,8 @@ class WrittenText {
   #gap = '';
 
   /**
-   * The text between the previous words and the words of the cut, and the cut's own text; both are empty if the cut has
-   * no words.
+   * Returns the text between the previous words and the words of the cut, and the text of the cut. Both texts are empty
+   * if the cut has no words.
    */
   read({ chunkIndex, chunk, cut }: PlannedCut): { gap: string; own: string } {
     if (chunkIndex !== this.#chunkIndex) {
@@ -109,7 +109,7 @@ class WrittenText {
     return { gap, own: this.#readTo(last.offset + last.length) };
   }
 
-  /** A word may be divided over two cuts. */
+  /** Reads up to an offset. Reads nothing before the current offset, because two cuts may share a word. */
   #readTo(offset: number): string {
     const from = this.#index;
     for (; this.#offset < offset && this.#index < this.#chunk.length; this.#offset++)

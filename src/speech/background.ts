@@ -1,24 +1,21 @@
-// Background work, such as the segments of jobs. It uses processors that interactive speech leaves free, after a short
-// quiet time, and owners take turns. When interactive speech needs a processor, the newest work is interrupted and
-// restarted later. Work that has waited for `patienceMs` runs anyway and is not interrupted, so that jobs end under
-// constant load.
+// Runs background work, such as the segments of jobs, on processors that interactive speech leaves free. Owners take
+// turns. When interactive speech needs a processor, the newest work is interrupted and restarted later. Work that has
+// waited for `patienceMs` runs anyway and is not interrupted, so that jobs end under constant load.
 import { availableParallelism } from 'node:os';
 import { onAbort } from '../runtime/abort.ts';
 import { FairQueue } from '../runtime/fair-queue.ts';
 
 export interface Background {
-  /** Called when interactive speech begins. Returns the function to call when it ends. */
+  /** Call when interactive speech begins. Returns the function to call when that speech ends. */
   enter(): () => void;
-  /** Begins no work for `ms` milliseconds. */
+  /** Starts no work for `ms` milliseconds, unless the work has waited for `patienceMs`. */
   rest(ms: number): void;
   run<Result>(owner: string, signal: AbortSignal, work: (by: AbortSignal) => Promise<Result>): Promise<Result>;
 }
 
-/** Quiet time before work begins, so that it does not begin in the short gap between two segments of a stream. */
+/** Quiet time before work starts, so that no work starts in the short gap between two segments of a stream. */
 const quietMs = 200;
-/**
- * Work that has waited this long runs even beside interactive speech, but only one piece of work in each such period.
- */
+/** Work that has waited this long starts despite interactive speech, at intervals of at least this length. */
 const patienceMs = 10_000;
 
 interface Waiting {
@@ -35,7 +32,7 @@ export function createBackground(
   // One processor stays free for the event loop.
   const runningMax = Math.max(1, processors - 1);
   const queue = new FairQueue<Waiting>();
-  /** Work that can be interrupted, the newest last. */
+  /** Work that can be interrupted, newest last. */
   const running: AbortController[] = [];
   let held = 0;
   let interactive = 0;
@@ -63,7 +60,7 @@ export function createBackground(
     };
   };
 
-  /** Begins the work that may begin now, starting with work that has waited too long. */
+  /** Starts the work that may start now. Work that has waited for `patienceMs` goes first. */
   const admit = () => {
     clearTimeout(timer);
     while (queue.count > 0 && held < runningMax) {

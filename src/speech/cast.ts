@@ -1,5 +1,5 @@
-// The cast of a request: its own voice and the voices named in its markup, each found once before anything is spoken.
-// Each voice has the engines that can speak it; a casting chooses one engine per voice.
+// Finds the cast of a request before anything is spoken: the request's own voice and the voices named in its markup.
+// Each voice is found once, with the engines that can speak it. A `Casting` chooses one engine per voice.
 import type { EngineCapabilities } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
 import { type MarkedText, positionIn, type RunStyle, type VoiceName } from '../text/marked-text.ts';
@@ -8,7 +8,7 @@ import { type Binding, isSpokenBy, nearestVoice, type OfferedVoice, type Voices 
 /** A voice that speaks in a request. */
 export interface CastVoice {
   offered: OfferedVoice;
-  /** The language, unless the markup states another. */
+  /** Language of the text, unless the markup states another language. */
   languageCode: string;
   /** Engines that speak the language, best first; at least one. */
   bindings: readonly Binding[];
@@ -16,9 +16,9 @@ export interface CastVoice {
 
 export interface Cast {
   main: CastVoice;
-  /** Other voices, without duplicates. */
+  /** Voices named in the markup, without duplicates and without the main voice. */
   others: readonly CastVoice[];
-  /** The voice that speaks in this style. */
+  /** Returns the voice that speaks text of this style. */
   voiceOf(style: RunStyle): CastVoice;
 }
 
@@ -28,7 +28,7 @@ export type Casting = (voice: CastVoice) => Binding;
 /** Maximum number of voices besides the request's main voice. */
 const othersMax = 20;
 
-/** The engine's capabilities, with those of the voice and language. */
+/** The engine's capabilities for this voice and language. */
 export const capabilitiesOf = ({ engine, speaker }: Binding, languageCode: string): EngineCapabilities => ({
   ...engine.capabilities,
   ...engine.capabilitiesOf?.(speaker, languageCode),
@@ -99,7 +99,7 @@ function refuse(field: string, source: string, { at }: VoiceName, reason: Failur
   return new Failure(reason, { details: [{ field, reason, message }] });
 }
 
-/** The voice with the requested language if it speaks that language; otherwise with its own language. */
+/** Uses the requested language if the voice speaks it, and otherwise the first language of the voice. */
 function toCastVoice(offered: OfferedVoice, requested: string): CastVoice {
   const { voice, bindings } = offered;
   const speakersOf = (languageCode: string) => bindings.filter(({ speaker }) => isSpokenBy(speaker, languageCode));

@@ -1,16 +1,16 @@
-// The default voice of a caller, used when a request names no voice: the first voice of the caller's list that can
-// speak. `voice.ts` lists first the voice of SONANT_DEFAULT_VOICE, or else the chosen voice, or else the first engine's
-// first voice.
+// Finds the default voice of a caller, for requests that name no voice: the first voice of the caller's list that can
+// speak. The list of `voice.ts` begins with the voice of SONANT_DEFAULT_VOICE, or else with the chosen voice, or else
+// with the first engine's first voice.
 import type { OfferedVoice, Voices } from './voice.ts';
 
-/** The source of the default voice: SONANT_DEFAULT_VOICE, the choice, or the order of the voices. */
+/** Source of the default voice: SONANT_DEFAULT_VOICE, the chosen voice, or the order of the voices. */
 type DefaultSource = 'setting' | 'choice' | 'order';
 
 export interface DefaultVoice {
-  /** Undefined if no voice can speak. */
+  /** The default voice; undefined if no voice can speak. */
   offered: OfferedVoice | undefined;
   source: DefaultSource;
-  /** The chosen voice, even if SONANT_DEFAULT_VOICE overrides it; undefined if none was chosen or it does not exist. */
+  /** The chosen voice, even if SONANT_DEFAULT_VOICE overrides the choice; undefined if no existing voice is chosen. */
   chosen: OfferedVoice | undefined;
 }
 

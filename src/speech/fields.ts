@@ -1,6 +1,6 @@
-// The fields of a speech request, one row each: its names, its parser, its command-line flag, and whether it changes
-// the sound. Type, range, values, default and description come from the protos. Parsers, OpenAPI, command-line flags,
-// the names in errors and the cache key derive from the rows. A field of `SpeechFields` without a row is a type error.
+// Defines the fields of a speech request. Each row has the field's names, parser and command-line flag, and states
+// whether the field changes the audio. Type, range, values, default and description come from the protos. Parsers,
+// OpenAPI, command-line flags, error messages and the cache key use the rows. A field without a row is a type error.
 import type { DescMessage } from '@bufbuild/protobuf';
 import {
   type CaptionFormat,
@@ -16,7 +16,7 @@ import { countChars } from '../text/count-chars.ts';
 import { toLanguageCode } from '../text/language-code.ts';
 import type { MarkupKind } from '../text/read-markup.ts';
 
-/** The parts of a field's JSON schema, made from the protos, that the rows use. */
+/** Parts of a field's JSON schema that the rows use. The schema is made from the protos. */
 interface FieldSchema extends Readonly<Record<string, unknown>> {
   description: string;
   type: string;
@@ -29,7 +29,7 @@ interface FieldSchema extends Readonly<Record<string, unknown>> {
   items: FieldSchema;
 }
 
-/** The name and the schema of a field, from a message of the protos. */
+/** Name of a field, and its schema from a message of the protos. */
 const named = (json: string, desc: DescMessage = SynthesizeSpeechRequestSchema) => ({
   json,
   schema: memberSchema(desc, json, 'request') as FieldSchema,
@@ -38,7 +38,7 @@ const named = (json: string, desc: DescMessage = SynthesizeSpeechRequestSchema) 
 /** Reports a violation of a field. */
 export type ReportViolation = (reason: FieldReason, message: string, allowed?: FieldViolation['allowed']) => void;
 
-/** A field that is true or false. */
+/** Makes the row of a boolean field. */
 export const toggle = (json: string, fallback: boolean, desc?: DescMessage) => ({
   ...named(json, desc),
   parse(given: unknown, report: ReportViolation): boolean {
@@ -47,7 +47,7 @@ export const toggle = (json: string, fallback: boolean, desc?: DescMessage) => (
   },
 });
 
-/** A field with one of the values of the protos, or with their default. */
+/** Makes the row of a field whose allowed values and default come from the protos. */
 export function choice<T>(json: string, desc?: DescMessage) {
   const row = named(json, desc);
   return { ...row, parse: oneOf<T>(row.schema.enum, row.schema.default) };
@@ -61,7 +61,7 @@ const oneOf =
     return given as T;
   };
 
-/** A field with a number in the range of the protos. */
+/** Makes the row of a number whose type, range and default come from the protos. */
 export function amount(json: string, desc?: DescMessage) {
   const row = named(json, desc);
   const { type, minimum: min, maximum: max, default: fallback } = row.schema;
@@ -87,7 +87,7 @@ export interface TextLimits {
   totalCharsMax: number;
 }
 
-/** The text of a request: one text, one document, or several in streaming mode. */
+/** Fields that contain the text of a request: one text, one document, or several texts in streaming mode. */
 export const textFields = {
   text: { ...named('text'), names: { openai: 'input' } },
   ssml: named('ssml'),
@@ -95,7 +95,7 @@ export const textFields = {
 };
 const { text, chunks } = textFields;
 
-/** With its markup, a text may be this many times as long as without. */
+/** Maximum length of a text with markup, as a multiple of the number of spoken characters allowed. */
 export const markedLengthFactor = 5;
 /** Limits of the text of one API request, in spoken code points. */
 export const textLimits: TextLimits = {
@@ -115,14 +115,14 @@ export const captionKinds: readonly CaptionKind[] = captions.schema.items.enum;
 
 const methods = ['rest', 'streaming'] as const;
 
-/** The fields of a request besides its text. */
+/** The fields of a request, without the fields for its text. */
 export interface SpeechFields {
   voiceId: string;
   method: (typeof methods)[number];
   sampleRateHz: number;
-  /** Canonical BCP-47. */
+  /** BCP-47 code in canonical form. */
   languageCode: string;
-  /** Undefined if not given: the default depends on the method. */
+  /** Form of the result; undefined if the request states none. The default depends on the method. */
   returnFormat: NamesOf<typeof ReturnFormat> | undefined;
   format: FormatName;
   speakingRate: number;
@@ -134,9 +134,9 @@ export interface SpeechFields {
   markup: MarkupKind | undefined;
   /** Whether numbers, signs and abbreviations are spelled out for engines that cannot read them. */
   normalize: boolean;
-  /** Unique ids; if several lexicons define a word, the first one applies. */
+  /** Unique ids. If several lexicons define a word, the first lexicon applies. */
   lexiconIds: readonly string[];
-  /** How to speak, in free text. */
+  /** Free text that describes how to speak. */
   instructions: string | undefined;
   /** Seed of the engine's random choices. */
   seed: number | undefined;
@@ -150,13 +150,13 @@ export interface FieldRow<Value> {
   json: string;
   names?: Partial<Record<OtherName, string>>;
   flag?: { name: string; short?: string; value?: string; help: string };
-  /** JSON Schema, with the default and the description. */
+  /** JSON Schema with the default and the description. */
   schema: Readonly<Record<string, unknown>>;
   /** Returns the value to use. `given` is undefined if the field is absent. */
   parse(given: unknown, report: ReportViolation): Value;
   /**
-   * Whether the value changes the stored result, and is therefore a part of the cache key. A function returns that
-   * part, or undefined to add nothing: then a new field does not change the keys of requests without it.
+   * Whether the value changes the stored result and belongs in the cache key. A function returns the value for the key,
+   * or undefined to leave the key unchanged, so that a new field does not invalidate existing keys.
    */
   changesSound: boolean | ((value: Value) => unknown);
   /** Set if the field only applies to a stream of events. */
@@ -166,12 +166,12 @@ export interface FieldRow<Value> {
 const voiceId = named('voice_id');
 const languageCode = named('language_code');
 export const languageCodeDefault: string = languageCode.schema.default;
-/** BCP-47 for an undetermined language: the voice's own language is used. */
+/** BCP-47 code for an undetermined language. The voice's own language is used instead. */
 export const ownLanguage = 'und';
-/** Lets Sonant choose the language of each sentence. */
+/** Value of `language_code` with which Sonant chooses the language of each sentence. */
 export const autoLanguage = 'auto';
 
-/** The sample rates and formats of responses, and those of live speech. */
+/** Sample rates and formats of responses and of live speech. */
 const sampleRate = choice<number>('sample_rate');
 export const outputSampleRatesHz: readonly number[] = sampleRate.schema.enum;
 export const liveSampleRate = choice<number>('sample_rate', LiveStartSchema);
@@ -204,7 +204,7 @@ export const speechFields: { readonly [Name in keyof SpeechFields]: FieldRow<Spe
       else if (given.includes('\0')) report('encoding', 'contains a NUL character');
       return String(given ?? '');
     },
-    // False, because `delivery/cache-key.ts` adds the voice's version together with its engine.
+    // `delivery/cache-key.ts` adds the voice to the key, with its version and its engine.
     changesSound: false,
   },
   sampleRateHz: {
@@ -234,7 +234,7 @@ export const speechFields: { readonly [Name in keyof SpeechFields]: FieldRow<Spe
     },
     changesSound: true,
   },
-  // Only in JSON: over gRPC, each method has an RPC of its own.
+  // This field exists only in JSON; in gRPC, each method is a separate RPC.
   method: {
     json: 'method',
     schema: {
@@ -288,7 +288,7 @@ export const speechFields: { readonly [Name in keyof SpeechFields]: FieldRow<Spe
       else return given;
       return [];
     },
-    // All kinds of captions are stored beside the audio, or none.
+    // Stored captions serve all kinds, so the key states only whether there are captions.
     changesSound: (kinds) => kinds.length > 0,
   },
   markup: {
@@ -324,7 +324,7 @@ export const speechFields: { readonly [Name in keyof SpeechFields]: FieldRow<Spe
       else return given;
       return [];
     },
-    // False, because `delivery/cache-key.ts` adds the versions of their content.
+    // `delivery/cache-key.ts` adds the versions of the lexicons to the key.
     changesSound: false,
   },
   instructions: {
@@ -362,7 +362,7 @@ export const speechFieldRows: readonly NamedRow[] = [
   ...Object.values(speechFields as Readonly<Record<string, NamedRow>>).filter((row) => row !== speechFields.voiceId),
 ];
 
-/** The values that change the audio, for the cache key. `delivery/cache-key.ts` adds the text and the voice. */
+/** Values for the cache key that change the audio. `delivery/cache-key.ts` adds the text and the voice. */
 export function soundFactsOf(fields: SpeechFields): unknown[] {
   const facts: unknown[] = [];
   for (const name of Object.keys(speechFields) as (keyof SpeechFields)[]) {

@@ -1,9 +1,9 @@
-// Finds voices and lexicons in local copies of tables that other processes change. A lookup that misses a name is
-// repeated after the changes are read, so that a voice created through one replica is found at all others.
+// Finds voices and lexicons in local copies of tables that other processes change. A lookup that misses a name reads
+// the changes and is repeated, so that all replicas find a voice that one replica has created.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure } from '../errors.ts';
 
-/** Returns the result of `find`. Reads the changes of other processes and calls `find` again if it misses a name. */
+/** Calls `find`. If `find` misses a name, reads the changes of other processes and calls `find` again. */
 export type FindCurrent = <T>(find: () => T | Promise<T>) => Promise<T>;
 
 /** Shortest interval between two reads, however many unknown names are requested. */
@@ -19,7 +19,7 @@ export function createFindCurrent(readChanges: () => Promise<unknown>): FindCurr
   let next: Promise<unknown> | undefined;
   const begin = async () => {
     await sleep(Math.max(0, lastMs + readEveryMs - performance.now()));
-    // A miss after this point may concern a later change, which this read does not see.
+    // A miss after this point needs another read, because this read does not see later changes.
     next = undefined;
     lastMs = performance.now();
     await readChanges();

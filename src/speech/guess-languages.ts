@@ -1,6 +1,6 @@
-// Guesses the language of each sentence when the request leaves the choice to Sonant, among the languages of its
-// voices. A sentence keeps the language of the previous sentence, or else of its voice, unless another language scores
-// clearly higher (thresholds measured with `npm run bench languages`). Languages stated in markup are kept.
+// Guesses the language of each sentence, among the languages of the request's voices, if the request leaves the choice
+// to Sonant. A sentence keeps the language of the previous sentence, or else of its voice, unless another language
+// scores clearly higher. `npm run bench languages` measures the thresholds. Languages stated in markup are kept.
 
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
@@ -10,11 +10,9 @@ import { splitRuns } from '../text/split-runs.ts';
 import type { Cast, CastVoice } from './cast.ts';
 import { autoLanguage } from './fields.ts';
 
-/**
- * How much higher a language must score than the language of the previous sentence, and than the voice's own language:
- * about the score of one word.
- */
+/** Points added to the score of the previous sentence's language. A clear word scores several times as many. */
 const scoreOverLast = 40;
+/** Points added to the score of the voice's own language. */
 const scoreOverOwn = 10;
 
 /** Determines the languages of consecutive sentences. */
@@ -39,7 +37,7 @@ export function createSentenceLanguages() {
 export function createLanguageMarker({ languageCode }: { languageCode: string }) {
   if (languageCode !== autoLanguage) return (text: MarkedText) => text;
   const nextLanguage = createSentenceLanguages();
-  /** The part of a sentence that is in previous texts, if the sentence continues in the next text. */
+  /** Start of a sentence that previous texts have left unfinished. */
   let begun = '';
   return (text: MarkedText, { main, others, voiceOf }: Pick<Cast, 'main' | 'others' | 'voiceOf'>): MarkedText => {
     const codes = [main, ...others].flatMap(({ offered }) => offered.voice.languageCodes);
@@ -59,7 +57,7 @@ export function createLanguageMarker({ languageCode }: { languageCode: string })
   };
 }
 
-/** The voice's code for the language; undefined if the voice uses this language anyway or does not speak it. */
+/** The voice's code for the language; undefined if the voice already uses the language or does not speak it. */
 const codeFor = ({ offered, languageCode }: CastVoice, language: string): string | undefined =>
   languageOf(languageCode) === language
     ? undefined
@@ -67,19 +65,19 @@ const codeFor = ({ offered, languageCode }: CastVoice, language: string): string
 
 type Detector = typeof import('eld/extrasmall')['eld'];
 
-/** Languages that the library lists under another code, and languages that it replaces by their nearest relative. */
+/** Codes of the library `eld` for languages that it lists under another code, or replaces by a close relative. */
 const namesInTable: Readonly<Record<string, string>> = { nb: 'no', nn: 'no', id: 'ms', fil: 'tl', bs: 'hr', cmn: 'zh' };
-/** The library reads at most 380 bytes, so more characters are useless. */
+/** `eld` reads at most 380 bytes, so more characters would have no effect. */
 const charsMax = 380;
-/** The library reports x / (x + 25), where x is the mean score of the word pieces that it knows. */
+/** `eld` reports x / (x + 25), where x is the mean score of the word pieces that `eld` knows. */
 const scale = 25;
-/** The library's word pieces are about three characters long. */
+/** Approximate length of the word pieces of `eld`. */
 const charsPerPiece = 3;
 
 let detector: Detector | undefined;
 
 function load(): Detector {
-  // Loaded synchronously, because planning is synchronous, although the package exports only an ES module.
+  // The package exports only an ES module, but planning is synchronous, so `require` loads the module.
   const path = fileURLToPath(import.meta.resolve('eld/extrasmall'));
   detector = (createRequire(import.meta.url)(path) as { eld: Detector }).eld;
   return detector;

@@ -1,5 +1,5 @@
-// Plans live speech. The voice is found once, at the start. The text of each turn is cut as it arrives, and voices
-// named in its markup are found then.
+// Plans live speech. The voice is found once, at the start. The text of each turn is cut as it arrives, and the voices
+// named in a part's markup are found when the part is cut.
 import { Failure, type FieldReason } from '../errors.ts';
 import { type MarkedText, MarkupFault } from '../text/marked-text.ts';
 import type { ReadingState } from '../text/paragraphs.ts';
@@ -41,7 +41,7 @@ export interface PlannedLive {
   /** Engines, best first; at least one. */
   bindings: readonly Binding[];
   cast: Cast;
-  /** Plans a turn. `take` is awaited before each part of its text is spoken. */
+  /** Plans a turn. `take` is awaited before each part of the turn is spoken. */
   planTurn(casting: Casting, text: LiveText, take: TakePart): SpeechPlan;
 }
 
@@ -55,7 +55,7 @@ export interface LivePlace {
   rest(): void;
 }
 
-/** Throws a Failure if the caller has no such voice, or the voice does not speak the language. */
+/** Throws a Failure if the voice does not exist for the caller or does not speak the language. */
 export function planLive(
   voices: Voices,
   fields: LiveFields,
@@ -89,14 +89,14 @@ interface Cutting {
   request: SpokenFields;
   take: TakePart;
   main: CastVoice;
-  /** Voices of the caller. */
+  /** Voices that the caller may use. */
   voices: Voices;
   lexiconsOf: ReturnType<typeof createVoiceLexicons>;
-  /** Extended while parts with warnings arrive. */
+  /** Warnings of the parts that have arrived so far. */
   warnings: Warning[];
 }
 
-/** Yields the cuts of each part as soon as it is complete and may be spoken. */
+/** Yields the cuts of each part as soon as the part is complete and may be spoken. */
 async function* cutTurn(text: LiveText, cutting: Cutting): AsyncGenerator<PlannedCut, undefined> {
   const { request, take, main, voices, lexiconsOf, warnings, casting } = cutting;
   const cutText = createTextCutter();
@@ -140,10 +140,7 @@ function readPart(text: string, markup: MarkupKind | undefined): MarkedText {
   }
 }
 
-/**
- * Whether the part has a foreign phrase, which the voice speaks as well as it can. A turn that is mostly foreign is
- * refused.
- */
+/** Whether the part has a foreign phrase, which the voice only approximates. Throws if the turn is mostly foreign. */
 function hasForeign(text: LiveText, part: LivePart, request: SpokenFields, main: CastVoice): boolean {
   const languages = languagesOf(request, main);
   const own = inspectScripts(part.text, ...languages);

@@ -1,5 +1,5 @@
-// Parses the start of live speech: the fields of fields.ts, plus the formats and sample rates of telephones, and
-// `bufferMs`.
+// Parses the start message of live speech: the fields of fields.ts with the formats and sample rates of telephones,
+// `bufferMs` and `disclosure`.
 import { LiveStartSchema } from '../../gen/sonant/v1/speech_pb.ts';
 import type { FormatName } from '../audio/formats.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
@@ -13,7 +13,7 @@ export interface LiveStart extends LiveFields {
   disclosure: boolean;
 }
 
-/** Rows of the start message, by the names of `LiveStart`. */
+/** Rows of the start message, by their names in `LiveStart`. */
 export const liveFields: { readonly [Name in keyof LiveStart]: FieldRow<LiveStart[Name]> } = {
   voiceId: speechFields.voiceId,
   sampleRateHz: { ...speechFields.sampleRateHz, ...liveSampleRate },

@@ -1,5 +1,5 @@
-// The text of a turn of live speech, which grows while it is spoken. It is divided into parts that can be spoken in one
-// breath. It can be read several times from the start; each part is available as soon as it is complete.
+// The text of a turn of live speech, which grows while it is spoken. The text is divided into parts that are spoken one
+// by one. Each part is available as soon as it is complete. Several readers can read all parts from the start.
 import { countChars } from '../text/count-chars.ts';
 import { PartCutter } from '../text/part-cutter.ts';
 import type { MarkupKind } from '../text/read-markup.ts';
@@ -26,7 +26,6 @@ export class LiveText {
   #chars = 0;
   #isEnded = false;
   #isQuiet = false;
-  /** Called when the writer pauses. */
   onQuiet = () => {};
   #failed: { reason: unknown } | undefined;
   /** Resolves when another part is complete or the turn has failed. */
@@ -69,13 +68,13 @@ export class LiveText {
     for (const part of this.#cutter.push(rest)) this.#add(part, false);
   }
 
-  /** Completes a part from the pending text, if it ends with a sentence. */
+  /** Turns the pending text into a part, if the text ends with a sentence. */
   endPhrase(): void {
     const part = this.#cutter.endPhrase();
     if (part !== undefined) this.#add(part, false);
   }
 
-  /** Completes a part from as much of the pending text as can be spoken whatever text follows. */
+  /** Call when the writer pauses. Completes a part from pending text that can be spoken regardless of later text. */
   pause(): void {
     const part = this.#cutter.pause();
     this.#isQuiet = true;
@@ -90,7 +89,7 @@ export class LiveText {
     this.#add(this.#held + this.#cutter.flush(), true);
   }
 
-  /** Ends all reading with this reason. */
+  /** Makes all pending and later reads fail with this reason. */
   fail(reason: unknown): void {
     this.#failed ??= { reason };
     this.#changed.resolve();

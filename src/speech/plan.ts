@@ -1,6 +1,6 @@
-// Plans a request once, before anything is spoken: finds the voices and their engines and, for each choice of engines,
-// the segments of every chunk and the warnings. Everything that can be refused without calling an engine is refused
-// here.
+// Plans a request once, before anything is spoken: finds the voices and their engines. For each choice of engines, the
+// plan has the segments of every chunk and the warnings. Everything that can be refused without calling an engine is
+// refused here.
 import type { Origin } from '../audio/origin.ts';
 import type { Voice } from '../engines/engine.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
@@ -27,7 +27,7 @@ import type { VoiceStatus } from './stored-voices.ts';
 import { createTextCutter, type PlannedCut, peekSpoken } from './text-cutter.ts';
 import { type Binding, blendOf, isSpokenBy, type OfferedVoice, type Voices, voicesFor } from './voice.ts';
 
-/** `ignored:` and the name of markup, or of a field, that has no effect, such as "ignored:phoneme". */
+/** `ignored:` precedes the name of markup or of a field that has no effect, such as "ignored:phoneme". */
 export type Warning = 'nothing_spoken' | 'transliterated' | 'fallback_engine' | `ignored:${string}`;
 
 /** The fields that decide how text is spoken. */
@@ -47,7 +47,7 @@ export type SpokenFields = Pick<
   | 'seed'
 >;
 
-/** A voice besides the request's own. */
+/** A voice other than the request's own voice. */
 export interface OtherVoice {
   voice: Voice;
   speaker: Voice;
@@ -55,13 +55,13 @@ export interface OtherVoice {
 
 export interface SpeechPlan {
   request: SpokenFields;
-  /** Chunks of the whole request; 0 while its text still arrives. */
+  /** Number of chunks of the request; 0 in live speech. */
   chunkCount: number;
   chars: number;
   /** The voice as callers see it. */
   voice: Voice;
   binding: Binding;
-  /** Engines of all voices. */
+  /** The chosen engines of all voices. */
   bindings: readonly Binding[];
   main: CastVoice;
   /** The other voices, and the engine voices that speak them. */
@@ -70,11 +70,11 @@ export interface SpeechPlan {
   ended: AbortSignal | undefined;
   /** Versions of the lexicons that the voices use; empty if they use none. */
   lexiconVersions: readonly string[];
-  /** Stated by the file; undefined without marking. */
+  /** Origin that the file states; undefined without marking. */
   origin?: Origin | undefined;
-  /** Extended during live speech until audio begins. */
+  /** Warnings; in live speech, each part that arrives may add some. */
   warnings: readonly Warning[];
-  /** Cuts are made when they are pulled. */
+  /** The cuts, each made when it is read. */
   cuts: CutSource<PlannedCut>;
 }
 
@@ -88,7 +88,7 @@ export interface CastSpeech {
   cast: Cast;
   /** See `SpeechPlan.lexiconVersions`. */
   lexiconVersions: readonly string[];
-  /** Undefined if files do not state their origin. */
+  /** Facts for the origin of files; undefined if files do not state their origin. */
   marking?: Marking | undefined;
   /** Throws a Failure if the voice cannot speak the text. */
   plan(): PlannedSpeech;
@@ -99,10 +99,7 @@ export interface PlannedSpeech extends Omit<CastSpeech, 'plan'> {
   planFor(casting: Casting, part?: TextPart): SpeechPlan;
 }
 
-/**
- * Set if a request continues the texts of another request: the cutter that cuts both, and the reading state at the end
- * of the first.
- */
+/** State for a request that continues the texts of another request: the shared cutter and its reading state. */
 export interface TextPart {
   cutText: TextCutter;
   state: ReadingState;
@@ -114,7 +111,7 @@ type TextCutter = ReturnType<typeof createTextCutter>;
 /** Assigns the best engine to every voice. */
 export const bestCasting: Casting = ({ bindings }) => bindings[0]!;
 
-/** Throws a Failure if the caller has no such voice or lexicon, or the voice does not speak the language. */
+/** Throws a Failure if a voice or lexicon does not exist for the caller, or the voice does not speak the language. */
 export function castSpeech(
   voices: Voices,
   given: SpeechRequest,
@@ -154,8 +151,8 @@ function planCast(found: Omit<CastSpeech, 'plan'>, { written, texts, isIncomplet
   const planFor = (casting: Casting, part?: TextPart): SpeechPlan => {
     const ignored = new Set<string>(isIncomplete ? ['lexicon'] : []);
     const render = createRenderer({ cast, casting, request, ignore: (what) => ignored.add(what) });
-    // The whole text is checked before the first audio, because warnings precede the audio. Finding the languages takes
-    // long, so this is deferred if no warning depends on the languages.
+    // The whole text is checked before the first audio, because warnings precede the audio. Guessing the languages is
+    // slow, so it is deferred if no warning depends on the languages.
     const isLater = request.languageCode === autoLanguage && !isMarked && !texts.some(hasMarkup);
     const markLanguages = isMarked ? (text: MarkedText) => text : createLanguageMarker(request);
     const rendered = texts.map((text) => {
@@ -177,7 +174,7 @@ function planCast(found: Omit<CastSpeech, 'plan'>, { written, texts, isIncomplet
 
 const sumOfChars = (texts: readonly MarkedText[]): number => texts.reduce((sum, { chars }) => sum + chars, 0);
 
-/** The text without markup, as it is written. */
+/** The text without markup, with aliases in place of the words that they replace. */
 const toSaidText = ({ items }: MarkedText): string =>
   items
     .flatMap((item) =>
@@ -185,19 +182,14 @@ const toSaidText = ({ items }: MarkedText): string =>
     )
     .join('');
 
-/**
- * Whether the markup states languages or voices. Such text is never refused as foreign; text that they cannot speak is
- * spoken plainly.
- */
+/** Whether the markup states languages or voices. Such text is never refused as foreign. */
 const isOfOthers = (texts: readonly MarkedText[]): boolean =>
   texts.some(({ items }) => items.some((item) => item.kind === 'run' && (item.style.voice || item.style.languageCode)));
 
 const isFallback = ({ main, others }: Cast, casting: Casting): boolean =>
   [main, ...others].some((voice) => casting(voice) !== voice.bindings[0]);
 
-/**
- * Finds the voice, checks that it is ready, and returns it with its engines for the language and the completed request.
- */
+/** Finds the voice and its engines for the language, and completes the request. Throws if the voice is not ready. */
 export function findVoice<Request extends SpokenFields>(
   voices: Voices,
   given: Request,
@@ -242,7 +234,7 @@ export function planFrom(
 
 const completed = <Request extends SpokenFields>(request: Request, { voice }: OfferedVoice): Request => ({
   ...request,
-  // The id, even if the request used an alias.
+  // An alias is replaced by the id of its voice.
   voiceId: voice.voiceId,
   languageCode: request.languageCode === ownLanguage ? voice.languageCodes[0]! : request.languageCode,
   // Captions need word times.

@@ -1,5 +1,5 @@
-// Starts the next segments of a request while the current one is read, up to a limit, and yields them in order. Only
-// reads start segments, so a reader that stops also stops the engine. For a slow reader, prefetched segments are
+// Starts the next segments of a request, up to a limit, while the current segment is read, and yields them in order.
+// Only reads start segments, so a reader that stops also stops the engine. For a slow reader, prefetched segments are
 // dropped and spoken again later, because buffered audio is large.
 
 export interface Begun<Cut, Piece> {
@@ -15,12 +15,12 @@ export interface CutSource<Cut> {
 
 /** A reader that takes no piece for this long counts as slow. */
 const slowAfterMs = 2000;
-/** Shared error object: creating one per call would capture a stack trace. */
+/** Shared by all calls, because creating an error captures a stack trace, which is slow. */
 const unwanted = new Error('nobody waits for it');
 
 interface Entry<Cut, Piece> {
   cut: Cut;
-  /** Undefined until the speech is started. */
+  /** The speech of the cut; undefined before it starts and after it was dropped. */
   speech: Speech<Piece> | undefined;
 }
 
@@ -60,7 +60,7 @@ export async function* prefetch<Cut, Piece>(
   let isReading = false;
   const taken = (result: IteratorResult<Piece>) => {
     isReading = false;
-    // One timer for all pieces: each piece restarts it.
+    // One timer serves all pieces, and each piece restarts the timer.
     untaken = untaken?.refresh() ?? setTimeout(() => isReading || dropPrefetched(), slowAfterMs).unref();
     return result;
   };
@@ -91,7 +91,7 @@ export async function* prefetch<Cut, Piece>(
   }
 }
 
-/** The end is not awaited, because an asynchronous source ends only after its pending cut. Nobody needs its failure. */
+/** Ends the source without waiting, because an asynchronous source first completes its pending cut. */
 function endCuts<Cut>(cuts: CutSource<Cut>): void {
   const ended = cuts.return?.(undefined);
   if (ended instanceof Promise) ended.catch(() => {});
@@ -101,7 +101,7 @@ function endCuts<Cut>(cuts: CutSource<Cut>): void {
 function pullCuts<Cut>(cuts: CutSource<Cut>, hasRoom: () => boolean, add: (cut: Cut) => void) {
   /** Set while a cut is awaited. */
   let awaited: Promise<void> | undefined;
-  /** Set when the source has ended; has `error` if it failed. */
+  /** Set when the source has ended; contains `error` if the source failed. */
   let over: { error?: unknown } | undefined;
   const take = ({ done, value }: IteratorResult<Cut, undefined>) => {
     if (done) over = {};
@@ -128,7 +128,7 @@ function pullCuts<Cut>(cuts: CutSource<Cut>, hasRoom: () => boolean, add: (cut: 
   return {
     fill,
     next: () => awaited,
-    /** Whether the source has ended. Throws if it ended with a failure. */
+    /** Whether the source has ended. Throws if the source has failed. */
     isOver(): boolean {
       if (over && 'error' in over) throw over.error;
       return over !== undefined;
@@ -146,7 +146,7 @@ function beginNow<Piece>(source: AsyncIterable<Piece>, abort: () => void): Speec
     first = undefined;
     return result;
   };
-  // `abort` is needed too: a generator that awaits its first piece handles `return` only after the piece.
+  // `return` alone is too late: a generator that awaits its first piece handles `return` only after the piece.
   const end = () => {
     abort();
     iterator.return?.()?.catch(() => {});

@@ -18,13 +18,13 @@ export interface Rendering {
   binding: Binding;
   capabilities: EngineCapabilities;
   languageCode: string;
-  /** Speed passed to the engine; the tempo stage does the rest. */
+  /** Speed passed to the engine; `tempo` is the factor by which the audio is stretched afterwards. */
   engineRate: number;
   tempo: number;
   /** Sum of the gains of the voice and the markup. */
   gainDb: number;
   pitch: number;
-  /** The instructions and the seed of the request, as far as the engine supports them. */
+  /** The instructions and the seed of the request, if the engine supports them. */
   manner: Pick<Segment, 'instructions' | 'seed'>;
   /** Whether numbers, signs and abbreviations are spelled out for the engine. */
   spellOut: boolean;
@@ -34,7 +34,7 @@ export interface Rendering {
 export interface RenderedRun {
   run: MarkedRun;
   rendering: Rendering;
-  /** Undefined if the run is a whole text, spoken as it is written. */
+  /** Flattened text; undefined if the run is a complete text that is spoken as written. */
   flat: FlatText | undefined;
 }
 
@@ -66,7 +66,7 @@ export function createRenderer(options: RenderOptions) {
     return rendering;
   };
   const aliases = new Map<Rendering, Map<Said, Replaced>>();
-  /** Replacements by aliases are cached: a lexicon may use the same alias many times, always spoken alike. */
+  /** Caches the replacements for aliases, because a lexicon may apply an alias many times. */
   const replacementOf = (said: Said, written: string, rendering: Rendering): Replaced => {
     if (said.kind !== 'alias') return toReplacement(said, written, rendering, options);
     const known = aliases.get(rendering) ?? new Map<Said, Replaced>();
@@ -90,7 +90,7 @@ export function createRenderer(options: RenderOptions) {
   };
 }
 
-/** Returns an equal rendering among `others`, or the rendering itself. */
+/** Returns an equal rendering from `others`, or else `rendering`. */
 function sameAs(rendering: Rendering, others: Iterable<Rendering>): Rendering {
   const keys = ['binding', 'languageCode', 'engineRate', 'tempo', 'gainDb', 'pitch'] as const;
   for (const other of others) if (keys.every((key) => other[key] === rendering[key])) return other;
@@ -119,7 +119,7 @@ function joinRuns(items: readonly MarkedItem[], renderingOf: (style: RunStyle) =
   });
 }
 
-/** Whether the run is a whole text, spoken as it is written. */
+/** Whether the run is a complete text that is spoken as written. */
 function isWhole({ pieces: [first, ...others], isLiteral }: MarkedRun, source: string): boolean {
   return !isLiteral && !first!.said && others.length === 0 && first!.from === 0 && first!.to === source.length;
 }

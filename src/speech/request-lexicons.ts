@@ -1,5 +1,5 @@
-// The lexicons of a request: first those that the request names, then those bound to the voice. A request uses the
-// lexicons as they are when it is planned.
+// Finds the lexicons of a request: first the lexicons that the request names, then the lexicons bound to the voice. A
+// lexicon that changes after a request was planned does not affect that request.
 import { Failure, type FieldViolation } from '../errors.ts';
 import { applyLexicons } from '../text/apply-lexicons.ts';
 import type { Lexicon } from '../text/lexicon.ts';
@@ -27,7 +27,7 @@ export interface Lexicons {
 
 export const noLexicons: Lexicons = { find: () => undefined };
 
-/** With aliases from lexicons, a text may be this many times as long as without. */
+/** Maximum ratio of a text's length with aliases from lexicons to its length without them. */
 const aliasedLengthFactor = 2;
 
 export const mayUseLexicon = (lexicon: Pick<OfferedLexicon, 'ownerId' | 'access'>, user: VoiceUser): boolean =>
@@ -37,7 +37,7 @@ export const lexiconOwnerOf = (lexicon: Pick<OfferedLexicon, 'ownerId'>, user: V
   ownerOf(lexicon, user);
 
 /**
- * Finds lexicons by id among those that the user may use. Throws a Failure that lists each missing id. `lexiconIds` is
+ * Finds the lexicons with these ids that the user may use. Throws a Failure that lists each missing id. `lexiconIds` is
  * undefined in tickets made by versions without lexicons.
  */
 export function findLexicons(
@@ -75,7 +75,7 @@ interface VoiceLexicons {
   isIncomplete: boolean;
 }
 
-/** Returns a function that finds the lexicons of each voice once, those of the request first. */
+/** Returns a function that finds the lexicons of each voice once. The lexicons of the request come first. */
 export function createVoiceLexicons(lexicons: Lexicons, requested: readonly OfferedLexicon[]) {
   const known = new Map<CastVoice, VoiceLexicons>();
   return (voice: CastVoice): VoiceLexicons => {

@@ -1,5 +1,5 @@
-// Joins the engines' pieces of one request into encoded audio: trims silence at seams, inserts the pauses of the
-// markup, and tracks time, so that chunks, words and marks can be located in the audio.
+// Joins the engines' pieces of one request into encoded audio. Trims silence at seams, inserts the pauses of the
+// markup, and tracks the times of chunks, words and marks in the audio.
 import { type AudioPipeline, openAudioPipeline } from '../audio/audio-pipeline.ts';
 import { DcFilter } from '../audio/dc-filter.ts';
 import { audioFormats, type FormatName } from '../audio/formats.ts';
@@ -24,18 +24,13 @@ import {
   type WordAt,
 } from './word-timing.ts';
 
-/**
- * Longest silence kept on either side of a cut, at normal speed. After a sentence, the engine's own silence is kept.
- */
+/** Longest silence kept on either side of a cut, at normal speed. After a sentence, the engine's silence is kept. */
 const pauseSecondsMax: Record<Break, number> = { paragraph: Infinity, sentence: Infinity, clause: 0.1, word: 0.02 };
-/** Longest silence before the first sound, since it delays the audio. */
+/** Longest silence before the first sound. Silence there would delay the speech. */
 const startSecondsMax = 0.025;
 /** Silence after the last sound. */
 const endSeconds = 0.135;
-/**
- * Amount of audio that is processed before other calls get a turn of the event loop: one event, or a few milliseconds
- * of work.
- */
+/** Audio processed between two yields to the event loop: one event, or a few milliseconds of work. */
 const slice = { bytesMax: 30 * 1024, secondsMin: 0.25, secondsMax: 0.7 };
 /** Shortest silence between words. A shorter silence is part of a word. */
 const pauseSecondsMin = 0.1;
@@ -60,10 +55,10 @@ export class RequestSound {
   #segmentStart = 0;
   /** Trimmer of the segment, set with its first piece. */
   #trimmer: SeamTrimmer | undefined;
-  /** Holds the silence after the last sound, unless a pause follows. */
+  /** Trimmer that holds the silence after the last sound; undefined after a pause. */
   #trail: SeamTrimmer | undefined;
   #times: WordTime[] = [];
-  /** Non-silent stretches of the segment, if words are located by them. */
+  /** Non-silent stretches of the segment, by which words are located if the engine gives no times. */
   #sounded: Stretch[] = [];
   #isLocated = false;
   #emphasis: EmphasisEnvelope | undefined;
@@ -120,7 +115,7 @@ export class RequestSound {
       if (samples.length === 0) continue;
       if (!isHeard) yield* this.#begin(planned, this.#trimmer, rateHz);
       isHeard = true;
-      // Not `yield*`: delegating to a synchronous generator would add two awaits per item.
+      // `yield*` is not used, because delegation to a synchronous generator would add two awaits per item.
       for (const bytes of this.#push(samples, this.#trimmer.droppedLeadSamples)) yield bytes;
     }
     if (planned.pauseBeforeMs > 0 && !isHeard) yield await this.#pause(planned.pauseBeforeMs / 1000);
@@ -149,7 +144,7 @@ export class RequestSound {
     if (rest.length > 0) yield rest;
   }
 
-  /** Yields the times of words and marks of the last segment in the encoded file. */
+  /** Yields the marks and word times of the last segment, as times in the encoded file. */
   *tell(planned: PlannedCut): Generator<SpeechTimestamps | SpeechMark> {
     const { chunkIndex, marks } = planned;
     const words = isTimed(planned, this.#request) ? this.#timeWords(planned) : [];
@@ -177,12 +172,12 @@ export class RequestSound {
     return estimateWords(cut, sounded.length > 0 ? sounded : [segment], wordAt);
   }
 
-  /** The words of the current segment that the engine has timed so far; empty if it gives no times. */
+  /** Words of the current segment that the engine has timed so far; empty if the engine gives no times. */
   wordsSoFar({ chunk, cut }: PlannedCut): readonly TimedWord[] {
     const timedTo = this.#times.at(-1)?.to ?? 0;
     const spans = cut?.spans.filter(({ from }) => from < timedTo) ?? [];
     if (!cut || spans.length === 0) return [];
-    // Timed words may not have been sent yet, so the segment has no end here.
+    // Times are not limited to the audio sent so far, because timed words may be sent later.
     const at = { ...this.#placement, endSeconds: Infinity };
     return engineWords({ ...cut, spans }, this.#times, at, createWordAt(chunk));
   }
@@ -194,7 +189,7 @@ export class RequestSound {
     return { ...segment, droppedSeconds, tempo: this.#tempo };
   }
 
-  /** Returns the last bytes. */
+  /** Ends the audio and returns the last bytes. */
   end(): Uint8Array {
     return this.#pipeline!.end();
   }
@@ -214,8 +209,8 @@ export class RequestSound {
   }
 
   /**
-   * Encodes samples of the segment, after `dropped` trimmed samples, or of the silence around it if `dropped` is
-   * undefined.
+   * Encodes samples. `dropped` is the number of samples trimmed from the start of the segment; undefined if `samples`
+   * are silence around the segment.
    */
   *#push(samples: Int16Array, dropped?: number): Generator<Uint8Array> {
     for (let from = 0; from < samples.length; from += this.#sliceSamples) {
@@ -240,9 +235,7 @@ export class RequestSound {
     }
   }
 
-  /**
-   * Prepares the pipeline for audio of this rate, gain and tempo. Returns the remaining bytes of the previous input.
-   */
+  /** Prepares the pipeline for audio of this rate, gain and tempo. Returns the last bytes of the previous input. */
   async #turnTo({ gainDb, tempo }: Pick<Rendering, 'gainDb' | 'tempo'>, inRateHz: number): Promise<Uint8Array> {
     const input = { inRateHz, gainDb, tempo };
     const { format, sampleRateHz: outRateHz } = this.#request;
@@ -273,7 +266,7 @@ export class RequestSound {
     this.#sent = 0;
   }
 
-  /** Silence after the last sound, minus the silence that is already there. */
+  /** Returns silence that extends the silence after the last sound to this length. */
   async #pause(seconds: number): Promise<Uint8Array> {
     const quietSeconds = this.#trail ? this.#trail.trailSamples / this.#rateHz / this.#tempo : 0;
     if (!this.#pipeline) await this.#turnTo({ gainDb: 0, tempo: 1 }, this.#request.sampleRateHz);

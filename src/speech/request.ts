@@ -1,5 +1,5 @@
-// A checked request for speech. `parseSpeechRequest` accepts fields with JSON names, reports all violations at once,
-// and coerces nothing: a number in quotes is a violation. See fields.ts for the values.
+// Parses requests for speech. `parseSpeechRequest` accepts fields with JSON names, reports all violations at once, and
+// coerces nothing: a number in quotes is a violation. See fields.ts for the values.
 import { Failure, type FieldViolation } from '../errors.ts';
 import { countChars } from '../text/count-chars.ts';
 import { type MarkedText, MarkupFault } from '../text/marked-text.ts';
@@ -19,9 +19,9 @@ import {
 import type { VoiceUser } from './voice.ts';
 
 export interface SpeechRequest extends SpeechFields {
-  /** The texts to speak in order, with markup. A `rest` request has one. */
+  /** The texts to speak in order, with markup. A `rest` request has one text. */
   chunks: readonly string[];
-  /** Spoken Unicode code points of all chunks: the charged number. */
+  /** Number of spoken Unicode code points of all chunks, which is charged. */
   chars: number;
   /** Sum of all pauses in the markup. */
   pauseMs: number;
@@ -30,12 +30,12 @@ export interface SpeechRequest extends SpeechFields {
   textField: string;
 }
 
-/** The admitted caller: decides whose turn it is, who is charged, and which voices are usable. */
+/** The admitted caller, which determines the place in the queue, the account to charge and the usable voices. */
 export interface Caller extends VoiceUser {
   callerId: string;
   /**
-   * Time after which the caller does not need the answer, on the clock of `performance.now`. Absent if the caller
-   * stated none.
+   * Time after which the caller no longer needs the response, on the clock of `performance.now`. Absent if the caller
+   * stated no deadline.
    */
   deadlineMs?: number | undefined;
 }
@@ -44,9 +44,9 @@ interface ParseOptions {
   limits?: Partial<TextLimits>;
   /** Whether a stream may have a single `text` instead of `text_chunks`. */
   allowsSingleText?: boolean;
-  /** Violations found elsewhere, reported after those of the fields. */
+  /** Violations found elsewhere, reported after the violations of the fields. */
   violations?: readonly FieldViolation[];
-  /** Violations found elsewhere, reported before those of the fields. */
+  /** Violations found elsewhere, reported before the violations of the fields. */
   violationsBefore?: readonly FieldViolation[];
 }
 
@@ -106,7 +106,7 @@ function sumOf(texts: readonly MarkedText[], name: 'chars' | 'pauseMs'): number 
 const isGiven = (value: unknown, isEmptyAbsent = true): boolean =>
   (value ?? undefined) !== undefined && !(isEmptyAbsent && value === '') && !(Array.isArray(value) && !value.length);
 
-/** Collects violations. If texts are only too long, the failure is `text_too_long`. */
+/** Collects violations. If all of them are texts that are too long, the failure is `text_too_long`. */
 class Violations {
   readonly #violations: FieldViolation[] = [];
   readonly #tooLong: (FieldViolation & { limit: number; actual: number })[] = [];
@@ -209,7 +209,7 @@ function parseChunks(
 
 interface TextRules {
   charsMax: number;
-  /** With its markup, the text may be this many times as long as `charsMax`. */
+  /** Maximum length of the text with markup, as a multiple of `charsMax`. */
   lengthFactor: number;
   read(source: string): MarkedText;
 }
@@ -228,7 +228,7 @@ function checkText(
   }
   if (!value.isWellFormed()) found.add(field, 'encoding', 'contains an unpaired surrogate; send valid Unicode');
   if (value.includes('\0')) found.add(field, 'encoding', 'contains a NUL character');
-  // A text above this length is not read.
+  // The markup of a text above this length is not parsed.
   const sourceCharsMax = charsMax * lengthFactor;
   const sourceChars = countChars(value);
   const isRead = sourceChars <= sourceCharsMax;

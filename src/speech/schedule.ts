@@ -1,4 +1,4 @@
-// The scheduler decides who may speak now. An engine has a number of seats and speaks one segment per seat at a time. A
+// Decides which request may be spoken now. An engine has a number of seats and speaks one segment per seat at a time. A
 // request is admitted when its engine has a free seat for the first segment; each later segment waits for a turn.
 // Requests wait in a fair queue: owners take turns, and interactive requests precede bulk requests. A request whose
 // expected wait is too long is refused at once with a Retry-After. Background work yields to all requests.
@@ -11,13 +11,13 @@ import type { Caller, SpeechRequest } from './request.ts';
 import type { Binding } from './voice.ts';
 
 export interface ScheduleOptions {
-  /** Maximum number of requests spoken at once, and the number of seats of an engine that states none. */
+  /** Maximum number of requests spoken at once, and default number of seats of an engine. */
   speakingMax: number;
   waitingMax: number;
-  /** Memory for the audio of all requests; a request that is alone is always admitted. Default: no limit. */
+  /** Maximum bytes for the audio of all requests. A request that is spoken alone may exceed it. Default: no limit. */
   bytesMax?: number | undefined;
   processors?: number | undefined;
-  /** Default: `performance.now`. */
+  /** Clock in milliseconds. Default: `performance.now`. */
   now?: (() => number) | undefined;
   onAdmit?: ((kind: RequestKind, waitedMs: number) => void) | undefined;
 }
@@ -26,55 +26,49 @@ export interface ScheduleOptions {
 export interface Admission {
   /** Resolves when the segment may begin. A turn is urgent if the request has no audio yet. */
   turn(seat: Seat, isUrgent: boolean, signal: AbortSignal): Promise<Turn>;
-  /** Call when the first audio exists. */
+  /** Call when the first audio is available. */
   heard(): void;
   end(): void;
 }
 
-/** Expected length of a turn until one is measured. */
+/** Expected length of a turn before any turn has been measured. */
 const turnMsUsual = 1000;
-/**
- * Lifetime of learned values: the time between admissions while requests wait, and how long callers wait before they
- * disconnect.
- */
+/** Lifetime of two learned values: the time between admissions, and the wait after which callers disconnect. */
 const learnedMsMax = 60_000;
-/** While bulk requests wait, every tenth turn is given to one of them. */
+/** Number of other turns after which a waiting bulk request gets a turn. */
 const bulkEvery = 10;
 /**
- * For this long after an interactive request was admitted, bulk requests leave a seat free, because a turn cannot be
+ * Bulk requests leave a seat free for this long after an interactive request was admitted, because a turn cannot be
  * interrupted.
  */
 const seatLeftMs = 10_000;
 /**
- * After `dueMs`, a later segment precedes first segments. For interactive requests this is before the audio of the
- * first segment ends.
+ * A later segment that has waited for `dueMs` precedes first segments. For an interactive request, this happens before
+ * the audio of its first segment ends.
  */
 const later = { interactive: { lane: 'later', dueMs: 2_000 }, bulk: { lane: 'bulk', dueMs: 10_000 } } as const;
 /** Longest wait for the rate limit of an engine before any audio exists. */
 const rateMsMax = 10_000;
 const minuteMs = 60_000;
-/** How often the seats of an engine with servers are read while requests wait, because servers come and go. */
+/** While requests wait, the seats of an engine with servers are read this often, because servers start and stop. */
 const serversLookMs = 250;
 const retryMsMax = 60_000;
 const retriesMaxOfOwner = 256;
 /** Time estimates for whole texts are rough, so only this share of the estimate must fit into the deadline. */
 const wholeShare = 0.5;
 /**
- * Callers count as impatient if at least `min` of them disconnected after a wait of `waitedMsMin`, and their number
- * exceeds `share` of the requests that received audio.
+ * Callers count as impatient if `min` callers disconnected after a wait of at least `waitedMsMin`. Each request that
+ * receives audio reduces the count by `share`.
  */
 const lost = { min: 3, waitedMsMin: 500, share: 0.1 };
-/** If callers are impatient, requests are refused if they would wait longer than this share of those callers' wait. */
+/** A request is refused if its wait would exceed this share of the wait after which impatient callers disconnect. */
 const stayShare = 0.9;
 const timerMsMax = 2 ** 31 - 1;
 
-/**
- * Work until the first audio; 1 for a segment of 60 characters. Half of that work does not depend on the length of the
- * segment.
- */
+/** Relative work until the first audio: 1 for a segment of 60 characters, of which 0.5 is independent of the length. */
 const workOf = (chars: number): number => 0.5 + Math.max(1, chars) / 120;
 
-/** The running mean, updated with a new value. */
+/** Returns the running mean, updated with a new value. */
 const learn = (mean: number | undefined, value: number, weight = 0.1): number =>
   mean === undefined ? value : mean + weight * (value - mean);
 
@@ -82,16 +76,16 @@ const learn = (mean: number | undefined, value: number, weight = 0.1): number =>
 class Resource {
   seats = Infinity;
   held = 0;
-  /** Completed turns. The first turn of each seat is not measured, because it may include a start. */
+  /** Number of completed turns. The first turn of each seat is not measured, because the engine may have to start. */
   turns = 0;
   /** Recent number of admitted requests whose callers disconnected before any audio. */
   lost = 0;
-  /** How long callers wait before they disconnect, and when that was learned. */
+  /** Longest wait that callers accept, and the time at which this wait was learned. */
   stayMs = Infinity;
   stayAtMs = -Infinity;
   /**
-   * Means: length of a turn, time to the first audio of a segment of 60 characters, and time per character of whole
-   * texts.
+   * Mean length of a turn, mean time to the first audio of a segment of 60 characters, and mean time per character of
+   * whole texts.
    */
   turnMs: number | undefined;
   startMs: number | undefined;
@@ -119,11 +113,11 @@ class Line {
   readonly #resources = new Map<string, Resource>();
   /** Start times of the segments of the last minute, the oldest first. */
   readonly begun = { own: [] as number[], clones: [] as number[] };
-  /** Per owner: the times at which refused requests should be repeated. */
+  /** Times at which refused requests should be repeated, by owner. */
   readonly retries = new Map<string, number[]>();
   held = 0;
   bulkHeld = 0;
-  /** Turns since the last bulk turn. */
+  /** Number of turns since the last bulk turn. */
   sinceBulk = 0;
   interactiveAtMs = -Infinity;
   timer: NodeJS.Timeout | undefined;
@@ -140,7 +134,7 @@ class Line {
     return resource;
   }
 
-  /** Rate limit for segments, separate for clones if the engine sets one. */
+  /** Rate limit for segments. Clones have a separate limit if the engine states one. */
   rateOf({ isClone }: Seat): { perMinute: number; begun: number[] } {
     const { segmentsPerMinute: perMinute = Infinity, cloneSegmentsPerMinute } = this.engine.capabilities;
     if (!isClone || cloneSegmentsPerMinute === undefined) return { perMinute, begun: this.begun.own };
@@ -151,11 +145,11 @@ class Line {
 interface Asked extends Pick<Demand, 'owner' | 'kind' | 'seat'> {
   lane: keyof Line['lanes'];
   isBackground?: boolean;
-  /** The request that this turn admits. */
+  /** The request to admit; undefined if the turn admits no request. */
   demand?: Demand;
-  /** Limits of the wait. A waiter without them is never refused. */
+  /** Limits of the wait. A waiter without limits is never refused. */
   patience?: Pick<Demand, 'firstChars' | 'wholeChars' | 'waitMsMax' | 'deadlineMs'>;
-  /** Wait after which the waiter moves to the lane `due`. */
+  /** Milliseconds after which the waiter moves to the lane `due`. */
   dueMs?: number;
 }
 
@@ -199,13 +193,13 @@ export class Schedule {
     return { speaking: this.#speaking, waiting, engines };
   }
 
-  /** Throws the Failure that `begin` would throw at once. */
+  /** Throws a Failure if `begin` would refuse the request at once. */
   check(demand: Demand): void {
     const waiter = this.#waiterOf(requestOf(demand), new AbortController().signal);
     if (!this.#mayBegin(waiter)) this.#checkWait(waiter);
   }
 
-  /** Resolves when a seat is free for the first segment. Rejects if aborted or refused. */
+  /** Resolves when a seat is free for the first segment. Rejects if the request is aborted or refused. */
   async begin(demand: Demand, signal: AbortSignal): Promise<Admission> {
     const { owner, kind, firstChars, wholeChars, waitMsMax = Infinity } = demand;
     const waiter = this.#waiterOf(requestOf(demand), signal);
@@ -268,7 +262,7 @@ export class Schedule {
     return this.#take(this.#waiterOf(asked, signal));
   }
 
-  /** Runs the work while interactive speech leaves a processor free. Interrupted work runs again from the start. */
+  /** Runs the work when interactive speech leaves a processor free. Interrupted work runs again from the start. */
   background<Result>(owner: string, signal: AbortSignal, work: (by: AbortSignal) => Promise<Result>): Promise<Result> {
     return this.#background.run(owner, signal, work);
   }
@@ -319,7 +313,7 @@ export class Schedule {
     return this.#fits(waiter) && !this.#isBehindOther(waiter);
   }
 
-  /** Whether the limits of the whole service block an earlier request. No request overtakes such a request. */
+  /** Whether the limits of the whole service block an earlier request, which later requests must not overtake. */
   #isBehindOther(waiter: Waiter): boolean {
     if (!waiter.demand) return false;
     for (const other of waiter.line.lanes[waiter.lane]) {
@@ -365,25 +359,19 @@ export class Schedule {
     return { waitMs: gapMs * (before + 1), gapMs, rateMs: this.#rateMs(line, seat, before) };
   }
 
-  /**
-   * Called when a request has its first audio. Requests that disconnected before that do not show how fast requests are
-   * served.
-   */
+  /** Called when a request has its first audio. Requests that end earlier do not show how fast requests are served. */
   #learnGap(waiter: Waiter): void {
     const { kind, line, lane, resource } = waiter;
     const gap = resource.gaps[kind];
     const { count } = line.lanes[lane];
-    // Averages over about as many requests as are waiting, because the mean predicts their wait.
+    // The mean predicts the wait of `count` requests, so it averages over about `count` past requests.
     const weight = 1 / (10 + count);
     if (count > 0 && resource.turnMs !== undefined)
       gap.ms = learn(this.#gapMs(waiter), this.#now() - gap.sinceMs, weight);
     gap.sinceMs = this.#now();
   }
 
-  /**
-   * Called when a caller has stopped waiting. Requests that were already waiting when the last limit was learned are
-   * not counted.
-   */
+  /** Called when a caller has stopped waiting. Ignores requests that are older than the limit. */
   #learnStay({ resource, sinceMs }: Waiter, waitedMs: number): void {
     if (waitedMs < lost.waitedMsMin || sinceMs <= resource.stayAtMs || ++resource.lost < lost.min) return;
     Object.assign(resource, { lost: 0, stayMs: stayShare * waitedMs, stayAtMs: this.#now() });
@@ -476,10 +464,7 @@ export class Schedule {
     return undefined;
   }
 
-  /**
-   * Sets a timer for the next time at which the rate limit or the age of a bulk request allows an admission without the
-   * end of a turn.
-   */
+  /** Sets a timer for the next admission that can happen before a turn ends: by rate limit, bulk age or new servers. */
   #setTimer(line: Line): void {
     clearTimeout(line.timer);
     const delays = Object.values(line.lanes).flatMap((lane) => [...lane].map(({ seat }) => this.#rateMs(line, seat)));
@@ -533,12 +518,12 @@ export class Schedule {
   }
 }
 
-/** Nobody listens to a bulk request before it is complete. */
+/** The audio of a bulk request is not played before it is complete. */
 type RequestKind = 'interactive' | 'bulk';
 
 /** The requirements of a request. */
 export interface Demand {
-  /** The account. Owners take turns. */
+  /** The account of the caller. Owners take turns. */
   owner: string;
   kind: RequestKind;
   /** Seat of the first segment. */
@@ -547,17 +532,17 @@ export interface Demand {
   firstChars: number;
   /** Length of the text, if the response is sent only when all of it is spoken. */
   wholeChars?: number | undefined;
-  /** Largest memory that the audio needs. */
+  /** Maximum memory in bytes that the audio needs. */
   bytesMax: number;
-  /** Default: no limit. */
+  /** Longest wait. Default: no limit. */
   waitMsMax?: number | undefined;
-  /** When the caller gives up, on the scheduler's clock. */
+  /** Time at which the caller gives up, on the scheduler's clock. */
   deadlineMs?: number | undefined;
 }
 
-/** A link request for a text of at least this length is bulk: nobody listens while it is spoken. */
+/** Minimum text length at which a request for a link is bulk. The audio is not played before it is complete. */
 const bulkCharsMin = 500;
-/** Length of a first segment, if the engine has no limit of its own. */
+/** Length of a first segment if the engine states no limit for it. */
 const firstCharsUsual = 60;
 /** Longest audio that engines/sound-check.ts accepts for usual text. */
 const secondsMax = { start: 4, perChar: 0.3 };

@@ -1,4 +1,4 @@
-// Calls the engine for a cut, with the clone of its voice if it has one.
+// Calls the engine for a cut, and passes the clone's data if the voice of the cut is a clone.
 import type { Segment, SpokenPcm } from '../engines/engine.ts';
 import type { EngineGuards, TakeTurn } from '../engines/guard.ts';
 import type { SpokenFields } from './plan.ts';
@@ -7,16 +7,16 @@ import type { Binding } from './voice.ts';
 
 export interface Speaking {
   guardOf: EngineGuards;
-  /** Takes the turns of the segments. */
+  /** Takes a turn for each segment. */
   take: TakeTurn;
   signal: AbortSignal;
-  /** Whether nobody listens yet, so that interactive speech comes first. */
+  /** Whether the request is bulk, so that its segments are not urgent. */
   isBulk?: boolean;
   /** Set for background work: each segment is spoken completely and stored. */
   kept?: { keep: KeepSegment; run: RunKept } | undefined;
 }
 
-/** Yields the stored audio of a cut, or else has the cut spoken and stores its audio. */
+/** Yields the stored audio of a cut. If none is stored, has the cut spoken and stores its audio. */
 export type KeepSegment = (cut: PlannedCut, speak: SpeakWhole, signal: AbortSignal) => AsyncIterable<SpokenPcm>;
 
 /** Speaks a segment in the background. */
@@ -81,12 +81,12 @@ export function openBindings() {
     return clone;
   };
   return {
-    /** The clone of the binding, if the binding is open. */
+    /** Returns an object with the clone's data, if there is a clone; undefined if the binding is not open. */
     ready: (binding: Binding) => ready.get(binding),
-    /** Opens the binding. Resolves to the clone's data, if its voice is a clone. */
+    /** Opens the binding. Resolves to the clone's data if the voice is a clone. */
     open(binding: Binding): Promise<Uint8Array | undefined> {
       const opening = opened.get(binding) ?? openBinding(binding);
-      // Prevents an unhandled rejection; the failure is thrown to whoever awaits it.
+      // Prevents an unhandled rejection. Callers that await `opening` still receive the failure.
       opening.catch(() => {});
       opened.set(binding, opening);
       return opening;

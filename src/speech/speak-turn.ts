@@ -1,6 +1,6 @@
-// Speaks a turn of live speech while its text arrives. The scheduler admits each part separately, from the arrival of
-// the part's text to the end of its audio. The caller's concurrency slot is kept until the text pauses, so that the
-// caller's other requests do not stop a turn midway.
+// Speaks a turn of live speech while its text arrives. The scheduler admits the turn only while a part is ready or
+// being spoken. The caller's concurrency slot is kept until the text pauses, so that the caller's other requests do not
+// interrupt the turn.
 import type { TakeTurn } from '../engines/guard.ts';
 import { onAbort } from '../runtime/abort.ts';
 import type { LivePlace, PlannedLive } from './live-plan.ts';
@@ -31,7 +31,7 @@ interface TurnSpeaker {
   waitMsMax: number | undefined;
 }
 
-/** Longest time that the slot of a turn is kept while nothing is spoken, even if its text arrives slowly. */
+/** Longest time for which a turn keeps its slot while nothing is spoken and the text has not paused. */
 const placeKeptMsMax = 10_000;
 
 export async function* speakTurn(
@@ -53,7 +53,7 @@ export async function* speakTurn(
     const planFor: PlannedSpeech['planFor'] = (casting) => planned.planTurn(casting, text, turnPlace.take);
     for await (const event of speakPlans({ planFor }, { admission: turnPlace, signal: until })) {
       yield event;
-      // The caller has received the part, so it is charged as spoken.
+      // The caller has received the part, so releasing the slot now charges the part as spoken.
       if (event.type === 'chunk_done') turnPlace.partDone();
     }
   } finally {
@@ -65,7 +65,7 @@ export async function* speakTurn(
 export function createTurnPlace(text: LiveText, place: LivePlace, begin: (chars: number) => Promise<Admission>) {
   let admission: Admission | undefined;
   let isClosed = false;
-  /** Admission of each part, shared by all engines that speak it. */
+  /** Admissions of the parts. All engines that speak a part share its admission. */
   const parts: Promise<void>[] = [];
   let done = 0;
   let resting: NodeJS.Timeout | undefined;

@@ -1,5 +1,5 @@
-// The events of speech. Audio is collected into pieces of a sensible size: the first piece is sent at once, after the
-// info; later pieces wait for a few kilobytes or the end of a segment.
+// Defines the events of speech, and collects audio into pieces. The first piece is sent at once, after the info; later
+// pieces wait for a few kilobytes or the end of a segment.
 import type { FormatName } from '../audio/formats.ts';
 import type { Origin } from '../audio/origin.ts';
 import type { Voice } from '../engines/engine.ts';
@@ -12,7 +12,7 @@ export interface SpeechInfo {
   voice: Voice;
   /** The engine voice that speaks. */
   speaker: Voice;
-  /** Aborts when the voice may no longer be used; absent if the voice cannot end. */
+  /** Aborts when the voice may no longer be used; absent if the voice always remains usable. */
   ended?: AbortSignal | undefined;
   format: FormatName;
   contentType: string;
@@ -20,13 +20,13 @@ export interface SpeechInfo {
   chunkCount: number;
   chars: number;
   warnings: readonly Warning[];
-  /** Voices named in the markup, besides the request's own. */
+  /** Voices named in the markup, without the request's own voice. */
   others: readonly OtherVoice[];
   /** Versions of the lexicons that the voices use; empty if they use none. */
   lexiconVersions: readonly string[];
   /** The origin that the file states; undefined without marking. */
   origin?: Origin | undefined;
-  /** URL of the stored audio, if it will be stored, and when it expires. */
+  /** URL of the audio, if the audio will be stored. */
   audioUrl?: string;
   manifestUrl?: string;
   expiresAt?: Date;
@@ -35,13 +35,13 @@ export interface SpeechInfo {
 export interface SpeechAudio {
   type: 'audio';
   chunkIndex: number;
-  /** 1 to `pieceBytesMax` bytes. */
+  /** Encoded audio of 1 to `pieceBytesMax` bytes. */
   audio: Uint8Array;
-  /** Code points of the chunk, with markup, whose audio has begun. */
+  /** Number of code points of the chunk, including markup, whose audio has begun. */
   chunkCharsBegun: number;
-  /** Words of the segment whose audio has begun, before the timestamps of the segment are complete. */
+  /** Returns words whose audio has begun, even before the timestamps of the segment are complete. */
   wordsSoFar?(): readonly TimedWord[];
-  /** Spoken code points whose audio has begun, which are charged. */
+  /** Number of spoken code points whose audio has begun. These code points are charged. */
   charsBegun: number;
 }
 
@@ -61,7 +61,7 @@ export interface SpeechMark {
   kind: 'mark' | 'voice';
   /** Name of the mark, or the id of the new voice. */
   name: string;
-  /** Seconds from the first sample of the request as it is sent. */
+  /** Seconds from the first sample of the request's audio. */
   seconds: number;
 }
 
@@ -83,7 +83,7 @@ export interface SpeechDone {
   byteCount: number;
   /** Bytes that replace the start of the stream in a complete file, if they are known only at the end. */
   head?: Uint8Array | undefined;
-  /** URL of the stored audio, if it is stored. */
+  /** URL of the audio, if the audio is stored. */
   audioUrl?: string;
 }
 
@@ -94,7 +94,7 @@ const pieceBytesMin = 8 * 1024;
 
 export class EventBuffer {
   #info: SpeechInfo | undefined;
-  /** Events before the first audio; they are sent after the info. */
+  /** Events that precede the first audio. They are sent after the info. */
   #early: SpeechEvent[] = [];
   #held: Uint8Array[] = [];
   #heldBytes = 0;
@@ -104,7 +104,7 @@ export class EventBuffer {
     this.#info = info;
   }
 
-  /** Adds bytes and yields the pieces to send now; all bytes if `flush` is set. */
+  /** Adds bytes and yields the pieces to send now. If `flush` is set, all bytes are sent. */
   *put(bytes: Uint8Array, at: Omit<SpeechAudio, 'type' | 'audio'>, flush: boolean): Generator<SpeechEvent> {
     if (bytes.length > 0) this.#held.push(bytes);
     this.#heldBytes += bytes.length;
@@ -123,7 +123,7 @@ export class EventBuffer {
     }
   }
 
-  /** Passes on an event other than audio. Events before the first audio wait for it. */
+  /** Yields an event other than audio. Before the first audio, stores the event instead. */
   *pass(event: SpeechEvent): Generator<SpeechEvent> {
     if (this.#info) this.#early.push(event);
     else yield event;

@@ -16,7 +16,7 @@ export interface StoredVoice extends VoiceTexts {
   status: VoiceStatus;
   languageCodes: readonly string[];
   labels: Readonly<Record<string, string>>;
-  /** Changes whenever the bindings change. */
+  /** Version, which changes whenever the bindings change. */
   version: string;
   /** Bindings, best first. */
   bindings: readonly StoredBinding[];
@@ -32,7 +32,7 @@ export interface StoredVoice extends VoiceTexts {
   ended: AbortSignal;
 }
 
-/** The engine side of a stored voice: a voice of the engine, a blend of several, or a clone. */
+/** The engine side of a stored voice: a voice of the engine, a blend of its voices, or a clone. */
 export type StoredBinding =
   | { engine: string; speakerId: string }
   | { engine: string; blend: Blend }
@@ -51,7 +51,7 @@ export interface VoiceConsent {
   revokedAt: Date | undefined;
 }
 
-/** Takes the place of the account in the key of an alias for everyone. */
+/** Owner of an alias for everyone, in place of an account. */
 export const ofEveryone = '';
 
 export class StoredVoices {
@@ -91,7 +91,7 @@ export class StoredVoices {
     this.#names.set(voiceId, (this.#names.get(voiceId) ?? new Set()).add(key));
   }
 
-  /** Id of the voice with this alias of the account, or of everyone. */
+  /** Returns the id of the voice with this alias of `ownerId`. */
   findNamed(alias: string, ownerId = ofEveryone): string | undefined {
     return this.#named.get(`${ownerId} ${alias}`);
   }

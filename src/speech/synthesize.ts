@@ -1,6 +1,6 @@
-// Turns text into audio. `speak` gets a planned request admitted by the scheduler, has engines speak its segments
-// slightly ahead of the reader, and joins their audio into one valid file. If an engine fails before the first audio,
-// the voice's next engine takes over. A clean end means that the whole text was spoken.
+// Turns text into audio. `speak` waits for the scheduler, has engines speak the segments slightly ahead of the reader,
+// and joins their audio into one valid file. If an engine fails before the first audio, the voice's next engine takes
+// over. A stream that ends without an error contains the whole text.
 import { setImmediate as yieldTurn } from 'node:timers/promises';
 import { audioFormats } from '../audio/formats.ts';
 import { createEngineGuards, type EngineGuards, type TakeTurn } from '../engines/guard.ts';
@@ -26,15 +26,15 @@ import type { Binding, Voices } from './voice.ts';
 export interface Speech {
   /** Finds the voices of the request. See `castSpeech` for the failures. */
   cast(request: SpeechRequest, caller: Caller): Promise<CastSpeech>;
-  /** Finds the voices and plans the request. Also refuses text that the voice cannot speak. */
+  /** Finds the voices and plans the request. Rejects if the voice cannot speak the text. */
   plan(request: SpeechRequest, caller: Caller): Promise<PlannedSpeech>;
   /** Throws `overloaded` if a stream of the request would be refused at once. Does not look at the text. */
   checkRoom(request: SpeechRequest, caller: Caller): Promise<void>;
   /** Speaks a planned request. */
   speak(planned: PlannedSpeech, caller: Caller, signal: AbortSignal): AsyncGenerator<SpeechEvent, void>;
   /**
-   * Speaks a plan in the background and stores each segment with `keep`. It takes no slot and yields to interactive
-   * requests. Uses only the plan's engines: if one fails, the call fails.
+   * Speaks a plan in the background and stores each segment with `keep`. The call takes no slot and yields to
+   * interactive requests. Uses only the plan's engines: if one fails, the call fails.
    */
   speakKept(plan: SpeechPlan, caller: Caller, signal: AbortSignal, keep: KeepSegment): AsyncIterable<SpeechEvent>;
   /** Plans and speaks a request. */
@@ -47,16 +47,16 @@ export interface Speech {
   restMs(binding: Binding): number;
 }
 
-/** Large enough that nobody can guess a public audio URL. */
+/** Number of random bits of an audio id, so that nobody can guess a public audio URL. */
 const audioIdBits = 128;
 
 interface SpeechOptions {
   voices: Voices;
-  /** Default: none. */
+  /** Default: no lexicons. */
   lexicons?: Lexicons | undefined;
   schedule: Schedule;
   guards?: EngineGuards;
-  /** Default: files do not state their origin. */
+  /** Facts for the origin of files. Default: files do not state their origin. */
   marking?: Marking | undefined;
   /** Longest wait before a request begins. Default: no limit. */
   waitMsMax?: number | undefined;
@@ -164,7 +164,7 @@ export function createSpeech(options: SpeechOptions): Speech {
   };
 }
 
-/** The best engine that may be called now, or the best engine if no engine may. */
+/** Returns the best engine that may be called now; if there is none, the best engine. */
 const readiest = (bindings: readonly Binding[], restMs: (binding: Binding) => number): Binding =>
   bindings.toSorted((a, b) => Math.sign(restMs(a)) - Math.sign(restMs(b)))[0]!;
 
@@ -193,7 +193,7 @@ async function* speakPlan(plan: SpeechPlan, speaking: Speaking, present: Present
       Array.fromAsync(speakCut(cut, request, opened, { ...speaking, signal: by }));
     return kept.keep(cut, () => kept.run(until, speakWhole), until);
   };
-  // Segments that are stored are synthesized one at a time: each starts after the previous one is stored.
+  // Segments that are stored are synthesized one at a time: each starts after the previous segment is stored.
   const segmentsAtOnce = kept ? 1 : Math.max(...plan.bindings.map(({ engine }) => engine.capabilities.segmentsAtOnce));
   let chars = 0;
   let startSeconds = 0;
@@ -208,7 +208,7 @@ async function* speakPlan(plan: SpeechPlan, speaking: Speaking, present: Present
       const wordsSoFar = () => sound.wordsSoFar(begun.cut);
       const at = { chunkIndex, chunkCharsBegun, charsBegun, wordsSoFar };
       for await (const bytes of sound.encode(begun)) {
-        // Not `yield*`: delegating to a synchronous generator would add two awaits per event.
+        // `yield*` is not used, because delegation to a synchronous generator would add two awaits per event.
         for (const event of events.put(bytes, at, false)) yield event;
         await yieldTurn();
         signal.throwIfAborted();

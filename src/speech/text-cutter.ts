@@ -10,24 +10,23 @@ import type { ReadingState } from '../text/paragraphs.ts';
 import { type Break, type Cut, type SegmentOptions, segmentText } from '../text/segment.ts';
 import type { RenderedItem, RenderedRun, Rendering } from './rendering.ts';
 
-/** A cut, how it is spoken, and its position. */
+/** A cut with its rendering and its position. */
 export interface PlannedCut {
   chunkIndex: number;
   /** The chunk as it was sent. */
   chunk: string;
-  /** Undefined if nothing is spoken. */
+  /** The cut; undefined if nothing is spoken. */
   cut: Cut | undefined;
   rendering: Rendering | undefined;
   breakBefore: Break | undefined;
   /** Length of the silence before and after the cut that the markup requests; 0 if none. */
   pauseBeforeMs: number;
   pauseAfterMs: number;
-  /** Marks in order. */
   marks: readonly CutMark[];
   emphasized: readonly EmphasizedText[];
-  /** Code points of the chunk, with markup, up to the end of this cut. */
+  /** Number of code points of the chunk, including markup, up to the end of this cut. */
   chunkCharsBegun: number;
-  /** Spoken code points of the chunk: up to the end of this cut, and in total. */
+  /** Number of spoken code points of the chunk: up to the end of this cut, and in total. */
   charsBegun: number;
   chunkChars: number;
   endsChunk: boolean;
@@ -42,13 +41,13 @@ interface CutMark {
 
 interface CutTextOptions {
   endsRequest: boolean;
-  /** The reading state after the previous text, if this text continues it. */
+  /** The reading state at the end of the previous text, if this text continues the previous text. */
   state?: ReadingState;
   /** Whether the text is one part of live speech. */
   isPart?: boolean;
 }
 
-/** The first segment is short, so that audio begins soon. */
+/** Maximum length of the first segment, which is short so that audio begins soon. */
 const firstCharsMax = 60;
 
 export function createTextCutter() {
@@ -105,7 +104,7 @@ export function createTextCutter() {
   };
 }
 
-/** Returns the same cuts, and whether any of them has words. Usually only the first cut is read ahead. */
+/** Returns the cuts unchanged, and whether any cut has words. Usually only the first cut is read ahead. */
 export function peekSpoken(cuts: Generator<PlannedCut, undefined>): {
   cuts: Generator<PlannedCut, undefined>;
   isSpoken: boolean;
@@ -187,7 +186,7 @@ function takeMarks(marks: { name: string; offset: number }[], { spans }: Cut): C
 function toRunCut(cut: Cut | undefined, marks: readonly CutMark[], { run, flat }: RenderedRun): RunCut {
   const last = cut?.spans.at(-1);
   const chunkCharsBegun = last ? last.offset + last.length : 0;
-  // In a run with markup, the spoken characters up to this cut are estimated by the share of the source up to this cut.
+  // The share of the source up to this cut gives an estimate of the spoken characters if the run has markup.
   const [from, to] = [run.pieces[0]!.from, run.pieces.at(-1)!.to];
   const share = flat && to > from ? Math.min(Math.max((chunkCharsBegun - from) / (to - from), 0), 1) : 1;
   const emphasized = cut && flat ? emphasizedIn(cut, flat) : [];
@@ -214,7 +213,7 @@ interface EmphasizedText {
 }
 
 const gainsDb: Readonly<Record<Emphasis, number>> = { strong: 5, moderate: 3, reduced: -4 };
-/** The level changes over this time, so that it makes no click. */
+/** Duration of a change of level. An abrupt change would be audible as a click. */
 const rampSeconds = 0.015;
 
 /** A range of samples with a gain. */
@@ -248,7 +247,7 @@ export class EmphasisEnvelope {
     }
   }
 
-  /** One factor for each of `length` samples of the segment from `at`; undefined if the level does not change. */
+  /** Returns the gain of each of `length` samples from sample `at` on; undefined if all gains are 1. */
   factorsFor(at: number, length: number): Float32Array | undefined {
     const ramp = rampSeconds * this.#rateHz;
     const heard = this.#windows.filter(({ from, to }) => from - ramp < at + length && to + ramp > at);

@@ -1,8 +1,7 @@
-// The voices on offer: engine voices and stored voices, each bound to engines in order of preference. A stored voice
-// replaces an engine voice with the same id. Voices that a user may not use do not exist for that user. Lookup order:
-// ids of own and public voices, aliases of the own account, aliases of everyone, and, for users of all voices, ids of
-// other accounts' voices. So an account's names never shadow another account's. A request keeps the voice that it
-// found.
+// Finds engine voices and stored voices, each bound to engines in order of preference. A stored voice replaces an
+// engine voice with the same id. Voices that a user may not use do not exist for that user. Lookup order: ids of own
+// and public voices, aliases of the user's account, aliases of everyone, and, for users of all voices, ids of other
+// accounts' voices. An account's names therefore never shadow the names of another account.
 import type { Blend, Engine, Voice } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
 import { nearestName } from '../runtime/nearest-name.ts';
@@ -14,15 +13,15 @@ export type VoiceOwner = 'self' | 'operator' | 'other';
 
 /** The facts that decide which voices a caller may use. */
 export interface VoiceUser {
-  /** The only usable voices; undefined for no such restriction. */
+  /** Ids of the only usable voices; undefined if voices are not restricted by id. */
   voiceIds?: readonly string[] | undefined;
-  /** Account whose private voices are usable; undefined for none. */
+  /** Account whose private voices are usable; undefined if there is none. */
   accountId?: string | undefined;
   /** Whether the private voices of all accounts are usable. */
   usesAllVoices?: boolean | undefined;
 }
 
-/** An engine, and the voice of that engine, by which a voice is spoken. */
+/** Binds a voice to an engine and to the engine's voice that speaks it. */
 export interface Binding {
   engine: Engine;
   /** The voice that is passed to the engine. */
@@ -34,9 +33,9 @@ export interface Binding {
 export interface OfferedVoice {
   voice: Voice;
   status: VoiceStatus;
-  /** Engines, best first; empty if none of them is open in this service. */
+  /** Engines, best first; empty if no engine of the voice is open in this service. */
   bindings: readonly Binding[];
-  /** Undefined for an engine voice without stored changes. */
+  /** The stored voice; undefined for an engine voice without stored changes. */
   kept: StoredVoice | undefined;
   /** Aliases that requests may use, in order. */
   aliases: readonly string[];
@@ -48,7 +47,7 @@ export interface OfferedVoice {
 export const blendOf = ({ kept }: OfferedVoice): Blend | undefined =>
   kept?.bindings.flatMap((each) => ('blend' in each ? [each.blend] : []))[0];
 
-/** The engines of the voice and their voice ids; undefined for voices made by Sonant, such as clones. */
+/** Engines of the voice, with their ids for it. The id is undefined if Sonant made the voice, such as a clone. */
 export const bindingIdsOf = ({ kept, bindings }: OfferedVoice): { engine: string; voiceId: string | undefined }[] =>
   kept
     ? kept.bindings.map((each) => ({ engine: each.engine, voiceId: 'speakerId' in each ? each.speakerId : undefined }))
@@ -60,14 +59,14 @@ export interface Voices {
   /** All voices, each once, ordered by position. */
   list(): readonly OfferedVoice[];
   /**
-   * The voice that the user means by this id or alias, whatever its status. Without a user, only ids and aliases of
-   * everyone count.
+   * Returns the voice that the user means by this id or alias, regardless of the voice's status. Without a user, finds
+   * only ids and aliases of everyone.
    */
   lookUp(idOrAlias: string, user?: VoiceUser): OfferedVoice | undefined;
-  /** Like `lookUp`, but throws `voice_not_found`. */
+  /** Like `lookUp`, but throws `voice_not_found` if the voice does not exist. */
   find(idOrAlias: string): OfferedVoice;
   findCurrent: FindCurrent;
-  /** The default voice of the setting (empty for none), and the id of the chosen default voice. */
+  /** Returns the default voice of the settings (empty if there is none) and the id of the chosen default voice. */
   preferences(): { setting: string; chosen: string | undefined };
 }
 
@@ -76,7 +75,7 @@ interface VoicesOptions {
   /** Reads changes of voices and lexicons made by other processes. */
   readChanges?: (() => Promise<unknown>) | undefined;
   /**
-   * Id or public alias of the default voice, used if that voice is on offer. It overrides the voice chosen with
+   * Id or public alias of the default voice, used if this voice can speak. This option overrides the voice chosen with
    * SetDefaultVoice.
    */
   preferred?: string | undefined;
@@ -116,9 +115,7 @@ export function createVoices(
     all.set(voiceId, after);
     list.splice(indexOf(list, after.position), 0, after);
   };
-  /**
-   * Applies changes. After a change of engines or blends, all voices are rebuilt; otherwise only the changed voices.
-   */
+  /** Rebuilds the changed voices, or all voices if engines or blends have changed. */
   const refresh = () => {
     const hasNewBlend = (voiceId: string) => blendsOf(stored.all.get(voiceId)) !== blendsOf(all.get(voiceId)?.kept);
     if (!seen || engines.some((each, i) => hasOthers(each, seen?.[i])) || [...changed].some(hasNewBlend)) {
@@ -179,7 +176,7 @@ function checkIds(engines: readonly Engine[]): void {
 
 type Unordered = Omit<OfferedVoice, 'position' | 'aliases'>;
 
-/** Index of the voice with this position, or of the next one. */
+/** Index of the voice with this position, or else of the next voice. */
 function indexOf(list: readonly OfferedVoice[], position: string): number {
   let [first, end] = [0, list.length];
   while (first < end) {
@@ -194,7 +191,7 @@ function voicesOf(engines: readonly Engine[]): ReadonlyMap<string, Unordered> {
   const found = new Map<string, Unordered>();
   for (const engine of engines) {
     for (const voice of engine.voices) {
-      // Voice lists of different engines may overlap; the first one wins.
+      // Voice lists of different engines may overlap; the first engine takes precedence.
       if (found.has(voice.voiceId)) continue;
       found.set(voice.voiceId, { voice, status: 'ready', bindings: [{ engine, speaker: voice }], kept: undefined });
     }
@@ -205,7 +202,7 @@ function voicesOf(engines: readonly Engine[]): ReadonlyMap<string, Unordered> {
 const isSpeaking = (offered: Unordered | undefined): boolean =>
   offered?.status === 'ready' && offered.bindings.length > 0;
 
-/** The default voice if none is preferred: the first voice of the first engine that has any. */
+/** The default voice if none is preferred: the first voice of the first engine that has voices. */
 const firstVoiceIdOf = (engines: readonly Engine[]): string | undefined =>
   engines.find(({ voices }) => voices.length > 0)?.voices[0]?.voiceId;
 
@@ -284,7 +281,7 @@ export function ownerOf(kept: Pick<StoredVoice, 'ownerId'> | undefined, { accoun
   return kept.ownerId === accountId ? 'self' : 'other';
 }
 
-/** Whether the voice speaks the language. RFC 4647 filtering; a bare language stands for all its regions. */
+/** Whether the voice speaks the language (RFC 4647 filtering). A language without a region matches all its regions. */
 export function isSpokenBy({ languageCodes }: Pick<Voice, 'languageCodes'>, languageCode: string): boolean {
   const wanted = languageCode.toLowerCase();
   return languageCodes.some((range) => {
@@ -296,9 +293,9 @@ export function isSpokenBy({ languageCodes }: Pick<Voice, 'languageCodes'>, lang
 type VoiceRank = 'default' | 'natural' | 'synthetic';
 
 const digits: Readonly<Record<VoiceRank, string>> = { default: '0', natural: '1', synthetic: '2' };
-/** Limit of the folded name, because page cursors contain positions. */
+/** Maximum length of the folded name. Names are limited because page cursors contain them. */
 const nameCharsMax = 100;
-/** Numbers up to this length are ordered by value. */
+/** Numbers in names are ordered by value if they have at most this many digits. */
 const numberDigits = 6;
 
 const positionOf = ({ name, voiceId }: Pick<Voice, 'name' | 'voiceId'>, rank: VoiceRank): string =>
@@ -320,14 +317,14 @@ interface Named {
   aliases: readonly string[];
 }
 
-/** The most similar usable name; undefined if none is similar. */
+/** Returns the most similar usable name; undefined if no name is similar. */
 export function nearestVoice(given: string, usable: readonly Named[]): string | undefined {
   const ids = new Map<string, string>();
   const add = (name: string, voiceId: string) => void (ids.has(name) || ids.set(name, voiceId));
   for (const { voice, aliases } of usable) for (const name of [voice.voiceId, ...aliases]) add(name, name);
   for (const { voice } of usable) add(voice.name, voice.voiceId);
   const names = [...ids.keys()];
-  // If there are very many names, only some are compared letter by letter.
+  // `nearestName` compares only some of the names letter by letter if there are very many.
   const nearest = names.find((name) => name.toLowerCase() === given.toLowerCase()) ?? nearestName(given, names);
   return nearest === undefined ? undefined : ids.get(nearest);
 }

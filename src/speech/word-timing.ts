@@ -1,5 +1,5 @@
-// Times of the caller's words, from the engine's times of spoken words, or estimated if the engine gives none. Times
-// are seconds from the first sample of the request as it is sent.
+// Finds the times of the caller's words from the engine's times of spoken words. If the engine gives no times, they are
+// estimated. Times are seconds from the first sample of the request's audio.
 import type { WordTime } from '../engines/engine.ts';
 import type { Cut, Span } from '../text/segment.ts';
 
@@ -43,7 +43,7 @@ export function engineWords(cut: Cut, times: readonly WordTime[], at: Placement,
   });
 }
 
-/** Returns the caller's text of a range of a chunk. */
+/** Returns the text of a range of a chunk, as the caller wrote it. */
 export type WordAt = (offset: number, length: number) => string;
 
 const timed = (
@@ -64,10 +64,7 @@ const roundToMs = (seconds: number) => Math.round(seconds * 1000) / 1000;
 
 const clamp = (value: number, low: number, high: number) => Math.min(Math.max(value, low), high);
 
-/**
- * Finds ranges of a text by code points. Lookups in text order walk the text once; an earlier offset is allowed, but
- * restarts from the beginning.
- */
+/** Finds ranges of a text by code points. Lookups in text order are fast; an earlier offset restarts from the start. */
 export function createWordAt(text: string): WordAt {
   let index = 0;
   let passed = 0;
@@ -77,7 +74,7 @@ export function createWordAt(text: string): WordAt {
     return index;
   };
   return (offset, length) => {
-    // A word that is divided over segments is looked up repeatedly.
+    // The last lookup is cached, because a word that is divided over segments is looked up repeatedly.
     if (last.offset === offset && last.length === length) return last.found;
     if (offset < passed) index = passed = 0;
     last = { offset, length, found: text.slice(walk(offset), walk(offset + length)) };
@@ -136,8 +133,8 @@ function toRuns(weights: readonly number[], hasMark: readonly boolean[], sounded
 }
 
 /**
- * The time at which this many seconds of speech have been played. If that is between two stretches, returns the end of
- * the first for 'end', and the start of the second for 'start'.
+ * Returns the time at which this many seconds of speech have been played. Between two stretches, `side` chooses the end
+ * of the first or the start of the second.
  */
 function timeAt(heard: readonly Stretch[], seconds: number, side: 'start' | 'end'): number {
   let left = seconds;

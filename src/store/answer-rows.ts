@@ -1,6 +1,5 @@
 // The table `answers`: replies stored under idempotency keys, so that a repeated request gets the same reply from every
-// replica. A row without an answer is a request in progress, which expires unless its runner renews it. Every row
-// expires.
+// replica. Every row expires. A row without an answer is a request in progress, whose runner renews the row.
 import { createColumns, type RowStore } from './row-store.ts';
 
 export interface AnswerRow {
@@ -9,9 +8,9 @@ export interface AnswerRow {
   name: string;
   /** Hash of the request; equal for a repeated request. */
   fingerprint: string;
-  /** JSON; null while the request is in progress. */
+  /** The reply as JSON; null while the request is in progress. */
   answer: string | null;
-  /** Id of the created resource, by which the row may be deleted. */
+  /** Id of the created resource. `deleteBySubject` finds rows by this id. */
   subject: string;
   untilMs: number;
   /** The process that runs the request; null once there is an answer. */
@@ -41,7 +40,7 @@ export function createAnswerRows(store: RowStore) {
         const begun = await store.query(begin, ...columns.valuesOf(row), nowMs);
         if (begun.length > 0) return undefined;
         const [before] = await store.query<AnswerRow>(sql, row.ownerId, row.name);
-        // The row may have been deleted since the insert.
+        // If the row was deleted after the insert, the insert is tried again.
         if (before) return before;
       }
     },
@@ -51,12 +50,12 @@ export function createAnswerRows(store: RowStore) {
         where owner_id = $1 and name = $2 and runner = $6`;
       await store.query(sql, ownerId, name, answer, subject, untilMs, runner);
     },
-    /** Extends the lease of a request in progress, if the runner still holds it. */
+    /** Extends the lease of a request in progress, if the runner still holds the lease. */
     async renew(ownerId: string, name: string, runner: string, untilMs: number): Promise<void> {
       const sql = 'update answers set until_ms = $4 where owner_id = $1 and name = $2 and runner = $3';
       await store.query(sql, ownerId, name, runner, untilMs);
     },
-    /** Deletes a request in progress, if the runner still holds it. */
+    /** Deletes a request in progress, if the runner still holds the lease. */
     async release(ownerId: string, name: string, runner: string): Promise<void> {
       await store.query('delete from answers where owner_id = $1 and name = $2 and runner = $3', ownerId, name, runner);
     },

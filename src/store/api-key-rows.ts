@@ -1,5 +1,5 @@
-// The table `api_keys`. A row does not contain the key, only its public part, by which it is found, and a hash of the
-// whole key. Rows are never deleted: a revoked key keeps its row with the time of revocation. A change and its audit
+// The table `api_keys`. A row contains only the public part of the key, which serves for lookup, and a hash of the
+// complete key. Rows are never deleted: a revoked key keeps its row with the time of revocation. A change and its audit
 // record are one transaction.
 import { createColumns, type RowStore, type Rows, type Transaction } from './row-store.ts';
 
@@ -11,16 +11,16 @@ export interface ApiKeyRow {
   hashKind: 'sha256' | 'hmac-sha256';
   /** The owner of the key's audio and usage: the key itself, or the first key of its rotations. */
   ownerId: string;
-  /** The chain of the key's creators, each followed by a slash: "usr_.../key_.../". Empty if the operator made it. */
+  /** Chain of the key's creators, each followed by a slash: "usr_.../key_.../". Empty if the operator made the key. */
   path: string;
   name: string;
-  /** Separated by spaces. */
+  /** Scopes, separated by spaces. */
   scopes: string;
-  /** A JSON array; null for all voices. */
+  /** JSON array of ids; null for all voices. */
   voiceIds: string | null;
-  /** Separated by spaces; null for any address. */
+  /** Addresses, separated by spaces; null for any address. */
   allowedIps: string | null;
-  /** Null for the default limit. */
+  /** Limit of requests; null for the default limit. */
   requestsPerMinute: number | null;
   concurrency: number | null;
   charactersPerMonth: number | null;
@@ -66,10 +66,7 @@ export interface ApiKeyDecision {
   change: ApiKeyChange;
   added?: ApiKeyRow;
   audit: AuditRow;
-  /**
-   * Revokes all descendants of the key, and the replaced predecessors that are still valid, with an audit record for
-   * each.
-   */
+  /** Set to revoke all descendants and all predecessors that are still valid, each with an audit record. */
   ending?: { atMs: number; toAudit(keyId: string): AuditRow };
 }
 
@@ -81,7 +78,7 @@ interface ApiKeyChanged {
   predecessorsRevoked: readonly string[];
 }
 
-/** How many valid keys may descend from one key at `nowMs`; revoked, expired and replaced keys do not count. */
+/** Maximum number of descendants of a key that are valid at `nowMs`, so neither revoked, expired nor replaced. */
 interface DescendantLimit {
   descendantsMax: number;
   nowMs: number;
@@ -123,7 +120,7 @@ async function insertAudited(rows: Rows, row: ApiKeyRow, audit: AuditRow): Promi
 /** Prefix of the paths of all descendants of the key. */
 const pathBelow = ({ path, ownerId }: Pick<ApiKeyRow, 'path' | 'ownerId'>) => `${path}${ownerId}/`;
 
-/** Whether the first ancestor, which has the most descendants, has reached the limit. */
+/** Whether the first ancestor has reached the limit. No other ancestor has more descendants. */
 async function isFull(rows: Rows, { path }: ApiKeyRow, { descendantsMax, nowMs }: DescendantLimit): Promise<boolean> {
   if (path === '') return false;
   const first = path.slice(0, path.indexOf('/') + 1);
@@ -133,7 +130,7 @@ async function isFull(rows: Rows, { path }: ApiKeyRow, { descendantsMax, nowMs }
   return Number(count!.living) >= descendantsMax;
 }
 
-/** Revokes the keys that match the condition, whose parameters begin with $2. Returns their ids. */
+/** Revokes the keys that match the condition, and returns their ids. Parameters of the condition begin with $2. */
 async function revokeWhere(
   rows: Rows,
   { atMs, toAudit }: NonNullable<ApiKeyDecision['ending']>,
@@ -148,7 +145,7 @@ async function revokeWhere(
 }
 
 const isBelow = 'path >= $2 and path < $3';
-/** A key whose grace period is over stays expired and can never be valid again. */
+/** Condition for replaced keys in their grace period. After the grace period, a key can never be valid again. */
 const isInGrace = 'owner_id = $2 and replaced_by is not null and coalesce(expires_at_ms > $1, true)';
 
 const anyRow = 'select key_id from api_keys limit 1';
@@ -157,7 +154,7 @@ const afterAllKeyIds = 'key_Z';
 /** Sorts after every text that begins with the path. */
 const afterPath = (path: string) => `${path}~`;
 
-/** An SQL condition for the keys of a range, with its three parameters from $n on. */
+/** SQL condition for the keys of a range. Its three parameters begin with $n. */
 const inRange = (n: number) => `(path >= $${n} and path < $${n + 1} or key_id = $${n + 2})`;
 const rangeValues = ({ path, ownKeyId = '' }: KeyRange) => [path, afterPath(path), ownKeyId] as const;
 
@@ -195,9 +192,7 @@ async function applyChange(
   return { row: { ...row, ...change }, descendantsRevoked: descendants.length, predecessorsRevoked };
 }
 
-/**
- * A key that replaces all other keys created in the same way: with the same action, actor and detail in the audit log.
- */
+/** A key that replaces all other keys whose creation has equal action, actor and detail in the audit log. */
 interface Superseding {
   row: ApiKeyRow;
   audit: AuditRow;
@@ -240,14 +235,14 @@ export function createApiKeyRows(store: RowStore) {
         },
         { durable },
       ),
-    /** Adds the row if the table is empty. Returns whether it did. */
+    /** Adds the row if the table is empty. Returns whether the row was added. */
     addFirst: (row: ApiKeyRow, audit: AuditRow): Promise<boolean> =>
       store.transaction(async (rows) => (await rows.query(anyRow)).length === 0 && insertAudited(rows, row, audit), {
         durable,
       }),
     /**
-     * Adds the row if its id part is free, and revokes the keys that it replaces, unless it is itself revoked. Returns
-     * the replaced keys, whose descendants become descendants of the new key.
+     * Adds the row if its id part is free, and revokes the keys that the row replaces. Their descendants then belong to
+     * the new key. Does nothing if a revoked key has the id part. Returns the replaced keys.
      */
     supersede: (superseding: Superseding): Promise<ApiKeyRow[]> =>
       store.transaction((rows) => supersede(rows, superseding), { durable }),
@@ -257,7 +252,7 @@ export function createApiKeyRows(store: RowStore) {
       return row;
     },
     findById: (keyId: string, range: KeyRange): Promise<ApiKeyRow | undefined> => findById(store, keyId, range),
-    /** The newest rotation of the owner's key, or the key with another owner that replaced it. */
+    /** Returns the newest rotation of the owner's key, or the key that replaced it under another owner. */
     async findNewest(ownerId: string): Promise<ApiKeyRow | undefined> {
       const ofOwner = `${columns.select} where owner_id = $1
         order by case when replaced_by is null then 0 else 1 end, key_id desc limit 1`;
@@ -265,9 +260,9 @@ export function createApiKeyRows(store: RowStore) {
       while (row?.replacedBy) row = await findById(store, row.replacedBy, allKeys);
       return row;
     },
-    /** Newest first. `beforeKeyId` is the last key of the previous page. */
+    /** Lists keys, newest first. `beforeKeyId` is the last key of the previous page. */
     list(range: KeyRange, limit: number, beforeKeyId = afterAllKeyIds): Promise<ApiKeyRow[]> {
-      // Without the condition, the primary key alone serves a list of all keys.
+      // A list of all keys needs no condition, and can use the index of the primary key.
       const condition = range.path === '' ? '' : `and ${inRange(3)}`;
       const values = range.path === '' ? [] : rangeValues(range);
       const sql = `${columns.select} where key_id < $1 ${condition} order by key_id desc limit $2`;
@@ -284,7 +279,7 @@ export function createApiKeyRows(store: RowStore) {
         async (rows) => {
           const sql =
             'update api_keys set last_used_at_ms = $2 where key_id = $1 and coalesce(last_used_at_ms, 0) < $2';
-          // Always in the same order, so that two transactions cannot deadlock.
+          // The order is fixed, so that two transactions cannot deadlock.
           const inOrder = uses.toSorted((one, other) => (one.keyId < other.keyId ? -1 : 1));
           for (const { keyId, usedAtMs } of inOrder) await rows.query(sql, keyId, usedAtMs);
         },
@@ -296,7 +291,7 @@ export function createApiKeyRows(store: RowStore) {
 export interface AuditRow {
   auditId: string;
   atMs: number;
-  /** For example "key:key_01JD...", "user:..." or "cli". */
+  /** Author of the change, such as "key:key_01JD...", "user:..." or "cli". */
   actor: string;
   action: 'create' | 'update' | 'rotate' | 'revoke';
   keyId: string;

@@ -1,15 +1,12 @@
-// The table `clips`: the index of stored audio. A clip lives until it expires, its owner deletes it, or room is needed.
-// Then its file is purged; its row is kept for a while, so that its URL reports `audio_expired`, and is deleted later.
+// The table `clips`: the index of stored audio. A clip lives until it expires, its owner deletes it, or its space is
+// needed. Then its file is purged. The row is kept for a while, so that the clip's URL reports `audio_expired`.
 import { createColumns, type RowStore, type RowValue } from './row-store.ts';
 
 export interface ClipRow {
   clipId: string;
   /** Owner id of the key that made the clip and may delete it. */
   ownerId: string;
-  /**
-   * The account whose storage quota the clip counts against. Null in rows of earlier versions, whose account is
-   * `ownerId`.
-   */
+  /** Account whose quota the clip counts against. Null in rows of earlier versions, whose account is `ownerId`. */
   accountId: string | null;
   /** Hash of the request; null if the clip is not cached. */
   cacheKey: string | null;
@@ -23,17 +20,17 @@ export interface ClipRow {
   voiceName: string;
   /** The other voices in the clip, as `toVoiceList` writes them; null if there are none. */
   otherVoiceIds: string | null;
-  /** Separated by spaces. */
+  /** Warnings, separated by spaces. */
   warnings: string;
   createdAtMs: number;
   /** Time at which the clip expires by age, or was deleted by its owner. */
   expiresAtMs: number;
   deletedAtMs: number | null;
-  /** Last recorded time at which a request was answered with a link to the clip; null if there was none. */
+  /** Last recorded time at which a reply linked to the clip; null if there is none. */
   usedAtMs: number | null;
-  /** See `createFingerprint`; null in rows of earlier versions. */
+  /** Fingerprint of the audio (see `createFingerprint`); null in rows of earlier versions. */
   fingerprint: string | null;
-  /** The origin that the file states, as JSON; null if it states none. */
+  /** The origin that the file states, as JSON; null if the file states none. */
   origin: string | null;
 }
 
@@ -61,7 +58,7 @@ const columns = createColumns<ClipRow>('clips', [
 
 const toItem = (voiceId: string): string => ` ${encodeURIComponent(voiceId)} `;
 
-/** Joins ids of voices into one text in which each id can be searched. */
+/** Joins ids of voices into one text in which SQL can search for an id. */
 export const toVoiceList = (voiceIds: readonly string[]): string | null => voiceIds.map(toItem).join('') || null;
 
 /** The ids of all voices that speak in the clip. */
@@ -102,7 +99,7 @@ export function createClipRows(store: RowStore, { onEnded = () => {} }: ClipRows
         { blind: true },
       );
     } finally {
-      // Also called if it is unknown whether the store has made the change.
+      // Other processes are notified even if it is unknown whether the store has made the change.
       onEnded();
     }
   };
@@ -111,12 +108,12 @@ export function createClipRows(store: RowStore, { onEnded = () => {} }: ClipRows
       const row = { otherVoiceIds: null, fingerprint: null, origin: null, ...clip, deletedAtMs: null };
       await store.query(columns.insert, ...columns.valuesOf(row));
     },
-    /** Also finds expired and deleted clips. */
+    /** Finds a clip, even if it has expired or was deleted. */
     async find(clipId: string): Promise<ClipRow | undefined> {
       const [clip] = await store.query<ClipRow>(`${columns.select} where clip_id = $1`, clipId);
       return clip;
     },
-    /** The newest clip with this audio, those of the account first. Also finds expired and deleted clips. */
+    /** Finds the newest clip with this audio, preferably of the account. Includes expired and deleted clips. */
     async findByFingerprint(fingerprint: string, accountId?: string): Promise<ClipRow | undefined> {
       const sql = `${columns.select} where fingerprint = $1
         order by case when ${account} = $2 then 0 else 1 end, created_at_ms desc limit 1`;
@@ -127,7 +124,7 @@ export function createClipRows(store: RowStore, { onEnded = () => {} }: ClipRows
       const sql = 'select clip_id from clips where clip_id = $1 and expires_at_ms > $2';
       return (await store.query(sql, clipId, Date.now())).length > 0;
     },
-    /** The owner's newest clip with this cache key that does not expire before `untilMs`. */
+    /** Finds the owner's newest clip with this cache key that lives at least until `untilMs`. */
     async findCached(ownerId: string, cacheKey: string, untilMs: number): Promise<ClipRow | undefined> {
       const [clip] = await store.query<ClipRow>(
         `${columns.select} where owner_id = $1 and cache_key = $2 and expires_at_ms > $3
@@ -138,7 +135,7 @@ export function createClipRows(store: RowStore, { onEnded = () => {} }: ClipRows
       );
       return clip;
     },
-    /** Expires the owner's clip now. Undefined if the owner has no such live clip. */
+    /** Expires the owner's clip now. Returns undefined if the owner has no such live clip. */
     async markDeleted(clipId: string, ownerId: string, nowMs: number): Promise<ClipRow | undefined> {
       const [clip] = await end<ClipRow>(
         `update clips set deleted_at_ms = $3, expires_at_ms = $3
@@ -153,7 +150,7 @@ export function createClipRows(store: RowStore, { onEnded = () => {} }: ClipRows
     async expireOfVoice(voiceId: string, madeBeforeMs: number, limit: number): Promise<number> {
       return (await end(expireOfVoice, voiceId, madeBeforeMs, Date.now(), limit, toItem(voiceId))).length;
     },
-    /** Records that a request was answered with a link to the clip. Returns false if the clip is no longer alive. */
+    /** Records that a reply linked to the clip. Returns false if the clip has expired. */
     async markUsed(clipId: string): Promise<boolean> {
       const sql = 'update clips set used_at_ms = $2 where clip_id = $1 and expires_at_ms > $2 returning clip_id';
       return (await store.query(sql, clipId, Date.now())).length > 0;
@@ -170,7 +167,7 @@ export interface StoredClipRow {
   expiresAtMs: number;
 }
 
-/** A range of expired clips, ordered by expiry, which begins after a given clip. */
+/** Selects expired clips, ordered by expiry, after a given clip. */
 export interface ExpiredQuery {
   nowMs: number;
   limit: number;
@@ -192,7 +189,7 @@ function createClipRemovalRows(store: RowStore, end: EndClips) {
       const sql = 'update clips set expires_at_ms = $2 where clip_id = $1 and expires_at_ms > $3';
       for (const clipId of clipIds) await store.query(sql, clipId, untilMs, Date.now());
     },
-    /** Expired clips whose files are not purged yet, oldest first. */
+    /** Lists expired clips whose files are not purged yet, oldest first. */
     async listExpired({ nowMs, limit, after, accountId }: ExpiredQuery): Promise<StoredClipRow[]> {
       const sql = `select ${toRemove} from clips where purged_at_ms is null and expires_at_ms <= $1
         and (expires_at_ms > $2 or expires_at_ms = $2 and clip_id > $3)
@@ -200,25 +197,25 @@ function createClipRemovalRows(store: RowStore, end: EndClips) {
       const { expiresAtMs = -1, clipId = '' } = after ?? {};
       return store.query<StoredClipRow>(sql, nowMs, expiresAtMs, clipId, accountId ?? null, limit);
     },
-    /** The account's oldest live clips that no reply has ever linked to. */
+    /** Lists the account's oldest live clips that no reply has linked to. */
     async listUnlinked(accountId: string, limit: number): Promise<StoredClipRow[]> {
       const sql = `select ${toRemove} from clips where purged_at_ms is null and used_at_ms is null and ${account} = $1
         and expires_at_ms > $2 order by created_at_ms limit $3`;
       return store.query<StoredClipRow>(sql, accountId, Date.now(), limit);
     },
-    /** The account's oldest live clips that some reply has linked to, but no reply since `beforeMs`. */
+    /** Lists the account's oldest live clips to which replies have linked, but not since `beforeMs`. */
     async listUnused(accountId: string, beforeMs: number, limit: number): Promise<StoredClipRow[]> {
       const sql = `select ${toRemove} from clips where purged_at_ms is null and used_at_ms is not null
         and ${account} = $1 and used_at_ms < $2 and expires_at_ms > $3 order by created_at_ms limit $4`;
       return store.query<StoredClipRow>(sql, accountId, beforeMs, Date.now(), limit);
     },
-    /** Expires a clip to make room, unless it was used since `beforeMs`. Returns whether it did. */
+    /** Expires a clip to free space, unless it was used since `beforeMs`. Returns whether the clip has expired. */
     async expireUnused(clipId: string, beforeMs: number): Promise<boolean> {
       const sql = `update clips set deleted_at_ms = $2, expires_at_ms = $2 where clip_id = $1 and expires_at_ms > $2
         and (used_at_ms is null or used_at_ms < $3) returning clip_id`;
       return (await end(sql, clipId, Date.now(), beforeMs)).length > 0;
     },
-    /** Bytes and number of all files that are not purged, per account. */
+    /** Number and total size of the clips that are not purged, per account. */
     async sumStored(): Promise<{ accountId: string; bytes: number; clips: number }[]> {
       const sql = `select ${account} as "accountId", cast(sum(byte_count) as bigint) as bytes, count(*) as clips
         from clips where purged_at_ms is null group by ${account}`;

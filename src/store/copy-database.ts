@@ -1,7 +1,7 @@
 // Copies all rows of a SQLite database into an empty database, in one transaction. SQLite allows fractions in an
-// integer column and PostgreSQL does not, so fractions are rounded. Before the commit, each table is read back and must
-// have the same number of rows and the same hash as its source after rounding:
-//     hash = SHA-256 of all rows in the order of their key, each as a JSON list of its values in the order of column names
+// integer column and PostgreSQL does not, so fractions are rounded. Before the commit, each copied table is read. The
+// number of its rows and its hash must be the number and the hash of the source after rounding:
+//     hash = SHA-256 of all rows in key order, each as a JSON list of its values in the order of column names
 import { createHash } from 'node:crypto';
 import { Failure } from '../errors.ts';
 import type { RowStore, Rows, RowValue } from './row-store.ts';
@@ -10,7 +10,7 @@ interface Table {
   name: string;
   /** The columns of the primary key. */
   key: readonly string[];
-  /** Number of rows per page; lower if rows are large. */
+  /** Number of rows that are read at once. Tables with large rows have a lower number. */
   pageRows?: number;
 }
 
@@ -45,7 +45,7 @@ interface CopiedTable {
 
 type Row = Readonly<Record<string, RowValue>>;
 
-/** Nothing else may write to either database during the copy. */
+/** Copies all tables. Nothing else may write to either database in the meantime. */
 export const copyDatabase = (from: RowStore, to: RowStore): Promise<CopiedTable[]> =>
   to.transaction(
     async (target) => {

@@ -1,6 +1,6 @@
-// The leases of the chapters of jobs: the process that works on a chapter, and until when. Another process can take
-// over a chapter once its lease has ended. A single update decides which process gets the lease, so no lock is needed:
-// if two updates on PostgreSQL meet at a row, the second finds the lease taken.
+// The leases of job chapters. A lease gives a chapter to one process until a given time; then another process can take
+// over the chapter. A single update decides which process gets the lease, so no lock is needed. If two updates on
+// PostgreSQL change one row, the second update finds the lease taken.
 import type { RowStore } from './row-store.ts';
 
 export interface ChapterId {
@@ -13,9 +13,8 @@ export interface OpenChapter extends ChapterId {
 }
 
 /**
- * Every process queries chapters every second. The query starts from unfinished jobs, because the chapters of other
- * jobs stay queued for a retry and may be many. The index `jobs_active` serves conditions that begin with the index's
- * own condition.
+ * Condition for unfinished jobs, which is also the condition of the index `jobs_active`. Every process queries chapters
+ * every second. The query starts from this index, because other jobs may have many chapters that are still queued.
  */
 const unended = "status in ('queued', 'running')";
 const running = `${unended} and status = 'running'`;
@@ -36,10 +35,10 @@ const isActive = (job: string) => `(select status from jobs where job_key = ${jo
 
 export function createJobLeases(store: RowStore) {
   return {
-    /** The first free chapter of each job that may be worked on now; the oldest job of every account comes first. */
+    /** Lists the first free chapter of each unfinished job. The oldest job of every account comes first. */
     listOpen: (nowMs: number, limit: number): Promise<OpenChapter[]> =>
       store.query<OpenChapter>(firstOpen, nowMs, limit),
-    /** Number of leased chapters of each account, over all processes. */
+    /** Counts the chapters of each account that any process has leased. */
     async countHeld(nowMs: number): Promise<Map<string, number>> {
       const held = await store.query<{ accountId: string; count: number }>(
         `select account_id as "accountId", cast(sum(held) as bigint) as count from (
@@ -62,7 +61,7 @@ export function createJobLeases(store: RowStore) {
       const sql = 'update job_chapters set lease_until_ms = 0, lease_holder = null where lease_holder = $1';
       await store.query(sql, holder);
     },
-    /** Takes the lease. Returns false if another process has it or the job has ended. */
+    /** Takes the lease. Returns false if another process has the lease or the job has ended. */
     async claim({ jobKey, chapter }: ChapterId, holder: string, nowMs: number, untilMs: number): Promise<boolean> {
       const sql = `update job_chapters set lease_holder = $3, lease_until_ms = $4
         where job_key = $1 and chapter = $2 and status = 'queued' and lease_until_ms <= $5
@@ -73,14 +72,14 @@ export function createJobLeases(store: RowStore) {
       await store.query(start, jobKey, nowMs);
       return true;
     },
-    /** Returns false if the lease was lost. */
+    /** Extends the lease. Returns false if the lease was lost. */
     async renew({ jobKey, chapter }: ChapterId, holder: string, untilMs: number): Promise<boolean> {
       const sql = `update job_chapters set lease_until_ms = $4
         where job_key = $1 and chapter = $2 and lease_holder = $3 and status = 'queued' and ${isActive('$1')}
         returning chapter`;
       return (await store.query(sql, jobKey, chapter, holder, untilMs)).length > 0;
     },
-    /** Releases the chapter, which can be taken again from `notBeforeMs` on. */
+    /** Releases the chapter. From `notBeforeMs` on, a process can take it again. */
     async release({ jobKey, chapter }: ChapterId, holder: string, notBeforeMs = 0): Promise<void> {
       const sql = `update job_chapters set lease_until_ms = 0, lease_holder = null, not_before_ms = $4
         where job_key = $1 and chapter = $2 and lease_holder = $3`;

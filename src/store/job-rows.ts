@@ -9,7 +9,7 @@ import { createColumns, type RowStore, type Rows, type Transaction } from './row
 export interface JobRow {
   jobKey: string;
   ownerId: string;
-  /** Unique among the owner's jobs. The owner may have chosen it. */
+  /** Id that is unique among the owner's jobs. The owner may have chosen the id. */
   jobId: string;
   accountId: string;
   /** The key that is charged, and the address of the request. */
@@ -18,7 +18,7 @@ export interface JobRow {
   /** Hash of the request. */
   fingerprint: string;
   status: string;
-  /** JSON. */
+  /** Settings of the job as JSON. */
   settings: string;
   chars: number;
   chapterCount: number;
@@ -33,7 +33,7 @@ export interface JobRow {
   endedAtMs: number | null;
   endedRevision: number | null;
   expiresAtMs: number | null;
-  /** JSON. */
+  /** Reason why the job has failed, as JSON. */
   error: string | null;
   /** The clip of the joined audio. */
   audioId: string | null;
@@ -43,14 +43,14 @@ export interface ChapterRow {
   jobKey: string;
   chapter: number;
   title: string;
-  /** JSON: fields of speech that differ from the job's. */
+  /** Fields of speech that differ from the fields of the job, as JSON. */
   speech: string;
   voiceId: string;
   chars: number;
   charsDone: number;
   partCount: number;
   status: 'waiting' | 'queued' | 'done';
-  /** Approximate until the chapter is spoken. */
+  /** Length of the audio; approximate until the chapter is spoken. */
   seconds: number;
   sampleCount: number;
   audioId: string | null;
@@ -106,7 +106,7 @@ const chapters = createColumns<ChapterRow>('job_chapters', [
   'audioId',
   'doneRevision',
 ]);
-/** The columns have these names because `offset` and `text` are SQL keywords. */
+/** The columns are named `text_offset` and `written` because `offset` and `text` are SQL keywords. */
 const insertPart = 'insert into job_parts (job_key, chapter, part, text_offset, written) values ($1, $2, $3, $4, $5)';
 const partColumns = 'job_key as "jobKey", chapter, part, text_offset as "offset", written as text';
 
@@ -115,7 +115,7 @@ const activeStatuses = "('queued', 'running')";
 export interface JobRowsOptions {
   /** Called in the transaction that ends a job. */
   onEnd?(rows: Transaction, job: JobRow, chapters: readonly ChapterRow[]): Promise<void>;
-  /** Called after that transaction is committed. */
+  /** Called after the transaction that ends a job is committed. */
   afterEnd?(job: JobRow): void;
 }
 
@@ -145,7 +145,7 @@ async function countUnended(rows: Transaction, accountId: string): Promise<numbe
   return Number(unended!.count);
 }
 
-/** Ends the job. Undefined if it has already ended. */
+/** Ends the job. Returns undefined if the job has already ended. */
 async function markEnded(rows: Transaction, jobKey: string, ended: EndedJob): Promise<JobRow | undefined> {
   const { status, nowMs, expiresAtMs, error = null, audioId = null, seconds = null } = ended;
   const [job] = await rows.query<JobRow>(
@@ -172,7 +172,7 @@ const createJobReading = (store: RowStore) => ({
     const [job] = await store.query<JobRow>(`${jobs.select} where job_key = $1`, jobKey);
     return job;
   },
-  /** Newest first. */
+  /** Lists the owner's jobs, newest first. */
   list(ownerId: string, options: { status: string; limit: number; after: string | undefined }): Promise<JobRow[]> {
     const { status, limit, after = '~' } = options;
     const sql = `${jobs.select} where owner_id = $1 and job_key < $2 and ($3 = '' or status = $3)
@@ -186,7 +186,7 @@ const createJobReading = (store: RowStore) => ({
     const [row] = await store.query<PartRow>(sql, jobKey, chapter, part);
     return row;
   },
-  /** Jobs whose retention time is over. */
+  /** Lists jobs whose retention time is over. */
   listExpired: (nowMs: number, limit: number): Promise<JobRow[]> =>
     store.query<JobRow>(`${jobs.select} where expires_at_ms <= $1 limit $2`, nowMs, limit),
 });
@@ -224,7 +224,7 @@ export function createJobRows(store: RowStore, { onEnd, afterEnd }: JobRowsOptio
           await rows.query(insertPart, jobKey, chapter, part, offset, text);
         return { job, isNew: true };
       }),
-    /** Undefined if the job has already ended. */
+    /** Ends the job. Returns undefined if the job has already ended. */
     async end(jobKey: string, ended: EndedJob): Promise<JobRow | undefined> {
       const job = await store.transaction((rows) => end(rows, jobKey, ended));
       if (job) afterEnd?.(job);

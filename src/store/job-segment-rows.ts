@@ -1,6 +1,6 @@
-// The table `job_segments`: the spoken segments of a chapter with the clips of their audio, until the chapter is done,
-// or until some time after its job has failed or was canceled. A segment, its job's progress and its usage are written
-// in one transaction, so that each is charged once. Usage and progress remain when segments are deleted.
+// The table `job_segments`: the spoken segments of unfinished chapters with the clips of their audio. Segments are
+// deleted when their chapter is done, or some time after their job has failed or was canceled. One transaction writes a
+// segment, the progress of its job and its usage, so that each segment is charged once.
 
 import type { ChapterId } from './job-leases.ts';
 import { createColumns, type RowStore, type Transaction } from './row-store.ts';
@@ -13,10 +13,10 @@ export interface SegmentRow {
   /** Hash of the text and its speaker. */
   fingerprint: string;
   voiceId: string;
-  /** Null if there was nothing to speak. */
+  /** Clip of the audio; null if the segment has no audio. */
   clipKey: string | null;
   sampleRateHz: number;
-  /** JSON: the engine's times of the segment's words. */
+  /** The engine's times of the segment's words, as JSON. */
   words: string;
 }
 
@@ -31,7 +31,7 @@ const columns = createColumns<SegmentRow>('job_segments', [
   'words',
 ]);
 
-/** The progress that a segment adds to its job; nothing if the chapter had already reached this point. */
+/** Progress of a chapter up to a segment. The job counts only the progress that it has not counted before. */
 interface SegmentProgress {
   holder: string;
   leaseUntilMs: number;
@@ -39,7 +39,7 @@ interface SegmentProgress {
   chars: number;
   seconds: number;
   busyMs: number;
-  /** Charged unless the segment was charged before, however often it is spoken. */
+  /** Usage to charge, unless the segment was charged before. */
   usage: UsageRow;
 }
 
@@ -48,19 +48,16 @@ interface DoneChapter {
   audioId: string;
   seconds: number;
   sampleCount: number;
-  /** Audio is kept until this time, unless it has already expired. */
+  /** Time until which the audio is kept, unless it has already expired. */
   keepUntilMs: number;
 }
 
-/** Another process has the chapter, or the job has ended. */
+/** Thrown if another process has the chapter, or the job has ended. */
 export class LeaseLost extends Error {}
 
 const hasLeft = (endedMs: string) => `status in ('failed', 'canceled') and ended_at_ms <= ${endedMs}`;
 
-/**
- * Steps from job to job in the index, instead of reading all segments. There are few such jobs, because their segments
- * are soon deleted.
- */
+/** Finds the jobs by stepping through the index from job to job, instead of reading all segments. */
 const leavingSegments = `with recursive of_segments (job_key) as (
     select min(job_key) from job_segments
     union all
@@ -79,24 +76,24 @@ export function createJobSegmentRows(store: RowStore) {
       const [row] = await store.query<SegmentRow>(sql, jobKey, chapter, segment);
       return row;
     },
-    /** Number of charged segments of the chapter, counted from the first segment. */
+    /** Returns the number of charged segments of the chapter. All charged segments are at its start. */
     async countCharged({ jobKey, chapter }: ChapterId): Promise<number> {
       const sql = 'select charged_segments as charged from job_chapters where job_key = $1 and chapter = $2';
       const [row] = await store.query<{ charged: number }>(sql, jobKey, chapter);
       return Number(row?.charged ?? 0);
     },
-    /** Throws `LeaseLost` if the holder has lost the chapter. */
+    /** Stores a segment and the progress. Throws `LeaseLost` if the holder has lost the chapter. */
     addSegment: (row: SegmentRow, progress: SegmentProgress): Promise<void> =>
       store.transaction((rows) => writeSegment(rows, row, progress)),
-    /** Returns the clips of the chapter's segments, which are no longer needed. Throws `LeaseLost`. */
+    /** Returns the clips of the chapter's deleted segments. Throws `LeaseLost` if the holder has lost the chapter. */
     finishChapter: (id: ChapterId, done: DoneChapter): Promise<string[]> =>
       store.transaction((rows) => finishChapter(rows, id, done)),
-    /** Has a chapter spoken again because its file is gone. Joining waits for it. */
+    /** Queues a finished chapter again, because its file is gone. Joining waits for this chapter. */
     reopenChapter: (id: ChapterId): Promise<void> => store.transaction((rows) => reopenChapter(rows, id)),
-    /** Returns the clips of the deleted segments. */
+    /** Deletes the segments of a voice and returns their clips. */
     deleteSegmentsOfVoice: (voiceId: string): Promise<string[]> =>
       clipsOf('delete from job_segments where voice_id = $1 returning clip_key as "clipKey"', voiceId),
-    /** Jobs that still have segments, and that had failed or were canceled by `endedMs`. */
+    /** Lists jobs that still have segments, and that had failed or were canceled by `endedMs`. */
     async listLeavingSegments(endedMs: number, limit: number): Promise<string[]> {
       const rows = await store.query<{ jobKey: string }>(leavingSegments, endedMs, limit);
       return rows.map(({ jobKey }) => jobKey);

@@ -9,10 +9,10 @@ export interface LexiconRow {
   ownerId: string | null;
   access: 'private' | 'everyone';
   name: string;
-  /** JSON; null if the lexicon is deleted. */
+  /** Entries as JSON; null if the lexicon is deleted. */
   entries: string | null;
   entryCount: number;
-  /** Size of the JSON. */
+  /** Size of `entries` in bytes. */
   byteCount: number;
   /** Hash of the content. */
   version: string;
@@ -22,7 +22,7 @@ export interface LexiconRow {
 
 export type LexiconDraft = Omit<LexiconRow, 'revision'>;
 
-/** The lexicons of an account, except the one being changed. */
+/** Totals of an account's lexicons, without the lexicon that is being changed. */
 export interface OwnedLexicons {
   count: number;
   byteCount: number;
@@ -54,10 +54,10 @@ export function createLexiconRows(store: RowStore) {
     return row?.entries === null ? undefined : row;
   };
   return {
-    /** Lexicons that changed after this revision, oldest change first. */
+    /** Lists lexicons that changed after this revision, oldest change first. */
     listChanged: (afterRevision: number, limit: number): Promise<LexiconRow[]> =>
       store.query(`${columns.select} where revision > $1 order by revision limit $2`, afterRevision, limit),
-    /** Replaces or adds the row with the result of `decide`, which receives the owner's other lexicons. */
+    /** Replaces or adds the row with the result of `decide`. `decide` receives totals of the owner's other lexicons. */
     change: (
       lexiconId: string,
       ownerOf: (row: LexiconRow | undefined) => string | null,

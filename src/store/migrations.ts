@@ -1,6 +1,6 @@
-// The schema as a list of migrations ("steps"). Steps are only appended and never change after a release; the only way
-// back is a backup. Each step must work with older versions, so that old and new replicas can run side by side during a
-// rolling update; a step that does not sets `stepsKnownMin`. The table `migrations` records the applied steps.
+// The schema as a list of migrations ("steps"). Steps are only appended and never change after a release. Older
+// versions must work after a step, so that old and new replicas can run side by side during a rolling update. Otherwise
+// the step sets `stepsKnownMin`. The table `migrations` records the applied steps. Only a backup can undo a step.
 import type { Rows } from './row-store.ts';
 import { accountAliasStatements } from './voice-rows.ts';
 import { webhookStatements } from './webhook-rows.ts';
@@ -91,14 +91,14 @@ const makersAmong = (actions: string) => `
     join api_keys as maker on maker.key_id = substr(born.actor, 5)
     where born.action in ('create', 'clone')`;
 
-/** The id of a key has 30 characters; the id of a person or client has 36. */
+/** Account of the key that made a voice. The id of a key has 30 characters; the id of a person or client has 36. */
 const accountId = `case
     when made.path = '' then made.owner_id
     when made.path like 'key%' then substr(made.path, 1, 30)
     else substr(made.path, 1, 36)
   end`;
 
-/** The id of a deleted voice may belong to another voice now, so its deletion counts too. */
+/** Includes deletions, because the id of a deleted voice may belong to another voice now. */
 const makers = makersAmong("'create', 'clone', 'import', 'delete'");
 
 export const voiceOwnerStatements: readonly string[] = [
@@ -116,7 +116,7 @@ export const deletedOwnerStatement = `update voices set owner_id = ${accountId}
 export interface Migration {
   name: string;
   statements: readonly string[];
-  /** Versions that know fewer steps can no longer use the database. */
+  /** Minimum number of steps that a version must know to use the database after this step. */
   stepsKnownMin?: number;
 }
 

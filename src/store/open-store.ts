@@ -1,4 +1,4 @@
-// Opens the row store of the settings: PostgreSQL if a URL is set, else SQLite in the data folder.
+// Opens the row store that the settings choose: PostgreSQL if a URL is set, else SQLite in the data folder.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Failure } from '../errors.ts';
@@ -33,7 +33,7 @@ function nameFolder(error: unknown, { dataDir }: DatabaseChoice): never {
 export const isStoreThere = (choice: DatabaseChoice): boolean =>
   choice.databaseUrl !== '' || existsSync(sqliteFileOf(choice));
 
-/** Describes the database without changing it. Throws if it is damaged, or cannot be read. */
+/** Describes the database without changing it. Throws if the database is damaged or cannot be read. */
 export async function inspectStore(choice: DatabaseChoice): Promise<{ isReady: boolean; message: string }> {
   const file = sqliteFileOf(choice);
   if (choice.databaseUrl === '') {
@@ -74,7 +74,7 @@ export const createFingerprintRows = (store: RowStore) => ({
     const [row] = await store.query<{ fingerprint: string }>(select, name);
     return row?.fingerprint;
   },
-  /** Stores the fingerprint if there is none yet or `replaces` is set. Returns the stored one. */
+  /** Stores the fingerprint if none is stored or `replaces` is set. Returns the fingerprint that is then stored. */
   async record(name: string, fingerprint: string, replaces: boolean): Promise<string> {
     const onConflict = replaces ? 'do update set fingerprint = excluded.fingerprint' : 'do nothing';
     const insert = `insert into fingerprints (name, fingerprint) values ($1, $2) on conflict (name) ${onConflict}`;

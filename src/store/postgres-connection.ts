@@ -1,5 +1,5 @@
-// Options of a PostgreSQL connection: timeouts and type parsers. Behind a transaction pooler a session cannot be
-// configured, so each transaction sets its own timeouts.
+// Makes the options of a PostgreSQL connection: timeouts and type parsers. A transaction pooler does not keep the
+// settings of a session, so each transaction behind a pooler sets its own timeouts.
 import pg from 'pg';
 
 export interface PostgresOptions {
@@ -32,7 +32,7 @@ export function toClientConfig({ url, statementMs = 5_000, isPooled = false }: P
     keepAlive: true,
     keepAliveInitialDelayMillis: keepAliveAfterMs,
     connectionTimeoutMillis: Math.min(connectMsMax, statementMs),
-    // Applies if the server does not respond at all.
+    // Ends a query if the server does not respond at all.
     query_timeout: statementMs + graceMs,
     ...(!isPooled && {
       statement_timeout: statementMs,
@@ -41,7 +41,7 @@ export function toClientConfig({ url, statementMs = 5_000, isPooled = false }: P
   };
 }
 
-/** The timeouts that a transaction sets itself behind a pooler. */
+/** SQL with which a transaction behind a pooler sets its timeouts. */
 export const toTransactionLimits = ({ statementMs = 5_000 }: PostgresOptions): string =>
   `set local statement_timeout = ${statementMs};
    set local idle_in_transaction_session_timeout = ${idleInTransactionMsMax}`;

@@ -1,6 +1,6 @@
 // Receives notifications of a PostgreSQL database (LISTEN and NOTIFY, channel `sonant`, payload = topic) on a dedicated
-// connection. A lost connection is reopened with exponential backoff. Notifications may be lost in between, so after a
-// reconnect the listeners of every topic are called.
+// connection. A lost connection is reopened with exponential backoff. Notifications may be lost in the meantime, so all
+// listeners are called after each connect.
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { onAbort } from '../runtime/abort.ts';
@@ -53,7 +53,7 @@ export class PostgresListener {
     const client = new pg.Client(this.#config);
     const lost = Promise.withResolvers<void>();
     for (const event of ['error', 'end'] as const) client.on(event, () => lost.resolve());
-    // The signal outlives the connection, and would keep it in memory.
+    // The abort listener is removed at the end; otherwise the signal would keep the connection in memory.
     using _ = onAbort(signal, lost.resolve);
     client.on('notification', ({ payload }) => this.#call((topic) => topic === payload));
     let timer: NodeJS.Timeout | undefined;

@@ -10,9 +10,9 @@ import { checkTables } from './sqlite.ts';
 /** "SNNT": the key of the advisory lock. */
 const lock = 0x534e4e54;
 const versionMin = 13;
-/** A step may have to rewrite a large table. */
+/** Timeout of the migration. A step may have to rewrite a large table. */
 const migrationMsMax = 15 * 60_000;
-/** How long a step waits for a table lock. All other users of the table wait behind it. */
+/** Longest wait of a step for a table lock. All later queries of the table wait behind the step. */
 const tableLockMsMax = 5_000;
 
 export interface Schema {
@@ -50,13 +50,13 @@ async function onConnection<Result>(
   work: (rows: Rows, client: pg.Client) => Promise<Result>,
 ): Promise<Result> {
   const client = new pg.Client({ ...toClientConfig(options), query_timeout: migrationMsMax });
-  // Connection errors are reported by the statements.
+  // The statements report connection errors.
   client.on('error', () => {});
   try {
     await client.connect();
     return await work({ query: async (sql, ...values) => (await client.query(sql, [...values])).rows }, client);
   } finally {
-    // Not awaited: the server may not respond.
+    // The end is not awaited, because the server may not respond.
     void client.end();
     await sleep(0);
   }
@@ -77,6 +77,6 @@ async function checkServer(rows: Rows): Promise<void> {
   if (encoding !== 'UTF8') throw new Error(`its encoding must be UTF8, and is ${encoding}`);
 }
 
-/** Texts are sorted by bytes, as in SQLite, whatever the locale of the database. */
+/** Makes PostgreSQL sort texts by bytes, as SQLite does, regardless of the locale of the database. */
 const inByteOrder = (sql: string): string =>
   /^(create|alter) table/.test(sql) ? sql.replace(/\btext\b/g, 'text collate "C"') : sql;

@@ -1,7 +1,7 @@
-// A row store in PostgreSQL, shared by any number of processes. Transactions are serializable: after a conflict a
-// transaction is retried, and after several conflicts such transactions run one at a time, up to a time limit. Rows
-// deleted in `erasing` transactions are vacuumed, but their bytes may remain in files, backups and the write-ahead log
-// until they are overwritten; that is why clones are encrypted with a key outside the database.
+// A row store in PostgreSQL, shared by any number of processes. Transactions are serializable. After a conflict, a
+// transaction is retried; after several conflicts, such transactions run one at a time, up to a time limit. The bytes
+// of rows deleted in `erasing` transactions may remain in files, backups and the write-ahead log until they are
+// overwritten. Clones are therefore encrypted with a key outside the database.
 
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -22,9 +22,9 @@ import {
 
 const connectionsDefault = 10;
 const idleMsMax = 30_000;
-/** Connections are replaced after this time, so that all of them reach the new server after a failover. */
+/** Maximum age of a connection, so that all connections reach the new server after a failover. */
 const connectionSecondsMax = 30 * 60;
-/** Further statements are not prepared. */
+/** Maximum number of prepared statements. Further statements are not prepared. */
 const statementsMax = 500;
 /** How long a transaction is retried after conflicts before it fails. */
 const conflictMsMax = 5_000;
@@ -43,7 +43,7 @@ export const openPostgres = (options: PostgresOptions): Promise<RowStore> =>
 export const inspectPostgres = (options: PostgresOptions): Promise<Schema & { name: string }> =>
   withDatabaseName(options, async (name) => ({ name, ...(await inspectSchema(options)) }));
 
-/** Runs `work`; its errors name the database. */
+/** Runs `work`. Errors of `work` name the database. */
 async function withDatabaseName<Result>(
   options: PostgresOptions,
   work: (name: string) => Promise<Result>,
@@ -58,7 +58,7 @@ async function withDatabaseName<Result>(
   }
 }
 
-/** A host with several addresses causes several errors. */
+/** Describes an error. A host with several addresses can cause several errors. */
 const explain = (error: unknown): string =>
   error instanceof AggregateError ? [...new Set(error.errors.map(explain))].join('; ') : reasonOf(error);
 
@@ -67,7 +67,7 @@ class PostgresRows implements RowStore {
   readonly #pool: pg.Pool;
   readonly #listener: PostgresListener;
   readonly #names = new Map<string, string>();
-  /** Connections to be dropped. */
+  /** Lost connections, which the pool must drop. */
   readonly #lost = new WeakSet<pg.PoolClient>();
   #closed: Promise<unknown> | undefined;
 
@@ -81,7 +81,7 @@ class PostgresRows implements RowStore {
       idleTimeoutMillis: idleMsMax,
       maxLifetimeSeconds: connectionSecondsMax,
     });
-    // A lost connection fails its statements; the pool drops idle connections itself.
+    // These errors need no handling: statements on a lost connection fail, and the pool drops idle connections.
     this.#pool.on('error', () => {});
     this.#pool.on('connect', (client) => client.on('error', () => {}));
   }
@@ -101,7 +101,7 @@ class PostgresRows implements RowStore {
     );
     const { erasing = [] } = options;
     if (erasing.length > 0) {
-      // The transaction is committed even if the vacuum fails.
+      // A failure of the vacuum is ignored, because the transaction is committed already.
       const vacuum = { text: `vacuum (skip_locked) ${erasing.join(', ')}` };
       await this.#onClient((client) => this.#send(client, vacuum)).catch(() => {});
     }
@@ -172,7 +172,7 @@ class PostgresRows implements RowStore {
     }
   }
 
-  /** The SQL before the first statement of a transaction, sent as one message. */
+  /** SQL that begins a transaction, sent as one message. */
   #beginSql({ durable = false, blind = false }: TransactionOptions, tries: number): string {
     const statements = [`begin isolation level ${blind ? 'read committed' : 'serializable'}`];
     if (this.#options.isPooled) statements.push(toTransactionLimits(this.#options));
@@ -196,7 +196,7 @@ class PostgresRows implements RowStore {
   async #run<Row extends object>(client: pg.PoolClient, text: string, values: readonly RowValue[]): Promise<Row[]> {
     const checked = values.map((value, i) => {
       if (value === undefined) throw new TypeError(`$${i + 1} is undefined`);
-      // PostgreSQL cannot store NUL in a text. Sonant never stores one, so a search for it finds nothing.
+      // PostgreSQL cannot store NUL in a text. Sonant never stores NUL, so a search for NUL must find nothing.
       return typeof value === 'string' ? value.replaceAll('\0', '\ufffd') : value;
     });
     const name = this.#options.isPooled ? undefined : this.#nameStatement(text);
@@ -212,7 +212,7 @@ class PostgresRows implements RowStore {
     }
   }
 
-  /** The name of a prepared statement; equal for equal texts, on every connection. */
+  /** Returns the name of a prepared statement. Equal texts have equal names on all connections. */
   #nameStatement(text: string): string | undefined {
     const known = this.#names.get(text);
     if (known !== undefined || this.#names.size >= statementsMax) return known;
@@ -225,7 +225,7 @@ class PostgresRows implements RowStore {
 /** Makes the commit wait for the disk even if the database is configured not to. */
 const synchronousCommit = `select set_config('synchronous_commit', 'on', true) where current_setting('synchronous_commit') = 'off'`;
 
-/** A serialization failure or a deadlock: the transaction may succeed when it is retried. */
+/** Whether the error is a serialization failure or a deadlock, so that a retry may succeed. */
 const isConflict = (error: unknown): boolean => /^40(001|P01)$/.test(stateOf(error) ?? '');
 
 /** Whether the connection can be used after this error. */
@@ -234,12 +234,12 @@ function isConnectionUsable(error: unknown): boolean {
   return state !== undefined && !breaking.test(state);
 }
 
-/** The server is shutting down, has become a standby, or is broken: the connection must be replaced. */
+/** Errors after which a connection must be replaced: the server is stopping, broken, or has become a standby. */
 const breaking = /^(08|25006|25P03|26|42P05|57P|58|XX)/;
 /**
- * No connection (08, 57P), no resources (53), no privilege (28, 42501), no such database or schema (3D, 3F), a standby
- * (25006), a timeout (25P03, 55P03, 57014), repeated conflicts (40), an internal error (58, F0, XX), prepared
- * statements lost in a pooler (26, 42P05).
+ * Errors of the database: no connection (08, 57P), no resources (53), no privilege (28, 42501), no such database or
+ * schema (3D, 3F), a standby (25006), a timeout (25P03, 55P03, 57014), repeated conflicts (40), an internal error (58,
+ * F0, XX), prepared statements lost in a pooler (26, 42P05).
  */
 const storageFaults = /^(08|25006|25P03|26|28|3D|3F|40001|40P01|42501|42P05|53|55P03|57|58|F0|XX)/;
 

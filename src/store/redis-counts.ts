@@ -1,4 +1,4 @@
-// Counts of each replica that the other replicas add to their own counts, such as requests under way at a server:
+// Shares counts between replicas, such as running requests of a server. Each replica adds the other counts:
 //
 //     HSET prefix:counts:NAME REPLICA "MS {"server":3}"     MS is the time of Redis; an entry counts for 3 s
 import { randomUUID } from 'node:crypto';
@@ -35,7 +35,7 @@ interface OtherCounts {
   replicas: number;
 }
 
-/** Publishes the counts of this replica, and resolves with the sums of all others. Rejects with `RedisAway`. */
+/** Publishes the counts of this replica, and resolves with the sums of the other replicas. Rejects with `RedisAway`. */
 export function createRedisCounts(redis: Pick<Redis, 'run'>, prefix: string) {
   const replica = randomUUID();
   return async (name: string, counts: Readonly<Record<string, number>>): Promise<OtherCounts> => {

@@ -1,6 +1,6 @@
-// Locks shared by replicas through Redis or Valkey. A waiter tries again on a release message, and periodically, since
-// the lock of a dead holder only expires. If Redis is unreachable, every caller gets the lock at once, and a lost lock
-// is not noticed: work may then be done twice.
+// Locks shared by replicas through Redis or Valkey. A waiter tries again on a release message, and periodically,
+// because the lock of a dead holder expires without a message. If Redis is unreachable, every caller gets the lock at
+// once, and holders do not notice a lost lock, so work may be done twice.
 //     SET     prefix:flight:KEY TOKEN NX PX 3000   renewed each second while the lock is held
 //     PUBLISH prefix:flights prefix:flight:KEY     on release, which requires that TOKEN is still stored
 import { randomUUID } from 'node:crypto';
@@ -24,8 +24,8 @@ redis.call('DEL', KEYS[1])
 return redis.call('PUBLISH', ARGV[2], KEYS[1])`);
 
 /**
- * Returns a function that waits until it holds the lock of a key, and resolves with the function that releases the
- * lock. It rejects when the signal aborts.
+ * Returns a function that waits for the lock of a key and resolves with a function that releases the lock. The wait
+ * rejects when the signal aborts.
  */
 export function createRedisLock({ redis, prefix, leaseMs = usualLeaseMs }: RedisLockOptions) {
   const channel = `${prefix}flights`;
@@ -46,7 +46,7 @@ export function createRedisLock({ redis, prefix, leaseMs = usualLeaseMs }: Redis
     const token = randomUUID();
     for (;;) {
       signal.throwIfAborted();
-      // The subscription begins before the try, so that no release is missed in between.
+      // Listens for the release message before the try, so that no message is missed.
       const tried = new AbortController();
       const until = AbortSignal.any([signal, tried.signal, AbortSignal.timeout(leaseMs / 4)]);
       const next = once(released, name, { signal: until }).catch(() => {});
@@ -58,7 +58,7 @@ export function createRedisLock({ redis, prefix, leaseMs = usualLeaseMs }: Redis
     const timer = setInterval(() => redis.run(renew, [name], [token, leaseMs]).catch(() => {}), leaseMs / 3);
     return () => {
       clearInterval(timer);
-      // A lock that cannot be released expires.
+      // Errors are ignored, because a lock that is not released expires.
       redis.run(release, [name], [token, channel]).catch(() => {});
     };
   };

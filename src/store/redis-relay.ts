@@ -1,8 +1,7 @@
 // Streams text from the replica that has a resource to a replica that needs it, through a Redis Stream. The reader
 // creates the stream, renews its expiry and deletes entries as it reads them. The writer waits while 16 entries are
-// unread and stops when the stream is gone. A reader that gets no entry for 5 s fails, since the writer or Redis is
-// down. A replica offers its resources again when Redis is reachable again; until then, `ask` cannot know that no
-// replica has the resource.
+// unread and stops when the stream is gone. A reader that gets no entry for 5 s fails, because the writer or Redis is
+// down. Each replica offers its resources again after an outage of Redis.
 //     SET     prefix:relay:has:RESOURCE  REPLICA   for a day, or until withdrawn
 //     PUBLISH prefix:relay:REPLICA       {"relay":2,"id":"ID","question":"..."}
 //     XADD    prefix:relay:ID            "head" TEXT, "line" TEXT ..., then "end", or "cut" REASON; "beat" each second
@@ -13,7 +12,7 @@ import { type Redis, RedisAway, toScript } from './redis.ts';
 
 export interface Answer {
   head: string;
-  /** Throws if the stream is cut off. */
+  /** Lines of the stream. Iteration throws if the stream is cut off. */
   lines: AsyncIterable<string>;
   /** Call when the reader has disconnected. */
   leave(): void;
@@ -21,20 +20,20 @@ export interface Answer {
 
 interface RedisRelayOptions {
   redis: Pick<Redis, 'run' | 'listen' | 'connect' | 'onBack' | 'hasAnsweredFor'>;
-  /** A connection to the same server that is used more often, and so notices an outage earlier. */
+  /** A connection to the same server that is used more often, and therefore detects an outage earlier. */
   busier?: Pick<Redis, 'hasAnsweredFor'>;
   prefix: string;
-  /** Called with errors of `answer`. */
+  /** Called with errors of the function passed to `serve`. */
   onFault(fault: unknown): void;
   /** How long a question waits for its answer. */
   askMs?: number;
 }
 
 const usualAskMs = 1_000;
-/** Largest number of questions that wait for an answer; further ones are rejected. */
+/** Maximum number of questions that wait for an answer. Further questions are rejected. */
 const asksMax = 64;
 const unreadMax = 16;
-/** How long the writer waits before it checks again for room. */
+/** How long the writer waits before it tries again if the stream is full. */
 const roomMs = 50;
 const beatMs = 1_000;
 const silenceMs = 5_000;
@@ -42,7 +41,7 @@ const silenceMs = 5_000;
 const streamMs = 15_000;
 /** How long an offer outlives a replica that died. */
 const offerMs = 24 * 3_600_000;
-/** Time after an outage in which every replica connects, subscribes, and offers its resources again. */
+/** Time in which every replica connects, subscribes and offers its resources again after an outage. */
 const settledMs = 3_000;
 const version = 2;
 
@@ -59,7 +58,7 @@ return redis.call('XADD', KEYS[1], '*', ARGV[2], ARGV[3])`);
 
 type Entry = readonly [kind: string, text: string];
 
-/** The reader has deleted its stream, or let it expire. */
+/** Thrown if the reader has deleted its stream or let the stream expire. */
 class ReaderGone extends Error {}
 
 export type Relay = ReturnType<typeof createRedisRelay>;
@@ -92,16 +91,13 @@ export function createRedisRelay({ redis, busier, prefix, onFault, askMs = usual
     const message = JSON.stringify({ relay: version, id, question });
     const receivers = await redis.run(publish, [key], [streamMs, channelOf(other), message]);
     if (receivers !== 0) return readAnswer(redis, key, askMs);
-    // A replica that died has not withdrawn its resources.
+    // Removes the offer of a replica that died without withdrawing its resources.
     redis.run(del, [key], []).catch(() => {});
     return undefined;
   };
 
   return {
-    /**
-     * Questions about the resource are sent to this replica until the resource is withdrawn, except while Redis is
-     * unreachable.
-     */
+    /** Directs questions about the resource to this replica until the resource is withdrawn. */
     offer(resource: string): void {
       offered.add(resource);
       offer(resource);
@@ -115,7 +111,8 @@ export function createRedisRelay({ redis, busier, prefix, onFault, askMs = usual
       answer = open;
     },
     /**
-     * Asks the replica that has the resource. Undefined if none has it. Throws a Failure if that cannot be known now.
+     * Asks the replica that has the resource. Returns undefined if no replica has it. Throws a Failure if the answer
+     * cannot be known because of an outage.
      */
     async ask(resource: string, question: string): Promise<Answer | undefined> {
       if (asks >= asksMax) throw new Failure('overloaded');
@@ -146,7 +143,7 @@ async function writeAnswer(redis: Pick<Redis, 'run'>, key: string, { head, lines
   const write = async (kind: string, text = '') => {
     while (!(await tryWrite(kind, text))) await sleep(roomMs);
   };
-  // Shows the reader that the writer is alive and the writer that the reader is, even if there are no lines.
+  // Shows the reader and the writer that the other side is alive, even if there are no lines.
   const beat = () =>
     tryWrite('beat', '').catch((error: unknown) => {
       clearInterval(timer);
@@ -177,7 +174,7 @@ async function readAnswer(redis: Pick<Redis, 'run' | 'connect'>, key: string, as
     connection.close();
     redis.run(del, [key], []).catch(() => {});
   };
-  /** Waits for entries and deletes them from the stream. Undefined if none arrive. */
+  /** Waits for entries and deletes them from the stream. Returns undefined if no entries arrive. */
   const take = async (waitMs: number): Promise<Entry[] | undefined> => {
     const reply = await connection.call('XREAD', 'BLOCK', waitMs, 'STREAMS', key, '0');
     if (reply === null) return undefined;
@@ -213,11 +210,11 @@ async function readAnswer(redis: Pick<Redis, 'run' | 'connect'>, key: string, as
   }
 }
 
-/** An older replica sends no reason. */
+/** Replaces a missing or unknown reason. Older replicas send no reason. */
 const toReason = (text: string): Reason =>
   Object.hasOwn(failureTable, text) ? (text as Reason) : 'storage_unavailable';
 
-/** Messages in another format, or of another version, are ignored. */
+/** Returns an empty message if the format or the version is different. */
 function parseMessage(message: string): { id?: string; question?: string } {
   try {
     const parsed = JSON.parse(message);

@@ -1,6 +1,6 @@
-// The connection to the Redis or Valkey shared by replicas. A call never hangs: if the server does not answer within
-// 100 ms, this call and all further calls reject with `RedisAway`, until a background probe can write again. So every
-// caller needs a fallback. Only this file loads ioredis.
+// Connects to the Redis or Valkey server that replicas share. If the server does not answer a call within 100 ms, this
+// call and all further calls reject with `RedisAway` until a background probe can write again. Every caller therefore
+// needs a fallback. Only this file loads ioredis.
 import { createHash } from 'node:crypto';
 import type { Redis as Client, RedisOptions as ClientOptions } from 'ioredis';
 import { reasonOf } from '../runtime/system-errors.ts';
@@ -16,7 +16,7 @@ interface RedisScript {
   sha: string;
 }
 
-/** Redis does not answer, or answers with an error, which is the `cause`. */
+/** Thrown if Redis does not answer or answers with an error. The `cause` is the error. */
 export class RedisAway extends Error {
   constructor(cause: unknown) {
     super('Redis is away', { cause });
@@ -35,7 +35,7 @@ export interface RedisOptions {
 }
 
 const usualAnswerMs = 100;
-/** A call waits up to this many times `answerMs` while other answers arrive or this process itself is late. */
+/** A call waits up to this many times `answerMs` if other answers arrive or this process is busy. */
 const turnsMax = 5;
 /** A timer that fires this late shows that this process is busy. */
 const lateMs = 20;
@@ -62,7 +62,7 @@ export class Redis {
   readonly #options: RedisOptions;
   readonly #withTimeout: <T>(answer: Promise<T>) => Promise<T>;
   readonly #onBack: (() => void)[] = [];
-  /** Connections besides the first. */
+  /** Connections other than `#client`. */
   readonly #others = new Set<Client>();
   #listener: Client | undefined;
   #isClosed = false;
@@ -78,7 +78,7 @@ export class Redis {
     client.on('error', (error) => {
       this.#cause = error;
     });
-    // The server may have restarted without its data; `onBack` subscribers write their data again.
+    // A closed connection counts as an outage: the server may have lost its data, which `onBack` callbacks write again.
     client.on('close', () => this.#goAway(new Error('the connection was closed')));
   }
 
@@ -113,9 +113,9 @@ export class Redis {
     this.#listener.subscribe(channel).catch(() => {});
   }
 
-  /** Opens a separate connection for commands that block for less than `silenceMs`. It does not reconnect. */
+  /** Opens a separate connection for commands that block for less than `silenceMs`. Does not reconnect. */
   connect({ silenceMs }: { silenceMs: number }): RedisConnection {
-    // RESP3 would return maps, such as the reply of XREAD, in another form.
+    // RESP2 returns maps, such as the reply of XREAD, as arrays.
     const client = this.#duplicate({ protocol: 2, socketTimeout: silenceMs, retryStrategy: () => null });
     return {
       call: (command, ...args) =>
@@ -134,7 +134,7 @@ export class Redis {
     return !this.isAway && (this.outages === 0 || performance.now() - this.#backMs >= ms);
   }
 
-  /** `callback` runs when the server is reachable again, before any call is let through. */
+  /** Calls `callback` when the server is reachable again, before any other call is sent. */
   onBack(callback: () => void): void {
     this.#onBack.push(callback);
   }
@@ -161,7 +161,7 @@ export class Redis {
     void this.#comeBack();
   }
 
-  /** Probes with a write, because a server that only answers or only reads is not enough. */
+  /** Probes with a write, because a server that answers but cannot write is of no use. */
   async #comeBack(): Promise<void> {
     while (!this.#isClosed) {
       const isWritten = await this.#client
@@ -203,7 +203,7 @@ export class Redis {
     }
   }
 
-  /** Loads a script once for all calls that found it missing. */
+  /** Loads a script once for all calls that found the script missing. */
   #load({ lua, sha }: RedisScript): Promise<unknown> {
     const loading = this.#loading.get(sha);
     if (loading) return loading;
@@ -220,7 +220,7 @@ async function connectRedis(url: string, more: ClientOptions = {}): Promise<Clie
     });
   });
   const options: ClientOptions & { replyMapping: 'legacy' } = {
-    // A command that cannot be sent now is not sent later, because its caller has gone on without it.
+    // A command that cannot be sent now is never sent, because its caller has already used a fallback.
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
@@ -247,7 +247,7 @@ function toAddress({ protocol, hostname, port, pathname, username, password, sea
   return { ...login, ...tls, host, port: Number(port || 6379), db: Number(pathname.slice(1) || 0) };
 }
 
-/** Rejects a late answer, but not one that is late because this process is busy. */
+/** Rejects if an answer is late, unless this process is busy or other answers arrive. */
 function createTimeout(answerMs: number) {
   let answers = 0;
   return <T>(answer: Promise<T>): Promise<T> =>

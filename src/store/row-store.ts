@@ -1,24 +1,23 @@
 // The contract of a row store, which SQLite and PostgreSQL implement with the same SQL: parameters $1, $2, ...; columns
 // of text, bigint, double precision and bytea; `returning`, `on conflict`, partial indexes. Times are epoch
-// milliseconds; a time also serves as a flag. A resolved change survives a crash of the process. Errors are
-// `storage_unavailable` and `storage_full`; wrong SQL is a bug and throws as is. A single statement is atomic; several
-// statements need a transaction.
+// milliseconds. A resolved change survives a crash of the process. Errors are `storage_unavailable` and `storage_full`;
+// errors in SQL are bugs, and are thrown unchanged. Several statements are atomic only in a transaction.
 import type { Failure } from '../errors.ts';
 
 export type RowValue = string | number | Uint8Array | null;
 
-/** Failures from connections that broke before the store answered: the change may or may not have been made. */
+/** Failures of connections that broke before the store answered, so that it is unknown whether a change was made. */
 const unknownOutcomes = new WeakSet<Failure>();
 export const isOutcomeUnknown = (failure: Failure): boolean => unknownOutcomes.has(failure);
 export const markOutcomeUnknown = (failure: Failure): void => void unknownOutcomes.add(failure);
 
-/** Runs statements: the store itself, or one of its transactions. */
+/** Runs statements. The store and its transactions implement this interface. */
 export interface Rows {
-  /** Returns the rows of a statement; none for a change without `returning`. */
+  /** Returns the rows of a statement; no rows for a change without `returning`. */
   query<Row extends object>(sql: string, ...values: readonly RowValue[]): Promise<Row[]>;
 }
 
-/** Changes that other processes on the same database are notified of. */
+/** Topics of changes of which other processes on the same database are notified. */
 export const topics = ['keys', 'voices', 'clips', 'lexicons'] as const;
 export type Topic = (typeof topics)[number];
 
@@ -28,7 +27,7 @@ export interface Transaction extends Rows {
 }
 
 export interface TransactionOptions {
-  /** Waits for the disk, so that the change also survives a power cut. Default: false. */
+  /** Whether the commit waits for the disk, so that the change also survives a power cut. Default: false. */
   durable?: boolean;
   /** Tables whose deleted rows are erased from the files, as far as the store can. */
   erasing?: readonly string[];
@@ -48,13 +47,13 @@ export interface RowStore extends Rows {
    * a function that stops listening. A store may receive no notifications, so listeners must also poll.
    */
   listen(topic: Topic, onChange: () => void): () => void;
-  /** Waits for open transactions. */
+  /** Closes the store when open transactions have ended. */
   close(): Promise<void>;
 }
 
 interface Columns<Row> {
   names: readonly string[];
-  /** For `returning ...`: each column under its property name. */
+  /** Columns for `returning ...`, each under its property name. */
   returned: string;
   /** `select ... from table`. */
   select: string;

@@ -1,7 +1,7 @@
-// A row store in one SQLite file in WAL mode: readers never wait, and one process writes at a time (the command line
-// may write beside the service). SQLite blocks for a few milliseconds at most; then the statement is retried from the
-// event loop, up to a time limit. An acknowledged row survives a crash of the process, and a durable transaction also a
-// power cut. The file must be on a local disk, because WAL does not work over a network.
+// A row store in one SQLite file in WAL mode. Readers never wait, and one process writes at a time; the command line
+// may write beside the service. If the file is busy, SQLite blocks for a few milliseconds at most, and the statement is
+// retried up to a time limit. A stored row survives a crash of the process; a durable transaction also survives a power
+// cut. The file must be on a local disk, because WAL does not work over a network.
 
 import { closeSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -16,7 +16,7 @@ import type { RowStore, Rows, RowValue, Transaction, TransactionOptions } from '
 
 /** How long SQLite may block the event loop while another process writes. */
 const blockingMsMax = 5;
-/** How long a statement is retried before it fails, and how long to wait for a process that migrates the file. */
+/** Longest time for retries of a statement, and longest wait for another process that migrates the file. */
 const busyMsMax = 5_000;
 const retryMs = { first: 2, max: 30 };
 const statementsMax = 200;
@@ -63,7 +63,7 @@ function createPrivateFile(file: string): void {
   }
 }
 
-/** Checks that the file is a database of Sonant, and configures the connection. Can be repeated. */
+/** Checks that the file is a database of Sonant, or marks an empty file as one, and configures the connection. */
 function claim(database: Database.Database): void {
   const own = database.transaction(() => {
     if (database.pragma('application_id', { simple: true }) === applicationId) return;
@@ -75,7 +75,7 @@ function claim(database: Database.Database): void {
   if (database.pragma('journal_mode = WAL', { simple: true }) !== 'wal') {
     throw new Error('SQLite cannot use WAL mode; move SONANT_DATA_DIR to a local disk');
   }
-  // Deleted rows are overwritten, so that nothing of a person's voice stays in the file.
+  // Overwrites deleted rows, so that no data of a person's voice stays in the file.
   database.pragma('secure_delete = ON');
 }
 
@@ -83,7 +83,7 @@ class SqliteRows implements RowStore {
   readonly #database: Database.Database;
   /** Prepared statements, the least recently used first. */
   readonly #statements = new Map<string, Database.Statement>();
-  /** Resolves when the open transaction ends. All other calls wait for it, since there is one connection. */
+  /** Resolves when the open transaction ends. All other calls wait for this, because they share one connection. */
   #transaction: Promise<void> | undefined;
   #checkpointTimer: NodeJS.Timeout | undefined;
 
@@ -124,7 +124,7 @@ class SqliteRows implements RowStore {
       isCommitted = true;
       return result;
     } catch (error) {
-      // Some errors roll back automatically.
+      // After some errors, SQLite has already rolled back.
       if (this.#database.inTransaction) this.#database.exec('rollback');
       throw toStorageFailure(error);
     } finally {
@@ -174,7 +174,7 @@ class SqliteRows implements RowStore {
     const statement = this.#prepare(sql);
     const named: Record<number, RowValue> = {};
     for (const [i, value] of values.entries()) {
-      // SQLite would store null.
+      // SQLite would store undefined as null.
       if (value === undefined) throw new TypeError(`$${i + 1} is undefined`);
       named[i + 1] = value;
     }
@@ -193,8 +193,8 @@ class SqliteRows implements RowStore {
 }
 
 /**
- * Runs `work` when `pending` returns nothing to wait for, and retries it while another process writes. Errors of `work`
- * become Failures. Nothing else runs between the last call of `pending` and `work`.
+ * Runs `work` as soon as `pending` returns undefined, and retries while another process writes. Errors of `work` become
+ * Failures. `pending` and `work` run in one step of the event loop.
  */
 async function retryWhileBusy<Result>(
   work: () => Result,
@@ -214,7 +214,7 @@ async function retryWhileBusy<Result>(
 
 const codeOf = (error: unknown): string => (error instanceof Database.SqliteError ? error.code : '');
 
-/** Faults of the database rather than of a statement. */
+/** Errors of the database, as opposed to errors in a statement. */
 const storageFaults = /^SQLITE_(BUSY|CANTOPEN|CORRUPT|IOERR|LOCKED|NOMEM|NOTADB|PERM|PROTOCOL|READONLY)/;
 
 function toStorageFailure(error: unknown): unknown {
@@ -223,7 +223,7 @@ function toStorageFailure(error: unknown): unknown {
   return storageFaults.test(code) ? new Failure('storage_unavailable', { retryAfterSeconds: 1 }, error) : error;
 }
 
-/** Number of migration steps of the file's schema. Throws if the file is damaged or not a database of Sonant. */
+/** Returns the number of migration steps of the file. Throws if the file is damaged or not a database of Sonant. */
 export async function inspectSqlite(file: string): Promise<number> {
   const database = new Database(file, { readonly: true, fileMustExist: true, timeout: busyMsMax });
   try {
@@ -231,7 +231,7 @@ export async function inspectSqlite(file: string): Promise<number> {
     if (fault !== 'ok') throw new Error(`it is damaged: ${String(fault).trim()}`);
     const rows: Rows = { query: async <Row extends object>(sql: string) => database.prepare(sql).all() as Row[] };
     const names = await rows.query<{ name: string }>("select name from sqlite_master where type = 'table'");
-    // An empty file is left by a start that was killed.
+    // A start that was killed may leave an empty file.
     if (names.length === 0) return 0;
     if (!names.some(({ name }) => name === 'migrations')) throw new Error('it is the database of another program');
     const steps = await readSteps(rows);

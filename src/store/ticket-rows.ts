@@ -1,5 +1,5 @@
-// The table `tickets`: single-use tickets, each for one request, which its bearer may send to any replica. The request
-// is encrypted. Using a ticket deletes its row.
+// The table `tickets`: single-use tickets. A ticket contains one encrypted request, which the bearer may start at any
+// replica. Using a ticket deletes its row.
 import { createColumns, type RowStore } from './row-store.ts';
 
 interface TicketRow {
@@ -17,10 +17,7 @@ export type TicketRows = ReturnType<typeof createTicketRows>;
 
 export function createTicketRows(store: RowStore) {
   return {
-    /**
-     * Adds the ticket, unless the unused tickets of its key, or of all keys, would then exceed their limit of
-     * characters.
-     */
+    /** Adds the ticket, unless the tickets of its key, or of all keys, would then exceed a limit of characters. */
     add: (
       ticket: TicketRow,
       limits: { ofKey: number; ofAll: number },
@@ -36,7 +33,7 @@ export function createTicketRows(store: RowStore) {
         await rows.query(columns.insert, ...columns.valuesOf(ticket));
         return 'added';
       }),
-    /** Uses up the ticket and returns it. Undefined if it does not exist or has expired. */
+    /** Deletes the ticket and returns it. Returns undefined if the ticket does not exist or has expired. */
     async take(ticketId: string, nowMs: number): Promise<TicketRow | undefined> {
       const sql = `delete from tickets where ticket_id = $1 and expires_at_ms > $2 returning ${columns.returned}`;
       const [ticket] = await store.query<TicketRow>(sql, ticketId, nowMs);

@@ -16,7 +16,7 @@ export const usageGroups = ['key', 'voice', 'day'] as const;
 export type UsageGroup = (typeof usageGroups)[number];
 
 interface UsageQuery {
-  /** The range includes the keys that the own key has replaced, and the keys that have replaced the own key. */
+  /** Keys to count, with all earlier and later rotations of the key `ownKeyId`. */
   range: KeyRange;
   /** First and last day, both inclusive. */
   from: string;
@@ -26,7 +26,7 @@ interface UsageQuery {
 }
 
 export interface UsageSum extends Pick<UsageRow, 'requests' | 'characters' | 'audioMs'> {
-  /** The id of the key or the voice, or the day. */
+  /** Id of the key, id of the voice, or day, depending on `groupBy`. */
   group: string;
 }
 
@@ -50,12 +50,12 @@ export type UsageRows = ReturnType<typeof createUsageRows>;
 
 export function createUsageRows(store: RowStore) {
   return {
-    /** Adds the numbers to the existing rows, all or nothing. */
+    /** Adds the numbers to the existing rows in one transaction. */
     async addAll(all: readonly UsageRow[]): Promise<void> {
       const [first] = all;
       if (!first) return;
       if (all.length === 1) return addUsage(store, first);
-      // Always in the same order, so that two transactions cannot deadlock.
+      // The order is fixed, so that two transactions cannot deadlock.
       const inOrder = all.toSorted((one, other) => (orderOf(one) < orderOf(other) ? -1 : 1));
       await store.transaction(
         async (rows) => {
@@ -64,7 +64,7 @@ export function createUsageRows(store: RowStore) {
         { blind: true },
       );
     },
-    /** Characters of all keys of the owner, including replaced ones, and of all their descendants. */
+    /** Sums the characters of all keys of the owner, including replaced keys, and of all their descendants. */
     async charactersSince(ownerId: string, day: string): Promise<number> {
       const [owner] = await store.query<{ path: string }>('select path from api_keys where key_id = $1', ownerId);
       const path = `${owner?.path ?? ''}${ownerId}/`;
@@ -74,7 +74,7 @@ export function createUsageRows(store: RowStore) {
       const [row] = await store.query<{ characters: number }>(sql, ownerId, day, path, `${path}~`);
       return Number(row!.characters);
     },
-    /** Days are in ascending order; keys and voices are sorted by characters, highest first. */
+    /** Returns sums by day in ascending order, or sums by key or voice with the most characters first. */
     sum({ range, from, to, groupBy, limit }: UsageQuery): Promise<UsageSum[]> {
       const column = columnOf[groupBy];
       const order = groupBy === 'day' ? '1' : '3 desc, 1';

@@ -1,5 +1,5 @@
 // The table `voice_record`: the audit log of voices, with every change, its actor, and every consent given and
-// withdrawn. It is append-only and hash-chained: changing or deleting an old entry invalidates every later one.
+// withdrawn. The log is append-only and hash-chained: a changed or deleted entry invalidates all later entries.
 //     hash = SHA-256 of the JSON list [entry, atMs, actor, address, requestId, action, voiceId, detail, previousHash]
 import { createHash } from 'node:crypto';
 import { Failure } from '../errors.ts';
@@ -9,16 +9,16 @@ export interface VoiceRecordRow {
   /** Consecutive numbers from 1. */
   entry: number;
   atMs: number;
-  /** For example "key:key_01JD..." or "operator". */
+  /** Author of the change, such as "key:key_01JD..." or "operator". */
   actor: string;
   address: string;
   requestId: string;
-  /** `set_default` without a voice means that the choice was withdrawn. */
+  /** Kind of change. `set_default` without a voice withdraws the choice of a default voice. */
   action: 'create' | 'clone' | 'import' | 'update' | 'delete' | 'revoke_consent' | 'set_default';
   voiceId: string;
   /** The change as JSON; for a clone, the evidence of consent. */
   detail: string;
-  /** Empty for the first entry. */
+  /** Hash of the previous entry; empty for the first entry. */
   previousHash: string;
   hash: string;
 }
@@ -44,7 +44,7 @@ function hashOf(row: Omit<VoiceRecordRow, 'hash'>): string {
   return createHash('sha256').update(JSON.stringify(facts)).digest('hex');
 }
 
-/** Appends an entry in the transaction of the change that it records. Returns its number. */
+/** Appends an entry in the transaction of the change that it records. Returns the number of the entry. */
 export async function addVoiceRecord(rows: Rows, entry: VoiceRecordEntry): Promise<number> {
   const [last] = await rows.query<VoiceRecordRow>(`${columns.select} order by entry desc limit 1`);
   const row = { ...entry, entry: (last?.entry ?? 0) + 1, previousHash: last?.hash ?? '' };
@@ -52,7 +52,7 @@ export async function addVoiceRecord(rows: Rows, entry: VoiceRecordEntry): Promi
   return row.entry;
 }
 
-/** The ids that belonged to a voice that was deleted. Voices of engines do not count. */
+/** Returns the ids that a deleted voice once had. Engine voices do not count. */
 export async function listReused(rows: Rows, voiceIds: readonly string[]): Promise<Set<string>> {
   const ids = voiceIds.map((_, i) => `$${i + 1}`).join(', ');
   const sql = `select voice_id as "voiceId" from voice_record where voice_id in (${ids}) group by voice_id
@@ -62,7 +62,7 @@ export async function listReused(rows: Rows, voiceIds: readonly string[]): Promi
   return new Set(reused.map(({ voiceId }) => voiceId));
 }
 
-/** The entries in order. Throws at the first entry that does not continue the chain. */
+/** Yields the entries in order. Throws at the first entry that does not continue the chain. */
 export async function* readVoiceRecord(rows: Rows): AsyncGenerator<VoiceRecordRow> {
   let before = { entry: 0, hash: '' };
   for (;;) {

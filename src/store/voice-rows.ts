@@ -11,14 +11,14 @@ import {
   type VoiceRecordRow,
 } from './voice-record-rows.ts';
 
-/** The texts that describe a voice and change nothing else, each with its default. */
+/** Defaults of the texts that only describe a voice. */
 export const noTexts = { name: '', description: '' };
 export type VoiceTexts = typeof noTexts;
 type TextName = keyof VoiceTexts;
 export type GivenTexts = { [Name in TextName]?: string | undefined };
 export const textNames = Object.keys(noTexts) as TextName[];
 
-/** All texts of a voice: the given texts, and the others from `before`. */
+/** Returns all texts of a voice. Texts that are not given come from `before`. */
 export const textsOf = (given: GivenTexts, before: VoiceTexts = noTexts) =>
   Object.fromEntries(textNames.map((name) => [name, given[name] ?? before[name]])) as unknown as VoiceTexts;
 
@@ -27,15 +27,15 @@ export interface VoiceRow extends VoiceTexts {
   revision: number;
   kind: 'stock' | 'cloned';
   status: 'ready' | 'disabled' | 'consent_revoked' | 'deleted';
-  /** Separated by spaces. */
+  /** Languages, separated by spaces. */
   languageCodes: string;
-  /** JSON. */
+  /** Labels as JSON. */
   labels: string;
   /** Incremented when the bindings change. */
   version: number;
-  /** JSON. */
+  /** Bindings as JSON. */
   bindings: string;
-  /** JSON; null for a voice that is not cloned. */
+  /** Consent as JSON; null for a voice that is not a clone. */
   consent: string | null;
   /** The owner's account; null for the operator's voices. */
   ownerId: string | null;
@@ -53,12 +53,12 @@ export interface SealedClone {
 }
 
 export interface VoiceChange {
-  /** Undefined if only the aliases of an engine's voice change. */
+  /** The new row; undefined if only the aliases of an engine voice change. */
   row?: Omit<VoiceRow, 'revision'> | undefined;
   entry: VoiceRecordEntry;
   /**
-   * The aliases that replace the voice's present ones, and the account that owns them. `check` receives the aliases
-   * that other voices hold, and may throw.
+   * The aliases that replace the current aliases of the voice, and the account that owns them. `check` receives the
+   * names that other voices already have, and may throw.
    */
   aliases?:
     | {
@@ -105,24 +105,22 @@ async function countOwned(rows: Rows, ownerId: string): Promise<number> {
   return counted!.count;
 }
 
-/** Actions that end a voice, or create a voice whose id a deleted voice may have had. */
+/** Actions that delete a voice, or create a voice whose id a deleted voice may have had. */
 const endings: readonly VoiceRecordEntry['action'][] = ['create', 'clone', 'import', 'delete'];
 
 export type VoiceRows = ReturnType<typeof createVoiceRows>;
 
 export function createVoiceRows(store: RowStore) {
   return {
-    /** Voices that changed after this revision, oldest change first. */
+    /** Lists voices that changed after this revision, oldest change first. */
     listChanged: (afterRevision: number, limit = Number.MAX_SAFE_INTEGER): Promise<VoiceRow[]> =>
       store.query(`${columns.select} where revision > $1 order by revision limit $2`, afterRevision, limit),
     find: (voiceId: string): Promise<VoiceRow | undefined> => find(store, voiceId),
-    /**
-     * Ids that belonged to a voice that was deleted; another voice may have the id now. Voices of engines do not count.
-     */
+    /** Lists the ids that a deleted voice once had, even if another voice has them now. Ignores engine voices. */
     listReused: (voiceIds: readonly string[]): Promise<Set<string>> => listReused(store, voiceIds),
-    /** Aliases that changed after this revision, oldest change first. */
+    /** Lists aliases that changed after this revision, oldest change first. */
     listChangedAliases: (afterRevision: number): Promise<VoiceAliasRow[]> => listChangedAliases(store, afterRevision),
-    /** An empty id withdraws the choice. */
+    /** Chooses the default voice. An empty id withdraws the choice. */
     changeDefault: (voiceId: string, entry: VoiceRecordEntry): Promise<void> =>
       store.transaction(
         async (rows) => {
@@ -131,7 +129,7 @@ export function createVoiceRows(store: RowStore) {
         },
         { durable: true },
       ),
-    /** Replaces or adds the row with the result of `decide`. A voice that ends loses its aliases. */
+    /** Replaces or adds the row with the result of `decide`. A voice that is deleted loses its aliases. */
     change: (voiceId: string, decide: (row: VoiceRow | undefined) => VoiceChange): Promise<void> =>
       store.transaction(
         async (rows) => {
@@ -157,7 +155,7 @@ export function createVoiceRows(store: RowStore) {
     },
     listClones: (voiceId: string): Promise<SealedClone[]> =>
       store.query('select clone_id as "cloneId", sealed from clones where voice_id = $1 order by clone_id', voiceId),
-    /** The audit log from its start. Throws at the first entry that was tampered with. */
+    /** Reads the audit log from its start. Throws at the first entry that was tampered with. */
     readRecord: (): AsyncIterable<VoiceRecordRow> => readVoiceRecord(store),
   };
 }
@@ -166,7 +164,7 @@ export interface VoiceAliasRow {
   alias: string;
   /** The account of the alias; empty for everyone. */
   ownerId: string;
-  /** Empty if the alias was removed. */
+  /** Id of the voice; empty if the alias was removed. */
   voiceId: string;
   revision: number;
 }
@@ -212,8 +210,8 @@ const listChangedAliases = (rows: Rows, afterRevision: number): Promise<VoiceAli
   rows.query(`${select} where revision > $1 order by revision`, afterRevision);
 
 /**
- * The names that other voices already hold, as aliases of the same account or as ids, with the ids of these voices. Ids
- * of other accounts' private voices conflict only with everyone's aliases.
+ * Returns the names that other voices already have, as aliases of the same account or as ids. The id of another
+ * account's private voice conflicts only with an alias of everyone.
  */
 async function findOtherHolders(
   rows: Rows,
@@ -235,7 +233,7 @@ async function findOtherHolders(
   return held;
 }
 
-/** Gives the voice exactly these aliases of this account. The default voice does not change. */
+/** Replaces all aliases of the voice by these names of this account. The default voice does not change. */
 async function replaceAliases(
   rows: Rows,
   { voiceId, ownerId, revision }: Omit<VoiceAliasRow, 'alias'>,
@@ -252,7 +250,7 @@ async function replaceAliases(
 const putDefault = (rows: Rows, voiceId: string, revision: number): Promise<object[]> =>
   put(rows, { alias: defaultAlias, ownerId: ofEveryone, voiceId, revision });
 
-/** Removes all aliases of a voice that ends. The voice is also no longer the default. */
+/** Removes all aliases of a voice, which is then no longer the default voice either. */
 async function endAliases(rows: Rows, voiceId: string, revision: number): Promise<void> {
   for (const table of ['voice_aliases', 'account_aliases'])
     await rows.query(`update ${table} set voice_id = '', revision = $2 where voice_id = $1`, voiceId, revision);

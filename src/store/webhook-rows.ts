@@ -1,6 +1,6 @@
-// The tables `webhook_messages`, from which a message is delivered until it arrives or is given up, and
-// `webhook_secrets`, the sealed signing secrets by owner of a key. A process claims a message for a while; if it dies,
-// another process claims it.
+// The table `webhook_messages` has the messages to deliver and the outcomes of deliveries. The table `webhook_secrets`
+// has the sealed signing secret of each owner of keys. A process claims a message for a limited time. If the process
+// dies, another process claims the message.
 import { type AuditRow, addAudit } from './api-key-rows.ts';
 import { createColumns, type RowStore, type Rows } from './row-store.ts';
 
@@ -21,7 +21,7 @@ export interface WebhookMessageRow {
   heldUntilMs: number | null;
   endedAtMs: number | null;
   outcome: WebhookOutcome | null;
-  /** Status of the last response, or why there was none. */
+  /** Status of the last response, or the reason why there was no response. */
   lastResult: string | null;
 }
 
@@ -30,7 +30,7 @@ export interface WebhookSecretRow {
   sealed: string;
   hint: string;
   createdAtMs: number;
-  /** The previous secret, which also signs until the given time. */
+  /** The previous secret, which also signs messages until `formerUntilMs`. */
   formerSealed: string | null;
   formerUntilMs: number | null;
 }
@@ -39,7 +39,7 @@ interface WebhookSecretChange extends Pick<WebhookSecretRow, 'sealed' | 'hint' |
   formerUntilMs: number;
 }
 
-/** The columns that are needed to choose a message. */
+/** The columns that are needed to choose the next message. */
 export type DueMessage = Pick<WebhookMessageRow, 'messageId' | 'accountId' | 'host' | 'dueAtMs'>;
 
 interface DueLimits {
@@ -100,7 +100,7 @@ export const webhookStatements = [
   )`,
 ];
 
-/** Runs in the caller's transaction. An existing message is left unchanged. */
+/** Adds the message in the caller's transaction. An existing message is left unchanged. */
 export async function addWebhookMessage(rows: Rows, row: WebhookMessageRow): Promise<void> {
   await rows.query(`${messages.insert} on conflict (message_id) do nothing`, ...messages.valuesOf(row));
 }
@@ -112,7 +112,7 @@ const ownerOf = '(select owner_id from api_keys where key_id = $1)';
 export type WebhookRows = ReturnType<typeof createWebhookRows>;
 
 export const createWebhookRows = (store: RowStore) => ({
-  /** Unclaimed due messages, limited per host and account; one message of each account comes first, then a second. */
+  /** Lists unclaimed due messages, limited per host and account. Accounts take turns in the order of the list. */
   listDue(nowMs: number, { perHost, perAccount, limit }: DueLimits): Promise<DueMessage[]> {
     const ofHosts = `select message_id, account_id, host, due_at_ms,
       row_number() over (partition by host order by due_at_ms, message_id) as place
@@ -124,7 +124,7 @@ export const createWebhookRows = (store: RowStore) => ({
       from (${ofAccounts}) of_accounts where share <= $3 order by share, due_at_ms, message_id limit $4`;
     return store.query(sql, nowMs, perHost, perAccount, limit);
   },
-  /** Counts an attempt and claims the message. Undefined if another process was first. */
+  /** Counts an attempt and claims the message. Returns undefined if another process was first. */
   async claim(messageId: string, nowMs: number, untilMs: number): Promise<WebhookMessageRow | undefined> {
     const sql = `update webhook_messages set held_until_ms = $3, attempts = attempts + 1
       where message_id = $2 and ${isFree} returning ${messages.returned}`;
@@ -142,7 +142,7 @@ export const createWebhookRows = (store: RowStore) => ({
       where message_id = $1 and ended_at_ms is null`;
     await store.query(sql, messageId);
   },
-  /** Keeps only the outcome of the message. */
+  /** Ends the delivery. Stores the outcome and deletes the body of the message. */
   async end(messageId: string, outcome: WebhookOutcome, lastResult: string, nowMs: number): Promise<void> {
     const sql = `update webhook_messages set ended_at_ms = $2, outcome = $3, last_result = $4, held_until_ms = null,
       body = '' where message_id = $1 and ended_at_ms is null`;
@@ -154,18 +154,18 @@ export const createWebhookRows = (store: RowStore) => ({
   async deleteEnded(beforeMs: number): Promise<void> {
     await store.query('delete from webhook_messages where ended_at_ms < $1', beforeMs);
   },
-  /** The secret of the key's owner, which stays when the key is rotated. */
+  /** Finds the secret of the key's owner. Rotations of the key do not change the secret. */
   async findSecret(keyId: string): Promise<WebhookSecretRow | undefined> {
     return (await store.query<WebhookSecretRow>(`${secrets.select} where owner_id = ${ownerOf}`, keyId))[0];
   },
-  /** The sealed secrets of owners that have a valid key. */
+  /** Lists the sealed secrets of owners that have a valid key. */
   async listSealed(nowMs: number): Promise<string[]> {
     const sql = `select sealed from webhook_secrets where owner_id in (select owner_id from api_keys where ${isInForce})`;
     return (await store.query<{ sealed: string }>(sql, nowMs)).map(({ sealed }) => sealed);
   },
   /**
-   * Replaces the secret of the key's owner. The previous secret signs until `formerUntilMs`. Undefined if there is no
-   * such key.
+   * Replaces the secret of the key's owner. The previous secret signs until `formerUntilMs`. Returns undefined if there
+   * is no such key.
    */
   replaceSecret: (
     keyId: string,

@@ -1,5 +1,5 @@
 // Checks the bindings or the blend of a voice. The parts of a blend must be voices that the user may use, belong to one
-// engine and to the same group of its voices, and share a language. Weights are scaled to a sum of 1.
+// group of voices of one engine, and share a language. Weights are scaled to a sum of 1.
 import { type Blend, type Engine, languagesOfBlend, type Voice } from '../engines/engine.ts';
 import type { FieldViolation } from '../errors.ts';
 import { type OfferedVoice, type Voices, type VoiceUser, voicesFor } from '../speech/voice.ts';
@@ -20,8 +20,8 @@ interface FoundPart {
 }
 
 /**
- * The requested bindings; undefined if there are none. All existing clones of the voice must be kept, and a voice
- * cannot be a part of itself.
+ * Returns the requested bindings; undefined if none are requested. All existing clones of the voice must be kept, and a
+ * voice cannot be a part of itself.
  */
 export function checkSpeakers(
   { bindings, blend }: VoiceFields,
@@ -38,7 +38,7 @@ export function checkSpeakers(
   return checkBlend(blend, voices, actor, faults);
 }
 
-/** Empty if there are faults. */
+/** Returns the binding of the blend. If there are faults, reports them and returns no binding. */
 function checkBlend(blend: Blend, voices: Voices, user: VoiceUser, faults: FieldViolation[]): readonly BindingRecord[] {
   const own: FieldViolation[] = [];
   const fault = faultTo(own);
@@ -75,7 +75,7 @@ function checkBlend(blend: Blend, voices: Voices, user: VoiceUser, faults: Field
   return [{ engine: first!.engine.name, speakerId: '', blend: made }];
 }
 
-/** The engine voice behind a voice, or the reason why it cannot be part of a blend. */
+/** Returns the engine voice of a voice, or the reason why the voice cannot be part of a blend. */
 function findPart(offered: OfferedVoice | undefined): FoundPart | string {
   if (!offered) return 'must be the id of a voice';
   const { voice, bindings } = offered;

@@ -1,5 +1,5 @@
-// Makes clones of a person's voice: checks the recordings, has each chosen engine make a clone, and has each clone
-// speak a sentence, which tests the clone and gives its gain. Nothing is stored here.
+// Makes clones of a person's voice. Each chosen engine makes a clone from the checked recordings. Each clone then
+// speaks a sentence, which tests the clone and determines its gain. Nothing is stored here.
 import { createHash } from 'node:crypto';
 import { gainDbFor } from '../audio/loudness.ts';
 import { join, type Pcm } from '../audio/pcm.ts';
@@ -42,7 +42,7 @@ export interface PreparedClone extends CheckedClone {
 export interface CloneMaking {
   /** Checks the recordings even if there are other faults, so that all faults are reported at once. */
   prepare(fields: CloneFields, faults: FieldViolation[], signal: AbortSignal): Promise<PreparedClone>;
-  /** `callerId`: callers take turns at an engine that limits clones per minute. */
+  /** Callers, identified by `callerId`, take turns at an engine that limits clones per minute. */
   make(fields: CloneFields, prepared: PreparedClone, callerId: string, signal: AbortSignal): Promise<MadeClones>;
 }
 
@@ -92,7 +92,7 @@ export function createCloneMaking({ engines, readSamples, speak }: CloneMakingOp
   };
 }
 
-/** Deletes the copies that servers have of clones that are not stored. */
+/** Makes engines delete their remote copies of clones that are not stored. */
 export async function forgetClones(clones: readonly MadeClone[], engines: readonly Engine[]): Promise<void> {
   const engineOf = (clone: MadeClone) => engines.find(({ name }) => name === clone.engine);
   await Promise.allSettled(clones.map((clone) => engineOf(clone)?.cloning?.forget?.(clone.plain)));
@@ -124,7 +124,7 @@ async function readForEngines(
   return samples;
 }
 
-/** Shortest time in which a very fast speaker can read the script. */
+/** Seconds in which a very fast speaker can read the script. */
 const secondsToSay = (script: string): number => Math.max(1, (script.match(/[\p{L}\p{N}]/gu)?.length ?? 0) / 30);
 
 function toSampleSegment(
@@ -147,7 +147,7 @@ function toSampleSegment(
   return { voice, text, languageCode, speakingRate: 1, timings: false, urgent: true, clone };
 }
 
-/** The gain that brings the clone to the standard loudness. */
+/** Returns the gain that brings the clone to the standard loudness. */
 async function measureGain(spoken: AsyncIterable<SpokenPcm>): Promise<number> {
   const pieces = await Array.fromAsync(spoken);
   const [first] = pieces;
@@ -220,7 +220,7 @@ function chooseEngines(
   });
 }
 
-/** For an engine that knows only regions, a bare language becomes the first of its regions. */
+/** Adds a region to a bare language if a chosen engine accepts the language only with a region. */
 function inRegion(languageCode: string, chosen: readonly CloningEngine[]): string {
   const codes = chosen.flatMap(({ cloning: { sampleLanguageCodes } }) =>
     sampleLanguageCodes.includes(languageCode)
@@ -230,7 +230,7 @@ function inRegion(languageCode: string, chosen: readonly CloningEngine[]): strin
   return codes[0] ?? languageCode;
 }
 
-/** The sentence that the person must read: the engine's script if the engine verifies it. */
+/** Returns the sentence that the person must read: the script of an engine, or else the given or default script. */
 function scriptFor(
   { consentScript: given }: CloneFields,
   languageCode: string,
@@ -250,7 +250,7 @@ function scriptFor(
   return given === '' ? defaultScript : given;
 }
 
-/** The script in this language and region, or else in any region of the language. */
+/** Returns the script for this language and region, or else for any region of the language. */
 function scriptIn(scripts: Readonly<Record<string, string>>, languageCode: string): string | undefined {
   const wanted = languageCode.toLowerCase();
   const [language] = wanted.split('-');

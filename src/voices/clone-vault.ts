@@ -13,10 +13,7 @@ const headBytes = 1 + ivBytes + tagBytes;
 
 export type Vault = ReturnType<typeof createVault>;
 
-/**
- * `readMasterKey` is called when the key is first needed. It returns undefined if there is no key and none may be
- * created.
- */
+/** `readMasterKey` is called when the key is first needed. It creates a missing key only if `mayMake` is true. */
 export function createVault(readMasterKey: (mayMake: boolean) => Promise<string | undefined>) {
   let derived: Buffer | undefined;
   const key = async (mayMake: boolean) => {
@@ -33,7 +30,7 @@ export function createVault(readMasterKey: (mayMake: boolean) => Promise<string 
       const sealed = Buffer.concat([cipher.update(plain), cipher.final()]);
       return Buffer.concat([Buffer.of(version), iv, cipher.getAuthTag(), sealed]);
     },
-    /** Throws if the data was sealed with another master key, for another clone, or was changed. */
+    /** Decrypts. Throws if the data was changed, or sealed for another clone or with another master key. */
     async open(sealed: Uint8Array, cloneId: string): Promise<Uint8Array> {
       if (sealed[0] !== version || sealed.length < headBytes) throw new Error('it is not encrypted in a known way');
       const iv = sealed.subarray(1, 1 + ivBytes);

@@ -1,6 +1,6 @@
-// Checks whether a recording is good enough for a clone: length, clipping, noise, silence, tones. Every fault states
-// its value and the required one. The thresholds were found with 150 recordings of people and synthetic voices, clean
-// and gradually degraded: no clean recording is rejected, and the faults of rejected recordings are audible.
+// Checks whether a recording is good enough for a clone: length, clipping, noise, silence, tones. The thresholds were
+// found with 150 recordings of people and synthetic voices, clean and gradually degraded. No clean recording is
+// rejected, and the faults of rejected recordings are audible.
 
 import { toInt16 } from '../audio/level.ts';
 import { gainDbMax, measureLoudness, targetLoudnessLufs } from '../audio/loudness.ts';
@@ -8,7 +8,7 @@ import type { Recording } from '../audio/recording/track.ts';
 
 export interface SampleFault {
   reason: 'audio_decode' | 'audio_too_short' | 'audio_too_long' | 'audio_quality';
-  /** A predicate about the recording: "lasts ...", "is ...". */
+  /** A predicate about the recording, such as "is silent". */
   message: string;
 }
 
@@ -18,43 +18,41 @@ interface CheckedSample {
   trimmed: Recording;
 }
 
-/** Lower rates lose the hiss of s and f, which distinguishes speakers, and no engine accepts them. */
+/** Minimum sample rate. Lower rates lose the hiss of s and f, which distinguishes speakers. */
 const sampleRateHzMin = 16_000;
-/** A recording below this level is silent, like a quiet room recorded with a good microphone. */
+/** Level of a quiet room that is recorded with a good microphone. A recording below this level is silent. */
 const silentDbfs = -60;
 /** Decibels by which the loudest frames of a voice (95th percentile) exceed the voice's average. */
 const loudestOverVoiceDb = 3;
 /**
- * Minimum level of the voice above the quietest frames. It is at least 22 dB in clean recordings, even without a pause,
- * 18 to 20 dB with white noise 20 dB below the voice, and about 15 dB with noise 15 dB below; every clone then has that
- * noise.
+ * Minimum level of the voice above the quietest frames. Clean recordings have at least 22 dB, even without a pause.
+ * With white noise 15 dB below the voice, recordings have about 15 dB, and every clone has that noise.
  */
 const voiceOverNoiseDbMin = 15;
-/** With a smaller range between loud and quiet frames, the recording is not speech, or has as much noise as speech. */
+/** Minimum range between loud and quiet frames. A smaller range means noise alone, or noise as loud as the speech. */
 const speechSwingDbMin = 6;
-/** Frames of digital silence say nothing about the noise of the room. */
+/** Frames below this level are digital silence, which does not show the noise of the room. */
 const digitalSilenceDbfs = -90;
-/** Zero-crossing rates differ at least twofold between frames of speech, but not in a tone. */
+/** Minimum ratio between zero-crossing rates of frames. The ratio is at least 2 in speech, and near 1 in a tone. */
 const crossingsRatioMin = 1.5;
-/** Clean recordings have at most one sample in 8 000 at full scale; a few clipped peaks are harmless. */
+/** Full scale, and the maximum share of samples at full scale. Clean recordings have at most one in 8 000. */
 const fullScale = 0.99;
 const fullScaleShareMax = 0.002;
 /**
- * Detects peaks that were clipped before the recording was scaled or encoded: counts samples within a tenth of the
- * level that only one sample in a thousand exceeds. Clean recordings have at most 0.5 %; with 6 dB clipped, it is 3 %
- * and more.
+ * Maximum share of samples near the peak level (see `measurePeaks`). Peaks that were clipped before the recording was
+ * scaled or encoded increase this share. Clean recordings have at most 0.5 %; 6 dB of clipping gives at least 3 %.
  */
 const flattenedShareMax = 0.01;
-/** Allows pauses between sentences: speech fills at least half of a clean recording. */
+/** Minimum share of speech, which allows pauses. Speech fills at least half of a clean recording. */
 const voicedShareMin = 0.3;
 const voicedUnderLoudestDb = 25;
-/** Audible frames are at most this far below the loudest frames, and above the noise. */
+/** Limits for audible frames: maximum distance below the loudest frames, and minimum distance above the noise. */
 const audibleUnderLoudestDb = 35;
 const aboveNoiseDb = 6;
 const marginSeconds = 0.2;
-/** Length of the shortest sound. A shorter sound is a click. */
+/** Length of the shortest sound, in frames. A shorter sound is a click. */
 const soundFramesMin = 3;
-/** Any audible speech has this many loud frames, however much silence surrounds it. */
+/** Number of loud frames that any audible speech has, regardless of the silence around the speech. */
 const loudFrames = 15;
 
 export function checkSample(recording: Recording, seconds: { min: number; max: number }): CheckedSample {
@@ -96,7 +94,7 @@ function lengthFaults({ samples, sampleRateHz }: Recording, { min, max }: { min:
   return seconds > max ? [{ reason: 'audio_too_long', message }] : [];
 }
 
-/** Why the recording is not speech, or not clear speech. */
+/** Returns the reason why the recording is not clear speech. */
 function speechFault({ levels, crossingsHz }: SampleFrames, noise: number): string | undefined {
   const loudest = quantile(levels, 0.95);
   const overNoise = loudest - loudestOverVoiceDb - noise;
@@ -131,11 +129,11 @@ function levelFaults(recording: Recording): string[] {
 
 const percent = (share: number): string => `${Number((100 * share).toPrecision(2))} %`;
 
-/** The level above which a frame counts as sound: above the noise, unless the noise is nearly as loud as the sound. */
+/** Level from which a frame counts as sound. It is above the noise unless the noise is nearly as loud. */
 const thresholdOf = (loudest: number, noise: number, underLoudestDb: number): number =>
   Math.max(loudest - underLoudestDb, Math.min(noise + aboveNoiseDb, loudest - aboveNoiseDb));
 
-/** The frames from the first to the last sound, with a margin on both sides. */
+/** Returns the range of frames from the first to the last sound, with a margin on both sides. */
 function soundIn(levels: readonly number[], threshold: number): { from: number; to: number } {
   const isSound = (at: number) => levels.slice(at, at + soundFramesMin).every((level) => level >= threshold);
   const starts = levels.flatMap((_, at) => (at + soundFramesMin <= levels.length && isSound(at) ? [at] : []));
@@ -153,7 +151,7 @@ function cut({ samples, sampleRateHz }: Recording, from: number, to: number): Re
 interface SampleFrames {
   /** The level of each frame. */
   levels: readonly number[];
-  /** Rate of sign changes in each frame, in hertz. For a tone it is the pitch; for hiss it is high. */
+  /** Rate of sign changes in each frame, in hertz. The rate is the pitch of a tone, and is high for hiss. */
   crossingsHz: readonly number[];
 }
 
@@ -181,7 +179,7 @@ function measureFrames({ samples, sampleRateHz }: Recording): SampleFrames {
   return { levels, crossingsHz };
 }
 
-/** The value below which this share (0 to 1) of the values lies. */
+/** Returns the value below which this share (0 to 1) of the values lies. */
 function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? lowestDb;
@@ -190,8 +188,8 @@ function quantile(values: readonly number[], share: number): number {
 const bins = 4_096;
 
 /**
- * The share of samples (0 to 1) at or above `level`; and the share within a tenth of the level that one sample in a
- * thousand exceeds, which is small unless peaks are clipped.
+ * Measures two shares of samples (0 to 1): at or above `level`, and near the peak level. The peak level is exceeded by
+ * one sample in a thousand; "near" means at least nine tenths of the peak level. Clipping makes the second share large.
  */
 function measurePeaks({ samples }: Recording, level: number): { above: number; flattened: number } {
   const counts = new Uint32Array(bins);
@@ -202,7 +200,7 @@ function measurePeaks({ samples }: Recording, level: number): { above: number; f
     if (size >= level) above++;
     counts[Math.min(bins - 1, Math.floor((size / peak) * bins))]!++;
   }
-  // Counts down from the top to the level that one sample in a thousand exceeds, and then to nine tenths of that level.
+  // Counts down to the peak level, and then to nine tenths of the peak level.
   let passed = 0;
   let top = bins;
   while (top > 0 && passed < samples.length / 1_000) passed += counts[--top]!;

@@ -1,13 +1,13 @@
-// Reads the reference and the consent of a clone: decodes, checks, trims and resamples both to the engine's rate, and
-// reports all faults of both. Each recording is read in a worker thread, so that the event loop is never blocked. Few
-// threads run at a time. A thread ends on a timeout or when the caller disconnects.
+// Reads the two recordings for a clone: the reference and the consent. Decodes, checks, trims and resamples both to the
+// engine's rate, and reports all faults. Each recording is read in a worker thread, so that the event loop is never
+// blocked. A thread ends after a timeout or when the caller disconnects.
 import type { Pcm } from '../audio/pcm.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { LimitReached, runInThread } from '../runtime/run-once.ts';
 import { SlotQueue } from '../runtime/slot-queue.ts';
 import type { SampleReading, SampleReadingTask, WantedSample } from './sample-reading-thread.ts';
 
-/** The engine's requirements, from its `cloning`. */
+/** Requirements of the engine, from its property `cloning`. */
 interface WantedSamples {
   sampleRateHz: number;
   sampleSeconds: { min: number; max: number };
@@ -26,14 +26,14 @@ export type ReadSamples = (
   signal: AbortSignal,
 ) => Promise<Samples<Pcm>>;
 
-/** A consent is one sentence, however long a reference the engine needs. */
+/** Allowed length of a consent. A consent is one sentence, so the limits do not depend on the engine. */
 const consentSecondsMinDefault = 1;
 const consentSecondsMax = 30;
-/** A minute of FLAC, the slowest format, takes a fraction of a second. */
+/** Timeout for a recording. A minute of FLAC, the slowest format, takes a fraction of a second. */
 const readMsDefault = 20_000;
 const readingsDefault = 2;
 const waitingMax = 32;
-/** Audio and decoders need further memory, which has separate limits. */
+/** Maximum heap of a thread. Audio and decoders use other memory, which has separate limits. */
 const heapMegabytesMax = 128;
 
 interface SampleReaderOptions {
@@ -61,7 +61,7 @@ export function createSampleReader(options: SampleReaderOptions = {}): ReadSampl
   return async ({ reference, consent }, wanted, callerSignal) => {
     const { sampleRateHz, sampleSeconds, consentSecondsMin = consentSecondsMinDefault } = wanted;
     const consentSeconds = { min: consentSecondsMin, max: Math.max(sampleSeconds.max, consentSecondsMax) };
-    // If one recording cannot be read, the other is abandoned.
+    // Stops reading the other recording if one recording cannot be read.
     const abandoned = new AbortController();
     const signal = AbortSignal.any([callerSignal, abandoned.signal]);
     const [ofReference, ofConsent] = await Promise.all([
@@ -84,7 +84,7 @@ async function readInThread(task: SampleReadingTask, readMsMax: number, signal: 
   try {
     return await runInThread<SampleReading>({
       file: new URL('./sample-reading-thread.ts', import.meta.url),
-      // Copied first, because a view would be cloned with its whole buffer.
+      // Copies the bytes, because a view would be sent with its entire buffer.
       task: { ...task, bytes: task.bytes.slice() },
       heapMegabytesMax,
       msMax: readMsMax,

@@ -1,5 +1,5 @@
-// The worker thread that reads one recording from `workerData`: decodes, checks and resamples it to 16-bit mono at the
-// requested rate, posts one message, and ends.
+// The worker thread for one recording. It decodes and checks the recording in `workerData`, resamples it to 16-bit mono
+// at the requested rate, posts one message, and ends.
 import { parentPort, workerData } from 'node:worker_threads';
 import { toInt16 } from '../audio/level.ts';
 import { join, type Pcm } from '../audio/pcm.ts';
@@ -20,7 +20,7 @@ export interface SampleReadingTask {
 
 export type SampleReading = { pcm: Pcm } | { faults: readonly SampleFault[] };
 
-/** Longest silence around the speech that is decoded and then trimmed. */
+/** Longest silence around the speech that is accepted and trimmed. */
 const silenceSecondsMax = 30;
 
 async function readSample(bytes: Uint8Array, { sampleRateHz, seconds }: WantedSample): Promise<SampleReading> {
@@ -53,7 +53,7 @@ function openResampler(inRateHz: number, outRateHz: number): Resampler {
   }
 }
 
-// Decoders print errors; the caller receives them as faults instead.
+// Decoders print errors, which the caller receives as faults instead.
 console.error = () => {};
 
 const { bytes, wanted } = workerData as SampleReadingTask;

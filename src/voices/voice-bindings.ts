@@ -1,4 +1,4 @@
-// Checks the bindings of a stored voice against the engines' voices, and finds the languages that result from them.
+// Checks the bindings of a stored voice against the voices of the engines, and finds the languages of the bindings.
 import { type Engine, languagesOfBlend, type Voice } from '../engines/engine.ts';
 import type { FieldViolation } from '../errors.ts';
 import { isSpokenBy, type Voices, type VoiceUser, voicesFor } from '../speech/voice.ts';
@@ -10,7 +10,7 @@ export type BindableEngine = Pick<Engine, 'name' | 'voices'>;
 export const languagesOf = ([first]: readonly BindingRecord[], engines: readonly BindableEngine[]): readonly string[] =>
   (first && speakersOf(first, engines)[0]?.languageCodes) ?? ['en'];
 
-/** The existing engine voices of a binding. */
+/** Returns the engine voices of a binding, if they exist. */
 function speakersOf(bound: BindingRecord, engines: readonly BindableEngine[]): readonly Pick<Voice, 'languageCodes'>[] {
   if ('cloneId' in bound) return [bound];
   const { voices = [] } = engines.find(({ name }) => name === bound.engine) ?? {};
@@ -36,7 +36,7 @@ export function checkSpoken(
   }
 }
 
-/** The engines, limited to the voices that the user may use. */
+/** Returns the engines with only the voices that the user may use. */
 export function enginesFor(engines: readonly Engine[], voices: Voices, user: VoiceUser): readonly BindableEngine[] {
   const usable = voicesFor(voices, user);
   return engines.map((engine) => ({
@@ -47,7 +47,7 @@ export function enginesFor(engines: readonly Engine[], voices: Voices, user: Voi
 
 const voiceIdsOf = ({ voices }: BindableEngine) => voices.map(({ voiceId }) => voiceId);
 
-/** Accepts voices that the engines have. All clones of the voice must be kept. */
+/** Checks that the engines have the requested voices, and that all clones of the voice are kept. */
 export function checkBindings(
   requested: NonNullable<VoiceFields['bindings']>,
   before: readonly BindingRecord[],

@@ -1,5 +1,5 @@
-// The stored voices and aliases in memory: a copy of the tables, updated at once after a change by this process and
-// within half a second after a change by another. Withdrawing consent to a clone ends the running requests that use it.
+// A copy of the tables of voices and aliases in memory. The copy is updated at once after a change by this process, and
+// within half a second after a change by another process. Withdrawal of consent ends running requests with the clone.
 import { Failure } from '../errors.ts';
 import { openPolling } from '../runtime/polling.ts';
 import { StoredVoices } from '../speech/stored-voices.ts';
@@ -11,8 +11,8 @@ export interface VoiceCacheOptions {
   rows: Pick<VoiceRows, 'listChanged' | 'listReused' | 'listChangedAliases' | 'findClone'>;
   vault: Vault;
   /**
-   * Ends each voice's stored audio that is older than the given time, without waiting for files. Called again until it
-   * succeeds.
+   * Ends the stored audio of each voice that was made before the given time, without waiting for files. Called again
+   * after a failure.
    */
   purge(due: ReadonlyMap<string, number>): Promise<void>;
   onFault(fault: unknown): void;
@@ -20,20 +20,20 @@ export interface VoiceCacheOptions {
 
 const pollEveryMs = 500;
 const rowsPerRead = 1_000;
-/** Longest life of stored audio. Audio of a voice that ended longer ago has expired. */
+/** Longest lifetime of stored audio. If a voice ended longer ago, all its audio has expired. */
 const audioLifeMs = 366 * 24 * 3_600_000;
 
 export type VoiceCache = Awaited<ReturnType<typeof openVoiceCache>>;
 
 export async function openVoiceCache({ rows, vault, purge, onFault }: VoiceCacheOptions) {
   const stored = new StoredVoices();
-  /** One controller per voice, from its creation to its end, whatever changes in between. */
+  /** One controller per voice. A controller stays from the creation of its voice to the end of the voice. */
   const endings = new Map<string, AbortController>();
   let revision = 0;
   let namesRevision = 0;
   const openClone = (cloneId: string) => decryptClone(cloneId, rows, vault);
 
-  /** Voices whose stored audio must end if it was made before the given time. */
+  /** Ids of voices. Stored audio that was made before the given time must end. */
   const toPurge = new Map<string, number>();
   const update = (row: VoiceRow) => {
     const { voiceId, version, createdAtMs, updatedAtMs } = row;
@@ -59,7 +59,7 @@ export async function openVoiceCache({ rows, vault, purge, onFault }: VoiceCache
     else stored.name(alias, ownerId, voiceId || undefined);
   };
 
-  /** Takes voices with only changed bindings out of `toPurge`: they have a higher version too, but keep their audio. */
+  /** Removes voices from `toPurge` of which only the bindings have changed, because they keep their stored audio. */
   const spareChanged = async () => {
     const live = [...toPurge].filter(([, madeBeforeMs]) => madeBeforeMs !== Infinity);
     for (let i = 0; i < live.length; i += rowsPerRead) {
@@ -86,7 +86,7 @@ export async function openVoiceCache({ rows, vault, purge, onFault }: VoiceCache
   const { refresh, close } = await openPolling(poll, { everyMs: pollEveryMs, onFault });
   return {
     stored,
-    /** Reads the changed rows. */
+    /** Reads the rows that have changed, and updates `stored`. */
     refresh,
     close,
   };

@@ -1,6 +1,6 @@
-// Changes of stored voices. Each change is one transaction with its audit entry, and takes effect in this process
-// before the call returns. Ids of engine voices, aliases that the actor may use, and ids of voices that another account
-// deleted also count as taken.
+// Changes stored voices. Each change is one transaction with its audit entry, and takes effect in this process before
+// the call returns. Ids of engine voices, aliases that the actor may use, and ids of voices that another account has
+// deleted cannot be ids of new voices.
 import type { Actor } from '../access/actor.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { createId } from '../runtime/id.ts';
@@ -11,7 +11,7 @@ import type { BindingRecord, ConsentRecord } from './voice-from-row.ts';
 
 export type RowDraft = Omit<VoiceRow, 'revision'>;
 
-/** Limited because all stored voices are in memory. */
+/** Maximum number of stored voices, limited because all stored voices are in memory. */
 const storedVoicesMax = 10_000;
 
 export type VoiceChanges = ReturnType<typeof createVoiceChanges>;
@@ -52,8 +52,8 @@ export interface NewVoice extends VoiceTexts, Pick<RowDraft, 'voiceId' | 'kind' 
 }
 
 /**
- * The row of a new voice. Its version continues that of a deleted voice with the same id, which must have belonged to
- * the same account, or to the operator if an admin makes the voice.
+ * Returns the row of a new voice. If the id is the id of a deleted voice, the version numbers continue. The deleted
+ * voice must have belonged to the same account, or to the operator if an admin makes the voice.
  */
 export function toNewRow(
   before: VoiceRow | undefined,

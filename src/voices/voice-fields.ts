@@ -1,5 +1,5 @@
-// The fields of requests that create, clone or change a voice. An omitted field keeps its value, or has its default in
-// a new voice. The contract's rules check shape and range; this folder checks references and permissions.
+// Defines the fields of requests that create, clone or change a voice. An omitted field keeps its value, or has its
+// default in a new voice. The contract's rules check shape and range; this folder checks references and permissions.
 import { create } from '@bufbuild/protobuf';
 import {
   VoiceAccess as Access,
@@ -21,18 +21,16 @@ import { toLanguageCode } from '../text/language-code.ts';
 export interface VoiceFields extends GivenTexts {
   languageCodes?: readonly string[] | undefined;
   labels?: Readonly<Record<string, string>> | undefined;
-  /** An empty `voiceId` means the clone made by the engine. */
+  /** Engine voices. An empty `voiceId` means the clone that the engine made. */
   bindings?: readonly { engine: string; voiceId: string }[] | undefined;
-  /** Used instead of bindings: the voices of the blend. */
+  /** Voices of a blend, which replaces `bindings`. */
   blend?: Blend | undefined;
   enabled?: boolean | undefined;
-  /**
-   * Default: `private`. For an admin's voice that is neither a clone nor a blend, and for the operator's: `everyone`.
-   */
+  /** Default of a new voice: `everyone` for the operator, and for admins except for blends; otherwise `private`. */
   access?: VoiceAccess | undefined;
-  /** All aliases; omitted ones are removed. */
+  /** All aliases of the voice. Existing aliases that are omitted are removed. */
   aliases?: readonly string[] | undefined;
-  /** All lexicons, in order of precedence. */
+  /** Ids of all lexicons of the voice, in order of precedence. */
   lexiconIds?: readonly string[] | undefined;
 }
 
@@ -46,11 +44,11 @@ export interface CloneFields {
   referenceText: string;
   consent: Uint8Array;
   speakerName: string;
-  /** If empty, the engine's script is used. */
+  /** Default: the script of the engine, or else the script of Sonant. */
   consentScript: string;
-  /** If empty, the first engine that can clone is used. */
+  /** Default: the first engine that can clone in the language. */
   engines: readonly string[];
-  /** Undefined: `private`. */
+  /** Default: `private`. */
   access: VoiceAccess | undefined;
 }
 
@@ -61,10 +59,7 @@ export const faultTo =
   (field, reason, message, allowed) =>
     void faults.push({ field, reason, message, ...(allowed && { allowed }) });
 
-/**
- * Violations of the contract's rules in fields that do not come from an API. With `voiceId`, the rules for a new voice
- * apply.
- */
+/** Applies the contract's rules to fields that do not come from an API. `voiceId` selects the rules for new voices. */
 export function breaksOf(fields: VoiceFields & { voiceId?: string | undefined }): readonly FieldViolation[] {
   const { voiceId, access, bindings, blend, ...others } = fields;
   const given = {
@@ -111,7 +106,7 @@ export function checkBoundLexicons(
   lookUpLexicons(lexicons, lexiconIds, actor, faults);
 }
 
-/** The new aliases of the voice, with a check that they are free; undefined if aliases do not change. */
+/** Returns the new aliases, with a check that no other voice has them; undefined if aliases do not change. */
 export function toAliasChange(
   { voiceId, access, ownerId }: Pick<VoiceRow, 'voiceId' | 'access' | 'ownerId'>,
   names: readonly string[] | undefined,
@@ -125,7 +120,7 @@ export function toAliasChange(
       const field = `aliases[${i}]`;
       if (alias === voiceId) return [{ field, reason: 'conflict', message: 'is the id of the voice itself' }];
       const holder = held.find((each) => each.alias === alias);
-      // Voices of engines are not stored, so they are checked here.
+      // `held` lacks the ids of engine voices, which are not stored.
       if (holder?.voiceId === alias || !isOfAnother(findById(alias), { accountId }))
         return [{ field, reason: 'taken', message: 'is the id of another voice' }];
       const other = holder && findById(holder.voiceId);

@@ -1,5 +1,5 @@
-// A stored voice as a file, for import here or elsewhere. Its clones are encrypted, so they are useless without the
-// master key. `owner`, `access` and `lexicon_ids` may be absent in files of earlier versions.
+// Writes a stored voice to a file, and imports such a file. Clones in the file are encrypted, so they are useless
+// without the master key. `owner`, `access` and `lexicon_ids` may be absent in files of earlier versions.
 //     { "sonant_voice": 1, "voice_id", "name", "description", "kind", "status", "language_codes", "labels", "consent",
 //       "bindings": [{ "engine", "voice_id" } | { "engine", "blend": [{ "voice_id", "weight" }] } |
 //         { "engine", "clone_id", "gain_db", "language_codes", "sealed" }],
@@ -73,7 +73,7 @@ interface VoiceImport {
   access?: VoiceAccess | undefined;
 }
 
-/** Stores the voice of the file and returns its id. Rejects a file that `exportVoice` has not written. */
+/** Stores the voice of the file and returns the voice's id. Rejects a file that `exportVoice` has not written. */
 export async function importVoiceFile(text: string, { rows, vault, access }: VoiceImport): Promise<string> {
   const file = parseFile(text);
   const { voiceId, name } = file;
@@ -111,7 +111,7 @@ export async function importVoiceFile(text: string, { rows, vault, access }: Voi
   return voiceId;
 }
 
-/** Reads the audit log, because the voice itself may be deleted. */
+/** Whether consent was withdrawn. The audit log is searched, because the voice may be deleted. */
 async function isWithdrawn({ audioSha256, givenAtMs }: ConsentRecord, rows: VoiceRows): Promise<boolean> {
   for await (const { action, detail } of rows.readRecord()) {
     if (action !== 'revoke_consent') continue;
@@ -190,7 +190,7 @@ function parseObject(text: string): Record<string, unknown> {
     const file = JSON.parse(text);
     if (file?.sonant_voice === version) return file;
   } catch {
-    // Text that is not JSON is rejected like any other foreign file.
+    // Text that is not JSON gets the error below.
   }
   throw new Failure('invalid_request', { message: `The file is not a voice exported with sonant voice export.` });
 }

@@ -4,10 +4,7 @@ import { Failure } from '../errors.ts';
 import type { StoredBinding, StoredVoice, VoiceConsent } from '../speech/stored-voices.ts';
 import { textsOf, type VoiceRow } from '../store/voice-rows.ts';
 
-/**
- * An element of the column `bindings`. A blend has an empty `speakerId`, so releases that predate blends find no
- * speaker for it.
- */
+/** An element of the column `bindings`. A blend has an empty `speakerId`, for which older releases find no voice. */
 export type BindingRecord =
   | { engine: string; speakerId: string; blend?: undefined }
   | { engine: string; speakerId: ''; blend: Blend }
@@ -48,7 +45,7 @@ export function toStoredVoice(
     bindings: bindingsOf(row).map(toBinding),
     consent: row.consent === null ? undefined : toConsent(JSON.parse(row.consent)),
     ownerId: row.ownerId ?? undefined,
-    // Unknown values, written by a newer version, count as private.
+    // Unknown values, which a newer version may have written, count as private.
     access: row.access === 'everyone' ? 'everyone' : 'private',
     lexiconIds: row.lexiconIds ? row.lexiconIds.split(' ') : [],
     createdAt: new Date(row.createdAtMs),

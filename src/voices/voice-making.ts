@@ -1,5 +1,5 @@
-// Creates stored voices: bound to engine voices, or cloned from recordings of a person. For a clone, the consent is
-// stored with the voice, and the clone's data is stored encrypted.
+// Creates stored voices, which are bound to engine voices or cloned from recordings of a person. The consent of the
+// person is stored with the voice, and the data of a clone is stored encrypted.
 import { type Actor, operator, toRecordEntry } from '../access/actor.ts';
 import type { Engine } from '../engines/engine.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
@@ -32,11 +32,11 @@ interface VoiceMakingOptions {
   engines: readonly Engine[];
   cloneMaking: CloneMaking;
   vault: Vault;
-  /** Number of voices that keys without the scope admin may create. */
+  /** Maximum number of voices of an account. Does not apply to keys with the scope admin. */
   voicesPerAccount: number;
 }
 
-/** Number of clones made at once; as many again may wait. */
+/** Number of clones that are made at once, and number of further clones that may wait. */
 const cloningMax = 4;
 
 export function createVoiceMaking(options: VoiceMakingOptions) {
@@ -61,7 +61,7 @@ export function createVoiceMaking(options: VoiceMakingOptions) {
       return checkNewVoice(requestedId, fields, { bindable, changes, voices, lexicons, actor }, faults);
     },
 
-    /** Returns the id of the new voice. */
+    /** Creates a voice with bindings and returns its id. */
     async create(
       requestedId: string | undefined,
       fields: VoiceFields,
@@ -100,7 +100,7 @@ export function createVoiceMaking(options: VoiceMakingOptions) {
       return cloneMaking.prepare(fields, faults, signal).finally(release);
     },
 
-    /** Returns the id of the new voice. */
+    /** Creates a cloned voice and returns its id. */
     async clone(fields: CloneFields, prepared: PreparedClone, actor: Actor, signal: AbortSignal): Promise<string> {
       const release = await slots.take({ owner: actor.accountId, signal });
       const made = await cloneMaking.make(fields, prepared, actor.accountId, signal).finally(release);
@@ -211,14 +211,14 @@ async function sealClone(
   };
 }
 
-/** `kept` is undefined for an engine voice without stored changes. */
+/** Throws if the actor may not change the voice. `kept` is undefined for an engine voice without stored changes. */
 export function checkMayChange(kept: Pick<StoredVoice, 'ownerId'> | undefined, actor: Actor): void {
   if (actor.usesAllVoices || ownerOf(kept, actor) === 'self') return;
   const message = 'Only the owner of the voice and keys with the scope admin may change it.';
   throw new Failure('access_denied', { message });
 }
 
-/** Only admins may share a voice with everyone, and give aliases to such a voice. */
+/** Throws if the voice is shared with everyone and the actor is not an admin. */
 export function checkMayShare({ access }: Pick<VoiceRow, 'access'>, { usesAllVoices }: Actor): void {
   if (access === 'private' || usesAllVoices) return;
   const message = 'Only keys with the scope admin may share voices, and their aliases, with everyone. Use private.';

@@ -1,6 +1,6 @@
-// Management of stored voices by their owner and by admins: create, clone, change, disable, delete, and withdraw a
-// person's consent. Every change has an audit entry. An engine voice that is changed becomes a stored voice with the
-// same id, unless only its aliases change.
+// Lets owners and admins create, clone, change, disable and delete stored voices, and withdraw a person's consent.
+// Every change has an audit entry. An engine voice that is changed becomes a stored voice with the same id, unless only
+// its aliases change.
 import { type Actor, toRecordEntry } from '../access/actor.ts';
 import type { Engine } from '../engines/engine.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
@@ -27,19 +27,17 @@ import { type BindingRecord, bindingsOf, type ConsentRecord } from './voice-from
 import { type CheckedVoice, checkMayChange, checkMayShare, createVoiceMaking, requireOwn } from './voice-making.ts';
 
 export interface VoiceManagement {
-  /** The `check` methods add to the faults, and throw if the actor lacks permission. */
+  /** The `check` methods add to `faults`, and throw if the actor lacks permission. */
   checkNew(voiceId: string | undefined, fields: VoiceFields, actor: Actor, faults: FieldViolation[]): CheckedVoice;
   create(voiceId: string | undefined, fields: VoiceFields, checked: CheckedVoice, actor: Actor): Promise<OfferedVoice>;
   checkClone(fields: CloneFields, actor: Actor, faults: FieldViolation[], signal: AbortSignal): Promise<PreparedClone>;
   clone(fields: CloneFields, prepared: PreparedClone, actor: Actor, signal: AbortSignal): Promise<OfferedVoice>;
   checkUpdate(voiceId: string, fields: VoiceFields, actor: Actor, faults: FieldViolation[]): void;
-  /** Checks the fields again against the current voice. */
+  /** Changes the voice. Checks the fields again, because the voice may have changed since `checkUpdate`. */
   update(voiceId: string, fields: VoiceFields, actor: Actor): Promise<OfferedVoice>;
   remove(voiceId: string, actor: Actor): Promise<void>;
   revokeConsent(voiceId: string, actor: Actor): Promise<OfferedVoice>;
-  /**
-   * Makes the voice the default for everyone; undefined clears it. The caller must have checked the actor's permission.
-   */
+  /** Makes the voice the default for everyone, or clears the default. The caller must check the actor's permission. */
   chooseDefault(voiceId: string | undefined, actor: Actor): Promise<void>;
 }
 
@@ -88,7 +86,7 @@ export function createVoiceManagement(options: VoiceManagementOptions): VoiceMan
         const row = toChangedRow(before, fields, { engines, checks, atMs });
         const isMoved = row.access !== before.access;
         if (isMoved || names) checkMayShare(row, actor);
-        // An engine voice that only has aliases is not stored.
+        // An engine voice of which only the aliases change is not stored.
         const isChanged = isLive(found) || Object.keys(others).length > 0;
         return {
           ...(isChanged && { row }),
@@ -151,7 +149,7 @@ async function openToForget(kept: StoredVoice | undefined, engines: readonly Eng
   const works = (kept?.bindings ?? []).map(async (bound) => {
     const cloning = engines.find(({ name }) => name === bound.engine)?.cloning;
     if (!('openClone' in bound) || !cloning?.forget) return undefined;
-    // A clone that was sealed with another master key does not open, but is deleted all the same.
+    // A clone that was sealed with another master key cannot be opened. It is deleted without its remote copy.
     const clone = await bound.openClone().catch(() => undefined);
     return clone && (() => cloning.forget?.(clone));
   });
@@ -183,7 +181,7 @@ function toDeletion(before: VoiceRow, actor: Actor): VoiceChange {
   };
 }
 
-/** Removes the aliases of an engine voice, of which nothing else is stored. */
+/** Removes the aliases of an engine voice that has no other stored changes. */
 function toAliasRemoval(voiceId: string, voices: Voices, actor: Actor): VoiceChange {
   const fields: VoiceFields = { aliases: [] };
   return {
@@ -192,7 +190,7 @@ function toAliasRemoval(voiceId: string, voices: Voices, actor: Actor): VoiceCha
   };
 }
 
-/** The remaining content of a deleted row. The owner stays, so that no other account gets the id. */
+/** Columns that a deletion empties. The owner stays in the row, so that no other account gets the id. */
 const emptied = {
   ...noTexts,
   labels: '{}',
@@ -203,7 +201,7 @@ const emptied = {
 
 const notPossible = (message: string) => invalidVoiceId({ reason: 'state', message });
 
-/** The row of an engine voice that must be stored because it is changed. */
+/** Returns the row for an engine voice, which must be stored before it is changed. */
 function toStoredRow(
   { voice, bindings }: OfferedVoice,
   deleted: VoiceRow | undefined,
@@ -225,7 +223,7 @@ function toStoredRow(
   return toNewRow(deleted, stored, by);
 }
 
-/** The state that a change is checked against. */
+/** The state of a voice before a change, as far as the checks need it. */
 interface Speaking {
   voiceId: string;
   status: VoiceStatus | 'deleted';
@@ -249,14 +247,14 @@ function toSpeaking({ voice, kept, bindings }: OfferedVoice): Speaking {
   };
 }
 
-/** Leaves a clone's id empty, because the checks of a change do not need the id. */
+/** Converts a binding for the checks of a change, which do not need the id of a clone. */
 function toRecord(bound: StoredBinding): BindingRecord {
   if ('openClone' in bound)
     return { engine: bound.engine, cloneId: '', gainDb: bound.gainDb, languageCodes: bound.languageCodes };
   return 'blend' in bound ? { engine: bound.engine, speakerId: '', blend: bound.blend } : bound;
 }
 
-/** Reports faults of the change. Returns its bindings and languages, if it has any. */
+/** Reports faults of the change. Returns the new bindings and languages, if the change has any. */
 function checkChange(
   before: Speaking,
   fields: VoiceFields,
@@ -276,7 +274,7 @@ function checkChange(
   return { bindings, languageCodes };
 }
 
-/** The changed row. Throws a Failure with every fault of the fields. */
+/** Returns the changed row. Throws a Failure that lists all faults of the fields. */
 function toChangedRow(
   before: RowDraft,
   fields: VoiceFields,

@@ -1,4 +1,4 @@
-// Plays a sample of a voice: a sentence in its own language, spoken once and cached for all callers.
+// Returns a sample of a voice: a sentence in the voice's first language, spoken once and cached for all callers.
 import type { Delivery } from '../delivery/delivery.ts';
 import { type Caller, parseSpeechRequest } from '../speech/request.ts';
 import type { Speech } from '../speech/synthesize.ts';
@@ -66,7 +66,7 @@ const texts: Readonly<Record<string, string>> = {
   vi: 'Xin chào. Giọng của tôi nghe như thế này.',
   zh: '你好。这就是我的声音。',
 };
-/** For other languages: digits can be read in any language. */
+/** Text for other languages, because voices can read digits in any language. */
 const digits = '1, 2, 3, 4, 5.';
 
 export const sampleTextFor = (languageCode: string): string =>
