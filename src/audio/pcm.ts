@@ -1,4 +1,4 @@
-// Audio in memory: one channel of 16-bit samples, little-endian, and their rate. All engines yield it.
+// Audio in memory: one channel of 16-bit samples, little-endian, and the sample rate. All engines return this type.
 
 export interface Pcm {
   /** Mono, full scale at +-32768. */
