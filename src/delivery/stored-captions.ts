@@ -1,17 +1,17 @@
-// Stores captions and manifests beside their audio, in clips with other key prefixes, which are removed with the audio. The
-// cues of captions are stored before the audio is indexed, so that indexed audio always has its captions.
+// Stores captions and manifests beside their audio, in clips with other key prefixes. Captions are stored before the
+// audio is indexed, so that indexed audio always has its captions.
 import type { Cue } from './captions.ts';
 import type { ClipStore } from './stores/clip-store.ts';
 
 const audioPrefix = /^aud_/;
 const besidePrefix = /^(cap|man)_/;
-/** The key of the captions of an audio. */
+/** Returns the key of the captions of an audio. */
 export const captionsOf = (audioId: string): string => audioId.replace(audioPrefix, 'cap_');
 
-/** The key of the manifest of an audio. */
+/** Returns the key of the manifest of an audio. */
 export const manifestOf = (audioId: string): string => audioId.replace(audioPrefix, 'man_');
 
-/** The audio key to which a key in the store belongs. */
+/** Returns the key of the audio to which a key in the store belongs. */
 export const audioOf = (key: string): string => key.replace(besidePrefix, 'aud_');
 
 export const storeCaptions = (clips: ClipStore, audioId: string, cues: readonly Cue[]): Promise<void> =>
