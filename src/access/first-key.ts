@@ -1,7 +1,7 @@
-// Adds the first key of a new service: the key in SONANT_BOOTSTRAP_KEY, or, if the table is empty, a new key that is
-// written to the file `first-key` in the data folder. The file is written before the row, so that the next start after
-// a crash uses the key in the file. If replicas with separate folders start at once, one key wins and the other
-// replicas remove their files.
+// Adds the first key of a new service: the key in SONANT_BOOTSTRAP_KEY, or a new key if the table is empty. A new key
+// is written to the file `first-key` in the data folder before its row is added, so that the next start after a crash
+// uses the key in the file. If replicas with separate folders start at once, one key wins and the other replicas remove
+// their files.
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Failure } from '../errors.ts';

@@ -16,7 +16,7 @@ interface Descent {
   above: readonly LimitedAccount[];
 }
 
-/** Whether this is the id of a person or machine that signed in, instead of a key. */
+/** Whether the id belongs to a signed-in person or machine instead of a key. */
 const isSignedIn = (id: string) => /^(usr|cli)_/.test(id);
 
 /** Returns undefined if an ancestor is revoked. */

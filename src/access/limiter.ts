@@ -22,13 +22,13 @@ import { monthAt } from './usage-ledger.ts';
 
 /** The limits of a key, or of a person or machine that makes keys. */
 export interface LimitedAccount {
-  /** The owner, which stays the same when a key is replaced. */
+  /** Id of the owner, which does not change when a key is replaced. */
   callerId: string;
   keyId?: string;
   limits: KeyLimits;
 }
 
-/** The account whose limits are checked, and its ancestors. The limits of an ancestor cover all its keys together. */
+/** The account whose limits are checked, and its ancestors. All keys below an ancestor share the ancestor's limits. */
 export interface Limited extends LimitedAccount {
   keyId: string;
   /** The ancestors, the nearest one first. Default: none. */

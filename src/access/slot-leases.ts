@@ -101,8 +101,8 @@ async function synchronize(accounts: RedisAccounts, { chain, held, dropped }: Ow
     const slots = heldNow.slice(from, from + slotsAtOnce).filter((slot) => held.has(slot));
     if (slots.length > 0) await accounts.renewSlots(chain, slots);
   }
-  // Renewals come first, because the drop causes a new read of the ledger. By then, Redis must have the recorded
-  // characters of the running syntheses.
+  // Renewals come first, because the drop causes a new read of the ledger. Redis must have the recorded characters of
+  // the running syntheses before this read.
   const droppedNow = [...dropped];
   if (droppedNow.length > 0) await accounts.dropSlots(chain, droppedNow);
   for (const slot of droppedNow) dropped.delete(slot);

@@ -34,7 +34,7 @@ export function monthAt(nowMs: number): Month {
 /** Number of pending rows above which further work is refused. Each running synthesis may still add one row. */
 const pendingRowsMaxDefault = 10_000;
 const retryMsDefault = 1_000;
-/** Maximum number of turns of the event loop for which a batch stays open. A turn without new entries closes it. */
+/** Maximum number of event loop turns for which a batch stays open. A turn without new entries closes the batch. */
 const turnsMax = 4;
 /** Number of rows per transaction. Other statements can run between two transactions. */
 const rowsAtOnceMax = 500;

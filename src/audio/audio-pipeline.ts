@@ -65,7 +65,7 @@ export async function openAudioPipeline(options: AudioPipelineOptions) {
     return take();
   };
   return {
-    /** Returns the bytes that are ready, possibly none. Each sample may have its own factor in addition to the gain. */
+    /** Encodes samples, each with an optional factor in addition to the gain. Returns the bytes that are ready. */
     push(samples: Int16Array, factors?: Float32Array): Uint8Array {
       const { stretch, resampler } = stages;
       if (stretch) resampler.pass(stretch.process(scale(samples, input.gainDb, factors)), 1, encode);

@@ -1,6 +1,6 @@
-// Removes the DC offset of a segment with a first-order high-pass filter at 20 Hz. The offset of some voices varies.
-// The filter attenuates by 0.2 dB at 85 Hz, the lowest pitch of most men. The output does not depend on how the input
-// is split.
+// Removes the DC offset of a segment with a first-order high-pass filter at 20 Hz, because the offset of some voices
+// varies. The filter attenuates by 0.2 dB at 85 Hz, the lowest pitch of most men. The output does not depend on how the
+// input is split.
 
 const cutoffHz = 20;
 

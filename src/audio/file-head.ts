@@ -32,7 +32,7 @@ const tagsMax = 200;
 const valueCharsMax = 4096;
 const headerPagesMax = 256;
 
-/** Returns undefined if more bytes are needed to find the audio. Ignores damaged fields. */
+/** Reads the head of a file. Returns undefined if more bytes are needed to find the audio. Ignores damaged fields. */
 export function readFileHead(bytes: Buffer): FileHead | undefined {
   if (bytes.length < id3HeadBytes) return undefined;
   const magic = bytes.toString('latin1', 0, nameBytes);
@@ -119,7 +119,7 @@ function readComments(bytes: Buffer): FileTag[] {
 
 function readId3(tag: Buffer): FileTag[] {
   const tags: FileTag[] = [];
-  // Other versions, and tags with flags such as the extended header, are not supported.
+  // Only versions 3 and 4 without flags (such as the flag of an extended header) are supported.
   if ((tag[3] !== 3 && tag[3] !== 4) || tag[5] !== 0) return [];
   for (let at = id3HeadBytes; at + id3HeadBytes < tag.length && tags.length < tagsMax; ) {
     const id = tag.toString('latin1', at, at + nameBytes);

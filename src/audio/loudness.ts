@@ -4,7 +4,7 @@
 // the mean of all blocks that pass the absolute gate.
 import type { Pcm } from './pcm.ts';
 
-/** Target loudness of every voice. Speech peaks 14 to 21 dB above it, nearly always under the limiter's knee. */
+/** Target loudness of every voice. Peaks of speech are 14 to 21 dB higher, nearly always under the limiter's knee. */
 export const targetLoudnessLufs = -21;
 
 /** The largest gain, up or down. A voice that needs more gain is faulty, not quiet. */
@@ -75,8 +75,8 @@ function highPassFilter(sampleRateHz: number): Filter {
   const k = Math.tan((Math.PI * 38.13547087602444) / sampleRateHz);
   const q = 0.5003270373238773;
   const poles: Triple = [1 + k / q + k * k, 2 * (k * k - 1), 1 - k / q + k * k];
-  // The standard's normalised numerator is 1, -2, 1. It is multiplied by poles[0] here because `biquad` divides by
-  // poles[0].
+  // The normalised numerator of BS.1770 is 1, -2, 1. The numerator is multiplied by poles[0] here, because `biquad`
+  // divides by poles[0].
   return biquad([poles[0], -2 * poles[0], poles[0]], poles);
 }
 

@@ -54,7 +54,9 @@ export async function openOggOpusEncoder(sampleRateHz: number, origin?: Origin):
       pages.next({ packets: [opusTags(version, origin)], position: 0 }),
     ];
   };
-  /** Encodes samples. Returns full pages, after the header pages in the first result. Omits the file's last page. */
+  /**
+   * Encodes samples. Returns full pages, except the file's last page. The first result starts with the header pages.
+   */
   const write = (samples: Float32Array, isEnd: boolean) => {
     const out: Uint8Array[] = [];
     for (let from = 0; from < samples.length; ) {

@@ -9,7 +9,7 @@ export interface Pcm {
 /** The duration of the audio. */
 export const secondsOf = (pcm: Pcm): number => pcm.samples.length / pcm.sampleRateHz;
 
-/** Returns the complete samples at the start of the bytes, without a copy if they are aligned. */
+/** Returns the complete samples at the start of the bytes. Copies only samples that are not aligned. */
 export function samplesOf({ buffer, byteOffset, length }: Uint8Array): Int16Array {
   const count = length >> 1;
   if (byteOffset % 2 === 0) return new Int16Array(buffer, byteOffset, count);

@@ -49,7 +49,7 @@ export class SeamTrimmer {
     this.#trailSecondsMax = limits.trailSecondsMax;
   }
 
-  /** Number of samples dropped from the start. Subtract it from times within the segment. */
+  /** Number of samples dropped from the start. Subtract this number from times within the segment. */
   get droppedLeadSamples(): number {
     return this.#droppedLead;
   }

@@ -4,8 +4,8 @@
 //     12 "fmt " | 16 | 1:2 PCM | 1:2 channel | samples a second | bytes a second | 2:2 bytes a frame | 16:2 bits
 //     36 "LIST" | size | "INFO" | for each tag: name | size | text, 0        only if the file states its origin
 //        "data" | size | samples, two bytes each
-// The length of a stream is unknown, so both its sizes are 0xFFFFFFFF, which players read as "to the end". The header
-// of a complete file has the true sizes.
+// The length of a stream is unknown, so both sizes are 0xFFFFFFFF, which players read as "to the end". The header of a
+// complete file has the true sizes.
 import type { Encoder } from './encoder.ts';
 import { toInt16 } from './level.ts';
 import { ascii, number, type Origin, originInfo } from './origin.ts';

@@ -190,7 +190,7 @@ function createQuota(limits: RoomLimits, bytes: StoredBytes, disk: Pick<DiskWatc
     spareOnDisk,
     excess,
     excessOf: (accountId: string, added: number) => bytes.held(accountId) + added - accountBytesMax(),
-    /** Adds the margin to the expected size. The margin alone never exceeds the quotas. */
+    /** Adds the margin to the expected size, but not beyond the quotas. */
     withMargin: (expected: number) =>
       Math.max(expected, Math.min(Math.ceil(margin * expected), Math.floor(accountBytesMax()), Math.floor(bytesMax()))),
     /** Whether `added` bytes would fit if all stored audio were removed. */

@@ -10,7 +10,7 @@ import type { LinkTo } from './stores/s3-links.ts';
 interface StoredAudioOptions {
   findClip: ClipRows['find'];
   read: ClipMemory['read'];
-  /** The captions of a clip, if it has any. */
+  /** Returns the captions of a clip, or undefined if there are none. */
   captionsOf(clipId: string): Promise<readonly Cue[] | undefined>;
   /** The C2PA manifest of a clip; undefined if the file of the clip is missing. Absent if no manifests are made. */
   manifestOf?: ((clip: ClipRow) => Promise<Buffer | undefined>) | undefined;

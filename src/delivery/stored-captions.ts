@@ -34,7 +34,7 @@ export async function readCaptions(clips: ClipStore, audioId: string): Promise<r
   return JSON.parse(Buffer.concat(await stored.body.toArray()).toString());
 }
 
-/** Removes the audio, and its captions and manifest if it has any. */
+/** Removes the audio with its captions and its manifest. */
 export async function removeClip(clips: Pick<ClipStore, 'remove'>, audioId: string): Promise<void> {
   await clips.remove(audioId);
   await clips.remove(captionsOf(audioId));

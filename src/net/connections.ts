@@ -1,7 +1,6 @@
-// The open connections of the listeners, limited in total and per address. A connection is idle while no request on it
-// is being served. At a limit, the connection that has been idle longest is closed for a new connection. At the limit
-// per address, a connection of the same address is closed; at the total limit, of the address with the most
-// connections.
+// Limits the open connections of the listeners in total and per address. A connection is idle while no request on it is
+// being served. At a limit, the connection that has been idle longest is closed for a new connection. At the limit per
+// address, the closed connection has the same address; at the total limit, the address with the most connections.
 import type { Socket } from 'node:net';
 import { networkOf } from './client-addresses.ts';
 import {
@@ -138,7 +137,7 @@ interface Share<Member> {
   count: number;
   /** Members that may be displaced, in the order in which they became displaceable. */
   displaceable: Set<Member>;
-  /** The second of the last displacement, and the number of own members displaced in this second. */
+  /** A second, and the number of members that newcomers of the same address displaced in this second. */
   second: number;
   displaced: number;
 }
@@ -198,7 +197,7 @@ export class FairShares<Member extends object> {
     return true;
   }
 
-  /** Displaces a member of the address with the most members, if it has more members than the newcomer's address. */
+  /** Displaces a member of the address with the most members, if this address has more than the newcomer's. */
   #displaceOther({ count }: Share<Member>): boolean {
     let largest: Share<Member> | undefined;
     for (const share of this.#shares.values()) {

@@ -78,7 +78,7 @@ const preface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 /** Number of bytes that distinguish HTTP/2 from HTTP/1.1. HTTP/2 begins with PRI, unlike all methods of HTTP/1.1. */
 const decidingBytes = 3;
 
-/** Opens a port for HTTP/1.1 and HTTP/2. Its `close` also closes connections whose protocol is still unknown. */
+/** Opens a port for HTTP/1.1 and HTTP/2. `close` also closes connections whose protocol is still unknown. */
 export async function openSharedPort(options: SharedPortOptions): Promise<Listener> {
   const { address, tls, connections, toHttp1, toHttp2, onFault } = options;
   const undecided = new Set<Socket>();

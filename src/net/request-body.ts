@@ -11,7 +11,7 @@ export interface BodyLimits {
   /** Bytes beyond `bytesMax` that are still accepted, such as framing. */
   slackBytes?: number;
   arrivalMs: number;
-  /** Takes one of the few slots for large bodies. Returns the function that releases it. */
+  /** Takes one of the few slots for large bodies. Returns the function that releases the slot. */
   takeSlot?: () => () => void;
 }
 

@@ -9,7 +9,7 @@ export const uploadBytesMax = 25 << 20;
 export const uploadArrivalMs = 110_000;
 /** Largest request body with the text of a book, which must arrive within `uploadArrivalMs`. */
 export const jobBytesMax = 16 << 20;
-/** Largest number of members and items in JSON, or of fields in protobuf. A text in 200 chunks has at most 400. */
+/** Largest number of members and items in JSON, or of fields in protobuf. A text in 200 chunks needs at most 400. */
 export const requestValuesMax = 1_000;
 /** Like `requestValuesMax`, but for a job. A chapter has at most five members. */
 export const jobValuesMax = 5_000;
@@ -21,7 +21,7 @@ export const liveMessageBytesMax = 256 * 1024;
 export const bodyArrivalMs = 30_000;
 /** Longest wait of a stream for a client that reads nothing. */
 export const readerStallMs = 2 * 60_000;
-/** Limits of the connections of all listeners, and of connections closed per second for new ones of their address. */
+/** Largest number of connections, and of connections closed per second for new connections of the same address. */
 export const connectionsMax = 4096;
 export const connectionsDisplacedPerSecond = 50;
 /** Number of requests started in one turn of the event loop, and of waiting requests per address. */

@@ -191,7 +191,7 @@ function parseText(text: string): unknown {
 }
 
 interface StrictJsonOptions {
-  /** Top-level member with part of a text, whose value may begin or end with half of a surrogate pair. */
+  /** Name of a top-level member with part of a text, which may begin or end with half of a surrogate pair. */
   pieceOf?: string | undefined;
   valuesMax?: number | undefined;
 }
@@ -232,7 +232,7 @@ function* inspect(given: unknown, pieceOf: string | undefined): Steps<{ members:
     const message = 'contains an unpaired surrogate; send valid Unicode';
     faults.push({ field: field.slice(0, fieldCharsMax).toWellFormed(), reason: 'encoding', message });
   };
-  // The last entry is processed next, so that faults are found in the order of the text.
+  // Takes the last entry first. Entries are added in reverse, so that faults are found in the order of the text.
   const left: { value: unknown; path: string }[] = [{ value: given, path: '' }];
   for (let item = left.pop(); item; item = left.pop()) {
     const { value, path } = item;

@@ -23,7 +23,7 @@ export interface BookTags {
   /** BCP-47 tag. */
   language?: string | undefined;
   cover?: BookCover | undefined;
-  /** Undefined if the file does not state its origin. */
+  /** Origin to write into the file. Undefined: no origin is written. */
   origin?: Origin | undefined;
 }
 

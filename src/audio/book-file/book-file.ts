@@ -27,7 +27,7 @@ const writers: Readonly<Record<FormatName, (part: BookPart) => AsyncGenerator<Ui
   alaw: (part) => writePlainBook('alaw', part),
 });
 
-/** Fails if the file of a chapter does not match the chapter's `sampleCount`. */
+/** Yields the bytes of a book's file. Fails if the file of a chapter does not match the chapter's `sampleCount`. */
 export async function* writeBookFile(
   format: FormatName,
   sampleRateHz: number,
@@ -78,7 +78,7 @@ function planBook(format: FormatName, sampleRateHz: number, lengths: readonly Ch
     const sound = countOf(sampleCount);
     frameCount += sound;
     const isLast = i === lengths.length - 1;
-    // After the last chapter, the frames must hold the complete gap.
+    // The frames after the last chapter must hold the complete gap.
     const silence = isLast
       ? countOf(sampleCount + gapSampleCount) - sound
       : Math.max(0, Math.round(wanted / frameSamples) - frameCount);

@@ -154,7 +154,7 @@ function* silenceLengths(samples: number, frameSamples: number): Generator<numbe
   if (left > 0) yield left;
 }
 
-/** Lengths of each chapter's first two blocks, last block and silence. They include the shortest and the longest. */
+/** Yields some block lengths, among them the shortest and the longest: the first two, the last and the silence. */
 function* blockLengths(plan: BookPart['plan']['frames'], frameSamples: number): Generator<number> {
   let carried = 0;
   for (const { sound, silence } of plan) {

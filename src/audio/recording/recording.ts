@@ -9,7 +9,7 @@ import { type Recording, RecordingFault, refuseOddShape, Track, unreadable } fro
 
 const infoEnd = 42;
 const headBytesMax = 16;
-/** Number of bytes to decode at a time. A kilobyte may contain 13 seconds of eight silent channels. */
+/** Number of bytes to decode at a time. It is small, because a kilobyte may contain 13 s of eight silent channels. */
 const pieceBytes = 1_024;
 
 async function readFlac(file: Buffer, decoder: WasmDecoder, track: Track): Promise<void> {
@@ -132,7 +132,7 @@ function free(decoder: WasmDecoder): void {
   try {
     decoder.free();
   } catch {
-    // A decoder that trapped may fail here too; its memory is garbage-collected.
+    // A decoder that trapped may also fail to free its memory, which is then garbage-collected.
   }
 }
 

@@ -1,4 +1,4 @@
-// The S3 calls of the clip store, on one bucket. s3-client.ts limits each call and converts errors to Failures.
+// Makes the S3 calls of the clip store on one bucket. s3-client.ts limits each call and converts errors to Failures.
 import type { Readable } from 'node:stream';
 import type { ListMultipartUploadsCommandOutput, ListObjectsV2CommandOutput } from '@aws-sdk/client-s3';
 import { Failure } from '../../errors.ts';
@@ -18,7 +18,7 @@ export interface Upload {
   uploadId: string;
 }
 
-/** How long a link is valid, and the headers of its response. */
+/** Lifetime of a link, and the headers of its response. */
 interface LinkOptions {
   seconds: number;
   contentType: string;
