@@ -59,7 +59,7 @@ export interface KeyCaller extends Caller {
   limits: KeyLimits;
   /** Accounts whose limits also apply to the caller. Default: none. */
   above?: readonly LimitedAccount[];
-  /** Limits of key management. Key management also requires scopes. */
+  /** The keys and permissions that the caller may manage if its scopes include key management. */
   grant: KeyGrant;
 }
 

@@ -172,7 +172,7 @@ function shareOf(limits: KeyLimits, share: number): KeyLimits {
   return { ...limits, requestsPerMinute: partOf(limits.requestsPerMinute), concurrency: partOf(limits.concurrency) };
 }
 
-/** The slots and charges of a synthesis. Each synthesis that it has replaced is another part. */
+/** The slots and charges of a synthesis. Each replaced synthesis adds a part. */
 interface Holding {
   parts: readonly { chars: number; charges: readonly QuotaCharge[] }[];
   releases: readonly Release[];
@@ -337,7 +337,7 @@ function createMonthlyQuota({ spentSince, now, share }: MonthlyQuotaOptions) {
     },
     /** Charges the characters, or fails without a charge. If there is no quota, characters are only counted. */
     async take(chars: number, quota: number | undefined, isOwn = true): Promise<QuotaCharge> {
-      // A key without a quota may get a quota again, so a month that is already being counted is still counted.
+      // A month that is already being counted is also counted without a quota, because the key may get a quota again.
       const counted = quota === undefined ? month : currentMonth();
       const spent = await counted?.spent;
       if (!counted || !spent) return { refund() {} };

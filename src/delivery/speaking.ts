@@ -166,7 +166,7 @@ interface Memory {
   bytesMax: number;
 }
 
-/** Counted bytes of one audio. Garbage collection also releases these bytes, because an answer may never be read. */
+/** Counted bytes of a `HeldSound`. Garbage collection also releases them, because an answer may never be read. */
 interface Share {
   memory: Memory;
   bytes: number;

@@ -5,13 +5,13 @@ import type { ClipStore } from './stores/clip-store.ts';
 
 const audioPrefix = /^aud_/;
 const besidePrefix = /^(cap|man)_/;
-/** Returns the key of the captions of an audio. */
+/** Returns the key of the captions of stored audio. */
 export const captionsOf = (audioId: string): string => audioId.replace(audioPrefix, 'cap_');
 
-/** Returns the key of the manifest of an audio. */
+/** Returns the key of the manifest of stored audio. */
 export const manifestOf = (audioId: string): string => audioId.replace(audioPrefix, 'man_');
 
-/** Returns the key of the audio to which a key in the store belongs. */
+/** Returns the key of the audio that captions or a manifest belong to. */
 export const audioOf = (key: string): string => key.replace(besidePrefix, 'aud_');
 
 export const storeCaptions = (clips: ClipStore, audioId: string, cues: readonly Cue[]): Promise<void> =>

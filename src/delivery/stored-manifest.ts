@@ -11,7 +11,7 @@ export const manifestType = 'application/c2pa';
 
 type MarkedClip = Pick<ClipRow, 'clipId' | 'origin'>;
 
-/** Concurrent requests share one manifest, because two manifests of one audio would differ. */
+/** Concurrent requests share one manifest, because two manifests of the same audio would differ. */
 const flights = createSingleFlight();
 const never = new AbortController().signal;
 

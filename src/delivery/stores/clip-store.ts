@@ -32,8 +32,8 @@ export interface ClipDraft {
   /** Resolves when the store has accepted the bytes, which gives back-pressure. */
   write(bytes: Uint8Array): Promise<void>;
   /**
-   * Turns the draft into a clip, which replaces any clip with the same key. `head` overwrites the first bytes, for
-   * formats whose header depends on the whole audio, such as the sizes in a WAV.
+   * Turns the draft into a clip, which replaces any clip with the same key. `head` overwrites the first bytes, because
+   * some headers depend on the complete audio, such as the sizes in a WAV.
    */
   commit(head?: Uint8Array): Promise<void>;
   /** Removes the draft. Does nothing after `commit`. */
