@@ -1,5 +1,4 @@
-// The actor of a change to keys or voices: who makes it, from which address, and in which request. Every change is
-// recorded with its actor.
+// The actor of a change to keys or voices, with the address and the request. Every change is recorded with its actor.
 import { createId } from '../runtime/id.ts';
 import type { VoiceUser } from '../speech/voice.ts';
 import { type AuditRow, allKeys } from '../store/api-key-rows.ts';
@@ -12,12 +11,12 @@ export interface Actor extends VoiceUser {
   name: string;
   address: string;
   requestId: string;
-  /** The account of the actor. Its share of the engines is used. */
+  /** The account of the actor. The change uses this account's share of the engines. */
   accountId: string;
   grant: KeyGrant;
 }
 
-/** The person at the command line of the machine itself. This actor may do everything. */
+/** The operator at the command line of the machine itself, who may do everything. */
 export const operator: Actor = {
   name: 'operator',
   address: '',
@@ -27,7 +26,7 @@ export const operator: Actor = {
   usesAllVoices: true,
 };
 
-/** Makes the caller of a request the actor of a change. */
+/** Converts the caller of a request to the actor of a change. */
 export const toActor = (
   { actorName, accountId, grant, voiceIds, usesAllVoices }: KeyCaller,
   { address, requestId }: { address: string; requestId: string },

@@ -1,6 +1,6 @@
-// Decides whether a call is admitted. Checks in the contract's order: the key is well formed (without a lookup), known
-// and valid, allowed from this address, has every required scope, and is within its request rate. Only operations that
-// manage keys also accept a bearer token or a session.
+// Decides whether a call is admitted. Checks, in this order: the form of the key (without a lookup), its validity, the
+// client's address, the required scopes and the request rate. Only operations that manage keys also accept a bearer
+// token or a session.
 import { Failure, type Reason } from '../errors.ts';
 import type { FailedAttempts } from './failed-attempts.ts';
 import type { KeyCaller, KeyVerifier } from './key-verifier.ts';
@@ -11,7 +11,7 @@ import type { SignIn } from './sign-in.ts';
 /** The credentials of a call. */
 export interface Presented {
   key: string | undefined;
-  /** Id of the key that the ticket of the call was issued to. It replaces `key`. */
+  /** Id of the key for which the ticket of the call was issued. Replaces `key`. */
   ticketKeyId?: string | undefined;
   /** The Authorization header. */
   authorization?: string | undefined;
@@ -25,7 +25,8 @@ export interface Presented {
 
 /**
  * Returns the caller that holds the key. Throws `invalid_api_key`, `invalid_token`, `access_denied` or
- * `insufficient_scope`. The key must have all scopes of one of the choices; without choices, any key is accepted.
+ * `insufficient_scope`. The key must have all scopes of at least one choice. If there are no choices, any key is
+ * accepted.
  */
 export type Admit = (presented: Presented, ...choices: readonly (readonly string[])[]) => Promise<KeyCaller>;
 
@@ -75,7 +76,7 @@ export function createAdmit({ keyVerifier, signIn, limits }: AdmitOptions): Admi
   };
 }
 
-/** Throws a Failure that names the header for API keys if a bearer token is an API key, or if none is accepted. */
+/** Throws a Failure that names the header for API keys if a bearer token is an API key or is not accepted. */
 function checkHeader(authorization: string | undefined, takesToken: boolean): void {
   const isKey = /^Bearer +snt_/i.test(authorization ?? '');
   const message = 'Send the API key in the X-API-Key header (gRPC: the metadata x-api-key), not in Authorization.';
@@ -86,7 +87,7 @@ function checkHeader(authorization: string | undefined, takesToken: boolean): vo
 const holds = ({ scopes: held }: { scopes: readonly string[] }, scopes: readonly string[]): boolean =>
   scopes.every((scope) => held.includes(scope));
 
-/** Throws `insufficient_scope` unless the caller has all scopes of one of the choices. */
+/** Throws `insufficient_scope` unless the caller has all scopes of at least one choice. */
 export function checkScopes(caller: Pick<KeyCaller, 'scopes'>, ...choices: readonly (readonly string[])[]): void {
   if (choices.length === 0 || choices.some((choice) => holds(caller, choice))) return;
   const requiredScopes = [...new Set(choices.flat())];

@@ -12,18 +12,18 @@ import { defaultScopes, isScope, type Scope } from './scopes.ts';
 
 /**
  * The fields of a request. An omitted field gets its default in a new key and keeps its value in an update. Null means
- * no restriction. The contract's rules check their shape and range.
+ * no restriction. The rules of the API contract have checked the shape and range of all fields.
  */
 export interface KeyFields {
   /** Default: "unnamed". */
   name?: string | undefined;
-  /** Default: the actor's part of `defaultScopes`. */
+  /** Default: the scopes that are in the grant and in `defaultScopes`; if there are none, all scopes of the grant. */
   scopes?: readonly string[] | undefined;
-  /** Default: never. */
+  /** Default: the expiry of the grant, or no expiry. */
   expiresInDays?: number | null | undefined;
-  /** Default: all voices. */
+  /** Default: the voices of the grant, or all voices. */
   voiceIds?: readonly string[] | null | undefined;
-  /** Addresses and CIDR blocks. Default: any. */
+  /** Addresses and CIDR blocks. Default: the addresses of the grant, or any address. */
   allowedIps?: readonly string[] | null | undefined;
   limits?: LimitFields | undefined;
 }
@@ -42,7 +42,7 @@ export interface ApiKey {
   revokedAtMs: number | undefined;
   /** The recorded time may lag by up to a minute. */
   lastUsedAtMs: number | undefined;
-  /** Undefined voices mean all voices; undefined addresses mean any address. */
+  /** Undefined: all voices. If `allowedIps` is undefined, any address is allowed. */
   voiceIds: readonly string[] | undefined;
   allowedIps: readonly string[] | undefined;
   limits: KeyLimits;
@@ -83,7 +83,7 @@ function toPermissions(fields: KeyFields, grant: KeyGrant, nowMs: number) {
   return { scopes, voiceIds, allowedIps, limits, expiresAtMs } satisfies KeyPermissions;
 }
 
-/** The row of a new key. Throws a Failure with all fields that exceed the grant. */
+/** Returns the row of a new key. Throws a Failure with all fields that exceed the grant. */
 export function toApiKeyRow(fields: KeyFields, { parsed, pepper, grant, nowMs }: NewKey): ApiKeyRow {
   if (grant.range.path.split('/').length > generationsMax) {
     throw new Failure('access_denied', {
@@ -115,8 +115,8 @@ export function toApiKeyRow(fields: KeyFields, { parsed, pepper, grant, nowMs }:
 }
 
 /**
- * The row of the successor of a key, which differs only in the secret. The actor receives that secret, so this fails if
- * the key exceeds the actor's grant.
+ * Returns the row of a key's successor, which has the same permissions but a new id and secret. Fails if the key
+ * exceeds the actor's grant, because the actor receives the new secret.
  */
 export function toSuccessorRow(row: ApiKeyRow, { parsed, pepper, grant, nowMs }: NewKey): ApiKeyRow {
   const { scopes, voiceIds = null, allowedIps = null, limits } = toApiKey(row, nowMs);
@@ -134,7 +134,7 @@ export function checkKeyChange(fields: KeyFields, grant: KeyGrant, nowMs: number
   checkWithin(grant, { scopes, voiceIds, allowedIps, limits, expiresAtMs }, violations);
 }
 
-/** Changes the row by fields that were already checked. */
+/** Returns the changes to the row for fields that were already checked. */
 export function toApiKeyChange(row: ApiKeyRow, fields: KeyFields, nowMs: number): ApiKeyChange {
   const { name, scopes, voiceIds, allowedIps, limits, expiresInDays } = fields;
   const expiresAtMs = expiresInDays === undefined ? undefined : toExpiry(fields, nowMs);
@@ -194,17 +194,15 @@ export function toApiKey(row: ApiKeyRow, nowMs: number): ApiKey {
   };
 }
 
-/** Skips unknown scopes, which a newer version of the service has written. */
+/** Skips unknown scopes, which a newer version of the service may have written. */
 const scopesOf = (row: ApiKeyRow): readonly Scope[] => row.scopes.split(' ').filter(isScope);
 
-/**
- * Whether the row belongs to this key, in constant time. Rows that were hashed before a pepper was set are still valid.
- */
+/** Checks in constant time whether the row belongs to the key. Rows hashed before a pepper was set stay valid. */
 export function isRowOf(row: ApiKeyRow | undefined, { key }: ParsedApiKey, pepper: Pepper | undefined): boolean {
   const hash = hashApiKey(key, row?.hashKind === 'sha256' ? undefined : pepper);
   return timingSafeEqual(hash, row?.hash ?? noHash);
 }
 
-/** The account of a key: the root of its descent, such as the person who signed in. Rotation keeps the account. */
+/** Returns the account of a key: its first ancestor, or else its owner. Rotation does not change the account. */
 export const accountOf = ({ path, ownerId }: Pick<ApiKeyRow, 'path' | 'ownerId'>): string =>
   path.split('/', 1)[0] || ownerId;

@@ -1,10 +1,10 @@
-// API keys, 64 characters in base 62 (0-9 A-Z a-z). The check digits reject mistyped keys and identify leaked ones
-// without a lookup. A fast hash is stored: 256 random bits cannot be guessed at any speed, and a slow hash would invite
-// denial of service.
+// Creates, parses and hashes API keys: 64 characters in base 62 (0-9 A-Z a-z). The check digits reject mistyped keys
+// and identify leaked keys without a lookup. The stored hash is fast, because 256 random bits cannot be guessed and a
+// slow hash would invite denial of service.
 //     snt_ 4fGh8Kd02Q _ 7hT...43 characters...x 1b2C3d
-//          |            |                       +-- check: CRC-32 (ISO-HDLC) of all before, 6 digits, most significant first
+//          |            |                       +-- check: CRC-32 (ISO-HDLC) of the text before it, 6 digits
 //          |            +-- secret: 43 digits, 256 bits
-//          +-- id part: 10 digits, not secret; the row is found by it
+//          +-- id part: 10 digits, not secret; identifies the row
 import { createHmac, createSecretKey, hash, type KeyObject, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
@@ -13,7 +13,7 @@ export interface ParsedApiKey {
   idPart: string;
 }
 
-/** A secret outside the database. Without it, a stolen table cannot be used to verify keys. */
+/** A secret outside the database, so that a stolen table is not enough to verify keys. */
 export type Pepper = KeyObject;
 
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -27,7 +27,7 @@ export function createApiKey(): ParsedApiKey {
   return { key: body + checkOf(body), idPart };
 }
 
-/** Parses a key. Undefined if the text is malformed. */
+/** Returns undefined if the text is malformed. */
 export function parseApiKey(text: string | undefined): ParsedApiKey | undefined {
   if (text?.length !== keyChars) return undefined;
   const [, idPart, check] = shape.exec(text) ?? [];
@@ -41,7 +41,7 @@ export function hashApiKey(key: string, pepper?: Pepper): Buffer {
   return pepper ? createHmac('sha256', pepper).update(key).digest() : hash('sha256', key, 'buffer');
 }
 
-/** The form in which lists show a key: recognizable, without its secret. */
+/** Returns the form of a key for lists, which does not contain the secret. */
 export const hintOf = (idPart: string): string => `snt_${idPart}_...`;
 
 function randomDigits(count: number): string {

@@ -15,7 +15,7 @@ interface FallbackOptions extends Omit<LimiterOptions, 'share'> {
 /** Returns the limiter for an outage. Outages in quick succession share a limiter, so that its counts are kept. */
 export type FallbackLimiter = (outage: number) => Limiter;
 
-/** After this time, any used rate limit is available in full again. */
+/** Time after which any used rate limit is available in full again. */
 const reusedWithinMs = 60_000;
 
 export function createFallbackLimiter({ fallback, replicas, ...options }: FallbackOptions): FallbackLimiter {

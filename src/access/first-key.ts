@@ -1,7 +1,7 @@
-// The first key of a new service. The operator provides it (SONANT_BOOTSTRAP_KEY), or, if the table is empty, a key is
-// made and written to the file `first-key` in the data folder, readable only by its owner. The file is written before
-// the row: after a crash in between, the next start uses the key in the file. If replicas with separate folders start
-// at once, one key wins and the other replicas remove their files.
+// Adds the first key of a new service: the key in SONANT_BOOTSTRAP_KEY, or a new key if the table is empty. A new key
+// is written to the file `first-key` in the data folder before its row is added, so that the next start after a crash
+// uses the key in the file. If replicas with separate folders start at once, one key wins and the other replicas remove
+// their files.
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Failure } from '../errors.ts';
@@ -49,10 +49,7 @@ export interface FirstKey {
   file: string;
 }
 
-/**
- * Returns the first key and its file, or undefined if there are keys already. If several processes start at once, only
- * one of them gets the key.
- */
+/** Returns the first key and its file. Undefined if there are keys already, or if another process was faster. */
 export async function makeFirstKey({
   rows,
   pepper,
@@ -74,8 +71,8 @@ export async function makeFirstKey({
   }
   const { row, audit } = toOperatorKey('first key', parsed, pepper);
   if (await rows.addFirst(row, audit)) return { key: parsed.key, file };
-  // Another process stored its first key before. If that process uses this folder, its key is in this file; otherwise
-  // it has another key.
+  // Another process stored its first key earlier. If both processes use this folder, the file contains that key;
+  // otherwise the file is removed.
   if (!(await rows.find(parsed.idPart))) await rm(file, { force: true });
   return undefined;
 }

@@ -1,13 +1,13 @@
-// The descent of a key: its creator, that creator's creator, and so on up to its account. A key has a permission only
-// if it and all its ancestors have it, so restricting or ending an ancestor affects every key below it. The newest
-// rotation of an ancestor counts. People and machines that sign in have the default limits.
+// Traces the descent of a key: its creator, the creator's creator, and so on up to the account. A key has only
+// permissions that all its ancestors have, so a restricted or revoked ancestor affects every key below it. If an
+// ancestor was rotated, its newest key counts. People and machines that sign in have the default limits.
 import { commonBlocks } from '../net/client-addresses.ts';
 import type { ApiKeyRow, ApiKeyRows } from '../store/api-key-rows.ts';
 import { type ApiKey, toApiKey } from './api-key-record.ts';
 import { type KeyLimits, limitNames, usualLimits } from './key-limits.ts';
 import type { LimitedAccount } from './limiter.ts';
 
-/** Permissions of a key while its ancestors are unchanged. */
+/** Effective permissions of a key. */
 type Rights = Pick<ApiKey, 'scopes' | 'voiceIds' | 'allowedIps' | 'limits' | 'expiresAtMs'>;
 
 interface Descent {
@@ -16,10 +16,10 @@ interface Descent {
   above: readonly LimitedAccount[];
 }
 
-/** People and machines that sign in make keys without having a key. */
+/** Whether the id belongs to a signed-in person or machine instead of a key. */
 const isSignedIn = (id: string) => /^(usr|cli)_/.test(id);
 
-/** Undefined if an ancestor is revoked. */
+/** Returns undefined if an ancestor is revoked. */
 export async function traceDescent(
   rows: Pick<ApiKeyRows, 'findNewest'>,
   row: ApiKeyRow,

@@ -1,5 +1,5 @@
-// A grant: which keys its holder may see and change, and the maximum permissions of keys made by the holder. A key can
-// grant at most its own permissions; the command line can grant everything.
+// A grant defines the keys that its holder may see and change, and the maximum permissions of keys that the holder
+// makes. A key can grant at most its own permissions; the command line can grant all permissions.
 import { Violations } from '../contract/violations.ts';
 import { Failure } from '../errors.ts';
 import { isAddressBlock, isBlockWithin } from '../net/client-addresses.ts';
@@ -27,8 +27,8 @@ export interface KeyPermissions {
 }
 
 /**
- * Reports permissions that exceed the grant, in addition to earlier violations. Throws `insufficient_scope` if the only
- * fault is scopes that the grant lacks.
+ * Reports permissions that exceed the grant, in addition to earlier violations. Throws `insufficient_scope` if scopes
+ * that the grant lacks are the only violation.
  */
 export function checkWithin(grant: KeyGrant, requested: KeyPermissions, violations: Violations): void {
   const { voiceIds, allowedIps, limits, expiresAtMs } = grant;
@@ -72,6 +72,6 @@ function checkScopes({ scopes: granted }: KeyGrant, scopes: readonly string[], v
     if (isMissing(scope)) violations.report(hasFaultyItem ? `scopes[${i}]` : 'scopes', 'scope', message);
 }
 
-/** Malformed blocks are separate violations. */
+/** Ignores malformed blocks, which are reported separately. */
 const areWithin = (blocks: readonly string[] | null, outer: readonly string[]) =>
   blocks?.every((block) => !isAddressBlock(block) || isBlockWithin(block, outer)) ?? false;

@@ -31,7 +31,7 @@ export function checkLimits(fields: LimitFields, most: KeyLimits | undefined, vi
   }
 }
 
-/** The limits of a new key: from the fields, or else the defaults, but never more than `most`. */
+/** Returns the limits of a new key: the given limits, else the defaults, but never more than `most`. */
 export function limitsFor(fields: LimitFields, most: KeyLimits | undefined): KeyLimits {
   const chosen = limitNames.map((name) => {
     const value = fields[name] ?? usualLimits[name];

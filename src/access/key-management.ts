@@ -24,7 +24,7 @@ export interface MadeKey {
 }
 
 export interface KeyManagement {
-  /** Reports fields that exceed the actor's grant, or throws `insufficient_scope`. `create` and `update` throw both. */
+  /** Reports fields that exceed the actor's grant. Throws `insufficient_scope` if only scopes exceed the grant. */
   checkNew(fields: KeyFields, actor: Actor, violations: Violations): void;
   checkChange(fields: KeyFields, actor: Actor, violations: Violations): void;
   create(fields: KeyFields, actor: Actor): Promise<MadeKey>;
@@ -35,8 +35,8 @@ export interface KeyManagement {
   /** Makes a successor with the same permissions. The old key expires after the grace period. */
   rotate(keyId: string, graceSeconds: number, actor: Actor): Promise<MadeKey>;
   /**
-   * Permanently revokes the key, all its descendants, and the keys that it has replaced and that are still valid. A key
-   * that was itself replaced is revoked alone. Rows are kept.
+   * Permanently revokes the key, its descendants, and the keys that it replaced if they are still valid. A key that was
+   * itself replaced is revoked alone. Rows stay in the table.
    */
   revoke(keyId: string, actor: Actor): Promise<RevokedKey>;
 }
@@ -53,9 +53,9 @@ export interface ChangedKey {
   accountId: string;
   /** Whether the key can never be valid again. */
   isEnded: boolean;
-  /** Whether all descendants of the key have ended with it. */
+  /** Whether all descendants of the key have ended together with the key. */
   haveDescendantsEnded: boolean;
-  /** Ids of the keys that the key had replaced and that have ended with it. */
+  /** Ids of the replaced keys that have ended together with the key. */
   predecessorsEnded: readonly string[];
 }
 
@@ -69,7 +69,7 @@ interface KeyManagementOptions {
 
 /** Largest number of valid keys that descend from one key or one signed-in account. */
 const descendantsMax = 1_000;
-/** The default grace period. */
+/** Default grace period of a rotation. */
 export const graceSecondsUsual = 24 * 3600;
 
 export function createKeyManagement({ rows, pepper, onChange, now = Date.now }: KeyManagementOptions): KeyManagement {
@@ -78,7 +78,7 @@ export function createKeyManagement({ rows, pepper, onChange, now = Date.now }: 
     if (!changed) throw noSuchKey();
     const { row, descendantsRevoked, predecessorsRevoked: predecessorsEnded } = changed;
     const apiKey = toApiKey(row, now());
-    // A key that has only expired can be extended.
+    // An expired key can be extended unless it was replaced.
     const isEnded = apiKey.status === 'revoked' || (apiKey.status === 'expired' && apiKey.replacedBy !== undefined);
     const haveDescendantsEnded = apiKey.status === 'revoked' && apiKey.replacedBy === undefined;
     await onChange({ keyId, accountId: accountOf(row), isEnded, haveDescendantsEnded, predecessorsEnded });
@@ -157,9 +157,8 @@ const unchangeable = (message: string) =>
   new Failure('invalid_request', { message, details: [{ field: 'id', reason: 'state', message }] });
 
 /**
- * Also revokes the descendants of the key, and the keys that it has replaced and that are still valid, because they
- * have the same permissions. A key that was itself replaced is revoked alone, because its descendants now belong to its
- * successor.
+ * Also revokes the descendants of the key, and the valid keys that it replaced, because these have the same
+ * permissions. A key that was itself replaced is revoked alone, because its descendants now belong to its successor.
  */
 function toRevocation({ keyId, revokedAtMs, replacedBy }: ApiKeyRow, actor: Actor, atMs: number): ApiKeyDecision {
   const toAudit = (endedId: string, detail: object = { with: keyId }) =>

@@ -1,6 +1,6 @@
 // Verifies API keys. A key that is missing, malformed, unknown, revoked or expired always fails with the same
-// `invalid_api_key`, so that the error reveals nothing. Results are cached for half a second: a change by another
-// process takes effect within that time, and a change by this process at once.
+// `invalid_api_key`, so that the error reveals nothing. Results are cached, so a change by another process takes effect
+// within half a second. A change by this process takes effect at once.
 import { hash, randomBytes } from 'node:crypto';
 import { Failure } from '../errors.ts';
 import { createAddressCheck } from '../net/client-addresses.ts';
@@ -14,7 +14,7 @@ import type { KeyLimits } from './key-limits.ts';
 import type { LimitedAccount } from './limiter.ts';
 import type { Scope } from './scopes.ts';
 
-/** A cache of limited size whose entries expire. If it is full, the oldest entry is evicted. */
+/** A cache of limited size whose entries expire. A full cache evicts its oldest entry. */
 export class ExpiringCache<Value> {
   readonly #entries = new Map<string, { value: Value; untilMs: number }>();
   readonly #entriesMax: number;
@@ -59,18 +59,18 @@ export interface KeyCaller extends Caller {
   limits: KeyLimits;
   /** Accounts whose limits also apply to the caller. Default: none. */
   above?: readonly LimitedAccount[];
-  /** What the caller may do with keys, if its scopes allow that. */
+  /** The keys and permissions that the caller may manage if its scopes include key management. */
   grant: KeyGrant;
 }
 
 export interface KeyVerifier {
-  /** Returns the caller of the key. Throws `invalid_api_key`, or `access_denied` for this address. */
+  /** Returns the caller of the key. Throws `invalid_api_key`, or `access_denied` if the address is not allowed. */
   verify(presented: string | undefined, address: string): Promise<KeyCaller>;
-  /** Like `verify`, by the id of a key that the service itself has stored. */
+  /** Like `verify`, but for the id of a key that the service itself has stored. */
   verifyId(keyId: string, address: string): Promise<KeyCaller>;
-  /** Like `verify`, for the current key of an owner, whose keys are rotated. */
+  /** Like `verify`, but for the newest key of an owner. */
   verifyOwner(ownerId: string, address: string): Promise<KeyCaller>;
-  /** Whether the key is still valid, read from the table. */
+  /** Reads from the table whether the key is still valid. */
   isInForce(keyId: string): Promise<boolean>;
   /** Clears the cache after a key has changed. */
   forget(): void;
@@ -96,21 +96,18 @@ interface Verified {
 
 const anywhere = () => true;
 
-/** Salt of this process for the hashes by which the cache identifies keys, so that the cache contains no keys. */
+/** Salt for the hashes that identify keys in the cache, so that the cache contains no keys. */
 const nameSalt = randomBytes(16).toString('hex');
 const toName = (key: string): string => hash('sha256', nameSalt + key, 'base64');
 
 export function createKeyVerifier({ rows, pepper, now = Date.now }: KeyVerifierOptions): KeyVerifier {
   const lastUse = createLastUse((uses) => rows.noteUses(uses), usesWrittenEveryMs);
-  /**
-   * Valid and invalid keys have separate caches, so that invalid keys cannot evict valid ones. Both caches are indexed
-   * by hash, so that neither contains a key.
-   */
+  /** Valid and invalid keys have separate caches, so that invalid keys cannot evict valid keys. */
   let known = new ExpiringCache<Verified>(cacheOptions);
   const unknown = new ExpiringCache<true>(cacheOptions);
 
   const lookUp = async (parsed: ParsedApiKey, name: string, nowMs: number): Promise<Verified | undefined> => {
-    // `forget` replaces the cache. A row that was read before must not enter the new cache.
+    // `forget` replaces the cache. A row that was read before `forget` must not enter the new cache.
     const cache = known;
     const row = await rows.find(parsed.idPart);
     const verified = isRowOf(row, parsed, pepper) && row ? await toVerified(rows, row, nowMs) : undefined;
@@ -163,7 +160,7 @@ export function createKeyVerifier({ rows, pepper, now = Date.now }: KeyVerifierO
   };
 }
 
-/** Undefined if the key or an ancestor is revoked. */
+/** Returns undefined if the key or an ancestor is revoked. */
 async function toVerified(rows: ApiKeyRows, row: ApiKeyRow, nowMs: number): Promise<Verified | undefined> {
   const descent = row.revokedAtMs === null ? await traceDescent(rows, row, nowMs) : undefined;
   if (!descent) return undefined;
@@ -194,7 +191,7 @@ async function toVerified(rows: ApiKeyRows, row: ApiKeyRow, nowMs: number): Prom
   };
 }
 
-/** Size of a batch, so that other statements can run in between. */
+/** Number of uses per statement. Other statements can run between two batches. */
 const usesAtOnceMax = 500;
 
 /** Records when each key was last used. Writes in batches, once a minute and on close. */

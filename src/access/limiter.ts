@@ -1,6 +1,6 @@
-// The limits of API keys: requests per minute, characters per month, concurrent syntheses, checked in this order. A
-// call counts for its key and for all ancestors, so a key and its descendants share its limits. A rejected call is not
-// charged. This file has the contract and the limiter of a single process.
+// Limits the requests per minute, characters per month and concurrent syntheses of API keys, checked in this order. A
+// call counts for its key and for all ancestors, so a key and its descendants share the limits of the key. A rejected
+// call is not charged. This file contains the interface of limiters, and the limiter of a single process.
 import { Failure } from '../errors.ts';
 import { type Release, SlotQueue, SlotTimeout } from '../runtime/slot-queue.ts';
 import type { KeyLimits } from './key-limits.ts';
@@ -22,13 +22,13 @@ import { monthAt } from './usage-ledger.ts';
 
 /** The limits of a key, or of a person or machine that makes keys. */
 export interface LimitedAccount {
-  /** The owner, which stays the same when a key is replaced. */
+  /** Id of the owner, which does not change when a key is replaced. */
   callerId: string;
   keyId?: string;
   limits: KeyLimits;
 }
 
-/** The account whose limits are checked, and its ancestors. The limits of an ancestor cover all its keys together. */
+/** The account whose limits are checked, and its ancestors. All keys below an ancestor share the ancestor's limits. */
 export interface Limited extends LimitedAccount {
   keyId: string;
   /** The ancestors, the nearest one first. Default: none. */
@@ -37,10 +37,7 @@ export interface Limited extends LimitedAccount {
 
 /** A running synthesis. `end` must be called on success and on failure. */
 export interface Synthesis {
-  /**
-   * Reports how many characters of the synthesis are in the usage ledger, for a limiter that reads the ledger
-   * meanwhile.
-   */
+  /** Reports the number of characters of this synthesis in the usage ledger, for limiters that read the ledger. */
   recorded?(chars: number): void;
   /** Releases the slot of the synthesis and refunds the characters that were not spoken. */
   end(spokenChars: number): void;
@@ -51,22 +48,19 @@ export interface Limiter {
   takeRequest(caller: Limited, report: ReportLimitStatus): Promise<void>;
   /** Reports the status without charging anything. */
   reportStatus(caller: Limited, report: ReportLimitStatus): Promise<void>;
-  /**
-   * Charges characters and takes a slot, waiting at most `slotWaitMs`. If a limit refuses the synthesis, the request is
-   * refunded too.
-   */
+  /** Charges characters and takes a slot within `slotWaitMs`. If a limit refuses, also refunds the request. */
   takeSynthesis(caller: Limited, chars: number, options: TakeOptions): Promise<Synthesis>;
   /** Number of running syntheses of an owner and all its descendants. */
   running(callerId: string, accountId?: string): Promise<number>;
 }
 
-/** The key and all ancestors whose limits apply to it, up to its account. */
+/** Returns the key and its ancestors, whose limits also apply. The account is the last ancestor. */
 export const chainOf = (caller: Limited): readonly [LimitedAccount, ...LimitedAccount[]] => [
   caller,
   ...(caller.above ?? []),
 ];
 
-/** Id of the last key in the chain, the account. The counts of all keys of an account are stored together. */
+/** Returns the id of the account. The counts of all keys of an account are stored together. */
 export const accountIdOf = ({ callerId, above }: Pick<Limited, 'callerId' | 'above'>): string =>
   above?.at(-1)?.callerId ?? callerId;
 
@@ -74,8 +68,8 @@ export interface TakeOptions {
   signal: AbortSignal;
   report: ReportLimitStatus;
   /**
-   * A running synthesis that the new one continues: the new one gets its slot without a wait, and its characters too.
-   * If the new one is refused, the old one continues to run.
+   * A running synthesis that the new synthesis continues. The new synthesis takes over its slot and characters without
+   * a wait. If the new synthesis is refused, the old synthesis continues to run.
    */
   replaces?: Synthesis | undefined;
   /**
@@ -83,7 +77,7 @@ export interface TakeOptions {
    * text is not reported as too long.
    */
   isPart?: boolean | undefined;
-  /** Whether the synthesis is background work: its characters are charged, but it starts even if no slot is free. */
+  /** Whether the synthesis is background work, which is charged but starts even if no slot is free. */
   needsNoSlot?: boolean | undefined;
 }
 
@@ -92,14 +86,11 @@ export interface LimiterOptions {
   spentSince(callerId: string, sinceMs: number): Promise<number>;
   /** The clock, in fractional epoch milliseconds. */
   now?: () => number;
-  /**
-   * The share of every limit that this process may use if other processes use the rest, but at least one request and
-   * slot.
-   */
+  /** Share of every limit for this process if other processes use the rest. At least one request and one slot. */
   share?: number;
 }
 
-/** How long a synthesis waits for a slot. */
+/** Longest wait of a synthesis for a slot. */
 export const slotWaitMs = 250;
 
 export function createLimiter({ spentSince, now = Date.now, share = 1 }: LimiterOptions): Limiter {
@@ -164,7 +155,7 @@ async function takeSynthesis(
     report(await statusOf(chain));
   } catch (error) {
     endHolding({ parts: [{ chars, charges }], releases }, 0);
-    // The request is refunded if a limit rejects it, but not if its caller aborts it.
+    // The request is refunded if a limit refuses the synthesis, but not if the caller aborts it.
     if (!(error instanceof Failure && error.reason === 'rate_limit_exceeded')) throw error;
     if (!isPart) for (const { account, limits } of chain) account.fullAtUs -= intervalOf(rateOf(limits));
     await reportStatus(() => statusOf(chain), report, error);
@@ -174,14 +165,14 @@ async function takeSynthesis(
   return new HeldSynthesis({ parts, releases: [...(before?.releases ?? []), ...releases] });
 }
 
-/** The share of the limits that this process may use. A monthly quota is divided when it is read. */
+/** Returns the share of the limits that this process may use. A monthly quota is divided when it is read. */
 function shareOf(limits: KeyLimits, share: number): KeyLimits {
   if (share === 1) return limits;
   const partOf = (limit: number) => Math.max(1, Math.floor(limit * share));
   return { ...limits, requestsPerMinute: partOf(limits.requestsPerMinute), concurrency: partOf(limits.concurrency) };
 }
 
-/** The slots of a synthesis and the charges of its parts: its own, and one for each synthesis that it has replaced. */
+/** The slots and charges of a synthesis. Each replaced synthesis adds a part. */
 interface Holding {
   parts: readonly { chars: number; charges: readonly QuotaCharge[] }[];
   releases: readonly Release[];
@@ -198,10 +189,7 @@ class HeldSynthesis implements Synthesis {
     return this.#holding !== undefined;
   }
 
-  /**
-   * Takes slots and charges out of the synthesis without a release or refund; the synthesis that replaces it holds
-   * them.
-   */
+  /** Moves slots and charges to the synthesis that replaces this one, without a release or refund. */
   takeHolding(): Holding | undefined {
     const holding = this.#holding;
     this.#holding = undefined;
@@ -215,7 +203,7 @@ class HeldSynthesis implements Synthesis {
   };
 }
 
-/** The characters that were not spoken are those at the end of the text. */
+/** Refunds the last parts first, because the unspoken characters are at the end of the text. */
 function endHolding({ parts, releases }: Holding, spokenChars: number): void {
   let unspoken = parts.reduce((sum, { chars }) => sum + chars, -spokenChars);
   for (const { chars, charges } of parts.toReversed()) {
@@ -249,9 +237,9 @@ export async function reportStatus(
 }
 
 /**
- * Takes a slot of each account, starting with the key's own. While a call waits for a slot of an ancestor, it thus
- * holds only slots of keys below that ancestor, which nobody can use without a slot of the ancestor. An account's slots
- * go to its keys in turn.
+ * Takes a slot of each account, starting with the key itself. A call that waits for a slot of an ancestor holds only
+ * slots below this ancestor, which other calls cannot use without a slot of the ancestor. The keys of an account take
+ * turns.
  */
 async function takeSlots(
   chain: readonly Member[],
@@ -332,7 +320,7 @@ function createMonthlyQuota({ spentSince, now, share }: MonthlyQuotaOptions) {
     if (month && now() < month.endsMs) return month;
     const { beginsMs, endsMs } = monthAt(now());
     const spent = spentSince(beginsMs).then((chars) => ({ before: chars, chars }));
-    // The next call reads the ledger again.
+    // After an error, the next call reads the ledger again.
     spent.catch(() => {
       month = undefined;
     });
@@ -347,9 +335,9 @@ function createMonthlyQuota({ spentSince, now, share }: MonthlyQuotaOptions) {
       const { endsMs, spent } = currentMonth();
       return { characters: leftOf(quota, await spent), endsMs };
     },
-    /** Charges the characters, or fails and charges none. Without a quota, characters are only counted. */
+    /** Charges the characters, or fails without a charge. If there is no quota, characters are only counted. */
     async take(chars: number, quota: number | undefined, isOwn = true): Promise<QuotaCharge> {
-      // Without a quota, a month that was counted before continues to be counted, since the key may get a quota again.
+      // A month that is already being counted is also counted without a quota, because the key may get a quota again.
       const counted = quota === undefined ? month : currentMonth();
       const spent = await counted?.spent;
       if (!counted || !spent) return { refund() {} };

@@ -1,6 +1,6 @@
-// The client of the operator's OpenID Connect issuer: signs people in (authorization code with PKCE, state and nonce;
-// RFC 6749, RFC 7636, OpenID Connect Core) and verifies the issuer's tokens. The issuer's metadata is discovered on
-// first use, and again after a failure; its keys are fetched again when they change.
+// Signs people in at the operator's OpenID Connect issuer (authorization code with PKCE, state and nonce; RFC 6749, RFC
+// 7636, OpenID Connect Core) and verifies the issuer's tokens. The issuer's metadata is discovered on first use and
+// again after a failure. The issuer's keys are fetched again when they change.
 import { Failure } from '../errors.ts';
 import type { Claims } from './sign-in-rules.ts';
 
@@ -38,7 +38,7 @@ const timeoutSeconds = 10;
 /** Time after which a client may retry if the issuer has not answered. */
 const issuerRetrySeconds = 5;
 const clockToleranceSeconds = 5;
-/** Keys are fetched again for a token that no known key has signed, but not more often than this. */
+/** Shortest time between two fetches of the issuer's keys. A token signed with an unknown key causes a fetch. */
 const keysCooldownMs = 1_000;
 /** Accepted algorithms; all are asymmetric. */
 const algorithms = [
@@ -61,7 +61,7 @@ const tokenCharsMax = 16 * 1024;
 const unavailable = (cause: unknown) =>
   new Failure('temporarily_unavailable', { retryAfterSeconds: issuerRetrySeconds }, cause);
 
-/** Whether the error means that the issuer sent no answer or an invalid one. */
+/** Whether the error means that the issuer sent no answer or an invalid answer. */
 const isUnavailable = (cause: unknown) => {
   const { code } = (cause ?? {}) as { code?: string };
   return (
@@ -130,7 +130,7 @@ export function createIssuer(options: IssuerOptions): Issuer {
   };
 }
 
-/** Rejects if the issuer sends no answer or an invalid one. */
+/** Rejects if the issuer sends no answer or an invalid answer. */
 export async function checkIssuer(options: IssuerOptions): Promise<void> {
   const { keys } = await discover(options);
   await keys.reload();
@@ -169,7 +169,7 @@ async function claimsOfLogin({ oidc, config }: Discovered, url: URL, facts: Logi
   const more = await oidc.fetchUserInfo(config, tokens.access_token, claims.sub).catch((cause: unknown) => {
     throw unavailable(cause);
   });
-  // The address and its verification must come from the same source.
+  // The e-mail address and its verification must come from the same source.
   const { email, email_verified } = claims.email === undefined ? more : claims;
   return { ...more, ...claims, email, email_verified };
 }

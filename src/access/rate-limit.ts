@@ -1,5 +1,5 @@
-// The rate limit of a key, the headers that report it in every response, and the failures for exceeded limits. The
-// headers follow draft-ietf-httpapi-ratelimit-headers:
+// Computes the rate limit of a key, the headers that report the limit in every response, and the failures for exceeded
+// limits. The headers follow draft-ietf-httpapi-ratelimit-headers:
 //     RateLimit-Policy: "requests";q=600;w=60, "concurrency";q=20;qu="concurrent-requests"
 //     RateLimit: "requests";r=87;t=2                r: requests allowed now; t: seconds until all are available
 
@@ -23,7 +23,7 @@ export const rateOf = ({ requestsPerMinute }: Pick<KeyLimits, 'requestsPerMinute
   burst: Math.min(burstMax, requestsPerMinute),
 });
 
-/** The rest of a monthly quota, and the end of the month. */
+/** Number of characters left of a monthly quota, and the end of the month. */
 export interface LeftOfMonth {
   characters: number;
   endsMs: number;
@@ -37,7 +37,7 @@ export function toLimitStatus(limits: KeyLimits, fullAtUs: number, nowUs: number
   return { limits, requests, characters: { remaining: Math.max(0, left.characters), fullInSeconds } };
 }
 
-/** Combines statuses: the key's own policy (the first status) with the smallest remainders of all. */
+/** Combines the limits of the first status, which is the key's own, with the smallest remainders of all statuses. */
 export function leastOf(all: readonly LimitStatus[]): LimitStatus {
   const [own] = all as readonly [LimitStatus, ...LimitStatus[]];
   if (all.length === 1) return own;
@@ -65,16 +65,16 @@ function policyOf({ requestsPerMinute, concurrency, charactersPerMonth }: KeyLim
   return `"requests";q=${requestsPerMinute};w=60, "concurrency";q=${concurrency};qu="concurrent-requests"${characters}`;
 }
 
-// The generic cell rate algorithm: a rate per minute with a burst. Its only state is the time at which the full burst
-// is available again; each request moves it later by one interval. All times are whole microseconds, so that memory and
-// Redis compute the same result.
+// The generic cell rate algorithm allows a rate per minute with a burst. Its only state is the time at which the full
+// burst is available again; each request moves this time later by one interval. All times are whole microseconds, so
+// that this file and redis-account.lua compute equal results.
 //     now            burst * interval from now
 //      |-------------|------------------> time
 //             full at: at most here, else the request is rejected
 
 export interface Rate {
   perMinute: number;
-  /** Number of requests that may come at once. */
+  /** Number of requests that may arrive at once. */
   burst: number;
 }
 
@@ -91,7 +91,7 @@ export const intervalOf = ({ perMinute }: Rate): number => Math.ceil(minuteUs / 
 
 const spentOf = (fullAtUs: number, nowUs: number): number => Math.max(fullAtUs, nowUs) - nowUs;
 
-/** Number of requests allowed now, and time until the full burst is available again. */
+/** Returns the number of requests allowed now, and the time until the full burst is available again. */
 function statusAt(fullAtUs: number, nowUs: number, rate: Rate): { remaining: number; fullInUs: number } {
   const fullInUs = spentOf(fullAtUs, nowUs);
   const intervalUs = intervalOf(rate);
@@ -111,7 +111,7 @@ export function takeOne(fullAtUs: number, nowUs: number, rate: Rate): Taken {
   };
 }
 
-/** `isOwn`: the limit is the key's own, not the limit shared by the account's keys. */
+/** `isOwn` is true for a limit of the key itself, and false for a limit that all keys of the account share. */
 const toSubject = (isOwn: boolean) => (isOwn ? 'This key' : 'All keys of this account together');
 
 export function tooManyRequests({ requestsPerMinute: limit }: KeyLimits, waitUs: number, isOwn: boolean): Failure {

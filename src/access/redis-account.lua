@@ -1,27 +1,28 @@
--- The limits of a key, and of all that it descends from: every operation is atomic over all of them, and a rejected call is
--- charged nothing. Each of them is an owner; their account is the last. All that is stored for an account has one hash tag, so
--- it lies in one slot of a cluster. Times are those of the server, in whole microseconds.
+-- Applies the limits of a key and its ancestors. The key and each ancestor have an owner; the last owner is the
+-- account. Every operation is atomic over all owners, and a rejected call is not charged. The Redis keys of an account
+-- share a hash tag, so that one slot of a cluster stores them. Times are whole microseconds of the server's clock.
 --
---     KEYS  of each owner, the key's own first; without `owner:` where that is the account:
---           1  {account}:owner:requests       when all requests are available again, as in rate-limit.ts
---           2  {account}:owner:places         sorted set of concurrency slots: "id:month:characters" -> when the lease ends
---           3  {account}:owner:waiting        sorted set, the queue for slots: replica -> since when it waits
---           4  {account}:owner:recorded       hash: slot -> how many of its characters are in the ledger, when last told
---           5  {account}:owner:month:2026-11  characters: the ledger's when it was read, plus running and ended syntheses since
---           then, only with take_request:
+--     KEYS  for each owner, the owner of the key itself first; the keys of the account have no `owner:`:
+--           1  {account}:owner:requests       time at which all requests are available again, as in rate-limit.ts
+--           2  {account}:owner:places         sorted set of concurrency slots: "id:month:characters" -> end of lease
+--           3  {account}:owner:waiting        sorted set, the queue for slots: replica -> start of the wait
+--           4  {account}:owner:recorded       hash: slot -> number of its characters that the ledger has recorded
+--           5  {account}:owner:month:2026-11  characters in the ledger when it was read, plus later syntheses
+--           then, only for take_request:
 --              {account}:ended:key_...        exists if the key was revoked
---              {account}:below:key_...        exists if all that descend from that key were revoked; of each ancestor
+--              {account}:below:key_...        for each ancestor: exists if all descendants of the ancestor were revoked
 --
---     ARGV  1 operation  2 current time, in tests  3 month  4 its begin  5 its end  6 number of owners
+--     ARGV  1 operation  2 current time, in tests  3 month  4 its start  5 its end  6 number of owners
 --           7... arguments of the operation
 --
---     reply: outcome, current time, the owner that decided it (1 is the key's own), and of each owner when all its requests
---     are available again, and its characters of the month (nil if unknown)
+--     reply: outcome, current time, index of the owner that decided the outcome (1 is the key itself), and for each
+--     owner the time at which all requests are available again and the characters of the month (nil if unknown)
 --
--- The slots of a crashed replica are free when their leases end, and what they have not recorded is refunded. The count of a
--- month without syntheses expires soon; the next caller reads the ledger and sets it again. The same where a slot is found
--- missing, for what was recorded of it may be in the count or not. What is recorded is told when leases are renewed, so only
--- what an account speaks between two renewals may be counted twice by a read, or be refunded after a crash.
+-- When the lease of a crashed replica ends, its slot is free and the unrecorded characters of the slot are refunded.
+-- The count of a month expires soon after the last synthesis, and the next caller sets the count from the ledger. The
+-- count is also deleted if a slot is missing, because the count may or may not include its recorded characters.
+-- Renewals report the recorded characters. Only characters spoken between two renewals may be counted twice, or
+-- refunded after a crash.
 local operation = ARGV[1]
 local owner_count = tonumber(ARGV[6])
 local expire_ms = 120000 -- twice the time in which the slowest burst is available again
@@ -83,7 +84,7 @@ local function unrecorded_of(owner, slot)
   return math.max(0, characters_of(slot) - tonumber(redis.call('HGET', owner.recorded, slot) or 0))
 end
 
--- Whether the slot was there.
+-- Returns whether the slot existed.
 local function remove_slot(owner, slot)
   redis.call('HDEL', owner.recorded, slot)
   return redis.call('ZREM', owner.slots, slot) == 1
@@ -96,18 +97,18 @@ local function end_lapsed(owner)
   end
 end
 
--- The next caller reads the ledger.
+-- Deletes the count, so that the next caller reads the ledger.
 local function forget_count(owner) redis.call('DEL', owner.month) end
 
--- `first` is where the interval of the first owner stands in ARGV, `each` how many arguments an owner has.
+-- `first` is the index in ARGV of the first owner's interval; `each` is the number of arguments per owner.
 local function refund_requests(first, each)
   for i, owner in ipairs(owners) do set_full_at(owner, full_at(owner) - ARGV[first + each * (i - 1)]) end
 end
 
 local operations = {}
 
--- Of each owner: interval, capacity. "taken"; "rejected" by the owner with the longest wait; "ended" if the key or an ancestor
--- was revoked.
+-- Arguments for each owner: interval, capacity. Outcomes: "taken"; "rejected" by the owner with the longest wait;
+-- "ended" if the key or an ancestor was revoked.
 function operations.take_request()
   for i = 5 * owner_count + 1, #KEYS do
     if redis.call('EXISTS', KEYS[i]) == 1 then return { 'ended', now, 1 } end
@@ -124,7 +125,8 @@ end
 
 function operations.read() return reply('read') end
 
--- Of one owner: 7 characters in the ledger, 8 when its read began: "read"; "late" if that is too long ago or in another month.
+-- Arguments, for one owner: 7 characters in the ledger, 8 start of the read. Outcomes: "read"; "late" if the read is
+-- too old.
 function operations.set_spent()
   if not is_month or now - tonumber(ARGV[8]) > ledger_read_us then return { 'late', now, 1 } end
   local owner = owners[1]
@@ -136,16 +138,16 @@ function operations.set_spent()
   return reply('read')
 end
 
--- 7 slot, 8 duration of the lease, 9 replica, then of each owner: interval of the request that a refusal refunds, or 0,
--- characters per month or nothing, concurrency or nothing where none must be free; then the slot that it replaces, or nothing,
--- and how many characters of that are recorded: the new one has its characters too, and no other is needed. "taken";
--- "characters" if too few are left in the month of an owner; "full" if an owner has no slot free, or other replicas wait for
--- those that are; "unread" if the ledger must be read first; "late" if it is another month.
+-- Arguments: 7 slot, 8 duration of the lease, 9 replica; for each owner: interval of the request that a refusal
+-- refunds, or 0; characters per month or ''; concurrency, or '' if no slot must be free; then the slot to replace or
+-- '', and its recorded characters. The new slot includes the characters of the replaced slot. Outcomes: "taken";
+-- "characters" if an owner has too few characters left; "full" if an owner has no free slot, or if other replicas wait
+-- for its free slots; "unread" if the ledger must be read first; "late" if the month has ended.
 function operations.take_slot()
   if not is_month then return { 'late', now, 1 } end
   local slot, lease, replica = ARGV[7], ARGV[8], ARGV[9]
   local replaced, recorded = ARGV[10 + 3 * owner_count], tonumber(ARGV[11 + 3 * owner_count])
-  -- Of a slot that was lost, only what is recorded may be in the count.
+  -- If the slot was lost, the count may include only its recorded characters.
   local function counted(owner)
     return redis.call('ZSCORE', owner.slots, replaced) and characters_of(replaced) or recorded
   end
@@ -183,14 +185,15 @@ function operations.take_slot()
   return reply('taken')
 end
 
--- 7 replica or nothing, then of each owner: interval of requests. Refunds the request of a caller that got no slot.
+-- Arguments: 7 replica or '', then for each owner: interval of requests. Refunds the request of a caller without a
+-- slot.
 function operations.leave_queue()
   refund_requests(8, 1)
   for _, owner in ipairs(owners) do redis.call('ZREM', owner.queue, ARGV[7]) end
   return reply('read')
 end
 
--- 7 slot, 8 characters that were spoken.
+-- Arguments: 7 slot, 8 number of spoken characters.
 function operations.end_slot()
   for _, owner in ipairs(owners) do
     if remove_slot(owner, ARGV[7]) then
@@ -203,8 +206,8 @@ function operations.end_slot()
   return reply('read')
 end
 
--- 7 duration of the leases, then of each running slot: its name, its recorded characters. Extends the leases, or adds the
--- slots again.
+-- Arguments: 7 duration of the leases, then for each running slot: name, recorded characters. Extends the leases, and
+-- adds missing slots again.
 function operations.renew_slots()
   for _, owner in ipairs(owners) do
     end_lapsed(owner)
@@ -218,7 +221,7 @@ function operations.renew_slots()
   return reply('read')
 end
 
--- 7... slots that have ended while Redis was away: the ledger must be read again.
+-- Arguments: 7... slots that ended while Redis was unreachable. Deletes the count, so that the ledger is read again.
 function operations.drop_slots()
   for _, owner in ipairs(owners) do
     for i = 7, #ARGV do remove_slot(owner, ARGV[i]) end
@@ -227,7 +230,7 @@ function operations.drop_slots()
   return reply('read')
 end
 
--- Of one owner: the third value of the reply is the number of its slots.
+-- For one owner. The third value of the reply is the number of slots.
 function operations.running()
   end_lapsed(owners[1])
   return { 'read', now, redis.call('ZCARD', owners[1].slots) }

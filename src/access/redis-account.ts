@@ -1,6 +1,6 @@
-// The limits of a key and its ancestors in Redis or Valkey, shared by all replicas. Each operation of redis-account.lua
-// is one round trip. The usage ledger is authoritative for the monthly quota: if Redis has no count of the month, it is
-// set from the ledger.
+// Stores the limits of a key and its ancestors in Redis or Valkey, shared by all replicas. Each operation of
+// redis-account.lua is one round trip. The usage ledger is authoritative for the monthly quota: if Redis has no count
+// of the month, the count is set from the ledger.
 import { readFileSync } from 'node:fs';
 import { Failure } from '../errors.ts';
 import { type Redis, toScript } from '../store/redis.ts';
@@ -15,7 +15,7 @@ export interface AccountReply {
   month: Month;
   /** Index in `owners` of the owner that decided the outcome; 0 is the owner of the key itself. */
   decider: number;
-  /** The owner of the key itself comes first. Empty if the reply is only about the call. */
+  /** States of the owners, the owner of the key itself first. Empty if the script returned no states. */
   owners: readonly OwnerState[];
 }
 
@@ -38,14 +38,14 @@ export const toChain = (caller: Limited): Chain => ({
 
 export interface Slot {
   month: Month;
-  /** The slot's member of the sorted set in Redis. */
+  /** Member of the sorted set in Redis that stands for the slot. */
   name: string;
-  /** How many characters of the slot are in the usage ledger. */
+  /** Number of characters of the slot that are in the usage ledger. */
   recordedChars: number;
 }
 
 export interface SlotOptions {
-  /** The slot that the new slot replaces. The new slot includes its characters. */
+  /** The slot to replace. The new slot includes the characters of the replaced slot. */
   replaced: Slot | undefined;
   /** Whether the request is refunded if too few characters are left. */
   refundsRequest: boolean;
@@ -63,11 +63,11 @@ interface RedisAccountsOptions {
   now?: (() => number) | undefined;
 }
 
-/** How long a slot stays taken after its replica has last renewed it. */
+/** Time for which a slot stays taken after its last renewal. */
 const leaseMs = 30_000;
-/** How long Redis stores that a key has ended: longer than any replica caches that the key is valid. */
+/** Time for which Redis marks a key as ended. No replica caches a valid key for this long. */
 const endedMs = 3_600_000;
-/** How often the ledger is read for one reply, if a read takes longer than Redis accepts. */
+/** Largest number of ledger reads for one reply. A read that takes longer than Redis accepts is repeated. */
 export const ledgerReadsMax = 3;
 
 const script = toScript(readFileSync(new URL('./redis-account.lua', import.meta.url), 'utf8'));
@@ -103,7 +103,7 @@ export function createRedisAccounts(options: RedisAccountsOptions) {
       const args = [slot.name, leaseMs * 1000, replica, ...limits, replaced?.name ?? '', replaced?.recordedChars ?? 0];
       return run('take_slot', toChain(caller), { month: slot.month, args });
     },
-    /** With `isRefunded`, refunds a request; with `isLast`, removes this replica from the queues. */
+    /** `isRefunded` refunds a request; `isLast` removes this replica from the queues. */
     leaveQueue(caller: Limited, { isRefunded, isLast }: { isRefunded: boolean; isLast: boolean }) {
       const intervals = chainOf(caller).map(({ limits }) => (isRefunded ? intervalOf(rateOf(limits)) : 0));
       return run('leave_queue', toChain(caller), { args: [isLast ? replica : '', ...intervals] });
@@ -129,7 +129,7 @@ export function createRedisAccounts(options: RedisAccountsOptions) {
 
 /** Characters that the owners have spent, from the ledger if Redis has no count. */
 function createCounts(run: RunScript, spentSince: LimiterOptions['spentSince']) {
-  /** The state of an owner, or a later state that has a count of the month. */
+  /** Returns the state of an owner with a count of the month, which may be newer than the reply. */
   const counted = async ({ accountId, ownerIds }: Chain, i: number, reply: AccountReply): Promise<OwnerState> => {
     const ownerId = ownerIds[i]!;
     let { nowUs, month } = reply;
@@ -167,7 +167,7 @@ function createCounts(run: RunScript, spentSince: LimiterOptions['spentSince']) 
 
 const namesOf = (slots: readonly Slot[]) => slots.map(({ name }) => name);
 const nameOf = (prefix: string, accountId: string, part: string) => `${prefix}{${accountId}}:${part}`;
-/** The interval and the length of the full burst of each rate. */
+/** Returns the interval and the length of the full burst. */
 const ratesOf = (rate: Rate) => [intervalOf(rate), rate.burst * intervalOf(rate)];
 
 /**
@@ -228,6 +228,6 @@ export async function markEnded(
   const ended = [keyId, ...predecessorsEnded].map((id) => `ended:${id}`);
   const markers = [...ended, ...(haveDescendantsEnded ? [`below:${keyId}`] : [])];
   const keys = markers.map((marker) => nameOf(prefix, accountId, marker));
-  // A fault of Redis is ignored: replicas see the end in the database within half a second.
+  // Errors of Redis are ignored, because replicas read the change from the database within half a second.
   await redis.run(endScript, keys, [endedMs]).catch(() => {});
 }

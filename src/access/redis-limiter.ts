@@ -1,5 +1,5 @@
-// The limits of API keys for several replicas that share Redis or Valkey: the contract of limiter.ts, with one round
-// trip per decision and the server's clock. While Redis is unreachable, the fallback limiter decides.
+// Implements the limiter of limiter.ts for several replicas that share Redis or Valkey. A decision takes one round trip
+// and uses the server's clock. While Redis is unreachable, the fallback limiter decides.
 import { Failure } from '../errors.ts';
 import { createId } from '../runtime/id.ts';
 import { type Redis, RedisAway } from '../store/redis.ts';
@@ -28,13 +28,10 @@ import { openSlotLeases, type SlotLeases } from './slot-leases.ts';
 interface RedisLimiter extends Limiter {
   /** Makes all replicas reject the key, if Redis is available. */
   markEnded(ended: EndedKey): Promise<void>;
-  /**
-   * Charges a failed attempt of an address. Resolves to the time in microseconds until all attempts are available
-   * again.
-   */
+  /** Charges a failed attempt of an address. Resolves to the microseconds until all attempts are available again. */
   takeAttempt(address: string, rate: Rate): Promise<number>;
   readonly state: LimiterState;
-  /** Resolves when Redis knows all released slots. */
+  /** Resolves when all ended slots are released in Redis. */
   close(): Promise<void>;
 }
 
@@ -114,7 +111,7 @@ export function openRedisLimiter({ redis, prefix, fallback, spentSince, now }: R
   };
 }
 
-/** The slot of a running synthesis in Redis and, if it was admitted during an outage, in the fallback limiter. */
+/** The slot of a running synthesis in Redis. A synthesis admitted during an outage also has a local slot. */
 interface Held extends HeldSlot {
   local: Synthesis | undefined;
 }
@@ -140,7 +137,7 @@ function createRedisSyntheses(accounts: RedisAccounts, leases: SlotLeases) {
     return synthesis;
   };
 
-  /** Takes a slot with `take`, for a synthesis that may continue another one. */
+  /** Takes a slot with `take`, for a synthesis that may continue another synthesis. */
   const follow = async (
     caller: Limited,
     { chars, replaces }: { chars: number; replaces: Synthesis | undefined },
@@ -148,7 +145,7 @@ function createRedisSyntheses(accounts: RedisAccounts, leases: SlotLeases) {
   ): Promise<Synthesis> => {
     const chain = toChain(caller);
     const before = replaces && held.get(replaces);
-    // A replaced slot is no longer renewed, because a renewal would take it again.
+    // A replaced slot is no longer renewed, because a renewal would take the slot again.
     if (before) leases.release(chain, before.slot);
     const taken = await take(before).catch((error: unknown) => {
       if (before) leases.hold(chain, before.slot);

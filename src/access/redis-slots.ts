@@ -1,5 +1,5 @@
-// Takes concurrency slots in Redis, together with the characters of the quota. A slot either replaces a held slot, or
-// the caller waits in a queue until a slot is free.
+// Takes concurrency slots in Redis and charges characters in the same step. A new slot replaces a held slot, or the
+// caller waits in a queue until a slot is free.
 import { Failure } from '../errors.ts';
 import { onAbort } from '../runtime/abort.ts';
 import { SlotQueue, SlotTimeout } from '../runtime/slot-queue.ts';
@@ -44,7 +44,7 @@ export function createRedisSlots(accounts: RedisAccounts, leases: SlotLeases) {
   const leaveQueue = (caller: Limited, isRefunded: boolean) =>
     accounts.leaveQueue(caller, { isRefunded, isLast: polling.isEmptyOf(accountIdOf(caller)) });
 
-  /** Replaces the held slot if Redis still has it; otherwise waits for a free slot. */
+  /** Replaces the held slot if it still exists in Redis; otherwise waits for a free slot. */
   const take = async (
     caller: Limited,
     chars: number,
@@ -60,7 +60,7 @@ export function createRedisSlots(accounts: RedisAccounts, leases: SlotLeases) {
     const granted =
       kept ??
       (await waitForSlot(caller, signal, request).catch((error: unknown) => {
-        // If no other caller of the account waits here, this replica leaves the queue.
+        // If no other caller of the account waits in this process, the replica leaves the queue.
         if (signal.aborted && polling.isEmptyOf(accountIdOf(caller))) leaveQueue(caller, false).catch(() => {});
         throw error;
       }));
@@ -81,7 +81,7 @@ export function createRedisSlots(accounts: RedisAccounts, leases: SlotLeases) {
   };
 }
 
-/** The refusal if no slot was taken because an owner has too few characters left in the month; undefined otherwise. */
+/** Returns the refusal if an owner has too few characters left in the month; undefined otherwise. */
 function refusalOf(caller: Limited, { outcome, decider, owners, month, nowUs }: AccountReply, chars: number) {
   if (outcome !== 'characters') return undefined;
   const quota = chainOf(caller)[decider]!.limits.charactersPerMonth!;
@@ -89,10 +89,7 @@ function refusalOf(caller: Limited, { outcome, decider, owners, month, nowUs }: 
   return tooManyCharacters({ chars, quota, left, isOwn: decider === 0 }, month.endsMs - nowUs / 1000);
 }
 
-/**
- * Requests a slot once. Undefined if no slot is free; `onFull` is then called with the index of the owner that has no
- * free slot.
- */
+/** Requests a slot once. If no slot is free, returns undefined and calls `onFull` with the index of the full owner. */
 async function requestSlot(
   { accounts, leases }: { accounts: RedisAccounts; leases: SlotLeases },
   { caller, chars, ...options }: { caller: Limited; chars: number } & SlotOptions,
@@ -126,8 +123,8 @@ interface Polling {
 const pollEveryMs = 20;
 
 /**
- * A queue for slots that other replicas can release too. Only the first caller per owner polls; it polls at once when a
- * slot is released in this process.
+ * A queue for slots that other replicas can also release. Only the first caller per owner polls. A slot that is
+ * released in this process triggers a poll at once.
  */
 export function createSlotPolling<Answer>() {
   const pollings = new Map<string, Polling>();
@@ -142,9 +139,7 @@ export function createSlotPolling<Answer>() {
   return {
     isEmpty: (owner: string) => !pollings.has(owner),
     isEmptyOf: (accountId: string) => !pollings.values().some((polling) => polling.accountId === accountId),
-    /**
-     * The first answer of `poll` that is not undefined; undefined after `slotWaitMs`. Rejects when the signal aborts.
-     */
+    /** Returns the first defined answer of `poll`, or undefined after `slotWaitMs`. Rejects when the signal aborts. */
     async wait(owner: string, accountId: string, signal: AbortSignal, poll: Poll<Answer>): Promise<Answer | undefined> {
       const endsMs = performance.now() + slotWaitMs;
       const polling = pollingOf(owner, accountId);
@@ -182,7 +177,7 @@ async function pollUntil<Answer>(
     signal.throwIfAborted();
     if (!polling.isWoken && performance.now() >= endsMs) return undefined;
     polling.isWoken = false;
-    // An answer counts even if the signal has aborted: it may be a slot, which the caller then releases.
+    // An answer is returned even after an abort, because the caller must release a slot in the answer.
     const answer = await poll();
     if (answer === undefined) continue;
     polling.isWoken = true;
@@ -190,7 +185,7 @@ async function pollUntil<Answer>(
   }
 }
 
-/** Waits until the time is over, the owner is woken, or the signal aborts. */
+/** Waits for `ms` milliseconds, or until a slot is released or the signal aborts. */
 async function pause(polling: Polling, ms: number, signal: AbortSignal): Promise<void> {
   if (polling.isWoken || ms <= 0 || signal.aborted) return;
   const { promise, resolve } = Promise.withResolvers<void>();

@@ -18,7 +18,7 @@ export type Scope = (typeof scopes)[number];
 /** The scopes of a new key if none are given. */
 export const defaultScopes: readonly Scope[] = ['speech:synthesize', 'speech:stream', 'voices:read'];
 
-/** The first key is the operator's. */
+/** The first key belongs to the operator, so it has all scopes. */
 export const firstKeyScopes: readonly Scope[] = scopes;
 
 export const isScope = (name: string): name is Scope => scopes.some((scope) => scope === name);

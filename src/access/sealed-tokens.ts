@@ -1,6 +1,6 @@
-// Encrypted, expiring tokens that only this service can create and read: sign-in cookies, bearer tokens, tickets. A
-// token is a JWE in compact form (RFC 7516), encrypted directly with A256GCM under a key derived from the secret. It is
-// valid only for the purpose in `use`.
+// Creates and reads encrypted, expiring tokens: sign-in cookies, bearer tokens, tickets. A token is a JWE in compact
+// form (RFC 7516), encrypted directly with A256GCM under a key derived from the secret. A token is valid only for the
+// purpose in `use`.
 //     eyJhbGciOiJkaXIiLCJlbmMiOiJBMjU2R0NNIn0 .. iv . ciphertext . tag        { use, exp, iat, ... }
 import { createHash, randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -11,12 +11,9 @@ import { makeFolder, writeOnce } from '../runtime/files.ts';
 
 export type SealUse = 'login' | 'session' | 'access' | 'ticket' | 'live-ticket' | 'webhook';
 
-/**
- * Maximum length of a token that clients send. In a token with its own limit for facts, this is the room for everything
- * else: header, use, times and tag.
- */
+/** Maximum length of a token from a client. If the facts have their own limit, this limit covers the rest. */
 const tokenCharsMax = 4096;
-/** The facts are encoded in base64. */
+/** Adds the length of the facts, which are encoded in base64. */
 const charsMaxFor = (factsBytesMax: number | undefined) =>
   tokenCharsMax + (factsBytesMax === undefined ? 0 : Math.ceil((factsBytesMax * 4) / 3));
 
@@ -28,9 +25,8 @@ export function createSeal(secret: string) {
   const key = createHash('sha256').update(`sonant seal ${secret}`).digest();
   return {
     /**
-     * Encrypts facts into a token that is valid for `seconds` seconds. Large facts, for tokens stored in the database,
-     * must be closed and opened with the same `factsBytesMax`; a token that `open` would refuse as too long is an
-     * error.
+     * Encrypts facts into a token that is valid for `seconds` seconds. Throws if the token is too long for `open`. A
+     * token with large facts needs the same `factsBytesMax` in `close` and in `open`.
      */
     async close(use: SealUse, facts: Facts, seconds: number, factsBytesMax?: number): Promise<string> {
       const { EncryptJWT } = await import('jose');
@@ -42,7 +38,7 @@ export function createSeal(secret: string) {
       if (text.length > charsMaxFor(factsBytesMax)) throw new Error(`the facts are too large for a token of ${use}`);
       return text;
     },
-    /** The facts of a token. Undefined if it has another use, was not created here, was changed, or has expired. */
+    /** Returns the facts of a token. Undefined if the token has another use, is forged or has expired. */
     async open(use: SealUse, text: string | undefined, factsBytesMax?: number): Promise<Facts | undefined> {
       if (!text || text.length > charsMaxFor(factsBytesMax)) return undefined;
       const { jwtDecrypt } = await import('jose');
@@ -55,7 +51,7 @@ export function createSeal(secret: string) {
 
 const secretBytes = 32;
 
-/** The secret, if it already exists. */
+/** Returns undefined if the secret does not exist yet. */
 export async function findDataDirSecret(dataDir: string, name: string): Promise<string | undefined> {
   return existsSync(join(dataDir, name)) ? readDataDirSecret(dataDir, name) : undefined;
 }

@@ -1,12 +1,12 @@
-// Rules for who may make keys by signing in: by subject, by domain of a verified e-mail address, or by group. Without a
-// rule, nobody may. The first person to sign in has no more rights than others.
+// Rules for who may make keys after signing in: by subject, by domain of a verified e-mail address, or by group. If
+// there are no rules, nobody may make keys. The first person to sign in has no more rights than others.
 import { createHash } from 'node:crypto';
 import { Failure } from '../errors.ts';
 import { usualLimits } from './key-limits.ts';
 import type { KeyCaller } from './key-verifier.ts';
 import { defaultScopes, isScope, type Scope } from './scopes.ts';
 
-/** The claims of a person, from the issuer. */
+/** The issuer's claims about a person. */
 export interface Claims {
   iss: string;
   sub: string;
@@ -46,7 +46,7 @@ export function claimsOfRules(
 /** Scopes of bearer tokens and sessions. A client may request a token with fewer scopes. */
 export const tokenScopes: readonly Scope[] = ['keys:read', 'keys:write'];
 
-/** A caller that may manage keys and nothing else. `id` permanently identifies the person or client. */
+/** Returns a caller that may only manage keys. `id` permanently identifies the person or client. */
 export function toKeyHolder(kind: 'user' | 'client', id: string, keyScopes: readonly string[]): KeyCaller {
   const holderId = `${kind === 'user' ? 'usr' : 'cli'}_${createHash('sha256').update(id).digest('hex').slice(0, 32)}`;
   const given = keyScopes.length > 0 ? keyScopes : [...defaultScopes, 'usage:read'];

@@ -35,9 +35,9 @@ export interface SignIn {
   session(cookie: string | undefined): Promise<Session | undefined>;
   /** Returns the caller of a bearer token. Throws `invalid_token`. */
   verifyToken(token: string): Promise<KeyCaller>;
-  /** A bearer token for a client with some of `tokenScopes`; undefined if its id or secret is wrong. */
+  /** Returns a bearer token with some of `tokenScopes`. Undefined if the client's id or secret is wrong. */
   tokenForClient(id: string, secret: string, scopes: readonly Scope[]): Promise<string | undefined>;
-  /** A bearer token with some of `tokenScopes` in exchange for a token of the issuer. */
+  /** Exchanges a token of the issuer for a bearer token with some of `tokenScopes`. */
   tokenForToken(token: string, scopes: readonly Scope[]): Promise<string>;
 }
 
@@ -72,7 +72,7 @@ export function createSignIn({ seal, issuer, signInRules, clients, keyScopes }: 
     const name = String(claims.name ?? claims.email ?? claims.sub).slice(0, 100);
     return { kind: 'user', name, claims: claimsOfRules(signInRules, claims) };
   };
-  /** Checks the current rules each time: a session created under older rules grants nothing by itself. */
+  /** Checks the current rules each time, because the session may have been created under older rules. */
   const toHolder = (facts: Readonly<Record<string, unknown>>): KeyCaller => {
     if (facts.kind === 'client') {
       const id = String(facts.id);

@@ -1,17 +1,17 @@
-// The leases of this process's concurrency slots in Redis. A lease is renewed while its synthesis runs, and released at
-// the end. A renewal also reports the characters that are in the usage ledger. Slots that ended during an outage are
-// dropped when Redis is reachable again; the owner's count of the month is then read from the ledger again.
+// Renews the leases of this process's concurrency slots in Redis while their syntheses run. A renewal also reports the
+// characters that are in the usage ledger. Slots that ended during an outage are dropped when Redis is reachable again;
+// the owner's count of the month is then read from the ledger again.
 import type { Redis } from '../store/redis.ts';
 import type { Chain, RedisAccounts, Slot } from './redis-account.ts';
 
 interface OwnerSlots {
   chain: Chain;
   held: Set<Slot>;
-  /** Slots that were released here, but not yet in Redis. */
+  /** Slots that were released in this process, but not yet in Redis. */
   dropped: Set<Slot>;
 }
 
-/** A third of the duration of a lease. */
+/** Interval of renewals: a third of the duration of a lease. */
 const renewEveryMs = 10_000;
 /** Number of slots per round trip, so that no round trip takes long. */
 const slotsAtOnce = 500;
@@ -42,7 +42,7 @@ export function openSlotLeases(redis: Pick<Redis, 'onBack' | 'isAway'>, accounts
     const all = [...owners.values()];
     for (let from = 0; from < all.length && !redis.isAway; from += ownersAtOnce) {
       const batch = all.slice(from, from + ownersAtOnce);
-      // The next run repeats what fails now.
+      // The next run repeats calls that fail now.
       await Promise.allSettled(
         batch.map(async (slots) => {
           await synchronize(accounts, slots);
@@ -59,12 +59,12 @@ export function openSlotLeases(redis: Pick<Redis, 'onBack' | 'isAway'>, accounts
   const timer = setInterval(() => track(synchronizeAll()), renewEveryMs).unref();
   redis.onBack(() => track(synchronizeAll()));
 
-  /** Releases a slot that Redis may or may not still hold. */
+  /** Releases a slot that may or may not still exist in Redis. */
   const drop = (chain: Chain, slot: Slot) => {
     const { held, dropped } = slotsOf(chain);
     held.delete(slot);
-    // Further slots are not dropped: their leases expire. One dropped slot is enough to have the count of the month
-    // read again.
+    // Further slots are not dropped, because their leases expire. One dropped slot is enough for a new count of the
+    // month.
     if (dropped.size < slotsAtOnce) dropped.add(slot);
   };
 
@@ -101,8 +101,8 @@ async function synchronize(accounts: RedisAccounts, { chain, held, dropped }: Ow
     const slots = heldNow.slice(from, from + slotsAtOnce).filter((slot) => held.has(slot));
     if (slots.length > 0) await accounts.renewSlots(chain, slots);
   }
-  // After the drop, the count of the month is read from the ledger again. Redis must know the recorded characters of
-  // the running syntheses by then, so the renewal comes first.
+  // Renewals come first, because the drop causes a new read of the ledger. Redis must have the recorded characters of
+  // the running syntheses before this read.
   const droppedNow = [...dropped];
   if (droppedNow.length > 0) await accounts.dropSlots(chain, droppedNow);
   for (const slot of droppedNow) dropped.delete(slot);

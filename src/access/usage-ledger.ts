@@ -1,7 +1,6 @@
-// Writes the usage ledger in batches: entries are summed per key, voice and day and written in one transaction. `add`
-// resolves after the write, so usage is in the ledger before the caller learns of the speech. If the store is full or
-// unreachable, entries are kept in memory ("pending") and written later. Their number is limited; beyond it, `checkRoom`
-// refuses further work.
+// Sums usage per key, voice and day, and writes it to the ledger in batches, each in one transaction. `add` resolves
+// after the write, so usage is in the ledger before the caller receives the end of the speech. If the store is full or
+// unreachable, rows stay in memory as pending rows. If too many rows are pending, `checkRoom` refuses further work.
 import { Failure } from '../errors.ts';
 import { isOutcomeUnknown } from '../store/row-store.ts';
 import type { UsageRow, UsageRows } from '../store/usage-rows.ts';
@@ -20,7 +19,7 @@ export const isDay = (text: string): boolean =>
   /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text)) && dayOf(Date.parse(text)) === text;
 
 export interface Month {
-  /** Such as "2026-11". */
+  /** The name of the month, such as "2026-11". */
   name: string;
   beginsMs: number;
   endsMs: number;
@@ -35,9 +34,9 @@ export function monthAt(nowMs: number): Month {
 /** Number of pending rows above which further work is refused. Each running synthesis may still add one row. */
 const pendingRowsMaxDefault = 10_000;
 const retryMsDefault = 1_000;
-/** Maximum number of turns of the event loop that a batch waits for. It waits as long as every turn adds entries. */
+/** Maximum number of event loop turns for which a batch stays open. A turn without new entries closes the batch. */
 const turnsMax = 4;
-/** Rows per transaction, so that other statements can run in between. */
+/** Number of rows per transaction. Other statements can run between two transactions. */
 const rowsAtOnceMax = 500;
 
 type Sums = Map<string, UsageRow>;
@@ -124,7 +123,7 @@ export function createUsageLedger(rows: Pick<UsageRows, 'addAll'>, options: Usag
   };
 }
 
-/** Writes the pending rows repeatedly until the store has accepted all of them. */
+/** Retries the pending rows until the store has accepted all rows. */
 function createPendingRows(rows: Pick<UsageRows, 'addAll'>, { retryMs = retryMsDefault, onFault }: UsageLedgerOptions) {
   const sums: Sums = new Map();
   let failure: Failure | undefined;
@@ -189,14 +188,14 @@ function createPendingRows(rows: Pick<UsageRows, 'addAll'>, { retryMs = retryMsD
   };
 }
 
-/** Whether the store did not accept the rows, but may accept them later. */
+/** Whether the store rejected the rows, but may accept them later. */
 const canRetry = (error: unknown): error is Failure =>
   error instanceof Failure &&
   ['storage_full', 'storage_unavailable'].includes(error.reason) &&
   !isOutcomeUnknown(error);
 
 function addTo(sums: Sums, spoken: UsageRow): void {
-  // Neither the ids of keys nor days contain spaces.
+  // Ids of keys and days contain no spaces, so the name is unambiguous.
   const name = `${spoken.keyId} ${spoken.day} ${spoken.voiceId}`;
   const before = sums.get(name);
   sums.set(name, before ? plus(before, spoken) : spoken);

@@ -1,6 +1,6 @@
-// The stages from the samples of an engine to the bytes of a response: gain, tempo, resampling, limiter, encoder. One
-// pipeline serves a complete response and keeps its state between segments, so the result is one valid file without clicks
-// or gaps. Rate, gain and tempo may change between segments, and silence may be inserted.
+// Converts the samples of an engine to the bytes of a response: gain, tempo, resampling, limiter, encoder. A pipeline
+// keeps its state between the segments of a response, so the file has no clicks or gaps. Rate, gain and tempo may
+// change between segments.
 import type { AudioFormat } from './formats.ts';
 import { factorOf, limitBlock, toFloat } from './level.ts';
 import type { Origin } from './origin.ts';
@@ -14,14 +14,14 @@ const silenceBlock = 4096;
 interface AudioInput {
   inRateHz: number;
   gainDb: number;
-  /** Factor by which the audio becomes faster, at the same pitch. 1 leaves it unchanged. */
+  /** Speed factor. The pitch does not change. */
   tempo: number;
 }
 
 export interface AudioPipelineOptions extends AudioInput {
   format: AudioFormat;
   outRateHz: number;
-  /** Stated by the file; default: none. */
+  /** Origin to write into the tags of the file. Default: none. */
   origin?: Origin | undefined;
 }
 
@@ -32,7 +32,7 @@ const openStages = ({ inRateHz, tempo }: AudioInput, outRateHz: number) => ({
   resampler: new Resampler({ inRateHz, outRateHz }),
 });
 
-/** Multiplies all samples by the gain. If there are factors, also multiplies each sample by its own factor. */
+/** Multiplies all samples by the gain and, if factors are given, each sample by its own factor. */
 function scale(samples: Int16Array, gainDb: number, factors: Float32Array | undefined): Float32Array {
   const scaled = toFloat(samples, gainDb);
   if (factors) for (let i = 0; i < scaled.length; i++) scaled[i]! *= factors[i]!;
@@ -65,7 +65,7 @@ export async function openAudioPipeline(options: AudioPipelineOptions) {
     return take();
   };
   return {
-    /** Returns the bytes that are ready, possibly none. Each sample may have its own factor in addition to the gain. */
+    /** Encodes samples, each with an optional factor in addition to the gain. Returns the bytes that are ready. */
     push(samples: Int16Array, factors?: Float32Array): Uint8Array {
       const { stretch, resampler } = stages;
       if (stretch) resampler.pass(stretch.process(scale(samples, input.gainDb, factors)), 1, encode);
@@ -73,9 +73,11 @@ export async function openAudioPipeline(options: AudioPipelineOptions) {
       else resampler.pass(samples, factorOf(input.gainDb), encode);
       return take();
     },
-    /** Encodes the audio that the stages still hold back, and resets them. Returns the bytes that are ready. */
+    /**
+     * Encodes the audio that is still buffered in the stages and resets the stages. Returns the bytes that are ready.
+     */
     endInput,
-    /** Sets rate, gain and tempo of further input. Call `endInput` first, or audio that the stages hold back is lost. */
+    /** Sets rate, gain and tempo of later input. Call `endInput` first, or buffered audio is lost. */
     setInput(next: AudioInput): void {
       input = next;
       stages = openStages(input, encodedRateHz);
@@ -83,7 +85,7 @@ export async function openAudioPipeline(options: AudioPipelineOptions) {
     setGain(gainDb: number): void {
       input = { ...input, gainDb };
     },
-    /** Ends the input so far, then encodes silence of this length in the output, whatever the tempo. */
+    /** Calls `endInput`, then encodes `seconds` of silence. The tempo does not affect the silence. */
     silence(seconds: number): Uint8Array {
       const rest = endInput();
       for (let left = Math.round(seconds * encodedRateHz); left > 0; left -= silenceBlock) {
@@ -96,8 +98,8 @@ export async function openAudioPipeline(options: AudioPipelineOptions) {
       return join(Uint8Array, [endInput(), encoder.end()]);
     },
     /**
-     * After `end`, the first bytes of the complete file, which replace the first bytes of the stream. Undefined if they
-     * are equal.
+     * Final first bytes of the file, available after `end`. They replace the first bytes of the stream. Undefined if
+     * nothing changes.
      */
     get head(): Uint8Array | undefined {
       return encoder.head?.();

@@ -1,5 +1,6 @@
-// Removes the DC offset of a segment, which varies within the audio of some voices: a first-order high-pass filter at 20 Hz.
-// At 85 Hz, the lowest pitch of most men, it attenuates by 0.2 dB. The output does not depend on how the input is split.
+// Removes the DC offset of a segment with a first-order high-pass filter at 20 Hz, because the offset of some voices
+// varies. The filter attenuates by 0.2 dB at 85 Hz, the lowest pitch of most men. The output does not depend on how the
+// input is split.
 
 const cutoffHz = 20;
 
@@ -15,7 +16,7 @@ export class DcFilter {
   process(samples: Int16Array): Int16Array<ArrayBuffer> {
     const feedback = this.#feedback;
     const filtered = new Int16Array(samples.length);
-    // The filter starts at the first sample, so an initial offset does not act as a step.
+    // The filter starts from the value of the first sample, so an initial offset does not act as a step.
     let lastIn = this.#lastIn ?? samples[0] ?? 0;
     let out = this.#lastOut;
     for (let i = 0; i < samples.length; i++) {

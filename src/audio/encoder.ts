@@ -1,4 +1,4 @@
-// The contract of the encoders. Each format has an encoder (see formats.ts).
+// The interface of all encoders. Each format has an encoder (see formats.ts).
 
 /** Encodes one stream, in order. The returned bytes form one valid file. */
 export interface Encoder {

@@ -1,6 +1,6 @@
-// Reads the head of an audio file: its tags, and where its audio begins.
+// Reads the head of an audio file: its tags and the offset of its audio.
 //     WAV         chunks before "data", among them "LIST" INFO (wav-reader.ts)
-//     ID3v2       "ID3" | version, 0, flags | 4 bytes of 7 bits: size | frames, as in origin.ts; before MP3, and FLAC
+//     ID3v2       "ID3" | version, 0, flags | 4 bytes of 7 bits: size | frames, as in origin.ts; before MP3 or FLAC
 //     FLAC        "fLaC" | blocks: 1 bit: last | 7: type, 4 for comments | 24: size | body
 //     Ogg Opus    pages up to the end of the second packet, "OpusTags" | comments
 import { createHash } from 'node:crypto';
@@ -9,30 +9,30 @@ import { pageBody, pageHeadBytes, pageLengthAt } from './recording/ogg-pages.ts'
 import { readWavHeader } from './wav-reader.ts';
 
 export interface FileTag {
-  /** Name in the file, or the free name of the tag, such as "MODEL". */
+  /** Name of the tag in the file, such as "TIT2", or the free name of the tag, such as "MODEL". */
   name: string;
   value: string;
 }
 
 export interface FileHead {
-  /** Undefined if the bytes are not of a known format; raw samples have no head. */
+  /** Undefined if the format is unknown, or if the file is raw samples, which have no head. */
   format: 'wav' | 'mp3' | 'flac' | 'opus' | undefined;
   tags: FileTag[];
   /** Offset of the audio. */
   start: number;
-  /** Size of the audio, if the head states it; else it ends with the file. */
+  /** Size of the audio in bytes. Undefined if the audio extends to the end of the file. */
   byteCount?: number | undefined;
 }
 
 const nameBytes = 4;
 const id3HeadBytes = 10;
 const commentsBlock = 4;
-/** Limits against hostile files. Further tags are left out, and longer values are cut. */
+/** Limits against malicious files. Further tags are ignored, and longer values are truncated. */
 const tagsMax = 200;
 const valueCharsMax = 4096;
 const headerPagesMax = 256;
 
-/** Undefined if more bytes are needed to find the audio. Fields that are damaged are left out. */
+/** Reads the head of a file. Returns undefined if more bytes are needed to find the audio. Ignores damaged fields. */
 export function readFileHead(bytes: Buffer): FileHead | undefined {
   if (bytes.length < id3HeadBytes) return undefined;
   const magic = bytes.toString('latin1', 0, nameBytes);
@@ -85,7 +85,7 @@ function readFlac(bytes: Buffer): FileHead | undefined {
   return undefined;
 }
 
-/** The tags begin on the second page and end at the end of a page (RFC 7845, section 3). */
+/** The tags start on the second page, and no other packet shares their pages (RFC 7845, section 3). */
 function readOpus(bytes: Buffer): FileHead | undefined {
   const bodies: Buffer[] = [];
   for (let start = 0; ; ) {
@@ -119,7 +119,7 @@ function readComments(bytes: Buffer): FileTag[] {
 
 function readId3(tag: Buffer): FileTag[] {
   const tags: FileTag[] = [];
-  // Tags with other versions, or with flags such as that for a longer head, are not read.
+  // Only versions 3 and 4 without flags (such as the flag of an extended header) are supported.
   if ((tag[3] !== 3 && tag[3] !== 4) || tag[5] !== 0) return [];
   for (let at = id3HeadBytes; at + id3HeadBytes < tag.length && tags.length < tagsMax; ) {
     const id = tag.toString('latin1', at, at + nameBytes);
@@ -137,17 +137,17 @@ function readId3(tag: Buffer): FileTag[] {
 
 const codings = ['latin1', 'utf-16le', 'utf-16be', 'utf-8'];
 
-/** Texts of a frame, separated by a zero character. */
+/** Returns the texts of a frame, which are separated by a zero character. */
 const textsOf = (coding = 0, bytes: Buffer): string[] =>
   new TextDecoder(codings[coding] ?? 'latin1').decode(bytes).replaceAll('\ufeff', '').split('\0');
 
-/** The audio of a whole file. */
+/** Returns the audio of a complete file. */
 export const soundOf = (bytes: Buffer, { start, byteCount = Infinity }: FileHead): Buffer =>
   bytes.subarray(start, start + byteCount);
 
 /**
- * Returns a function that removes the head from a file that it receives in pieces. It returns no bytes until the head
- * is complete. With `toEnd`, the size of the audio that the head states is ignored.
+ * Returns a function that removes the head from a file that arrives in chunks. The function returns no bytes until the
+ * head is complete. `toEnd` ignores the audio size in the head.
  */
 export function createHeadCutter(toEnd = false): (bytes: Uint8Array) => Uint8Array {
   let held: Buffer | undefined = Buffer.alloc(0);
@@ -169,8 +169,8 @@ export function createHeadCutter(toEnd = false): (bytes: Uint8Array) => Uint8Arr
 }
 
 /**
- * SHA-256 of the audio of a file without its head. A file is recognized even if its head differs: a stream does not
- * state its length, and a copy may have other tags.
+ * Computes the SHA-256 of a file's audio without its head. The hash stays equal if only the head differs, such as in a
+ * stream of unknown length or in a copy with other tags.
  */
 export function createFingerprint() {
   const cut = createHeadCutter();

@@ -1,5 +1,5 @@
-// The output formats. Each row has a content type, a file extension and a streaming encoder. `book-file/` joins
-// chapters in a format; all other code uses only the row of a format.
+// The output formats. Each row has a content type, a file extension and a streaming encoder. Code that needs to know a
+// particular format belongs in `book-file/`; all other code uses only the rows.
 import type { OutputFormat } from '../../gen/sonant/v1/speech_pb.ts';
 import type { Encoder } from './encoder.ts';
 import { createFlacEncoder } from './flac/flac-encoder.ts';
@@ -12,7 +12,7 @@ import { createPcmEncoder, createWavEncoder } from './wav.ts';
 const muLawBias = 132;
 const muLawMax = 32635;
 
-/** In both laws, positive samples have the sign bit 0x80 after the inversion. */
+/** In mu-law and A-law, positive samples have the sign bit 0x80 after the inversion. */
 function toMuLaw(sample: number): number {
   const sign = sample < 0 ? 0x80 : 0;
   const magnitude = Math.min(Math.abs(sample), muLawMax) + muLawBias;
@@ -48,8 +48,8 @@ export interface AudioFormat {
   contentType: 'audio/wav' | 'audio/pcm' | 'audio/mpeg' | 'audio/ogg' | 'audio/flac' | 'audio/PCMU' | 'audio/PCMA';
   extension: string;
   /**
-   * `sampleRateHz` is the requested rate. The encoder accepts samples at its `encodedRateHz`. The file states the
-   * origin at its start if the format has tags.
+   * `sampleRateHz` is the requested rate; the encoder accepts samples at `encodedRateHz(sampleRateHz)`. If the format
+   * has tags, the file starts with the origin.
    */
   openEncoder(sampleRateHz: number, origin?: Origin): Promise<Encoder>;
   /** Returns the encoder's rate for a requested rate. Absent if the format supports all rates. */
@@ -58,9 +58,9 @@ export interface AudioFormat {
   bytesPerSecond(sampleRateHz: number): number;
   /** Whether encoding takes longer than all other processing of the audio. */
   isCompressed?: boolean;
-  /** Size in bytes of the header before uncompressed samples; absent in other formats. */
+  /** Size of the header in bytes. Absent in compressed formats and in formats without a header. */
   headBytes?: number;
-  /** Encoder delay that players do not skip, because the format cannot declare it. */
+  /** Encoder delay in samples that players do not skip, because the format cannot declare the delay. */
   delaySamples?: number;
 }
 
@@ -68,7 +68,7 @@ export interface AudioFormat {
 export type FormatName = Exclude<Lowercase<keyof typeof OutputFormat>, 'unspecified'>;
 
 const bareBytesPerSecond = (sampleRateHz: number) => sampleRateHz * 2;
-/** Measured with speech, which compresses better at higher rates. */
+/** An estimate, measured with speech. Speech compresses better at higher rates. */
 const flacBytesPerSecond = (sampleRateHz: number) => 15_000 + sampleRateHz * 0.25;
 
 export const audioFormats: Readonly<Record<FormatName, AudioFormat>> = Object.freeze({
@@ -113,7 +113,7 @@ export const audioFormats: Readonly<Record<FormatName, AudioFormat>> = Object.fr
     bytesPerSecond: flacBytesPerSecond,
     isCompressed: true,
   },
-  // RFC 3551, section 4.5.14; for live speech only.
+  // mu-law and A-law (RFC 3551, section 4.5.14) are for live speech only.
   ulaw: {
     name: 'ulaw',
     contentType: 'audio/PCMU',

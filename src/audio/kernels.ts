@@ -1,18 +1,17 @@
-// Calls the sample loops of wasm/audio-kernels.ts, compiled to WebAssembly with SIMD. Each thread has one instance,
-// with memory of a fixed size that all streams share. Between calls, only filter weights stay in the memory. A result
-// is a view of that memory. It is valid until the next call, and may be that call's input. A call handles at most
-// `blockSamplesMax` samples. Memory:
-//      input from elsewhere | history and input of a filter | output of the first stage | of the last | weights
+// Calls the sample loops of wasm/audio-kernels.ts, compiled to WebAssembly with SIMD. All streams of a thread share one
+// instance with memory of a fixed size. A result is a view of this memory that stays valid until the next call, and may
+// be the input of that call. A call handles at most `blockSamplesMax` samples. The memory contains:
+//      input of other stages | history and input of a filter | output of the first stage | of the last stage | weights
 import { readFileSync } from 'node:fs';
 
-/** Half a second at 32 kHz, which is more than is usually processed at a time. */
+/** Half a second at 32 kHz. Most blocks are smaller. */
 export const blockSamplesMax = 16_384;
 /** Length of the longest filter, which divides the rate by 1024. */
 export const tapsMax = 2 ** 16;
 /** Maximum number of weights of all stored filters. */
 export const weightsMax = 2 ** 22;
 
-/** Filter weights: `up` rows of `taps`, a multiple of 8. Each output uses the row `down` rows after the previous output's. */
+/** A filter with `up` rows of `taps` weights; `taps` is a multiple of 8. Each output advances by `down` rows. */
 export interface FilterBank {
   up: number;
   down: number;
@@ -40,7 +39,7 @@ const weightsAt = lastAt + blockBytes;
 const pageBytes = 65_536;
 const pages = Math.ceil((weightsAt + weightsMax * floatBytes) / pageBytes);
 
-/** The part of the WebAssembly interface that is used. TypeScript declares it only with a browser's DOM. */
+/** The part of the WebAssembly API that this file uses. TypeScript declares this API only for browsers. */
 interface WebAssemblyApi {
   Memory: new (options: { initial: number; maximum: number }) => { buffer: ArrayBuffer };
   Module: new (bytes: Uint8Array) => object;
@@ -48,7 +47,7 @@ interface WebAssemblyApi {
 }
 const { WebAssembly } = globalThis as unknown as { WebAssembly: WebAssemblyApi };
 
-// The memory never grows, because that would detach the views. Unused pages take no physical memory.
+// The memory never grows, because growing would detach the views. Unused pages take no physical memory.
 const memory = new WebAssembly.Memory({ initial: pages, maximum: pages });
 const { buffer } = memory;
 const module = new WebAssembly.Module(readFileSync(new URL('../../gen/audio-kernels.wasm', import.meta.url)));
@@ -65,7 +64,7 @@ const allWeights = new Float32Array(buffer, weightsAt, weightsMax);
 /** Input of a filter: its history, then `blockSamplesMax` samples. */
 export const filterInput = new Float32Array(buffer, filteredAt, tapsMax + blockSamplesMax);
 
-/** Splits samples into views for one call each, with their offsets. */
+/** Splits samples into views of at most `size` samples. Yields each view with its offset. */
 export function* blocksOf<Samples extends Float32Array | Int16Array>(
   samples: Samples,
   size = blockSamplesMax,
@@ -73,7 +72,7 @@ export function* blocksOf<Samples extends Float32Array | Int16Array>(
   for (let from = 0; from < samples.length; from += size) yield [samples.subarray(from, from + size) as Samples, from];
 }
 
-/** Returns the address of samples. Copies them into the memory if they are elsewhere. */
+/** Returns the address of samples. Copies samples into the memory if necessary. */
 function addressOf(samples: Float32Array | Int16Array): number {
   if (samples.buffer === buffer) return samples.byteOffset;
   if (samples instanceof Float32Array) inputFloats.set(samples);
@@ -87,12 +86,12 @@ export function scaled(samples: Int16Array, factor: number): Float32Array {
   return firstFloats.subarray(0, samples.length);
 }
 
-/** Writes the samples times the factor into `filterInput`, from `index` on. */
+/** Writes the samples times the factor into `filterInput`, starting at `index`. */
 export function scaleIntoFilter(samples: Int16Array, factor: number, index: number): void {
   kernels.scale(addressOf(samples), filteredAt + index * floatBytes, samples.length, factor);
 }
 
-/** Computes `count` outputs from `filterInput` at `index`. `passed` is the number of inputs that the filter advanced. */
+/** Computes `count` outputs from `filterInput` at `index`. The filter advances by `passed` inputs. */
 export function filtered(bank: FilterBank, index: number, phase: number, count: number) {
   const { up, down, taps } = bank;
   const from = filteredAt + index * floatBytes;
@@ -100,7 +99,7 @@ export function filtered(bank: FilterBank, index: number, phase: number, count: 
   return { samples: firstFloats.subarray(0, count), passed };
 }
 
-/** Bends values above the knee along a tanh. Returns the samples themselves if none is above. */
+/** Compresses values above the knee along a tanh curve. Returns `samples` itself if no value is above the knee. */
 export function limited(samples: Float32Array, knee: number, range: number): Float32Array {
   const isChanged = kernels.limit(addressOf(samples), lastAt, samples.length, knee, range) !== 0;
   return isChanged ? lastFloats.subarray(0, samples.length) : samples;
@@ -129,7 +128,7 @@ export const countAbove = (samples: Int16Array, size: number): number =>
 const places = new Map<Float32Array, number>();
 let weightsEnd = 0;
 
-/** Returns the address of the weights. If there is no room for them, discards all other weights. */
+/** Returns the address of the weights. If the memory for weights is full, discards all other weights. */
 function placeOf({ weights }: FilterBank): number {
   const known = places.get(weights);
   if (known !== undefined) return known;

@@ -1,12 +1,12 @@
-// Converts 16-bit samples to floats with a gain, limits them softly, and converts them back. The limiter has no memory, so a
-// sample always gives the same result and the level does not pump.
+// Converts 16-bit samples to floats with a gain, limits them softly, and converts them back. The limiter has no memory,
+// so equal samples always give equal results and the level does not pump.
 import { blockSamplesMax, blocksOf, clamped, limited, rounded, scaled } from './kernels.ts';
 
 const fullScale = 32768;
 
-// At the target loudness all but a few samples in 10 000 are below the knee, where nothing changes. Rare peaks above it
-// are bent below a ceiling that keeps the true peak of every format under -1.5 dBFS: between the samples, and after the
-// losses of MP3 and Opus, a peak may be a decibel higher.
+// The limiter changes only samples above the knee: at the target loudness, a few in 10 000. The ceiling keeps the true
+// peak of every format under -1.5 dBFS, because peaks between samples, or after MP3 or Opus coding, may be a decibel
+// higher than the ceiling.
 const kneeDbfs = -4.5;
 const ceilingDbfs = -2.7;
 const knee = fromDb(kneeDbfs);
@@ -20,7 +20,7 @@ export function fromDb(gainDb: number): number {
 /** Factor that maps 16-bit full scale to +-1 times the gain. */
 export const factorOf = (gainDb: number): number => fromDb(gainDb) / fullScale;
 
-/** Converts samples to floats, full scale to +-1 times the gain. Does not clip. */
+/** Converts samples to floats without clipping. Full scale becomes +-1 times the gain. */
 export function toFloat(samples: Int16Array, gainDb: number): Float32Array<ArrayBuffer> {
   const factor = factorOf(gainDb);
   const floats = new Float32Array(samples.length);
@@ -30,7 +30,7 @@ export function toFloat(samples: Int16Array, gainDb: number): Float32Array<Array
 
 /** Rounds to nearest and clips at full scale; NaN becomes silence. */
 export function toInt16(samples: Float32Array): Int16Array<ArrayBuffer> {
-  // A copy of an array is not filled with zeros first.
+  // Copying avoids filling a new array with zeros first.
   if (samples.length <= blockSamplesMax) return new Int16Array(rounded(samples));
   const integers = new Int16Array(samples.length);
   for (const [block, from] of blocksOf(samples)) integers.set(rounded(block), from);
@@ -45,8 +45,8 @@ export function clamp(samples: Float32Array): Float32Array<ArrayBuffer> {
 }
 
 /**
- * Bends values above the knee smoothly towards the ceiling, which they never exceed. Slope and curvature are continuous.
- * Returns `samples` itself if no value is above the knee.
+ * Compresses values above the knee smoothly, and never above the ceiling. Slope and curvature are continuous. Returns
+ * `samples` itself if no value is above the knee.
  */
 export function limit(samples: Float32Array): Float32Array {
   let whole = samples;
@@ -59,5 +59,5 @@ export function limit(samples: Float32Array): Float32Array {
   return whole;
 }
 
-/** Like `limit`, for at most `blockSamplesMax` samples. The result is valid until the next block. */
+/** Like `limit`, but for at most `blockSamplesMax` samples. The result is valid until the next call. */
 export const limitBlock = (block: Float32Array): Float32Array => limited(block, knee, range);

@@ -1,13 +1,13 @@
-// Measures the loudness of speech, and the gain to the target loudness. ITU-R BS.1770 for one channel: K-weighting (a
-// high shelf and a high-pass filter), then the power of 400 ms blocks, one every 100 ms. The loudness is the mean power
-// of the blocks that are above -70 LUFS (absolute gate) and less than 10 LU below the mean of all blocks above -70 LUFS
-// (relative gate). In LUFS a power is -0.691 + 10 log10(power), so a full-scale sine at 997 Hz measures -3.01.
+// Measures the loudness of speech (ITU-R BS.1770, one channel) and computes the gain to the target loudness. After
+// K-weighting (a high shelf and a high-pass filter), 400 ms blocks that start every 100 ms are measured. The loudness
+// is the mean power of the blocks that pass two gates: an absolute gate at -70 LUFS, and a relative gate 10 LU below
+// the mean of all blocks that pass the absolute gate.
 import type { Pcm } from './pcm.ts';
 
-/** Target loudness of every voice. Speech peaks 14 to 21 dB above it, nearly always under the limiter's knee. */
+/** Target loudness of every voice. Peaks of speech are 14 to 21 dB higher, nearly always under the limiter's knee. */
 export const targetLoudnessLufs = -21;
 
-/** The largest gain, up or down. A voice that needs more is faulty, not quiet. */
+/** The largest gain, up or down. A voice that needs more gain is faulty, not quiet. */
 export const gainDbMax = 24;
 
 const absoluteGateLufs = -70;
@@ -57,8 +57,8 @@ function blockPowers(samples: Int16Array, sampleRateHz: number): number[] {
 
 type Filter = (sample: number) => number;
 
-// The standard gives both filters as coefficients at 48 kHz. These are the analogue filters behind them (a shelf of 4 dB
-// at 1682 Hz and a high pass at 38 Hz), transformed to any rate by the bilinear transform.
+// BS.1770 defines both filters by coefficients at 48 kHz. The functions below convert the equivalent analogue filters
+// (a shelf of 4 dB at 1682 Hz and a high pass at 38 Hz) to any sample rate by the bilinear transform.
 
 function highShelf(sampleRateHz: number): Filter {
   const k = Math.tan((Math.PI * 1681.974450955533) / sampleRateHz);
@@ -75,8 +75,8 @@ function highPassFilter(sampleRateHz: number): Filter {
   const k = Math.tan((Math.PI * 38.13547087602444) / sampleRateHz);
   const q = 0.5003270373238773;
   const poles: Triple = [1 + k / q + k * k, 2 * (k * k - 1), 1 - k / q + k * k];
-  // The standard's normalised numerator is 1, -2, 1. It is multiplied by poles[0] here because `biquad` divides by
-  // poles[0].
+  // The normalised numerator of BS.1770 is 1, -2, 1. The numerator is multiplied by poles[0] here, because `biquad`
+  // divides by poles[0].
   return biquad([poles[0], -2 * poles[0], poles[0]], poles);
 }
 

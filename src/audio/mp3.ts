@@ -1,7 +1,6 @@
-// Encodes MP3: MPEG-1 and MPEG-2 Audio Layer III (ISO/IEC 11172-3 and 13818-3), with LAME as WebAssembly. One channel
-// at a constant 64 kbit/s, which is ample for speech. The output is an ID3 tag with the origin, if there is one, and
-// frames. It has no Xing frame, because a stream does not know its content. Bytes lag behind the sound by about 0.1 s. The wasm is loaded on first
-// use. An encoder takes 2 MB and is reused; it is reset each time, so that the same sound gives the same bytes.
+// Encodes MP3 (MPEG-1 and MPEG-2 Audio Layer III; ISO/IEC 11172-3 and 13818-3) with LAME as WebAssembly: one channel at
+// a constant 64 kbit/s. There is no Xing frame, because the length of a stream is unknown. The output lags behind the
+// input by about 0.1 s. An encoder takes 2 MB and is reused; a reset makes equal audio give equal bytes.
 import { readFile } from 'node:fs/promises';
 import type { WasmMediaEncoder } from 'wasm-media-encoders';
 import type { Encoder } from './encoder.ts';
@@ -23,16 +22,16 @@ const bitrateKbps = 64;
 const lameScale = 0.95;
 const idleEncodersMax = 8;
 const idleEncoders: Lame[] = [];
-/** The wasm: first its bytes, then the compiled module. */
+/** The bytes of the WebAssembly module, or the module itself once it is compiled. */
 let wasm: unknown;
 
 export async function openMp3Encoder(sampleRateHz: number, origin?: Origin): Promise<Encoder> {
   let lame: Lame | undefined = idleEncoders.pop() ?? (await createLame());
-  // Without an output rate, LAME chooses one. LAME rejects a rate that MP3 does not have.
+  // LAME rejects a rate that MP3 does not have. LAME would choose a rate itself if no rate were set.
   const outputSampleRate = sampleRateHz as Mp3SampleRateHz;
   lame.configure({ sampleRate: sampleRateHz, outputSampleRate, channels: 1, bitrate: bitrateKbps });
 
-  // The result is a view of the wasm's memory, so it is copied. An encoder that traps is not reused.
+  // LAME's result is a view of WebAssembly memory, so it is copied. An encoder that traps is not reused.
   const run = (step: (lame: Lame) => Uint8Array): Uint8Array<ArrayBuffer> => {
     if (!lame) throw new Error('This MP3 encoder has ended.');
     const working = lame;

@@ -1,10 +1,10 @@
-// Encodes Opus (RFC 6716) in Ogg (RFC 7845), with libopus as WebAssembly: one channel, about 32 kbit/s, packets of 20
-// ms. A page holds a fifth of a second, so bytes lag that far behind the sound. Numbers are little-endian;
-// recording/ogg-pages.ts draws a page.
+// Encodes Opus (RFC 6716) in Ogg (RFC 7845) with libopus as WebAssembly: one channel, about 32 kbit/s, packets of 20
+// ms. A page holds 0.2 s, so the output lags behind the input by up to 0.2 s. Numbers are little-endian;
+// recording/ogg-pages.ts shows the layout of a page.
 //     page 0  "OpusHead" | 1: 1 | 1: channel | 2: samples to skip | 4: rate of the input | 2: 0 | 1: 0
 //     page 1  "OpusTags" | 4: length | name of the encoder | 4: number of comments | for each: 4: length | text
-//     others  packets; the position is the number of samples up to their end, at 48 kHz, with those to skip
-// The position of the last page is the end of the sound, so that it decodes to exactly its length.
+//     others  packets; position: samples up to the end of the page at 48 kHz, including samples to skip
+// The position of the last page is the end of the audio, so that decoders drop the padding.
 import type { Encoder } from './encoder.ts';
 import { blocksOf, clamped } from './kernels.ts';
 import { type Origin, originComments, vorbisBlock } from './origin.ts';
@@ -26,12 +26,12 @@ export const opusBytesPerSecond = (bitsPerSecond / 8) * 1.06;
 /** Returns the encoder's sample rate for the rate of a response. */
 export const toOpusRateHz = (sampleRateHz: number) => (sampleRateHz === 24_000 ? 24_000 : opusRateHz);
 
-/** `sampleRateHz` is written to the file as the rate of the input. The encoder accepts samples at `toOpusRateHz` of it. */
+/** Writes `sampleRateHz` to the file as the input rate, but accepts samples at `toOpusRateHz(sampleRateHz)`. */
 export async function openOggOpusEncoder(sampleRateHz: number, origin?: Origin): Promise<Encoder> {
   const { createEncoder, loadLibopus } = await import('libopus-wasm');
   const { version } = await loadLibopus();
   const rateHz = toOpusRateHz(sampleRateHz);
-  // The voice mode would lose up to 0.3 dB of low frequencies and take three times the CPU.
+  // The voice mode of Opus would attenuate low frequencies by up to 0.3 dB and take three times the CPU time.
   const opus = await createEncoder({ channels: 1, sampleRate: rateHz, bitrate: bitsPerSecond, complexity });
   const lookahead = opus.getLookahead();
   const toOpusSamples = (samples: number) => (samples * opusRateHz) / rateHz;
@@ -54,7 +54,9 @@ export async function openOggOpusEncoder(sampleRateHz: number, origin?: Origin):
       pages.next({ packets: [opusTags(version, origin)], position: 0 }),
     ];
   };
-  /** Encodes samples. Returns the full pages except the file's last one, with the header pages before the first. */
+  /**
+   * Encodes samples. Returns full pages, except the file's last page. The first result starts with the header pages.
+   */
   const write = (samples: Float32Array, isEnd: boolean) => {
     const out: Uint8Array[] = [];
     for (let from = 0; from < samples.length; ) {
@@ -80,7 +82,7 @@ export async function openOggOpusEncoder(sampleRateHz: number, origin?: Origin):
       return join(Uint8Array, Array.from(blocksOf(samples), ([block]) => write(clamped(block), false)).flat());
     },
     end() {
-      // Silence pushes out the samples that the encoder still holds; its lookahead is never 0.
+      // Silence flushes the samples that are buffered in the encoder. The lookahead is never 0.
       const silence = packetSamples - ((filled + lookahead) % packetSamples || packetSamples);
       const out = write(new Float32Array(lookahead + silence), true);
       const position = toOpusSamples(lookahead + sampleCount);
@@ -93,7 +95,7 @@ export async function openOggOpusEncoder(sampleRateHz: number, origin?: Origin):
 }
 
 const pageSizesMax = 255;
-/** Lacing values of a packet: 255 as often as its size contains it, and the remainder. */
+/** Lacing values of a packet: 255 for each complete 255 bytes, then the remainder. */
 const sizesOf = ({ length }: Uint8Array): number[] => [...Array(Math.floor(length / 255)).fill(255), length % 255];
 
 interface Page {
@@ -119,9 +121,7 @@ export function createOggPages() {
   };
   return {
     next: ({ packets, position, flag = 0 }: Page): Buffer => pageOf(packets.flatMap(sizesOf), packets, position, flag),
-    /**
-     * Writes a header packet, which may take several pages. Pages on which the packet does not end have no position.
-     */
+    /** Writes a header packet, on several pages if necessary. Only the page where the packet ends has a position. */
     *spread(packet: Uint8Array): Generator<Buffer> {
       const sizes = sizesOf(packet);
       for (let at = 0; at < sizes.length; at += pageSizesMax) {

@@ -1,7 +1,7 @@
-// The origin of generated audio, and the tags in which files state it: that the speech is synthetic, the IPTC digital
-// source type (https://cv.iptc.org/newscodes/digitalsourcetype/), the operator, the software, the model and the voice.
-// The tags depend only on these facts, so that equal audio has equal bytes. Tags as the formats write them:
-//     WAV         "LIST" INFO before the samples: ICMT, ISRF, ITCH, ISFT; INFO has no names of its own for the others
+// Writes tags with the origin of generated audio: a notice that the speech is synthetic, the IPTC digital source type
+// (https://cv.iptc.org/newscodes/digitalsourcetype/), operator, software, model and voice. The tags depend only on
+// these facts, so that equal audio has equal bytes. Tags by format:
+//     WAV         "LIST" INFO before the samples: ICMT, ISRF, ITCH, ISFT; INFO has no names for the other facts
 //     MP3         an ID3v2.4 tag in UTF-8; ID3v2.3 in UTF-16 in a joined book. Frames: 1: coding | text
 //                 with a free name: 1: coding | name, 0 | text        "COMM": 1: coding | "eng" | 0 | text
 //     FLAC, Opus  Vorbis comments
@@ -14,13 +14,13 @@ export interface Origin {
   /** Empty if the operator is not named. */
   operator: string;
   sourceType: `${typeof sourceTypes}${'trainedAlgorithmicMedia' | 'algorithmicMedia'}`;
-  /** Engines, and their models if they have several. */
+  /** Names of the engines, with the model if an engine has several. */
   model: string;
-  /** Ids of the voices. Names are left out, because the name of a cloned voice may be that of a person. */
+  /** Ids of the voices. Names are omitted, because a cloned voice may have the name of a person. */
   voice: string;
 }
 
-/** The origin of audio with several voices. It counts as made by a trained model if one of them is. */
+/** Returns the origin of audio with several voices. One voice of a trained model decides the source type. */
 export function joinOrigins(origins: readonly Origin[]): Origin | undefined {
   const textOf = (field: 'model' | 'voice') =>
     [...new Set(origins.flatMap((each) => each[field].split(', ')))].join(', ');
@@ -31,13 +31,13 @@ export function joinOrigins(origins: readonly Origin[]): Origin | undefined {
 interface OriginTag {
   /** Name of the Vorbis comment. */
   comment: string;
-  /** Frame of ID3; by default one for a text with a free name. */
+  /** ID3 frame. Default: `freeFrame`. */
   id3?: 'COMM' | 'TENC' | 'TSSE';
   info?: string;
   text: string;
 }
 
-/** Frame of ID3 for a text with a free name: T and three X. */
+/** ID3 frame for a text with a free name: T and three X. */
 export const freeFrame = 'T'.padEnd(4, 'X');
 
 const tagsOf = ({ software, operator, sourceType, model, voice }: Origin): OriginTag[] => {
@@ -82,7 +82,7 @@ export function id3Frame(version: Id3Version, name: string, parts: readonly Uint
   return Buffer.concat([ascii(name), size, Buffer.alloc(2), body]);
 }
 
-/** Four bytes of seven bits, big-endian. */
+/** Encodes a number in four bytes of seven bits, big-endian. */
 export const sevenBits = (value: number): Buffer => Buffer.from([21, 14, 7, 0].map((bits) => (value >>> bits) & 0x7f));
 
 export const sevenBitsAt = (bytes: Buffer, at: number): number =>
@@ -99,7 +99,7 @@ function sized(text: string): Buffer {
 
 export const ascii = (name: string): Buffer => Buffer.from(name, 'latin1');
 
-/** Four bytes, little-endian. */
+/** Encodes a number in four bytes, little-endian. */
 export function number(value: number): Buffer {
   const bytes = Buffer.alloc(4);
   bytes.writeUInt32LE(value);

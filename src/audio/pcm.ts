@@ -1,4 +1,4 @@
-// Audio in memory: one channel of 16-bit samples, little-endian, and their rate. All engines yield it.
+// Audio in memory: one channel of 16-bit samples, little-endian, and the sample rate. All engines return this type.
 
 export interface Pcm {
   /** Mono, full scale at +-32768. */
@@ -9,7 +9,7 @@ export interface Pcm {
 /** The duration of the audio. */
 export const secondsOf = (pcm: Pcm): number => pcm.samples.length / pcm.sampleRateHz;
 
-/** Returns the complete samples at the start of the bytes, without a copy if they are aligned. */
+/** Returns the complete samples at the start of the bytes. Copies only samples that are not aligned. */
 export function samplesOf({ buffer, byteOffset, length }: Uint8Array): Int16Array {
   const count = length >> 1;
   if (byteOffset % 2 === 0) return new Int16Array(buffer, byteOffset, count);

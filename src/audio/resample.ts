@@ -1,8 +1,7 @@
-// Changes the sample rate of a stream with a rational polyphase filter: with out/in = up/down in lowest terms, output n
-// is at the input position n*down/up. It is the dot product of the input around that position and one of `up` rows of
-// weights (the filter bank). Promises: no delay (output 0 is at input 0), exactly ceil(n*out/in) samples after flush,
-// the same bits however the input is split, and constant memory. Up to 0.9 of the lower Nyquist frequency, the gain is
-// within 0.7 dB. From 1.05 of that frequency on, images and aliases are under -98 dB.
+// Changes the sample rate of a stream with a rational polyphase filter, without delay and in constant memory. Output n
+// is at input position n*down/up, where up/down is out/in in lowest terms: the dot product of nearby input and one of
+// `up` rows of weights. After flush there are exactly ceil(n*out/in) samples. The gain is within 0.7 dB up to 0.9 of
+// the lower Nyquist frequency. Images and aliases are under -98 dB above 1.05 of that frequency.
 import {
   blockSamplesMax,
   blocksOf,
@@ -15,8 +14,8 @@ import {
   weightsMax,
 } from './kernels.ts';
 
-// 32 zero crossings a side and beta 10 put the stop band at -100 dB, below the noise of 16 bits. The cutoff puts the
-// middle of the transition band just under Nyquist: speech keeps its treble, and its mirror image stays inaudible.
+// 32 zero crossings per side and beta 10 put the stop band at -100 dB, below the noise of 16 bits. The cutoff puts the
+// middle of the transition band just under Nyquist, so speech keeps its treble and aliases are inaudible.
 const zeroCrossings = 32;
 const kaiserBeta = 10;
 const cutoffOfNyquist = 0.945;
@@ -25,7 +24,7 @@ const halfStep = 4;
 
 const banks = new Map<string, FilterBank>();
 
-/** Returns a cached or new filter. A filter of common rates takes at most 1 % of the cache. */
+/** Returns a cached or new filter. A filter for common rates takes at most 1 % of the cache. */
 function filterBankFor(inRateHz: number, outRateHz: number): FilterBank {
   const key = `${inRateHz}/${outRateHz}`;
   const known = banks.get(key);
@@ -118,8 +117,8 @@ export class Resampler {
   }
 
   /**
-   * Passes on the output in pieces of at most `blockSamplesMax`, each valid while `take` runs. `take` must not resample.
-   * Multiplies 16-bit samples by the factor.
+   * Calls `take` with output of at most `blockSamplesMax` samples, which is valid only during the call. `take` must not
+   * resample. Multiplies 16-bit input by the factor.
    */
   pass(samples: Float32Array | Int16Array, factor: number, take: (piece: Float32Array) => void): void {
     for (const [block] of blocksOf(samples)) {
@@ -128,7 +127,7 @@ export class Resampler {
     }
   }
 
-  /** Like `pass`, for the rest of the output. */
+  /** Like `pass`, but for the rest of the output, at the end of the stream. */
   passRest(take: (piece: Float32Array) => void): void {
     this.pass(this.#rest(), 1, take);
   }

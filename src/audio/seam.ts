@@ -1,7 +1,6 @@
-// Trims most of the quiet that an engine puts around a segment, so that joined segments have only the pauses of the
-// text between them. Promises: no sample of -48 dBFS or more is dropped, and no sample within 20 ms of such a sample;
-// quiet within the sound is unchanged; the output does not depend on how the input is split. The quiet after the sound
-// is held back, because the input that follows decides how much of the quiet is kept.
+// Trims most of the quiet that an engine puts around a segment, so that only the pauses of the text separate segments.
+// Keeps samples of -48 dBFS or more, a margin of 20 ms around them, and quiet within the sound. The output does not
+// depend on how the input is split. Quiet after the sound is buffered until more input decides how much of it is kept.
 //   in   ......quiet|sound quiet sound|quiet......
 //   out         lead|sound quiet sound|margin, and trail on request
 
@@ -9,8 +8,8 @@ import { fromDb } from './level.ts';
 import { join } from './pcm.ts';
 
 // Peak level of quiet, in the output. The hiss between the words of the built-in voices is below this level. The
-// softest consonants, such as a final th, exceed it every few milliseconds, and the margin preserves their onset and
-// decay.
+// softest consonants, such as a final th, exceed this level every few milliseconds. The margin preserves their onset
+// and decay.
 const quietDbfs = -48;
 const usualMarginSeconds = 0.02;
 
@@ -18,7 +17,7 @@ const nothing = new Int16Array(0);
 
 interface SeamLimits {
   sampleRateHz: number;
-  /** The gain that is applied later. */
+  /** Gain in decibels that is applied after trimming. */
   gainDb: number;
   leadSecondsMax: number;
   trailSecondsMax: number;
@@ -34,9 +33,9 @@ export class SeamTrimmer {
   readonly #leadMax: number;
   readonly #trailSecondsMax: number;
   #hasSound = false;
-  /** Quiet that is held back: before the sound, the end of the lead; after the sound, the quiet beyond the margin. */
+  /** Buffered quiet: the end of the lead before the sound, or the quiet beyond the margin after the sound. */
   #held: Int16Array[] = [];
-  /** How much of the current quiet has been returned. */
+  /** Number of samples of the current quiet that have been returned. */
   #trail = 0;
   #lead = 0;
   #droppedLead = 0;
@@ -50,17 +49,17 @@ export class SeamTrimmer {
     this.#trailSecondsMax = limits.trailSecondsMax;
   }
 
-  /** Number of samples dropped from the start. Times within the segment are earlier by this number. */
+  /** Number of samples dropped from the start. Subtract this number from times within the segment. */
   get droppedLeadSamples(): number {
     return this.#droppedLead;
   }
 
-  /** The quiet kept before the first sound. Known when the first samples are returned. */
+  /** Samples of quiet kept before the first sound. Known when the first samples are returned. */
   get leadSamples(): number {
     return this.#lead;
   }
 
-  /** The quiet returned after the last sound. */
+  /** Samples of quiet returned after the last sound. */
   get trailSamples(): number {
     return this.#trail;
   }
@@ -70,7 +69,7 @@ export class SeamTrimmer {
     return this.#hasSound ? this.#pushSound(samples) : this.#pushLead(samples);
   }
 
-  /** At the end of the segment, returns held-back quiet, so that the quiet after the sound lasts up to `seconds` in total. */
+  /** Returns buffered quiet at the end of the segment, for at most `seconds` of quiet after the sound in total. */
   takeTrail(seconds = this.#trailSecondsMax): Int16Array {
     const trail = join(Int16Array, this.#held).subarray(0, Math.max(0, this.#toSamples(seconds) - this.#trail));
     this.#held = [];
@@ -108,10 +107,10 @@ export class SeamTrimmer {
   }
 }
 
-/** Returns the smallest absolute value of a sample that is not quiet if this gain is applied later. */
+/** Returns the smallest absolute value of a sample that is not quiet once `gainDb` is applied. */
 export const loudFrom = (gainDb = 0): number => 32768 * fromDb(quietDbfs - gainDb);
 
-// The following functions are loops, because a callback for each sample of a long quiet costs ten times as much.
+// The following functions are loops, because a callback for each sample would take ten times as long.
 
 /** Index of the first loud sample, or -1. */
 function onsetOf(samples: Int16Array, loud: number): number {

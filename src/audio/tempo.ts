@@ -1,7 +1,7 @@
-// Makes speech faster or slower at the same pitch, by waveform-similarity overlap-add (WSOLA): it cross-fades short
-// frames. Each frame is taken from the input near its own time, at the shift where it best continues the frame before
-// it. Promises: output time t is input time t*factor, within a frame; round(length/factor) samples after flush; the
-// same bits however the input is split; little more than the input of one frame in memory.
+// Makes speech faster or slower at the same pitch by cross-fading short frames (waveform-similarity overlap-add,
+// WSOLA). Each frame is taken from the input near its nominal time, at the shift that best continues the previous
+// frame. Output time t is within a frame of input time t*factor. After flush there are round(length/factor) samples.
+// The output does not depend on how the input is split.
 import { join } from './pcm.ts';
 
 export const tempoFactors = { min: 0.25, max: 8 } as const;
@@ -23,7 +23,7 @@ export class Tempo {
   #start = 0;
   #received = 0;
   #frames = 0;
-  /** The input that follows the last frame: the next frame must resemble it. */
+  /** The input that follows the last frame. The next frame must resemble this input. */
   #expected = new Float32Array(0);
 
   constructor({ sampleRateHz, factor }: { sampleRateHz: number; factor: number }) {
@@ -59,7 +59,9 @@ export class Tempo {
     return Math.round(frame * this.#hop * this.#factor);
   }
 
-  /** Whether the input covers every position that the next frame may use, and the nominal position of the frame after it. */
+  /**
+   * Whether the input covers all positions that the next frame may use and the nominal position of the frame after it.
+   */
   #isNextKnown(): boolean {
     const searched = this.#nominal(this.#frames) + this.#reach + 2 * this.#hop;
     return Math.max(searched, this.#nominal(this.#frames + 1)) <= this.#received;
@@ -114,8 +116,8 @@ function similarity(a: Float32Array, b: Float32Array, at: number, stride: number
 }
 
 /**
- * Cross-fades along a raised cosine. Similar signals add up in amplitude; dissimilar ones, such as two parts of an s,
- * only in power. Without compensation, the level would flutter at the frame rate.
+ * Cross-fades along a raised cosine. Similar signals add up in amplitude, but dissimilar signals, such as two parts of
+ * an s, only in power. The level is corrected, because it would otherwise flutter at the frame rate.
  */
 function crossFade(from: Float32Array, to: Float32Array): Float32Array {
   const similar = Math.max(0, similarity(from, to, 0, 1));

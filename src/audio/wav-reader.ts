@@ -1,6 +1,6 @@
-// Reads the header of a WAV: RIFF (Multimedia Programming Interface and Data Specifications 1.0), the format tags of RFC
-// 2361, and RF64 (EBU Tech 3306) for sizes beyond 32 bits. A sequence of little-endian chunks, padded to an even length:
-//     "RIFF" | size | "WAVE"                        "RF64" where "ds64" has the true sizes
+// Reads the header of a WAV: RIFF (Multimedia Programming Interface and Data Specifications 1.0), the format tags of
+// RFC 2361, and RF64 (EBU Tech 3306) for sizes beyond 32 bits. Chunks are little-endian, padded to an even length:
+//     "RIFF" | size | "WAVE"                        "RF64" if "ds64" has the true sizes
 //     "ds64" | size | 8: size of RF64 | 8: size of data | ...
 //     "fmt " | size | 2: tag | 2: channels | 4: samples a second | 4: bytes a second | 2: bytes a frame | 2: bits
 //              for tag 0xFFFE also 2: size | 2: valid bits | 4: speakers | 16: a GUID that begins with the true tag
@@ -25,7 +25,7 @@ interface WavHeader {
 export interface WavData {
   /** The offset of the first sample. */
   start: number;
-  /** Size from the header; undefined if a stream left it open. */
+  /** Size in bytes from the header. Undefined if the writer of the file did not know the size. */
   byteCount: number | undefined;
 }
 
@@ -34,9 +34,7 @@ export const floatTag = 3;
 const extensibleTag = 0xfffe;
 const guidTail = Buffer.from('000000001000800000aa00389b71', 'hex');
 const sizeIn64 = 0xffff_ffff;
-/**
- * Writers that do not know the size write 0, the largest number, or a number near it. No supported WAV is that large.
- */
+/** Writers that do not know the size write 0 or a number near the maximum. No supported WAV is this large. */
 const openSizeMin = 0x7fff_0000;
 
 /** Reads as much of the header as the bytes contain. */

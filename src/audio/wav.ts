@@ -4,15 +4,15 @@
 //     12 "fmt " | 16 | 1:2 PCM | 1:2 channel | samples a second | bytes a second | 2:2 bytes a frame | 16:2 bits
 //     36 "LIST" | size | "INFO" | for each tag: name | size | text, 0        only if the file states its origin
 //        "data" | size | samples, two bytes each
-// The length of a stream is unknown, so both its sizes are 0xFFFFFFFF, which players read as "to the end". The header
-// of a complete file has the true sizes.
+// The length of a stream is unknown, so both sizes are 0xFFFFFFFF, which players read as "to the end". The header of a
+// complete file has the true sizes.
 import type { Encoder } from './encoder.ts';
 import { toInt16 } from './level.ts';
 import { ascii, number, type Origin, originInfo } from './origin.ts';
 import { join } from './pcm.ts';
 
 const wavHeadBytes = 44;
-/** Size of the name and size of the chunk with the samples. */
+/** Size in bytes of the name and size fields of the "data" chunk. */
 const dataHeadBytes = 8;
 const bytesPerSample = 2;
 const sizeUnknown = 0xffffffff;
@@ -42,10 +42,10 @@ export function wavFile(samples: Float32Array, sampleRateHz: number): Uint8Array
   return join(Uint8Array, [wavHeader(sampleRateHz, bytes.length), bytes]);
 }
 
-/** Returns the bytes of samples in memory. All machines that Sonant supports are little-endian. */
+/** Returns the samples as bytes in native order. All machines that Sonant supports are little-endian. */
 const toBytes = (samples: Float32Array) => new Uint8Array(toInt16(samples).buffer);
 
-/** `info` stands before the samples. Sizes that do not fit into 32 bits are written as unknown. */
+/** Puts `info` before the samples. Writes sizes that do not fit into 32 bits as unknown. */
 export function wavHeader(sampleRateHz: number, byteCount: number, info: Uint8Array = none): Uint8Array<ArrayBuffer> {
   const header = Buffer.alloc(wavHeadBytes - dataHeadBytes);
   header.write('RIFF....WAVEfmt ', 'latin1');
@@ -61,13 +61,13 @@ export function wavHeader(sampleRateHz: number, byteCount: number, info: Uint8Ar
 }
 
 const none = new Uint8Array();
-/** A text that ends with a zero byte. */
+/** Encodes a text with a zero byte at its end. */
 export const wavText = (value: string): Buffer => Buffer.from(`${value.replaceAll('\0', '')}\0`);
 
 export const wavChunk = (name: string, body: Buffer): Buffer =>
   Buffer.concat([ascii(name), number(body.length), body, Buffer.alloc(body.length % 2)]);
 
-/** The tags of a file; empty if there are none. */
+/** Returns the "INFO" chunk with the tags. Empty if there are none. */
 export function wavInfo(tags: readonly (readonly [name: string, value: string | undefined])[]): Buffer {
   const chunks = tags.flatMap(([name, value]) => (value ? [wavChunk(name, wavText(value))] : []));
   return chunks.length > 0 ? wavChunk('LIST', Buffer.concat([ascii('INFO'), ...chunks])) : Buffer.alloc(0);

@@ -1,4 +1,4 @@
-// The cache key: a hash of everything that the audio of a request depends on. It is made from the fields of the request
+// Computes the cache key: a hash of everything that the audio of a request depends on. The key needs only the request
 // and its voices, so that the cache can be searched before the text is planned or segmented.
 import { hash } from 'node:crypto';
 import type { Casting, CastVoice } from '../speech/cast.ts';
@@ -8,13 +8,10 @@ import { bestCasting, type CastSpeech } from '../speech/plan.ts';
 import type { SpeechRequest } from '../speech/request.ts';
 import type { SpeechInfo } from '../speech/speech-events.ts';
 
-/**
- * The speakers: voices as callers know them, the engine voices that speak them, the versions of their lexicons, and the
- * origin that the file states.
- */
+/** Voices as callers know them, their engine voices, the versions of their lexicons, and the origin in the file. */
 type Speakers = Pick<SpeechInfo, 'voice' | 'speaker' | 'others' | 'lexiconVersions' | 'origin'>;
 
-/** The key of the audio, including whether it has captions. */
+/** Returns the key of the audio, which also depends on whether there are captions. */
 export function cacheKeyOf(request: SpeechRequest, speakers: Speakers): string {
   const versions = [speakers, ...speakers.others].flatMap(({ voice, speaker: { engine, voiceId, version } }) => {
     return [voice.voiceId, voice.version, engine, voiceId, version];
@@ -27,7 +24,6 @@ export function cacheKeyOf(request: SpeechRequest, speakers: Speakers): string {
 
 type Found = Pick<CastSpeech, 'request' | 'cast' | 'lexiconVersions' | 'marking'>;
 
-/** The speakers of a request. */
 const speakersOf = (
   { cast, lexiconVersions, marking }: Pick<Found, 'cast' | 'lexiconVersions' | 'marking'>,
   casting: Casting,
@@ -38,9 +34,9 @@ const speakersOf = (
   return { ...toSpeaker(main), others: others.map(toSpeaker), lexiconVersions, origin };
 };
 
-/** The key of the request with this choice of engines. */
+/** Returns the key of the request for this choice of engines. */
 export const keyOfCasting = (found: Found, casting: Casting): string =>
   cacheKeyOf(found.request, speakersOf(found, casting));
 
-/** The key of the request when the best engines speak it. */
+/** Returns the key of the request for the best engines. */
 export const bestKeyOf = (found: Found): string => keyOfCasting(found, bestCasting);

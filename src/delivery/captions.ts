@@ -1,6 +1,6 @@
-// Makes captions of a whole text, as WebVTT (W3C) or SubRip. A cue has at most two lines, is shown while its words are
-// spoken, and ends at a sentence if possible, otherwise at a line, a clause or a word. Cues do not overlap; the last
-// one stays until the audio ends.
+// Makes captions of a complete text, as WebVTT (W3C) or SubRip. A cue has at most two lines, is shown while its words
+// are spoken, and ends at a sentence if possible, otherwise at a line, a clause or a word. Cues do not overlap, and the
+// last cue stays until the audio ends.
 //     WEBVTT                              1
 //                                         00:00:00,176 --> 00:00:03,550
 //     00:00:00.176 --> 00:00:03.550       The train leaves at half past nine.
@@ -27,22 +27,19 @@ export const captionContentTypes: Readonly<Record<CaptionKind, string>> = {
 
 const lineCharsMax = 42;
 const cueSecondsMax = 7;
-/** A shorter sentence shares its cue with the next one. */
+/** A shorter sentence shares its cue with the next sentence. */
 const cueSecondsMin = 1;
-/** How long a cue stays after its last word, unless the next cue begins. */
+/** Time for which a cue stays after its last word, unless the next cue begins. */
 const lingerSeconds = 0.5;
 const lineBreak = /\r\n|[\n\r\u2028\u2029]/g;
-/**
- * The part of a gap that belongs to the word before it: everything up to a space, and closing marks, which in French
- * follow a space.
- */
+/** Text after a word that belongs to the word: all text up to a space, and closing marks after a space as in French. */
 const closingMarks = /^\S*(?:\s+[\p{Terminal_Punctuation}\p{Pe}\p{Pf}…]+(?=\s|$))*/u;
 
 export interface CaptionedText {
   text: string;
-  /** Canonical BCP-47. The ends of sentences depend on it. */
+  /** Canonical BCP-47 tag, which decides how sentences end. */
   languageCode: string;
-  /** Maps a word's position in the caller's text to its position in `text`. Absent if the two texts are the same. */
+  /** Maps a word's position in the caller's text to its position in `text`. Absent if both texts are equal. */
   locate?(word: TimedWord): TimedWord;
 }
 
@@ -62,7 +59,7 @@ interface Token {
   endSeconds: number;
 }
 
-/** `words` are the words of the text in order; `seconds` is the duration of the audio. */
+/** `given` contains the words of the text in order; `seconds` is the duration of the audio. */
 export function toCues(captioned: CaptionedText, given: readonly TimedWord[], seconds: number): Cue[] {
   const { locate } = captioned;
   const words = locate ? given.map(locate) : given;
@@ -114,8 +111,8 @@ const fits = (tokens: readonly Token[]): boolean =>
   tokens.at(-1)!.endSeconds - tokens[0]!.startSeconds <= cueSecondsMax && secondLineOf(tokens) !== undefined;
 
 /**
- * Number of tokens that stay in a cue that has no room for `next`. The cue ends at a sentence, line or clause, unless
- * too few tokens would stay.
+ * Returns the number of tokens that stay in a cue without room for `next`. The cue ends at a sentence, line or clause,
+ * unless too few tokens would stay.
  */
 function splitOf(group: readonly Token[], next: Token): number {
   const { line } = group.at(-1)!;
@@ -130,7 +127,7 @@ function splitOf(group: readonly Token[], next: Token): number {
   return isEnough(afterClause) ? afterClause : group.length;
 }
 
-/** Divides a cue into one or two lines: the lines of the text, or otherwise lines of similar length. */
+/** Divides a cue into one or two lines: the lines of the text if there are several, or lines of similar length. */
 function toLines(tokens: readonly Token[]): string[] {
   const joined = (from: number, to?: number) =>
     tokens.slice(from, to).reduce((line, { text, glued }, i) => line + (i > 0 && !glued ? ' ' : '') + text, '');
@@ -139,8 +136,8 @@ function toLines(tokens: readonly Token[]): string[] {
 }
 
 /**
- * Index of the token that begins the second line, which is the number of tokens if one line is enough; undefined if two
- * lines are not enough. Measures without joining strings, because it is called for every word.
+ * Returns the index of the token that begins the second line: the number of tokens if one line is enough, undefined if
+ * two lines are not enough. Measures without joining strings, because every word causes a call.
  */
 function secondLineOf(tokens: readonly Token[]): number | undefined {
   const { from, line } = tokens[0]!;
@@ -189,16 +186,13 @@ function toTokens({ text, languageCode }: CaptionedText, words: readonly TimedWo
   return tokens;
 }
 
-/** The part of the gap after a word that belongs to the word. */
+/** Returns the part of the gap after a word that belongs to the word. */
 function tailOf(gap: string): string {
   const end = gap.search(lineBreak);
   return end < 0 ? closingMarks.exec(gap)![0] : gap.slice(0, end);
 }
 
-/**
- * The last line of the text between two words, because earlier lines without words are not spoken. Its line break
- * becomes the space before the next word.
- */
+/** Returns the last line of the text between two words. Earlier lines have no words, so they are not spoken. */
 function lastLineOf(gap: string): string {
   const breaks = [...gap.matchAll(lineBreak)];
   return gap.slice(breaks.at(-1)?.index ?? 0);
@@ -207,7 +201,7 @@ function lastLineOf(gap: string): string {
 /** Removes the bars between table cells, which are not spoken. */
 const withoutBars = (gap: string): string => gap.replace(/(?<!\S)\|(?!\S)/g, ' ');
 
-/** UTF-16 index of each code point of the text, and of its end. */
+/** Returns the UTF-16 index of each code point of the text, and of the end of the text. */
 function toIndices(text: string): number[] {
   const indices = [0];
   for (const char of text) indices.push(indices.at(-1)! + char.length);
@@ -225,7 +219,7 @@ function toWholeWords(words: readonly TimedWord[]): TimedWord[] {
   return whole;
 }
 
-/** Returns the break after the word that ends at an index. Indices must not decrease between calls. */
+/** Returns a function for the break after the word that ends at an index. Indices must not decrease between calls. */
 function createBreathAt(text: string, languageCode: string): (end: number) => number {
   const pieces = [...normalizeText(text, { languageCode, spellOut: false })];
   let next = 0;

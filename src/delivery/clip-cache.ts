@@ -30,8 +30,8 @@ type CachedSpeech = Omit<CastSpeech, 'plan'>;
 interface ClipCache {
   find(found: CachedSpeech, ownerId: string): Promise<ClipRow | undefined>;
   /**
-   * Reads the audio of a clip, which stays readable even if the clip is removed. Undefined if it was already removed or
-   * the store is slow.
+   * Reads the audio of a clip, which stays readable even if the clip is removed. Undefined if the clip was already
+   * removed or the store is slow.
    */
   read(clip: ClipRecord): Promise<ReadClip | undefined>;
 }
@@ -46,10 +46,7 @@ export function createClipCache({ speech, clips, memory, index, patience, keepMs
     return stored && clip;
   };
 
-  /**
-   * Finds a clip of the best engine. A clip of another engine is used only while the engines preferred to it cannot
-   * speak.
-   */
+  /** Finds a clip of the best engine. A clip of another engine is used only while all better engines cannot speak. */
   const find = async (found: CachedSpeech, ownerId: string) => {
     const { bindings, cast } = found;
     for (const binding of bindings) {
@@ -61,13 +58,13 @@ export function createClipCache({ speech, clips, memory, index, patience, keepMs
     return undefined;
   };
 
-  /** Returns false if the clip was removed in the meantime. */
+  /** Marks the clip as used. Returns false if the clip was removed in the meantime. */
   const use = async (clip: ClipRow): Promise<boolean> => {
     const nowMs = Date.now();
     if (isMarked(clip, nowMs)) return true;
     try {
       if (!(await index.markUsed(clip.clipId))) return false;
-      // The row may be in the cache of rows, which must have the same time.
+      // The row may be cached, and the cached row must have the time that is in the database.
       clip.usedAtMs = nowMs;
       return true;
     } catch (error) {
@@ -99,10 +96,7 @@ export function createClipCache({ speech, clips, memory, index, patience, keepMs
 /** Whether the clip was marked as used recently. */
 const isMarked = ({ usedAtMs }: ClipRow, nowMs: number): boolean => (usedAtMs ?? 0) > nowMs - keptMsMin / 2;
 
-/**
- * How long rows are cached, which is as long as keys are. A missed notification about a change has effect only this
- * long.
- */
+/** Time for which rows are cached, and after which a change takes effect even if its notification is missed. */
 const knownMsDefault = 500;
 const clipsMax = 4_096;
 
@@ -152,7 +146,7 @@ export function createKnownClips({ index, isRevocable, knownMs = knownMsDefault 
       find(cachedName(ownerId, cacheKey), () => index.findCached(ownerId, cacheKey, untilMs), untilMs),
     async add(clip) {
       await index.add(clip);
-      // The row of an older clip must not be found any more, because the newest clip of a request answers it.
+      // The row of an older clip must not be found any more, because the newest clip of a request must be used.
       version++;
       if (clip.cacheKey !== null) known.delete(cachedName(clip.ownerId, clip.cacheKey));
     },

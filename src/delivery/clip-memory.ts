@@ -1,16 +1,16 @@
-// A memory cache of stored audio, which saves opening files. A clip is cached at its second read, reloaded after half a
-// minute, and dropped when the clip is removed. The total size is limited; a clip that is being read counts until its
-// reader is done, so that slow readers cannot exceed the limit.
+// Caches stored audio in memory. A clip is cached at its second read, and dropped after half a minute or when the clip
+// is removed. The total size is limited. A clip that is being read counts until its reader is done, so that slow
+// readers cannot exceed the limit.
 import type { ByteRange, ClipStore } from './stores/clip-store.ts';
 
-/** Bytes of all cached clips, including those that are being read. */
+/** Maximum size of all clips that are cached or being read. */
 const heldBytesMaxDefault = 64 << 20;
 /** Larger clips are always read from the store. */
 const clipBytesMax = 4 << 20;
 const heldClipsMax = 4_096;
-/** How long a clip that another process or a person has removed may still be served from memory. */
+/** Time for which a clip may still be served from memory after another process or a person has removed it. */
 const heldMsMaxDefault = 30_000;
-/** Number of clips that were read once and are cached at the next read. */
+/** Largest number of clips that were read once and are cached at the next read. */
 const readOnceMax = 4_096;
 /** Maximum size of a piece. A reader that stalls keeps its piece in memory. */
 const pieceBytes = 256 * 1024;
@@ -27,9 +27,9 @@ export interface ClipMemory {
   /** The clip store. Clips that are removed through this object are also dropped from memory. */
   clips: ClipStore;
   isHeld(clipId: string): boolean;
-  /** The audio of a clip from memory or from the store; undefined if the clip does not exist. */
+  /** Reads the audio of a clip from memory or from the store. Undefined if the clip does not exist. */
   read(clip: { clipId: string; byteCount: number }, range?: ByteRange): Promise<ReadClip | undefined>;
-  /** Drops all clips. */
+  /** Drops all clips from memory. */
   clear(): void;
 }
 
@@ -91,7 +91,7 @@ export function createClipMemory(store: ClipStore, options: ClipMemoryOptions = 
     isHeld: held.has,
     async read({ clipId, byteCount }, range) {
       const clip = await findOrLoad(clipId, byteCount);
-      // A clip that was dropped between its load and this read is no longer counted.
+      // A clip that was dropped between its load and this read is no longer counted, so the store is read instead.
       if (clip?.isHeld) return { pieces: piecesOf(clip, range, held.giveBack), close() {} };
       const stored = await store.open(clipId, range);
       return stored && { pieces: stored.body, close: () => void stored.body.destroy() };
@@ -104,7 +104,7 @@ export function createClipMemory(store: ClipStore, options: ClipMemoryOptions = 
   };
 }
 
-/** The cached clips, and the memory of all clips that are cached or are being loaded or read. */
+/** The cached clips, and the total size of all clips that are cached, loaded or read. */
 function createHeldClips(bytesMax: number) {
   /** The cached clips, the least recently read first. */
   const held = new Map<string, HeldClip>();
@@ -140,7 +140,7 @@ function createHeldClips(bytesMax: number) {
         bytes -= byteCount;
       };
     },
-    /** Drops clips to make room. Clips that are being read stay, since dropping them frees nothing. */
+    /** Drops clips until `byteCount` bytes fit. Clips that are being read stay, because dropping them frees nothing. */
     hasRoom(byteCount: number): boolean {
       const isEnough = () => bytes + byteCount <= bytesMax && held.size < heldClipsMax;
       for (const [clipId, clip] of held) {

@@ -1,11 +1,11 @@
-// Removes stored clips early to make room. A clip expires in its row before its file is removed, so that no link leads
-// to a missing file. A clip that cannot be removed is skipped, and the cleanup (`ClipSweep`) tries again.
+// Removes stored clips early to make room. The row of a clip expires before the file is removed, so that no link leads
+// to a missing file. A clip that cannot be removed is skipped, and `ClipSweep` tries again.
 import { Failure } from '../errors.ts';
 import type { ClipRows, StoredClipRow } from '../store/clip-rows.ts';
 import { removeClip } from './stored-captions.ts';
 import type { ClipStore } from './stores/clip-store.ts';
 
-/** Minimum lifetime of a clip after a response with a link to it. */
+/** Minimum lifetime of a clip after a response with its link. */
 export const keptMsMin = 60_000;
 /** Number of clips per query. */
 const batch = 50;
@@ -18,11 +18,13 @@ export interface ClipRemoverOptions {
 }
 
 export interface ClipRemover {
-  /** Removes expired clips, of all accounts or one, until `bytes` bytes are free. Returns the number of bytes freed. */
+  /**
+   * Removes expired clips of an account or of all accounts to free `bytes` bytes. Returns the number of freed bytes.
+   */
   removeExpired(bytes: number, accountId?: string): Promise<number>;
   /**
-   * Removes the oldest clips of an account: either clips without a link, or clips whose link was not given out
-   * recently. Returns the number of bytes freed.
+   * Removes the oldest clips of an account: either clips without a link, or clips whose link was not returned recently.
+   * Returns the number of freed bytes.
    */
   removeOldest(accountId: string, bytes: number, kind: 'unlinked' | 'linked'): Promise<number>;
   /** Number of clips that were removed before they expired. */

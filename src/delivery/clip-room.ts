@@ -1,13 +1,13 @@
-// Makes room for stored audio, within a quota for each account, a total quota, and the free space of the file system. A
-// clip that would not fit is refused before it is spoken. Expired clips are removed first. An account over its quota
-// loses its oldest clips; if the total quota is exceeded, the largest account does. Clips without a link are removed
-// first, and never displace clips with a link. A clip whose link was given out within the last minute stays.
+// Makes room for stored audio, within a quota per account, a total quota, and the free space of the file system. A clip
+// that would not fit is refused before it is spoken. Expired clips are removed first, then the oldest clips of the
+// account or, above the total quota, of the largest account. Clips without a link never displace clips with a link. A
+// clip whose link was returned within the last minute stays.
 import { Failure } from '../errors.ts';
 import type { ClipRows, StoredClipRow } from '../store/clip-rows.ts';
 import { type ClipRemover, type ClipRemoverOptions, createClipRemover, keptMsMin } from './clip-remover.ts';
 import type { ClipStore, Disk } from './stores/clip-store.ts';
 
-/** How long the measured size of the file system stays valid. */
+/** Time for which the measured size of the file system stays valid. */
 const diskMs = 1_000;
 /** Share of the file system for audio if no quota is set, and the share of that space for one account. */
 const diskShareMax = 0.5;
@@ -16,20 +16,18 @@ const accountShareMax = 0.25;
 const freeShareMin = 0.1;
 const freeBytesMax = 1 << 30;
 
-/**
- * Factor on the expected size of a clip, because expectations are rough and a clip must be refused before it is spoken.
- */
+/** Safety factor for the expected size of a clip, which is a rough estimate. */
 const margin = 1.5;
 
 export interface RoomLimits {
-  /** Bytes of all stored audio, and per account; 0 for the defaults. */
+  /** Maximum size of all stored audio, and of the audio of an account. 0 means the default. */
   bytesMax: number;
   accountBytesMax: number;
 }
 
-/** Room for one clip. */
+/** Reserved room for one clip. */
 export interface Reservation {
-  /** Must be called when `bytes` bytes exist in total. Makes more room if they exceed the expectation. */
+  /** Must be called when the clip has `bytes` bytes in total. Makes more room if the clip is larger than expected. */
   grow(bytes: number): Promise<void>;
   /** Must be called when the clip is in the index. */
   keep(bytes: number): void;
@@ -58,9 +56,7 @@ export interface ClipRoom {
   reserve(request: RoomRequest): Promise<Reservation>;
   /** Must be called when a clip and its file have been removed. */
   noteRemoved(clip: Pick<StoredClipRow, 'accountId' | 'byteCount'>): void;
-  /**
-   * Removes clips if the file system has less free space than audio must leave. Returns whether there is enough now.
-   */
+  /** Removes clips until the file system has its minimum of free space. Returns false if this is impossible. */
   restore(): Promise<boolean>;
   /** The last known state. */
   state(): RoomState;
@@ -110,7 +106,7 @@ export function createClipRoom({ clips, index, limits, onFault }: ClipRoomOption
     async grow(written) {
       reserved.written = written;
       if (written + bytesPerClip <= reserved.bytes) return;
-      // Requests more than needed, so that room is not made for each piece.
+      // Requests more than needed, so that not every write has to make room.
       const next = quota.withMargin(written + bytesPerClip);
       await inTurn(async () => {
         await makeRoom({ accountId: reserved.accountId, bytes: next - reserved.bytes, isLinked });
@@ -145,8 +141,8 @@ export function createClipRoom({ clips, index, limits, onFault }: ClipRoomOption
 }
 
 /**
- * The clips that may be removed: expired clips of all accounts or of one, then the oldest clips of the first account
- * that has any.
+ * The clips that may be removed: expired clips of `expiredOf` or of all accounts, then the oldest clips of the first
+ * account that has any.
  */
 interface Removal {
   accounts: readonly string[];
@@ -194,10 +190,10 @@ function createQuota(limits: RoomLimits, bytes: StoredBytes, disk: Pick<DiskWatc
     spareOnDisk,
     excess,
     excessOf: (accountId: string, added: number) => bytes.held(accountId) + added - accountBytesMax(),
-    /** Adds the margin, but no more than the quotas allow if the expected size fits into them. */
+    /** Adds the margin to the expected size, but not beyond the quotas. */
     withMargin: (expected: number) =>
       Math.max(expected, Math.min(Math.ceil(margin * expected), Math.floor(accountBytesMax()), Math.floor(bytesMax()))),
-    /** Whether `added` bytes would fit if everything else were removed. */
+    /** Whether `added` bytes would fit if all stored audio were removed. */
     canFit: (added: number) =>
       added <= accountBytesMax() && added <= bytesMax() && added <= spareOnDisk() + bytes.stored(),
     state: () => ({
@@ -236,7 +232,7 @@ function createDiskWatch(clips: Pick<ClipStore, 'disk'>) {
 /** Overhead per clip: its row, its captions, and the unused rest of its last disk block. */
 const bytesPerClip = 4096;
 const countAgainMsMin = 30_000;
-/** Largest share of the time that is spent on counting. */
+/** Largest share of time that is spent on counting. */
 const countingShareMax = 0.001;
 
 /** Bytes reserved for a clip until it is stored. */
@@ -248,7 +244,7 @@ interface Reserved {
 }
 
 interface StoredBytes {
-  /** Stored and reserved bytes of all accounts, or of one. */
+  /** Stored and reserved bytes of an account, or of all accounts. */
   held(accountId?: string): number;
   stored(): number;
   /** Reserved bytes that are not written yet. */

@@ -1,7 +1,6 @@
-// Removes the files of expired clips every minute, their rows a week later, and once a day files that a crash left
-// without a row. Also restores the minimum free space. A clip that cannot be removed is skipped until the next sweep.
-// At most one sweep runs and one waits. A sweep works in small batches, so that requests are not delayed.
-// `stored-clip.ts` sets when a clip expires, and `stored-audio.ts` refuses an expired one.
+// Removes the files of expired clips every minute, and their rows a week later. Once a day, also removes files that a
+// crash left without a row. Restores the minimum of free space. A clip that cannot be removed is skipped until the next
+// sweep. A sweep works in small batches, so that requests are not delayed.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Failure, isOfOthers } from '../errors.ts';
 import type { ClipRows, StoredClipRow } from '../store/clip-rows.ts';
@@ -11,9 +10,9 @@ import type { ClipStore } from './stores/clip-store.ts';
 
 const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
-/** How long the answer at the URL of an expired clip is `audio_expired`, before it becomes `not_found`. */
+/** Time for which the URL of an expired clip returns `audio_expired`. Afterwards, the URL returns `not_found`. */
 const expiredRowsMs = 7 * dayMs;
-/** Number of rows of purged clips that are kept, whatever their age. */
+/** Largest number of rows of purged clips. */
 const expiredRowsMax = 50_000;
 const batch = 100;
 
@@ -63,7 +62,7 @@ export function openClipSweep(options: ClipSweepOptions) {
 
   let last: Promise<void> = Promise.resolve();
   let waiting: Promise<void> | undefined;
-  /** Sweeps after the running sweep. All calls before the new sweep begins share it. */
+  /** Sweeps after the running sweep. All calls before the start of the new sweep share the new sweep. */
   const run = (): Promise<void> => {
     if (waiting) return waiting;
     const begin = () => {
@@ -79,7 +78,7 @@ export function openClipSweep(options: ClipSweepOptions) {
   timer.unref();
   return {
     run,
-    /** Leaves files to the next sweeps, which remove them. No row refers to these files any more. */
+    /** Leaves files to the next sweeps, which remove the files. No row may refer to these files. */
     discard(keys: readonly string[]): void {
       for (const key of keys) discarded.add(key);
     },

@@ -1,7 +1,7 @@
-// Delivers complete speech. A link request is spoken into a clip and answered when the clip is stored; a request for
-// audio is stored too, but its answer does not depend on that. An equal request of the same caller is answered from the
-// clip (the cache) or joins the running synthesis. A stream is also stored if it requests a link. A clip has an
-// unguessable URL, and expires.
+// Delivers complete speech. A request for a link is answered when its clip is stored. A request for audio is also
+// stored, but its answer does not depend on the store. An equal request of the same caller is answered from the stored
+// clip or joins the running synthesis. A stream is also stored if it requests a link. A clip has an unguessable URL and
+// expires.
 import { audioFormats, type FormatName } from '../audio/formats.ts';
 import type { Voice } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
@@ -24,7 +24,7 @@ import { accountOf, type ClipRecord, storeClip } from './stored-clip.ts';
 import type { ClipStore } from './stores/clip-store.ts';
 
 export interface Delivery {
-  /** The cached clip of an equal request by the same account, so that the request needs no plan. */
+  /** Finds the cached clip of an equal request by the same caller. The request then needs no plan. */
   findCached(found: CastSpeech, caller: Caller): Promise<ClipRow | undefined>;
   /** Opens a cached clip. Undefined if the clip was removed in the meantime. */
   openCached(clip: ClipRow, found: CastSpeech): Promise<Delivered | undefined>;
@@ -35,7 +35,7 @@ export interface Delivery {
   deliver(planned: PlannedSpeech, caller: Caller, signal: AbortSignal, options: DeliverOptions): Promise<Delivered>;
   /** Streams the speech while it is stored. The info and the end of the stream contain the link. */
   storeStream(planned: PlannedSpeech, caller: Caller, signal: AbortSignal): AsyncIterable<SpeechEvent>;
-  /** Throws `not_found` if the caller has no such audio. */
+  /** Deletes the audio. Throws `not_found` if the caller has no audio with this id. */
   remove(audioId: string, caller: Caller): Promise<void>;
 }
 
@@ -51,7 +51,7 @@ export interface DeliveredFacts {
   sampleRateHz: number;
   seconds: number;
   byteCount: number;
-  /** Whether the audio came from the cache, without an engine. */
+  /** Whether the audio came from the cache. */
   cached: boolean;
   warnings: readonly string[];
   /** Empty if no link was requested. */
@@ -68,7 +68,7 @@ export interface DeliveredFacts {
  * readable even if the clip is removed.
  */
 export interface Delivered extends DeliveredFacts {
-  /** The file, which can be read once. */
+  /** Opens the file, which can be read once. */
   open(): ClipPieces;
   close(): void;
 }
@@ -80,7 +80,7 @@ export interface DeliveryOptions {
   memory?: Pick<ClipMemory, 'isHeld' | 'read'>;
   index: Pick<ClipRows, 'add' | 'findCached' | 'markDeleted' | 'markPurged' | 'markUsed'>;
   room: Pick<ClipRoom, 'reserve' | 'noteRemoved'>;
-  /** The base URL of clips, how long they are kept, and whether they have manifests. */
+  /** The base URL of clips, the time for which clips are stored, and whether clips have manifests. */
   links: { baseUrl(): string; keepMs: number; hasManifests?: boolean };
   /** Called with errors that no caller receives. */
   onFault(fault: unknown): void;
@@ -118,7 +118,7 @@ export function createDelivery(options: DeliveryOptions, singleFlight: SingleFli
         speaking[isLink ? 'intoClip' : 'intoMemory'](planned, caller, until, watch);
       const makeOwn = async () => {
         const made = await answer(planned, await make(signal), false);
-        // If memory is short, the audio is only in the store, which has already made room for it.
+        // If memory is short, the audio is only in the store, which may already have removed it to make room.
         if (!made) throw new Failure('storage_full', { retryAfterSeconds: 1 });
         return made;
       };
@@ -128,7 +128,7 @@ export function createDelivery(options: DeliveryOptions, singleFlight: SingleFli
         return clip && { clip };
       };
       const kind = isLink ? 'link' : `sound ${watch.sizeLimit?.bytesMax ?? ''}`;
-      // A caller without a deadline must not share a refusal with a caller that has one.
+      // A caller without a deadline must not share a refusal with a caller that has a deadline.
       const patience = caller.deadlineMs === undefined ? '' : ' until';
       const flight = `${callerId} ${bestKeyOf(planned)} ${kind}${patience}`;
       const { value: spoken, isMade } = await singleFlight.run(flight, signal, { find, make });
@@ -185,7 +185,7 @@ function createAnswers(links: DeliveryOptions['links']) {
   return { urlOf, manifestUrlOf, factsOf };
 }
 
-/** The audio of a link, which is opened when it is read. */
+/** Opens the audio of a link only when the audio is read. */
 const readLater = (memory: Pick<ClipMemory, 'read'>, clip: ClipRecord): ReadClip => ({
   pieces: readClip(memory, clip),
   close() {},

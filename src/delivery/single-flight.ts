@@ -1,6 +1,6 @@
-// Single flight: if several callers need the same work at the same time, it is done once and all get its result. The
-// work is aborted when its last caller has gone. With a lock, at most one replica works under a key; the others wait
-// and then find the stored result.
+// Single flight: if several callers need the same work at the same time, the work runs once and all callers receive its
+// result. The work is aborted when its last caller has left. If there is a lock, only one replica works under a key;
+// the other replicas wait and then find the stored result.
 import { onAbort, withAbort } from '../runtime/abort.ts';
 
 export interface SingleFlight {
@@ -9,7 +9,7 @@ export interface SingleFlight {
 }
 
 interface FlightWork<T> {
-  /** Looks for a stored result again, because this or another replica may have stored one in the meantime. */
+  /** Looks for a result that this or another replica has stored in the meantime. */
   find(): Promise<T | undefined>;
   make(signal: AbortSignal): Promise<T>;
 }
@@ -20,7 +20,7 @@ interface FlightResult<T> {
   isMade: boolean;
 }
 
-/** Waits for the lock under `key`. Resolves with the function that releases it. */
+/** Waits for the lock under `key`. Resolves with the function that releases the lock. */
 type Lock = (key: string, signal: AbortSignal) => Promise<() => void>;
 
 interface Flight {
@@ -29,7 +29,7 @@ interface Flight {
   waiting: number;
 }
 
-/** `lock` is shared by all replicas. Without it, this process must be the only one. */
+/** All replicas share `lock`. It may only be omitted if there is a single process. */
 export function createSingleFlight(lock?: Lock): SingleFlight {
   const flights = new Map<string, Flight>();
 

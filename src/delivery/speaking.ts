@@ -1,6 +1,6 @@
-// Speaks a whole text: into a clip if the answer is a link, or into memory if the answer is the audio. Audio in memory
-// is also stored, before the answer if the store is quick, otherwise after the answer. If memory is short, audio goes
-// directly to the store.
+// Speaks a complete text: into a clip if the answer is a link, or into memory if the answer is the audio. Audio in
+// memory is also stored: before the answer if the store is quick, otherwise after the answer. If memory is short, audio
+// goes directly to the store.
 import type { Failure } from '../errors.ts';
 import { expectedBytesOf } from '../speech/estimate.ts';
 import type { PlannedSpeech } from '../speech/plan.ts';
@@ -17,7 +17,7 @@ import type { StorePatience } from './store-patience.ts';
 import { accountOf, type ClipRecord, storeClip, toClipRecord } from './stored-clip.ts';
 import type { ClipStore } from './stores/clip-store.ts';
 
-/** Spoken audio. It is also in memory, unless a link was requested or memory was short. */
+/** Spoken audio, which is also in memory unless a link was requested or memory was short. */
 export interface Spoken {
   clip: ClipRecord;
   held?: HeldSound | undefined;
@@ -29,7 +29,7 @@ export interface SizeLimit {
 }
 
 export interface AudioWatch {
-  /** Size of audio without a link above which the synthesis ends with a Failure. */
+  /** Size limit for audio without a link. Larger audio ends the synthesis with a Failure. */
   sizeLimit?: SizeLimit | undefined;
   /** Called when the first audio is generated. */
   onFirstSound?: (() => void) | undefined;
@@ -60,7 +60,7 @@ export function createSpeaking(options: SpeakingOptions): Speaking {
     return { keepMs, caller, isLinked, toCacheKey };
   };
 
-  /** Makes room before the first event is read. */
+  /** Stores the audio of the events. Makes room before the first event is read. */
   const store = async (events: AsyncIterable<SpeechEvent>, planned: PlannedSpeech, caller: Caller, bytes: number) => {
     const { captions, chunks, markup } = planned.request;
     const { languageCode } = planned.cast.main;
@@ -100,7 +100,7 @@ export function createSpeaking(options: SpeakingOptions): Speaking {
         const clip = await keep(held, planned, caller);
         // If the caller has left, nobody would read the answer.
         signal.throwIfAborted();
-        // The audio stays in memory, because the stored clip may be displaced by others before the answer is read.
+        // The audio stays in memory, because other clips may displace the stored clip before the answer is read.
         return { clip: clip ?? toClipRecord(held.info, held.done, recordOptions(planned, caller)), held };
       } catch (error) {
         held.release();
@@ -117,7 +117,7 @@ async function* replay(before: readonly SpeechEvent[], rest: Iterable<SpeechEven
   yield* rest;
 }
 
-/** Yields the same events, and fails if their audio gets too large. */
+/** Yields the events unchanged. Fails if their audio becomes too large. */
 async function* watchAudio(
   events: AsyncIterable<SpeechEvent>,
   { sizeLimit, onFirstSound }: AudioWatch,
@@ -141,13 +141,13 @@ interface SoundMemory {
 }
 
 interface HeldSound {
-  /** Adds an event of a stream. Returns false, and does not add it, if there is no room for its audio. */
+  /** Adds an event of a stream. Returns false without adding the event if there is no room for its audio. */
   add(event: SpeechEvent): boolean;
-  /** The added events as a stream, without words. */
+  /** Returns the added events in the order of a stream, without the times of words. */
   events(): (SpeechInfo | SpeechAudio | SpeechDone)[];
   readonly info: SpeechInfo;
   readonly done: SpeechDone;
-  /** The finished file for one answer. Its memory is released when all opened files are read or closed. */
+  /** Opens the finished file for one answer. The memory is released when all opened files are read or closed. */
   read(): ReadClip;
   /** Releases the memory; the audio can no longer be read. */
   release(): void;
@@ -166,10 +166,7 @@ interface Memory {
   bytesMax: number;
 }
 
-/**
- * The bytes of one audio. They are released at the latest when the object is garbage-collected, because an answer may
- * never be read.
- */
+/** Counted bytes of a `HeldSound`. Garbage collection also releases them, because an answer may never be read. */
 interface Share {
   memory: Memory;
   bytes: number;

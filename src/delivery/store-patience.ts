@@ -6,10 +6,7 @@ import { Failure } from '../errors.ts';
 const waitMsMaxDefault = 2_000;
 
 export interface StorePatience {
-  /**
-   * Returns the result; undefined if the store did not deliver it in time. Rejects with errors that do not come from
-   * the store.
-   */
+  /** Returns undefined if the store fails or is too slow. Rejects with errors that do not come from the store. */
   run<Result>(work: () => Promise<Result>): Promise<Result | undefined>;
 }
 
@@ -39,7 +36,7 @@ export function createStorePatience({ waitMsMax = waitMsMaxDefault, onFault }: S
       return result;
     } catch (error) {
       if (!isOfStore(error)) throw error;
-      // A full store answers at once, so only an unreachable store counts as away.
+      // A full store answers at once, so only an unreachable store is probed by one attempt at a time.
       if (error.reason === 'storage_unavailable') noteAway(error);
       return undefined;
     } finally {

@@ -1,4 +1,4 @@
-// Finds stored audio by its file name, without a key.
+// Finds stored audio by its file name. Callers need no API key.
 import { audioFormats, type FormatName } from '../audio/formats.ts';
 import { Failure } from '../errors.ts';
 import { type CaptionKind, captionKinds } from '../speech/fields.ts';
@@ -10,9 +10,9 @@ import type { LinkTo } from './stores/s3-links.ts';
 interface StoredAudioOptions {
   findClip: ClipRows['find'];
   read: ClipMemory['read'];
-  /** The captions of a clip, if it has any. */
+  /** Returns the captions of a clip, or undefined if there are none. */
   captionsOf(clipId: string): Promise<readonly Cue[] | undefined>;
-  /** The C2PA manifest of a clip; undefined if its file is gone. Absent if no manifests are made. */
+  /** The C2PA manifest of a clip; undefined if the file of the clip is missing. Absent if no manifests are made. */
   manifestOf?: ((clip: ClipRow) => Promise<Buffer | undefined>) | undefined;
   /** Set if the store itself serves audio. */
   linkTo?: LinkTo | undefined;
@@ -22,8 +22,8 @@ interface StoredAudioOptions {
 
 export interface StoredAudio extends Omit<StoredAudioOptions, 'findClip'> {
   /**
-   * The clip of an audio, caption or manifest file such as "aud_01JD....wav". Throws a Failure if it does not exist or
-   * has expired.
+   * Finds the clip of an audio, caption or manifest file such as "aud_01JD....wav". Throws a Failure if the clip does
+   * not exist or has expired.
    */
   find(file: string): Promise<{ row: ClipRow; beside?: CaptionKind | 'c2pa' | undefined }>;
 }

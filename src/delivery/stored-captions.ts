@@ -1,17 +1,17 @@
-// Stores captions and manifests beside their audio, in clips with other key prefixes, which are removed with the audio. The
-// cues of captions are stored before the audio is indexed, so that indexed audio always has its captions.
+// Stores captions and manifests beside their audio, in clips with other key prefixes. Captions are stored before the
+// audio is indexed, so that indexed audio always has its captions.
 import type { Cue } from './captions.ts';
 import type { ClipStore } from './stores/clip-store.ts';
 
 const audioPrefix = /^aud_/;
 const besidePrefix = /^(cap|man)_/;
-/** The key of the captions of an audio. */
+/** Returns the key of the captions of stored audio. */
 export const captionsOf = (audioId: string): string => audioId.replace(audioPrefix, 'cap_');
 
-/** The key of the manifest of an audio. */
+/** Returns the key of the manifest of stored audio. */
 export const manifestOf = (audioId: string): string => audioId.replace(audioPrefix, 'man_');
 
-/** The audio key to which a key in the store belongs. */
+/** Returns the key of the audio that captions or a manifest belong to. */
 export const audioOf = (key: string): string => key.replace(besidePrefix, 'aud_');
 
 export const storeCaptions = (clips: ClipStore, audioId: string, cues: readonly Cue[]): Promise<void> =>
@@ -34,7 +34,7 @@ export async function readCaptions(clips: ClipStore, audioId: string): Promise<r
   return JSON.parse(Buffer.concat(await stored.body.toArray()).toString());
 }
 
-/** Removes the audio, and its captions and manifest if it has any. */
+/** Removes the audio with its captions and its manifest. */
 export async function removeClip(clips: Pick<ClipStore, 'remove'>, audioId: string): Promise<void> {
   await clips.remove(audioId);
   await clips.remove(captionsOf(audioId));

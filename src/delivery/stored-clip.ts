@@ -1,5 +1,5 @@
-// Stores the audio of a stream while the caller reads it: first as a draft, at the end as an indexed clip with its
-// final header. A stream that fails or is abandoned leaves nothing, and releases its reserved room.
+// Stores the audio of a stream while the caller reads the stream: first as a draft, at the end as an indexed clip with
+// its final header. A stream that fails or is abandoned leaves no clip and releases its reserved room.
 import { createFingerprint } from '../audio/file-head.ts';
 import type { Caller } from '../speech/request.ts';
 import type { SpeechDone, SpeechEvent, SpeechInfo } from '../speech/speech-events.ts';
@@ -16,9 +16,9 @@ export type ClipRecord = Omit<ClipRow, 'deletedAtMs'>;
 interface ClipRecordOptions {
   keepMs: number;
   caller: Caller;
-  /** Whether the caller gets a link to the clip. */
+  /** Whether the caller receives a link to the clip. */
   isLinked: boolean;
-  /** The cache key of the clip; null if it is not cached. */
+  /** Returns the cache key of the clip, or null if the clip is not cached. */
   toCacheKey(info: SpeechInfo): string | null;
 }
 
@@ -26,14 +26,14 @@ interface StoreClipOptions extends ClipRecordOptions {
   clips: ClipStore;
   index: Pick<ClipRows, 'add' | 'markDeleted'>;
   reservation: Reservation;
-  /** The text to caption with the stream's word times; undefined for no captions. */
+  /** The text of the captions. Undefined if there are no captions. */
   captioned?: CaptionedText | undefined;
 }
 
 interface StoredClip {
-  /** The events of the stream. `done` comes after the clip is stored. */
+  /** The events of the stream. `done` follows when the clip is stored. */
   events: AsyncIterable<SpeechEvent>;
-  /** The clip, after the events were read to their end. */
+  /** The clip, which is available after all events were read. */
   readonly clip: ClipRecord;
 }
 
@@ -112,9 +112,7 @@ export function toClipRecord(
   };
 }
 
-/**
- * Stores the captions and indexes the clip. Removes the clip if that fails or its voice was deleted in the meantime.
- */
+/** Stores the captions and indexes the clip. Removes the clip after an error or if its voice has been deleted. */
 async function addOrRemove(
   clip: ClipRecord,
   { ended }: SpeechInfo,

@@ -1,4 +1,5 @@
-// The manifest beside stored audio, made at the first request and kept, because making it reads all of the audio.
+// Makes the C2PA manifest of stored audio at the first request. The manifest is stored, because making it again would
+// read all of the audio.
 import { buffer } from 'node:stream/consumers';
 import { type OpenSigner, signBeside } from '../provenance/places.ts';
 import type { ClipRow } from '../store/clip-rows.ts';
@@ -10,11 +11,11 @@ export const manifestType = 'application/c2pa';
 
 type MarkedClip = Pick<ClipRow, 'clipId' | 'origin'>;
 
-/** Two manifests of one audio differ, so concurrent requests share one. */
+/** Concurrent requests share one manifest, because two manifests of the same audio would differ. */
 const flights = createSingleFlight();
 const never = new AbortController().signal;
 
-/** Undefined if the file is gone, or if audio was not marked when it was made. */
+/** Returns undefined if the audio does not exist or was made without an origin. */
 export async function openManifest(
   clips: ClipStore,
   { clipId, origin }: MarkedClip,

@@ -1,4 +1,4 @@
-// Allow lists of client addresses: IPv4 and IPv6 addresses and CIDR blocks ("10.0.0.0/8", RFC 4632 and RFC 4291). An
+// Checks client addresses against IPv4 and IPv6 addresses and CIDR blocks ("10.0.0.0/8", RFC 4632 and RFC 4291). An
 // IPv4-mapped IPv6 address ("::ffff:10.0.0.1") counts as its IPv4 address.
 import { BlockList, isIP, isIPv6 } from 'node:net';
 import type { NodeRequest } from './request-body.ts';
@@ -36,7 +36,7 @@ export function createAddressCheck(blocks: readonly string[]): (address: string)
   };
 }
 
-/** The blocks that are in both lists; undefined means any address. Two blocks are either nested or disjoint. */
+/** Returns the intersection of two lists; undefined means any address. Two blocks are either nested or disjoint. */
 export function commonBlocks(
   one: readonly string[] | undefined,
   other: readonly string[] | undefined,
@@ -47,7 +47,7 @@ export function commonBlocks(
   return [...new Set([...within(one, other), ...within(other, one)])];
 }
 
-/** Whether one of `blocks` contains the whole `block`: contains its first address and is at least as wide. */
+/** Whether one of `blocks` contains all of `block`. Such a block contains its first address and is at least as wide. */
 export function isBlockWithin(block: string, blocks: readonly string[]): boolean {
   const { address, bits, family } = parseBlock(block)!;
   return blocks.some((text) => {
@@ -63,7 +63,7 @@ export function clientAddressOf({ headers, socket }: Addressed, isBehindProxy: b
   return forwarded.split(',').at(-1)!.trim() || (socket?.remoteAddress ?? '');
 }
 
-/** The unit that counts as one client: an IPv4 address, or the first 64 bits of an IPv6 address. */
+/** Returns the unit that counts as one client: an IPv4 address, or the first 64 bits of an IPv6 address. */
 export function networkOf(address: string): string {
   if (!isIPv6(address) || address.toLowerCase().startsWith('::ffff:')) return address;
   const [head = '', tail] = address.split('::');
@@ -80,7 +80,7 @@ const isLoopbackAddress = createAddressCheck(loopbackBlocks);
 /** `host` is a name or an address without brackets. */
 export const isLoopbackHost = (host: string): boolean => host === 'localhost' || isLoopbackAddress(host);
 
-/** Whether the URL, of any scheme, names this machine. False for text that is not a URL. */
+/** Whether the host of the URL is this machine. Any scheme is accepted. False if the text is not a URL. */
 export const isLoopbackUrl = (url: string): boolean =>
   URL.canParse(url) && isLoopbackHost(new URL(url).hostname.replace(/^\[(.*)\]$/, '$1'));
 
@@ -103,7 +103,7 @@ const isSpecial = createAddressCheck([
   '203.0.113.0/24',
   '224.0.0.0/4',
   '240.0.0.0/4',
-  // Parts of 2000::/3, which contains the addresses of the internet.
+  // Special parts of 2000::/3, the block of the public addresses.
   '2001::/23',
   '2001:db8::/32',
   '2002::/16',

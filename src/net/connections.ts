@@ -1,6 +1,6 @@
-// The open connections of the listeners, limited in total and per address. A connection is idle while no request on it
-// is being served. At a limit, the connection that has been idle longest is closed for a new one. At the limit per
-// address, it is a connection of the same address; at the total limit, of the address with the most connections.
+// Limits the open connections of the listeners in total and per address. A connection is idle while no request on it is
+// being served. At a limit, the connection that has been idle longest is closed for a new connection. At the limit per
+// address, the closed connection has the same address; at the total limit, the address with the most connections.
 import type { Socket } from 'node:net';
 import { networkOf } from './client-addresses.ts';
 import {
@@ -11,11 +11,11 @@ import {
 } from './request-limits.ts';
 
 export interface Connections {
-  /** Counts a new connection. Returns false, and closes it, if there is no room. */
+  /** Counts a new connection. Returns false and closes the connection if there is no room. */
   admit(socket: Socket): boolean;
   /** Marks the connection as in use, for a request or another reason. Returns the function that ends this use. */
   use(socket: Endpoints): () => void;
-  /** The turns of requests on the connections. */
+  /** Distributes the requests on the connections over the turns of the event loop. */
   readonly turns: Turns;
 }
 
@@ -78,7 +78,7 @@ export function createConnections(options: ConnectionsOptions): Connections {
 const toName = ({ remoteAddress, remotePort, localPort }: Endpoints) => `${remoteAddress} ${remotePort} ${localPort}`;
 
 export interface Turns {
-  /** Starts the work in its turn. Returns false if too much work waits for this address. */
+  /** Starts the work in a later turn of the event loop. Returns false if too much work waits for this address. */
   take(address: string, work: () => void): boolean;
 }
 
@@ -128,16 +128,16 @@ interface FairSharesOptions<Member> {
   perAddressMax: number;
   /** Number of members of an address that newcomers of the same address may displace per second. */
   ownDisplacedPerSecond: number;
-  /** Called with a member that was displaced. */
+  /** Called with each displaced member. */
   displace(member: Member): void;
 }
 
 interface Share<Member> {
   network: string;
   count: number;
-  /** Members that may be displaced, in the order in which that became possible. */
+  /** Members that may be displaced, in the order in which they became displaceable. */
   displaceable: Set<Member>;
-  /** The current second, and the number of members that newcomers of the same address displaced in it. */
+  /** A second, and the number of members that newcomers of the same address displaced in this second. */
   second: number;
   displaced: number;
 }
@@ -197,7 +197,7 @@ export class FairShares<Member extends object> {
     return true;
   }
 
-  /** Displaces a member of the address that has the most members, if that address has more than the newcomer's. */
+  /** Displaces a member of the address with the most members, if this address has more than the newcomer's. */
   #displaceOther({ count }: Share<Member>): boolean {
     let largest: Share<Member> | undefined;
     for (const share of this.#shares.values()) {

@@ -1,5 +1,5 @@
 // Renders a Failure as an HTTP reply. The body is flat and contains only the members that apply to the failure. A
-// client that accepts application/problem+json also gets RFC 9457's `type`, `title`, `detail` and `instance`.
+// client that accepts application/problem+json also receives RFC 9457's `type`, `title`, `detail` and `instance`.
 //     {"error","message","status","request_id","details":[{"field","reason","message"}],
 //      "required_scopes","retry_after","limit","actual","reason"}
 import { type Failure, failureTable, retrySecondsOf } from '../errors.ts';

@@ -1,5 +1,5 @@
-// Text in headers, and the request headers that several APIs read. Text for a header is percent-encoded as UTF-8 unless
-// it is valid unchanged.
+// Writes text in headers, and reads the request headers that several APIs support. Text for a header is percent-encoded
+// as UTF-8 unless it is valid unchanged.
 import { ServerResponse } from 'node:http';
 import { createId } from '../runtime/id.ts';
 
@@ -23,7 +23,7 @@ const toReset =
   (error) =>
     end(error && Object.assign(new Error('the client has left', { cause: error }), { code: 'ECONNRESET' }));
 
-/** Whether the header lists this type, and no other type with a higher quality. */
+/** Whether the header lists this type and lists no other type with a higher quality. */
 export function asksFor(accept: string | undefined, type: string): boolean {
   if (!accept?.toLowerCase().includes(type)) return false;
   const ranges = accept.split(',').map((range) => {
@@ -48,11 +48,11 @@ export const isKept = (ifNoneMatch: string | undefined, etag: string): boolean =
   ifNoneMatch?.trim() === '*' ||
   (ifNoneMatch?.split(',').some((one) => one.trim().replace(/^W\//, '') === etag) ?? false);
 
-/** The value of Link (RFC 8288) that names the C2PA manifest of the audio. */
+/** Returns the Link header (RFC 8288) for the C2PA manifest of the audio. */
 export const manifestLink = (url: string): string => `<${url}>; rel="c2pa-manifest"`;
 
 export const apiVersion = '1.0.0';
 
-/** The caller's own request id if it is safe in a header, else a new one. */
+/** Returns the caller's request id if it is safe in a header, else a new id. */
 export const toRequestId = (theirs: unknown): string =>
   typeof theirs === 'string' && /^[A-Za-z0-9_-]{1,64}$/.test(theirs) ? theirs : createId('req');

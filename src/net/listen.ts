@@ -1,5 +1,5 @@
-// Opens a listener and passes on the connections that the limits admit. Errors are readable sentences. The HTTP and
-// gRPC servers do not listen themselves.
+// Opens a listener and passes the connections that the limits admit to the HTTP and gRPC servers, which do not listen
+// themselves. Error messages are readable sentences.
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createSecureServer, type TLSSocket } from 'node:tls';
 import { reasonOf } from '../runtime/system-errors.ts';
@@ -75,10 +75,10 @@ interface SharedPortOptions {
 }
 
 const preface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
-/** Number of bytes that decide between HTTP/1.1 and HTTP/2, which begins with PRI. No method of HTTP/1.1 begins so. */
+/** Number of bytes that distinguish HTTP/2 from HTTP/1.1. HTTP/2 begins with PRI, unlike all methods of HTTP/1.1. */
 const decidingBytes = 3;
 
-/** Opens a port for both protocols. Closing the listener also closes connections whose protocol is still unknown. */
+/** Opens a port for HTTP/1.1 and HTTP/2. `close` also closes connections whose protocol is still unknown. */
 export async function openSharedPort(options: SharedPortOptions): Promise<Listener> {
   const { address, tls, connections, toHttp1, toHttp2, onFault } = options;
   const undecided = new Set<Socket>();
@@ -115,8 +115,7 @@ function detectProtocol(socket: Socket, take: (socket: Socket, isHttp2: boolean)
   let head = Buffer.alloc(0);
   const silent = setTimeout(() => socket.destroy(), handshakeMs);
   const giveUp = () => clearTimeout(silent);
-  // Bytes are collected until they decide the protocol. If they were unshifted earlier, they would be read again at
-  // once.
+  // Bytes are collected until the protocol is known. Bytes that are unshifted earlier would be read again at once.
   const read = () => {
     const bytes: Buffer | null = socket.read();
     if (!bytes) return;

@@ -1,5 +1,6 @@
-// The route of a page for browsers: GET, and HEAD without the body. A URL with a slash at its end is redirected to the
-// URL without it, from which the page's relative links work. The redirect is relative, for proxies with a path prefix.
+// Adds the route of a page for browsers: GET, and HEAD without the body. A URL with a final slash is redirected to the
+// URL without the slash, so that the relative links of the page work. The redirect is relative, because a proxy may add
+// a prefix to paths.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 const method = ['GET', 'HEAD'];

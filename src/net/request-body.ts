@@ -1,5 +1,5 @@
-// Reads the whole body of a request, with limits on size and time, whose values are in `request-limits.ts`. The body is
-// collected in one buffer: parsing many chunks takes quadratic time, and a caller may send single bytes.
+// Reads the complete body of a request, with limits on size and time (see request-limits.ts). The body is collected in
+// one buffer, because a caller may send single bytes and parsing many chunks takes quadratic time.
 import type { IncomingMessage } from 'node:http';
 import type { Http2ServerRequest } from 'node:http2';
 import { Failure } from '../errors.ts';
@@ -11,13 +11,11 @@ export interface BodyLimits {
   /** Bytes beyond `bytesMax` that are still accepted, such as framing. */
   slackBytes?: number;
   arrivalMs: number;
-  /** Takes one of the few slots for large bodies. Returns the function that releases it. */
+  /** Takes one of the few slots for large bodies. Returns the function that releases the slot. */
   takeSlot?: () => () => void;
 }
 
-/**
- * Reads the body. Nothing is read before the first piece is requested, so the body of a rejected request is never read.
- */
+/** Reads the body when the first chunk is requested, so the body of a rejected request is never read. */
 export async function* readBody(request: NodeRequest, limits: BodyLimits): AsyncGenerator<Uint8Array> {
   const release = limits.takeSlot?.();
   try {
@@ -27,7 +25,7 @@ export async function* readBody(request: NodeRequest, limits: BodyLimits): Async
   }
 }
 
-/** Reads the body synchronously, without a slot. Undefined if part of it has not arrived yet. */
+/** Reads the body synchronously, without a slot. Undefined if part of the body has not arrived yet. */
 export function takeBody(request: IncomingMessage, { bytesMax, slackBytes = 0 }: BodyLimits): Buffer | undefined {
   if (!request.complete || request.destroyed || request.readableLength === 0) return undefined;
   const bytes: Buffer = request.read();
@@ -35,12 +33,12 @@ export function takeBody(request: IncomingMessage, { bytesMax, slackBytes = 0 }:
   return bytes;
 }
 
-/** Reads the body in one piece, without a slot. */
+/** Reads the body into one buffer, without a slot. */
 export function collectBody(
   request: NodeRequest,
   { bytesMax, slackBytes = 0, arrivalMs }: Omit<BodyLimits, 'takeSlot'>,
 ): Promise<Buffer> {
-  /** Most bodies arrive in one piece, which is not copied. */
+  /** Most bodies arrive in one chunk, which is not copied. */
   let bytes: Buffer = nothing;
   let length = 0;
   return new Promise((resolve, reject) => {

@@ -7,40 +7,34 @@ export const lexiconRequestBytesMax = 4 << 20;
 /** Largest request body with recordings, and the time in which it must arrive. */
 export const uploadBytesMax = 25 << 20;
 export const uploadArrivalMs = 110_000;
-/** Largest request body with the text of a book, which must arrive within the same time. */
+/** Largest request body with the text of a book, which must arrive within `uploadArrivalMs`. */
 export const jobBytesMax = 16 << 20;
-/**
- * Number of members and items in a JSON request, or of fields in a protobuf request. A text in 200 chunks has at most
- * 400.
- */
+/** Largest number of members and items in JSON, or of fields in protobuf. A text in 200 chunks needs at most 400. */
 export const requestValuesMax = 1_000;
-/** Limit for a job: a chapter has at most five members. */
+/** Like `requestValuesMax`, but for a job. A chapter has at most five members. */
 export const jobValuesMax = 5_000;
-/** Limit for a lexicon: each of its 20 000 entries has at most six members. */
+/** Like `requestValuesMax`, but for a lexicon. Each of its 20 000 entries has at most six members. */
 export const lexiconValuesMax = 160_000;
 /** Largest message of live speech. */
 export const liveMessageBytesMax = 256 * 1024;
 /** Time in which a request body must arrive. */
 export const bodyArrivalMs = 30_000;
-/** How long a stream waits for a client that reads nothing. */
+/** Longest wait of a stream for a client that reads nothing. */
 export const readerStallMs = 2 * 60_000;
-/**
- * Number of connections of all listeners together, and how many connections per second may be closed for new ones of
- * the same address.
- */
+/** Largest number of connections, and of connections closed per second for new connections of the same address. */
 export const connectionsMax = 4096;
 export const connectionsDisplacedPerSecond = 50;
 /** Number of requests started in one turn of the event loop, and of waiting requests per address. */
 export const requestsPerTurn = 8;
 export const requestsWaitingPerAddressMax = 1_000;
-/** Number of connections of the operators' port, which are counted separately. */
+/** Largest number of connections to the operators' port, which are counted separately. */
 export const adminConnectionsMax = 64;
 /** Total size and number of the headers of a request. */
 export const headerBytesMax = 16 * 1024;
 export const headersMax = 100;
 /** Time in which a new connection must start its protocol. */
 export const handshakeMs = 10_000;
-/** Time for calls to report to their callers that the service is stopping. */
+/** Time in which calls may report to their callers that the service is stopping. */
 export const farewellMs = 1_000;
 /** Largest nesting depth of JSON. */
 export const jsonDepthMax = 32;

@@ -1,7 +1,6 @@
-// Parses JSON (RFC 8259) restricted by I-JSON (RFC 7493), so that no two parsers can understand it differently: valid
-// UTF-8, no duplicate members, no lone surrogates, limited depth and number of values. Violations throw
-// `invalid_request`. Duplicates are found with one extra pass: an object with duplicates yields fewer parsed members
-// than its text has colons. Large bodies are parsed in steps.
+// Parses JSON (RFC 8259) restricted by I-JSON (RFC 7493), so that all parsers agree: valid UTF-8, no duplicate members,
+// no lone surrogates, limited depth and number of values. Violations throw `invalid_request`. An object with duplicates
+// has fewer parsed members than its text has colons. Large bodies are parsed in steps.
 
 import { isAscii } from 'node:buffer';
 import { Failure, type FieldViolation } from '../errors.ts';
@@ -10,14 +9,14 @@ import { jsonDepthMax, requestValuesMax } from './request-limits.ts';
 
 interface JsonLimits {
   depthMax: number;
-  /** Number of members and items. */
+  /** Rough maximum of members and items. Opening quotes and commas together may be twice as many. */
   valuesMax: number;
 }
 
 /** Shorter input is parsed in one step. */
 export const pieceBytes = 16 * 1024;
 const scannedBytes = 32 * 1024;
-/** Largest number of members per object. It is not checked for input that is parsed in one step. */
+/** Largest number of members per object. Not checked for input that is parsed in one step. */
 const membersMax = 1000;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -38,7 +37,9 @@ const closeBracket = 0x5d;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
-/** The number of members in the text, if it is JSON. Rejects text that is nested too deeply or has too many values. */
+/**
+ * Returns the number of members if the text is JSON. Throws if the text is nested too deeply or has too many values.
+ */
 export function* countMembers(bytes: Uint8Array, { depthMax, valuesMax }: JsonLimits): Steps<number> {
   let [depth, colons, signs] = [0, 0, 0];
   let isInText = false;
@@ -58,7 +59,7 @@ export function* countMembers(bytes: Uint8Array, { depthMax, valuesMax }: JsonLi
         if (++depth > depthMax) throw refuse(`The body is nested more than ${depthMax} levels deep.`);
       } else if (byte === closeBrace || byte === closeBracket) depth--;
     }
-    // Each text value has a sign (its quotes), and two values are separated by a comma.
+    // Signs are opening quotes and commas, whose number grows with the number of values.
     if (signs > 2 * valuesMax) throw refuse('The body has too many members and items.');
     yield;
   }
@@ -114,7 +115,7 @@ interface Piece {
   isLarge: boolean;
 }
 
-/** The items of a list, or the members of an object, between its brackets. Short ones share a piece. */
+/** Splits the items of a list, or the members of an object, into pieces. Short items or members share a piece. */
 function* piecesOf(bytes: Uint8Array, from: number, to: number): Steps<Piece[]> {
   const pieces: Piece[] = [];
   let [pieceFrom, itemFrom, depth] = [from, from, 0];
@@ -146,7 +147,7 @@ function* piecesOf(bytes: Uint8Array, from: number, to: number): Steps<Piece[]> 
   }
   add(to);
   const hasBlank = pieces.some((piece) => isBlankText(bytes, piece));
-  // An empty list is one blank piece. Among other pieces, a blank one means a superfluous comma.
+  // An empty list is one blank piece. A blank piece among other pieces means a superfluous comma.
   if (hasBlank && pieces.length > 1) throw refuse('The body is not valid JSON.');
   return hasBlank ? [] : pieces;
 }
@@ -156,7 +157,7 @@ function isBlankText(bytes: Uint8Array, { from, to }: Piece): boolean {
   return true;
 }
 
-/** Index of the colon after the member's name, or the end of the name. */
+/** Returns the index of the colon after the member's name, or `to` if there is no colon. */
 function endOfName(bytes: Uint8Array, from: number, to: number): number {
   let i = from;
   while (i < to && bytes[i] !== quote) i++;
@@ -171,7 +172,7 @@ const isBlank = (byte: number) => byte === 0x20 || byte === 0x0a || byte === 0x0
 const parse = (bytes: Uint8Array, brackets = '', end = ''): unknown =>
   parseText(brackets.slice(0, 1) + decode(bytes) + end + brackets.slice(1));
 
-/** Most texts are ASCII, which only need a copy. */
+/** Decodes UTF-8. Most texts are ASCII and only need a copy. */
 function decode(bytes: Uint8Array): string {
   if (isAscii(bytes)) return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
   try {
@@ -190,10 +191,7 @@ function parseText(text: string): unknown {
 }
 
 interface StrictJsonOptions {
-  /**
-   * Name of a member of the outermost object that may begin or end with half of a surrogate pair, because it is a piece
-   * of a text.
-   */
+  /** Name of a top-level member with part of a text, which may begin or end with half of a surrogate pair. */
   pieceOf?: string | undefined;
   valuesMax?: number | undefined;
 }
@@ -201,7 +199,7 @@ interface StrictJsonOptions {
 export const parseStrictJson = (body: Uint8Array, options: StrictJsonOptions = {}): unknown =>
   atOnce(readStrictJson(body, options));
 
-/** Like `parseStrictJson`, but other tasks get their turns in between. */
+/** Like `parseStrictJson`, but other tasks can run in between. */
 export const parseStrictJsonInSteps = async (body: Uint8Array, options: StrictJsonOptions = {}): Promise<unknown> =>
   body.length <= pieceBytes ? parseStrictJson(body, options) : inSteps(readStrictJson(body, options));
 
@@ -218,14 +216,14 @@ function* readStrictJson(
   return value;
 }
 
-/** Limits of the reported violations, since names come from the caller and may be as long as the body. */
+/** Limits of the reported violations, because names come from the caller and may be as long as the body. */
 const faultsMax = 100;
 const fieldCharsMax = 100;
 const inspectedPerStep = 256;
 
 const mayBeAtFault = (value: unknown): boolean => typeof value === 'string' || typeof value === 'object';
 
-/** Counts the members of the value, and finds its lone surrogates. */
+/** Counts the members of the value and reports its lone surrogates. */
 function* inspect(given: unknown, pieceOf: string | undefined): Steps<{ members: number; faults: FieldViolation[] }> {
   let [members, visited] = [0, 0];
   const faults: FieldViolation[] = [];
@@ -234,7 +232,7 @@ function* inspect(given: unknown, pieceOf: string | undefined): Steps<{ members:
     const message = 'contains an unpaired surrogate; send valid Unicode';
     faults.push({ field: field.slice(0, fieldCharsMax).toWellFormed(), reason: 'encoding', message });
   };
-  // The last entry is processed next, so that faults are found in the order of the text.
+  // Takes the last entry first. Entries are added in reverse, so that faults are found in the order of the text.
   const left: { value: unknown; path: string }[] = [{ value: given, path: '' }];
   for (let item = left.pop(); item; item = left.pop()) {
     const { value, path } = item;

@@ -1,8 +1,8 @@
-// The contract of a book: chapters whose finished files are joined into one file, and the metadata of that file.
+// Types and helpers for joining the finished files of chapters into one file with metadata.
 import { createHeadCutter } from '../file-head.ts';
 import type { Origin } from '../origin.ts';
 
-/** All numbers of samples are at the rate of the encoder: `encodedRateHz` of the format, if it has one. */
+/** Sample counts are at the rate of the encoder: the format's `encodedRateHz`, or else the requested rate. */
 export interface BookChapter {
   title: string;
   /** Number of samples that the chapter's encoder received. */
@@ -23,7 +23,7 @@ export interface BookTags {
   /** BCP-47 tag. */
   language?: string | undefined;
   cover?: BookCover | undefined;
-  /** Undefined if the file does not state its origin. */
+  /** Origin to write into the file. Undefined: no origin is written. */
   origin?: Origin | undefined;
 }
 
@@ -68,7 +68,7 @@ export interface BookPart {
 export const wrongFile = (index: number, what: string): Error =>
   new Error(`The file of chapter ${index + 1} of a book ${what}; it is damaged or belongs to other audio.`);
 
-/** Yields the audio of a chapter's file without the head. Fails if `byteCount` is given and differs. */
+/** Yields the audio of a chapter's file without its head. Fails if the audio does not have `byteCount` bytes. */
 export async function* bytesAfterHead(
   chapter: Pick<BookChapter, 'file'>,
   { index, byteCount }: { index: number; byteCount?: number },
@@ -84,8 +84,8 @@ export async function* bytesAfterHead(
 }
 
 /**
- * Cuts a stream into parts and yields several at a time. `lengthAt` returns the length of the part at an offset, or
- * undefined if more bytes are needed. Returns the bytes that are left at the end.
+ * Cuts a stream into parts and yields several parts at a time. `lengthAt` returns the length of the part at an offset,
+ * or undefined if more bytes are needed. Returns the bytes that are left at the end.
  */
 export async function* inParts(
   source: AsyncIterable<Uint8Array>,
@@ -108,7 +108,9 @@ export async function* inParts(
 }
 
 export interface BookPlan extends BookTimeline {
-  /** Number of frames of each chapter and of the silence after it. If the format has no frames, a frame is one sample. */
+  /**
+   * Number of frames of each chapter and of the silence after it. In a format without frames, a frame is one sample.
+   */
   frames: readonly { sound: number; silence: number }[];
   /** Length of a frame in samples. */
   frameSamples: number;

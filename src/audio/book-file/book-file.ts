@@ -1,6 +1,6 @@
-// Joins the finished chapter files of a book into one file with chapter marks. Audio is not decoded or encoded again, except
-// the silence between chapters and FLAC blocks that are too short to stand alone. Chapters are read in pieces, one after the
-// other, so memory does not grow with the book.
+// Joins the finished chapter files of a book into one file with chapter marks. Encoded audio is copied; only silence
+// and FLAC blocks that are too short to stand alone are encoded here. Chapters are read one after the other in small
+// chunks, so memory does not grow with the book.
 import { audioFormats, type FormatName } from '../formats.ts';
 import {
   type BookChapter,
@@ -27,7 +27,7 @@ const writers: Readonly<Record<FormatName, (part: BookPart) => AsyncGenerator<Ui
   alaw: (part) => writePlainBook('alaw', part),
 });
 
-/** Fails if the file of a chapter is not the encoder's output for the chapter's `sampleCount`. */
+/** Yields the bytes of a book's file. Fails if the file of a chapter does not match the chapter's `sampleCount`. */
 export async function* writeBookFile(
   format: FormatName,
   sampleRateHz: number,
@@ -41,16 +41,15 @@ export async function* writeBookFile(
   yield* writers[format]({ sampleRateHz, rateHz, chapters, plan, marks, tags });
 }
 
-// The timeline. Frame formats can only join complete frames, so the padding of a chapter counts as part of its gap. The
-// number of silent frames in a gap is chosen to start the next chapter as close as possible to its nominal start, so
-// rounding errors do not add up. If a gap is shorter than the padding (at most 72 ms in MP3, 27 ms in Opus), later
-// chapters start later.
+// Formats with frames can only join complete frames, so the padding of a chapter counts as part of its gap. The number
+// of silent frames is chosen to start each chapter as close as possible to its nominal start, so rounding errors do not
+// add up. If a gap is shorter than the padding (at most 72 ms in MP3, 27 ms in Opus), later chapters start later.
 
 type ChapterLength = Pick<BookChapter, 'sampleCount' | 'gapSampleCount'>;
 
 interface Framing {
   frameSamples: number;
-  /** Number of frames in the file of a chapter with this number of samples. */
+  /** Number of frames in the file of a chapter with `sampleCount` samples. */
   countOf(sampleCount: number): number;
 }
 
@@ -79,7 +78,7 @@ function planBook(format: FormatName, sampleRateHz: number, lengths: readonly Ch
     const sound = countOf(sampleCount);
     frameCount += sound;
     const isLast = i === lengths.length - 1;
-    // After the last chapter, the frames must hold the complete gap.
+    // The frames after the last chapter must hold the complete gap.
     const silence = isLast
       ? countOf(sampleCount + gapSampleCount) - sound
       : Math.max(0, Math.round(wanted / frameSamples) - frameCount);

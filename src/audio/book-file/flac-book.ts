@@ -1,8 +1,8 @@
-// Joins chapters of FLAC (RFC 9639) into one stream. The last frame of each chapter is short, so the stream has blocks
+// Joins chapters of FLAC (RFC 9639) into one stream. The last frame of a chapter may be short, so the stream has blocks
 // of variable length, and its frames are renumbered by sample. Only the last block of a stream may have fewer than 16
-// samples. Any other block of that length is joined with the block after it. The head, big-endian, each block with 1
-// bit: last | 7: type | 24: size:
-//     "fLaC" | 0: STREAMINFO, with the number of all samples, and 0 in fields that are unknown before the frames are written
+// samples; any other short block is joined with the next block. The head is big-endian, and each of its blocks begins
+// with 1 bit: last | 7: type | 24: size:
+//     "fLaC" | 0: STREAMINFO, with the total number of samples; fields that are still unknown are 0
 //     4: comments with the chapters (tags.ts) | 6: the cover
 import { crc16 } from '../flac/bit-writer.ts';
 import { flacBlock, flacFrameSamplesAt, flacHead } from '../flac/flac-encoder.ts';
@@ -20,11 +20,11 @@ interface FlacBlock {
   subframe: Uint8Array;
 }
 
-/** Yields the frames of a chapter in order, several at a time. Fails if they do not match the chapter's `sampleCount`. */
+/** Yields the frames of a chapter, several at a time. Fails if the frames do not match the chapter's `sampleCount`. */
 async function* flacBlocks(chapter: BookChapter, index: number, sampleRateHz: number): AsyncGenerator<FlacBlock[]> {
   const frameSamples = flacFrameSamplesAt(sampleRateHz);
   const count = Math.ceil(chapter.sampleCount / frameSamples);
-  // The size of a verbatim frame, and more than the header of the next frame.
+  // Upper bound of the size of a verbatim frame and the header of the next frame.
   const frameBytesMax = 2 * frameSamples + 64;
   const lengthOf = (number: number) => Math.min(frameSamples, chapter.sampleCount - number * frameSamples);
   const headerOf = (number: number) => flacFrameHeader({ length: lengthOf(number), sampleRateHz, number });
@@ -54,8 +54,8 @@ async function* flacBlocks(chapter: BookChapter, index: number, sampleRateHz: nu
 }
 
 /**
- * Returns the end of the first frame, or undefined if it is incomplete. A frame may contain bytes that look like the next
- * header, so the frame's CRC must match too.
+ * Returns the end of the first frame, or undefined if the frame is incomplete. A frame may contain bytes that look like
+ * the next header, so the frame's CRC must match too.
  */
 function endOf(bytes: Buffer, nextHeader: Uint8Array): number | undefined {
   for (let at = bytes.indexOf(nextHeader); at >= 0; at = bytes.indexOf(nextHeader, at + 1))
@@ -69,7 +69,7 @@ const holds = (frame: Buffer): boolean =>
 
 const blockSamplesMin = 16;
 const blockType = { comments: 4, picture: 6 } as const;
-/** The decoder returns floats; 1.0 is this 16-bit value. */
+/** The 16-bit value of 1.0 in the decoder's output. */
 const fullScale = 32_767;
 
 export async function* writeFlacBook(part: BookPart): AsyncGenerator<Uint8Array> {
@@ -82,7 +82,7 @@ export async function* writeFlacBook(part: BookPart): AsyncGenerator<Uint8Array>
     sampleNumber += length;
     return frame;
   };
-  /** Samples that are too few for a block, and so are joined with the next block. */
+  /** Samples of a block that is too short. They are joined with the next block. */
   let carried = new Int16Array(0);
   const write = async (block: FlacBlock): Promise<Uint8Array[]> => {
     if (carried.length === 0 && block.length >= blockSamplesMin) return [frameOf(block)];
@@ -147,19 +147,14 @@ async function decode({ length, subframe }: FlacBlock, sampleRateHz: number): Pr
   return Int16Array.from(samples, (sample) => Math.max(Math.round(sample * fullScale), -fullScale - 1));
 }
 
-/**
- * Block lengths of silence. Each block is one frame; the last one includes a remainder that is too short for a block.
- */
+/** Block lengths of silence, one per frame. The last block includes a remainder that is too short for a block. */
 function* silenceLengths(samples: number, frameSamples: number): Generator<number> {
   let left = samples;
   for (; left >= frameSamples + blockSamplesMin; left -= frameSamples) yield frameSamples;
   if (left > 0) yield left;
 }
 
-/**
- * Enough block lengths to find the shortest and the longest: those of a chapter's first two blocks, its last block, and
- * the silence.
- */
+/** Yields some block lengths, among them the shortest and the longest: the first two, the last and the silence. */
 function* blockLengths(plan: BookPart['plan']['frames'], frameSamples: number): Generator<number> {
   let carried = 0;
   for (const { sound, silence } of plan) {

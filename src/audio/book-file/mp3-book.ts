@@ -1,9 +1,9 @@
-// Joins chapters of MP3: an ID3 tag with the chapters, a frame that tells players the length and what to skip, and the
-// frames of the chapters as they are. The first frame of a chapter does not refer to earlier frames, and its last
-// frames contain no sound, so a seam is inaudible. The information frame begins with the head and side information of a
-// silent frame. These fields follow, big-endian:
-//     "Info" | 4: 15, all there | 4: frames | 4: bytes | 100: place of each percent of the time, in 256ths | 4: quality
-//     "LAME3.100" | 1: constant rate | 10: 0 | 1: kbit/s | 12 bits: samples to skip | 12: to skip at the end | 6: 0
+// Joins chapters of MP3: an ID3 tag with the chapters, an information frame with the length and the samples to skip,
+// and the frames of the chapters unchanged. The first frame of a chapter does not refer to earlier frames, and its last
+// frames are silent, so seams are inaudible. The information frame begins with the head and side information of a
+// silent frame. These big-endian fields follow:
+//     "Info" | 4: 15, all fields | 4: frames | 4: bytes | 100: offset at each percent of time, in 1/256 | 4: quality
+//     "LAME3.100" | 1: constant rate | 10: 0 | 1: kbit/s | 12 bits: samples to skip first | 12: at the end | 6: 0
 //     4: bytes | 2: CRC of the frames, 0 for none | 2: CRC of this frame up to here, polynomial 0x8005, reflected
 import { type BookPart, type BookPlan, bytesAfterHead } from './audio-book.ts';
 import { id3Tag } from './tags.ts';
@@ -12,7 +12,7 @@ const bitsPerSecond = 64_000;
 /** Lower rates use MPEG-2, with half as many samples per frame. */
 const mpeg1RateMinHz = 32_000;
 const mp3HeaderBytes = 4;
-/** LAME's delay before the audio, and its minimum padding after it, in samples. */
+/** LAME's delay before the audio and minimum padding after the audio, in samples. */
 const mp3EncoderDelay = 576;
 const paddingMin = 576;
 
@@ -91,7 +91,7 @@ interface Place {
   bytes: number;
 }
 
-/** The frames and bytes before each chapter and each silence, and in total. */
+/** Numbers of frames and bytes before each chapter, before each silence, and in total. */
 function placesOf({ frames }: BookPlan, rateHz: number, silentBytes: number): Place[] {
   const places: Place[] = [{ frames: 0, bytes: 0 }];
   for (const { sound, silence } of frames) {

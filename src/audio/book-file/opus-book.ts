@@ -1,8 +1,8 @@
-// Joins chapters of Opus in Ogg into one stream (RFC 7845): a head and tags for all, then the packets of the chapters as
-// they are, on pages of their own. Samples that the encoder adds before and after a chapter are played as silence.
+// Joins chapters of Ogg Opus into one stream (RFC 7845): one head, one set of tags, then the packets of the chapters,
+// unchanged, on new pages. Samples that the encoder adds before and after a chapter are played as silence.
 //     page 0  "OpusHead" ... as in the first chapter
-//     page 1  "OpusTags" | comments                   as many pages as they take
-//     others  ten packets; the position is the number of samples up to their end, at 48 kHz, with those to skip
+//     page 1  "OpusTags" | comments                   on several pages if needed
+//     others  ten packets; position: samples up to the end of the page at 48 kHz, including samples to skip
 import { audioFormats } from '../formats.ts';
 import { createOggPages, oggFlags } from '../ogg-opus.ts';
 import { crcOf, pageHeadBytes, pageLengthAt } from '../recording/ogg-pages.ts';
@@ -21,7 +21,7 @@ export const opusPacketCount = (sampleCount: number, rateHz: number): number =>
 
 const packetsPerPage = 10;
 const headerPackets = 2;
-/** Number of silent packets, half a second, after which the encoder has settled. */
+/** Number of silent packets (half a second) after which the encoder has settled. */
 const settledPackets = 25;
 
 export async function* writeOpusBook({

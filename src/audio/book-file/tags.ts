@@ -1,11 +1,11 @@
-// Writes an ID3v2.3 tag (id3.org) with chapters (ID3v2 Chapter Frame Addendum 1.0), which more players read than
-// ID3v2.4. Big-endian:
+// Writes ID3v2.3 tags (id3.org) with chapters (ID3v2 Chapter Frame Addendum 1.0), and Vorbis comments. More players
+// read ID3v2.3 than ID3v2.4. ID3 is big-endian:
 //     "ID3" | 3, 0, 0 | 4 bytes of 7 bits: size | frames: 4: name | 4: size | 2: 0 | body
 //     TIT2 and other texts: 1: coding, 1 for UTF-16 | FF FE | text
 //     APIC: 0 | content type, 0 | 3, the front cover | 0 | bytes
 //     CHAP: id, 0 | 4: start, ms | 4: end, ms | 8: FF | TIT2
 //     CTOC: id, 0 | 2: root, 1: in order | 1: count | the id of each chapter or of another table, 0
-// A table has at most 255 entries, so a long one consists of tables.
+// A table has at most 255 entries, so a longer table of contents is split into several tables.
 import { id3Frame, id3Of, id3OriginFrames, number, originComments, vorbisBlock } from '../origin.ts';
 import type { BookCover, BookTags, ChapterMark } from './audio-book.ts';
 
@@ -13,7 +13,7 @@ const entriesMax = 250;
 const rootFlag = 2;
 const orderedFlag = 1;
 
-/** ISO 639-2 codes, which ID3 requires, of the languages most often read aloud. */
+/** ISO 639-2 codes of the languages most often read aloud. ID3 requires these codes. */
 const threeLetters: Readonly<Record<string, string>> = Object.freeze(
   Object.fromEntries(
     `ar:ara bg:bul bn:ben ca:cat cs:ces cy:cym da:dan de:deu el:ell en:eng es:spa et:est eu:eus fa:fas fi:fin fr:fra ga:gle

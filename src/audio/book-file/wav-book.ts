@@ -1,11 +1,12 @@
-// Joins chapters of WAV and of the formats without a header. The tags of a WAV stand before its samples, and its marks
-// after them (Multimedia Programming Interface and Data Specifications 1.0), numbers little-endian, four bytes each:
-//     "LIST" | size | "INFO" | for each: "INAM" or another | size | text, 0
+// Joins chapters of WAV, or of a format without a header. A WAV has its tags before the samples and its marks after the
+// samples (Multimedia Programming Interface and Data Specifications 1.0). Numbers are little-endian, with four bytes:
+//     "LIST" | size | "INFO" | for each tag: "INAM" or another name | size | text, 0
 //     "data" | size | samples
-//     "cue " | size | count | for each: number | place | "data" | 0 | 0 | place in samples
-//     "LIST" | size | "adtl" | for each: "labl" | size | number | title, 0
-//     "id3 " | size | an ID3 tag with the cover, and with the chapters where a place is beyond a cue
-// Chunks are padded to an even length. A file above 4 GiB is an RF64 (EBU Tech 3306): sizes of FFFFFFFF and, after "WAVE":
+//     "cue " | size | count | for each mark: number | position | "data" | 0 | 0 | position in samples
+//     "LIST" | size | "adtl" | for each mark: "labl" | size | number | title, 0
+//     "id3 " | size | an ID3 tag with the cover, and with the chapters if a position is too large for a cue
+// Chunks are padded to an even length. A file above 4 GiB is an RF64 (EBU Tech 3306): its sizes are FFFFFFFF, and this
+// chunk follows "WAVE":
 //     "ds64" | 28 | 8: size of the file - 8 | 8: size of data | 8: samples | 0
 import { audioFormats, type FormatName } from '../formats.ts';
 import { ascii, number, originInfo } from '../origin.ts';
@@ -21,7 +22,7 @@ const silenceSamples = 32_768;
 
 export async function* writeWavBook(part: BookPart): AsyncGenerator<Uint8Array> {
   const { rateHz, plan, marks, tags } = part;
-  // The chapters are stored only once, because players that read both tags would show them twice.
+  // The chapters are stored only once, because players that read both cues and ID3 would show them twice.
   const areCues = marks.every(({ startSeconds }) => startSeconds * rateHz <= placeMax);
   const id3 = wavChunk('id3 ', id3Tag(tags, areCues ? [] : marks));
   const after = Buffer.concat([...(areCues ? cues(marks, rateHz) : []), id3]);

@@ -1,7 +1,7 @@
 // Writes bit fields, most significant bit first, into a growing buffer, and computes the CRCs of FLAC frames (RFC 9639,
 // sections 9.1.8 and 9.3).
 
-/** Maximum number of bits per call, since up to seven more may be pending in the 32-bit number. */
+/** Maximum number of bits per call. Up to seven more bits may be pending in the 32-bit number. */
 const widthMax = 24;
 
 export class BitWriter {
@@ -20,7 +20,7 @@ export class BitWriter {
     }
   }
 
-  /** Writes a Rice code: as many zeros as the quotient of the value by 2^parameter, a one, and the remainder. */
+  /** Writes a Rice code: floor(value / 2^parameter) zeros, a one, and the remainder in `parameter` bits. */
   putRice(value: number, parameter: number): void {
     const zeros = value >>> parameter;
     const rest = (1 << parameter) | (value & ((1 << parameter) - 1));
@@ -35,7 +35,7 @@ export class BitWriter {
     if (this.#waitingBits > 0) this.put(0, 8 - this.#waitingBits);
   }
 
-  /** Returns the bytes written so far. The last one must be complete. */
+  /** Returns the bytes written so far. The last byte must be complete. */
   bytes(): Uint8Array<ArrayBuffer> {
     return this.#bytes.slice(0, this.#length);
   }
@@ -50,10 +50,10 @@ export class BitWriter {
   }
 }
 
-/** Polynomial 0x07. */
+/** CRC-8 with the polynomial 0x07. */
 export const crc8 = (bytes: Uint8Array): number => bytes.reduce((crc, byte) => crc8Table[crc ^ byte]!, 0);
 
-/** Polynomial 0x8005. */
+/** CRC-16 with the polynomial 0x8005. */
 export function crc16(bytes: Uint8Array): number {
   let crc = 0;
   for (const byte of bytes) crc = ((crc << 8) & 0xffff) ^ crc16Table[(crc >> 8) ^ byte]!;

@@ -1,11 +1,11 @@
-// Encodes FLAC (RFC 9639), lossless, in about a third of the bytes; implemented here because the WebAssembly encoders on npm
-// do not load in Node 24. One channel of 16 bits, in frames of about a tenth of a second. Big-endian:
+// Encodes FLAC (RFC 9639): one channel of 16 bits, about a third of the size of WAV. Implemented here because the
+// WebAssembly encoders on npm do not load in Node 24. Numbers are big-endian:
 //      0 "fLaC" | 1: 0, STREAMINFO, or 0x80 if it is the last block | 3: 34, its length
 //      8 2: samples a frame, min | 2: max | 3: bytes a frame, min | 3: max
 //     18 20 bits: samples a second | 3: channels - 1 | 5: bits - 1 | 36: samples | 16 bytes: MD5 of them, little-endian
 //     42 1: 0x84, the last block: Vorbis comments | 3: its length | comments      only if the file states its origin
 //        frames
-// A stream does not know its sizes: they are 0, which means unknown. The header of a whole file has the true ones.
+// A stream's sizes are 0, which means unknown. The header of a complete file has the true sizes.
 import { createHash } from 'node:crypto';
 import type { Encoder } from '../encoder.ts';
 import { toInt16 } from '../level.ts';
@@ -40,7 +40,7 @@ export function createFlacEncoder(sampleRateHz: number, origin?: Origin): Encode
     sums.bytesMax = Math.max(sums.bytesMax, bytes.length);
     return bytes;
   };
-  /** Joins frames, with the header before the first one. */
+  /** Joins frames. Puts the header before the first frame of the stream. */
   const joined = (frames: readonly Uint8Array[], isEnd = false) => {
     if (hasBegun || (frames.length === 0 && !isEnd)) return join(Uint8Array, frames);
     hasBegun = true;
@@ -95,7 +95,7 @@ export function flacHead(sampleRateHz: number, frameSamples: number): Uint8Array
 
 const lastFlag = 0x80;
 
-/** A metadata block: 1 bit: last | 7: type | 24: size | body. */
+/** Returns a metadata block: 1 bit: last | 7: type | 24: size | body. */
 export function flacBlock(type: number, body: Uint8Array, isLast: boolean): Buffer {
   const head = Buffer.alloc(4);
   head.writeUInt32BE(((isLast ? lastFlag : 0) | type) * 2 ** 24 + body.length);

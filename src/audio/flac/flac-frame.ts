@@ -1,13 +1,13 @@
-// Encodes a FLAC frame with one channel of 16 bits (RFC 9639, section 9), with the smallest kind of subframe:
+// Encodes a FLAC frame (RFC 9639, section 9) with one channel of 16 bits, choosing the smallest kind of subframe:
 //     a header | the subframe | up to 7: 0 | 16 CRC-16
 //     subframe: 1: 0 | 6 kind | 1: 0, and
 //         0  constant:    16 the value of all samples
 //         1  verbatim:    16 each sample
 //         8  unpredicted: the samples in Rice codes
-//        31 + order       16 each of `order` samples | 4 bits of a coefficient - 1 | 5 shift | coefficients | Rice codes
+//        31 + order       16 each of `order` samples | 4 bits per coefficient - 1 | 5 shift | coefficients | Rice codes
 import { BitWriter, crc8, crc16 } from './bit-writer.ts';
 
-/** Codes of block sizes: 256 times 2^(code - 8). Code 7 means that the length follows. */
+/** Codes of block lengths. A code means 256 * 2^(code - 8) samples; code 7 means that the length follows. */
 const lengthCodes: Readonly<Record<number, number>> = { 2048: 11, 4096: 12 };
 const lengthFollows = 7;
 const rateCodes: Readonly<Record<number, number>> = { 24000: 7, 44100: 9, 48000: 10 };
@@ -16,7 +16,7 @@ interface FrameHeader {
   length: number;
   sampleRateHz: number;
   number: number;
-  /** Whether frames vary in length, so that `number` counts samples. */
+  /** Whether frames vary in length. If so, `number` counts samples instead of frames. */
   blocksVary?: boolean;
 }
 
@@ -46,13 +46,13 @@ function inUtf8(number: number): number[] {
 }
 
 interface Predictor {
-  /** The weights; the first one is for the nearest sample. */
+  /** The weights of earlier samples, the nearest sample first. */
   coefficients: Int32Array;
   /** The sum of the products is divided by 2^shift. */
   shift: number;
 }
 
-/** The limit of FLAC's streamable subset up to 48 kHz. */
+/** The highest order in FLAC's streamable subset up to 48 kHz. */
 const orderMax = 12;
 /** Bits of a coefficient. A sum of 12 products of 16 by 12 bits fits into 32 bits. */
 const coefficientBits = 12;
@@ -77,7 +77,7 @@ function findPredictor(samples: Int16Array): Predictor | undefined {
   return best.weights.length > 0 ? quantise(best.weights) : undefined;
 }
 
-/** Returns the prediction errors, from the first sample that has enough samples before it. */
+/** Returns the prediction errors of all samples after the first `order` samples, which cannot be predicted. */
 function residualOf(samples: Int16Array, { coefficients, shift }: Predictor): Int32Array {
   const order = coefficients.length;
   const residual = new Int32Array(samples.length - order);
@@ -89,7 +89,7 @@ function residualOf(samples: Int16Array, { coefficients, shift }: Predictor): In
   return residual;
 }
 
-/** Returns the autocorrelation of the block under a Welch window, so that its ends do not count as jumps. */
+/** Returns the autocorrelation of the block. A Welch window keeps the ends of the block from acting as jumps. */
 function autocorrelate(samples: Int16Array): Float64Array {
   const half = (samples.length - 1) / 2;
   const windowed = new Float64Array(samples.length);
@@ -101,14 +101,11 @@ function autocorrelate(samples: Int16Array): Float64Array {
   });
 }
 
-/**
- * Estimates the bits of a block with this prediction error. Leaves out the bits per sample that are the same for every
- * prediction.
- */
+/** Estimates the size of a block in bits from its prediction error. Omits the bits that all predictors share. */
 const bitsFor = (error: number, length: number, order: number): number =>
   length * Math.max(0.5 * Math.log2(error / length), 0) + order * (coefficientBits + 16);
 
-/** Quantises the weights. Adds the rounding error of each to the next. Returns undefined if a weight is too large. */
+/** Quantises the weights and carries each rounding error to the next weight. Undefined if a weight is too large. */
 function quantise(weights: readonly number[]): Predictor | undefined {
   const largest = Math.max(...weights.map(Math.abs));
   const shift = Math.min(coefficientBits - 2 - Math.floor(Math.log2(largest)), shiftMax);
@@ -177,7 +174,7 @@ function sumsOf(residual: Int32Array, blockLength: number, order: number): numbe
   return sums;
 }
 
-/** Returns the parameter for `count` numbers with this sum, and an upper bound of their bits. */
+/** Returns the Rice parameter for `count` numbers that add up to `sum`, and an upper bound of their size in bits. */
 function choose(sum: number, count: number): { parameter: number; bits: number } {
   const mean = count > 0 ? sum / count : 0;
   const parameter = Math.min(Math.max(Math.floor(Math.log2(mean * Math.LN2 + 1)), 0), parameterMax);

@@ -1,7 +1,7 @@
 // Splits an MP3 (MPEG-1, 2 and 2.5 Audio Layer III; ISO/IEC 11172-3, 13818-3) into frames. Bits of a frame header:
-//     11: all 1 | 2: version (3, 2, or 0 for 2.5) | 2: layer, 1 for III | 1 | 4: bit rate | 2: sample rate | 1: padded | 9 more
-// A file may begin with ID3v2 tags ("ID3", 2: version, flags, 4 bytes of 7 bits: size) and end with tags of several kinds.
-// Only whole frames of one version and rate go to the decoder, which loops forever on bytes that it cannot parse.
+//     11: all 1 | 2: version (3, 2, or 0 for 2.5) | 2: layer (1 is III) | 1 | 4: bit rate | 2: rate | 1: padded | 9
+// A file may begin with ID3v2 tags ("ID3", 2: version, flags, 4 bytes of 7 bits: size) and end with other tags.
+// The decoder loops forever on bytes that it cannot parse, so it receives only complete frames of one version and rate.
 import { unreadable } from './track.ts';
 
 interface FrameHeader {
@@ -10,11 +10,11 @@ interface FrameHeader {
   kind: number;
 }
 
-// Bit rates in kbit/s by the index in the header. 0 marks the free format and the reserved index, which are not supported.
+// Bit rates in kbit/s by the index in the header. 0 marks the free format and the reserved index: both unsupported.
 const bitRates1 = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 0];
 const bitRates2 = [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160, 0];
 const sampleRates1 = [44_100, 48_000, 32_000];
-/** The divisor of an MPEG-1 sample rate, by the version bits. */
+/** Divisor of the MPEG-1 sample rate, indexed by the version bits. */
 const divisors = [4, 0, 2, 1];
 const tagsAtEnd = ['TAG', 'APETAGEX', 'LYRICSBEGIN', 'ID3', '3DI'];
 
@@ -43,7 +43,7 @@ export function skipTags(file: Buffer): number {
   return Math.min(at, file.length);
 }
 
-/** Whether a frame begins at this offset, and another at its end, unless the file ends. */
+/** Whether a frame begins at this offset and another frame, a tag or the end of the file follows. */
 export function isMp3(file: Buffer, at: number): boolean {
   const first = frameHeader(file, at);
   if (!first) return false;
@@ -69,5 +69,5 @@ export function* mp3Frames(file: Buffer, from: number): Generator<Buffer> {
 const isTag = (file: Buffer, at: number): boolean =>
   tagsAtEnd.some((name) => file.toString('latin1', at, at + name.length) === name);
 
-/** Whether the rest is only zeros, or shorter than a header. */
+/** Whether the rest of the file is only zeros, or shorter than a header. */
 const isPadding = (rest: Buffer): boolean => rest.length < 4 || rest.every((byte) => byte === 0);

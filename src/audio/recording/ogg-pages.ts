@@ -1,14 +1,14 @@
-// Splits a file into Ogg pages (RFC 3533) and checks each. Numbers are little-endian:
+// Splits a file into Ogg pages (RFC 3533) and checks each page. Numbers are little-endian:
 //      0 "OggS" | 0: version | flags: 1 continued, 2 first, 4 last | 8: position | 4: stream | 4: page
 //     22 4: CRC-32 of the page with this field zero, polynomial 0x04C11DB7, not reflected
-//     26 count | count sizes of one byte | bytes, as many as the sum of the sizes
-// Decoders get only complete pages: they would decode noise from a truncated one.
+//     26 1: number of sizes | sizes of 1 byte | as many bytes as the sum of the sizes
+// Only complete pages are decoded, because a decoder would produce noise from a truncated page.
 import { unreadable } from './track.ts';
 
 export const pageHeadBytes = 27;
 const firstFlag = 2;
 
-/** The pages of a file that holds one stream. */
+/** Yields the pages of a file. Fails if the file contains more than one stream. */
 export function* oggPages(file: Buffer): Generator<Buffer> {
   let stream: number | undefined;
   for (let at = 0; at < file.length; ) {

@@ -1,7 +1,7 @@
-// Decodes an uploaded recording (WAV, FLAC, MP3, Ogg Vorbis, Ogg Opus or Ogg FLAC) to mono at its own rate. The kind is
-// recognised by the first bytes; name and content type are ignored. Nothing in the file is trusted: a file that is
-// incomplete, damaged or implausible is a RecordingFault, and at most `secondsMax` are decoded. A malicious file may still
-// take long: run this in a thread that can be terminated. Decoders are loaded on first use.
+// Decodes an uploaded recording (WAV, FLAC, MP3, Ogg Vorbis, Ogg Opus or Ogg FLAC) to mono at its own rate. The format
+// is recognised by the first bytes; name and content type are ignored. Throws a RecordingFault if the file is
+// incomplete, damaged, implausible or longer than `secondsMax`. A malicious file may take long, so decode in a thread
+// that can be terminated.
 import { floatTag, pcmTag, readWavHeader, type WavData, type WavFormat } from '../wav-reader.ts';
 import { isMp3, mp3Frames, skipTags } from './mp3-frames.ts';
 import { oggPages, pageBody } from './ogg-pages.ts';
@@ -9,7 +9,7 @@ import { type Recording, RecordingFault, refuseOddShape, Track, unreadable } fro
 
 const infoEnd = 42;
 const headBytesMax = 16;
-/** Size of a piece to decode. It is small because a kilobyte may hold 13 seconds of eight silent channels. */
+/** Number of bytes to decode at a time. It is small, because a kilobyte may contain 13 s of eight silent channels. */
 const pieceBytes = 1_024;
 
 async function readFlac(file: Buffer, decoder: WasmDecoder, track: Track): Promise<void> {
@@ -85,7 +85,7 @@ function samplesOf(file: Buffer, { start, byteCount }: WavData): Buffer {
   return body.subarray(0, byteCount);
 }
 
-/** Reads the sample at an offset. Samples with fewer valid bits than their bytes hold are aligned to the top bit. */
+/** Returns a function that reads the sample at an offset. Samples with unused bits are aligned to the top bit. */
 function sampleReader(data: Buffer, { tag, bytesPerSample }: WavFormat): (offset: number) => number {
   if (tag === floatTag) return bytesPerSample === 4 ? (at) => data.readFloatLE(at) : (at) => data.readDoubleLE(at);
   if (bytesPerSample === 1) return (at) => (data[at]! - 128) / 128;
@@ -132,16 +132,16 @@ function free(decoder: WasmDecoder): void {
   try {
     decoder.free();
   } catch {
-    // A decoder that trapped may fail here too; its memory is garbage-collected.
+    // A decoder that trapped may also fail to free its memory, which is then garbage-collected.
   }
 }
 
-/** Half a minute of two channels at 96 kHz and 24 bits, with a reserve. */
+/** Largest accepted file: half a minute of two channels at 96 kHz and 24 bits, plus a reserve. */
 export const recordingBytesMax = 25 * 2 ** 20;
 
 const accepted = 'send WAV, FLAC, MP3, Ogg Vorbis or Ogg Opus';
 
-/** Unsupported kinds that are often sent, so that the message can name them: bytes at an offset. */
+/** Unsupported formats that are often sent, with the bytes at an offset that identify each. Errors name the format. */
 const others: readonly (readonly [name: string, at: number, bytes: string])[] = [
   ['an MP4 or M4A file', 4, 'ftyp'],
   ['a WebM or Matroska file', 0, '\x1a\x45\xdf\xa3'],

@@ -1,5 +1,5 @@
-// Collects the output of the decoders: the mean of all channels, at one rate. It fails on more than `secondsMax` and on
-// implausible rates or numbers of channels, so memory is bounded whatever a file declares.
+// Collects the output of a decoder: the mean of all channels, at one rate. Fails if the audio is longer than
+// `secondsMax` or has an implausible rate or number of channels, so that a file cannot exhaust memory.
 import { join } from '../pcm.ts';
 
 /** A decoded recording: mono, full scale at +-1, at its own rate. */
@@ -8,7 +8,7 @@ export interface Recording {
   sampleRateHz: number;
 }
 
-/** The recording cannot be read. The message is a predicate: "is ...", "lasts ...". */
+/** Thrown if a recording cannot be read. The message is a predicate: "is ...", "lasts ...". */
 export class RecordingFault extends Error {
   readonly reason: 'audio_decode' | 'audio_too_long';
 
@@ -26,7 +26,7 @@ const channelsMax = 8;
 const sampleRateHzMin = 1_000;
 const sampleRateHzMax = 192_000;
 
-/** Checks the channels and the rate that a header declares, before memory is allocated for them. */
+/** Checks the number of channels and the rate in a header before memory is allocated. */
 export function refuseOddShape(channels: number, sampleRateHz: number): void {
   if (!(channels >= 1 && channels <= channelsMax))
     throw unreadable(`has ${channels} channels; 1 to ${channelsMax} are supported`);
@@ -49,7 +49,7 @@ export class Track {
     return this.#length;
   }
 
-  /** Adds an equal number of samples of each channel, full scale at +-1. */
+  /** Adds samples. All channels have an equal number of samples, with full scale at +-1. */
   add(channels: readonly Float32Array[], sampleRateHz: number): void {
     const length = channels[0]?.length ?? 0;
     if (length === 0) return;

@@ -1,15 +1,15 @@
-// The contract of a store for finished audio: bytes under a key, written once and read often. A clip exists once its
-// draft is committed, and is then complete and durable. A crash before that leaves nothing visible. A key is a prefix,
-// an underscore, and upper-case letters and digits ("aud_01JD..."), so that it cannot be a path; any other key has no
-// clip. Errors are `storage_unavailable`, or `storage_full` if there is no room.
+// The interface of a store for finished audio: bytes under a key, written once and read often. A clip exists only once
+// its draft is committed, and is then complete and durable. A key is a prefix, an underscore, and upper-case letters
+// and digits ("aud_01JD..."), so a key cannot be a path. Errors are `storage_unavailable`, or `storage_full` if there
+// is no room.
 import type { Readable } from 'node:stream';
 
 export interface ClipStore {
   /** Opens a draft of a new clip. `contentType` is stored if the store itself serves clips. */
   create(key: string, contentType: string): Promise<ClipDraft>;
-  /** Opens the clip; undefined if it does not exist. */
+  /** Opens the clip. Undefined if the clip does not exist. */
   open(key: string, range?: ByteRange): Promise<StoredClip | undefined>;
-  /** Removes the clip if it exists. A reader that has opened it can still read all of it. */
+  /** Removes the clip if it exists. A reader that has opened the clip can still read it to the end. */
   remove(key: string): Promise<void>;
   /**
    * Removes leftovers of crashes: abandoned drafts, and old clips that `isKnown` rejects because their row was never
@@ -32,24 +32,24 @@ export interface ClipDraft {
   /** Resolves when the store has accepted the bytes, which gives back-pressure. */
   write(bytes: Uint8Array): Promise<void>;
   /**
-   * Turns the draft into a clip, which replaces any clip with the same key. `head` overwrites the first bytes, for
-   * formats whose header depends on the whole audio, such as the sizes in a WAV.
+   * Turns the draft into a clip, which replaces any clip with the same key. `head` overwrites the first bytes, because
+   * some headers depend on the complete audio, such as the sizes in a WAV.
    */
   commit(head?: Uint8Array): Promise<void>;
   /** Removes the draft. Does nothing after `commit`. */
   discard(): Promise<void>;
 }
 
-/** First and last byte, both inclusive, as in RFC 9110. Bytes past the end are left out. */
+/** First and last byte, both inclusive, as in RFC 9110. Bytes past the end of the clip are ignored. */
 export interface ByteRange {
   first: number;
   last: number;
 }
 
 export interface StoredClip {
-  /** Size of the whole clip, whatever the range. */
+  /** Size of the complete clip, regardless of the range. */
   byteCount: number;
-  /** The bytes of the range. Must be read to its end or destroyed. */
+  /** The bytes of the range. The stream must be read to its end or destroyed. */
   body: Readable;
 }
 

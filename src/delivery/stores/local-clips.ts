@@ -12,7 +12,7 @@ import { makeFolder } from '../../runtime/files.ts';
 import { SlotQueue } from '../../runtime/slot-queue.ts';
 import { type ByteRange, type ClipDraft, type ClipStore, type Disk, isClipKey, type StoredClip } from './clip-store.ts';
 
-/** A draft to which nothing was written for this time is abandoned, as is a clip of this age without a row. */
+/** Age at which a draft that has not changed, or a clip without a row, counts as abandoned. */
 const abandonedAfterMs = 60 * 60 * 1000;
 
 export async function openLocalClips({ dir }: { dir: string }): Promise<ClipStore> {
@@ -109,7 +109,7 @@ class LocalClips implements ClipStore {
   }
 }
 
-/** Opens a new file. Its folder is created again if it is missing. */
+/** Creates and opens a file. Creates the folder again if the folder is missing. */
 async function openNew(path: string, folder: string): Promise<FileHandle> {
   try {
     return await open(path, 'wx', 0o600);
@@ -120,7 +120,7 @@ async function openNew(path: string, folder: string): Promise<FileHandle> {
   }
 }
 
-/** File names in the folder; empty if it does not exist. */
+/** Returns the file names in the folder. Empty if the folder does not exist. */
 async function namesIn(folder: string): Promise<string[]> {
   try {
     return await readdir(folder);
@@ -206,7 +206,7 @@ async function moveInto(from: string, to: string): Promise<void> {
   await syncFolder(folder);
 }
 
-/** Writes a folder to disk. Without this, a power failure could undo a rename. */
+/** Syncs a folder to disk, because a power failure could otherwise undo a rename. */
 async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, 'r');
   try {
@@ -231,7 +231,7 @@ async function removeAbandoned(path: string): Promise<boolean> {
     await rm(path);
     return true;
   } catch (error) {
-    // The writer of the file or another sweep has already removed it.
+    // The writer or another sweep has already removed the file.
     if (codeOf(error) === 'ENOENT') return false;
     throw error;
   }
@@ -247,7 +247,7 @@ async function withStorageFailures<Result>(work: () => Promise<Result>): Promise
   }
 }
 
-/** Translates errors of the file system. Other errors are bugs and pass unchanged. */
+/** Converts errors of the file system to Failures. Other errors are bugs and are returned unchanged. */
 function toStorageFailure(error: unknown): unknown {
   const code = codeOf(error);
   if (error instanceof Failure || code === undefined) return error;
@@ -260,7 +260,7 @@ const pieceBytes = 32 * 1024;
 const readsMax = 16;
 
 interface FileReads {
-  /** A stream of the bytes in the range, which may be empty. The file is closed at the end. */
+  /** Returns a stream of the bytes in the range, which may be empty. The stream closes the file. */
   open(file: FileHandle, range: ByteRange): Readable;
 }
 
@@ -273,7 +273,7 @@ class FileBody extends Readable {
   readonly #file: FileHandle;
   readonly #slots: SlotQueue;
   readonly #ending = new AbortController();
-  /** Range of the bytes that are still to be read, both inclusive. */
+  /** Range of the bytes that are still to be read; both ends are inclusive. */
   #at: number;
   readonly #last: number;
 

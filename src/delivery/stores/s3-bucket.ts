@@ -1,4 +1,4 @@
-// The S3 calls of the clip store, on one bucket. s3-client.ts limits each call and converts errors to Failures.
+// Makes the S3 calls of the clip store on one bucket. s3-client.ts limits each call and converts errors to Failures.
 import type { Readable } from 'node:stream';
 import type { ListMultipartUploadsCommandOutput, ListObjectsV2CommandOutput } from '@aws-sdk/client-s3';
 import { Failure } from '../../errors.ts';
@@ -6,7 +6,7 @@ import type { ByteRange } from './clip-store.ts';
 import { absentIf, openS3Client, type S3, type S3Address, type Timeouts, toStorageFailure } from './s3-client.ts';
 
 export interface StoredObject {
-  /** Size of the whole object, whatever the range. */
+  /** Size of the complete object, regardless of the range. */
   byteCount: number;
   /** Undefined if the range is past the end. */
   body?: { stream: Readable; byteCount: number };
@@ -18,7 +18,7 @@ export interface Upload {
   uploadId: string;
 }
 
-/** How long a link is valid, and the headers of its response. */
+/** Lifetime of a link, and the headers of its response. */
 interface LinkOptions {
   seconds: number;
   contentType: string;
@@ -57,7 +57,7 @@ export class S3Bucket {
     const input = { ...this.#at(path), ...(range && { Range: `bytes=${range.first}-${range.last}` }) };
     const command = new sdk.GetObjectCommand(input);
     const got = await call((limit) => client.send(command, limit)).catch(absentIf('NoSuchKey', 'InvalidRange'));
-    // Either the range is past the end or the object does not exist; HEAD shows which.
+    // HEAD distinguishes a range past the end from an object that does not exist.
     if (!got) return range && this.head(path);
     const body = { stream: got.Body as Readable, byteCount: got.ContentLength ?? 0 };
     const whole = range ? Number(/\/(\d+)$/.exec(got.ContentRange ?? '')?.[1]) : body.byteCount;
@@ -72,7 +72,7 @@ export class S3Bucket {
     await carry(bytes.length, (limit) => client.send(command, limit), signal);
   }
 
-  /** Deletes one object, because not every store supports deleting many. */
+  /** Deletes one object, because not every store supports deleting several objects at once. */
   async remove(path: string): Promise<void> {
     const { sdk, client, call } = this.#s3;
     await call((limit) => client.send(new sdk.DeleteObjectCommand(this.#at(path)), limit));
@@ -105,7 +105,7 @@ export class S3Bucket {
     return (await carry(bytes.length, (limit) => client.send(command, limit), signal)).ETag!;
   }
 
-  /** Combines the parts with these ETags into the object. Some stores copy them, which takes time. */
+  /** Combines the parts with these ETags into the object. Some stores copy the parts, which takes time. */
   async finishUpload(upload: Upload, etags: readonly string[]): Promise<void> {
     const { sdk, client, carry } = this.#s3;
     const Parts = etags.map((ETag, i) => ({ ETag, PartNumber: i + 1 }));
@@ -133,7 +133,7 @@ export class S3Bucket {
     }
   }
 
-  /** Time at which the credentials, and the links signed with them, expire; undefined if they do not. */
+  /** Time at which the credentials and the links signed with them expire. Undefined if credentials do not expire. */
   async credentialsExpireAtMs(): Promise<number | undefined> {
     try {
       return (await this.#s3.linking.config.credentials()).expiration?.getTime();

@@ -1,15 +1,15 @@
-// Loads the AWS SDK when a bucket is opened, and configures it for any S3-compatible service. Every call has a timeout,
-// within which transient errors are tried three times. Errors of the store are `storage_unavailable`, or `storage_full`
-// if the store reports that.
+// Loads the AWS SDK when a bucket is opened, and configures it for any S3-compatible service. Every call has a timeout
+// and makes up to three attempts. Errors of the store are `storage_unavailable`, or `storage_full` if the store reports
+// that it is full.
 import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
 import { Failure } from '../../errors.ts';
 
 export interface S3Address {
   /** Empty for Amazon's endpoint. */
   endpoint: string;
-  /** URL of the same service for clients, if it differs. */
+  /** URL of the service for clients, if it differs from `endpoint`. */
   publicEndpoint?: string;
-  /** Without credentials here, the SDK finds some itself. */
+  /** Default: the credentials that the SDK finds itself. */
   credentials?: { accessKeyId: string; secretAccessKey: string };
 }
 
@@ -21,7 +21,9 @@ export interface Timeouts {
   /** Timeouts of calls with up to 1 MiB: for one attempt, and for all attempts. */
   attemptMs: number;
   callMs: number;
-  /** The same timeouts of calls that send a part of 5 MiB or make the store assemble parts. */
+  /**
+   * Timeouts for one attempt and for all attempts of calls that send a part of 5 MiB or make the store assemble parts.
+   */
   uploadAttemptMs: number;
   uploadMs: number;
 }
@@ -41,7 +43,7 @@ const attemptsMax = 3;
 const smallBytesMax = 1 << 20;
 /** Maximum number of sockets: one for each reader, and as many for writers. */
 const socketsMax = 8192;
-/** The region that other services expect if none is set. */
+/** Region for services other than Amazon's if no region is set. */
 const usualRegion = 'us-east-1';
 
 const load = async () => {
@@ -81,7 +83,7 @@ export async function openS3Client(address: S3Address, changed: Partial<Timeouts
     call: <Answer>(send: Send<Answer>) => call(small, send),
     /** A call that only checks whether the store is available. */
     check: <Answer>(send: Send<Answer>) => call({ attemptMs: checkMs, callMs: checkMs }, send),
-    /** A call that sends `byteCount` bytes. The signal can abort it. */
+    /** A call that sends `byteCount` bytes. The signal can abort the call. */
     carry: <Answer>(byteCount: number, send: Send<Answer>, signal?: AbortSignal) =>
       call(byteCount > smallBytesMax ? large : small, send, signal),
     close(): void {
@@ -103,7 +105,7 @@ async function createClient(
     // Many stores other than Amazon's reject the SDK's default checksums.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
-    // With this header, every part would use a connection of its own.
+    // The Expect header would make every part use its own connection.
     expectContinueHeader: false,
     maxAttempts: attemptsMax,
     requestHandler: {
@@ -146,7 +148,7 @@ async function call<Answer>(limitMs: { attemptMs: number; callMs: number }, send
   }
 }
 
-/** Returns undefined for an error with one of these names, and rethrows others. */
+/** Creates an error handler that returns undefined for errors with these names and rethrows other errors. */
 export const absentIf =
   (...names: string[]) =>
   (error: unknown): undefined => {

@@ -1,5 +1,5 @@
-// Stores clips in a bucket of any S3-compatible service. A draft is a multipart upload, which no reader sees. After a
-// failure, the store is checked before the next draft is opened, so that nothing is synthesized while the store is
+// Stores clips in a bucket of any S3-compatible service. A draft is a multipart upload, which readers cannot see. After
+// a failure, the store is checked before the next draft is opened, so that nothing is synthesized while the store is
 // down. Leftovers of crashes are removed after a day.
 //     {prefix}X7/aud_01JD...X7     a clip, under the last two characters of its key, as in local-clips.ts
 import { Readable } from 'node:stream';
@@ -12,13 +12,13 @@ interface S3ClipsOptions {
   bucket: S3Bucket;
   /** Empty, or ends with a slash. */
   prefix: string;
-  /** How long the store may send nothing while a reader waits. */
+  /** Longest time for which the store may send nothing while a reader waits. */
   stallMs?: number;
-  /** An upload of this age is abandoned, as is a clip of this age without a row. */
+  /** Age at which an upload, or a clip without a row, counts as abandoned. */
   abandonedAfterMs?: number;
 }
 
-/** A body smaller than this is fetched at once, so that a slow reader does not hold a connection. */
+/** Bodies up to this size are fetched at once, so that a slow reader does not block a connection. */
 const smallBytes = 16 * 1024;
 
 /** The path of a clip in the bucket. */
@@ -143,7 +143,7 @@ class S3Body extends Readable {
     this.#source = source;
     this.#missingBytes = byteCount;
     this.#stallMs = stallMs;
-    // Prevents an uncaught error if the stream fails before its reader has attached. The reader still gets the error.
+    // Prevents an uncaught error if the stream fails before a reader listens. The reader still receives the error.
     this.on('error', () => undefined);
     source.on('data', (bytes: Uint8Array) => this.#push(bytes));
     source.pause();
@@ -183,9 +183,9 @@ class S3Body extends Readable {
   }
 }
 
-/** The smallest part that S3 allows, except for the last one. */
+/** The smallest size that S3 allows for all parts except the last part. */
 const partBytes = 5 << 20;
-/** Initial buffer of the first part, because most clips are short. */
+/** Initial buffer size of the first part. It is small because most clips are short. */
 const shortBytes = 64 * 1024;
 
 interface S3DraftOptions {

@@ -1,6 +1,6 @@
-// Links to clips in the store itself. A signed link is valid for at most an hour, and never longer than the clip or the
-// credentials. It is reused during the first half of that time, so that every client has at least the other half to
-// start the download. A public link is valid as long as the clip exists.
+// Makes links to clips in the store itself. A signed link is valid for at most an hour, and never longer than the clip
+// or the credentials. A signed link is reused only during the first half of its lifetime, so that every client has at
+// least the second half to start the download. A public link is valid as long as the clip exists.
 import type { S3Bucket } from './s3-bucket.ts';
 import { toS3Path } from './s3-clips.ts';
 
@@ -14,7 +14,7 @@ interface LinkedClip {
 
 interface ClipLink {
   url: string;
-  /** How long a client may cache the link. */
+  /** Time for which a client may cache the link. */
   maxAgeSeconds: number;
 }
 
@@ -43,7 +43,7 @@ export function createSignedLinks({ bucket, prefix }: { bucket: S3Bucket; prefix
       seconds: Math.ceil(lifeMs / 1000),
       contentType,
       disposition: `inline; filename="${fileName}"`,
-      // The time is short enough for the last client that gets the link, so that no cache outlives the clip.
+      // `max-age` suits even the last client that receives this link, so that no cache outlives the clip.
       cacheControl: `public, max-age=${secondsUntil(expiresAtMs - lifeMs / 2)}, immutable`,
     });
     const [oldest] = links.keys();
