@@ -152,7 +152,7 @@ const isReady = (port: number): Promise<boolean> =>
     () => false,
   );
 
-/** npm starts a shell that starts the service. With espeak-ng, the service has children too. */
+/** Finds the process of the service, which npm starts through a shell and which may have children of its own. */
 async function serviceOf(pid: number): Promise<number> {
   const [program = '', ...args] = (await readFile(`/proc/${pid}/cmdline`, 'latin1')).split('\0');
   if (basename(program) === 'node' && args.some((arg) => arg.endsWith('src/sonant.js'))) return pid;

@@ -89,7 +89,7 @@ const tickMs = 10;
 /** CPU time in milliseconds of the children that have ended; 0 if there is no /proc. */
 export function childrenCpuMs(): number {
   try {
-    // proc(5): fields 16 and 17; the second field is a name in brackets, which may hold anything.
+    // The times are fields 16 and 17 of `stat` (proc(5)). Its second field is a name in brackets with any characters.
     const fields = readFileSync('/proc/self/stat', 'latin1')
       .replace(/^.*\) /s, '')
       .split(' ');
