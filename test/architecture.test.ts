@@ -1,5 +1,5 @@
-// Rules of the code base that a machine can check: imports only go down, file names are nouns of the problem, files
-// begin with a header, engines stay behind their registry, and nothing is unused.
+// Rules of the code base that a machine can check: imports lead to lower folders only, file names are nouns of the
+// problem domain, files begin with a header, engines are reached only by their registry, and nothing is unused.
 import { globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, normalize } from 'node:path';
 import { parseSync, Visitor } from 'vite';
@@ -16,7 +16,7 @@ const browserModules = globSync('src/console/browser/*.js', { cwd: root });
 const modules = [...sources, ...browserModules];
 const everything = [...modules, ...tests];
 
-/** Folders from the lowest to the highest; those on one line do not import each other. */
+/** Folders from the lowest to the highest; folders on one line do not import each other. */
 const order = [
   'errors',
   'runtime',

@@ -15,7 +15,7 @@ export function tone({ frequencyHz, sampleRateHz, seconds, amplitude = 0.5 }: To
   return Float32Array.from({ length: Math.round(seconds * sampleRateHz) }, (_, i) => amplitude * Math.sin(step * i));
 }
 
-/** White noise within -amplitude..amplitude, always the same. */
+/** White noise within -amplitude..amplitude, equal in each run. */
 export function noise(length: number, amplitude: number): Float32Array {
   let state = 1;
   return Float32Array.from({ length }, () => {

@@ -80,7 +80,7 @@ describe('the library of eSpeak NG', { timeout: 60_000 }, () => {
         { speakingRate: 1.07, wordsPerMinute: 186 },
       ];
       for (const [n, { voiceId, file }] of voices.entries()) {
-        // Every eighth voice, and one with noisy breath. The program itself does not repeat Arabic exactly.
+        // Tests every eighth voice, and a voice with noisy breath. The program itself does not repeat Arabic exactly.
         if ((n % 8 !== 0 && voiceId !== 'espeak-lv') || voiceId === 'espeak-ar') continue;
         const voice = engine.voices.find((each) => each.voiceId === voiceId)!;
         const { speakingRate, wordsPerMinute } = speeds[n % speeds.length]!;

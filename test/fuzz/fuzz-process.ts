@@ -9,7 +9,7 @@ export type FuzzNews =
   | { is: 'fault'; input: string; fault: string }
   | { is: 'done'; name: string; inputs: number };
 
-/** Resolves when the parent has received the news, because a parser does not yield to the event loop. */
+/** Waits until the parent has received the news, because a parser does not yield to the event loop. */
 const tell = (news: FuzzNews) => new Promise<void>((resolve) => process.send!(news, () => resolve()));
 const [, , index, seconds, seed] = process.argv;
 const target = await [...parserTargets, ...apiTargets][Number(index)]!();

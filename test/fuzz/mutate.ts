@@ -2,7 +2,7 @@
 import { createRandom } from '../text/random-text.ts';
 
 export interface Dice {
-  /** An integer from 0 to below `max`. */
+  /** A random integer from 0 to below `max`. */
   below(max: number): number;
   pick<T>(items: readonly T[]): T;
 }

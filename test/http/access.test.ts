@@ -146,7 +146,7 @@ const listRpcCalls = (): Map<string, Call> =>
   );
 
 const kinds = Object.keys(credentials);
-/** Operations that end the credential itself. */
+/** Operations that revoke the credential that calls them. */
 const usesUp = (name: string) => /self\/revoke|RevokeOwn/.test(name);
 
 type Row = readonly [name: string, ...outcomes: Outcome[]];

@@ -63,7 +63,7 @@ export async function openSignInGateway(
         new SignJWT(all).setProtectedHeader({ alg: 'ES256', kid: key.jwk.kid! }).sign(pair.privateKey),
       );
     },
-    /** The issuer then signs with a new key, and publishes only that. */
+    /** Makes the issuer sign with a new key, and publish only that key. */
     async rotateKey() {
       key = await makeKey('two');
       answer = toProvider(issuerUrl, `${url}/oauth/callback`, key.jwk).callback();

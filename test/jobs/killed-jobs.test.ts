@@ -30,7 +30,7 @@ async function filesOf({ download }: JobsGateway, job: JobJson): Promise<Buffer[
   return Promise.all(urls.map(download));
 }
 
-/** `npm run test:long` tests all of them. */
+/** `npm run test:long` tests all formats. */
 const formats = isLongRun ? ['wav', 'mp3', 'opus', 'flac'] : ['mp3'];
 
 test.each(formats)('the files of a job that is killed again and again: %s', async (format) => {

@@ -84,7 +84,7 @@ test('a changed byte anywhere in a manifest is noticed, except in its padding', 
     const report = verify({ ...signed, beside: flipped(beside!, at) });
     return report?.faults.length === 0;
   });
-  // Toggles and types of boxes, and the names of boxes that the claim does not refer to.
+  // Unnoticed changes: toggles and types of boxes, and names of boxes that the claim does not refer to.
   expect(unnoticed.length).toBeLessThan(200);
 });
 

@@ -47,7 +47,7 @@ export async function startOwnPostgres(): Promise<OwnPostgresServer | undefined>
   if (isRoot) chownSync(folder, nobody.uid, nobody.gid);
   const environment = { ...process.env, LC_ALL: 'C.UTF-8', HOME: folder, PGTZ: 'UTC' };
   const data = join(folder, 'data');
-  // A locale whose order of letters differs from that of their bytes.
+  // A locale in which the order of letters differs from the order of their bytes.
   const language = hasIcu(programs) ? ['--locale-provider=icu', '--icu-locale=en-US'] : [];
   const made = ['-D', data, '-A', 'trust', '-U', 'postgres', '-E', 'UTF8', '--no-sync', '--no-instructions'];
   execFileSync(join(programs, 'initdb'), [...made, ...language], { ...user, env: environment, stdio: 'pipe' });
