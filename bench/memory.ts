@@ -84,7 +84,7 @@ const mib = 2 ** 20;
 interface Size {
   resident: number;
   heap: number;
-  /** Memory of buffers, without that of WebAssembly. */
+  /** Memory of buffers, except WebAssembly memory. */
   buffers: number;
 }
 

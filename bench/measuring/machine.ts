@@ -1,4 +1,4 @@
-// Describes where figures come from: the machine, Node, the commit, and the load by other processes.
+// Describes the origin of figures: the machine, Node, the commit, and the load by other processes.
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg, release, totalmem } from 'node:os';

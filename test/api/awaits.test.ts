@@ -18,7 +18,7 @@ import { createVoices } from '../../src/speech/voice.ts';
 const audio = new Uint8Array(8192);
 const request = parseSpeechRequest({ voice_id: 'ada', text: 'Hello.' });
 
-/** Written without a generator, so that it adds no wait. */
+/** Yields `count` pieces of audio. A generator would add waits. */
 function pieces(count: number): AsyncIterable<SpeechEvent> {
   let n = -1;
   const info = { type: 'info', format: 'wav', sampleRateHz: 24_000 } as SpeechInfo;

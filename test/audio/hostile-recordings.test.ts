@@ -20,7 +20,7 @@ const files: readonly (readonly [string, () => Buffer | Promise<Buffer>])[] = [
   ['Ogg FLAC', () => oggFlacFile([sound], rate)],
 ];
 
-// Decoders print warnings.
+// Hides the warnings that decoders print.
 const { error } = console;
 beforeAll(() => {
   console.error = () => {};

@@ -26,7 +26,7 @@ export interface ServerTrouble {
   instead?: { type: string; body: string | Buffer };
   /** Sends a WAV header with this rate before the samples. */
   wavRateHz?: number;
-  /** The answer to the list of voices; undefined means that there is no such path. */
+  /** The answer to a request for the list of voices. If undefined, the server has no such path. */
   voices?: unknown;
 }
 

@@ -65,7 +65,7 @@ const vllmError = (code: number, type: string, message: string, param: string | 
   [code, { error: { message, type, param, code } }] as [number, unknown];
 const names = ['tone-low', 'tone-high'];
 
-/** Whole pieces of the sound: a short one first. */
+/** Splits the sound into pieces, of which the first is short. */
 function* piecesOf(sound: Buffer, { pieceBytes = 9_600 }: VendorTrouble): Generator<Buffer> {
   for (let at = 0, bytes = Math.min(1_920, pieceBytes); at < sound.length; at += bytes, bytes = pieceBytes)
     yield sound.subarray(at, at + bytes);

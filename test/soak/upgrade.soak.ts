@@ -35,7 +35,7 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(() => opened.disposeAsync());
 
-/** An event stream that is cut, and resumed at whatever replica the balancer chooses. */
+/** Cuts an event stream, and resumes it at any replica that the balancer chooses. */
 async function resume(installation: CheckedInstallation): Promise<string> {
   const apis = openApiClients({ ...installation, wyomingPorts: [] });
   const { outcome } = await new Watch().outcomeOf(apis.apis['events resumed']!);

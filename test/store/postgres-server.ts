@@ -31,7 +31,7 @@ export interface OwnPostgresServer extends PostgresServer {
   readonly pid: number;
   /** Ends the server at once like a crash, or by the given signal; SIGINT is PostgreSQL's fast shutdown. */
   kill(signal?: 'SIGINT' | 'SIGQUIT' | 'SIGKILL'): Promise<void>;
-  /** Starts it again after `kill`. */
+  /** Starts the server again after `kill`. */
   start(): Promise<void>;
 }
 

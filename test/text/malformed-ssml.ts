@@ -80,7 +80,7 @@ const spoils: Readonly<Record<string, Spoil>> = {
   },
 };
 
-/** This many documents, of all kinds in turn. */
+/** Makes `count` documents, of all kinds in turn. */
 export function malformedDocuments(count: number): MalformedDocument[] {
   const random = createRandom(7);
   const kinds = Object.entries(spoils);
