@@ -20,7 +20,7 @@ const presentedCount = 1_000;
 const rounds = 15;
 const goals = { warmUs: 30, coldUs: 60, manyToFew: 1.25 };
 const scopes = ['speech:synthesize'];
-/** Longer than the lifetime of any cache entry. */
+/** A time step longer than the lifetime of any cache entry. */
 const laterMs = 60_000;
 
 interface Table {

@@ -32,7 +32,7 @@ function measureSingle(among: readonly Language[], wordCount: number) {
   return { right, all };
 }
 
-/** Returns a generator of random numbers that is the same in every run. */
+/** Returns a generator that gives the same random numbers in every run. */
 function createRandom(seed: number): () => number {
   let state = seed;
   return () => {

@@ -114,7 +114,7 @@ test('a file opens with one to six lines that say what it is, more only to draw 
 
 test('the name of an engine appears only in its own files and the registry', () => {
   const outside = sources.filter((file) => !file.startsWith('src/engines/'));
-  // The package of gRPC's error details has the name of a company.
+  // The packages of gRPC's error details have Google's name, but do not belong to its engine.
   const words = (file: string) =>
     read(file)
       .toLowerCase()

@@ -35,7 +35,7 @@ test('no file names a registry', () => {
     'registry\\.npm',
     'hub\\.docker',
   ];
-  // Exits with 1 if nothing matches.
+  // git grep exits with 1 if nothing matches.
   const found = spawnSync(
     'git',
     ['grep', '-lIE', hosts.join('|'), '--', '.', `:!test/${import.meta.filename.split('/').at(-1)}`],

@@ -11,7 +11,7 @@ export interface MachineFacts {
   memoryGiB: number;
   system: string;
   node: string;
-  /** Ends with a plus if files differ from the commit. */
+  /** Hash of the commit, followed by a plus if files differ from it. */
   commit: string;
 }
 

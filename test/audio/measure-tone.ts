@@ -95,7 +95,7 @@ export function fundamentalHz(samples: Samples, sampleRateHz: number): number {
   return sampleRateHz / (first + at + vertex(likenesses, at));
 }
 
-/** The strongest frequency, over the largest power of two of samples. */
+/** The strongest frequency in the largest power of two of samples. */
 export function dominantFrequencyHz(samples: Samples, sampleRateHz: number): number {
   const size = 2 ** Math.floor(Math.log2(samples.length));
   const windowed = Float64Array.from(

@@ -20,7 +20,7 @@ const key = await gateway.makeKey([
   ...['speech:synthesize', 'speech:stream', 'voices:read', 'voices:write'],
   ...['keys:read', 'keys:write', 'jobs:read', 'jobs:write', 'usage:read', 'admin'],
 ]);
-/** Missing resources are not found or have expired; features that are not set up say so. */
+/** Success, or a resource that is missing or has expired, or a feature that is not set up. */
 const understood = /^(2..|304|404|410|503)$/;
 
 const commands = groupsOf(document)

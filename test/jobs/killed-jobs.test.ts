@@ -5,7 +5,7 @@ import { isLongRun } from '../long/run-length.ts';
 import { openKilledRunner } from './killed-runner.ts';
 import { type JobJson, type JobsGateway, openJobsGateway } from './open-jobs.ts';
 
-/** https://en.wikipedia.org/wiki/Xorshift; the same numbers each time. */
+/** Returns the same random numbers each time (https://en.wikipedia.org/wiki/Xorshift). */
 function createRandom(seed: number) {
   let state = seed;
   return (max: number) => {

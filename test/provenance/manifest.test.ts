@@ -1,5 +1,5 @@
-// Signed files, checked by Sonant's verifier and by the independent one: as made, changed, and with an expired certificate.
-// Malformed files are reported and never thrown.
+// Signed files, checked by Sonant's verifier and by an independent verifier: as made, changed, and with an expired
+// certificate. Malformed files are reported and never thrown.
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { encodeSilence, type FormatName } from '../../src/audio/formats.ts';

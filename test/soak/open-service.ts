@@ -22,7 +22,7 @@ export interface Service {
   isUp(): boolean;
   /** A request with the key; a body is sent as JSON. */
   ask(path: string, init?: Omit<RequestInit, 'body'> & { body?: unknown }): Promise<Response>;
-  /** A request for speech as REST takes it. */
+  /** Requests speech over REST with these fields. */
   speak(fields: object, init?: Omit<RequestInit, 'body'>): Promise<Response>;
   /** Kills the service at once. */
   kill(): Promise<void>;

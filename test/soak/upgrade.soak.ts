@@ -97,7 +97,7 @@ test(
   30 * 60_000,
 );
 
-/** Makes a job at a replica that has jobs; the earlier version may have none, and then ignores this job. */
+/** Makes a job, at a replica with jobs: the earlier version may have none, and would ignore this job. */
 async function makeJob(url: string, key: string, port: number): Promise<string> {
   const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' };
   const body = JSON.stringify({ voice_id: 'arthur', chapters: [{ title: 'One', text: 'The end. '.repeat(200) }] });

@@ -1,4 +1,4 @@
-// Malformed SSML documents with the position of the fault: valid documents with one defect. The same in every run.
+// Malformed SSML documents, equal in every run: valid documents with one defect each, and the position of the fault.
 import { createRandom } from './random-text.ts';
 
 export interface MalformedDocument {

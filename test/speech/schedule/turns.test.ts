@@ -38,7 +38,7 @@ test('first segments go before others for two seconds, and before those that nob
     void take(`a${n}`, 'first');
     await end(order.at(-1)!, 900);
   }
-  // One turn in ten is given to bulk.
+  // One turn in ten is given to bulk requests.
   expect(order.indexOf('bulk')).toBe(10);
 });
 
