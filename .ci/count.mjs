@@ -1,5 +1,5 @@
 // Prints the sum of the test runner's JSON reports as `N passed, N failed, N skipped`. A report that is missing or
-// unreadable counts as a failure. Plain JavaScript, so that any Node can run it.
+// unreadable counts as a failure. Plain JavaScript, so that any version of Node can run it.
 import { readFileSync } from 'node:fs';
 
 const count = { passed: 0, failed: 0, skipped: 0 };

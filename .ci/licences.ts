@@ -1,6 +1,6 @@
-// Checks the licences of a production install: `node .ci/licences.ts [FOLDER]`. Every package, and everything that
-// bundled.json states it contains, must be under a licence that is allowed; and a package with binaries must be in that
-// file, since its own licence says nothing about what was compiled into it. Exits with 1 and a line for each that is not.
+// Checks the licences of a production install: `node .ci/licences.ts [FOLDER]`. All packages, and the works that they
+// contain by bundled.json, must have an allowed licence. bundled.json must list each package with binaries, because the
+// package's own licence does not cover compiled code. Prints each fault; exits with 1 if there are any.
 import { existsSync, globSync } from 'node:fs';
 import { join } from 'node:path';
 import { type InstalledPackage, readInstalled, type Work } from './sbom.ts';
@@ -18,14 +18,14 @@ const allowed = new Set([
   'Unicode-3.0',
   'Zlib',
 ]);
-/** Under the Lesser GPL: each is a package or module of its own, which anybody can replace. NOTICE names them. */
+/** Works under the Lesser GPL, each a separate package or module that anybody can replace. NOTICE names them. */
 const allowedFor: Readonly<Record<string, string>> = {
   'codec-parser': 'LGPL-3.0-or-later',
   lame: 'LGPL-2.0-or-later',
   mpg123: 'LGPL-2.1-only',
 };
 
-/** Whether an SPDX expression allows use under the list: all sides of AND, one side of OR, and AND binds tighter. */
+/** Whether an SPDX expression is allowed: all operands of AND, or one operand of OR; AND binds tighter. */
 function isAllowed(expression: string, name: string): boolean {
   const tokens = expression.match(/[()]|[^\s()]+/g) ?? [];
   let at = 0;

@@ -1,7 +1,7 @@
-// Makes the npm package: `npm run pack [FOLDER]` writes its tarball into FOLDER (default: the checkout) and prints the path. Node
-// does not strip types below node_modules, so the package has the same files as JavaScript. It has no install script and does
-// not depend on the package `node`; clients of cloud services are optional peers. Some dependencies are included as copies
-// without the files that Sonant does not use, because they would take a third of the installed size.
+// Makes the npm package: `npm run pack [FOLDER]` writes its tarball into FOLDER (default: the checkout) and prints the
+// path. The package contains JavaScript, because Node does not strip types below node_modules. It has no install script
+// and no dependency on the package `node`; clients of cloud services are optional peers. Some dependencies are included
+// as copies without the files that Sonant does not use, because those files would take a third of the installed size.
 import { execFileSync } from 'node:child_process';
 import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
@@ -11,10 +11,10 @@ import packageFile from '../package.json' with { type: 'json' };
 import { readCommit } from '../src/runtime/installation.ts';
 import { hasTable } from '../src/text/language-table.ts';
 
-/** Also stated in docs/quick-start.md. Without a scope, the name is taken. */
+/** Also stated in docs/quick-start.md. Has a scope, because the name alone is taken. */
 const name = '@sonant/server';
 
-/** The operator installs them for a cloud service or Redis, if needed. */
+/** Optional peers, which the operator installs to use a cloud service or Redis. */
 const services = [
   '@aws-sdk/client-s3',
   '@aws-sdk/s3-request-presigner',
@@ -36,17 +36,17 @@ interface Copy {
   without?: readonly string[];
 }
 
-/** Dependencies to include, with the files that Sonant uses. Their scripts are left out: npm warns of those that it does not run. */
+/** Dependencies to include, with the files that Sonant uses. Scripts are left out: npm warns of those that it skips. */
 const copies: Readonly<Record<string, Copy>> = {
-  // Without the source of SQLite and the build file that makes npm compile it.
+  // Omits the source of SQLite, and the build file that makes npm compile it.
   'better-sqlite3': { files: ['LICENSE', 'lib/**', 'prebuilds/**'], without: ['node-addon-api'] },
-  // Only the languages whose numbers Sonant speaks.
+  // Includes only the languages whose numbers Sonant speaks.
   'cldr-rbnf': { files: ['LICENSE', ...languages('cldr-rbnf/rbnf').map((code) => `rbnf/${code}.json`)] },
-  // Only the smallest of four models.
+  // Includes only the smallest of four models.
   eld: { files: ['LICENSE', 'src/*.js', 'src/*/*extrasmall.js'] },
-  // Without the source of the binary, which packages of its own hold.
+  // Omits the source of the binary, which is in packages of its own.
   koffi: { files: ['LICENSE.txt', 'in*.{js,cjs}', 'src/koffi/**/*.{js,cjs}'] },
-  // Without the bundles for browsers, and without the model that enhances speech, which Sonant does not use.
+  // Omits the bundles for browsers, and the model that enhances speech, which Sonant does not use.
   'ogg-opus-decoder': { files: ['README.md', 'index.js', 'src/**'], without: ['@wasm-audio-decoders/opus-ml'] },
 };
 
@@ -57,12 +57,12 @@ process.on('exit', () => rmSync(stage, { recursive: true, force: true }));
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
 function write(path: string, content: string | Buffer): void {
   mkdirSync(dirname(join(stage, path)), { recursive: true });
-  // A script of a page may have the name of a compiled file.
+  // Fails if the file exists, because a script of a page may have the name of a compiled file.
   writeFileSync(join(stage, path), content, { flag: 'wx' });
 }
 const list = (pattern: string, folder = root) =>
   globSync(pattern, { cwd: folder, withFileTypes: false }).filter((path) => !path.endsWith('.d.ts'));
-/** Imports, and URLs of threads and processes. */
+/** Renames files to .js in imports, and in URLs of threads and processes. */
 const toJavaScriptNames = (code: string) => code.replaceAll(/(['"]\.\.?\/[^'"\n]+)\.ts(?=['"])/g, '$1.js');
 
 const stubs = list('gen/**/*.ts');
@@ -97,7 +97,7 @@ type Packages = Record<string, string>;
 const only = (packages: Packages, isKept: (each: string) => boolean): Packages =>
   Object.fromEntries(Object.entries(packages).filter(([each]) => isKept(each)));
 
-/** What the copies need. npm installs no dependencies of included packages, so they become dependencies of this package. */
+/** Dependencies of the copies. npm installs none for included packages, so this package depends on them directly. */
 const further = { dependencies: {} as Packages, optionalDependencies: {} as Packages };
 for (const [each, { files, without = [] }] of Object.entries(copies)) {
   const from = join(modules, each);
@@ -119,7 +119,7 @@ const isService = (each: string) => services.includes(each);
 const manifest = {
   ...{ name, version, description, license, type, engines, bin },
   gitHead: readCommit(),
-  // npm compares it with the workflow that publishes, which proves where the package comes from.
+  // npm compares the repository with the publishing workflow, which proves the package's origin.
   ...(GITHUB_REPOSITORY && { repository: { type: 'git', url: `git+${GITHUB_SERVER_URL}/${GITHUB_REPOSITORY}.git` } }),
   exports: {
     './gen/*.js': './gen/*.js',

@@ -1,6 +1,6 @@
-// Prepares a release: `npm run release VERSION [FOLDER]` writes the version into package.json, package-lock.json and, in the
-// names of image and package, into deploy/ and docs/. Turns Unreleased of the changelog into a section. Commits nothing, and
-// prints what to do next.
+// Prepares a release: `npm run release VERSION [FOLDER]` writes the version into package.json, package-lock.json, and
+// the names of the image and the package in deploy/ and docs/. Makes the unreleased part of the changelog a section.
+// Commits nothing, and prints the next steps.
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 

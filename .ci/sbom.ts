@@ -1,7 +1,7 @@
-// Prints the software bill of materials of a production install, as CycloneDX 1.6 in JSON: `npm run -s sbom`. It is made
-// of package-lock.json, which states what `npm ci --omit=dev` installs, and of bundled.json, which states what packages
-// contain besides their own code, such as LAME compiled to WebAssembly; where a package states its own licence wrongly,
-// that file corrects it. (`npm sbom --omit=dev` omits every package that a development dependency needs too.)
+// Prints the software bill of materials of a production install, as CycloneDX 1.6 in JSON: `npm run -s sbom`. Packages
+// are from package-lock.json, as `npm ci --omit=dev` installs them. bundled.json adds works that packages contain, such
+// as LAME as WebAssembly, and corrects wrong licences. (`npm sbom --omit=dev` omits packages that development
+// dependencies also need.)
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -27,16 +27,16 @@ export interface Work {
 
 /** A package of a production install. */
 export interface InstalledPackage extends Work {
-  /** In the folder of the lock file. */
+  /** Path relative to the folder of the lock file. */
   path: string;
-  /** Empty if none is stated. */
+  /** Empty if no licence is stated. */
   license: string;
   version: string;
   integrity: string | undefined;
   isOptional: boolean;
-  /** What else is in it; undefined if bundled.json does not name the package. */
+  /** Other works inside the package; undefined if bundled.json does not name the package. */
   contains: readonly Work[] | undefined;
-  /** The paths of the packages that it loads. */
+  /** Paths of the packages that this package loads. */
   dependencies: readonly string[];
 }
 
@@ -49,7 +49,7 @@ const bundles = Object.entries(bundled as Readonly<Record<string, Bundle>>);
 const bundleOf = (name: string): Bundle | undefined =>
   bundles.find(([key]) => (key.endsWith('*') ? name.startsWith(key.slice(0, -1)) : name === key))?.[1];
 
-/** What `npm ci --omit=dev` installs in a folder, on any platform. */
+/** Lists the packages that `npm ci --omit=dev` installs in a folder, for all platforms. */
 export function readInstalled(folder: string): InstalledPackage[] {
   const lock = JSON.parse(readFileSync(join(folder, 'package-lock.json'), 'utf8')) as {
     packages: Record<string, LockedPackage>;
@@ -73,7 +73,7 @@ export function readInstalled(folder: string): InstalledPackage[] {
   });
 }
 
-/** As Node finds it: in the package's own folder, or in one above. */
+/** Finds a package like Node: in the package's own folder, or in a folder above. */
 function findInstalled(name: string, from: string, isKept: ReadonlySet<string>): string | undefined {
   const path = `${from === '' ? '' : `${from}/`}node_modules/${name}`;
   if (isKept.has(path)) return path;

@@ -1,6 +1,6 @@
-// Measures the cost of a megabyte of bad input to other callers: for each kind of input at each API, the longest turn of the
-// service's event loop, in CPU time of its main thread. An honest caller polls /healthz in the meantime; its waits are
-// wall-clock time.
+// Measures the cost of a megabyte of bad input to other callers: for each kind of input at each API, the longest turn
+// of the service's event loop, in CPU time of its main thread. Meanwhile an honest caller polls /healthz, and its
+// waiting times are wall-clock time.
 import { once } from 'node:events';
 import { connect } from 'node:http2';
 import { join } from 'node:path';
@@ -23,14 +23,14 @@ const goalMs = 5;
 interface Measured {
   api: string;
   kind: string;
-  /** Longest turn of the event loop during each send. */
+  /** Longest turn of the service's event loop during each send. */
   turnsMs: number[];
   waitsMs: number[];
 }
 
 interface Asked {
   service: AskedService;
-  /** The longest turn since the last call of this function. */
+  /** Returns the longest turn of the service's event loop since the previous call. */
   longestTurnMs(): Promise<number>;
   waitsMs: number[];
 }

@@ -16,8 +16,8 @@ import { passage } from './measuring/texts.ts';
 
 const sliceSeconds = 0.25;
 /**
- * Largest costs relative to native code, which processes four or eight samples at a time; WebAssembly and JavaScript
- * process one sample.
+ * Goals: maximum cost relative to native code. Native code processes four or eight samples at a time, WebAssembly and
+ * JavaScript one.
  */
 const goalsMax = { mp3: 1.5, opus: 4, flac: 10 } as const;
 const isCompared = (format: FormatName): format is keyof typeof goalsMax => format in goalsMax;

@@ -14,7 +14,7 @@ const roundsOf = new Map([
 ]);
 /** The simplest pipeline: one resampler, no encoder. */
 const format = { output_format: 'pcm', sample_rate: 24_000 };
-/** The first four voices have models of their own. The others are these models at another pitch. */
+/** The first four voices have their own models. The other voices use these models at a different pitch. */
 const modelCount = 4;
 
 export const bench: Bench = {

@@ -1,5 +1,5 @@
 // Compares eSpeak NG's bare library in a loop with the engine and the pipeline, at the library's own rate and at 24
-// kHz. CPU is that of all processes. All contenders run in each round, and ratios compare only costs of the same round.
+// kHz. CPU time includes all processes. All contenders run in each round; ratios compare costs of one round only.
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openApp } from '../src/app/command-line.ts';
@@ -16,9 +16,9 @@ import { passage } from './measuring/texts.ts';
 
 const voiceId = 'espeak-en-us';
 const rounds = 5;
-/** V8 compiles the pipeline during the first hundreds of texts. The bare library needs no warm-up. */
+/** V8 compiles the pipeline during the first few hundred texts. The bare library needs no warm-up. */
 const warmUps = 16;
-/** Number of texts per turn, by length of text. */
+/** Number of texts per measurement, by length of text. */
 const countOf = new Map([
   [60, 40],
   [1000, 4],

@@ -1,6 +1,6 @@
-// Compares the pipeline with its parts, each measured alone on the same text and audio: the raw program on the pipeline's
-// segments, the resampler and the encoder. Level, limiter and segmentation are shown as shares. The rest is the pipeline's
-// own cost: threads, messages and events.
+// Compares the pipeline with its parts, each measured alone on the same text and audio: the raw program on the
+// pipeline's segments, the resampler and the encoder. Level, limiter and segmentation are shown as shares of the
+// pipeline's CPU time. The rest is the cost of threads, messages and events.
 import { audioFormats, type FormatName } from '../src/audio/formats.ts';
 import { limit, toFloat } from '../src/audio/level.ts';
 import { Resampler } from '../src/audio/resample.ts';
@@ -14,9 +14,7 @@ import { passage } from './measuring/texts.ts';
 const sampleRateHz = { mp3: 44_100, wav: 44_100, pcm: 24_000 } as const satisfies Partial<Record<FormatName, number>>;
 type Output = keyof typeof sampleRateHz;
 const formats = Object.keys(sampleRateHz) as Output[];
-/**
- * The text is short, because the engine takes a second for it and a round has two turns of each of fifteen contenders.
- */
+/** The text is short: the engine needs a second for it, and a round measures each of fifteen contenders twice. */
 const text = passage(600);
 const rounds = 5;
 const goalMax = 1.05;
@@ -86,7 +84,7 @@ function outputWorks(speech: OpenedSpeech, raw: RawEngine, seconds: number): Rec
   const voice = speech.voices[0]!;
   const spoken = raw.say(voice.voiceId, toRuns(speech.segments));
   const inRateHz = spoken.sampleRateHz;
-  // Cut to the length of the pipeline's output, because the pipeline trims silence at the seams.
+  // The audio is cut to the length of the pipeline's output, because the pipeline trims silence at the seams.
   const samples = spoken.samples.subarray(0, seconds * inRateHz);
   const sliceSamples = sliceSeconds * inRateHz;
   const slices = Array.from({ length: Math.ceil(samples.length / sliceSamples) }, (_, n) =>

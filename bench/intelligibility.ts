@@ -10,10 +10,10 @@ import type { Bench, Findings } from './measuring/bench.ts';
 import { type Fields, type OpenedSpeech, openSpeech } from './measuring/open-speech.ts';
 import { openRawEngine } from './measuring/raw-engine.ts';
 
-/** With both rates there are enough samples to distinguish a difference of two points from chance. */
+/** Two speaking rates give enough samples to distinguish a difference of two points from chance. */
 const paces = [1, 1.1];
 const speakingRates = [0.25, 0.5, 0.75, 1.25, 1.5, 2, 3, 4];
-/** Used for slow speech, which takes long to recognize. */
+/** Half of the sentences, for slow speech, which takes long to recognize. */
 const everyOtherSentence = sentences.filter((_, n) => n % 2 === 0);
 const wav = { output_format: 'wav', sample_rate: 44_100 };
 const goalMax = { wordErrors: 25, pointsOverRaw: 2 };

@@ -1,6 +1,6 @@
-// Measures the time to the first audio of an interactive request beside four running jobs, and without them. The service
-// has its own process and is called over HTTP at random moments, between which jobs speak. Blocks with and without jobs
-// alternate (A B B A), so a machine that slows down affects both equally.
+// Measures the time to the first audio of an interactive request beside four running jobs, and without them. The
+// service runs in its own process and is called over HTTP at random intervals. Blocks with and without jobs alternate
+// (A B B A), so a machine that slows down affects both equally.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ const jobChars = 200_000;
 const chaptersPerJob = 10;
 const rounds = 2;
 const requestsPerBlock = 16;
-/** Pause between two requests, in which jobs speak. */
+/** Pause between two requests, during which jobs run. */
 const gapMs = { min: 300, max: 900 };
 const goalMax = 1.2;
 const scopes = ['jobs:read', 'jobs:write', 'speech:synthesize', 'speech:stream', 'usage:read'];

@@ -1,5 +1,5 @@
-// Measures the cost of admitting a caller: with the key in the cache, and from a table of a thousand and of a million keys
-// in SQLite. Also checks whether the time reveals that a key is unknown.
+// Measures the cost of admitting a caller: with the key in the cache, and with a thousand and a million keys in SQLite.
+// Also checks whether the response time reveals that a key is unknown.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ const presentedCount = 1_000;
 const rounds = 15;
 const goals = { warmUs: 30, coldUs: 60, manyToFew: 1.25 };
 const scopes = ['speech:synthesize'];
-/** Longer than any cache lifetime. */
+/** A time step longer than the lifetime of any cache entry. */
 const laterMs = 60_000;
 
 interface Table {

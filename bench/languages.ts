@@ -1,6 +1,6 @@
 // Measures how often a sentence is assigned to the right language. The sentences are 5, 10 and 20 words of the
-// Universal Declaration of Human Rights in 20 languages; the candidates are all 20, or a typical voice's few. Also
-// measures the cost of a sentence, and the gain from assuming the language of the sentence before.
+// Universal Declaration of Human Rights in 20 languages; the candidates are all 20 languages, or the few of a typical
+// voice. Also measures the cost of a sentence, and the gain from assuming the previous sentence's language.
 import { createSentenceLanguages, scoreLanguages } from '../src/speech/guess-languages.ts';
 import { beginnings, type Language, languages, lengths, typicalSets } from '../test/text/declarations.ts';
 import type { Bench, Cell } from './measuring/bench.ts';
@@ -14,13 +14,13 @@ const percent = (right: number, all: number): number => (100 * right) / all;
 
 type Teller = () => (sentence: string, languages: readonly string[], own: string) => string;
 
-/** Chooses the highest score only, without the sentence before. */
+/** Chooses the language with the highest score; ignores the previous sentence. */
 const byScore: Teller = () => (sentence, among, own) => {
   const scores = scoreLanguages(sentence, among).map((score) => score ?? -Infinity);
   return Math.max(...scores) > -Infinity ? among[scores.indexOf(Math.max(...scores))]! : own;
 };
 
-/** Counts the single sentences, without a sentence before them, that are assigned correctly. */
+/** Counts the single sentences that are assigned correctly without a previous sentence. */
 function measureSingle(among: readonly Language[], wordCount: number) {
   let [right, all] = [0, 0];
   for (const language of among) {
@@ -32,7 +32,7 @@ function measureSingle(among: readonly Language[], wordCount: number) {
   return { right, all };
 }
 
-/** Random numbers that are equal in every run. */
+/** Returns a generator that gives the same random numbers in every run. */
 function createRandom(seed: number): () => number {
   let state = seed;
   return () => {

@@ -19,7 +19,7 @@ const silent = () => {};
 const limits = { requestsPerMinute: 1_000_000, concurrency: 10_000, charactersPerMonth: 1_000_000_000_000 };
 let lastCaller = 0;
 
-/** Callers of 500 owners in turn, so that none exceeds a limit. */
+/** Returns callers of 500 owners in rotation, so that no owner exceeds a limit. */
 const newCaller = () => {
   const callerId = `owner${lastCaller++ % 500}`;
   return { callerId, keyId: callerId, limits };

@@ -1,7 +1,7 @@
-// Measures the time from the first sentence's last character, which completes it, to the first audio byte, and compares
-// it with the bare engine's time for that sentence, both on an idle service and with 20 other live streams. Also the
-// service's CPU time, minus the engine's, for LiveSpeech and StreamSpeech with the same text. The service runs in its
-// own process. The bare engine runs in the bench process, also while the service speaks the 20 other streams.
+// Measures the time from the end of the first sentence to the first audio byte, on an idle service and with 20 other
+// live streams. The baseline is the bare engine's time for that sentence. Also measures the service's CPU time, without
+// the engine's, for LiveSpeech and StreamSpeech with the same text. The service runs in its own process, the bare
+// engine in the bench process.
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -22,7 +22,7 @@ import { passage } from './measuring/texts.ts';
 const { COUNT = '150' } = process.env;
 const count = Number(COUNT);
 const others = 20;
-/** Characters spoken in a second, which is the pace of a live stream's input. */
+/** Number of characters spoken per second. Live streams send their text at this pace. */
 const charsPerSecond = 15;
 const sampleRateHz = 24_000;
 const voiceId = 'clara';

@@ -78,7 +78,7 @@ function refusalMs(): number[] {
     try {
       readSsml(document);
     } catch {
-      // The tests check the reason of the refusal.
+      // The reason of the refusal is left to the tests.
     }
     return performance.now() - sinceMs;
   };

@@ -84,7 +84,7 @@ const mib = 2 ** 20;
 interface Size {
   resident: number;
   heap: number;
-  /** Memory of buffers, without that of WebAssembly. */
+  /** Memory of buffers, except WebAssembly memory. */
   buffers: number;
 }
 
@@ -146,7 +146,7 @@ async function measureStalled(format: string): Promise<Cell[]> {
     each('resident'),
     each('heap'),
     each('buffers'),
-    // The resident size is too small if memory that was already free was used.
+    // The resident size grows too little if the process reuses memory that was already free.
     Math.max(each('resident'), each('heap') + each('buffers')),
     before.resident,
     stopped.resident,

@@ -1,7 +1,7 @@
-// Offers a service with flite once, twice and ten times its capacity. Measures the requests served per second and CPU
-// second, the time to the first audio, and refusals: how soon they arrive and whether clients that return at the stated
-// time are served. Also clients that leave after two seconds, 64 waiting clients, and short streams among long texts.
-// The service has its own core, if there are two. SONANT_BENCH_BEFORE names another checkout to measure too.
+// Offers a service with flite 1, 2 and 10 times its capacity. Measures the requests served per second and per CPU
+// second, and the time to the first audio. Also measures how soon refusals arrive, and whether clients that retry at
+// the stated time are served. Other loads: clients that leave after two seconds, 64 waiting clients, and short streams
+// among long texts. SONANT_BENCH_BEFORE names another checkout to measure too.
 import { spawnSync } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ const fewClients = 2 * cores;
 /** Number of refusals before the measurement. */
 const refusalsBefore = 1500;
 const warmUpSeconds = 12;
-/** Clients that request one sentence after the other, like a batch script with this many threads. */
+/** Number of clients that each request one sentence after the other, like the threads of a batch script. */
 const politeClients = 64;
 const politeSeconds = 8;
 /** Time after which impatient clients disconnect. */
@@ -139,7 +139,7 @@ async function measureCheckout(root: string, name: string) {
 async function start(opened: AsyncDisposableStack, root: string): Promise<Service & { isPinned: boolean }> {
   const isPinned = cores > 1 && spawnSync('taskset', ['-apc', '1', String(process.pid)]).status === 0;
   const pinned = { execPath: 'taskset', execArgv: ['-c', '0', process.execPath, ...process.execArgv] };
-  // The service writes its log lines, and they are discarded.
+  // Log lines are written and discarded, so their cost is included.
   const options = { stdio: ['ignore', 'inherit', 'ignore', 'ipc'] as const, ...(isPinned && pinned) };
   const file = join(import.meta.dirname, 'overload/serve.ts');
   const service = await startProcess<OpenCheckout>(file, [root], { ...options, stdio: [...options.stdio] });

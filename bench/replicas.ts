@@ -1,6 +1,6 @@
-// Compares the service as one process on SQLite and memory with 1, 2 and 4 replicas on one PostgreSQL and one Redis that
-// share the requests: the cost per request of being distributed, and how replicas scale on the cores of this machine.
-// Replicas, stores and client share these cores. CPU is that of the replicas alone.
+// Compares one process on SQLite with 1, 2 and 4 replicas that share the requests on one PostgreSQL and one Redis.
+// Shows the extra cost of each request, and how replicas scale with the cores of this machine. Replicas, stores and
+// client share these cores, but CPU time includes the replicas only.
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,8 +1,7 @@
 // Measures the overhead of servers around eSpeak NG: Sonant, and Flask and FastAPI with the same library
-// (bench/espeak/python_peer.py). Each server is one process that speaks one text at a time. The servers receive the
-// same texts over HTTP, one after the other, and are compared with the bare library in a loop. CPU is that of the
-// server and its children. Also measures the texts per second for 64 clients that share the machine and send the next
-// request at once.
+// (bench/espeak/python_peer.py). Each server is one process that speaks one text at a time, and receives the same texts
+// over HTTP. The baseline is the bare library in a loop. CPU is that of the server and its children. Also measures the
+// texts per second for 64 clients on the same machine, without pauses.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { Agent, request as httpRequest } from 'node:http';
@@ -20,7 +19,7 @@ import { passage } from './measuring/texts.ts';
 const voiceId = 'espeak-en-us';
 const rounds = 5;
 const warmUps = 8;
-/** Number of texts per turn, by length of text. */
+/** Number of texts per measurement, by length of text. */
 const countOf = new Map([
   [60, 20],
   [1000, 2],

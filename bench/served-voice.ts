@@ -1,6 +1,6 @@
-// Measures the overhead of a running service with the built-in voice: a service in its own process streams texts over REST,
-// one after the other, against the engine's bare program in this process on the same complete texts. CPU is that of the
-// service's process with its engine threads, without the client.
+// Measures the overhead of a running service with the built-in voice. A service in its own process streams texts over
+// REST, one after the other. The baseline is the engine's bare program in this process on the same texts. CPU is that
+// of the service's process with its engine threads.
 import { join } from 'node:path';
 import { startProcess } from './measuring/asked-process.ts';
 import type { Bench, Cell, Goal } from './measuring/bench.ts';
@@ -12,9 +12,9 @@ import { passage } from './measuring/texts.ts';
 
 const voiceId = 'arthur';
 const rounds = 5;
-/** V8 compiles the service during its first hundreds of requests. */
+/** V8 compiles the service during its first few hundred requests. */
 const warmUps = 12;
-/** Number of texts per turn, by length of text. */
+/** Number of texts per measurement, by length of text. */
 const countOf = new Map([
   [60, 12],
   [1000, 1],

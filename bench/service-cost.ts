@@ -1,6 +1,6 @@
-// Measures the overhead of the service on an engine of fixed cost on loopback, called by a client directly and through the
-// service. Measures the client's time to the first audio, and the CPU of this process, which runs the service and, for the
-// baseline, a bare fetch of the same audio from the engine.
+// Measures the overhead of the service around an engine of fixed cost on loopback. A client calls the engine directly
+// and through the service, and measures the time to the first audio. CPU is that of this process: first of the service,
+// then, as the baseline, of a bare fetch of the same audio from the engine.
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';

@@ -1,5 +1,5 @@
-// Measures the CPU of audio processing, from the samples of an engine to the bytes of each format, and of each stage alone.
-// The input is speech, a quarter of a second at a time, like an engine sends it.
+// Measures the CPU of audio processing, from the samples of an engine to the bytes of each format, and of each stage
+// alone. The input is speech, a quarter of a second at a time, as an engine sends it.
 import { openAudioPipeline } from '../src/audio/audio-pipeline.ts';
 import { audioFormats, type FormatName } from '../src/audio/formats.ts';
 import { factorOf, limit, toFloat, toInt16 } from '../src/audio/level.ts';

@@ -7,7 +7,7 @@ import { passage } from './measuring/texts.ts';
 const speakingRates = [0.25, 0.5, 0.75, 1.25, 1.5, 2, 3, 4];
 const sampleRateHz = 24_000;
 const text = passage(600);
-/** The first four voices have models of their own. The others are these models at another pitch. */
+/** The first four voices have their own models. The other voices use these models at a different pitch. */
 const modelCount = 4;
 const goalMax = { seconds: 0.03, pitch: 0.05 };
 

@@ -1,5 +1,5 @@
 // Compares the cases of test/text/spoken with espeak-ng, which reads numbers itself: its phonemes for the written text
-// are compared with its phonemes for the correct words. Both may be right although they differ.
+// are compared with its phonemes for the correct words. They may differ although both readings are right.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,7 +1,7 @@
-// Measures the time from the start of the service to the first `/readyz` with status 200: with nothing compiled, as after
-// `npm ci --ignore-scripts`; at the first start after `npm ci`, with a new data folder; and at later starts. Starts with
-// npm and with node alone. Also measures the idle size, and compares with an empty Node program and a Fastify with one
-// route.
+// Measures the time from the start of the service to the first `/readyz` with status 200: with nothing compiled, as
+// after `npm ci --ignore-scripts`; at the first start after `npm ci`, with a new data folder; and at later starts.
+// Starts with npm and with node alone. Also measures the memory of the idle service. The baselines are an empty Node
+// program and a Fastify with one route.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -152,7 +152,7 @@ const isReady = (port: number): Promise<boolean> =>
     () => false,
   );
 
-/** npm starts a shell that starts the service. With espeak-ng, the service has children too. */
+/** Finds the process of the service, which npm starts through a shell and which may have children of its own. */
 async function serviceOf(pid: number): Promise<number> {
   const [program = '', ...args] = (await readFile(`/proc/${pid}/cmdline`, 'latin1')).split('\0');
   if (basename(program) === 'node' && args.some((arg) => arg.endsWith('src/sonant.js'))) return pid;

@@ -24,7 +24,7 @@ const rounds = 5;
 /** V8 compiles during the first twenty thousand requests, and longer for a service than for a bare server. */
 const warmUps = 40;
 const atOnce = 8;
-/** Number of requests per turn. */
+/** Number of requests per measurement. */
 const counts = { voice: 1000, sound: 500, stream: 250, events: 200, file: 500 };
 /** Connect has more layers around each message than grpc-js, so a small call costs three times as much. */
 const grpcGoals = { voice: 0.3, unary: 0.9, stream: 1 };
@@ -33,7 +33,7 @@ const firstSounds = 300;
 
 type Run = () => Promise<Cost>;
 
-/** The first contender is Sonant. The ratio compares it with the second. */
+/** The ratio compares the first contender, which is Sonant, with the second. */
 interface Load {
   title: string;
   count: number;

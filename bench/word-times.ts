@@ -1,6 +1,6 @@
-// Compares the reported word times of forty sentences by three voices, through the pipeline, with the beginnings of
-// words found by a recognizer that knows the words, in steps of 10 ms. Measures the engine's own times, and times
-// estimated from the same audio as for an engine without word times.
+// Compares the reported word times of forty sentences by three voices with the beginnings of words that a recognizer
+// finds, in steps of 10 ms. The recognizer knows the words. Measures the engine's own times, and times estimated from
+// the same audio as for an engine without word times.
 import { canRecognize, recognizeWordStarts } from '../test/recognizer.ts';
 import { sentences } from '../test/sentences.ts';
 import type { Bench, Cell, Goal } from './measuring/bench.ts';

@@ -1,19 +1,19 @@
-// `npm run gen:stubs` writes the code of a client in each language, from our protos, into stubs/LANGUAGE; with names of
-// languages (`npm run gen:stubs -- go java`) only theirs. The plugins are programs of this machine: nothing is fetched.
-// Where one is not here, its language is left out, and the Debian packages that it comes with are named.
+// `npm run gen:stubs` generates client code for each language from Sonant's protos into stubs/LANGUAGE; `npm run
+// gen:stubs -- go java` only for these languages. The plugins are installed programs; nothing is downloaded. A language
+// without its plugins is skipped, and the missing Debian packages are named.
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
 interface Language {
-  /** Code that protoc writes itself. */
+  /** Generators that are built into protoc. */
   builtIn: readonly string[];
-  /** Programs beside it that write more. */
+  /** Programs that generate further code. */
   plugins: readonly string[];
-  /** Where in stubs/ the code goes. */
+  /** Folder in stubs/ for the code. */
   out: string;
   debian: string;
-  /** Google's messages of errors, where no package has them ready made for this language. */
+  /** Whether to generate Google's error messages too, because no package provides them for this language. */
   writesErrors?: boolean;
 }
 

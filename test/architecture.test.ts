@@ -1,5 +1,5 @@
-// Rules of the code base that a machine can check: imports only go down, file names are nouns of the problem, files
-// begin with a header, engines stay behind their registry, and nothing is unused.
+// Rules of the code base that a machine can check: imports lead to lower folders only, file names are nouns of the
+// problem domain, files begin with a header, engines are reached only by their registry, and nothing is unused.
 import { globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, normalize } from 'node:path';
 import { parseSync, Visitor } from 'vite';
@@ -16,7 +16,7 @@ const browserModules = globSync('src/console/browser/*.js', { cwd: root });
 const modules = [...sources, ...browserModules];
 const everything = [...modules, ...tests];
 
-/** Folders from the lowest to the highest; those on one line do not import each other. */
+/** Folders from the lowest to the highest; folders on one line do not import each other. */
 const order = [
   'errors',
   'runtime',
@@ -114,7 +114,7 @@ test('a file opens with one to six lines that say what it is, more only to draw 
 
 test('the name of an engine appears only in its own files and the registry', () => {
   const outside = sources.filter((file) => !file.startsWith('src/engines/'));
-  // The package of gRPC's error details has the name of a company.
+  // The packages of gRPC's error details have Google's name, but do not belong to its engine.
   const words = (file: string) =>
     read(file)
       .toLowerCase()

@@ -51,7 +51,7 @@ test('the grace period of a replica exceeds its time to drain', () => {
 
 const read = (file: string) => readFileSync(join(deploy, file), 'utf8');
 const { version } = JSON.parse(read('../package.json'));
-/** Ports that the image exposes, and those that a setting of its files opens. */
+/** Ports that the image exposes, and ports that settings in its files open. */
 const exposed = /^EXPOSE (.*)$/m.exec(read('Dockerfile'))![1]!.split(' ');
 
 test('every version of the image there is that of the package', () => {

@@ -77,7 +77,7 @@ test('every setting is in its table', () => {
     (match) => match[1],
   );
   const names = allSettings(registry).map(({ name }) => name);
-  // The variables for one signal are described once for all.
+  // The variables for single signals are described once for all signals.
   const described = names.filter((name) => !/^OTEL_EXPORTER_OTLP_(TRACES|METRICS)_/.test(name));
   expect(documented).toEqual(
     [true, false].flatMap((ours) => described.filter((name) => ours === name.startsWith('SONANT_'))),

@@ -28,7 +28,7 @@ interface Container extends AsyncDisposable {
   exec(...command: string[]): Promise<{ stdout: string; stderr: string }>;
 }
 
-// Podman needs its own view of the control groups where both versions of them are mounted, as in a sandbox.
+// If both versions of control groups are mounted, as in a sandbox, podman needs its own view of them.
 const podman = ['--runtime', 'crun', '--cgroup-manager', 'cgroupfs'];
 const inNamespace = ['-m', 'sh', '-c', 'umount /sys/fs/cgroup/unified 2>/dev/null; exec podman "$@"', 'sh', ...podman];
 const sandboxed = [
@@ -148,7 +148,7 @@ test.skipIf(!isPossible)(
     });
     const [kind, ...probe] = Docker.config.Healthcheck.Test;
     expect(kind).toBe('CMD');
-    // The health check has the port of a container with a network of its own.
+    // The health check uses the port of a container that has its own network.
     const port = /\d+$/.exec((await container.exec('printenv', 'SONANT_ADMIN_ADDR')).stdout.trim())![0];
     await container.exec(...probe.map((part: string) => part.replace('9090', port)));
     await expect(container.exec(...probe.map((part: string) => part.replace('9090', '1')))).rejects.toThrow();

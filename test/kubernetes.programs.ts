@@ -1,5 +1,5 @@
-// kubectl renders the overlays of deploy/kubernetes; the result fits the types of Kubernetes' API, and names
-// what exists. deploy.test.ts checks the grace periods.
+// kubectl renders the overlays of deploy/kubernetes. The result matches the types of Kubernetes' API, and all names in
+// it exist. deploy.test.ts checks the grace periods.
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -53,11 +53,11 @@ function render(overlay: string): Resource[] {
   const rendered: Resource[] = parseAllDocuments(kubectl('kustomize', join(folder, overlay))).map((each) =>
     each.toJS(),
   );
-  // Kustomize 2 does not know autoscaling/v2, and so does not delete it as keda/without-autoscaling.yaml says.
+  // Kustomize 2 does not know autoscaling/v2, so keda/without-autoscaling.yaml does not delete the autoscaler.
   return isOld && overlay === 'keda' ? rendered.filter(({ kind }) => kind !== 'HorizontalPodAutoscaler') : rendered;
 }
 
-/** What tsc says to the resources as literals of the types of the API; it refuses unknown members too. */
+/** Returns the errors of tsc for the resources as literals of the API's types, including errors for unknown members. */
 function findFaults(resources: readonly Resource[]): string {
   const folder = temporaryFolder(join(root, 'test'));
   const lines = resources.map((resource, position) => {

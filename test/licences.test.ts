@@ -71,7 +71,7 @@ test('the bill of materials lists every production package, with what is compile
   const { components, dependencies, metadata } = toSbom(root);
   const names = components.map(({ name }) => name);
   expect(names).toEqual(expect.arrayContaining(Object.keys(packageFile.dependencies)));
-  // Packages that development packages also need.
+  // Development packages also need these packages.
   expect(names).toEqual(expect.arrayContaining(['jose', 'protobufjs', 'ajv']));
   expect(
     names.filter((name) => name in packageFile.devDependencies && name !== 'ajv' && name !== 'ajv-formats'),

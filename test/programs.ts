@@ -1,9 +1,9 @@
 // Programs that some tests run, and libraries that they compile with. Before the tests, one line is printed for each
-// missing one; the tests that need it are skipped. `.ci/run all` installs them all.
+// missing program or library; tests that need it are skipped. `.ci/run all` installs them all.
 import { existsSync, globSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-/** Program, or file of a library, to Debian package. */
+/** Debian package of each program or library file. */
 const packages = {
   '/usr/include/grpcpp': 'libgrpc++-dev',
   '/usr/lib/python3/dist-packages/grpc': 'python3-grpcio',

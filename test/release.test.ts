@@ -1,4 +1,4 @@
-// `npm run release` sets the version wherever it stands, and turns the unreleased part of the changelog into a section.
+// `npm run release` sets the version in all places, and turns the unreleased part of the changelog into a section.
 import { spawnSync } from 'node:child_process';
 import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -16,15 +16,15 @@ export interface ReplicaProcess {
   /** All standard error output of the replica since it was created. */
   said(): string;
   isUp(): boolean;
-  /** Resolves when it serves. */
+  /** Starts the replica. Resolves when it serves. */
   start(more?: Readonly<Record<string, string>>): Promise<void>;
-  /** Resolves when it has ended, with its exit code, or null if the signal ended it. */
+  /** Sends the signal. Resolves when the replica has ended, with its exit code, or null if the signal ended it. */
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
 
 /**
- * `settings` are those shared with other replicas. `program` is called at each start and may return another version's.
- * The replica is not started yet.
+ * `settings` are shared with other replicas. `program` is called at each start and may return another version's
+ * program. The replica is not started yet.
  */
 export async function createReplica(
   folder: string,

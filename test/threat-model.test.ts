@@ -1,4 +1,4 @@
-// The tests that the threat model refers to exist under those names.
+// All tests exist that the threat model names.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

@@ -1,5 +1,5 @@
-// Checks the workflows of the forge, which cannot run here: actionlint accepts them, and their actions are pinned. No file
-// of the repository names a registry of images or packages: its owner sets it.
+// Checks the workflows of the forge, which cannot run here: actionlint accepts them, and their actions are pinned. No
+// file of the repository names a registry of images or packages, because the repository's owner sets it.
 import { spawnSync } from 'node:child_process';
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -35,7 +35,7 @@ test('no file names a registry', () => {
     'registry\\.npm',
     'hub\\.docker',
   ];
-  // Exits with 1 if nothing matches.
+  // git grep exits with 1 if nothing matches.
   const found = spawnSync(
     'git',
     ['grep', '-lIE', hosts.join('|'), '--', '.', `:!test/${import.meta.filename.split('/').at(-1)}`],

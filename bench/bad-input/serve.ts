@@ -1,6 +1,6 @@
-// The process of the service that `npm run bench bad-input` sends bad input to, with flite only. It sends its ports and key
-// to its parent. It answers each message with the longest turn of its event loop since the last message, in CPU time of the
-// main thread: other processes do not count, pauses of the garbage collector do.
+// The process of the service that `npm run bench bad-input` sends bad input to. It sends its ports and key to its
+// parent. It answers each message with the longest turn of its event loop since the previous message, in CPU time of
+// the main thread. This includes pauses of the garbage collector, but no other processes.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -46,7 +46,7 @@ const cpuMs = (): number => {
 
 process.send!(await open());
 let [longestMs, sinceMs] = [0, cpuMs()];
-/** An immediate set by an immediate runs in the next turn of the event loop. */
+/** A callback of `setImmediate` that is set by another such callback runs in the next turn of the event loop. */
 const turn = () => {
   const atMs = cpuMs();
   longestMs = Math.max(longestMs, atMs - sinceMs);

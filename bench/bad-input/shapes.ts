@@ -1,5 +1,5 @@
-// Bad input by kind, of 1 MiB or the largest size of a message: JSON bodies, protobuf messages, and the APIs that receive
-// them. An API has an address, shapes, and a function that wraps each body, such as in a frame.
+// JSON bodies and protobuf messages of bad input, of 1 MiB or the maximum message size, and the APIs that receive them.
+// An API has an address, its kinds of bad input, and a function that wraps each body, for example in a frame.
 import { gzipSync } from 'node:zlib';
 import { toFrame } from '../transports/raw-servers.ts';
 
@@ -10,7 +10,7 @@ const messageBytes = 256 * 1024;
 const fill = (unit: string, bytes: number) => unit.repeat(Math.max(0, Math.floor(bytes / Buffer.byteLength(unit))));
 const list = (count: number, item: (n: number) => string) => Array.from({ length: count }, (_, n) => item(n)).join();
 
-/** JSON of about `bytes` bytes. `name` is a member with a text, `names` a member with a list. */
+/** Returns JSON of about `bytes` bytes. `name` is a member that holds a string, `names` a member that holds a list. */
 type JsonShape = (bytes: number, name: string, names: string) => string;
 
 const inText =
@@ -47,7 +47,7 @@ const field = (no: number, bytes: Uint8Array) =>
 const repeat = (unit: readonly number[], bytes: number) =>
   Buffer.alloc(bytes - (bytes % unit.length), Buffer.from(unit));
 
-/** Field numbers of a message, one for each kind of field that it has. */
+/** Field numbers of a message, one for each kind of field in the message. */
 export interface FieldNumbers {
   texts: number;
   enums?: number;
@@ -159,7 +159,7 @@ export const httpInputs = (): Readonly<Record<string, Sent[]>> => {
   };
 };
 
-/** Frames for gRPC by method. */
+/** Bad gRPC frames by method. */
 export const grpcInputs = (): Readonly<Record<string, Sent[]>> => {
   const target = (path: string, shapes: readonly (readonly [string, Buffer])[]): Sent[] =>
     shapes.map(([kind, body]) => ({ kind, path, type: 'application/grpc', body: toFrame(body) }));

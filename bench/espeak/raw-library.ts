@@ -1,6 +1,6 @@
 // Runs eSpeak NG's bare library in a loop, in its own process because of the GPL. Each message contains texts; the
 // answer is the CPU time in milliseconds that these texts took. No state is restored between texts, and the audio is
-// copied once, as by any caller.
+// copied once, as any caller must copy it.
 import { openNativeCalls } from '../../src/engines/espeak-ng/espeak-library.ts';
 
 const [flags, rateParameter, volumeParameter] = [0x1101, 1, 2];

@@ -1,4 +1,4 @@
-// Describes where figures come from: the machine, Node, the commit, and the load by other processes.
+// Describes the origin of figures: the machine, Node, the commit, and the load by other processes.
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg, release, totalmem } from 'node:os';
@@ -11,7 +11,7 @@ export interface MachineFacts {
   memoryGiB: number;
   system: string;
   node: string;
-  /** Ends with a plus if files differ from the commit. */
+  /** Hash of the commit, followed by a plus if files differ from it. */
   commit: string;
 }
 
@@ -89,7 +89,7 @@ const tickMs = 10;
 /** CPU time in milliseconds of the children that have ended; 0 if there is no /proc. */
 export function childrenCpuMs(): number {
   try {
-    // proc(5): fields 16 and 17; the second field is a name in brackets, which may hold anything.
+    // The times are fields 16 and 17 of `stat` (proc(5)). Its second field is a name in brackets with any characters.
     const fields = readFileSync('/proc/self/stat', 'latin1')
       .replace(/^.*\) /s, '')
       .split(' ');

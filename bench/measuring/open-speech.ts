@@ -61,7 +61,7 @@ export async function openSpeech({ speakingMax = 64, timings = true } = {}): Pro
   };
 }
 
-/** Reads to the end without storing anything. Returns the seconds and bytes of audio. */
+/** Reads the events to the end without storing anything. Returns the seconds and bytes of audio. */
 export async function drain(events: AsyncIterable<SpeechEvent>): Promise<{ seconds: number; byteCount: number }> {
   let drained = { seconds: 0, byteCount: 0 };
   for await (const event of events) if (event.type === 'done') drained = event;

@@ -12,7 +12,7 @@ const loudEnough = 0.5;
 const alikeEnough = 0.5;
 /** A shift of two periods may match slightly better than one, so the shortest shift that is nearly the best counts. */
 const nearlyBest = 0.97;
-/** Pitches further from the median are octave errors or not voiced. */
+/** Pitches further from the median are octave errors or belong to unvoiced frames. */
 const halfOctave = Math.SQRT2;
 
 export function medianPitchHz({ samples, sampleRateHz }: Pcm): number {

@@ -24,7 +24,7 @@ export async function openRawEngine(): Promise<RawEngine> {
   };
 }
 
-/** Returns the texts of the program runs with which the engine speaks these segments. */
+/** Returns the text of each program run that the engine needs for these segments. */
 export const toRuns = (segments: readonly { text: string }[]): string[] =>
   segments.flatMap(({ text }) =>
     toParts(toSpokenTokens(text)).map((part) => part.map(({ spoken }) => spoken).join(' ')),

@@ -47,7 +47,7 @@ function goalsText(goals: readonly Goal[]): string {
   return tableText({ title: '', columns, rows });
 }
 
-/** Aligns columns of numbers right and columns of words left. */
+/** Aligns columns of numbers to the right and columns of words to the left. */
 function tableText({ columns, rows }: Omit<Table, 'title'> & { title?: string }): string {
   const printed = rows.map((row) => columns.map((column, i) => cellText(row[i], column)));
   const widths = columns.map(({ name }, i) => Math.max(name.length, ...printed.map((row) => row[i]!.length)));

@@ -92,7 +92,7 @@ function spreadOf(all: readonly Costs<string>[], of: keyof Cost): Spread | undef
 export const cpuOf = (costs: readonly Cost[]): number => median(costs.map(({ cpuMs }) => cpuMs));
 export const wallOf = (costs: readonly Cost[]): number => median(costs.map(({ wallMs }) => wallMs));
 
-/** Ratio of the total CPU of `costs` to that of `over`: the median of the ratios of the rounds. */
+/** Ratio of the total CPU of `costs` to the total CPU of `over`: the median of the ratios of the rounds. */
 export const cpuRatio = (costs: readonly (readonly Cost[])[], over: readonly (readonly Cost[])[]): number =>
   median(sumsOf(costs).map((cpuMs, round) => cpuMs / sumsOf(over)[round]!));
 

@@ -1,6 +1,6 @@
-// Offers requests for speech to a service: from a number of clients that wait for each answer and return after a
-// refusal at the stated time, or at a fixed rate, whatever the state of earlier requests. A stream counts as served if
-// all of its audio arrived within five seconds and equals the audio of the same text without load.
+// Offers requests for speech to a service. In a closed loop, clients wait for each answer and repeat a refused request
+// at the stated time; an open loop has a fixed rate. A stream counts as served if all of its audio arrives within five
+// seconds and equals the audio of the same text without load.
 import { Agent, request as httpRequest } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { OpenCheckout } from '../measuring/open-checkout.ts';
@@ -119,7 +119,7 @@ function ask(
   const where = { agent, port, host: '127.0.0.1', method: 'POST', path: '/api/audio/speech' };
   const call = httpRequest({ ...where, headers });
   call.on('error', (error: NodeJS.ErrnoException) => {
-    // If too many clients wait for a connection, or too many from one address, a connection is not made, or is closed.
+    // If too many clients wait, or too many of one address, a connection may fail or be closed.
     const offered = { firstMs: undefined, endMs: performance.now() - begunMs, isRefused: false, isReturn };
     if (error.code === 'ECONNRESET' || error.code === 'ETIMEDOUT')
       resolve({ offered, bytes: Buffer.alloc(0), retryAfterMs: undefined });

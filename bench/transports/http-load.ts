@@ -55,7 +55,7 @@ function toBytes({ method, path, apiKey, body = '' }: HttpRequest): Buffer {
   return Buffer.from(`${head.join('\r\n')}\r\n\r\n${body}`);
 }
 
-/** Resolves when the body is complete, with the time of its first byte. */
+/** Resolves when the body is complete, with the time until its first byte. */
 function fetchOn(socket: Socket, request: Uint8Array): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   let head = '';

@@ -1,5 +1,5 @@
-// Serves the page live.html, and gives it tickets for Sonant's live WebSocket: the API key stays here. A site of yours gives
-// them only to people who have signed in.
+// Serves the page live.html, and gives it tickets for Sonant's live WebSocket, so that the API key stays on this
+// server. A real site gives tickets only to users who have signed in.
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ const page = await readFile(join(import.meta.dirname, 'live.html'));
 const entryPoints = [join(import.meta.dirname, 'live.ts')];
 const { outputFiles } = await build({ entryPoints, bundle: true, format: 'esm', write: false });
 
-/** A ticket opens one connection within a minute. */
+/** Requests a ticket, which opens one connection within a minute. */
 async function requestTicket() {
   const answer = await fetch(`${url}/api/audio/speech/live/tickets`, { method: 'POST', headers: { 'X-API-Key': key } });
   return { status: answer.ok ? 200 : 502, body: await answer.text() };

@@ -1,5 +1,5 @@
-// A page that speaks while you type, and stops when it is interrupted: Sonant's live WebSocket, opened with a ticket that the
-// page's own server gives it (live-server.ts). The page never knows the API key.
+// A page that speaks while you type, and stops when it is interrupted. It opens Sonant's live WebSocket with a ticket
+// from its own server (live-server.ts), and never has the API key.
 import { openPlayer } from './player.ts';
 
 const sampleRateHz = 24_000;
@@ -10,9 +10,9 @@ const tell = (line: string) => output.append(`${line}\n`);
 let socket: Promise<WebSocket> | undefined;
 let playing = new AbortController();
 let player: ReturnType<typeof openPlayer> | undefined;
-/** Where in the player each turn begins, in seconds. */
+/** Start of each turn in the player's audio, in seconds. */
 let turns: { turn: number; atSeconds: number }[] = [];
-/** From the interrupt until it is confirmed. */
+/** True from an interrupt until Sonant confirms it. */
 let isInterrupting = false;
 let sent = '';
 let sentAt = 0;
@@ -28,7 +28,7 @@ async function connect(): Promise<WebSocket> {
     else play(new Uint8Array(data));
   });
   opened.addEventListener('close', ({ code }) => {
-    // The next text opens another.
+    // The next text opens a new connection.
     socket = undefined;
     tell(`closed: ${code}`);
   });
@@ -51,7 +51,7 @@ async function send(message: object): Promise<void> {
 }
 
 function play(piece: Uint8Array): void {
-  // What was on its way.
+  // Drops audio that was in transit at the interrupt.
   if (isInterrupting || !player) return;
   if (sentAt > 0) tell(`first sound after ${Math.round(performance.now() - sentAt)} ms`);
   sentAt = 0;
@@ -69,12 +69,12 @@ function take(message: Record<string, unknown>): void {
   } else if (type === 'error') tell(`failed: ${message.error}: ${message.message}`);
 }
 
-/** What was typed since; the field only grows until the turn ends. */
+/** Sends the newly typed text. Text that was already sent cannot be changed until the turn ends. */
 function sendTyped(): void {
   if (!field.value.startsWith(sent)) field.value = sent;
   const text = field.value.slice(sent.length);
   if (text === '') return;
-  // A page may play only after it was touched: here it was.
+  // Browsers allow audio only after a user gesture, such as this input.
   player ??= openPlayer(sampleRateHz, playing.signal);
   if (sent === '') sentAt = performance.now();
   sent += text;

@@ -1,7 +1,7 @@
-// A page that speaks with Sonant by Connect-Web: what is typed is heard as it is made, and a failure is told by its name.
+// A page that calls Sonant over Connect-Web: plays the audio of a text as it arrives, and shows the name of a failure.
 //
-// A key in a page is known to whoever uses the page. Here it is typed in; a site of yours keeps its key on its server, or
-// gives each person one that is held to little.
+// Every user of a page can read a key that is in it. Here the user types the key. A real site keeps its key on its
+// server, or gives each user a key with few permissions.
 import { Code, ConnectError, createClient } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-web';
 import { ErrorInfoSchema } from '../../gen/google/rpc/error_details_pb.ts';
@@ -26,12 +26,12 @@ form.addEventListener('submit', async (event) => {
     if (!signal.aborted) tell(`failed: ${explain(error)}`);
   }
 });
-// The service stops to speak as soon as the caller leaves.
+// Sonant stops speaking as soon as the caller disconnects.
 form.querySelector('[name=stop]')!.addEventListener('click', () => speaking.abort());
 
 async function speak(fields: FormData, signal: AbortSignal): Promise<void> {
   const [service, key, voiceId, text] = ['service', 'key', 'voice', 'text'].map((name) => String(fields.get(name)));
-  // Binary messages: as JSON, sound would be a third longer. A call without a deadline may wait for ever.
+  // Messages are binary, because JSON makes audio a third larger. A call without a deadline may wait forever.
   const transport = createConnectTransport({ baseUrl: service!, useBinaryFormat: true, defaultTimeoutMs: 60_000 });
   const speech = createClient(SpeechService, transport);
   const player = openPlayer(sampleRateHz, signal);
@@ -40,7 +40,7 @@ async function speak(fields: FormData, signal: AbortSignal): Promise<void> {
   const pieces: Uint8Array<ArrayBuffer>[] = [];
   const textChunks = text!.split('\n').filter((line) => line.trim());
   const request = { voiceId: voiceId!, textChunks, outputFormat: OutputFormat.PCM, sampleRate: sampleRateHz };
-  // A loop that ends without an exception has had all the audio.
+  // If the loop ends without an exception, all audio has arrived.
   for await (const { event } of speech.streamSpeech(request, { headers: { 'x-api-key': key! }, signal })) {
     if (event.case !== 'audio') continue;
     if (pieces.length === 0) tell(`first sound after ${Math.round(performance.now() - sentAt)} ms`);
@@ -54,7 +54,7 @@ async function speak(fields: FormData, signal: AbortSignal): Promise<void> {
   tell(`streamed ${sound.byteLength} bytes, SHA-256 ${hex}`);
 }
 
-/** The stable name of a failure, from its google.rpc.ErrorInfo; of what is not Sonant's own, Connect's code. */
+/** Returns the stable name of a failure from its google.rpc.ErrorInfo; for errors of Connect itself, the code. */
 function explain(error: unknown): string {
   const failure = ConnectError.from(error);
   const [info] = failure.findDetails(ErrorInfoSchema);

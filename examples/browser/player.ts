@@ -1,17 +1,17 @@
-// Plays bare samples (signed 16-bit, little-endian, one channel) by Web Audio, each piece right after the one before.
+// Plays raw samples (signed 16-bit, little-endian, one channel) with Web Audio, each piece directly after the previous.
 
-/** How far ahead of now the first sound is planned: the pieces after it may come this late. */
+/** Delay before playback starts. Later pieces may be late by this much. */
 const leadSeconds = 0.1;
 
 export interface Player {
   play(piece: Uint8Array): void;
-  /** How much it was given. */
+  /** Duration of the audio that the player has received. */
   readonly seconds: number;
-  /** How much of that has been played. */
+  /** Duration of the audio that was played. */
   readonly playedSeconds: number;
 }
 
-/** Silent once the signal aborts. */
+/** Opens a player that becomes silent when the signal aborts. */
 export function openPlayer(sampleRateHz: number, signal: AbortSignal): Player {
   const context = new AudioContext({ sampleRate: sampleRateHz });
   signal.addEventListener('abort', () => void context.close());
@@ -43,7 +43,7 @@ export function openPlayer(sampleRateHz: number, signal: AbortSignal): Player {
       return seconds;
     },
     get playedSeconds() {
-      // What is ahead is in one piece: where sound has come too late, all before it was played.
+      // Audio still to be played has no gaps: a late piece starts only after all earlier audio was played.
       const aheadSeconds = endSeconds - context.currentTime + (context.outputLatency || 0);
       return Math.min(seconds, Math.max(0, seconds - Math.max(0, aheadSeconds)));
     },

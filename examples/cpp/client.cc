@@ -1,4 +1,4 @@
-// Speaks with Sonant over gRPC: a text into a file, a stream as it is made, and two calls that fail on purpose.
+// Calls Sonant over gRPC: saves a text's audio to a file, reads a stream, and makes two calls that fail on purpose.
 //
 // The API key comes from SONANT_API_KEY, the address from the first argument.
 #include <grpcpp/grpcpp.h>
@@ -20,8 +20,8 @@ using namespace std::chrono_literals;
 using sonant::v1::SpeechService;
 using std::chrono::steady_clock;
 
-// Every call has a context of its own, with the key and a deadline: without one, a call to a machine that is gone may
-// wait for ever.
+// Every call has its own context, with the key and a deadline. Without a deadline, a call to an unreachable machine may
+// wait forever.
 class Call : public grpc::ClientContext {
  public:
   explicit Call(std::chrono::milliseconds deadline = 30s) {
@@ -31,7 +31,7 @@ class Call : public grpc::ClientContext {
   }
 };
 
-// The stable name of a failure, from its google.rpc.ErrorInfo; of what is not Sonant's own, the number of gRPC's status.
+// Returns the stable name of a failure from its google.rpc.ErrorInfo; for errors of gRPC itself, the status number.
 std::string ReasonOf(const grpc::Status& failure) {
   google::rpc::Status status;
   status.ParseFromString(failure.error_details());
@@ -44,7 +44,7 @@ std::string ReasonOf(const grpc::Status& failure) {
 
 std::string Explain(const grpc::Status& failure) { return ReasonOf(failure) + ": " + failure.error_message(); }
 
-// One text, answered when all of it is spoken. Inline audio is at most 4 MB: a longer text is better streamed.
+// Requests the complete audio of a text. Inline audio is limited to 4 MB, so longer texts should be streamed.
 grpc::Status SynthesizeToFile(SpeechService::Stub& speech) {
   sonant::v1::SynthesizeSpeechRequest request;
   request.set_voice_id("clara");
@@ -63,7 +63,7 @@ grpc::Status SynthesizeToFile(SpeechService::Stub& speech) {
   return status;
 }
 
-// Bare samples as they are spoken: what a player could play from the first piece on.
+// Streams raw samples, which a player could play from the first piece on.
 grpc::Status Stream(SpeechService::Stub& speech) {
   sonant::v1::StreamSpeechRequest request;
   request.set_voice_id("clara");
@@ -86,7 +86,7 @@ grpc::Status Stream(SpeechService::Stub& speech) {
     size += piece.size();
     EVP_DigestUpdate(hash.get(), piece.data(), piece.size());
   }
-  // Only a status of OK says that all the audio has come.
+  // All audio has arrived only if the status is OK.
   const grpc::Status status = events->Finish();
   if (!status.ok()) return status;
   unsigned char digest[EVP_MAX_MD_SIZE];
@@ -107,7 +107,7 @@ void AskForAnUnknownVoice(SpeechService::Stub& speech) {
   std::cout << "refused: " << Explain(speech.SynthesizeSpeech(&call, request, &response)) << std::endl;
 }
 
-// Ten milliseconds are too few for a long text. The service stops to speak it as soon as the caller gives up.
+// Requests a long text with a deadline of ten milliseconds. Sonant stops speaking as soon as the caller gives up.
 grpc::Status GiveUpEarly(SpeechService::Stub& speech) {
   sonant::v1::SynthesizeSpeechRequest request;
   request.set_voice_id("clara");
@@ -122,7 +122,7 @@ grpc::Status GiveUpEarly(SpeechService::Stub& speech) {
 
 int main(int argc, char** argv) {
   const std::string address = argc > 1 ? argv[1] : "127.0.0.1:50051";
-  // One channel serves all calls of a program. Where Sonant speaks TLS, give it grpc::SslCredentials({}).
+  // All calls of a program share one channel. If Sonant uses TLS, pass grpc::SslCredentials({}).
   const auto speech = SpeechService::NewStub(grpc::CreateChannel(address, grpc::InsecureChannelCredentials()));
 
   grpc::Status status = SynthesizeToFile(*speech);

@@ -1,5 +1,5 @@
-// ElevenLabs's own client, with another base URL: each of its calls for speech, to a running Sonant. Prints a line for each,
-// and at last how many passed.
+// Makes every call for speech of ElevenLabs's own client, with another base URL, to a running Sonant. Prints a line for
+// each call, and finally the number of passed calls.
 import assert from 'node:assert/strict';
 import { buffer } from 'node:stream/consumers';
 import { ElevenLabsClient, ElevenLabsError } from '@elevenlabs/elevenlabs-js';

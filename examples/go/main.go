@@ -1,4 +1,4 @@
-// Speaks with Sonant over gRPC: a text into a file, a stream as it is made, and two calls that fail on purpose.
+// Calls Sonant over gRPC: saves a text's audio to a file, reads a stream, and makes two calls that fail on purpose.
 //
 // The API key comes from SONANT_API_KEY, the address from the first argument.
 package main
@@ -21,7 +21,7 @@ import (
 	sonantv1 "sonant/v1"
 )
 
-// Every call has a deadline: without one, a call to a machine that is gone may wait for ever.
+// Every call has a deadline, without which a call to an unreachable machine may wait forever.
 const deadline = 30 * time.Second
 
 func main() {
@@ -36,9 +36,9 @@ func main() {
 }
 
 func run(address string) error {
-	// One connection serves all calls of a program. Where Sonant speaks TLS, the option is
-	// grpc.WithTransportCredentials(credentials.NewTLS(nil)). Newer releases of gRPC call these grpc.NewClient and
-	// grpc.WithTransportCredentials(insecure.NewCredentials()), and know the older names still.
+	// All calls of a program share one connection. If Sonant uses TLS, the option is
+	// grpc.WithTransportCredentials(credentials.NewTLS(nil)). Newer releases of gRPC prefer grpc.NewClient and
+	// grpc.WithTransportCredentials(insecure.NewCredentials()), but still accept the older names.
 	connection, err := grpc.Dial(address, grpc.WithInsecure())
 	if err != nil {
 		return err
@@ -57,7 +57,7 @@ func run(address string) error {
 	return nil
 }
 
-// One text, answered when all of it is spoken. Inline audio is at most 4 MB: a longer text is better streamed.
+// Requests the complete audio of a text. Inline audio is limited to 4 MB, so longer texts should be streamed.
 func synthesizeToFile(ctx context.Context, speech sonantv1.SpeechServiceClient) error {
 	ctx, cancel := context.WithTimeout(ctx, deadline)
 	defer cancel()
@@ -78,7 +78,7 @@ func synthesizeToFile(ctx context.Context, speech sonantv1.SpeechServiceClient) 
 	return nil
 }
 
-// Bare samples as they are spoken: what a player could play from the first piece on.
+// Streams raw samples, which a player could play from the first piece on.
 func stream(ctx context.Context, speech sonantv1.SpeechServiceClient) error {
 	ctx, cancel := context.WithTimeout(ctx, deadline)
 	defer cancel()
@@ -96,7 +96,7 @@ func stream(ctx context.Context, speech sonantv1.SpeechServiceClient) error {
 	size, digest := 0, sha256.New()
 	for {
 		response, err := events.Recv()
-		if err == io.EOF { // All the audio has come; any other error means that some has not.
+		if err == io.EOF { // All audio has arrived. Any other error means that audio is missing.
 			break
 		}
 		if err != nil {
@@ -122,7 +122,7 @@ func askForAnUnknownVoice(ctx context.Context, speech sonantv1.SpeechServiceClie
 	return nil
 }
 
-// Ten milliseconds are too few for a long text. The service stops to speak it as soon as the caller gives up.
+// Requests a long text with a deadline of ten milliseconds. Sonant stops speaking as soon as the caller gives up.
 func giveUpEarly(ctx context.Context, speech sonantv1.SpeechServiceClient) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
 	defer cancel()
@@ -135,7 +135,7 @@ func giveUpEarly(ctx context.Context, speech sonantv1.SpeechServiceClient) error
 	return nil
 }
 
-// The stable name of a failure, from its google.rpc.ErrorInfo; of what is not Sonant's own, gRPC's status.
+// Returns the stable name of a failure from its google.rpc.ErrorInfo; for errors of gRPC itself, the status.
 func reasonOf(err error) string {
 	for _, detail := range status.Convert(err).Details() {
 		if info, ok := detail.(*errdetails.ErrorInfo); ok {

@@ -1,5 +1,5 @@
-// Asks Sonant's Wyoming port as Home Assistant does: which voices there are, then a text whole, and a text in pieces as a
-// language model writes it. Saves both as WAV; the address is the first argument, the text the second.
+// Calls Sonant's Wyoming port like Home Assistant: lists the voices, speaks a whole text, and speaks it in pieces, as a
+// language model writes it. Saves both results as WAV. Arguments: the address, and the text.
 import { writeFile } from 'node:fs/promises';
 import { connectWyoming, type WyomingEvent } from './wyoming-connection.ts';
 
@@ -17,7 +17,7 @@ interface Program {
   supports_synthesize_streaming: boolean;
 }
 
-/** Home Assistant connects anew for each of these. */
+/** Opens its own connection, because Home Assistant opens one for each request. */
 async function describe(): Promise<Program> {
   const connection = await connectWyoming(address);
   connection.send('describe');
@@ -39,7 +39,7 @@ async function speakInPieces(voice: object): Promise<WyomingEvent[]> {
   const connection = await connectWyoming(address);
   connection.send('synthesize-start', { voice });
   for (const piece of text.match(/\s*\S+/g) ?? []) connection.send('synthesize-chunk', { text: piece });
-  // For servers that do not stream: the whole text once more, which Sonant ignores.
+  // For servers that accept no pieces, the whole text is sent again. Sonant ignores it.
   connection.send('synthesize', { text, voice });
   connection.send('synthesize-stop');
   return collect(connection, 'synthesize-stopped');

@@ -1,4 +1,4 @@
-// A client of the Wyoming protocol, https://github.com/OHF-Voice/wyoming: an event is a line of JSON, its data, its payload:
+// A client of the Wyoming protocol (https://github.com/OHF-Voice/wyoming). An event is a JSON line, data and a payload:
 //     {"type": "audio-chunk", "version": "1.9.0", "data_length": 44, "payload_length": 960}\n<data, JSON><payload>
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -19,7 +19,7 @@ export async function connectWyoming(address: string) {
       const header = { type, version: '1.9.0', ...(data && { data_length: body.length }) };
       socket.write(Buffer.concat([Buffer.from(`${JSON.stringify(header)}\n`), body]));
     },
-    /** To the end of the connection. */
+    /** Yields events until the connection ends. */
     async *events(): AsyncGenerator<WyomingEvent, void> {
       let held: Buffer = Buffer.alloc(0);
       for await (const bytes of socket) {
@@ -34,7 +34,7 @@ export async function connectWyoming(address: string) {
   };
 }
 
-/** The first event, once all of it is there. */
+/** Returns the first event, or undefined until all of it has arrived. */
 function readEvent(bytes: Buffer): { event: WyomingEvent; rest: Buffer } | undefined {
   const lineEnd = bytes.indexOf('\n');
   if (lineEnd < 0) return undefined;

@@ -28,7 +28,7 @@ import sonant.v1.SynthesizeSpeechRequest;
 import sonant.v1.SynthesizeSpeechResponse;
 
 /**
- * Speaks with Sonant over gRPC: a text into a file, a stream as it is made, and two calls that fail on purpose.
+ * Calls Sonant over gRPC: saves a text's audio to a file, reads a stream, and makes two calls that fail on purpose.
  *
  * <p>The API key comes from SONANT_API_KEY, the address from the first argument.
  */
@@ -41,7 +41,7 @@ public final class Client {
 
   public static void main(String[] args) throws Exception {
     String address = args.length > 0 ? args[0] : "127.0.0.1:50051";
-    // One channel serves all calls of a program. Where Sonant speaks TLS, leave usePlaintext() out.
+    // All calls of a program share one channel. If Sonant uses TLS, omit usePlaintext().
     ManagedChannel channel = ManagedChannelBuilder.forTarget(address).usePlaintext().build();
     try {
       Client client = new Client(SpeechServiceGrpc.newBlockingStub(channel).withInterceptors(apiKey()));
@@ -64,12 +64,12 @@ public final class Client {
     return MetadataUtils.newAttachHeadersInterceptor(metadata);
   }
 
-  /** Every call has a deadline: without one, a call to a machine that is gone may wait for ever. */
+  /** Every call has a deadline, without which a call to an unreachable machine may wait forever. */
   private SpeechServiceBlockingStub withDeadline() {
     return speech.withDeadlineAfter(30, TimeUnit.SECONDS);
   }
 
-  /** One text, answered when all of it is spoken. Inline audio is at most 4 MB: a longer text is better streamed. */
+  /** Requests the complete audio of a text. Inline audio is limited to 4 MB, so longer texts should be streamed. */
   private void synthesizeToFile() throws IOException {
     SynthesizeSpeechRequest request =
         SynthesizeSpeechRequest.newBuilder()
@@ -85,7 +85,7 @@ public final class Client {
     System.out.println("hello.mp3: " + audio.length + " bytes, " + millis + " ms of speech");
   }
 
-  /** Bare samples as they are spoken: what a player could play from the first piece on. */
+  /** Streams raw samples, which a player could play from the first piece on. */
   private void stream() throws NoSuchAlgorithmException {
     StreamSpeechRequest request =
         StreamSpeechRequest.newBuilder()
@@ -99,7 +99,7 @@ public final class Client {
     int size = 0;
     MessageDigest digest = MessageDigest.getInstance("SHA-256");
     Iterator<StreamSpeechResponse> events = withDeadline().streamSpeech(request);
-    // A loop that ends without an exception has had all the audio.
+    // If the loop ends without an exception, all audio has arrived.
     while (events.hasNext()) {
       StreamSpeechResponse event = events.next();
       if (!event.hasAudio()) continue;
@@ -122,7 +122,7 @@ public final class Client {
     }
   }
 
-  /** Ten milliseconds are too few for a long text. The service stops to speak it as soon as the caller gives up. */
+  /** Requests a long text with a deadline of ten milliseconds. Sonant stops speaking as soon as the caller gives up. */
   private void giveUpEarly() {
     SynthesizeSpeechRequest request =
         SynthesizeSpeechRequest.newBuilder().setVoiceId("clara").setText("This takes a while. ".repeat(200)).build();
@@ -134,7 +134,7 @@ public final class Client {
     }
   }
 
-  /** The stable name of a failure, from its google.rpc.ErrorInfo; of what is not Sonant's own, gRPC's status. */
+  /** Returns the stable name of a failure from its google.rpc.ErrorInfo; for errors of gRPC itself, the status. */
   private static String reasonOf(StatusRuntimeException failure) {
     com.google.rpc.Status status = StatusProto.fromThrowable(failure);
     try {
@@ -144,7 +144,7 @@ public final class Client {
         }
       }
     } catch (InvalidProtocolBufferException notForUs) {
-      // Then gRPC's status must do.
+      // Returns gRPC's status instead.
     }
     return failure.getStatus().getCode().name();
   }

@@ -1,5 +1,5 @@
-// An agent that reads aloud what is written in the chat of its room; a new message interrupts the one before. One that
-// converses has an `stt` and an `llm` beside its `tts`.
+// An agent that reads the chat messages of its room aloud; a new message interrupts the previous one. For a
+// conversation, an agent also needs an `stt` and an `llm`.
 import { fileURLToPath } from 'node:url';
 import { cli, defineAgent, type JobContext, ServerOptions, voice } from '@livekit/agents';
 import { openCartesia } from './speech.ts';

@@ -1,4 +1,4 @@
-// What an agent asks of its speech: each call is made through a plugin, and throws where the answer is not right.
+// The calls for speech that an agent makes. Each call goes through a plugin, and throws if the result is wrong.
 import assert from 'node:assert/strict';
 import { type tts, voice } from '@livekit/agents';
 import { hear, inPieces, speak } from './heard-speech.ts';
@@ -10,7 +10,7 @@ const longText = 'This goes on for quite a while, and then for a while more. '.r
 
 export type Call = (speech: tts.TTS) => Promise<void>;
 
-/** What both plugins do. */
+/** Calls for both plugins. */
 export const calls: Record<string, Call> = {
   async 'streams a text as it is written'(speech) {
     const { seconds, finals } = await hear(speak(speech, inPieces(text)));
@@ -98,7 +98,7 @@ export const calls: Record<string, Call> = {
   },
 };
 
-/** What needs settings of its own. */
+/** Calls that need their own settings of the plugin. */
 export const cartesiaCalls: Record<string, () => Promise<void>> = {
   async 'speaks at every sample rate'() {
     const rates = [8000, 16_000, 22_050, 44_100, 48_000];
@@ -156,7 +156,7 @@ export const elevenLabsCalls: Record<string, () => Promise<void>> = {
   },
 };
 
-/** Speaks, waits for the restart in the middle of a text and between two, and speaks again. */
+/** Speaks, waits for a restart in the middle of a text, and speaks three more texts. */
 export async function speakOverRestart(speech: tts.TTS, restart: () => Promise<void>): Promise<void> {
   const stream = speech.stream();
   stream.pushText('This is cut in the middle by a restart.');

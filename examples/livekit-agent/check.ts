@@ -1,5 +1,5 @@
-// Makes every call of calls.ts to a running Sonant, through both plugins and without a room, and prints a line for each and at
-// last how many passed. In between it asks for a restart of Sonant, and waits for a line on its input.
+// Makes every call of calls.ts to a running Sonant, through both plugins and without a room. Prints a line for each
+// call, and the number of passed calls. In between, asks for a restart and waits for a line of input.
 import { createInterface } from 'node:readline';
 import { initializeLogger } from '@livekit/agents';
 import { calls, cartesiaCalls, elevenLabsCalls, speakOverRestart } from './calls.ts';
@@ -21,7 +21,7 @@ async function attempt(name: string, call: () => Promise<void>): Promise<void> {
   }
 }
 
-/** Whoever runs this restarts Sonant on the same port, and presses Enter. */
+/** Waits until the user has restarted Sonant on the same port and pressed Enter. */
 async function restart(): Promise<void> {
   console.log('Restart Sonant, then press Enter.');
   await lines.next();
@@ -34,7 +34,7 @@ for (const [plugin, open, own] of [
   for (const [name, call] of Object.entries(calls))
     await attempt(`${plugin}: ${name}`, async () => {
       const speech = open();
-      // Without a listener, an error ends the process.
+      // Without a listener, an 'error' event would end the process.
       speech.on('error', () => {});
       await call(speech);
       await speech.close();

@@ -1,12 +1,12 @@
-// Listens to speech as a room would: counts its samples, and collects its words with their times.
+// Receives speech like a room: collects its samples, and its words with their times.
 import type { tts } from '@livekit/agents';
 
 export interface Heard {
-  /** Of 16 bits. */
+  /** 16-bit samples. */
   samples: Buffer;
   seconds: number;
   words: { text: string; startSeconds: number; endSeconds: number }[];
-  /** How often the end of the speech was told. */
+  /** Number of frames that were marked as the last of a text. */
   finals: number;
 }
 
@@ -16,7 +16,7 @@ export async function hear(stream: AsyncIterable<tts.SynthesizedAudio | symbol>)
   let seconds = 0;
   let finals = 0;
   for await (const audio of stream) {
-    // The end of the stream.
+    // A symbol marks the end of the stream.
     if (typeof audio === 'symbol') continue;
     const { data, samplesPerChannel, sampleRate } = audio.frame;
     pieces.push(Buffer.from(data.slice().buffer));
@@ -28,7 +28,7 @@ export async function hear(stream: AsyncIterable<tts.SynthesizedAudio | symbol>)
   return { samples: Buffer.concat(pieces), seconds, words, finals };
 }
 
-/** Speaks pieces of a text as a language model writes them; a flush is after each `null`. */
+/** Speaks a text in pieces, as a language model writes it. `null` stands for a flush. */
 export function speak(speech: tts.TTS, pieces: readonly (string | null)[]): tts.SynthesizeStream {
   const stream = speech.stream({ connOptions: { maxRetry: 0, retryIntervalMs: 0, timeoutMs: 20_000 } });
   for (const piece of pieces) {

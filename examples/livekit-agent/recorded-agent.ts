@@ -1,4 +1,4 @@
-// An agent without a room, whose voice is recorded in place of being sent: it plays nothing, and takes no time.
+// Audio output of an agent without a room: measures the audio instead of playing it, and takes no time.
 import { voice } from '@livekit/agents';
 import type { AudioFrame } from '@livekit/rtc-node';
 

@@ -12,14 +12,14 @@ import grpc
 from google.rpc import error_details_pb2, status_pb2
 from sonant.v1 import speech_pb2, speech_pb2_grpc
 
-# Every call has a deadline: without one, a call to a machine that is gone may wait for ever.
+# Every call has a deadline, without which a call to an unreachable machine may wait forever.
 DEADLINE_SECONDS = 30
 
 
 def main(address):
     key = [("x-api-key", os.environ.get("SONANT_API_KEY", ""))]
-    # One channel serves all calls of a program. Where Sonant speaks TLS, it is
-    # grpc.secure_channel(address, grpc.ssl_channel_credentials()).
+    # All calls of a program share one channel. If Sonant uses TLS, open it with grpc.secure_channel(address,
+    # grpc.ssl_channel_credentials()).
     with grpc.insecure_channel(address) as channel:
         speech = speech_pb2_grpc.SpeechServiceStub(channel)
         synthesize_to_file(speech, key)
@@ -52,7 +52,7 @@ def stream(speech, key):
     )
     asked = time.monotonic()
     size, digest = 0, hashlib.sha256()
-    # A loop that ends without an exception has had all the audio.
+    # If the loop ends without an exception, all audio has arrived.
     for response in speech.StreamSpeech(request, metadata=key, timeout=DEADLINE_SECONDS):
         if response.WhichOneof("event") == "audio":
             if size == 0:

@@ -1,11 +1,11 @@
-// Tells when a caller begins and ends to speak, by the loudness of u-law: enough for an example. A speech recognizer or a
-// detector of voice activity, which an agent has anyway, tells it better.
+// Detects when a caller starts and stops speaking, from the loudness of u-law, which is enough for an example. A speech
+// recognizer or voice activity detector, which an agent usually has, is more accurate.
 export class CallerVoice {
   #isSpeaking = false;
-  /** For how long it has been otherwise than `#isSpeaking` says. */
+  /** For how long the loudness has contradicted `#isSpeaking`. */
   #changedMs = 0;
 
-  /** The next audio of the caller. */
+  /** Takes the caller's next audio. Returns the change that it shows, if any. */
   hear(audio: Buffer): 'begins' | 'ends' | undefined {
     const isLoud = rmsOf(audio) > loudRms;
     this.#changedMs = isLoud === this.#isSpeaking ? 0 : this.#changedMs + audio.length / bytesPerMs;
@@ -19,7 +19,7 @@ export class CallerVoice {
 const bytesPerMs = 8;
 const beginsAfterMs = 100;
 const endsAfterMs = 600;
-/** Of 32768. */
+/** Loudness from which the caller speaks, relative to a full scale of 32768. */
 const loudRms = 1000;
 
 function rmsOf(audio: Buffer): number {
@@ -28,7 +28,7 @@ function rmsOf(audio: Buffer): number {
   return Math.sqrt(sum / Math.max(1, audio.length));
 }
 
-/** A sample of 16 bits: ITU-T G.711. */
+/** Converts a byte of u-law to a 16-bit sample (ITU-T G.711). */
 export function fromUlaw(byte: number): number {
   const bits = ~byte & 0xff;
   const magnitude = (((bits & 0x0f) << 3) + 0x84) << ((bits & 0x70) >> 4);

@@ -1,17 +1,17 @@
-// Live speech of Sonant for a telephone: text goes in as it is written, u-law at 8 kHz comes out, turn by turn.
+// Sonant's live speech for a telephone: accepts text while it is written, and returns u-law at 8 kHz, turn by turn.
 import { WebSocket } from 'ws';
 
 export interface LiveSpeechOptions {
-  /** Where Sonant is, such as http://127.0.0.1:8080. */
+  /** URL of Sonant, such as http://127.0.0.1:8080. */
   url: string;
   apiKey: string;
   voice: string;
   onAudio(audio: Buffer): void;
-  /** All audio of the turn has come. */
+  /** Called when all audio of the turn has arrived. */
   onFlushed(): void;
-  /** Nothing of the turn follows. `spoken` is what was heard, to the word. */
+  /** Called when no more audio of the turn follows. `spoken` is the text that was heard, exact to the word. */
   onInterrupted(spoken: string): void;
-  /** Called once; with an error unless the caller has closed it. */
+  /** Called once, with an error unless `close` was called. */
   onClosed(error?: Error): void;
 }
 
@@ -33,7 +33,7 @@ export class LiveSpeech {
       if (isBinary) options.onAudio(data);
       else this.#take(JSON.parse(data.toString()), options);
     });
-    // 'close' follows.
+    // A 'close' event follows.
     this.#socket.on('error', (error) => {
       this.#error ??= error.message;
     });
@@ -50,13 +50,13 @@ export class LiveSpeech {
     this.#send({ type: 'flush' });
   }
 
-  /** `playedMs` is how much of the turn was heard. */
+  /** `playedMs` is the duration of the turn's audio that was played. */
   interrupt(turn: number, playedMs: number): void {
     this.#socket.resume();
     this.#send({ type: 'interrupt', turn, played_ms: playedMs });
   }
 
-  /** Sonant stops to speak while its audio is not read. */
+  /** Stops or resumes reading. Sonant stops speaking while its audio is not read. */
   setPaused(isPaused: boolean): void {
     if (isPaused && !this.#isClosed) this.#socket.pause();
     else this.#socket.resume();

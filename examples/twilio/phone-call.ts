@@ -1,18 +1,18 @@
-// One call of Twilio's Media Streams, bidirectional: https://www.twilio.com/docs/voice/media-streams/websocket-messages
+// One call of Twilio's bidirectional Media Streams: https://www.twilio.com/docs/voice/media-streams/websocket-messages
 //     from Twilio  {"event":"connected"}  {"event":"start","start":{"streamSid","callSid",...}}  {"event":"stop"}
 //                  {"event":"media","media":{"track":"inbound","payload"}}  {"event":"mark","mark":{"name"}}
 //     to Twilio    {"event":"media","streamSid","media":{"payload"}}  {"event":"mark","streamSid","mark":{"name"}}
 //                  {"event":"clear","streamSid"}
-// Payloads are base64 of u-law at 8 kHz. Twilio plays what it is sent in order, and returns each mark when all before it has
-// been played: so the marks tell what was heard. After `clear` it returns those that were waiting, too.
+// Payloads are u-law at 8 kHz in base64. Twilio plays audio in order, and returns each mark when all audio before it
+// was played, so marks show the audio that was heard. After `clear`, it also returns the remaining marks.
 import type { WebSocket } from 'ws';
 import { CallerVoice } from './caller-voice.ts';
 import { LiveSpeech, type LiveSpeechOptions } from './live-speech.ts';
 
 export interface Conversation {
-  /** What is said first, in whatever pieces it is written. */
+  /** Yields the greeting in pieces of any size. */
   greet(): AsyncIterable<string>;
-  /** What is said when the caller has spoken. `heard` is as much of the last answer as the caller has heard. */
+  /** Yields the answer to the caller in pieces. `heard` is the part of the last answer that the caller has heard. */
   answer(heard: string): AsyncIterable<string>;
 }
 
@@ -23,7 +23,7 @@ export interface PhoneCallOptions extends Pick<LiveSpeechOptions, 'url' | 'apiKe
 
 interface Mark {
   name: string;
-  /** Its position in the turn. */
+  /** Position of the mark in its turn, in milliseconds. */
   ms: number;
   isEnd: boolean;
 }
@@ -37,9 +37,9 @@ interface Message {
 
 const frameBytes = 160;
 const frameMs = 20;
-/** Marks tell what was heard as exactly as this. */
+/** Number of frames between two marks, which limits how exactly the heard text is known. */
 const framesPerMark = 5;
-/** Twilio is sent so much in advance; Sonant need not speak more than that in vain. */
+/** Above this number of unreturned marks, no audio is read from Sonant, so that it speaks little in vain. */
 const marksAheadMax = 100;
 const silence = 0xff;
 
@@ -49,18 +49,18 @@ export class PhoneCall {
   readonly #speech: LiveSpeech;
   readonly #caller = new CallerVoice();
   #streamSid = '';
-  /** Of Sonant; each answer is one. */
+  /** Number of Sonant's current turn; each answer is one turn. */
   #turn = -1;
-  /** Until it was heard to its end, or interrupted. */
+  /** True until the current turn has been played to its end, or was interrupted. */
   #isSpeaking = false;
   #text = '';
-  /** What was heard of the last turn. */
+  /** Resolves with the part of the last turn's text that the caller heard. */
   #textHeard = Promise.withResolvers<string>();
-  /** Less than a frame. */
+  /** The end of the received audio, if it is shorter than a frame. */
   #rest: Buffer = Buffer.alloc(0);
   #frames = 0;
   #markCount = 0;
-  /** Those that have not come back, the oldest first. */
+  /** Marks that Twilio has not returned yet, oldest first. */
   #marks: Mark[] = [];
   #heardMs = 0;
 
@@ -121,7 +121,7 @@ export class PhoneCall {
   }
 
   #play(audio: Buffer): void {
-    // What was on its way when the caller began to speak.
+    // Drops audio that was in transit when the caller interrupted.
     if (!this.#isSpeaking) return;
     const bytes = Buffer.concat([this.#rest, audio]);
     let at = 0;
@@ -161,7 +161,7 @@ export class PhoneCall {
     this.#textHeard.resolve(this.#text);
   }
 
-  /** The caller speaks: nothing more of the turn is played. */
+  /** Stops the playback of the turn, because the caller speaks. */
   #interrupt(): void {
     this.#isSpeaking = false;
     this.#marks = [];

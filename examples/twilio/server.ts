@@ -1,5 +1,5 @@
-// The webhook and the WebSocket of a telephone number at Twilio: POST /voice answers a call with TwiML that connects it to
-// /stream, where Sonant speaks. Settings are in the environment; the README has them.
+// The webhook and the WebSocket of a telephone number at Twilio: POST /voice answers a call with TwiML that connects
+// the call to /stream, where Sonant speaks. The README lists the settings, which are environment variables.
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -9,13 +9,13 @@ import { isSigned } from './signature.ts';
 
 export interface ServerOptions extends PhoneCallOptions {
   port: number;
-  /** As Twilio reaches it, such as agent.example.com. */
+  /** Public host name at which Twilio reaches this server, such as agent.example.com. */
   publicHost: string;
-  /** Of the account at Twilio. */
+  /** Auth token of the Twilio account. */
   authToken: string;
 }
 
-/** The greeting and the answers of this example; those of a language model come from its stream. */
+/** Fixed greeting and answers, for this example. With a language model, yield the pieces of its stream instead. */
 const conversation: Conversation = {
   async *greet() {
     yield* wordsOf(

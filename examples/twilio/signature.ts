@@ -1,7 +1,7 @@
-// The signature by which a request proves that it is Twilio's: https://www.twilio.com/docs/usage/security
+// Verifies the signature that proves that a request is from Twilio: https://www.twilio.com/docs/usage/security
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
-/** `url` is the one that Twilio was given; `fields` are those of the body of a POST. */
+/** `url` is the URL that Twilio was given; `fields` are the fields in the body of a POST. */
 export function isSigned(signature: unknown, authToken: string, url: string, fields = new URLSearchParams()): boolean {
   const names = [...new Set(fields.keys())].sort();
   const signed = url + names.map((name) => name + fields.get(name)).join('');

@@ -1,4 +1,4 @@
-// Speaks with Sonant over gRPC: a text into a file, a stream as it is made, and two calls that fail on purpose.
+// Calls Sonant over gRPC: saves a text's audio to a file, reads a stream, and makes two calls that fail on purpose.
 //
 // The API key comes from SONANT_API_KEY, the address from the first argument.
 import { createHash } from 'node:crypto';
@@ -16,8 +16,8 @@ const withKey: Interceptor = (next) => (request) => {
   return next(request);
 };
 
-// One transport serves all calls of a program. Every call has a deadline: without one, a call to a machine that is gone
-// may wait for ever. Where Sonant speaks TLS, the address begins with https.
+// All calls of a program share one transport. Every call has a deadline, without which a call to an unreachable machine
+// may wait forever. If Sonant uses TLS, the address begins with https.
 const transport = createGrpcTransport({
   baseUrl: `http://${address}`,
   interceptors: [withKey],
@@ -25,7 +25,7 @@ const transport = createGrpcTransport({
 });
 const speech = createClient(SpeechService, transport);
 
-/** One text, answered when all of it is spoken. Inline audio is at most 4 MB: a longer text is better streamed. */
+/** Requests the complete audio of a text. Inline audio is limited to 4 MB, so longer texts should be streamed. */
 async function synthesizeToFile(): Promise<void> {
   const { audio, duration } = await speech.synthesizeSpeech({
     voiceId: 'clara',
@@ -38,7 +38,7 @@ async function synthesizeToFile(): Promise<void> {
   console.log(`hello.mp3: ${audio.value.length} bytes, ${Math.floor(durationMs(duration!))} ms of speech`);
 }
 
-/** Bare samples as they are spoken: what a player could play from the first piece on. */
+/** Streams raw samples, which a player could play from the first piece on. */
 async function stream(): Promise<void> {
   const sentAt = performance.now();
   const events = speech.streamSpeech({
@@ -49,7 +49,7 @@ async function stream(): Promise<void> {
   });
   let size = 0;
   const hash = createHash('sha256');
-  // A loop that ends without an exception has had all the audio.
+  // If the loop ends without an exception, all audio has arrived.
   for await (const { event } of events) {
     if (event.case !== 'audio') continue;
     if (size === 0) console.log(`first sound after ${Math.round(performance.now() - sentAt)} ms`);
@@ -67,7 +67,7 @@ async function askForAnUnknownVoice(): Promise<void> {
   }
 }
 
-/** Ten milliseconds are too few for a long text. The service stops to speak it as soon as the caller gives up. */
+/** Requests a long text with a deadline of ten milliseconds. Sonant stops speaking as soon as the caller gives up. */
 async function giveUpEarly(): Promise<void> {
   try {
     await speech.synthesizeSpeech({ voiceId: 'clara', text: 'This takes a while. '.repeat(200) }, { timeoutMs: 10 });
@@ -77,7 +77,7 @@ async function giveUpEarly(): Promise<void> {
   }
 }
 
-/** The stable name of a failure, from its google.rpc.ErrorInfo; of what is not Sonant's own, gRPC's status. */
+/** Returns the stable name of a failure from its google.rpc.ErrorInfo; for errors of gRPC itself, the status. */
 function explain(error: unknown): string {
   const failure = ConnectError.from(error);
   const [info] = failure.findDetails(ErrorInfoSchema);

@@ -1,4 +1,4 @@
-# Receives webhooks and checks them with nothing but Python; the package `standardwebhooks` does the same.
+# Receives webhooks, and verifies them with Python alone; the package `standardwebhooks` can do this too.
 #     WEBHOOK_SECRET=whsec_... python3 receiver.py 3000
 import base64
 import hashlib
@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 SECRETS = os.environ["WEBHOOK_SECRET"].split()
 TOLERANCE_SECONDS = 300
-# A message may come twice, with the same id; keep the ids where your service keeps what it did.
+# A message may arrive twice, with the same id. Store the ids with the results of your service.
 seen = set()
 
 
@@ -40,7 +40,7 @@ class Receiver(BaseHTTPRequestHandler):
             self.send_response(400)
             self.end_headers()
             return
-        # Answer soon, within 15 seconds, and do the work after it.
+        # Answer within 15 seconds, and do the work afterwards.
         self.send_response(204)
         self.end_headers()
         if self.headers["webhook-id"] in seen:

@@ -1,4 +1,4 @@
-// Receives webhooks and checks them with the public library of Standard Webhooks:
+// Receives webhooks, and verifies them with the public library of Standard Webhooks:
 //     npm install standardwebhooks
 //     WEBHOOK_SECRET=whsec_... node receiver.ts 3000
 import { createServer } from 'node:http';
@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { Webhook } from 'standardwebhooks';
 
 const webhook = new Webhook(process.env.WEBHOOK_SECRET!);
-/** A message may come twice, with the same id; keep the ids where your service keeps what it did. */
+/** A message may arrive twice, with the same id. Store the ids with the results of your service. */
 const seen = new Set<string>();
 
 const server = createServer(async (request, response) => {
@@ -19,7 +19,7 @@ const server = createServer(async (request, response) => {
     response.writeHead(400).end();
     return;
   }
-  // Answer soon, within 15 seconds, and do the work after it.
+  // Answer within 15 seconds, and do the work afterwards.
   response.writeHead(204).end();
   const id = String(request.headers['webhook-id']);
   if (seen.has(id)) return;

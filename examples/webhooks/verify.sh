@@ -1,6 +1,6 @@
 #!/bin/sh
-# Checks one webhook with openssl: succeeds if a signature in the header was made with the secret. Check besides that the
-# timestamp is of the last minutes.
+# Verifies one webhook with openssl: succeeds if a signature in the header was made with the secret. Also check that the
+# timestamp is at most a few minutes old.
 #     WEBHOOK_SECRET=whsec_... ./verify.sh ID TIMESTAMP SIGNATURES < BODY
 set -eu
 key=$(printf %s "${WEBHOOK_SECRET#whsec_}" | openssl base64 -d -A | od -An -v -tx1 | tr -d ' \n')

@@ -7,7 +7,7 @@ import { createApiKey, createPepper, hashApiKey, hintOf, parseApiKey } from '../
 
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-/** Appends the check digits, computed in another way: BigInt, then padded. */
+/** Appends the check digits, computed independently of the tested code: as a BigInt, then padded. */
 function withCheck(body: string): string {
   let check = '';
   for (let rest = BigInt(crc32(body)); rest > 0n; rest /= 62n) check = digits[Number(rest % 62n)] + check;

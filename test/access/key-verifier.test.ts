@@ -23,7 +23,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** The real rows, with a count of lookups. */
+/** Number of lookups in the real rows. */
 let lookUps = 0;
 const rows: ApiKeyRows = createApiKeyRows(store);
 const counted: ApiKeyRows = {

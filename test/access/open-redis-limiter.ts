@@ -1,5 +1,5 @@
-// A limiter on a real Redis server, as one of several replicas, with its own clock, one number as its ledger, and one
-// caller.
+// Opens a limiter on a real Redis server, as one of several replicas. It has its own clock, a number as its ledger, and
+// one caller.
 import { createFallbackLimiter, type FallbackName } from '../../src/access/fallback-limiter.ts';
 import type { LimiterOptions } from '../../src/access/limiter.ts';
 import type { LimitStatus } from '../../src/access/rate-limit.ts';

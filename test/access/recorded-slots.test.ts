@@ -1,5 +1,5 @@
-// The monthly count in Redis, read from the usage ledger while streams run that have already written some characters
-// there. Those characters count once, even if Redis was unreachable, lost its data, or took the replica of a stream for
+// The monthly count in Redis, which is read from the usage ledger while running streams have written some characters
+// there. These characters count once, even if Redis was unreachable, lost its data, or considered a stream's replica
 // dead.
 import { afterEach, expect, test } from 'vitest';
 import { refusalOf, silent, usual } from '../conformance/limited-descendants.ts';
@@ -28,7 +28,7 @@ async function openBoth() {
   };
   const [one, other] = [await openOne(), await openOne()];
   const left = async () => (await other.limitStatus(limits)).characters?.remaining;
-  /** Waits until the leases have expired and a caller notices it. */
+  /** Waits until the leases have expired and the next call notices it. */
   const outliveLeases = async () => {
     clock.nowMs += 30_000;
     (await other.speak(1, limits)).end(0);

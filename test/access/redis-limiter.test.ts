@@ -1,5 +1,5 @@
 // The limits that replicas share, on a real Redis or Valkey. They keep the contract, and are exact while many processes
-// use them at once. Also what happens when a replica dies, and when the server is frozen, killed and restarted.
+// use them at once. Also covers the death of a replica, and a server that is frozen, killed and restarted.
 import { fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -203,7 +203,7 @@ describe.skipIf(!hasOwnRedis)('with a server that may be ill-treated', () => {
     expect(replica.limiter.state.isAway).toBe(true);
     server.thaw();
     await expect.poll(() => replica.limiter.state.isAway).toBe(false);
-    // A synthesis that began without Redis holds its slot.
+    // A synthesis that began without Redis keeps its slot.
     await expect.poll(() => replica.limiter.running('owner')).toBe(3);
     for (const one of [before, ...alone]) one.end(1);
     await expect.poll(() => replica.limiter.running('owner')).toBe(0);

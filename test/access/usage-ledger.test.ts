@@ -50,7 +50,7 @@ test('what is added in the next turns of the event loop is written in the same t
   }
   await Promise.all(added);
   expect(batches).toEqual([3]);
-  // However many entries arrive, nobody waits for more than a few turns.
+  // Callers wait for a few turns of the event loop at most, however many entries arrive.
   let isWritten = false;
   void ledger.add(spoken('first')).then(() => (isWritten = true));
   let turns = 0;

@@ -1,5 +1,5 @@
-// How many promise turns a piece of audio waits between engine, pipeline and socket. The counts are upper bounds; lower
-// them when a layer is removed.
+// Counts the promise turns that a piece of audio takes from the engine through the pipeline to the socket. The expected
+// counts are upper bounds; lower them when a layer is removed.
 import { promiseHooks } from 'node:v8';
 import type { FastifyReply } from 'fastify';
 import { expect, test } from 'vitest';
@@ -18,7 +18,7 @@ import { createVoices } from '../../src/speech/voice.ts';
 const audio = new Uint8Array(8192);
 const request = parseSpeechRequest({ voice_id: 'ada', text: 'Hello.' });
 
-/** Written without a generator, so that it adds no wait. */
+/** Yields `count` pieces of audio. A generator would add waits. */
 function pieces(count: number): AsyncIterable<SpeechEvent> {
   let n = -1;
   const info = { type: 'info', format: 'wav', sampleRateHz: 24_000 } as SpeechInfo;

@@ -1,6 +1,6 @@
 // Interrupts turns of live speech at random moments. Reports for each turn the events after the interrupt, how long the
-// engine continued, and whether the text reported as heard matches the word times of the uninterrupted turn. The engine
-// is slow, so that the moments are spread over the whole turn.
+// engine continued, and whether the reported text matches the word times of the uninterrupted turn. The engine is slow,
+// so that the moments are spread over the whole turn.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LiveEvent } from '../../src/api/live-session.ts';
 import type { Engine } from '../../src/engines/engine.ts';
@@ -11,7 +11,7 @@ export interface Interrupted {
   /** Time from the interrupt to the end of the engine's work; 0 if the work had already ended. */
   engineMs: number;
   isExact: boolean;
-  /** The text reported as heard, and the text heard according to the word times. */
+  /** The text that the service reports as spoken, and the text spoken by then according to the word times. */
   told: string;
   expected: string;
 }

@@ -1,4 +1,4 @@
-// Live speech with the tone engine: text arrives in pieces, audio is sent by turns, and an interrupt stops both.
+// Live speech with the tone engine: text arrives in pieces, audio is sent turn by turn, and an interrupt stops both.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createLimiter } from '../../src/access/limiter.ts';

@@ -1,5 +1,5 @@
-// Limits of calls without a key: where they are refused, which call is ended to make room for another, and when they
-// end by themselves.
+// Limits of calls without a key: their number, which call is ended to make room for another, and when calls end by
+// themselves.
 import { expect, onTestFinished, test } from 'vitest';
 import { openCallLimits } from '../../src/api/call-limits.ts';
 import { type OpenCall, OpenCalls } from '../../src/api/open-calls.ts';

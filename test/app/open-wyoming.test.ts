@@ -1,4 +1,4 @@
-// The Wyoming listener of a whole service: off by default, never open to strangers by mistake, and drained.
+// The Wyoming listener of a service: off by default, never open to strangers by mistake, and closed with the service.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

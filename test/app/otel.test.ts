@@ -18,7 +18,7 @@ function newFolder() {
 const load = (env: Record<string, string>, folder = newFolder()) =>
   loadConfig({ env, folder, engines: [defineTone()] });
 
-/** Speaks a text in both ways, closes the service, and returns what the collector received and the log has. */
+/** Requests a text whole and as events, closes the service, and returns the collector's input and the log lines. */
 async function speak(variables: (endpoint: string) => Record<string, string>, headers: Record<string, string> = {}) {
   const { endpoint, received, spans } = await openCollector();
   const folder = newFolder();

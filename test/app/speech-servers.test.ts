@@ -1,4 +1,4 @@
-// The speech servers of a service as it is configured: their metrics, and counts that other replicas get through Redis.
+// Speech servers in a configured service: their metrics, and the counts that replicas share through Redis.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -8,7 +8,7 @@ export interface TarEntry {
   /** '0' a file, '5' a folder, '1' a hard link, '2' a symbolic link, '3' a device, 'x' a pax header, and so on. */
   type?: string;
   link?: string;
-  /** The size in the header, if it is wrong. */
+  /** A false size for the header. */
   size?: number;
   group?: string;
   checksum?: number;
@@ -50,7 +50,7 @@ export function tarEntry({
 export const writeTar = (entries: readonly TarEntry[]): Buffer =>
   Buffer.concat([...entries.map(tarEntry), Buffer.alloc(2 * block)]);
 
-/** A folder with files, as in releases. */
+/** Makes a tar archive of a folder with files, like the archives of releases. */
 export const tarOf = (folder: string, files: Readonly<Record<string, string | Uint8Array>>): Buffer =>
   writeTar([
     { name: `${folder}/`, type: '5' },

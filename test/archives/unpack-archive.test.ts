@@ -86,7 +86,7 @@ describe('an archive is unpacked:', () => {
         ]);
       },
     ],
-    // In the listing that a program prints of such an archive, the group could be taken for the size.
+    // If a program lists such an archive, the group could be mistaken for the size.
     [
       'a group named like a size',
       () =>

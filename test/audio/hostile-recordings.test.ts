@@ -1,4 +1,4 @@
-// Hundreds of truncated, flipped or overwritten files, always the same: each is read within limits or refused with a
+// Hundreds of truncated, flipped or overwritten files, equal in each run: each is read within limits or refused with a
 // message. Checksums of Ogg are corrected, so that the damage reaches the decoder.
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -20,7 +20,7 @@ const files: readonly (readonly [string, () => Buffer | Promise<Buffer>])[] = [
   ['Ogg FLAC', () => oggFlacFile([sound], rate)],
 ];
 
-// Decoders print warnings.
+// Hides the warnings that decoders print.
 const { error } = console;
 beforeAll(() => {
   console.error = () => {};

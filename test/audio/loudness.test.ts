@@ -1,4 +1,4 @@
-// The figures are those of EBU Tech 3341 for one channel: 3.01 LU below its stereo signals.
+// Expected loudness is that of EBU Tech 3341 for one channel: 3.01 LU below its stereo signals.
 import { expect, test } from 'vitest';
 import { toFloat, toInt16 } from '../../src/audio/level.ts';
 import { gainDbFor, gainDbMax, measureLoudness, targetLoudnessLufs } from '../../src/audio/loudness.ts';

@@ -15,7 +15,7 @@ export function tone({ frequencyHz, sampleRateHz, seconds, amplitude = 0.5 }: To
   return Float32Array.from({ length: Math.round(seconds * sampleRateHz) }, (_, i) => amplitude * Math.sin(step * i));
 }
 
-/** White noise within -amplitude..amplitude, always the same. */
+/** White noise within -amplitude..amplitude, equal in each run. */
 export function noise(length: number, amplitude: number): Float32Array {
   let state = 1;
   return Float32Array.from({ length }, () => {
@@ -95,7 +95,7 @@ export function fundamentalHz(samples: Samples, sampleRateHz: number): number {
   return sampleRateHz / (first + at + vertex(likenesses, at));
 }
 
-/** The strongest frequency, over the largest power of two of samples. */
+/** The strongest frequency in the largest power of two of samples. */
 export function dominantFrequencyHz(samples: Samples, sampleRateHz: number): number {
   const size = 2 ** Math.floor(Math.log2(samples.length));
   const windowed = Float64Array.from(

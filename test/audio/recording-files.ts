@@ -13,7 +13,7 @@ export interface WavKind {
   bits?: 8 | 16 | 24 | 32 | 64;
   isFloat?: boolean;
   isExtensible?: boolean;
-  /** The size that the data chunk declares, if it is wrong. */
+  /** A false size for the data chunk. */
   dataBytes?: number;
   /** Writes RF64, with the true size in its ds64 chunk. */
   isLarge?: boolean;
@@ -82,7 +82,7 @@ function crc(bytes: Buffer, bits: number, polynomial: number): number {
 const flacRates: Readonly<Record<number, number>> = { 16000: 5, 24000: 7, 32000: 8, 44100: 9, 48000: 10 };
 const flacBlock = 4_096;
 
-/** STREAMINFO (RFC 9639, 8.2) as the last block or not. */
+/** The STREAMINFO block (RFC 9639, 8.2), which may be marked as the last block. */
 function flacInfo(channels: number, sampleRateHz: number, samples: number, isLast: boolean): Buffer {
   const info = Buffer.alloc(38);
   info[0] = isLast ? 0x80 : 0;

@@ -1,4 +1,4 @@
-// The tempo change, by its output: the right length, the same pitch and level, and no artefacts.
+// The output of the tempo change: the right length, the same pitch and level, and no artefacts.
 import { expect, test } from 'vitest';
 import { Tempo, tempoFactors } from '../../src/audio/tempo.ts';
 import { allAtOnce, inPieces } from './in-pieces.ts';
@@ -61,7 +61,7 @@ test.each(factors)('at %d times the speed a sound within is heard when it should
   const first = out.findIndex((sample) => Math.abs(sample) > 0.05) / sampleRateHz;
   const last = out.findLastIndex((sample) => Math.abs(sample) > 0.05) / sampleRateHz;
   const meant = start / factor / sampleRateHz;
-  // A frame is 20 ms of audio at its own speed, wherever it is.
+  // A sound may be off by a frame, which is 20 ms at the original or the new speed.
   const slackSeconds = 0.02 + 0.02 / Math.min(1, factor);
   expect(Math.abs(first - meant)).toBeLessThan(slackSeconds);
   expect(Math.abs(last - meant - 0.1)).toBeLessThan(slackSeconds);

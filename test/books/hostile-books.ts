@@ -3,7 +3,7 @@ import { type Files, nav, ncx, opf, page, prose, writeEpub } from './epub-writer
 import { good, meta, navItem } from './good-epub.ts';
 
 const mebibyte = 2 ** 20;
-/** The text, repeated as often as it fits into so many bytes. */
+/** Repeats the text as often as it fits into `bytes` bytes. */
 const fill = (text: string, bytes = 30 * mebibyte): string => text.repeat(Math.floor(bytes / Buffer.byteLength(text)));
 const nested = (open: string, close: string, depth: number): string =>
   `${open.repeat(depth)}deep${close.repeat(depth)}`;

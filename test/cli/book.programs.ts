@@ -1,4 +1,4 @@
-// `sonant book`, interrupted and killed: the same command continues. Also the loudness of a book's chapters.
+// `sonant book` continues after it was interrupted or killed. Also the loudness of a book's chapters.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -63,7 +63,7 @@ test('goes on where it was interrupted, to the same bytes', async () => {
     const file = readFileSync(join(folder, name));
     return file.subarray(file.indexOf('fLaC'));
   };
-  // Signatures differ.
+  // Only the signatures of the two files differ.
   expect(audioOf('parts.flac').equals(audioOf('whole.flac'))).toBe(true);
   expect(existsSync(work)).toBe(false);
 }, 240_000);

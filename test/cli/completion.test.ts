@@ -19,7 +19,7 @@ async function offered(shell: string, lines: readonly string[], script: (file: s
   expect(code).toBe(0);
   const file = join(folder, shell);
   writeFileSync(file, out);
-  // The scripts ask the program itself for voices.
+  // The scripts call the program itself to list voices.
   writeFileSync(join(folder, 'sonant'), `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`, { mode: 0o755 });
   return lines.map((line) => {
     const env = { ...process.env, PATH: `${folder}:${process.env.PATH}` };

@@ -40,7 +40,7 @@ async function openTestServices() {
   return { file, url, config, run };
 }
 
-/** Rows in every table, in most more than a page, with values of every kind. */
+/** Fills every table, most of them with more than a page of rows, with values of every kind. */
 async function fill(store: RowStore): Promise<void> {
   for (const { name, pageRows = 210 } of tables) {
     const columns = await store.query<{ name: string; type: string; must: number }>(

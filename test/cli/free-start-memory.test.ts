@@ -1,4 +1,4 @@
-// The start's memory is released once, when the service is idle.
+// The memory used by the start is released once, when the service is idle.
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { freeStartMemory } from '../../src/cli/serve.ts';
 

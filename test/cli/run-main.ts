@@ -65,7 +65,7 @@ function restoreProcess(restored: DisposableStack): void {
   });
 }
 
-/** Changes process.env in place: threads read the environment of the process itself. */
+/** Changes process.env in place, because threads read the environment of the process itself. */
 function setEnvironment(env: NodeJS.ProcessEnv): void {
   for (const name of Object.keys(process.env)) if (env[name] === undefined) delete process.env[name];
   for (const [name, value] of Object.entries(env)) if (value !== undefined) process.env[name] = value;

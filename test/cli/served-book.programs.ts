@@ -1,4 +1,4 @@
-// `sonant book --server URL`, interrupted and killed: the same command continues with its job.
+// `sonant book --server URL`: after an interrupt or a kill, the same command continues with its job.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -62,7 +62,7 @@ test(
     }
     const here = await book('long.txt', '-o', 'long.mp3');
     expect([here.code, here.err]).toEqual([2, expect.stringContaining('add --server')]);
-    // The same flags in another order.
+    // Gives the same flags in another order.
     const last = await atService('-o', 'long.mp3', 'long.txt', '--json');
     expect([last.code, last.err]).toEqual([0, '']);
     ids.add(JSON.parse(last.out).job_id);

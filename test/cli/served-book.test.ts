@@ -81,7 +81,7 @@ async function openProxy() {
 const book = (...args: string[]) => runMain(folder, ['book', ...args]);
 const atService = (...args: string[]) => book(...args, '--server', service.url, '--key', service.key);
 const read = (name: string) => readFileSync(join(folder, name));
-/** The samples and tags of a WAV whose manifest holds. Signatures of two files differ. */
+/** Verifies the manifest of a WAV. Returns its samples and tags, without the signature, which differs between files. */
 function soundOf(name: string): Buffer {
   const file = read(name);
   expect(verifyManifest(file)?.faults).toEqual([]);

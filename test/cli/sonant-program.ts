@@ -33,7 +33,7 @@ export async function runSonant(
 }
 
 /**
- * Waits until the program waits: in four consecutive samples it is asleep and has used almost no CPU time in between.
+ * Waits until the program is idle: in four consecutive samples it is asleep and has used almost no CPU time in between.
  * Its earlier CPU use depends on the machine and shows nothing.
  */
 export async function untilWaiting({ pid }: ChildProcess): Promise<void> {

@@ -24,7 +24,7 @@ const env: NodeJS.ProcessEnv = {
   SPEECHD_ADDRESS: `unix_socket:${join(folder, 'spd.sock')}`,
 };
 const children: ChildProcess[] = [];
-/** When each piece with sound was recorded, on the clock of `performance.now`. */
+/** Times at which pieces with sound were recorded, on the clock of `performance.now`. */
 const soundsMs: number[] = [];
 
 const start = (program: string, args: string[]) => {

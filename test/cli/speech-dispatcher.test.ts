@@ -1,4 +1,4 @@
-// The module of Speech Dispatcher at its protocol, and the file that `install` writes.
+// The module of Speech Dispatcher, tested through its protocol, and the file that `install` writes.
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ function newFolder() {
   return folder;
 }
 
-/** The module, with what it has written: lines, and the samples of the audio events. */
+/** Opens the module, and collects its output: lines, and the samples of the audio events. */
 async function openModule() {
   const definitions = [defineTone()];
   const folder = newFolder();
@@ -45,7 +45,7 @@ async function openModule() {
   return { send, readRest: () => split(written.subarray(readTo)) };
 }
 
-/** The lines; the line of audio has its samples, without the escapes. */
+/** Splits the output into lines. A line of audio has its samples, without the escapes. */
 function split(data: Buffer): { line: string; samples?: number[] }[] {
   const lines: { line: string; samples?: number[] }[] = [];
   for (let at = 0; at < data.length; ) {
@@ -145,7 +145,7 @@ test('STOP and PAUSE end the message at once, and nothing follows but the next o
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect(readRest()).toEqual([]);
   }
-  // Without a message, there is nothing to end.
+  // While no message is spoken, these commands have no effect.
   const { lines } = await send('STOP\nPAUSE\nLIST VOICES\n', '200 OK VOICE LIST SENT');
   expect(lines.every((line) => line.startsWith('200'))).toBe(true);
   await send('SPEAK\n<speak>Next.</speak>\n.\n', '702 END');

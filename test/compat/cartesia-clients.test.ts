@@ -1,4 +1,4 @@
-// Cartesia's WebSocket, with the messages of Pipecat's CartesiaTTSService, and with replies parsed as by that service.
+// Cartesia's WebSocket, with messages of Pipecat's CartesiaTTSService, and with replies parsed as in that service.
 import { once } from 'node:events';
 import { afterAll, expect, test } from 'vitest';
 import { WebSocket } from 'ws';

@@ -21,7 +21,7 @@ const callerOf =
     return { blocks: content, isError, json: isError ? undefined : JSON.parse(text) };
   };
 
-/** Official clients: of the stateless revision with a bearer token, and of the revisions before with X-API-Key. */
+/** Official clients: one of the stateless revision with a bearer token, and one of earlier revisions with X-API-Key. */
 const clients = {
   async stateless({ url, key }: Gateway) {
     const client = new Client(about, { versionNegotiation: { mode: { pin: '2026-07-28' } } });
@@ -116,7 +116,7 @@ test('a key without a scope gets the scope as the result, and a tool that it may
   expect([isError, blocks[0]!.text]).toEqual([true, expect.stringMatching(/lacks a scope.*speech:synthesize/s)]);
 });
 
-/** Sends a message as it is. */
+/** Sends a message unchanged. */
 async function post({ url, key }: Gateway, body: unknown, headers: Record<string, string> = {}) {
   const answer = await fetch(`${url}/mcp`, {
     method: 'POST',

@@ -5,7 +5,7 @@ import type { ByteRange, ClipStore } from '../../src/delivery/stores/clip-store.
 import { createId } from '../../src/runtime/id.ts';
 import { patternBytes } from './pattern-bytes.ts';
 
-/** Invalid keys, none of which may lead anywhere. */
+/** Invalid keys, none of which may reach a clip. */
 export const badKeys = [
   '',
   '.',

@@ -1,6 +1,6 @@
 // The conformance suite of engines (contract: src/engines/engine.ts), run on the engine in its guard. The whole test of
-// an engine is engineConformance('tone', async () => openTone()). If `open` returns undefined (not installed), one line
-// says so and the tests are skipped. Time limits only end hangs; they do not test speed.
+// an engine is engineConformance('tone', async () => openTone()). If `open` returns undefined because the engine is not
+// installed, the tests are skipped. Time limits only end hangs; they do not test speed.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { gainDbMax, measureLoudness, targetLoudnessLufs } from '../../src/audio/loudness.ts';
 import { join, type Pcm, secondsOf } from '../../src/audio/pcm.ts';
@@ -15,7 +15,7 @@ export interface EngineConformanceOptions {
   needs?: string;
 }
 
-/** Time between an abort and its effect; the contract says 50 ms, a busy machine takes longer. */
+/** Longest time between an abort and its effect. The contract allows 50 ms; a busy machine takes longer. */
 const abortMsMax = 2_000;
 const testMsMax = 60_000;
 /** No text may produce more audio than this. */
@@ -25,7 +25,7 @@ const engineReasons = ['engine_error', 'engine_timeout', 'engine_unavailable'];
 const shortText = 'Good morning.';
 const longText = 'The boat left the harbour early, long before the sun came up. Nobody on the quay had seen it go.';
 
-/** A sentence for each tested language. An engine must speak at least one of them. */
+/** A sentence for each tested language. An engine must speak at least one of these languages. */
 const sentences: Readonly<Record<string, string>> = {
   de: 'Das Schiff verließ den Hafen früh am Morgen, lange bevor die Sonne aufging.',
   en: 'The boat left the harbour early in the morning, long before the sun came up.',
@@ -64,7 +64,7 @@ async function hear(pieces: AsyncIterable<SpokenPcm>): Promise<Heard> {
   return { samples: join(Int16Array, heard), sampleRateHz: sampleRateHz ?? 0, words };
 }
 
-/** The engine as in the service, without vendor limits. */
+/** Opens the engine in its guard, as in the service, but without vendor limits. */
 function guardOf(engine: Engine): OpenedGuard {
   const { segmentsPerMinute: _, cloneSegmentsPerMinute: __, ...capabilities } = engine.capabilities;
   return openGuard({ ...engine, capabilities });

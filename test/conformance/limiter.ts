@@ -21,7 +21,7 @@ export function limiterConformance(
     });
 
     async function openLimiter(spentSince: (callerId: string) => Promise<number> | number = () => 0) {
-      // Early enough that microseconds are exact.
+      // A time so early that microseconds are exact.
       const clock = { nowMs: Date.UTC(1970, 0, 31, 12) };
       const one = await open({ spentSince: async (callerId) => spentSince(callerId), now: () => clock.nowMs });
       opened.push(one);

@@ -202,7 +202,7 @@ export function rowStoreConformance(name: string, { place, open }: RowStoreConfo
       await beside.close();
       const breaking = { name: 'other', statements: ['drop table more'], stepsKnownMin: known.length + 1 };
       await made.transaction((rows) => migrate(rows, [...known, added, breaking]));
-      // A process may know the migration that creates the table, but not the one that drops it.
+      // A process may know the migration that creates the table, but not the migration that drops it.
       await made.transaction((rows) => migrate(rows, [...known, added]));
       await made.close();
       const refused = await open(newer).catch((error: Failure) => error);

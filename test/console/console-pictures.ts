@@ -1,6 +1,6 @@
 // Takes screenshots for docs/console: the API key prompt and the Speak, Talk and Models pages, in light, dark and on a
-// phone. The script starts its own service. console-pages.programs.ts takes those of the other pages, because it
-// creates the data that they show. Needs Chromium; `npm run screenshots` runs both.
+// phone. The script starts its own service. console-pages.programs.ts creates data for the other pages, and takes their
+// screenshots. Needs Chromium; `npm run screenshots` runs both.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -56,7 +56,7 @@ async function speakTo(page: Page, seconds: number): Promise<void> {
   await page.until(`document.querySelector('.waveform').ariaValueNow > ${seconds}`);
 }
 
-/** Says something, interrupts it, and says something else, up to word number `words`. */
+/** Types a text, interrupts its speech, and types another text, which is spoken up to word number `words`. */
 async function talkTo(page: Page, words: number): Promise<void> {
   await page.until(`document.querySelector('#talk-text')`);
   await page.run(`document.getElementById('talk-text').focus()`);

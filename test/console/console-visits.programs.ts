@@ -1,5 +1,5 @@
-// What a visitor of the console expects, in Chromium: speech that goes on while other pages are open, keyboard and phone,
-// voices in the visitor's language, drafts, errors with their place, guides, and the console after a sign-in.
+// The expectations of a visitor of the console, in Chromium: speech continues while other pages are open. Covers
+// keyboard and phone, voices in the visitor's language, drafts, errors with their place, guides, and sign-in.
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { openCloning } from '../contract/open-cloning.ts';
 import { openSignInGateway } from '../http/oidc-server.ts';
@@ -57,7 +57,7 @@ describe.skipIf(!isInstalled('chromium'))('a visitor of the console', { timeout:
     );
     expect(items).toEqual([expect.stringContaining('The second text'), 'The first one is short.']);
 
-    // The earlier one is played, shared with captions, and used again.
+    // The earlier speech is played, shared with captions, and used again.
     const first = '.speeches > li:last-child';
     await page.send('Runtime.evaluate', { expression: `${find(`${first} button`)}.click()`, userGesture: true });
     await page.until(`${find(`${first} button`)}.ariaLabel.startsWith('Pause')`);
@@ -76,7 +76,7 @@ describe.skipIf(!isInstalled('chromium'))('a visitor of the console', { timeout:
     expect(await page.run(`${find('#text')}.value`)).toBe('The first one is short.');
     await inspect('speeches');
 
-    // Signing out forgets them.
+    // Signing out removes the earlier speeches.
     await page.run(`[...document.querySelectorAll('#about-key button')].at(-1).click()`);
     await page.until(find('#api-key'));
     expect(await page.run(`${find('.dock')}.hidden`)).toBe(true);
@@ -97,7 +97,7 @@ describe.skipIf(!isInstalled('chromium'))('a visitor of the console', { timeout:
       }
       return Infinity;
     };
-    // Without the header, whose links the link "Skip to content" passes over, it is one.
+    // The link "Skip to content" passes over the links of the header. From there, one press is enough.
     expect(await tabsTo(`document.activeElement.id === 'text'`)).toBeLessThanOrEqual(11);
     await page.run(`document.getElementById('main').focus()`);
     expect(await tabsTo(`document.activeElement.id === 'text'`)).toBe(1);
@@ -265,10 +265,10 @@ describe.skipIf(!isInstalled('chromium'))('a visitor of the console', { timeout:
     const self = (await answer.json()) as { scopes: string[]; expires_at: string };
     expect(self.scopes).toEqual(['speech:stream', 'voices:read', 'keys:read']);
     expect(Date.parse(self.expires_at) - Date.now()).toBeLessThanOrEqual(86_400_000);
-    // The session has ended with the exchange.
+    // The session ended when its token was exchanged for a key.
     expect(await page.run<number>(`fetch('api/auth/api-keys').then(({ status }) => status)`)).toBe(401);
 
-    // Another document of this browser signs out.
+    // Signs out in another document of this browser.
     await page.run(`{ const frame = document.createElement('iframe'); document.body.append(frame);
       frame.contentWindow.localStorage.removeItem('sonant-key'); }`);
     await page.until(`document.querySelector('#api-key')`);

@@ -19,7 +19,7 @@ export interface ConsoleOptions {
 
 type OnClose = (close: () => Promise<void>) => void;
 
-/** A page whose fake microphone plays the WAV file; the page stores violations of the content security policy. */
+/** Opens a page with a fake microphone that plays the WAV file. The page stores violations of its security policy. */
 async function openPageWithMicrophone(microphone: Buffer, onClose: OnClose) {
   const folder = mkdtempSync(join(tmpdir(), 'sonant-microphone-'));
   onClose(async () => rmSync(folder, { recursive: true }));

@@ -1,4 +1,4 @@
-// Every row of the table of failures, raised through REST: by its real cause if possible, else by the engine or by
+// Every row of the table of failures, raised through REST: by its real cause if possible, otherwise by the engine or by
 // admission. The rows are a type, so a missing row does not compile.
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { createIssuer } from '../../src/access/oidc-issuer.ts';

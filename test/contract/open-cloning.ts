@@ -53,7 +53,7 @@ export async function openCloning(
   };
   const speak = (body: object) => send('POST', '/api/audio/speech', body);
 
-  /** A recording of the embedded voice, as a file like those that people send. */
+  /** Records the embedded voice in a file like the recordings that people send. */
   const record = async (text: string, output_format: string): Promise<Blob> => {
     const { bytes } = await speak({ voice_id: 'arthur', text, output_format, return_format: 'buffer' });
     return new Blob([bytes]);
@@ -74,7 +74,7 @@ export async function openCloning(
 
   const places = async (holds: (bytes: Buffer) => boolean = () => true) =>
     (await storage.read()).filter(({ bytes }) => holds(bytes)).map(({ place }) => place);
-  /** Where these bytes are stored, if anywhere. */
+  /** Returns the places where these bytes are stored. */
   const holders = (found: Uint8Array) => places((bytes) => bytes.includes(Buffer.from(found)));
   const inStore = async <T>(work: (store: RowStore) => Promise<T>): Promise<T> => {
     const store = await openStore(config);

@@ -72,7 +72,7 @@ export async function openMisbehaving(onClose: (close: () => Promise<void>) => v
     wait(patience: Pick<EngineCapabilities, 'firstSoundMsMax' | 'stallMsMax'>) {
       for (const [i, engine] of engines.entries()) engine.capabilities = { ...usual[i]!, ...patience };
     },
-    /** How often any server was asked to speak. */
+    /** Number of requests for speech at any server. */
     requestCount: () => openAi.requests.length + cloud.calls.filter(({ method }) => method !== 'list').length,
     /** Number of running requests at the servers. */
     running: () => openAi.state.running + cloud.state.running.size,

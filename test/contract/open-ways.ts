@@ -1,6 +1,6 @@
-// All ways to request a text, over a whole service with one engine; each returns raw samples at 24 kHz, or a file in
-// another format. Segments
-// are cached, which makes many ways cheap, so the ways are compared by the segments that they request.
+// All ways to request speech from a whole service with one engine. Each returns raw samples at 24 kHz, or a file in
+// another format. The ways are compared by the segments that they request. Segments are cached, so many ways cost
+// little.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -23,7 +23,7 @@ export interface AskedText {
   text: string;
 }
 
-/** The pieces of a text, for APIs that accept pieces. */
+/** Splits a text into pieces, for APIs that accept pieces. */
 export type Pieces = (text: string) => string[];
 export const wholeText: Pieces = (text) => [text];
 export const wordByWord: Pieces = (text) => text.match(/\S+\s*/g)!;
@@ -233,8 +233,8 @@ export async function openWays(
   };
 
   /**
-   * Each text as a chapter of one job: its samples, from WAV, because chapters have no headerless format. In another
-   * format: the files of the chapters, and the joined file.
+   * Speaks each text as a chapter of one job. Returns the samples of each chapter, from WAV; in another format, the
+   * files of the chapters and the joined file.
    */
   const speakChapters = async (all: readonly AskedText[]): Promise<Buffer[]> => {
     const chapters = all.map(({ voiceId: voice_id, languageCode: language_code, text }) => ({

@@ -141,7 +141,7 @@ describe('four replicas', () => {
       Array.from({ length: 160 }, (_, i) => send(all[i % 4]!, 'GET', '/api/voices', undefined, headers)),
     );
     const admitted = answers.filter(({ status }) => status === 200).length;
-    // A burst of 60 requests, and one more for each second that all of them took.
+    // The limit allows a burst of 60 requests, and one more for each second that has passed.
     const seconds = Math.ceil((performance.now() - startMs) / 1000);
     expect(admitted).toBeGreaterThanOrEqual(60);
     expect(admitted).toBeLessThanOrEqual(60 + seconds);

@@ -1,5 +1,5 @@
 // The rules of the protos, checked by Sonant and by the standard's library: both accept the same messages, and report
-// the same fields of invalid ones.
+// the same fields of invalid messages.
 import { create, type DescMessage, type MessageInitShape } from '@bufbuild/protobuf';
 import { createValidator } from '@bufbuild/protovalidate';
 import { describe, expect, test } from 'vitest';

@@ -1,5 +1,5 @@
-// One text has one sound: its samples are equal in every way to request it, complete or while it is written, in any
-// pieces. A table with one line per text is written to the file that SONANT_SOUND_TABLE names.
+// The samples of a text are equal in every way to request it, complete or while it is written, in any pieces. A table
+// with one line per text is written to the file that SONANT_SOUND_TABLE names.
 import { hash } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
@@ -11,7 +11,7 @@ import { isLongRun } from '../long/run-length.ts';
 import { oddPieces, openWays, wholeText, wordByWord } from './open-ways.ts';
 import { englishTexts, otherTexts } from './same-texts.ts';
 
-/** Every third text, or all in the long run and for the table. */
+/** Selects every third text, or all texts in the long run and for the table. */
 const isOfThisRun = (_: unknown, i: number) => isLongRun || process.env.SONANT_SOUND_TABLE !== undefined || i % 3 === 0;
 const english = englishTexts.map((text) => ['en-US', text] as const).filter(isOfThisRun);
 const flite = await openFlite({ threads: availableParallelism(), dataDir: tmpdir() });

@@ -1,5 +1,6 @@
 // Texts, with languages, for all ways to request speech: dialogue, abbreviations, initials, numbers, measures,
-// quotations, ellipses, lists and paragraphs. English for all engines, others for those that speak them.
+// quotations, ellipses, lists and paragraphs. English texts are for all engines, others for engines that speak their
+// language.
 
 export const englishTexts: readonly string[] = [
   'It was Tom. Then he left.',

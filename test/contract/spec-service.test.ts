@@ -44,7 +44,7 @@ const proofs: Record<Row, () => Promise<void>> = {
     const low = await buffer({ voice_id: 'tone-low', output_format: 'pcm' });
     const high = await buffer({ voice_id: 'tone-high', output_format: 'pcm' });
     expect([low.headers.get('X-Voice'), high.headers.get('X-Voice')]).toEqual(['Tone, low', 'Tone, high']);
-    // The lengths are equal to a few milliseconds: silence before and after is trimmed where each tone becomes audible.
+    // The lengths differ by a few milliseconds at most: silence is trimmed where each tone becomes audible.
     expect(Math.abs(low.audio.length - high.audio.length)).toBeLessThan(0.01 * 24_000 * 2);
     expect(low.audio.equals(high.audio)).toBe(false);
   },

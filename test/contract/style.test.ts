@@ -60,7 +60,7 @@ async function overRpc({ url, services, key }: TestGateway, kind: 'unary' | 'str
     if (kind === 'unary') {
       const options: CallOptions = { headers };
       const connect = createClient(SpeechService, createConnectTransport({ baseUrl: url, httpVersion: '1.1' }));
-      // Another text than over REST, because that text is in the cache under the same key.
+      // This text differs from the text over REST, which is in the cache under the same key.
       const request = { ...message, text: 'Good night.', returnFormat: ReturnFormat.BUFFER };
       const { warnings } = await connect.synthesizeSpeech(request, options);
       expect((await connect.estimateSpeech({ ...message, textChunks: [text] }, options)).warnings).toEqual(warnings);

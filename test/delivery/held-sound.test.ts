@@ -1,4 +1,4 @@
-// Audio in memory: its memory is released when all holders have read or closed it, and not before.
+// The memory of held audio is released when all holders have read or closed it, and not before.
 import { expect, test } from 'vitest';
 import { createSoundMemory } from '../../src/delivery/speaking.ts';
 import type { SpeechAudio, SpeechDone } from '../../src/speech/speech-events.ts';

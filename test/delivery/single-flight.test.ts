@@ -1,5 +1,5 @@
-// If several processes need the same speech, only one makes it: deliveries of replicas with one store of clips, on a
-// real Redis or Valkey. Another process takes over if the first fails, disconnects or dies, or if Redis dies.
+// If several processes need the same speech, only one of them makes it. Another process takes over if the first fails,
+// disconnects or dies, or if Redis dies. Uses replicas with one store of clips, on a real Redis or Valkey.
 import { fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';

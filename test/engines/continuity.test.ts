@@ -1,5 +1,5 @@
-// Streams without gaps: a server that speaks 7.5 seconds of sound in a second, divided evenly among its streams, is
-// given no more streams than it can keep up with. Time is simulated.
+// Streams without gaps: a server that speaks 7.5 seconds of sound in a second, divided evenly among its streams,
+// receives only as many streams as it can keep up with. Time is simulated.
 import { expect, test } from 'vitest';
 import { Concurrency, Playback } from '../../src/engines/openai-compatible/continuity.ts';
 import { createServerGroup } from '../../src/engines/openai-compatible/server-group.ts';
@@ -62,8 +62,8 @@ const clients = 16;
 const minutes = 10;
 
 /**
- * The share of streams without an audible gap, over all streams and over those after the first minute, and the number
- * of streams.
+ * Returns the share of streams without an audible gap, for all streams and for those after the first minute, and the
+ * number of streams.
  */
 async function simulate(isControlled: boolean) {
   let nowMs = 0;
@@ -90,7 +90,7 @@ async function simulate(isControlled: boolean) {
       uploadClone: async () => {},
       deleteClone: async () => {},
     }),
-    // Sound that is never played to its end leaves no gaps.
+    // Infinite audio never leaves a gap, so the number of streams is not controlled.
     secondsOf: () => (isControlled ? pieceSeconds : Infinity),
     requestsAtOnce: clients,
     now: () => nowMs,
@@ -129,7 +129,7 @@ test('a server that is slower than speech from 8 streams on speaks nearly all of
   const [without, controlled] = [await simulate(false), await simulate(true)];
   console.log('streams without a gap:', { without, controlled });
   expect(without.share).toBeLessThan(0.05);
-  // The limit had to be found first.
+  // This share includes the time in which the limit was not found yet.
   expect(controlled.share).toBeGreaterThan(0.93);
   expect(controlled.shareLater).toBeGreaterThan(0.97);
   // Control uses at least three quarters of the server's capacity.

@@ -80,7 +80,7 @@ describe('the library of eSpeak NG', { timeout: 60_000 }, () => {
         { speakingRate: 1.07, wordsPerMinute: 186 },
       ];
       for (const [n, { voiceId, file }] of voices.entries()) {
-        // Every eighth voice, and one with noisy breath. The program itself does not repeat Arabic exactly.
+        // Tests every eighth voice, and a voice with noisy breath. The program itself does not repeat Arabic exactly.
         if ((n % 8 !== 0 && voiceId !== 'espeak-lv') || voiceId === 'espeak-ar') continue;
         const voice = engine.voices.find((each) => each.voiceId === voiceId)!;
         const { speakingRate, wordsPerMinute } = speeds[n % speeds.length]!;
@@ -262,7 +262,7 @@ describe('the library of eSpeak NG', { timeout: 60_000 }, () => {
 
   test('is absent where it or koffi is not installed, and doctor says which package brings it', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'sonant-espeak-absent-'));
-    // The sources, with only the package that reads their tables.
+    // Copies the sources, with only the package that reads their tables.
     await cp(sources, join(folder, 'src'), { recursive: true });
     await mkdir(join(folder, 'node_modules/koffi'), { recursive: true });
     await symlink(join(sources, '../node_modules/smol-toml'), join(folder, 'node_modules/smol-toml'));
@@ -275,7 +275,7 @@ describe('the library of eSpeak NG', { timeout: 60_000 }, () => {
     const absent = () => JSON.parse(execFileSync(process.execPath, args, { cwd: folder, encoding: 'utf8' }));
     const report = (message: string) => [{ state: 'absent', message }, null];
     expect(absent()).toEqual(report('koffi is not installed; install it with "npm install koffi"'));
-    // Loads nothing, like koffi on a machine without the library.
+    // This package loads nothing, like koffi on a machine without the library.
     await writeFile(join(folder, 'node_modules/koffi/package.json'), '{"exports":"./koffi.js"}');
     const fault = `Failed to load shared library: ${library}: cannot open shared object file: No such file or directory`;
     const loader = `exports.load = () => { throw new Error('${fault}'); };`;

@@ -1,4 +1,4 @@
-// The flite program: identified by its hash, discarded after a fault, and never large.
+// The flite program: identified by its hash, discarded after a fault or when it has grown large.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

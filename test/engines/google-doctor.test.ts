@@ -1,4 +1,4 @@
-// If Google is not configured, none of its modules are loaded; if it is, doctor reports what is missing, and no secret.
+// If Google is not configured, its modules are not loaded. Otherwise doctor reports faults, but no secret.
 import { execFile } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -11,7 +11,7 @@ import { openTone } from './tone-engine.ts';
 export interface ServerTrouble {
   /** Answers this many requests with this status first. */
   failures?: { count: number; status: number; headers?: Record<string, string>; body?: string };
-  /** Answers 503 while it works on so many requests. */
+  /** Answers 503 while this many requests are running. */
   runningMax?: number;
   /** Never answers. */
   isMute?: boolean;
@@ -26,7 +26,7 @@ export interface ServerTrouble {
   instead?: { type: string; body: string | Buffer };
   /** Sends a WAV header with this rate before the samples. */
   wavRateHz?: number;
-  /** The answer to the list of voices; undefined means that there is no such path. */
+  /** The answer to a request for the list of voices. If undefined, the server has no such path. */
   voices?: unknown;
 }
 
@@ -46,7 +46,7 @@ export async function openOpenAiServer(
   const state = {
     trouble: { voices: { voices: ['tone-low', { id: 'tone-high', name: 'High' }] }, ...trouble },
     left: 0,
-    /** Requests that wait for an answer, or for the rest of one. */
+    /** Number of requests that wait for an answer, or for the rest of their answer. */
     running: 0,
   };
 

@@ -177,7 +177,7 @@ test.skipIf(!hasRedis)('replicas share the seats of a server, and one that ends 
   const speak = (engine: Engine) =>
     Array.fromAsync(engine.speak(segmentOf(engine, true), leaving.signal)).catch(() => {});
   const all = Array.from({ length: 15 }, () => speak(one!.engine));
-  // The other replica gets its half of the 20, although the first has 15 requests at the moment.
+  // The other replica gets half of the 20 requests, although the first replica has 15 requests at the moment.
   await expect.poll(() => two!.engine.capabilities.segmentsSpokenMax).toBe(10);
   all.push(...Array.from({ length: 5 }, () => speak(two!.engine)));
   await expect.poll(() => one!.engine.capabilities.segmentsSpokenMax).toBe(15);

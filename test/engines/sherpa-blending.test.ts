@@ -211,7 +211,7 @@ describe('blended voices', { timeout: 120_000 }, () => {
 
   test('all speakers and blends are heard, where what is heard cannot be stored', async () => {
     const makeUnwritable = async (path: string) => {
-      // A folder in the place of the file: nobody can write the file, not even root.
+      // A folder with the file's name makes the file unwritable, even for root.
       await mkdir(join(path, 'sonant-gain.json'), { recursive: true });
       return makeTinySupertonic(path, { speakers: 6 });
     };

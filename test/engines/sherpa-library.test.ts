@@ -1,5 +1,5 @@
-// The library of neural models is not in a production install: the operator installs it into the data folder. A copy of
-// the sources and of all packages except that one stands for such an install, with a small package as the library.
+// The library of neural models is not in a production install: the operator installs it into the data folder. The tests
+// imitate such an install with a copy of the sources and of all other packages, and a small package as the library.
 import {
   cpSync,
   globSync,

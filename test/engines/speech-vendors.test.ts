@@ -51,7 +51,7 @@ const row = (model: string, rest: Partial<Row>): Row => ({
   ...rest,
 });
 const none = undefined;
-/** `wav`: the rate is found out by a sentence, or samples are refused. */
+/** The engine requests `wav` once to learn the rate, and again if the server refuses `pcm`. */
 const table: Record<VendorName, Row> = {
   'vLLM-Omni': row('Qwen/Qwen3-TTS', { voices: ['tone-high', 'tone-low'], clones: true }),
   'SGLang-Omni': row('fishaudio/s2-pro', {
@@ -210,7 +210,7 @@ describe('sound in pieces', () => {
           ...Array.from({ length: Math.ceil(all.length / size) }, (_, n) => all.subarray(n * size, (n + 1) * size)),
         ),
       ).toEqual([1, 2, 3, 4, 1, 2, 3, 4]);
-    // Some state the size of their first piece only.
+    // Some servers state the size of their first piece only.
     expect(await decoded(head(4), Buffer.concat([samples, samples]))).toEqual([1, 2, 3, 4, 1, 2, 3, 4]);
   });
 

@@ -1,4 +1,4 @@
-// Speech servers on loopback as their sources describe them: what each accepts, refuses, lists, and sends byte for
+// Imitations of speech servers on loopback, from their sources: what each accepts, refuses, lists, and sends byte for
 // byte. The voice is the tone engine. Sources: vLLM-Omni 0131cb55, SGLang-Omni 843e9ec9 (old: before #655),
 // Kokoro-FastAPI 26eec06, LocalAI 82c191af, speaches 870e1e1, openedai-speech 31f0335, mlx-audio ebf44dfc, Dynamo
 // 0b00ddce, Chatterbox-TTS-Server 68213e7, Orpheus-FastAPI 7bd4cfc, and OpenAI's reference.
@@ -35,7 +35,7 @@ interface Uploaded {
   consent: string;
   ref_text: string | undefined;
   wav: Buffer;
-  /** Seconds. */
+  /** Time of the upload, in seconds. */
   createdAt: number;
 }
 
@@ -65,13 +65,13 @@ const vllmError = (code: number, type: string, message: string, param: string | 
   [code, { error: { message, type, param, code } }] as [number, unknown];
 const names = ['tone-low', 'tone-high'];
 
-/** Whole pieces of the sound: a short one first. */
+/** Splits the sound into pieces, of which the first is short. */
 function* piecesOf(sound: Buffer, { pieceBytes = 9_600 }: VendorTrouble): Generator<Buffer> {
   for (let at = 0, bytes = Math.min(1_920, pieceBytes); at < sound.length; at += bytes, bytes = pieceBytes)
     yield sound.subarray(at, at + bytes);
 }
 
-/** Writes bare bytes; a failure in the middle is a connection that is reset. */
+/** Writes raw bytes. To report a failure in the middle, it resets the connection. */
 async function sendRaw(
   { sound, trouble, response }: Speaking,
   headers: Record<string, string>,
@@ -206,7 +206,7 @@ const vllm: Vendor = {
   upload: (voice) => ({ success: true, voice: { name: voice.name, consent: voice.consent } }),
 };
 
-/** `json.dumps` puts spaces behind colons and commas. */
+/** `json.dumps` puts spaces after colons and commas. */
 const dumps = (value: unknown): string =>
   JSON.stringify(value, null, 1).replace(/^\s+/gm, '').replace(/,\n/g, ', ').replace(/\n/g, '');
 const sglangError = (status: number, message: string, param: string | null = null) =>
@@ -428,7 +428,7 @@ export async function openVendor(vendorName: VendorName, change: Partial<Vendor>
     asked: [] as string[],
     bodies: [] as SpeechBody[],
     finishReason: 'stop',
-    /** So many questions for the end of a speech are not answered. */
+    /** Number of queries for the outcome of a speech that are not answered. */
     outcomesLost: 0,
     /** Whether a name that is taken is refused. */
     isStrict: false,
@@ -512,7 +512,7 @@ export async function openVendor(vendorName: VendorName, change: Partial<Vendor>
     server.close();
     await tone.close();
   });
-  /** Uploaded voices were in memory only. */
+  /** Restarts the server, which loses its uploaded voices because they were only in memory. */
   const restart = () => {
     state.uploaded = [];
   };

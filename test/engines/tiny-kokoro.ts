@@ -1,4 +1,4 @@
-// A model of the Kokoro kind in the layout of kokoro-multi-lang-v1_0, with all its speakers, of a few kilobytes and the
+// A model of a few kilobytes of the Kokoro kind, in the layout of kokoro-multi-lang-v1_0 with all its speakers and the
 // installed eSpeak NG's data. It speaks each sound of the text as a tone of 60 ms at normal speed; each further speaker
 // is a little higher. A model of the Kitten kind has the same parts and a speed per speaker.
 import { globSync } from 'node:fs';

@@ -1,5 +1,5 @@
 // A cloning model of a few kilobytes: of the Pocket kind, in five parts that sherpa-onnx loads like any other. It
-// measures the loudness of the reference and hums 80 ms per letter, the higher the louder the reference.
+// measures the loudness of the reference, and hums 80 ms per letter; a louder reference makes it hum higher.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { float, floats, int64, integers, node, type OnnxGraph, writeOnnx } from './onnx-writer.ts';

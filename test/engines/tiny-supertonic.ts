@@ -42,7 +42,7 @@ const durationPredictor = () =>
     ],
   });
 
-/** The two letters of the language, "<en>". */
+/** Encodes the two letters of the language mark, such as "<en>". */
 const textEncoder = () =>
   graph({
     inputs: textInputs('style_ttl'),

@@ -93,7 +93,7 @@ const pitchOf = (word: string, transposition: number): number => {
 };
 
 /**
- * The content of a clone: a word that no text is likely to contain, and the zero crossings per second of the reference.
+ * A word that no text is likely to contain; a clone consists of it and the zero crossings per second of the reference.
  */
 export const cloneMark = 'tone-clone-secret';
 
@@ -123,7 +123,7 @@ const cloning: Cloning = {
 
 const transpositions = { low: 1, high: 1.2 };
 
-/** The factor of a voice's pitch; a blend has it in its id. */
+/** The factor of a voice's pitch, which for a blend is part of its id. */
 const transpositionOf = ({ voiceId }: Voice): number =>
   voiceId.endsWith('low') ? transpositions.low : Number(/-blend-([\d.]+)$/.exec(voiceId)?.[1] ?? transpositions.high);
 
@@ -187,7 +187,7 @@ function* faultyTones(segment: Segment, sampleRateHz: number, fault: ToneFault):
       yield piece;
     }
   }
-  // A fifth of a word instead of the whole segment.
+  // Sends a fifth of a word instead of the whole segment.
   if (fault === 'short') yield { sampleRateHz, samples: pieces[0]!.samples.subarray(0, sampleRateHz / 50) };
   for (const [n, { samples }] of pieces.entries()) {
     const isBad = n >= Math.floor(pieces.length / 2);

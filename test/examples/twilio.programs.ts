@@ -100,7 +100,7 @@ test('a caller hears the greeting, interrupts the answer, and is told what was h
     answer.subarray(0, playedOfAnswer).equals(peer.played.subarray(greeting.length, greeting.length + playedOfAnswer)),
   ).toBe(true);
 
-  // The played text is that of the last mark that came back.
+  // The reported text ends at the last mark that was returned.
   const marksMs = peer.marksReturned.flatMap(({ wasCleared, playedBytes }) =>
     wasCleared ? [] : (playedBytes - greeting.length) / 8,
   );
@@ -110,7 +110,7 @@ test('a caller hears the greeting, interrupts the answer, and is told what was h
   expect(told).toBe(heard[1]);
   expect(long.startsWith(heard[1]!) && heard[1] !== '' && heard[1] !== long).toBe(true);
 
-  // Afterwards nothing of the answer is played, only the next text.
+  // After the interrupted answer, only the next text is played.
   const last = padded(await soundOf('As you wish.', bridge));
   await expect.poll(() => peer.played.length, patient).toBe(greeting.length + playedOfAnswer + last.length);
   expect(peer.played.subarray(-last.length).equals(last)).toBe(true);

@@ -1,5 +1,5 @@
-// One process of `npm run fuzz`: feeds one target with inputs until its time is over. It reports each input before it
-// is run, so that the parent knows which one killed the process or keeps it busy.
+// One process of `npm run fuzz`: feeds one target with inputs until the target's time is over. It reports each input
+// before the input is run, so that the parent knows the input that killed the process or keeps it busy.
 import { apiTargets } from './api-targets.ts';
 import { createDice, mutate } from './mutate.ts';
 import { parserTargets } from './parser-targets.ts';
@@ -9,7 +9,7 @@ export type FuzzNews =
   | { is: 'fault'; input: string; fault: string }
   | { is: 'done'; name: string; inputs: number };
 
-/** Resolves when the parent has received the news, because a parser does not yield to the event loop. */
+/** Waits until the parent has received the news, because a parser does not yield to the event loop. */
 const tell = (news: FuzzNews) => new Promise<void>((resolve) => process.send!(news, () => resolve()));
 const [, , index, seconds, seed] = process.argv;
 const target = await [...parserTargets, ...apiTargets][Number(index)]!();

@@ -1,8 +1,8 @@
-// Inputs for fuzzing: valid ones, changed at random from a seed, so that each can be reproduced.
+// Inputs for fuzzing: valid inputs, changed at random from a seed, so that each can be reproduced.
 import { createRandom } from '../text/random-text.ts';
 
 export interface Dice {
-  /** An integer from 0 to below `max`. */
+  /** A random integer from 0 to below `max`. */
   below(max: number): number;
   pick<T>(items: readonly T[]): T;
 }

@@ -1,6 +1,6 @@
-// `npm run fuzz [SECONDS [SEED]]`: feeds every parser and API with inputs made from valid ones, for this many seconds
-// each (20), each target in its own process with little memory. An input that crashes it or keeps it busy for too long
-// is written to a file, and the run fails. Prints the inputs and faults of each target.
+// `npm run fuzz [SECONDS [SEED]]`: feeds every parser and API for SECONDS (default: 20) with inputs made from valid
+// ones. Each target has its own process with little memory. An input that crashes the process or keeps it busy for too
+// long is written to a file, and the run fails. Prints the inputs and faults of each target.
 import { fork } from 'node:child_process';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -45,7 +45,7 @@ async function makeChild() {
   return { parentId: parent.apiKey.keyId, child: await management.create({ scopes: childScopes }, actor) };
 }
 
-/** Each function creates a credential of its kind, which may be used up. */
+/** Each function creates a credential of its kind, which a call may use up. */
 const credentials: Readonly<Record<string, () => Promise<Headers>>> = {
   none: async () => ({}),
   revoked: async () => {
@@ -146,7 +146,7 @@ const listRpcCalls = (): Map<string, Call> =>
   );
 
 const kinds = Object.keys(credentials);
-/** Operations that end the credential itself. */
+/** Operations that revoke the credential that calls them. */
 const usesUp = (name: string) => /self\/revoke|RevokeOwn/.test(name);
 
 type Row = readonly [name: string, ...outcomes: Outcome[]];

@@ -1,5 +1,5 @@
-// Stored audio with clips in S3: the API's statements stay the same, whether audio is served by Sonant or by the store
-// itself, and while the store is unreachable.
+// Stored audio with clips in S3: replies are the same, whether audio is served by Sonant or by the store itself, and
+// failures are reported while the store is unreachable.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { S3Clips } from '../../src/delivery/stores/s3-clips.ts';
 import { createSignedLinks, type LinkTo } from '../../src/delivery/stores/s3-links.ts';
@@ -60,7 +60,7 @@ describe.skipIf(!hasS3)('with S3', () => {
       expect([part.status, part.headers.get('Content-Range')]).toEqual([206, `bytes 50-99/${whole.length}`]);
       expect(whole.subarray(50, 100).equals(await bytesOf(part))).toBe(true);
       expect((await fetch(url, { headers: { Range: `bytes=${whole.length}-` } })).status).toBe(416);
-      // The tag may be the store's; a client that presents it has the file.
+      // The tag may be the store's. A client that sends either tag has the file.
       for (const tag of [`"${id}"`, (await fetch(url)).headers.get('ETag')!]) {
         expect((await fetch(url, { headers: { 'If-None-Match': tag } })).status).toBe(304);
       }

@@ -1,4 +1,4 @@
-// Stored audio of a voice is served as long as the voice stays the same, whatever else of it changes.
+// Stored audio of a voice is served until the voice is deleted, even if its bindings change.
 import { afterAll, expect, test } from 'vitest';
 import { openTestGateway } from './open-gateway.ts';
 

@@ -11,7 +11,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { isInstalled } from '../programs.ts';
 import { bytesOf, openTestGateway } from './open-gateway.ts';
 
-/** Collects the audio of the stream whose URL is in the hash, and posts it to its own server. */
+/** Collects the audio of the stream whose URL is in the hash, and posts the audio to the page's own server. */
 const page = `<!doctype html><title>EventSource</title><script>
   let audio = '';
   const eventIds = [];

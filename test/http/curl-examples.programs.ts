@@ -20,7 +20,7 @@ const key = await gateway.makeKey([
   ...['speech:synthesize', 'speech:stream', 'voices:read', 'voices:write'],
   ...['keys:read', 'keys:write', 'jobs:read', 'jobs:write', 'usage:read', 'admin'],
 ]);
-/** Missing resources are not found or have expired; features that are not set up say so. */
+/** Success, or a resource that is missing or has expired, or a feature that is not set up. */
 const understood = /^(2..|304|404|410|503)$/;
 
 const commands = groupsOf(document)
@@ -31,7 +31,7 @@ const commands = groupsOf(document)
     curlExamplesOf(document, example).map(({ command, title }) => ({ ...example, command, title })),
   );
 
-/** Replaces the names in the examples by those of this service. */
+/** Replaces the names in the examples by names of this service. */
 const toHere = (command: string) =>
   gateway
     .here(command)

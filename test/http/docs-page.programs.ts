@@ -9,7 +9,7 @@ import { openTestGateway } from './open-gateway.ts';
 
 const gateway = await openTestGateway({}, afterAll);
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-/** A folder for screenshots; empty takes none. */
+/** Folder for screenshots; if it is empty, no screenshots are taken. */
 const { SCREENSHOTS = '' } = process.env;
 
 /** One sample of each kind of element. axe is slow on the whole page, since it compares all pairs of elements. */

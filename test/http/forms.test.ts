@@ -1,4 +1,4 @@
-// Forms with files, read from a complete body: their content, refusals, and that other requests get their turn.
+// Forms with files, read from a complete body: their content, refusals, and turns for other requests.
 import Fastify from 'fastify';
 import { afterAll, expect, test } from 'vitest';
 import { toFailure } from '../../src/errors.ts';
@@ -16,7 +16,7 @@ afterAll(() => app.close());
 const part = (name: string, content: string) =>
   `--x\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${content}\r\n`;
 
-/** The reply, and the number of turns of the event loop meanwhile. */
+/** Returns the reply, and the number of turns of the event loop until then. */
 async function send(payload: string) {
   let turns = 0;
   let isOver = false;

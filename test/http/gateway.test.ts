@@ -1,4 +1,4 @@
-// Common properties of every reply: ids and the form of failures. Also the graceful end of the server.
+// Common properties of every reply: ids and the form of failures. Also the graceful shutdown of the server.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';

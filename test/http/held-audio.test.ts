@@ -1,4 +1,4 @@
-// Stored audio in memory: whatever ends the audio also removes it from memory, and every request for it still counts.
+// Stored audio in memory: audio that ends in any way is also removed from memory, and every request for it is counted.
 import { expect, test } from 'vitest';
 import { expectedBytesOf } from '../../src/speech/estimate.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';

@@ -1,5 +1,5 @@
-// A key and the keys made from it: how restricting, extending and ending a key affects its descendants, and that all of
-// them together may not use more than the key alone.
+// A key and the keys made from it: how restricting, extending and ending a key affects its descendants. A key and its
+// descendants together may not use more than the key alone.
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { ApiKeyService } from '../../gen/sonant/v1/api_key_pb.ts';
 import { operator } from '../../src/access/actor.ts';

@@ -9,7 +9,7 @@ import { isInstalled } from '../programs.ts';
 import { openSignInGateway } from './oidc-server.ts';
 
 const gateway = await openSignInGateway({}, {}, afterAll);
-/** A folder for screenshots; empty takes none. */
+/** Folder for screenshots; if it is empty, no screenshots are taken. */
 const { SCREENSHOTS = '' } = process.env;
 
 async function takeScreenshot(page: Page, name: string): Promise<void> {

@@ -1,5 +1,5 @@
-// /api/auth/api-keys: what a key with keys:write may make and see, that nothing it makes exceeds its own permissions,
-// and the audit records.
+// /api/auth/api-keys: the keys that a key with keys:write may make and see, none of which exceeds its permissions, and
+// the audit records.
 import { create } from '@bufbuild/protobuf';
 import { createClient } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';

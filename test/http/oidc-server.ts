@@ -1,5 +1,5 @@
 // A real OpenID Connect server (oidc-provider) on loopback, with its own sign-in and consent pages, and a gateway that
-// uses it as its issuer. It can issue invalid tokens with its key, and change its key.
+// uses it as its issuer. The server can issue invalid tokens with its key, and change its key.
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -63,7 +63,7 @@ export async function openSignInGateway(
         new SignJWT(all).setProtectedHeader({ alg: 'ES256', kid: key.jwk.kid! }).sign(pair.privateKey),
       );
     },
-    /** The issuer then signs with a new key, and publishes only that. */
+    /** Makes the issuer sign with a new key, and publish only that key. */
     async rotateKey() {
       key = await makeKey('two');
       answer = toProvider(issuerUrl, `${url}/oauth/callback`, key.jwk).callback();

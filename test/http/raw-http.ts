@@ -6,7 +6,7 @@ import type { TestGateway } from './open-gateway.ts';
 export interface RawAnswer {
   status: number;
   headers: Record<string, string>;
-  /** The bytes after the headers, unchanged (chunked if they were). */
+  /** The bytes after the headers, unchanged, including any chunked encoding. */
   body: Buffer;
 }
 

@@ -1,4 +1,4 @@
-// Expiry of ended jobs with a fractional `keep_hours`: in whole milliseconds, because PostgreSQL refuses fractions.
+// Ended jobs with a fractional `keep_hours` expire at whole milliseconds, because PostgreSQL refuses fractions.
 import { expect, test } from 'vitest';
 import { type JobJson, type JobsGateway, openJobsGateway } from './open-jobs.ts';
 

@@ -60,7 +60,7 @@ test('a chapter that is done while its job is read is told once, and ids never g
       { holder: 'another', audioId: `aud_${chapter}`, seconds: 1, sampleCount: 22_050, keepUntilMs: 9e15 },
     );
   };
-  // Another process makes changes between the two reads of one poll: that of the job and that of its chapters.
+  // Another process makes changes between the two reads of one poll: first the job is read, then its chapters.
   const end = { status: 'canceled', nowMs: Date.now(), expiresAtMs: Date.now() + 60_000 } as const;
   const between = [() => finish(0), () => finish(1), () => rows.end(jobKey, end)];
   const query = store.query.bind(store);

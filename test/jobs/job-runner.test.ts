@@ -1,5 +1,4 @@
-// When a chapter is retried: after the wait that its failure requests, and also after a wait if the job cannot be
-// ended.
+// A chapter is retried after the wait that its failure requests, and also after a wait if the job cannot be ended.
 import { expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import type { Webhooks } from '../../src/webhooks/webhook.ts';

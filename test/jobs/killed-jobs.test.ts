@@ -5,7 +5,7 @@ import { isLongRun } from '../long/run-length.ts';
 import { openKilledRunner } from './killed-runner.ts';
 import { type JobJson, type JobsGateway, openJobsGateway } from './open-jobs.ts';
 
-/** https://en.wikipedia.org/wiki/Xorshift; the same numbers each time. */
+/** Returns the same random numbers each time (https://en.wikipedia.org/wiki/Xorshift). */
 function createRandom(seed: number) {
   let state = seed;
   return (max: number) => {
@@ -30,7 +30,7 @@ async function filesOf({ download }: JobsGateway, job: JobJson): Promise<Buffer[
   return Promise.all(urls.map(download));
 }
 
-/** `npm run test:long` tests all of them. */
+/** `npm run test:long` tests all formats. */
 const formats = isLongRun ? ['wav', 'mp3', 'opus', 'flac'] : ['mp3'];
 
 test.each(formats)('the files of a job that is killed again and again: %s', async (format) => {

@@ -72,7 +72,7 @@ test('the proxy that the environment names is used, but not where NO_PROXY excep
 });
 
 describe('over HTTPS, through a proxy that leads tunnels', () => {
-  // A port without a listener, which only the proxy can reach.
+  // No program listens on this port, but the proxy accepts every target.
   const url = 'https://localhost:9/file';
   let proxy: ConnectProxy;
   beforeEach(async () => {

@@ -68,7 +68,7 @@ test('at the limit in all, a newcomer displaces an idle connection of the addres
   await dial('127.0.0.4');
   await dial('127.0.0.3');
   expect(taken.map(isOpen)).toEqual([true, false, false, true, true, true, true]);
-  // No address has more connections than the newcomer's, so one of that address is closed.
+  // No address has more connections than the newcomer's address, so a connection of that address is closed.
   await dial('127.0.0.2');
   expect(taken.map(isOpen)).toEqual([true, false, false, false, true, true, true, true]);
 });

@@ -69,7 +69,7 @@ beforeAll(() => {
     ([name]) => !manifest.bundleDependencies.includes(name) && existsSync(join(root, 'node_modules', name)),
   );
   for (const [name] of needed) copyPackage(name);
-  // npm fetches a package again if its link is missing, and removes one that nothing needs before it reads the tarball.
+  // npm fetches a package again if its link is missing, and removes unneeded packages before it reads the tarball.
   for (const name of readdirSync(join(root, 'node_modules/.bin'))) {
     const link = readlinkSync(join(root, 'node_modules/.bin', name));
     if (existsSync(join(app, 'node_modules/.bin', link))) symlinkSync(link, join(app, 'node_modules/.bin', name));

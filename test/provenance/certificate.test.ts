@@ -1,4 +1,4 @@
-// The self-signed certificate is made once per data folder; the operator's must be one that ES256 can sign with.
+// The self-signed certificate is made once per data folder. An operator's certificate must have a key for ES256.
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';

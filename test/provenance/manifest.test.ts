@@ -1,5 +1,5 @@
-// Signed files, checked by Sonant's verifier and by the independent one: as made, changed, and with an expired certificate.
-// Malformed files are reported and never thrown.
+// Signed files, checked by Sonant's verifier and by an independent verifier: as made, changed, and with an expired
+// certificate. Malformed files are reported and never thrown.
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { encodeSilence, type FormatName } from '../../src/audio/formats.ts';
@@ -84,7 +84,7 @@ test('a changed byte anywhere in a manifest is noticed, except in its padding', 
     const report = verify({ ...signed, beside: flipped(beside!, at) });
     return report?.faults.length === 0;
   });
-  // Toggles and types of boxes, and the names of boxes that the claim does not refer to.
+  // Unnoticed changes: toggles and types of boxes, and names of boxes that the claim does not refer to.
   expect(unnoticed.length).toBeLessThan(200);
 });
 

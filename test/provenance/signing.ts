@@ -38,7 +38,7 @@ export async function plainFile(format: FormatName): Promise<Buffer> {
 
 export interface Signed {
   file: Buffer;
-  /** The manifest beside the file; undefined if it is in the file. */
+  /** The manifest in a separate file; undefined if the audio file contains it. */
   beside: Buffer | undefined;
 }
 

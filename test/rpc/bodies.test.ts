@@ -1,5 +1,5 @@
-// Large requests: every transport accepts them within its limits, and refuses those with more fields than any request
-// needs.
+// Large requests: every transport accepts requests within its limits, and refuses requests with more fields than any
+// request needs.
 import { gzipSync } from 'node:zlib';
 import { create, toBinary } from '@bufbuild/protobuf';
 import { ConnectError, createClient } from '@connectrpc/connect';

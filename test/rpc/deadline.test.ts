@@ -1,4 +1,4 @@
-// Time limits: the caller's deadline and Sonant's end a call when they are reached, even if its code ignores the
+// The caller's deadline and Sonant's time limit end a call when they are reached, even if the call's code ignores the
 // signal.
 import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';
@@ -14,7 +14,7 @@ const limits = { unaryCallMs: 150, streamCallMs: 150, readerStallMs: 60_000 };
 describe('the deadline of the caller', () => {
   test.each(['unary', 'stream'])('ends a %s call whose synthesis ignores its signal', async (kind) => {
     const { target, calls } = await openTestServices();
-    // A raw call, because a gRPC client would not wait for the answer.
+    // Uses a raw call, because a gRPC client would not wait for the answer.
     const path = kind === 'unary' ? synthesizePath : streamPath;
     const begunMs = performance.now();
     const ended = await rawCall(target, path, [speechMessage(deaf)], { 'grpc-timeout': '100m' });

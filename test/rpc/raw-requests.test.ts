@@ -11,7 +11,7 @@ import { explain, failureOf, openGrpcClient } from './grpc-client.ts';
 import { goodKey, openTestServices } from './open-services.ts';
 import { openSession, rawCall, request, speechMessage, streamPath, synthesizePath } from './raw-grpc.ts';
 
-/** Collects what Node would have printed during a test. */
+/** Collects the output that Node would print during a test. */
 function listenForNoise(): string[] {
   const noise: string[] = [];
   const methods = ['log', 'info', 'warn', 'error', 'debug', 'trace'] as const;

@@ -116,7 +116,7 @@ describe('it stays up for others against', () => {
   };
   const settings = frame(4, 0, 0);
 
-  /** Lets a client attack, and checks that another is served in the meantime and afterwards. */
+  /** Lets a client attack, and checks that another client is served in the meantime and afterwards. */
   async function withstand(attack: (socket: Socket) => Promise<void> | void) {
     const services = await openTestServices();
     const socket = connectSocket(services.server.port, '127.0.0.1');

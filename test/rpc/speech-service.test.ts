@@ -1,5 +1,5 @@
 // sonant.v1.SpeechService through every protocol: gRPC by @grpc/grpc-js, gRPC-Web and Connect by Connect's clients.
-// Equal requests have equal bytes and the same end.
+// Equal requests return equal bytes and end equally.
 import { toJson } from '@bufbuild/protobuf';
 import type { ConnectError } from '@connectrpc/connect';
 import { describe, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-// Polling: callers that ask during a poll share the next poll, which begins after they have asked.
+// Polling: calls during a poll share the next poll, which begins after them.
 import { expect, test } from 'vitest';
 import { openPolling } from '../../src/runtime/polling.ts';
 

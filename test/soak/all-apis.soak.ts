@@ -1,7 +1,6 @@
 // Every API at once, at twice the capacity, with faults, for MINUTES: two replicas behind the balancer on PostgreSQL,
-// Redis and S3. The verdict: every byte is right, every status is one that the documents name for the situation, and
-// nothing is held at the end. The offered rate is RATE times the rate that is served while clients wait for their
-// answers.
+// Redis and S3. Passes if every byte is right, every status is documented for its situation, and no resource is held at
+// the end. The offered rate is RATE times the rate that is served while clients wait for their answers.
 import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -20,7 +20,7 @@ const recoveryMs = Number(RECOVERY_SECONDS) * 1000;
 const grownBytesMax = 256 << 20;
 /** A busy machine takes this long to start and to end the service. */
 export const openingMs = 5 * 60_000;
-/** Attackers have their own address; honest callers use the first. */
+/** Attackers have this address; honest callers have 127.0.0.1. */
 export const attackerAddress = '127.0.0.2';
 
 /** Runs until `isOver` returns true. Returns a description of the result. */

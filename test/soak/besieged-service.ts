@@ -68,7 +68,7 @@ async function endChild(child: ChildProcess): Promise<void> {
   await once(child, 'exit');
 }
 
-/** Calls back with each line that the process prints. */
+/** Calls `take` with each line that the process prints. */
 function eachLine<T>(child: ChildProcess, take: (line: T) => void): void {
   let rest = '';
   child.stdout!.setEncoding('utf8').on('data', (text: string) => {

@@ -1,5 +1,5 @@
 // Four replicas behind the balancer, and eight clients that exceed their limits: limits are exact over all replicas,
-// equal concurrent requests are spoken once, and a key that is revoked at one replica is refused at all.
+// equal concurrent requests are spoken once, and a key that is revoked at one replica is refused at every replica.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { openGrpcClient } from '../rpc/grpc-client.ts';
@@ -48,7 +48,7 @@ async function metric(name: RegExp): Promise<number> {
     .reduce((sum, [, count]) => sum + Number(count), 0);
 }
 
-/** Limits are shared while Redis answers. Without it, each replica has a share, which another test covers. */
+/** Limits are shared while Redis answers. Without Redis, each replica has a share, which another test covers. */
 async function whileShared<T>(work: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     const before = await metric(/sonant_limits_alone_total/);

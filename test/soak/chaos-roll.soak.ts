@@ -10,7 +10,7 @@ const { ROUNDS = '2' } = process.env;
 const rounds = Number(ROUNDS);
 /** Time until the balancer notices that a replica is available again. */
 const backMs = 2_500;
-/** Most callers make short calls, because a closing listener could lose those. */
+/** Most callers make short calls, which a closing listener could lose. */
 const callers: readonly Kind[] = [...kinds, 'key', 'key', 'key', 'key'];
 
 let installation: CheckedInstallation;

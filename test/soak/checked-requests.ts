@@ -14,7 +14,7 @@ export interface Outcome {
   /** The longest time without data. */
   silentMs: number;
   firstMs: number | undefined;
-  /** Bytes of audio that were compared and right. */
+  /** Bytes of audio that were compared and found right. */
   bytes: number;
   /** "ok", or what happened instead. */
   outcome: string;
@@ -28,7 +28,7 @@ export class Watch {
   silentMs = 0;
   /** Time until the first data. For a stream, this is the first audio, because the headers wait for it. */
   firstMs: number | undefined;
-  /** Bytes of audio that were compared and right. */
+  /** Bytes of audio that were compared and found right. */
   bytes = 0;
   #lastMs = this.beganMs;
 

@@ -21,7 +21,7 @@ const tally = { connections: 0, streams: 0, closed: 0 };
 
 const open = (port: number): Socket => connect({ port, host: '127.0.0.1', localAddress: address });
 
-/** Calls over HTTP/2 whose answers are not read. */
+/** Makes calls over HTTP/2 and does not read their answers. */
 function openCalls(target: string, contentType: string, messages: readonly Uint8Array[], isLast: boolean): Socket {
   const socket = open(grpcPort);
   const session = connectHttp2('http://sonant.test', { createConnection: () => socket });
@@ -49,7 +49,7 @@ function openCalls(target: string, contentType: string, messages: readonly Uint8
   return socket;
 }
 
-/** An HTTP/1.1 request of whose reply only the head is read. */
+/** Sends an HTTP/1.1 request, and reads only the head of the reply. */
 function openRequest(target: string, contentType: string, body: Uint8Array | string, method = 'POST'): Socket {
   const socket = open(httpPort);
   let isOpen = false;

@@ -1,4 +1,4 @@
-// A separate process, so that nothing slows it: a proxy from a local port to a server (TCP or a Unix socket) that obeys
+// A proxy from a local port to a server (TCP or a Unix socket), in its own process so that nothing slows it. It obeys
 // its parent: 'heal', 'reset' (resets existing and new connections) or 'silence' (like an unplugged cable: no data and
 // no errors): node cut-wire.ts '{"path":"/run/redis.sock"}'
 import { once } from 'node:events';

@@ -52,7 +52,7 @@ async function post(path: string, type: string, body: Uint8Array | string, key =
   return reply.statusCode!;
 }
 
-/** Repeats the request, a few at a time, until it is over; returns the statuses. */
+/** Sends requests, a few at a time, until `isOver` returns true. Returns the statuses. */
 async function repeat(isOver: () => boolean, send: (n: number) => Promise<number>): Promise<number[]> {
   const statuses: number[] = [];
   let n = 0;

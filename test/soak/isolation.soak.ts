@@ -140,7 +140,7 @@ test('a hang-up', async () => {
       expect(await idle(), 'it comes to rest').toBeDefined();
       after.push(cpuMsOf(service) - cpuMs);
     }
-    // All slots must be free: with no room to wait, a taken slot would cause a refusal.
+    // All slots must be free: requests cannot wait, so a taken slot would cause a refusal.
     await Promise.all(Array.from({ length: 4 }, timeShort));
     const { median, worst } = medianAndWorst(after);
     const share = (ms: number) => `${ms} ms (${((100 * ms) / jobMs).toFixed(2)} %)`;

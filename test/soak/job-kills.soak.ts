@@ -41,7 +41,7 @@ async function untilEnded(killed: Killed, id: string): Promise<JobJson> {
   }
 }
 
-/** Without heads: the signature in the joined file differs from run to run. */
+/** Hashes of the files without their heads, because the signature in the joined file differs from run to run. */
 async function hashesOf({ ask }: Killed, job: JobJson): Promise<string[]> {
   const urls = [job.audio_url, job.captions.vtt, ...job.chapters.map((each: JobJson) => each.audio_url)];
   const hashes: string[] = [];

@@ -18,7 +18,7 @@ export interface Handles {
 /** Files of each thread's event loop: an epoll, an eventfd, an io_uring, and both ends of a pipe. */
 const filesOfThread = 5;
 
-/** Open files of a process without those of event loops, and its sockets. */
+/** Open files of a process, without the files of event loops, and its sockets. */
 export function handlesOf(pid: number): Handles {
   const folder = `/proc/${pid}/fd`;
   const targets = readdirSync(folder).flatMap((fd) => {
@@ -58,7 +58,7 @@ export async function metricOf({ adminPort }: ReplicaProcess, name: string): Pro
   return lines.reduce((sum, [, value]) => sum + Number(value), 0);
 }
 
-/** Everything that is held, by name; empty if idle. */
+/** All held resources by name; empty if the installation is idle. */
 async function readHeld({ replicas, databaseUrl, askRedis }: Held): Promise<Record<string, number>> {
   const held: Record<string, number> = {};
   for (const name of ['sonant_speaking', 'sonant_waiting', 'sonant_engine_waiting', 'sonant_usage_pending_rows'])
@@ -85,7 +85,7 @@ export interface Held extends Pick<Installation, 'replicas' | 'databaseUrl'> {
   askRedis(what: 'slots' | 'locks'): Promise<number>;
 }
 
-/** Waits until nothing is held. Whatever remains has leaked. */
+/** Waits until no resource is held. Returns the remaining resources, which have leaked. */
 export async function readLeaked(held: Held, atMostMs: number): Promise<Record<string, number>> {
   for (const since = performance.now(); ; ) {
     const leaked = Object.fromEntries(Object.entries(await readHeld(held)).filter(([, count]) => count > 0));

@@ -61,7 +61,7 @@ async function open({ url, key }: Service) {
   await once(socket, 'open');
   const send = (message: object) => socket.send(JSON.stringify(message));
   send(start);
-  /** Writes one turn. Resolves with its complete audio, or with nothing if it was cut. */
+  /** Writes one turn. Resolves with the turn's audio, or with undefined if the turn was cut. */
   const speak = async (pieces: readonly string[], goOn?: Promise<void>): Promise<Buffer | undefined> => {
     const half = Math.ceil((pieces.length + 1) / 2);
     for (const text of pieces.slice(0, half)) send({ type: 'text', text });

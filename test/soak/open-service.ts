@@ -17,18 +17,18 @@ export interface Service {
   url: string;
   httpPort: number;
   grpcPort: number;
-  /** All its standard error output. */
+  /** All standard error output of the service. */
   said(): string;
   isUp(): boolean;
   /** A request with the key; a body is sent as JSON. */
   ask(path: string, init?: Omit<RequestInit, 'body'> & { body?: unknown }): Promise<Response>;
-  /** A request for speech as REST takes it. */
+  /** Requests speech over REST with these fields. */
   speak(fields: object, init?: Omit<RequestInit, 'body'>): Promise<Response>;
-  /** Kills it at once. */
+  /** Kills the service at once. */
   kill(): Promise<void>;
-  /** Stops it gracefully. */
+  /** Stops the service gracefully. */
   stop(): Promise<void>;
-  /** Stops it gracefully, and deletes its folder. */
+  /** Stops the service gracefully, and deletes its folder. */
   close(): Promise<void>;
 }
 

@@ -34,7 +34,7 @@ beforeEach(async () => {
 });
 afterEach(() => service.close());
 
-/** Disconnects. */
+/** Disconnects the reader. */
 type Reader = () => void;
 
 function httpReader(path: string, headers: readonly string[] = []): Reader {

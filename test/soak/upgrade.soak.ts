@@ -35,7 +35,7 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(() => opened.disposeAsync());
 
-/** An event stream that is cut, and resumed at whatever replica the balancer chooses. */
+/** Cuts an event stream, and resumes it at any replica that the balancer chooses. */
 async function resume(installation: CheckedInstallation): Promise<string> {
   const apis = openApiClients({ ...installation, wyomingPorts: [] });
   const { outcome } = await new Watch().outcomeOf(apis.apis['events resumed']!);
@@ -97,7 +97,7 @@ test(
   30 * 60_000,
 );
 
-/** Makes a job at a replica that has jobs; the earlier version may have none, and then ignores this job. */
+/** Makes a job, at a replica with jobs: the earlier version may have none, and would ignore this job. */
 async function makeJob(url: string, key: string, port: number): Promise<string> {
   const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' };
   const body = JSON.stringify({ voice_id: 'arthur', chapters: [{ title: 'One', text: 'The end. '.repeat(200) }] });

@@ -1,5 +1,5 @@
-// An earlier version of Sonant from its own commit, in a new folder: with the installed packages, if they are the
-// required ones.
+// An earlier version of Sonant from its own commit, in a new folder: with the installed packages, if that version
+// requires the same packages.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,5 @@
-// `language_code: "auto"`: each sentence is spoken in its own language, among those of the voices, and reported with
-// it.
+// `language_code: "auto"`: each sentence is spoken and reported in its own language, chosen among the languages of the
+// voices.
 import { expect, test } from 'vitest';
 import { parseSpeechRequest } from '../../src/speech/request.ts';
 import { Schedule } from '../../src/speech/schedule.ts';

@@ -1,4 +1,4 @@
-// Voices of different engines in one text: equally loud, and without clicks where they change.
+// Voices of different engines in one text: equally loud, and without clicks between the voices.
 import { afterAll, describe, expect, test } from 'vitest';
 import { measureLoudness } from '../../src/audio/loudness.ts';
 import type { Engine } from '../../src/engines/engine.ts';
@@ -28,7 +28,7 @@ describe.skipIf(!isInstalled('espeak-ng'))('voices of two engines in one text', 
     for (const engine of engines) await engine.close();
   });
 
-  /** The audio, and where each voice after the first begins. */
+  /** Returns the audio, and the position at which each voice after the first begins. */
   const speak = async (voice_id: string, body: string) => {
     const fields = { voice_id, language_code: 'en', sample_rate: sampleRateHz, output_format: 'pcm' };
     const request = parseSpeechRequest({ ...fields, ssml: `<speak>${body}</speak>` });

@@ -1,11 +1,11 @@
-// Prefetching, with texts as cuts and letters as audio.
+// Prefetching of audio, with words as cuts and their letters as audio.
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, expect, test, vi } from 'vitest';
 import { prefetch } from '../../src/speech/prefetch.ts';
 
 afterEach(() => void vi.useRealTimers());
 
-/** A speaker of letters, which records the words that it begins and the words that are left. */
+/** Speaks the letters of words, and records the words that were begun and the words that were abandoned. */
 function createSpeaker() {
   const begun: string[] = [];
   const left: string[] = [];

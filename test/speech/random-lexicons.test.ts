@@ -1,4 +1,4 @@
-// Some random texts with random lexicons, of those in random-lexicons.long.ts.
+// Some of the random texts with random lexicons in random-lexicons.long.ts.
 import { test } from 'vitest';
 import { checkRandomLexicons } from './random-lexicons.ts';
 

@@ -19,7 +19,7 @@ function writeEntries(random: Random): LexiconEntry[] {
   });
 }
 
-/** The longest entry that matches at that word. Earlier lexicons come first and, in a lexicon, exact matches. */
+/** The longest entry that matches at word `at`. Earlier lexicons precede; within a lexicon, exact matches precede. */
 function search(said: readonly string[], at: number, lexicons: readonly (readonly LexiconEntry[])[]) {
   for (let count = said.length - at; count > 0; count--) {
     const written = said.slice(at, at + count).join(' ');

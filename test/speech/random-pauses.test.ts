@@ -1,4 +1,4 @@
-// Some texts with pauses at random places, of those in random-pauses.long.ts.
+// Some of the texts with pauses at random places in random-pauses.long.ts.
 import { test } from 'vitest';
 import { checkRandomPauses } from './random-pauses.ts';
 

@@ -6,7 +6,7 @@ export interface Gap {
   endSeconds: number;
 }
 
-/** Silences of at least `secondsMin` between sounds, before the first and after the last. */
+/** Silences of at least `secondsMin` between sounds, before the first sound and after the last sound. */
 export function findGaps(samples: Int16Array, sampleRateHz: number, secondsMin: number): Gap[] {
   const gaps: Gap[] = [];
   let from = 0;

@@ -4,13 +4,13 @@
 export interface Requirement {
   section: string;
   requirement: string;
-  /** A whole document if it begins with "<", else the content of one. */
+  /** A whole document if it begins with "<", or else the content of a document. */
   document: string;
   /** The words in spoken order, as written. */
   words?: string;
   /** Marks and changes of voice, in order. */
   marks?: readonly string[];
-  /** Default: none. */
+  /** Expected warnings. Default: none. */
   warnings?: readonly string[];
   /** Additional warnings if the engine reports no word times. */
   untimedWarnings?: readonly string[];

@@ -69,7 +69,7 @@ test('an alias is found until a voice has it as its id, and again when that has 
   expect(voices.list()[0]!.voice.voiceId).toBe('alloy');
   offered = [low, high];
   expect(look('alloy')).toBe('tone-high');
-  // The voice is removed: the alias belongs to no voice until it is back.
+  // The voice is removed: the alias belongs to no voice until the voice is back.
   offered = [low];
   expect([look('alloy'), voices.list()[0]!.voice.voiceId]).toEqual([undefined, 'tone-low']);
   offered = [low, high];

@@ -1,5 +1,5 @@
-// PostgreSQL for tests: the server of TEST_DATABASE_URL, or an installed one on a Unix socket in a new folder, which
-// ends with the process that started it, even if that process is killed. `undefined` if there is none.
+// PostgreSQL for tests: the server of TEST_DATABASE_URL, or an installed PostgreSQL on a Unix socket in a new folder,
+// which ends with the process that started it, even if that process is killed. Undefined if there is no PostgreSQL.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, chownSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -31,7 +31,7 @@ export interface OwnPostgresServer extends PostgresServer {
   readonly pid: number;
   /** Ends the server at once like a crash, or by the given signal; SIGINT is PostgreSQL's fast shutdown. */
   kill(signal?: 'SIGINT' | 'SIGQUIT' | 'SIGKILL'): Promise<void>;
-  /** Starts it again after `kill`. */
+  /** Starts the server again after `kill`. */
   start(): Promise<void>;
 }
 
@@ -47,7 +47,7 @@ export async function startOwnPostgres(): Promise<OwnPostgresServer | undefined>
   if (isRoot) chownSync(folder, nobody.uid, nobody.gid);
   const environment = { ...process.env, LC_ALL: 'C.UTF-8', HOME: folder, PGTZ: 'UTC' };
   const data = join(folder, 'data');
-  // A locale whose order of letters differs from that of their bytes.
+  // A locale in which the order of letters differs from the order of their bytes.
   const language = hasIcu(programs) ? ['--locale-provider=icu', '--icu-locale=en-US'] : [];
   const made = ['-D', data, '-A', 'trust', '-U', 'postgres', '-E', 'UTF8', '--no-sync', '--no-instructions'];
   execFileSync(join(programs, 'initdb'), [...made, ...language], { ...user, env: environment, stdio: 'pipe' });

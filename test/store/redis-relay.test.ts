@@ -32,13 +32,13 @@ describe.skipIf(!hasRedis)('a relay', () => {
     closing.push(() => redis.close());
     return { redis, relay: createRedisRelay({ redis, prefix, onFault, askMs: 3_000 }) };
   };
-  /** Asks until an answer arrives, because the offer was not awaited. */
+  /** Repeats the request until an answer arrives, because the offer was not awaited. */
   const ask = async (relay: Relay) => {
     let answer: Answer | undefined;
     await expect.poll(async () => (answer = await relay.ask('mine', '?'))).toBeDefined();
     return answer!;
   };
-  /** Answers with this many lines. Records how many were made, and whether the reader left. */
+  /** Answers with this many lines. Records the number of lines made, and whether the reader left. */
   const serve = async (count: number, more: { breaksAt?: number; error?: Error; waitsAt?: number } = {}) => {
     const noted = { made: 0, left: 0 };
     const opened = await open();

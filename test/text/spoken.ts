@@ -11,7 +11,7 @@ export const spoken = (text: string, languageCode = 'en-US', spellOut = true): s
 export interface SpokenRow {
   subject: string;
   written: string;
-  /** The right form, and the actual one. */
+  /** The correct spoken form, and the actual spoken form. */
   said: string;
   saidNow: string;
 }

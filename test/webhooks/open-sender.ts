@@ -46,7 +46,7 @@ export interface SenderSetting extends Partial<SenderOptions> {
   target?: Partial<TargetOptions>;
 }
 
-/** A sender of the store's messages; opened twice, it stands for a second replica. */
+/** Opens a sender of the store's messages. A second sender stands for a second replica. */
 export async function openTestSender(store: RowStore, { target, ...given }: SenderSetting = {}) {
   const clock = { ms: Date.UTC(2030, 0, 2) };
   const now = () => clock.ms;
@@ -60,7 +60,7 @@ export async function openTestSender(store: RowStore, { target, ...given }: Send
   });
   onTestFinished(() => webhooks.close());
   let count = 0;
-  /** Adds a message, and waits until it was tried. */
+  /** Adds a message, and waits until its delivery was attempted. */
   const send = async (url: string, message: Partial<WebhookMessage> & { keyId: string }): Promise<string> => {
     const messageId = message.messageId ?? `msg_${++count}`;
     const usual = { messageId, accountId: 'account', url, event: 'job.succeeded', atMs: clock.ms } as const;
@@ -72,7 +72,7 @@ export async function openTestSender(store: RowStore, { target, ...given }: Send
     webhooks.wake();
     await webhooks.settle();
   };
-  /** Sets the clock to the time when the message is due, and has it tried. Returns its new state. */
+  /** Sets the clock to the message's due time, and waits for the attempt. Returns the new state of the message. */
   const turn = async (messageId: string) => {
     clock.ms = Math.max(clock.ms, (await rows.find(messageId))!.dueAtMs);
     await settle();

@@ -1,5 +1,4 @@
-// When a message is retried: the delays grow, vary at random, and end after a day; Retry-After is honoured within
-// limits.
+// Retries of a message: the delays grow, vary at random, and end after a day. Retry-After is honoured within limits.
 import { expect, test } from 'vitest';
 import { nextAttemptMs } from '../../src/webhooks/webhook-sender.ts';
 

@@ -1,5 +1,5 @@
-// The file of a book with random chapters, in every format at every rate. Chapters are where the timeline says (checked
-// with ffmpeg) and sound as they do alone, and ffprobe reads the marks.
+// The file of a book with random chapters, in every format at every rate. Chapters begin at the times in the timeline
+// (checked with ffmpeg) and sound as they do alone, and ffprobe reads the chapter marks.
 import { mkdtempDisposableSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -31,7 +31,7 @@ const titles = [
 const snrDbMin: Partial<Record<FormatName, number>> = { opus: 35 };
 /** An Opus decoder predicts each frame from the ones before it, so it needs a few frames to converge. */
 const settleSeconds: Partial<Record<FormatName, number>> = { opus: 0.2 };
-/** Half of the longest frame, which is that of MP3 at 44.1 kHz. */
+/** Half of the longest frame, which is an MP3 frame at 44.1 kHz. */
 const halfFrameSeconds = 0.0131;
 /** Lengths of the longest chapter, and of the others. */
 const chapterSecondsMax = isLongRun ? { longest: 30, other: 2 } : { longest: 1, other: 0.5 };

@@ -38,7 +38,7 @@ export async function openWyoming(
     return client;
   };
   onTestFinished(async () => {
-    // Otherwise the server would wait for clients that are still connected.
+    // Disconnects the clients, because the server waits for them before it closes.
     for (const client of clients) client.destroy();
     await server.drain(0);
   });

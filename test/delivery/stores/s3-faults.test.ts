@@ -15,7 +15,7 @@ const little: Timeouts = {
   ...{ connectMs: 300, checkMs: 300, attemptMs: 300, callMs: 500 },
   ...{ uploadAttemptMs: 400, uploadMs: 800 },
 };
-/** For many writers at once on a busy machine. */
+/** Timeouts for many writers at once on a busy machine. */
 const patient: Timeouts = {
   ...{ connectMs: 1_500, checkMs: 3_000, attemptMs: 1_500, callMs: 6_000 },
   ...{ uploadAttemptMs: 2_000, uploadMs: 8_000 },

@@ -1,6 +1,6 @@
-// A real S3 service for tests: that of TEST_S3_ENDPOINT (with TEST_S3_ACCESS_KEY and TEST_S3_SECRET_KEY), or else a
-// Ceph, if it is installed. vitest calls `setup` once before a run; the first test that needs the Ceph starts it, for
-// all tests, and it ends with vitest.
+// A real S3 service for tests: that of TEST_S3_ENDPOINT (with TEST_S3_ACCESS_KEY and TEST_S3_SECRET_KEY), or else Ceph,
+// if it is installed. vitest calls `setup` once before a run. The first test that needs Ceph starts it for all tests,
+// and Ceph ends with vitest.
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, watch, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -73,18 +73,18 @@ export async function openS3Server() {
     endpoint,
     credentials,
     bucketName,
-    /** For direct access to the bucket. */
+    /** Client for direct access to the bucket. */
     client,
     /** Keys of unfinished uploads. */
     listUploads: async () => {
       const { Uploads = [] } = await client.send(new ListMultipartUploadsCommand({ Bucket: bucketName }));
       return Uploads.map(({ Key }) => Key!);
     },
-    /** The SDK's login. */
+    /** Credentials for the SDK. */
     env: { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey },
     openBucket: (through = endpoint, timeouts: Partial<Timeouts> = {}, publicEndpoint = '') =>
       openS3Bucket(bucketName, { endpoint: through, publicEndpoint, credentials }, timeouts),
-    /** For Sonant's own Ceph: limits the number of objects in the bucket. */
+    /** Limits the number of objects in the bucket; undefined if the S3 service is not Sonant's own Ceph. */
     limitObjects: conf === undefined ? undefined : (max: number) => limitObjects({ conf }, bucketName, max),
   };
 }

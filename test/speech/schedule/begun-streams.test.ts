@@ -11,7 +11,7 @@ import { fifty } from '../open-speech.ts';
 import { simulateStreams } from './simulated-streams.ts';
 
 const segmentMs = 260;
-/** SONANT_WAITING_SECONDS. */
+/** The value of SONANT_WAITING_SECONDS, in milliseconds. */
 const waitMsMax = 5000;
 
 test.each([

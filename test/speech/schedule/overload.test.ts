@@ -1,4 +1,4 @@
-// Overload: who is admitted, who waits before whom, and who is refused at once, on a manual clock.
+// Overload, on a manual clock: which requests are admitted, in which order they wait, and which are refused at once.
 import { expect, test } from 'vitest';
 import type { Demand } from '../../../src/speech/schedule.ts';
 import { demandAt, never, openSchedule, seatAt, settle } from './open-schedule.ts';
@@ -193,7 +193,7 @@ test('audio takes no more memory than there is for it, but one request is spoken
   ask('a2', wide, { bytesMax: 5 });
   ask('b3', wide, { bytesMax: 1 });
   await settle();
-  // Nobody overtakes a request that waits for memory.
+  // No request overtakes a request that waits for memory.
   expect(admitted).toEqual(['a0', 'a1']);
   await finish('a1');
   expect(admitted).toEqual(['a0', 'a1', 'a2', 'b3']);

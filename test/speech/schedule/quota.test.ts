@@ -31,7 +31,7 @@ test('one greedy key with twenty long streams does not delay another’s first s
   const begunBefore = tone.segments.length;
   for await (const event of stream('tone-high', 'Let me in.', 'guest')) if (event.type === 'audio') break;
   const first = tone.segments.findIndex(({ voice }) => voice.voiceId === 'tone-high');
-  // After the segments that had begun, at most one more precedes the guest's.
+  // Besides the segments that had begun, at most one segment precedes the guest's segment.
   expect(first - begunBefore).toBeLessThanOrEqual(1);
   leaving.abort(new Error('enough'));
   await Promise.all(greedy);

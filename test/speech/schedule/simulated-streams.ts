@@ -165,7 +165,7 @@ export interface SimulatedClients {
   leaveMs?: number;
   owners?: number;
   waitMsMax?: number;
-  /** Length of a sentence's turn. */
+  /** Median duration of a sentence's turn at the engine. */
   turnMs?: number;
 }
 

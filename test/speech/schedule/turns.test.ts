@@ -1,4 +1,4 @@
-// Turns at an engine: how long later segments wait for first ones, and models that do not block each other.
+// Turns at an engine: how long later segments wait for first segments, and models that do not block each other.
 import { expect, test } from 'vitest';
 import type { Seat } from '../../../src/engines/guard.ts';
 import { Schedule } from '../../../src/speech/schedule.ts';
@@ -38,7 +38,7 @@ test('first segments go before others for two seconds, and before those that nob
     void take(`a${n}`, 'first');
     await end(order.at(-1)!, 900);
   }
-  // One turn in ten is given to bulk.
+  // One turn in ten is given to bulk requests.
   expect(order.indexOf('bulk')).toBe(10);
 });
 
