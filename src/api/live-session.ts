@@ -74,7 +74,7 @@ export class LiveSession {
 
   constructor(options: LiveSessionOptions) {
     this.#options = options;
-    const message = `The client sent nothing for ${liveIdleMs / 60_000} minutes.`;
+    const message = `No message and no audio was sent for ${liveIdleMs / 60_000} minutes.`;
     this.#idle = setTimeout(() => this.fail(new Failure('engine_timeout', { message })), liveIdleMs).unref();
   }
 

@@ -135,7 +135,7 @@ interface FairSharesOptions<Member> {
 interface Share<Member> {
   network: string;
   count: number;
-  /** Members that may be displaced, in the order in which they became displaceable. */
+  /** Members that may be displaced, in the order in which this became possible. */
   displaceable: Set<Member>;
   /** A second, and the number of members that newcomers of the same address displaced in this second. */
   second: number;

@@ -18,7 +18,7 @@ export const ownTurn = (): Promise<void> =>
   });
 
 function startNext(): void {
-  // Immediates that are set by an immediate run in the next turn.
+  // A `setImmediate` within a callback of `setImmediate` runs in the next turn.
   if (waiting.length > 1) setImmediate(startNext);
   waiting.shift()!();
 }

@@ -86,7 +86,7 @@ export interface SpokenToken {
 }
 
 const segmenters = new Map<string, Intl.Segmenter>();
-/** Maximum number of cached segmenters, because callers may send any language code. */
+/** Maximum number of cached `Intl.Segmenter` objects, because callers may send any language code. */
 const segmentersMax = 200;
 
 export function segmenterFor(languageCode: string, granularity: 'word' | 'sentence'): Intl.Segmenter {

@@ -76,7 +76,7 @@ test('an engine that states no seats has as many as requests may be spoken at on
   expect([admitted.length, schedule.state.engines]).toEqual([3, [{ name: 'e', held: 3, waiting: 2 }]]);
 });
 
-test('interactive requests go before bulk ones, which get one turn in ten', async () => {
+test('interactive requests go before bulk ones, which get one turn after ten others', async () => {
   const { ask, admitted, finish, schedule } = openSchedule({ speakingMax: 1 });
   ask('a0', wide);
   for (const name of ['b1', 'b2']) ask(name, wide, bulk);
