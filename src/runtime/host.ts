@@ -1,8 +1,7 @@
 // Runs tasks in workers: threads or processes (worker-links.ts), one task at a time in each. The host promises that
-// - a run ends when its worker is free or gone; at most `stopMsMax` after an abort, because the worker is then killed;
-// - a worker that exits fails its run, with the reason as the cause, and the run may be tried again at once;
-// - a run whose worker does not start waits for another worker of its group, if one is ready;
-// - the abort of a run does not end the start of its worker;
+// - a run ends when its worker is free or gone. If an aborted worker does not stop, it is killed after `stopMsMax`;
+// - a worker that exits fails its run, which may be tried again. If it exits at its start and another one is ready, the
+//   run waits for that one. The abort of a run does not end the start of its worker;
 // - background runs have workers of their own, at most as many as the other runs;
 // - idle workers do not keep the process alive; runs and closing do.
 import { Failure } from '../errors.ts';
