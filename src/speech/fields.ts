@@ -242,7 +242,7 @@ export const speechFields: { readonly [Name in keyof SpeechFields]: FieldRow<Spe
       enum: methods,
       default: 'rest',
       description:
-        'Whether to answer when all is spoken, and the text is in `text`, or as it is spoken, and the texts are in `text_chunks`.',
+        '`rest` returns the audio of `text` when all of it is synthesized; `streaming` returns the audio of `text_chunks` while it is being synthesized.',
     },
     parse: oneOf<SpeechFields['method']>(methods, 'rest'),
     changesSound: false,
