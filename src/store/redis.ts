@@ -19,7 +19,7 @@ interface RedisScript {
 /** Redis does not answer, or answers with an error, which is the `cause`. */
 export class RedisAway extends Error {
   constructor(cause: unknown) {
-    super('Redis is away', { cause });
+    super('Redis is unavailable', { cause });
     this.name = 'RedisAway';
   }
 }
