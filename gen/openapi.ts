@@ -304,7 +304,7 @@ export type CreateJob = {
 export type JobProgress = {
   /** Number of Unicode code points to speak. */
   chars: number;
-  /** Number of the `chars` that have been spoken so far. */
+  /** Number of Unicode code points that have been spoken so far. */
   chars_done: number;
   /** Number of chapters that are done. */
   chapters_done: number;
@@ -322,7 +322,7 @@ export type JobChapter = {
   voice_id: string;
   /** Number of Unicode code points to speak. */
   chars: number;
-  /** Number of the `chars` that have been spoken so far. */
+  /** Number of Unicode code points that have been spoken so far. */
   chars_done: number;
   /** Start of the chapter in the complete audio, in seconds; not set until this and all earlier chapters are done. */
   start: number | null;
@@ -383,7 +383,7 @@ export type Job = {
   audio_url: string | null;
   /** Public URLs of the captions of the complete audio, by requested format; empty until the job has succeeded. */
   captions: Record<string, string>;
-  /** Why the job has failed; not set if it has not. */
+  /** Reason of the failure; not set if the job has not failed. */
   error: JobError | null;
   usage: JobUsage;
 };
@@ -679,7 +679,7 @@ export type ModelInstall = {
   seconds_left: number | null;
   /** The share of the archive that has been unpacked: 0 to 1. */
   unpacked: number;
-  /** Why the installation has failed; not set if it has not. */
+  /** Reason of the failure; not set if the installation has not failed. */
   failure: InstallFailure | null;
 };
 
@@ -794,18 +794,18 @@ export type CreateApiKeyResponse = {
   status: "active" | "expired" | "revoked";
   /** When the key was created. */
   created_at: string;
-  /** When the key expires; not set if it never does. */
+  /** When the key expires; not set if it never expires. */
   expires_at: string | null;
-  /** When the key was last used, to the minute; not set if never. */
+  /** When the key was last used, to the minute; not set if it was never used. */
   last_used_at: string | null;
-  /** When the key was revoked; not set if it was not. */
+  /** When the key was revoked; not set if it was not revoked. */
   revoked_at: string | null;
   /** The voices that the key may use; for all voices, null in REST and empty in gRPC. */
   voice_ids: string[] | null;
   /** The addresses and CIDR blocks from which the key may be used; for any address, null in REST and empty in gRPC. */
   allowed_ips: string[] | null;
   limits: ApiKeyLimits;
-  /** Id of the key that replaced this one; empty if none did. */
+  /** Id of the key that replaced this key; empty if it was not replaced. */
   replaced_by: string | null;
   /** Id of the key or person that created this key; empty for the operator. */
   made_by: string | null;
@@ -825,18 +825,18 @@ export type ApiKey = {
   status: "active" | "expired" | "revoked";
   /** When the key was created. */
   created_at: string;
-  /** When the key expires; not set if it never does. */
+  /** When the key expires; not set if it never expires. */
   expires_at: string | null;
-  /** When the key was last used, to the minute; not set if never. */
+  /** When the key was last used, to the minute; not set if it was never used. */
   last_used_at: string | null;
-  /** When the key was revoked; not set if it was not. */
+  /** When the key was revoked; not set if it was not revoked. */
   revoked_at: string | null;
   /** The voices that the key may use; for all voices, null in REST and empty in gRPC. */
   voice_ids: string[] | null;
   /** The addresses and CIDR blocks from which the key may be used; for any address, null in REST and empty in gRPC. */
   allowed_ips: string[] | null;
   limits: ApiKeyLimits;
-  /** Id of the key that replaced this one; empty if none did. */
+  /** Id of the key that replaced this key; empty if it was not replaced. */
   replaced_by: string | null;
   /** Id of the key or person that created this key; empty for the operator. */
   made_by: string | null;
@@ -886,18 +886,18 @@ export type RotateApiKeyResponse = {
   status: "active" | "expired" | "revoked";
   /** When the key was created. */
   created_at: string;
-  /** When the key expires; not set if it never does. */
+  /** When the key expires; not set if it never expires. */
   expires_at: string | null;
-  /** When the key was last used, to the minute; not set if never. */
+  /** When the key was last used, to the minute; not set if it was never used. */
   last_used_at: string | null;
-  /** When the key was revoked; not set if it was not. */
+  /** When the key was revoked; not set if it was not revoked. */
   revoked_at: string | null;
   /** The voices that the key may use; for all voices, null in REST and empty in gRPC. */
   voice_ids: string[] | null;
   /** The addresses and CIDR blocks from which the key may be used; for any address, null in REST and empty in gRPC. */
   allowed_ips: string[] | null;
   limits: ApiKeyLimits;
-  /** Id of the key that replaced this one; empty if none did. */
+  /** Id of the key that replaced this key; empty if it was not replaced. */
   replaced_by: string | null;
   /** Id of the key or person that created this key; empty for the operator. */
   made_by: string | null;
@@ -909,7 +909,7 @@ export type WebhookSecret = {
   hint: string;
   /** When the secret was created. */
   created_at: string;
-  /** Time until which the former secret also signs; not set if there is none. */
+  /** Time until which the former secret also signs; not set if there is no former secret. */
   former_expires_at: string | null;
 };
 
@@ -926,7 +926,7 @@ export type RotateOwnWebhookSecretResponse = {
   hint: string;
   /** When the secret was created. */
   created_at: string;
-  /** Time until which the former secret also signs; not set if there is none. */
+  /** Time until which the former secret also signs; not set if there is no former secret. */
   former_expires_at: string | null;
 };
 

@@ -67,21 +67,21 @@ export type ApiKey = Message<"sonant.v1.ApiKey"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * When the key expires; not set if it never does.
+   * When the key expires; not set if it never expires.
    *
    * @generated from field: google.protobuf.Timestamp expires_at = 7;
    */
   expiresAt?: Timestamp | undefined;
 
   /**
-   * When the key was last used, to the minute; not set if never.
+   * When the key was last used, to the minute; not set if it was never used.
    *
    * @generated from field: google.protobuf.Timestamp last_used_at = 8;
    */
   lastUsedAt?: Timestamp | undefined;
 
   /**
-   * When the key was revoked; not set if it was not.
+   * When the key was revoked; not set if it was not revoked.
    *
    * @generated from field: google.protobuf.Timestamp revoked_at = 9;
    */
@@ -109,7 +109,7 @@ export type ApiKey = Message<"sonant.v1.ApiKey"> & {
   limits?: ApiKeyLimits | undefined;
 
   /**
-   * Id of the key that replaced this one; empty if none did.
+   * Id of the key that replaced this key; empty if it was not replaced.
    *
    * @generated from field: string replaced_by = 13;
    */
@@ -632,7 +632,7 @@ export type WebhookSecret = Message<"sonant.v1.WebhookSecret"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * Time until which the former secret also signs; not set if there is none.
+   * Time until which the former secret also signs; not set if there is no former secret.
    *
    * @generated from field: google.protobuf.Timestamp former_expires_at = 3;
    */

@@ -174,7 +174,7 @@ export type Job = Message<"sonant.v1.Job"> & {
   captions: { [key: string]: string };
 
   /**
-   * Why the job has failed; not set if it has not.
+   * Reason of the failure; not set if the job has not failed.
    *
    * @generated from field: sonant.v1.JobError error = 15;
    */
@@ -216,7 +216,7 @@ export type JobProgress = Message<"sonant.v1.JobProgress"> & {
   chars: number;
 
   /**
-   * Number of the `chars` that have been spoken so far.
+   * Number of Unicode code points that have been spoken so far.
    *
    * @generated from field: int32 chars_done = 2;
    */
@@ -279,7 +279,7 @@ export type JobChapter = Message<"sonant.v1.JobChapter"> & {
   chars: number;
 
   /**
-   * Number of the `chars` that have been spoken so far.
+   * Number of Unicode code points that have been spoken so far.
    *
    * @generated from field: int32 chars_done = 4;
    */
@@ -1005,14 +1005,14 @@ export const Disclosure = {
   UNSPECIFIED: 0,
 
   /**
-   * Before the first chapter.
+   * The sentence is spoken before the first chapter.
    *
    * @generated from enum value: DISCLOSURE_START = 1;
    */
   START: 1,
 
   /**
-   * Before every chapter.
+   * The sentence is spoken before every chapter.
    *
    * @generated from enum value: DISCLOSURE_CHAPTERS = 2;
    */

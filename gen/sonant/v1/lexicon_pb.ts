@@ -487,7 +487,7 @@ export const LexiconService: GenService<{
     output: typeof ReplaceLexiconResponseSchema;
   },
   /**
-   * Deletes a lexicon. Voices that use it continue to speak without it, with a warning. Fails like GetLexicon.
+   * Deletes a lexicon. Voices that use it continue to speak without it, with a warning. Fails as GetLexicon does.
    *
    * @generated from rpc sonant.v1.LexiconService.DeleteLexicon
    */

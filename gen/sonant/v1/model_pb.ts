@@ -289,7 +289,7 @@ export type ModelInstall = Message<"sonant.v1.ModelInstall"> & {
   unpacked: number;
 
   /**
-   * Why the installation has failed; not set if it has not.
+   * Reason of the failure; not set if the installation has not failed.
    *
    * @generated from field: sonant.v1.InstallFailure failure = 7;
    */

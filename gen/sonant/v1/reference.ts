@@ -58,7 +58,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "LiveSpeech",
-          "comment": "Speaks text while it is being written, for voice agents. The caller sends text as a language model writes it, and receives audio as soon as a part can be spoken. An interrupt ends the turn and stops its audio.\n\nThe first request is `start`. A turn lasts from one flush or interrupt to the next. Text is spoken at the end of a sentence, at the end of a clause once 60 characters wait, or after `buffer_ms` without more text. A number, an abbreviation, a URL or markup that may continue is not split. The audio of a turn does not depend on the pieces in which its text was sent, unless a pause caused a part to be spoken early.\n\nOrder of the responses of a turn: one `info`; then `audio` and `timestamps`; last, `flushed`. After `interrupted`, no response of that turn follows. The last response is `done`. Turns that overlap are spoken one after the other. A concurrency slot and characters are used only while something is spoken. The call needs HTTP/2; over HTTP/1.1, Connect and gRPC-Web receive status 505.\n\nFails like StreamSpeech, and with RESOURCE_EXHAUSTED (RATE_LIMIT_EXCEEDED) when more than 50000 characters wait to be spoken, and DEADLINE_EXCEEDED (ENGINE_TIMEOUT) after 10 minutes without input or output. When the service stops, it finishes the turns that are being spoken, and the call fails with UNAVAILABLE (OVERLOADED).",
+          "comment": "Speaks text while it is being written, for voice agents. The caller sends text as a language model writes it, and receives audio as soon as a part can be spoken. An interrupt ends the turn and stops its audio.\n\nThe first request is `start`. A turn lasts from one flush or interrupt to the next. Text is spoken at the end of a sentence, at the end of a clause once 60 characters wait, or after `buffer_ms` without more text. A number, an abbreviation, a URL or markup that may continue is not split. The audio of a turn does not depend on the pieces in which its text was sent, unless a pause caused a part to be spoken early.\n\nOrder of the responses of a turn: one `info`; then `audio` and `timestamps`; last, `flushed`. After `interrupted`, no response of that turn follows. The last response is `done`. Turns that overlap are spoken one after the other. The call uses a concurrency slot and characters only while something is spoken. The call needs HTTP/2; over HTTP/1.1, Connect and gRPC-Web receive status 505.\n\nFails like StreamSpeech, and with RESOURCE_EXHAUSTED (RATE_LIMIT_EXCEEDED) when more than 50000 characters wait to be spoken, and DEADLINE_EXCEEDED (ENGINE_TIMEOUT) after 10 minutes without input or output. When the service stops, it finishes the turns that are being spoken, and the call fails with UNAVAILABLE (OVERLOADED).",
           "input": "LiveSpeechRequest",
           "output": "LiveSpeechResponse",
           "isStream": false,
@@ -444,7 +444,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "DeleteLexicon",
-          "comment": "Deletes a lexicon. Voices that use it continue to speak without it, with a warning. Fails like GetLexicon.",
+          "comment": "Deletes a lexicon. Voices that use it continue to speak without it, with a warning. Fails as GetLexicon does.",
           "input": "DeleteLexiconRequest",
           "output": "DeleteLexiconResponse",
           "isStream": false,
@@ -2480,19 +2480,19 @@ export const protoReference: ProtoReference = {
           "name": "expires_at",
           "number": 7,
           "type": "google.protobuf.Timestamp",
-          "comment": "When the key expires; not set if it never does."
+          "comment": "When the key expires; not set if it never expires."
         },
         {
           "name": "last_used_at",
           "number": 8,
           "type": "google.protobuf.Timestamp",
-          "comment": "When the key was last used, to the minute; not set if never."
+          "comment": "When the key was last used, to the minute; not set if it was never used."
         },
         {
           "name": "revoked_at",
           "number": 9,
           "type": "google.protobuf.Timestamp",
-          "comment": "When the key was revoked; not set if it was not."
+          "comment": "When the key was revoked; not set if it was not revoked."
         },
         {
           "name": "voice_ids",
@@ -2516,7 +2516,7 @@ export const protoReference: ProtoReference = {
           "name": "replaced_by",
           "number": 13,
           "type": "string",
-          "comment": "Id of the key that replaced this one; empty if none did."
+          "comment": "Id of the key that replaced this key; empty if it was not replaced."
         },
         {
           "name": "made_by",
@@ -2844,7 +2844,7 @@ export const protoReference: ProtoReference = {
           "name": "former_expires_at",
           "number": 3,
           "type": "google.protobuf.Timestamp",
-          "comment": "Time until which the former secret also signs; not set if there is none."
+          "comment": "Time until which the former secret also signs; not set if there is no former secret."
         }
       ]
     },
@@ -3365,7 +3365,7 @@ export const protoReference: ProtoReference = {
           "name": "error",
           "number": 15,
           "type": "JobError",
-          "comment": "Why the job has failed; not set if it has not."
+          "comment": "Reason of the failure; not set if the job has not failed."
         },
         {
           "name": "usage",
@@ -3395,7 +3395,7 @@ export const protoReference: ProtoReference = {
           "name": "chars_done",
           "number": 2,
           "type": "int32",
-          "comment": "Number of the `chars` that have been spoken so far."
+          "comment": "Number of Unicode code points that have been spoken so far."
         },
         {
           "name": "chapters_done",
@@ -3443,7 +3443,7 @@ export const protoReference: ProtoReference = {
           "name": "chars_done",
           "number": 4,
           "type": "int32",
-          "comment": "Number of the `chars` that have been spoken so far."
+          "comment": "Number of Unicode code points that have been spoken so far."
         },
         {
           "name": "start",
@@ -4329,7 +4329,7 @@ export const protoReference: ProtoReference = {
           "name": "failure",
           "number": 7,
           "type": "InstallFailure",
-          "comment": "Why the installation has failed; not set if it has not."
+          "comment": "Reason of the failure; not set if the installation has not failed."
         }
       ]
     },
@@ -5122,12 +5122,12 @@ export const protoReference: ProtoReference = {
         {
           "name": "DISCLOSURE_START",
           "number": 1,
-          "comment": "Before the first chapter."
+          "comment": "The sentence is spoken before the first chapter."
         },
         {
           "name": "DISCLOSURE_CHAPTERS",
           "number": 2,
-          "comment": "Before every chapter."
+          "comment": "The sentence is spoken before every chapter."
         }
       ]
     },

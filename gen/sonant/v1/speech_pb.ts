@@ -2006,9 +2006,9 @@ export const SpeechService: GenService<{
    * which its text was sent, unless a pause caused a part to be spoken early.
    *
    * Order of the responses of a turn: one `info`; then `audio` and `timestamps`; last, `flushed`. After `interrupted`,
-   * no response of that turn follows. The last response is `done`. Turns that overlap are spoken one after the other. A
-   * concurrency slot and characters are used only while something is spoken. The call needs HTTP/2; over HTTP/1.1,
-   * Connect and gRPC-Web receive status 505.
+   * no response of that turn follows. The last response is `done`. Turns that overlap are spoken one after the other.
+   * The call uses a concurrency slot and characters only while something is spoken. The call needs HTTP/2; over
+   * HTTP/1.1, Connect and gRPC-Web receive status 505.
    *
    * Fails like StreamSpeech, and with RESOURCE_EXHAUSTED (RATE_LIMIT_EXCEEDED) when more than 50000 characters wait to
    * be spoken, and DEADLINE_EXCEEDED (ENGINE_TIMEOUT) after 10 minutes without input or output. When the service stops,
