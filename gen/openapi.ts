@@ -3,48 +3,48 @@
 export type SpeechRequest = {
   /** Id or alias of the voice to speak with. ListVoices returns the voices. */
   voice_id: string;
-  /** Text to speak, not blank; required unless `ssml` is set. At most 5000 Unicode code points may be spoken; the maximum length of the text also counts markup. Pauses last at most 600 seconds together. */
+  /** Text to speak, not blank; required unless `ssml` is set. At most 5000 Unicode code points may be spoken; the maximum length of the text also counts markup. All pauses together last at most 600 seconds. */
   text?: string;
   /** An SSML 1.1 document to speak, instead of `text`. At most 5000 Unicode code points may be spoken. */
   ssml?: string;
-  /** Texts to speak in order, none blank; required unless `ssml` is set. Each may have at most 5000 spoken Unicode code points, all together 50000; the maximum length of a text also counts markup. Pauses last at most 600 seconds together. */
+  /** Texts to speak in order, none blank; required unless `ssml` is set. Each text may have at most 5000 spoken Unicode code points, and all texts together 50000; the maximum length of a text also counts markup. All pauses together last at most 600 seconds. */
   text_chunks?: string[];
   /** Sample rate of the audio in hertz. */
   sample_rate?: 24000 | 44100 | 48000;
   /** Language of the text as a BCP-47 tag; the voice must speak it. "auto" detects the language of each sentence, among the voice's languages. */
   language_code?: string;
-  /** Whether to answer when all is spoken, and the text is in `text`, or as it is spoken, and the texts are in `text_chunks`. */
+  /** `rest` returns the audio of `text` when all of it is synthesized; `streaming` returns the audio of `text_chunks` while it is being synthesized. */
   method?: "rest" | "streaming";
   /** Whether the response contains a link to the audio, or the audio itself. Default: a link; for a stream, the audio itself. With a link, the audio of a stream is also stored. */
   return_format?: "url" | "buffer";
   /** Encoding of the audio; one channel. */
   output_format?: "wav" | "pcm" | "mp3" | "opus" | "flac";
-  /** Speed of speech; 2.0 is twice as fast. The pitch is preserved. */
+  /** Speed of speech; 2.0 is twice the normal speed. The pitch is preserved. */
   speaking_rate?: number;
-  /** Captions to store next to the audio; only with a link. Default: none. */
+  /** Formats of the captions to store with the audio; only with a link. Default: no captions. */
   captions?: ("srt" | "vtt")[];
   /** Kind of markup in the text. With `pauses`, "[pause:1.5s]" is a pause; with `ssml`, a text that begins with "<speak" is an SSML document. Default: plain text. */
   markup?: "ssml" | "pauses";
   /** Whether numbers, signs and abbreviations are spelled out for an engine that cannot read them. */
   normalize?: boolean;
-  /** Ids of lexicons that state how words are pronounced. The first lexicon that defines a word applies; those of the voice come last. ListLexicons returns the lexicons. */
+  /** Ids of lexicons that state how words are pronounced. The first lexicon that defines a word applies; the voice's own lexicons come last. ListLexicons returns the lexicons. */
   lexicon_ids?: string[];
   /** How to speak, in free text, such as "Cheerful and fast." An engine that does not follow instructions ignores them, and `warnings` contains "ignored:instructions". */
   instructions?: string;
-  /** Seed of the engine's random choices: the same request with the same seed sounds the same, as far as the engine can. If the engine accepts no seed, `warnings` contains "ignored:seed". Default: the engine chooses a seed. */
+  /** Seed of the engine's random choices. With the same seed, a repeated request sounds the same if the engine allows it. If the engine accepts no seed, `warnings` contains "ignored:seed". Default: the engine chooses a seed. */
   seed?: number;
 };
 
 export type SpeechLink = {
-  /** Always this. */
+  /** The only value. */
   status: "success";
   /** Public URL of the audio file. */
   audio_url: string;
   /** Name of the voice that spoke, in any script. */
   voice_name: string;
-  /** Always this. */
+  /** The only value. */
   method: "rest";
-  /** Spoken Unicode code points of the text, without markup; this number is charged. */
+  /** Number of Unicode code points that are spoken and charged, without markup. */
   chars: number;
   /** Encoding of the audio. */
   format: "wav" | "pcm" | "mp3" | "opus" | "flac";
@@ -67,11 +67,11 @@ export type SpeechInfoEvent = {
   sample_rate: number;
   /** Channels of the audio: always 1. */
   channels: number;
-  /** Number of chunks received. */
+  /** Number of chunks in the request. */
   chunks: number;
-  /** Spoken Unicode code points of all chunks, without markup; this number is charged. */
+  /** Number of Unicode code points that are spoken and charged for all chunks, without markup. */
   chars: number;
-  /** Always this. */
+  /** The only value. */
   method: "streaming";
 };
 
@@ -92,9 +92,9 @@ export type WordTimestamp = {
   offset: number;
   /** Length of the word in the chunk, in Unicode code points. */
   length: number;
-  /** Start, in seconds from the first sample of the stream. */
+  /** Start of the word, in seconds from the first sample of the stream. */
   start: number;
-  /** End, in seconds from the first sample of the stream. */
+  /** End of the word, in seconds from the first sample of the stream. */
   end: number;
 };
 
@@ -124,22 +124,22 @@ export type SpeechMarkEvent = {
   time: number;
 };
 
-/** A chunk is complete: no more audio has its index. Audio that the encoder holds back comes with the next chunk. */
+/** A chunk is complete: no more audio has its index. Audio that the encoder holds back is sent with the next chunk. */
 export type SpeechChunkDoneEvent = {
   type: "speech.chunk.done";
   /** Index of the chunk, from 0. */
   chunk_index: number;
-  /** Unicode code points of the chunk. */
+  /** Number of Unicode code points in the chunk. */
   chars: number;
-  /** Start, in seconds from the first sample of the stream. */
+  /** Start of the chunk, in seconds from the first sample of the stream. */
   start: number;
-  /** End, in seconds from the first sample of the stream. */
+  /** End of the chunk, in seconds from the first sample of the stream. */
   end: number;
 };
 
-/** Characters charged. */
+/** The usage that is charged. */
 export type SpeechUsage = {
-  /** Unicode code points of all chunks; this number is charged. */
+  /** Number of Unicode code points that are charged for all chunks. */
   characters: number;
   /** Duration of the audio. */
   audio_seconds: number;
@@ -150,9 +150,9 @@ export type SpeechDoneEvent = {
   type: "speech.audio.done";
   /** Id of the audio, "aud_" and at least 128 random bits. */
   id: string;
-  /** Always this. */
+  /** The only value. */
   status: "success";
-  /** Unicode code points of all chunks; this number is charged. */
+  /** Number of Unicode code points that are charged for all chunks. */
   chars: number;
   /** Duration of the audio. */
   duration: number;
@@ -176,7 +176,7 @@ export type SpeechErrorEvent = {
   retryable: boolean;
   /** Index of the chunk, from 0. */
   chunk_index: number;
-  /** Include it when you contact the operator. */
+  /** Id of the request; include it when you contact the operator. */
   request_id: string;
   /** Seconds to wait before a retry, if it is retryable. */
   retry_after?: number;
@@ -186,7 +186,7 @@ export type SpeechErrorEvent = {
 export type SpeechEvent = SpeechInfoEvent | SpeechDeltaEvent | SpeechTimestampsEvent | SpeechMarkEvent | SpeechChunkDoneEvent | SpeechDoneEvent | SpeechErrorEvent;
 
 export type SpeechEstimate = {
-  /** Unicode code points of the text; this number would be charged. */
+  /** Number of Unicode code points that would be charged. */
   chars: number;
   /** Approximate duration of the audio. */
   duration: number;
@@ -194,7 +194,7 @@ export type SpeechEstimate = {
   bytes: number;
   /** Number of segments that the text would be split into. */
   segments: number;
-  /** Warnings of a successful request: "nothing_spoken", "transliterated", "fallback_engine", and "ignored:" with the name of markup, or of a field, that has no effect. */
+  /** Warnings of a successful request: "nothing_spoken", "transliterated", "fallback_engine", and "ignored:" with the name of markup or of a field without effect. */
   warnings: string[];
 };
 
@@ -202,35 +202,35 @@ export type SpeechEstimate = {
 export type StreamRequest = {
   /** Id or alias of the voice to speak with. ListVoices returns the voices. */
   voice_id: string;
-  /** Text to speak, not blank; required unless `ssml` is set. At most 5000 Unicode code points may be spoken; the maximum length of the text also counts markup. Pauses last at most 600 seconds together. */
+  /** Text to speak, not blank; required unless `ssml` is set. At most 5000 Unicode code points may be spoken; the maximum length of the text also counts markup. All pauses together last at most 600 seconds. */
   text?: string;
   /** An SSML 1.1 document to speak, instead of `text`. At most 5000 Unicode code points may be spoken. */
   ssml?: string;
-  /** Texts to speak in order, none blank; required unless `ssml` is set. Each may have at most 5000 spoken Unicode code points, all together 50000; the maximum length of a text also counts markup. Pauses last at most 600 seconds together. */
+  /** Texts to speak in order, none blank; required unless `ssml` is set. Each text may have at most 5000 spoken Unicode code points, and all texts together 50000; the maximum length of a text also counts markup. All pauses together last at most 600 seconds. */
   text_chunks?: string[];
   /** Sample rate of the audio in hertz. */
   sample_rate?: 24000 | 44100 | 48000;
   /** Language of the text as a BCP-47 tag; the voice must speak it. "auto" detects the language of each sentence, among the voice's languages. */
   language_code?: string;
-  /** Always this. */
+  /** The only value. */
   method?: "streaming";
   /** With a link, the audio is also stored, and the last event contains its URL. Default: the audio is only streamed. */
   return_format?: "url" | "buffer";
   /** Encoding of the audio; one channel. */
   output_format?: "wav" | "pcm" | "mp3" | "opus" | "flac";
-  /** Speed of speech; 2.0 is twice as fast. The pitch is preserved. */
+  /** Speed of speech; 2.0 is twice the normal speed. The pitch is preserved. */
   speaking_rate?: number;
-  /** Timestamps to send with the audio. Default: none. */
+  /** Timestamps to send with the audio. Default: no timestamps. */
   timestamps?: "word";
   /** Kind of markup in the text. With `pauses`, "[pause:1.5s]" is a pause; with `ssml`, a text that begins with "<speak" is an SSML document. Default: plain text. */
   markup?: "ssml" | "pauses";
   /** Whether numbers, signs and abbreviations are spelled out for an engine that cannot read them. */
   normalize?: boolean;
-  /** Ids of lexicons that state how words are pronounced. The first lexicon that defines a word applies; those of the voice come last. ListLexicons returns the lexicons. */
+  /** Ids of lexicons that state how words are pronounced. The first lexicon that defines a word applies; the voice's own lexicons come last. ListLexicons returns the lexicons. */
   lexicon_ids?: string[];
   /** How to speak, in free text, such as "Cheerful and fast." An engine that does not follow instructions ignores them, and `warnings` contains "ignored:instructions". */
   instructions?: string;
-  /** Seed of the engine's random choices: the same request with the same seed sounds the same, as far as the engine can. If the engine accepts no seed, `warnings` contains "ignored:seed". Default: the engine chooses a seed. */
+  /** Seed of the engine's random choices. With the same seed, a repeated request sounds the same if the engine allows it. If the engine accepts no seed, `warnings` contains "ignored:seed". Default: the engine chooses a seed. */
   seed?: number;
 };
 
@@ -245,7 +245,7 @@ export type StreamTicket = {
 
 /** A chapter to be spoken. */
 export type ChapterInput = {
-  /** Title, for the chapter mark. */
+  /** Title of the chapter, for its chapter mark. */
   title?: string;
   /** Text to speak, not blank; required unless `ssml` is set. */
   text?: string;
@@ -270,45 +270,45 @@ export type CreateJob = {
   sample_rate?: 24000 | 44100 | 48000;
   /** Language of the text as a BCP-47 tag; the voice must speak it. "auto" detects the language of each sentence, among the voice's languages. */
   language_code?: string;
-  /** Speed of speech; the pitch stays. */
+  /** Speed of speech; 2.0 is twice the normal speed. The pitch is preserved. */
   speaking_rate?: number;
-  /** Formats of captions for the complete audio. Default: none. */
+  /** Formats of captions for the complete audio. Default: no captions. */
   captions?: ("srt" | "vtt")[];
-  /** Kind of markup in the texts. Default: they are plain text. */
+  /** Kind of markup in the texts. Default: plain text. */
   markup?: "ssml" | "pauses";
   /** Whether numbers, signs and abbreviations are spelled out for an engine that cannot read them. */
   normalize?: boolean;
   /** Silence between two chapters, in seconds. */
   chapter_gap_seconds?: number;
-  /** URL to notify when the job ends, by Standard Webhooks: an http or https URL. */
+  /** The http or https URL to notify when the job ends, by Standard Webhooks. */
   webhook_url?: string;
   /** How long the job and its audio are kept after the job has ended, in hours. Default: as long as other audio. */
   keep_hours?: number;
   /** Strings that are returned with the job. `title`, `author`, `narrator`, `publisher` and `date` are also written into the file. */
   metadata?: Record<string, string>;
-  /** Picture for the file, JPEG or PNG, at most 1 MiB. */
+  /** Cover picture for the file: JPEG or PNG, at most 1 MiB. */
   cover?: string;
-  /** Ids of lexicons that state how words are pronounced, each once. The first lexicon that defines a word applies; those of the voice come last. Default: none. */
+  /** Ids of lexicons that state how words are pronounced, without duplicates. The first lexicon that defines a word applies; the voice's own lexicons come last. */
   lexicon_ids?: string[];
   /** One SSML 1.1 document to speak instead of chapters and `text`, with at most 50000 spoken Unicode code points. */
   ssml?: string;
   /** How to speak, in free text, such as "Calm, like a bedtime story." An engine that does not follow instructions ignores them. Default: none. */
   instructions?: string;
-  /** Seed of the engine's random choices: the same job with the same seed sounds the same, as far as the engine can. Default: the engine chooses a seed. */
+  /** Seed of the engine's random choices. With the same seed, a repeated job sounds the same if the engine allows it. Default: the engine chooses a seed. */
   seed?: number;
-  /** Where the voice says that it is synthetic, in its language: before the first chapter, or before every chapter, if the files of the chapters are used. The sentence is charged. Default: nowhere. */
+  /** Where the voice says, in its language, that it is synthetic: before the first chapter, or before every chapter if the files of chapters are used separately. The sentence is charged. Default: nowhere. */
   disclosure?: "start" | "chapters";
 };
 
 /** Progress of the job. */
 export type JobProgress = {
-  /** Unicode code points of the text that are spoken. */
+  /** Number of Unicode code points to speak. */
   chars: number;
-  /** Number of the `chars` that have been spoken so far. */
+  /** Number of Unicode code points that have been spoken so far. */
   chars_done: number;
   /** Number of chapters that are done. */
   chapters_done: number;
-  /** Seconds of audio so far. */
+  /** Duration of the audio so far, in seconds. */
   seconds: number;
   /** Estimated seconds until the job ends, at the current rate; not set while the rate is unknown. */
   eta_seconds: number | null;
@@ -316,13 +316,13 @@ export type JobProgress = {
 
 /** A chapter of a job. */
 export type JobChapter = {
-  /** Title of the chapter, as it was sent. */
+  /** Title of the chapter, as in the request. */
   title: string;
   /** Id of the chapter's voice. */
   voice_id: string;
-  /** Unicode code points of the text that are spoken. */
+  /** Number of Unicode code points to speak. */
   chars: number;
-  /** Number of the `chars` that have been spoken so far. */
+  /** Number of Unicode code points that have been spoken so far. */
   chars_done: number;
   /** Start of the chapter in the complete audio, in seconds; not set until this and all earlier chapters are done. */
   start: number | null;
@@ -342,15 +342,15 @@ export type JobError = {
   chapter: number | null;
   /** Start of the sentence that could not be spoken, in the text of the chapter, in Unicode code points. */
   offset: number | null;
-  /** The sentence, or its first 200 characters. */
+  /** The sentence that could not be spoken, or its first 200 characters. */
   text: string | null;
 };
 
 /** Usage charged so far. */
 export type JobUsage = {
-  /** Unicode code points. */
+  /** Number of Unicode code points. */
   characters: number;
-  /** Seconds of audio. */
+  /** Duration of the audio, in seconds. */
   audio_seconds: number;
 };
 
@@ -360,17 +360,17 @@ export type Job = {
   id: string;
   /** Status of the job. */
   status: "queued" | "running" | "succeeded" | "failed" | "canceled";
-  /** Id of the voice, as it was sent. */
+  /** Id or alias of the voice, as in the request. */
   voice_id: string;
   /** Encoding of the audio. */
   output_format: "wav" | "pcm" | "mp3" | "opus" | "flac" | "ulaw" | "alaw";
   /** Sample rate in hertz. */
   sample_rate: number;
-  /** The metadata, as it was sent. */
+  /** Metadata, as in the request. */
   metadata: Record<string, string>;
   /** When the job was created. */
   created_at: string;
-  /** When speaking began; not set before. */
+  /** When synthesis began; not set before. */
   started_at: string | null;
   /** When the job ended; not set before. */
   ended_at: string | null;
@@ -383,7 +383,7 @@ export type Job = {
   audio_url: string | null;
   /** Public URLs of the captions of the complete audio, by requested format; empty until the job has succeeded. */
   captions: Record<string, string>;
-  /** Why the job has failed; not set if it has not. */
+  /** Reason of the failure; not set if the job has not failed. */
   error: JobError | null;
   usage: JobUsage;
 };
@@ -410,13 +410,13 @@ export type EventsEnded = {
   type: "error";
   /** The reason, as in Failure. */
   error: string;
-  /** A description of it. */
+  /** A description of the reason. */
   message: string;
   /** The equivalent HTTP status. */
   status: number;
   /** Always false: the same request fails again. */
   retryable: false;
-  /** Include it when you contact the operator. */
+  /** Id of the request; include it when you contact the operator. */
   request_id: string;
 };
 
@@ -464,7 +464,7 @@ export type NumberRange = {
   max: number;
 };
 
-/** Supported values of request fields; the same for all voices. */
+/** Supported values of request fields, which do not depend on the voice. */
 export type VoiceCapabilities = {
   /** Sample rates of the audio, in hertz. */
   sample_rates: number[];
@@ -483,7 +483,7 @@ export type Voice = {
   description: string;
   /** Origin of the voice. */
   kind: "stock" | "cloned";
-  /** The engine that speaks the voice; the first one if there are several. */
+  /** Name of the engine that speaks with the voice; if there are several, the first one. */
   engine: string;
   /** Whether the voice can speak now. */
   status: "pending" | "ready" | "failed" | "disabled" | "consent_revoked";
@@ -514,13 +514,13 @@ export type Voice = {
 
 /** A page of voices. */
 export type ListVoicesResponse = {
-  /** The voices, in the order of the list. */
+  /** The voices of the page. */
   voices: Voice[];
-  /** Token of the next page; empty on the last one. */
+  /** Token of the next page; empty on the last page. */
   next_cursor: string | null;
 };
 
-/** The default voice, among those that the key may use. */
+/** The default voice, one of the voices that the key may use. */
 export type DefaultVoice = {
   /** Id of the default voice; empty if no voice can speak. */
   voice_id: string | null;
@@ -542,9 +542,9 @@ export type CloningEngine = {
   /** Languages that the recordings may be in, as BCP-47 ranges. */
   sample_language_codes: string[];
   sample_seconds: NumberRange;
-  /** Whether the engine needs the text of the reference. */
+  /** Whether the engine needs the text of the reference recording. */
   needs_reference_text: boolean;
-  /** The consent sentence by language; for other languages, the caller chooses the sentence. */
+  /** The consent sentence by language. For a language that is not listed, the caller chooses the sentence. */
   consent_scripts: Record<string, string>;
 };
 
@@ -575,25 +575,25 @@ export type UpdateVoice = {
   name?: string;
   /** How the voice sounds. */
   description?: string;
-  /** Languages of the voice as BCP-47 ranges, the main language first. Default: those of the first binding. */
+  /** Languages of the voice as BCP-47 ranges, the main language first. Default: the languages of the first binding. */
   language_codes?: string[];
-  /** Free labels, such as gender and accent. Their names are of printable ASCII characters. */
+  /** Free labels, such as gender and accent. Their names consist of printable ASCII characters. */
   labels?: Record<string, string>;
-  /** The voices of engines that this voice uses, in order of preference; required to create a voice that is not a blend. The binding of a clone can be moved, but not removed. */
+  /** The voices of engines that this voice uses, in order of preference; required to create a voice that is not a blend. The binding of a clone can change its place, but cannot be removed. */
   bindings?: VoiceBindingInput[];
   /** Whether the voice is enabled. */
   enabled?: boolean;
-  /** Who may use the voice. Default: private, or everyone for an admin's voice that is not a blend. Only keys with the scope `admin` can set everyone. An update that names this field must set it. */
+  /** Who may use the voice. Default: private, or everyone for an admin's voice that is not a blend. Only keys with the scope `admin` can set everyone. An update whose mask names this field must set it. */
   access?: "private" | "everyone";
   /** Other names that requests may use for the voice, such as the ids of another vendor; omitted aliases are removed. No alias may be the id of another voice, or an alias of another voice of the same account. Aliases of a voice for everyone are valid for everyone. */
   aliases?: string[];
-  /** The voices to blend, instead of bindings, each once. They must share a language and belong to one model that supports blending, such as Kokoro. At least one weight must be above 0. The blend has the accent of the first voice. */
+  /** The voices to blend, instead of bindings, without duplicates. They must share a language and belong to one model that supports blending, such as Kokoro. At least one weight must be above 0. The blend has the accent of the first voice. */
   blend?: BlendPartInput[];
-  /** Ids of lexicons that every request with the voice uses, each once; the first one that defines a word applies. */
+  /** Ids of lexicons that every request with the voice uses, without duplicates. The first that defines a word applies. */
   lexicon_ids?: string[];
 };
 
-/** How one or more words are pronounced. Of two entries for the same words, the first one applies. */
+/** Pronunciation of one or more words. If two entries have the same words, the first one applies. */
 export type LexiconEntry = {
   /** The words as they are written. */
   grapheme: string;
@@ -601,11 +601,11 @@ export type LexiconEntry = {
   alias?: string;
   /** Pronunciation of the words, written in `alphabet`. */
   phoneme?: string;
-  /** Alphabet in which `phoneme` is written. Default: ipa. */
+  /** Alphabet in which `phoneme` is written. Default: `ipa`. */
   alphabet?: string;
   /** BCP-47 language of the texts to which the entry applies. Default: any. */
   language_code?: string;
-  /** Whether upper and lower case are distinguished. Default: sensitive. */
+  /** Whether upper and lower case must match. Default: sensitive. */
   case?: string;
 };
 
@@ -635,7 +635,7 @@ export type Lexicon = {
 export type ListLexiconsResponse = {
   /** The lexicons. */
   lexicons: Lexicon[];
-  /** Token of the next page; empty on the last one. */
+  /** Token of the next page; empty on the last page. */
   next_cursor: string | null;
 };
 
@@ -651,9 +651,9 @@ export type ModelPart = {
 export type ModelLibrary = {
   /** The package that runs the model, with its version. */
   name: string;
-  /** Licence of the library. The first installation of a model also installs the library, if it is missing. */
+  /** Licence of the library. */
   licence: string;
-  /** Whether the library is installed. If not, it is installed with the first model. */
+  /** Whether the library is installed. If it is not, the first installation of a model also installs the library. */
   installed: boolean;
 };
 
@@ -679,7 +679,7 @@ export type ModelInstall = {
   seconds_left: number | null;
   /** The share of the archive that has been unpacked: 0 to 1. */
   unpacked: number;
-  /** Why the installation has failed; not set if it has not. */
+  /** Reason of the failure; not set if the installation has not failed. */
   failure: InstallFailure | null;
 };
 
@@ -701,7 +701,7 @@ export type VoiceModel = {
   bytes: number | null;
   /** Licence; not set if unknown. */
   licence: string | null;
-  /** Where the licence is stated. */
+  /** Place where the licence is stated, such as a URL. */
   licence_source: string | null;
   /** Whether the licence allows commercial use. If not, the licence must be accepted. */
   commercial: boolean | null;
@@ -712,7 +712,7 @@ export type VoiceModel = {
   cost: string | null;
   /** Further notes. */
   notes: string | null;
-  /** What the SHA-256 in the table covers: `archive` or `weights`; not set if there is none. */
+  /** Content that the SHA-256 in the table covers: `archive` or `weights`; not set if the table has no SHA-256. */
   checked_by: string | null;
   /** Whether the model is recommended as a first model. */
   recommended: boolean;
@@ -756,13 +756,13 @@ export type ApiKeyLimitsInput = {
 export type CreateApiKey = {
   /** Purpose of the key. */
   name?: string | null;
-  /** Scopes of the key. Default: "speech:synthesize", "speech:stream" and "voices:read", as far as the caller has them. */
+  /** Scopes of the key. Default: those of "speech:synthesize", "speech:stream" and "voices:read" that the caller has. */
   scopes?: ("speech:synthesize" | "speech:stream" | "voices:read" | "voices:write" | "jobs:read" | "jobs:write" | "keys:read" | "keys:write" | "usage:read" | "admin")[] | null;
-  /** Days until the key expires. Default: it expires with the caller's key, or never. */
+  /** Days until the key expires. Default: the key expires with the caller's key, if that key expires. */
   expires_in_days?: number | null;
-  /** The voices that the key may use. Default: all that the caller may use. */
+  /** The voices that the key may use. Default: all voices that the caller may use. */
   voice_ids?: string[] | null;
-  /** The addresses and CIDR blocks from which the key may be used. Default: those of the caller's key, or any. */
+  /** The addresses and CIDR blocks from which the key may be used. Default: as for the caller's key. */
   allowed_ips?: string[] | null;
   /** Limits of the key. Default: the service's default limits, or those of the caller's key if lower. */
   limits?: ApiKeyLimitsInput | null;
@@ -792,20 +792,20 @@ export type CreateApiKeyResponse = {
   scopes: string[];
   /** Whether the key is valid. */
   status: "active" | "expired" | "revoked";
-  /** When it was created. */
+  /** When the key was created. */
   created_at: string;
-  /** When the key expires; not set if it never does. */
+  /** When the key expires; not set if it never expires. */
   expires_at: string | null;
-  /** When the key was last used, to the minute; not set if never. */
+  /** When the key was last used, to the minute; not set if it was never used. */
   last_used_at: string | null;
-  /** When the key was revoked; not set if it was not. */
+  /** When the key was revoked; not set if it was not revoked. */
   revoked_at: string | null;
   /** The voices that the key may use; for all voices, null in REST and empty in gRPC. */
   voice_ids: string[] | null;
   /** The addresses and CIDR blocks from which the key may be used; for any address, null in REST and empty in gRPC. */
   allowed_ips: string[] | null;
   limits: ApiKeyLimits;
-  /** Id of the key that replaced this one; empty if none did. */
+  /** Id of the key that replaced this key; empty if it was not replaced. */
   replaced_by: string | null;
   /** Id of the key or person that created this key; empty for the operator. */
   made_by: string | null;
@@ -823,20 +823,20 @@ export type ApiKey = {
   scopes: string[];
   /** Whether the key is valid. */
   status: "active" | "expired" | "revoked";
-  /** When it was created. */
+  /** When the key was created. */
   created_at: string;
-  /** When the key expires; not set if it never does. */
+  /** When the key expires; not set if it never expires. */
   expires_at: string | null;
-  /** When the key was last used, to the minute; not set if never. */
+  /** When the key was last used, to the minute; not set if it was never used. */
   last_used_at: string | null;
-  /** When the key was revoked; not set if it was not. */
+  /** When the key was revoked; not set if it was not revoked. */
   revoked_at: string | null;
   /** The voices that the key may use; for all voices, null in REST and empty in gRPC. */
   voice_ids: string[] | null;
   /** The addresses and CIDR blocks from which the key may be used; for any address, null in REST and empty in gRPC. */
   allowed_ips: string[] | null;
   limits: ApiKeyLimits;
-  /** Id of the key that replaced this one; empty if none did. */
+  /** Id of the key that replaced this key; empty if it was not replaced. */
   replaced_by: string | null;
   /** Id of the key or person that created this key; empty for the operator. */
   made_by: string | null;
@@ -846,27 +846,27 @@ export type ApiKey = {
 export type ListApiKeysResponse = {
   /** The keys, newest first. */
   api_keys: ApiKey[];
-  /** Token of the next page; empty on the last one. */
+  /** Token of the next page; empty on the last page. */
   next_cursor: string | null;
 };
 
 export type UpdateApiKey = {
   /** Purpose of the key. */
   name?: string | null;
-  /** Scopes of the key. Default: "speech:synthesize", "speech:stream" and "voices:read", as far as the caller has them. */
+  /** Scopes of the key. Default: those of "speech:synthesize", "speech:stream" and "voices:read" that the caller has. */
   scopes?: ("speech:synthesize" | "speech:stream" | "voices:read" | "voices:write" | "jobs:read" | "jobs:write" | "keys:read" | "keys:write" | "usage:read" | "admin")[] | null;
-  /** Days until the key expires. Default: it expires with the caller's key, or never. */
+  /** Days until the key expires. Default: the key expires with the caller's key, if that key expires. */
   expires_in_days?: number | null;
-  /** The voices that the key may use. Default: all that the caller may use. */
+  /** The voices that the key may use. Default: all voices that the caller may use. */
   voice_ids?: string[] | null;
-  /** The addresses and CIDR blocks from which the key may be used. Default: those of the caller's key, or any. */
+  /** The addresses and CIDR blocks from which the key may be used. Default: as for the caller's key. */
   allowed_ips?: string[] | null;
   /** Limits of the key. Default: the service's default limits, or those of the caller's key if lower. */
   limits?: ApiKeyLimitsInput | null;
 };
 
 export type RotateApiKey = {
-  /** How long the old key remains valid, in seconds. */
+  /** Seconds for which the old key remains valid. */
   grace_seconds?: number;
 };
 
@@ -884,20 +884,20 @@ export type RotateApiKeyResponse = {
   scopes: string[];
   /** Whether the key is valid. */
   status: "active" | "expired" | "revoked";
-  /** When it was created. */
+  /** When the key was created. */
   created_at: string;
-  /** When the key expires; not set if it never does. */
+  /** When the key expires; not set if it never expires. */
   expires_at: string | null;
-  /** When the key was last used, to the minute; not set if never. */
+  /** When the key was last used, to the minute; not set if it was never used. */
   last_used_at: string | null;
-  /** When the key was revoked; not set if it was not. */
+  /** When the key was revoked; not set if it was not revoked. */
   revoked_at: string | null;
   /** The voices that the key may use; for all voices, null in REST and empty in gRPC. */
   voice_ids: string[] | null;
   /** The addresses and CIDR blocks from which the key may be used; for any address, null in REST and empty in gRPC. */
   allowed_ips: string[] | null;
   limits: ApiKeyLimits;
-  /** Id of the key that replaced this one; empty if none did. */
+  /** Id of the key that replaced this key; empty if it was not replaced. */
   replaced_by: string | null;
   /** Id of the key or person that created this key; empty for the operator. */
   made_by: string | null;
@@ -907,14 +907,14 @@ export type RotateApiKeyResponse = {
 export type WebhookSecret = {
   /** The first characters of the secret, to recognize it. */
   hint: string;
-  /** When it was created. */
+  /** When the secret was created. */
   created_at: string;
-  /** Time until which the former secret also signs; not set if there is none. */
+  /** Time until which the former secret also signs; not set if there is no former secret. */
   former_expires_at: string | null;
 };
 
 export type RotateOwnWebhookSecret = {
-  /** How long the former secret also signs, in seconds. */
+  /** Seconds for which the former secret also signs. */
   grace_seconds?: number;
 };
 
@@ -924,16 +924,16 @@ export type RotateOwnWebhookSecretResponse = {
   secret: string;
   /** The first characters of the secret, to recognize it. */
   hint: string;
-  /** When it was created. */
+  /** When the secret was created. */
   created_at: string;
-  /** Time until which the former secret also signs; not set if there is none. */
+  /** Time until which the former secret also signs; not set if there is no former secret. */
   former_expires_at: string | null;
 };
 
 export type OpenAiSpeech = {
   /** Ignored: each voice has its own engine. */
   model?: string;
-  /** Text to speak, not blank; required unless `ssml` is set. At most 5000 Unicode code points may be spoken; the maximum length of the text also counts markup. Pauses last at most 600 seconds together. */
+  /** Text to speak, not blank; required unless `ssml` is set. At most 5000 Unicode code points may be spoken; the maximum length of the text also counts markup. All pauses together last at most 600 seconds. */
   input: string;
   /** Id or alias of the voice. If it is omitted, the default voice speaks. The default voice also speaks for a voice of OpenAI, such as `alloy`, that the caller does not have; then `X-Ignored-Fields` contains `voice`. `X-Voice-Id` is the voice that spoke. With `SONANT_STRICT=1`, both cases are errors. Any other unknown voice is always an error. */
   voice?: string | {
@@ -945,15 +945,15 @@ export type OpenAiSpeech = {
   markup?: "ssml" | "pauses";
   /** Whether numbers, signs and abbreviations are spelled out for an engine that cannot read them. */
   normalize?: boolean;
-  /** Ids of lexicons that state how words are pronounced. The first lexicon that defines a word applies; those of the voice come last. ListLexicons returns the lexicons. */
+  /** Ids of lexicons that state how words are pronounced. The first lexicon that defines a word applies; the voice's own lexicons come last. ListLexicons returns the lexicons. */
   lexicon_ids?: string[];
-  /** Speed of speech; 2.0 is twice as fast. The pitch is preserved. */
+  /** Speed of speech; 2.0 is twice the normal speed. The pitch is preserved. */
   speed?: number;
   /** Audio, or events with audio. */
   stream_format?: "audio" | "sse";
   /** How to speak, in free text, such as "Cheerful and fast." An engine that does not follow instructions ignores them, and `warnings` contains "ignored:instructions". */
   instructions?: string;
-  /** Seed of the engine's random choices: the same request with the same seed sounds the same, as far as the engine can. If the engine accepts no seed, `warnings` contains "ignored:seed". Default: the engine chooses a seed. */
+  /** Seed of the engine's random choices. With the same seed, a repeated request sounds the same if the engine allows it. If the engine accepts no seed, `warnings` contains "ignored:seed". Default: the engine chooses a seed. */
   seed?: number;
 };
 
@@ -1026,9 +1026,9 @@ export type AuthorizationAddress = {
 export type UsageTotal = {
   /** Number of syntheses. */
   requests: number;
-  /** Unicode code points of the texts. */
+  /** Number of Unicode code points in the texts. */
   characters: number;
-  /** Duration of the audio. */
+  /** Duration of the audio, in seconds. */
   audio_seconds: number;
 };
 
@@ -1038,13 +1038,13 @@ export type UsageGroup = {
   group: string;
   /** Number of syntheses. */
   requests: number;
-  /** Unicode code points of the texts. */
+  /** Number of Unicode code points in the texts. */
   characters: number;
-  /** Duration of the audio. */
+  /** Duration of the audio, in seconds. */
   audio_seconds: number;
 };
 
-/** The sums. */
+/** Response of GetUsage: the sums. */
 export type GetUsageResponse = {
   /** The first day. */
   from: string;
@@ -1053,17 +1053,17 @@ export type GetUsageResponse = {
   /** How the sums are grouped. */
   group_by: "day" | "voice" | "key";
   total: UsageTotal;
-  /** Days in chronological order; keys and voices by characters, descending; at most 1000. */
+  /** At most 1000 groups: days in chronological order; keys and voices by number of characters, descending. */
   groups: UsageGroup[];
 };
 
 export type Alive = {
-  /** Always this. */
+  /** The only value. */
   status: "ok";
 };
 
 export type Ready = {
-  /** Always this. */
+  /** The only value. */
   status: "ready";
 };
 
@@ -1092,11 +1092,11 @@ export type BookChapter = {
 
 /** A book. */
 export type Book = {
-  /** Title; the name of the file if the book states none. */
+  /** Title of the book; the name of the file if the book states no title. */
   title: string;
   /** Authors, separated by commas; empty if none is stated. */
   author: string;
-  /** BCP-47 code of the language that the book states. */
+  /** BCP-47 code of the language that the book states; not set if it states none. */
   language: string | null;
   /** The cover in the form that a job accepts: JPEG or PNG, at most 1 MiB. */
   cover: string | null;
@@ -1104,7 +1104,7 @@ export type Book = {
   metadata: Record<string, string>;
   /** The chapters in reading order; notes within the text come last. */
   chapters: BookChapter[];
-  /** Content that was left out or read differently than stated. */
+  /** Sentences about content that was left out, or read differently than the file states. */
   warnings: string[];
 };
 
@@ -1132,19 +1132,19 @@ export type AudioRecord = {
 export type AudioManifest = {
   /** Whether the signature is valid and the audio is unchanged. */
   valid: boolean;
-  /** Problems in the words of C2PA, such as "assertion.dataHash.mismatch". */
+  /** Problems as C2PA status codes, such as "assertion.dataHash.mismatch". */
   problems: string[];
   /** Subject of the certificate that signed the manifest. */
   issuer: string;
   /** When the manifest was signed. Not set yet, because time stamps are not read. */
   signed_at: string | null;
-  /** Whether the certificate is its own issuer, so that nobody vouches for it. */
+  /** Whether the certificate is self-signed, so that no authority vouches for it. */
   self_signed: boolean;
 };
 
 /** Response of InspectAudio. */
 export type InspectAudioResponse = {
-  /** Format of the file: wav, mp3, flac or opus; empty if it is not known. */
+  /** Format of the file: wav, mp3, flac or opus; empty if the format is unknown. */
   format: string;
   /** SHA-256 of the file, in hexadecimal. */
   sha256: string;
@@ -1152,11 +1152,11 @@ export type InspectAudioResponse = {
   fingerprint: string;
   /** The tags of the file. */
   tags: AudioTag[];
-  /** Digital source type of the IPTC that the tags state; empty if they state none. */
+  /** IPTC digital source type that the tags state; empty if the tags state none. */
   digital_source_type: string;
-  /** The record of this installation; not set if it has none of this audio. */
+  /** This installation's record of the audio; not set if there is none. */
   record: AudioRecord | null;
-  /** The signed manifest in the file; not set if it has none. */
+  /** The signed manifest in the file; not set if the file has none. */
   manifest: AudioManifest | null;
 };
 
@@ -1167,21 +1167,21 @@ export type CreateVoice = {
   name: string;
   /** How the voice sounds. */
   description?: string;
-  /** Languages of the voice as BCP-47 ranges, the main language first. Default: those of the first binding. */
+  /** Languages of the voice as BCP-47 ranges, the main language first. Default: the languages of the first binding. */
   language_codes?: string[];
-  /** Free labels, such as gender and accent. Their names are of printable ASCII characters. */
+  /** Free labels, such as gender and accent. Their names consist of printable ASCII characters. */
   labels?: Record<string, string>;
-  /** The voices of engines that this voice uses, in order of preference; required to create a voice that is not a blend. The binding of a clone can be moved, but not removed. */
+  /** The voices of engines that this voice uses, in order of preference; required to create a voice that is not a blend. The binding of a clone can change its place, but cannot be removed. */
   bindings?: VoiceBindingInput[];
   /** Whether the voice is enabled. */
   enabled?: boolean;
-  /** Who may use the voice. Default: private, or everyone for an admin's voice that is not a blend. Only keys with the scope `admin` can set everyone. An update that names this field must set it. */
+  /** Who may use the voice. Default: private, or everyone for an admin's voice that is not a blend. Only keys with the scope `admin` can set everyone. An update whose mask names this field must set it. */
   access?: "private" | "everyone";
   /** Other names that requests may use for the voice, such as the ids of another vendor; omitted aliases are removed. No alias may be the id of another voice, or an alias of another voice of the same account. Aliases of a voice for everyone are valid for everyone. */
   aliases?: string[];
-  /** The voices to blend, instead of bindings, each once. They must share a language and belong to one model that supports blending, such as Kokoro. At least one weight must be above 0. The blend has the accent of the first voice. */
+  /** The voices to blend, instead of bindings, without duplicates. They must share a language and belong to one model that supports blending, such as Kokoro. At least one weight must be above 0. The blend has the accent of the first voice. */
   blend?: BlendPartInput[];
-  /** Ids of lexicons that every request with the voice uses, each once; the first one that defines a word applies. */
+  /** Ids of lexicons that every request with the voice uses, without duplicates. The first that defines a word applies. */
   lexicon_ids?: string[];
 };
 
@@ -1196,23 +1196,23 @@ export type CloneForm = {
   labels?: string;
   /** The language of both recordings, as BCP-47. */
   language_code: string;
-  /** The person speaking freely: a WAV, FLAC, MP3 or Ogg file. */
+  /** Reference recording of the person speaking freely: a WAV, FLAC, MP3 or Ogg file. */
   reference_audio: string;
-  /** Text of the reference, if the engine needs it. */
+  /** Text of the reference recording, if the engine needs it. */
   reference_text?: string;
-  /** The same person reading the consent sentence: a WAV, FLAC, MP3 or Ogg file, of at most 30 seconds, or longer if the reference may be longer. */
+  /** Recording of the same person reading the consent sentence: a WAV, FLAC, MP3 or Ogg file of at most 30 seconds, or longer if the reference may be longer. */
   consent_audio: string;
   /** Name of the person. */
   speaker_name: string;
   /** Text of the consent recording. Default: the engine's sentence for the language. */
   consent_script?: string;
-  /** Engines to clone with, separated by commas. Default: the first that can. */
+  /** Engines to clone with, separated by commas. Default: the first that can clone the language. */
   engines?: string;
   /** Who may use the voice. Default: private. */
   access?: "private" | "everyone";
 };
 
-/** How one or more words are pronounced. Of two entries for the same words, the first one applies. */
+/** Pronunciation of one or more words. If two entries have the same words, the first one applies. */
 export type LexiconEntryInput = {
   /** The words as they are written. */
   grapheme: string;
@@ -1220,11 +1220,11 @@ export type LexiconEntryInput = {
   alias?: string;
   /** Pronunciation of the words, written in `alphabet`. */
   phoneme?: string;
-  /** Alphabet in which `phoneme` is written. Default: ipa. */
+  /** Alphabet in which `phoneme` is written. Default: `ipa`. */
   alphabet?: "ipa" | "x-sampa";
   /** BCP-47 language of the texts to which the entry applies. Default: any. */
   language_code?: string;
-  /** Whether upper and lower case are distinguished. Default: sensitive. */
+  /** Whether upper and lower case must match. Default: sensitive. */
   case?: "sensitive" | "insensitive";
 };
 

@@ -1,6 +1,6 @@
 // A protoc plugin, run by `buf generate`: writes the services, messages and comments of Sonant's protos to
 // gen/sonant/v1/reference.ts, from which the page at /docs renders the gRPC reference.
-// (buf.build/docs/reference/descriptors; plugin.proto)
+// See buf.build/docs/reference/descriptors and plugin.proto.
 import { readFileSync } from 'node:fs';
 import {
   create,

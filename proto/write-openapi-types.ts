@@ -1,4 +1,4 @@
-// Writes gen/openapi.ts, the types of the JSON of the REST API, from the schemas in docs/openapi.json. The console uses them.
+// Writes gen/openapi.ts: types of the REST API's JSON, from the schemas in docs/openapi.json. The console uses them.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 

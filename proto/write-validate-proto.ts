@@ -1,7 +1,7 @@
-// Writes proto/buf/validate/validate.proto, the standard options of rules, from the descriptor in
-// @bufbuild/protovalidate, because no npm package contains the file itself. It has only the kinds of rules that
-// Sonant's protos use, so that the generated code is small, and keeps all numbers: compilers of Sonant's protos may use
-// the complete file instead.
+// Writes proto/buf/validate/validate.proto, the standard options for field rules, from the descriptor in
+// @bufbuild/protovalidate, because no npm package contains the file itself. The written file has only the kinds of
+// rules that Sonant's protos use, which keeps the generated code small. The field numbers are those of the standard, so
+// compilers of Sonant's protos may use the complete file instead.
 import { writeFileSync } from 'node:fs';
 import { type DescExtension, type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
 import { FeatureSet_FieldPresence } from '@bufbuild/protobuf/wkt';
@@ -44,7 +44,7 @@ function toMessage({ name, fields, oneofs }: DescMessage): string[] {
 }
 
 const lines = [
-  '// Rules of fields, of the standard at https://protovalidate.com (Apache License 2.0), as far as our protos use them.',
+  '// The field rules of https://protovalidate.com (Apache License 2.0) that our protos use.',
   '// Written by proto/write-validate-proto.ts.',
   'syntax = "proto2";',
   '',

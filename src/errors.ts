@@ -75,7 +75,7 @@ export const failureTable = Object.freeze({
   temporarily_unavailable: row(503, 'UNAVAILABLE', true, 'The identity provider is not responding. Try again later.'),
   engine_timeout: row(504, 'DEADLINE_EXCEEDED', false, 'The speech engine took too long.'),
   storage_unavailable: row(503, 'UNAVAILABLE', true, 'Storage is unavailable. Try again later.'),
-  storage_full: row(507, 'UNAVAILABLE', true, 'The audio could not be stored, because the store is full.'),
+  storage_full: row(507, 'UNAVAILABLE', true, 'Storage is full. Try again later.'),
 });
 
 export type Reason = keyof typeof failureTable;
@@ -110,7 +110,7 @@ export const fieldReasons = Object.freeze({
   scope: 'it exceeds the permissions of the creating key',
   unsupported: 'this installation or this engine does not support it',
   unsupported_language: 'the voice does not speak the language',
-  unsupported_text: 'the voice cannot speak some of the text, such as its script',
+  unsupported_text: 'the voice cannot speak some of the text, for example because of its script',
   empty: 'the book has no text',
   encrypted: 'the book is protected',
   damaged: 'the book is damaged or incomplete',

@@ -115,7 +115,7 @@ export function takeOne(fullAtUs: number, nowUs: number, rate: Rate): Taken {
 const toSubject = (isOwn: boolean) => (isOwn ? 'This key' : 'All keys of this account together');
 
 export function tooManyRequests({ requestsPerMinute: limit }: KeyLimits, waitUs: number, isOwn: boolean): Failure {
-  const message = `${toSubject(isOwn)} may send ${limit} requests a minute.`;
+  const message = `${toSubject(isOwn)} reached the limit of ${limit} requests a minute.`;
   const retryAfterSeconds = waitUs / 1_000_000;
   return new Failure('rate_limit_exceeded', { message, limit, limitReason: 'requests', retryAfterSeconds });
 }
@@ -143,6 +143,6 @@ export function tooManyCharacters(
 }
 
 export function tooManyAtOnce({ concurrency: limit }: KeyLimits, isOwn: boolean): Failure {
-  const message = `${toSubject(isOwn)} may run ${limit} syntheses at once.`;
+  const message = `${toSubject(isOwn)} reached the limit of ${limit} syntheses at once.`;
   return new Failure('rate_limit_exceeded', { message, limit, limitReason: 'concurrency', retryAfterSeconds: 1 });
 }

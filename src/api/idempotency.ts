@@ -76,10 +76,10 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
 
 function repeat({ fingerprint, answer }: AnswerRow, expected: string) {
   if (fingerprint !== expected) {
-    throw new Failure('idempotency_conflict', { message: 'This Idempotency-Key was used for another request.' });
+    throw new Failure('idempotency_conflict', { message: 'Another request used this Idempotency-Key. Use a new one.' });
   }
   if (answer === null) {
-    const message = 'The request with this Idempotency-Key is still running.';
+    const message = 'The first request with this Idempotency-Key is still running. Try again later.';
     throw new Failure('idempotency_conflict', { message, retryAfterSeconds: 0 });
   }
   return JSON.parse(answer);

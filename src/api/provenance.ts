@@ -33,7 +33,7 @@ export async function inspectAudio(
   const clip =
     (named?.fingerprint ? named : undefined) ?? (head && (await records?.findByFingerprint(fingerprint, accountId)));
   if (!head?.format && !clip) {
-    const message = 'must be a complete WAV, MP3, FLAC or Ogg Opus file, or raw audio that is recorded here';
+    const message = 'must be a complete WAV, MP3, FLAC or Ogg Opus file, or raw audio that this service stored';
     throw new Failure('invalid_request', { details: [{ field: 'file', reason: 'format', message }] });
   }
   const isOwn = accountId === undefined || (clip && (clip.accountId ?? clip.ownerId) === accountId);

@@ -45,7 +45,7 @@ function toDays(given: Pick<GetUsageRequest, 'from' | 'to'>, violations: Violati
   const from = day('from', `${(isDay(to) ? to : today).slice(0, 8)}01`);
   const days = (Date.parse(to) - Date.parse(from)) / dayMs + 1;
   if (days < 1 || days > usageDaysMax)
-    violations.report('from', 'range', `must not be after to, and at most ${usageDaysMax} days before it`);
+    violations.report('from', 'range', `must not be after to; a report has at most ${usageDaysMax} days`);
   return { from, to };
 }
 

@@ -14,7 +14,7 @@ function readOperatorCredentials(config: Config): Promise<Credentials | undefine
   const { provenanceCert, provenanceKey } = config;
   return asConfigError(config, 'SONANT_PROVENANCE_CERT', async () => {
     if (provenanceCert === '' && provenanceKey === '') return undefined;
-    if (provenanceCert === '' || provenanceKey === '') throw new Error('needs SONANT_PROVENANCE_KEY, and vice versa');
+    if (provenanceCert === '' || provenanceKey === '') throw new Error('must be set with SONANT_PROVENANCE_KEY');
     return readCredentials(await readFile(provenanceCert, 'utf8'), await readFile(provenanceKey, 'utf8'));
   });
 }

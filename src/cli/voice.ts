@@ -93,7 +93,7 @@ import   adds an exported voice (needs the same SONANT_MASTER_KEY for a clone), 
          model as a folder or an archive (tar, gzip, bzip2 or zip), which is tested first.
 access   sets who may speak with a stored voice: its owner, or every key.
 delete   deletes a stored voice.
-revoke   withdraws the consent of the person cloned and destroys the clone.
+revoke   withdraws the consent of the cloned person and destroys the clone.
 record   verifies and prints the audit log of voices.`,
   async run(line) {
     const { values, positionals } = parseCommandArgs({ args: line.args, options, allowPositionals: true });

@@ -203,7 +203,7 @@ const openAiDocs = {
     id: 'createSpeech',
     summary: 'Create speech as OpenAI’s API does',
     description:
-      'At 24 000 Hz. The API key is a bearer token or in X-API-Key; failures have the form of OpenAI’s errors.',
+      'The sample rate is 24 000 Hz. Send the API key as a bearer token or in X-API-Key. Failures have the form of OpenAI’s errors.',
     scopes: speechOperations.streamSpeech.scopes,
     body: { schema: speechSchema, examples: { plain: { model: 'tts-1', input: 'Hello.', voice: 'clara' } } },
     answers: {

@@ -248,7 +248,7 @@ function readMessage(desc: DescMessage, isStrict = false): Read {
     return (value, path, reading) => {
       const time = typeof value === 'string' && timeForm.test(value) ? new Date(value) : undefined;
       if (!time || Number.isNaN(time.getTime()))
-        return mustBe('a time as in RFC 3339, such as 2026-01-31T12:00:00Z', reading, path);
+        return mustBe('an RFC 3339 time such as 2026-01-31T12:00:00Z', reading, path);
       return timestampFromDate(time);
     };
   return (value, path, reading) => {

@@ -240,10 +240,10 @@ const eventsEndedSchema: Schema = {
   properties: {
     type: { type: 'string', const: 'error' },
     error: { type: 'string', description: 'The reason, as in Failure.' },
-    message: { type: 'string', description: 'A description of it.' },
+    message: { type: 'string', description: 'A description of the reason.' },
     status: { type: 'integer', description: 'The equivalent HTTP status.' },
     retryable: { type: 'boolean', const: false, description: 'Always false: the same request fails again.' },
-    request_id: { type: 'string', description: 'Include it when you contact the operator.' },
+    request_id: { type: 'string', description: 'Id of the request; include it when you contact the operator.' },
   },
 };
 

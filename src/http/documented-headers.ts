@@ -19,13 +19,13 @@ const oneOf = (...values: readonly string[]) => ({ type: 'string', enum: values 
 
 export const replyHeaders = {
   'X-Request-Id': always(
-    header('The id of the request: yours if you sent one of `[A-Za-z0-9_-]{1,64}`.', 'req_01JD3Q8S6V5W2K9YB4XJ', {
+    header('The id of the request: your own if it matches `[A-Za-z0-9_-]{1,64}`.', 'req_01JD3Q8S6V5W2K9YB4XJ', {
       type: 'string',
       pattern: '^[A-Za-z0-9_-]{1,64}$',
     }),
   ),
   'X-API-Version': always(header('The version of this API.', apiVersion, oneOf(apiVersion))),
-  'X-Voice': header('Name of the voice used. One that is not printable ASCII is percent-encoded UTF-8.', 'Clara'),
+  'X-Voice': header('Name of the voice used; percent-encoded UTF-8 if it is not printable ASCII.', 'Clara'),
   'X-Voice-Encoding': header('`percent` if X-Voice is percent-encoded.', 'percent', oneOf('percent')),
   'X-Voice-Id': header('Id of the voice used.', 'clara'),
   'X-Method': header('`rest` or `streaming`.', 'rest', oneOf('rest', 'streaming')),
@@ -63,7 +63,7 @@ export const replyHeaders = {
     'transliterated',
   ),
   'X-Descendants-Revoked': header(
-    'Number of other keys that were revoked with it: keys derived from it, and keys that it has replaced.',
+    'Number of other keys that were revoked with this key: its descendants, and keys that it has replaced.',
     2,
     whole,
   ),

@@ -14,13 +14,13 @@ const answerSchema = (title: string, status: string): Schema => ({
   title,
   type: 'object',
   required: ['status'],
-  properties: { status: { type: 'string', enum: [status], description: 'Always this.' } },
+  properties: { status: { type: 'string', enum: [status], description: 'The only value.' } },
 });
 const operation = (id: string, summary: string, schema: Schema, example: object): RouteDocs => ({
   id,
   tag: 'Service',
   summary,
-  answers: { 200: { description: 'Yes.', content: { 'application/json': { schema, example } } } },
+  answers: { 200: { description: 'The check has passed.', content: { 'application/json': { schema, example } } } },
   failures: id === 'isReady' ? ['overloaded'] : [],
 });
 const alive = operation('isAlive', 'Check that the process is alive', answerSchema('Alive', 'ok'), { status: 'ok' });

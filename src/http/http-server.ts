@@ -72,7 +72,7 @@ export function createHttpServer(given: HttpServerOptions): Server {
   // The route sends 100 Continue when it reads the body.
   server.on('checkContinue', take);
   server.on('checkExpectation', (request, response) =>
-    answerFault(request, response, 417, 'The header Expect supports only 100-continue.'),
+    answerFault(request, response, 417, 'The only supported value of the header Expect is 100-continue.'),
   );
   takeUpgrades(server, take, takeTurn);
   server.on('clientError', refuse);

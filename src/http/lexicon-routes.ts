@@ -26,11 +26,11 @@ const plsTypes = ['application/pls+xml', 'application/xml', 'text/xml'];
 const document = { type: 'string', description: 'A document of PLS 1.0.' };
 const examplePls = writePls('Products', [{ grapheme: 'AWS', alias: 'Amazon Web Services' }], undefined);
 const plsQuery = [
-  queryParameter('name', 'With a PLS document: the name. Default: its title.'),
+  queryParameter('name', 'Name of the lexicon, for a PLS document. Default: the title of the document.'),
   queryParameter(
     'access',
-    'With a PLS document: who may use it.',
-    text('Who may use it.', { enum: [...voiceAccesses] }),
+    'Who may use the lexicon, for a PLS document.',
+    text('Who may use the lexicon.', { enum: [...voiceAccesses] }),
   ),
 ];
 

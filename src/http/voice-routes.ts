@@ -120,7 +120,7 @@ const previewDocs: RouteDocs = {
   tag: 'Voices',
   ...documentOperation(voiceOperations.previewVoice),
   summary: 'Play a sample of a voice',
-  description: 'A sentence in the native language of the voice.',
+  description: 'Returns a sentence in the native language of the voice, as MP3.',
   parameters: [
     pathId('Id or alias of the voice.', 'clara'),
     requestHeader('If-None-Match', 'The ETag of the copy that you have.'),
@@ -156,7 +156,7 @@ const cloneForm: NonNullable<RouteBody['form']> = {
         reference_audio: file(properties.reference_audio!),
         consent_audio: file(properties.consent_audio!),
         labels: text('A JSON object of strings.'),
-        engines: text('Engines to clone with, separated by commas. Default: the first that can.'),
+        engines: text('Engines to clone with, separated by commas. Default: the first that can clone the language.'),
       },
     };
   },

@@ -84,7 +84,7 @@ export function checkUpgrade(
   isAllowed: (origin: string) => boolean,
 ): void {
   if (!upgrades.has(raw)) {
-    throw new Failure('invalid_request', { message: 'This path needs a WebSocket: send an upgrade (RFC 6455).' });
+    throw new Failure('invalid_request', { message: 'This path needs a WebSocket upgrade request (RFC 6455).' });
   }
   const details = handshakeFaults(raw);
   if (details.length > 0) {
@@ -112,7 +112,7 @@ function handshakeFaults({ headers }: IncomingMessage): FieldViolation[] {
     faults.push({ field: 'Sec-WebSocket-Key', reason: 'format', message: 'must be 16 bytes in base64' });
   const names = protocol?.split(',').map((name) => name.trim()) ?? [];
   if (protocol !== undefined && !(protocols.test(protocol) && new Set(names).size === names.length))
-    faults.push({ field: 'Sec-WebSocket-Protocol', reason: 'format', message: 'must be different tokens' });
+    faults.push({ field: 'Sec-WebSocket-Protocol', reason: 'format', message: 'must be tokens without duplicates' });
   return faults;
 }
 

@@ -115,7 +115,7 @@ function checkEntry(entry: EntryMessage, path: string, violations: Violations): 
   const { alias, phoneme, languageCode } = entry;
   if (alias === '' && phoneme === '') violations.report(`${path}.alias`, 'required', 'must have alias or phoneme');
   if (alias !== '' && phoneme !== '')
-    violations.report(`${path}.phoneme`, 'conflict', 'excludes alias; send one of the two');
+    violations.report(`${path}.phoneme`, 'conflict', 'cannot be combined with alias; send one of the two');
   if (languageCode !== '' && toLanguageCode(languageCode) === undefined)
     violations.report(`${path}.language_code`, 'format', 'must be a BCP-47 language code such as en-US');
   checkPhoneme(entry, path, violations);

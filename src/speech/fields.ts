@@ -242,7 +242,7 @@ export const speechFields: { readonly [Name in keyof SpeechFields]: FieldRow<Spe
       enum: methods,
       default: 'rest',
       description:
-        'Whether to answer when all is spoken, and the text is in `text`, or as it is spoken, and the texts are in `text_chunks`.',
+        '`rest` returns the audio of `text` when all of it is synthesized; `streaming` returns the audio of `text_chunks` while it is being synthesized.',
     },
     parse: oneOf<SpeechFields['method']>(methods, 'rest'),
     changesSound: false,
@@ -284,7 +284,7 @@ export const speechFields: { readonly [Name in keyof SpeechFields]: FieldRow<Spe
       const isKnown = (kind: unknown) => captionKinds.includes(kind as CaptionKind);
       if (!Array.isArray(given)) report('type', `must be an array of ${captionKinds.join(', ')}`);
       else if (!given.every(isKnown)) report('enum', `must be one or more of ${captionKinds.join(', ')}`, captionKinds);
-      else if (new Set(given).size < given.length) report('duplicate', 'must not name a kind twice');
+      else if (new Set(given).size < given.length) report('duplicate', 'must not name a format twice');
       else return given;
       return [];
     },
@@ -337,7 +337,7 @@ export const speechFields: { readonly [Name in keyof SpeechFields]: FieldRow<Spe
       if (typeof given !== 'string') report('type', 'must be a string');
       else if (countChars(given) > maxLength) report('length', `must be at most ${maxLength} characters`);
       else if (given.includes('\0')) report('encoding', 'contains a NUL character');
-      else if (!given.isWellFormed()) report('encoding', 'contains half of a surrogate pair; send valid Unicode');
+      else if (!given.isWellFormed()) report('encoding', 'contains an unpaired surrogate; send valid Unicode');
       else return given;
       return undefined;
     },
@@ -346,7 +346,7 @@ export const speechFields: { readonly [Name in keyof SpeechFields]: FieldRow<Spe
   seed: {
     ...seed,
     names: { openai: 'seed' },
-    flag: { name: 'seed', value: 'N', help: 'the same seed sounds the same, for engines that take one' },
+    flag: { name: 'seed', value: 'N', help: 'seed of random choices, for engines that accept seeds' },
     changesSound: (value) => value,
   },
 };

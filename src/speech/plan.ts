@@ -244,7 +244,7 @@ const completed = <Request extends SpokenFields>(request: Request, { voice }: Of
 const unreadyMessages: Readonly<Record<Exclude<VoiceStatus, 'ready'>, string>> = {
   pending: 'The voice is still being created. Try again later.',
   failed: 'The voice could not be created. Delete it and create it again.',
-  disabled: 'The voice is switched off. Its owner can switch it on again.',
+  disabled: 'The voice is disabled. Its owner can enable it again.',
   consent_revoked: 'The person whose voice this is has withdrawn their consent.',
 };
 

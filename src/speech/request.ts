@@ -92,7 +92,7 @@ export function parseSpeechRequest(
   };
   const isLinked = method === 'rest' && request.returnFormat === 'url';
   if (request.captions.length > 0 && !isLinked)
-    found.add('captions', 'conflict', 'are only for method rest with return_format url; remove them');
+    found.add('captions', 'conflict', 'are only available with method rest and return_format url; remove them');
   found.throwIfAny(violationsBefore, violations);
   return request;
 }
@@ -173,7 +173,7 @@ function parseTexts(
   }
   if (used === ssml && markup === 'pauses') found.add('markup', 'conflict', 'pauses is only for plain text; remove it');
   if (sumOf(texts, 'pauseMs') > pausesMsMax)
-    found.add(used.json, 'range', `has pauses of more than ${pausesMsMax / 1000} s in total, which is the limit`);
+    found.add(used.json, 'range', `has more than ${pausesMsMax / 1000} s of pauses, which is the limit; shorten them`);
   return { field: used.json, texts };
 }
 

@@ -19,7 +19,7 @@ interface RedisScript {
 /** Thrown if Redis does not answer or answers with an error. The `cause` is the error. */
 export class RedisAway extends Error {
   constructor(cause: unknown) {
-    super('Redis is away', { cause });
+    super('Redis is unavailable', { cause });
     this.name = 'RedisAway';
   }
 }

@@ -39,7 +39,7 @@ zh 这是合成的语音。`
 export function disclosureIn(languageCode: string): string {
   const sentence = sentences.get(languageCode.toLowerCase().split('-')[0]!);
   if (sentence) return sentence;
-  const message = `there is no sentence in ${languageCode}; there is one in ${[...sentences.keys()].join(', ')}`;
+  const message = `is not available in ${languageCode}; the available languages are ${[...sentences.keys()].join(', ')}`;
   throw new Failure('invalid_request', { details: [{ field: 'disclosure', reason: 'unsupported_language', message }] });
 }
 

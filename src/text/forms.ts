@@ -30,7 +30,7 @@ export function formsOf(v: Verbalizer, added: Readonly<Record<string, Form>> = {
     let form = made.get(name);
     if (!form) {
       form = toForm(v, name, formOf) ?? own[name];
-      if (!form) throw new Error(`a rule names the form "${name}", which nobody states`);
+      if (!form) throw new Error(`a rule names the form "${name}", which is not defined`);
       made.set(name, form);
     }
     return form;

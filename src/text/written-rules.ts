@@ -27,7 +27,7 @@ const patterns: Readonly<Record<string, string>> = {
 export function expandPattern(source: string, named: Readonly<Record<string, string>>): string {
   return source.replace(/\$\{(\w+)\}/g, (_, name: string) => {
     const found = patterns[name] ?? named[name];
-    if (found === undefined) throw new Error(`a rule names the pattern "${name}", which nobody states`);
+    if (found === undefined) throw new Error(`a rule names the pattern "${name}", which is not defined`);
     return expandPattern(found, named);
   });
 }

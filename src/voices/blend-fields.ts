@@ -31,7 +31,7 @@ export function checkSpeakers(
 ): readonly BindingRecord[] | undefined {
   if (!blend) return bindings && checkBindings(bindings, before.bindings, bindable, faults);
   const fault = faultTo(faults);
-  if (bindings?.length) fault('blend', 'conflict', 'and bindings exclude each other');
+  if (bindings?.length) fault('blend', 'conflict', 'cannot be combined with bindings; send one of the two');
   if (before.bindings.some((bound) => 'cloneId' in bound)) fault('blend', 'conflict', 'cannot replace a clone');
   for (const [i, { voiceId }] of blend.entries())
     if (voiceId === before.voiceId) fault(`blend[${i}].voice_id`, 'conflict', 'must not be the blend itself');
@@ -58,9 +58,9 @@ function checkBlend(blend: Blend, voices: Voices, user: VoiceUser, faults: Field
     if (!part || !first) continue;
     const { voiceId } = part.speaker;
     if (part.engine !== first.engine || part.group !== first.group)
-      fault(`blend[${i}].voice_id`, 'conflict', `must be of the same model as ${first.speaker.voiceId}`);
+      fault(`blend[${i}].voice_id`, 'conflict', `must belong to the same model as ${first.speaker.voiceId}`);
     if (parts.findIndex((each) => each?.speaker.voiceId === voiceId) < i)
-      fault(`blend[${i}].voice_id`, 'conflict', `must not be ${voiceId} again`);
+      fault(`blend[${i}].voice_id`, 'conflict', `must not name ${voiceId} twice`);
   }
   const sum = blend.reduce((all, { weight }) => all + weight, 0);
   if (sum === 0) fault('blend', 'range', 'must have weights that add up to more than 0');

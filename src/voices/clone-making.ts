@@ -204,7 +204,7 @@ function chooseEngines(
   if (names.length === 0) {
     const first = engines.find(speaks);
     const spoken = [...new Set(engines.flatMap(({ cloning }) => cloning.sampleLanguageCodes))].join(', ');
-    if (!first) fault('language_code', 'unsupported_language', `voices can be cloned in ${spoken}`);
+    if (!first) fault('language_code', 'unsupported_language', `must be one of ${spoken} for a clone`);
     return first ? [first] : [];
   }
   const known = engines.map(({ name }) => name);
@@ -215,7 +215,7 @@ function chooseEngines(
       return [];
     }
     const languages = found.cloning.sampleLanguageCodes.join(', ');
-    if (!speaks(found)) fault('language_code', 'unsupported_language', `${name} clones in ${languages}`);
+    if (!speaks(found)) fault('language_code', 'unsupported_language', `must be one of ${languages} for ${name}`);
     return [found];
   });
 }

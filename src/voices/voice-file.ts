@@ -159,10 +159,10 @@ function parseFile(text: string): VoiceFile {
       'disabled',
     ]);
   if (bindings.length === 0 || bindings.includes(undefined))
-    fault('bindings', 'type', 'must be complete bindings, at least one');
+    fault('bindings', 'type', 'must be a list of complete bindings, at least one');
   const isCloned = kind === 'cloned';
   if (isCloned && !isConsent(file.consent)) fault('consent', 'required', 'is required for a clone');
-  if (bindings.some((bound) => bound && 'sealed' in bound) && !isCloned) fault('kind', 'conflict', 'contains a clone');
+  if (bindings.some((bound) => bound && 'sealed' in bound) && !isCloned) fault('kind', 'conflict', 'must be cloned');
   if (faults.length > 0) {
     const all = faults.map(({ field, message }) => `${field} ${message}`).join('; ');
     throw new Failure('invalid_request', {

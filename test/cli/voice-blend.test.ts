@@ -53,7 +53,7 @@ describe('sonant voice blend', { timeout: 240_000 }, () => {
 
   test.each<[parts: string[], said: RegExp]>([
     [['hum-Ada:1', 'Cleo:1'], /PART: must be voices that share a language; they speak: hum-Ada en; hum-Cleo de/],
-    [['hum-Ada:1', 'Eve:1'], /Eve:1: must be of the same model as hum-Ada/],
+    [['hum-Ada:1', 'Eve:1'], /Eve:1: must belong to the same model as hum-Ada/],
     [['Ada:1', 'Dot:1'], /Ada is ambiguous: it can be hum-Ada or other-Ada/],
     [['hum-Ada:1', 'nobody:1'], /nobody: no such voice can be blended/],
     [['hum-Ada:1', 'clara:1'], /clara:1: must be a voice of a model with styles/],

@@ -227,7 +227,7 @@ describe('a server that fails', () => {
 
   test('that lists nobody stops the start, and is named', async () => {
     const { url } = await openOpenAiServer({ voices: [] });
-    const message = `${url} does not say which voices it has; name them in SONANT_OPENAI_VOICES`;
+    const message = `${url} does not list its voices; name them in SONANT_OPENAI_VOICES`;
     await expect(openAiCompatible.open(options(url) as never, '')).rejects.toMatchObject({ message });
     expect(await openAiCompatible.inspect(options(url) as never, '')).toEqual({ state: 'broken', message });
   });

@@ -257,17 +257,17 @@ describe('sound in pieces', () => {
   test('that are one event without an end are given up', async () => {
     const line = `data:${'a'.repeat(1 << 20)}\n`;
     await expect(heard(...Array.from({ length: 70 }, () => line))).rejects.toMatchObject({
-      cause: { message: 'an event does not end' },
+      cause: { message: 'an event is too long' },
     });
   });
 
   test.each([
-    ['ends without the last event', delta, 'before the last'],
-    ['ends within the last event', `${delta}data: {"type":"speech.audio.done"}\n`, 'before the last'],
+    ['ends without the last event', delta, 'last event is missing'],
+    ['ends within the last event', `${delta}data: {"type":"speech.audio.done"}\n`, 'last event is missing'],
     [
       'was cut at the limit of tokens',
       `${delta}data: {"type":"speech.audio.done","finish_reason":"length"}\n\n`,
-      'limit of tokens',
+      'token limit',
     ],
     ['breaks', `${delta}data: {"type":"error","error":{"message":"died","code":507}}\n\n`, '507 died'],
     ['breaks in one word', `${delta}data: {"error":"died"}\n\n${done}`, '500 died'],
@@ -488,7 +488,7 @@ describe('a clone', () => {
     await cloning.make(sample(), signal);
     state.uploaded[0]!.createdAt = 1;
     const report = await openAiCompatible.inspect({ ...options(url), voices: [] } as never, '');
-    expect(report.message).toContain('clones voices');
+    expect(report.message).toContain('can clone voices');
     expect(state.uploaded).toHaveLength(1);
   });
 

@@ -14,7 +14,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file sonant/v1/book.proto.
  */
 export const file_sonant_v1_book: GenFile = /*@__PURE__*/
-  fileDesc("ChRzb25hbnQvdjEvYm9vay5wcm90bxIJc29uYW50LnYxIqABCg9SZWFkQm9va1JlcXVlc3QSDAoEZmlsZRgBIAEoDBIoCgxjb250ZW50X3R5cGUYAiABKAlCEtLOGA4qDENvbnRlbnQtVHlwZRIWCgRuYW1lGAMgASgJQgi6SAVyAxisAhI9CgRjb2RlGAQgASgOMhYuc29uYW50LnYxLkNvZGVSZWFkaW5nQhe6SAjYAQGCAQIQAdLOGAg6BiJza2lwIiIxChBSZWFkQm9va1Jlc3BvbnNlEh0KBGJvb2sYASABKAsyDy5zb25hbnQudjEuQm9vayL1AgoEQm9vaxIsCgV0aXRsZRgBIAEoCUId0s4YGTIXIlRoZSBMaWdodGhvdXNlIExlZGdlciISIgoGYXV0aG9yGAIgASgJQhLSzhgOMgwiTWFyYSBRdWlsbCISHgoIbGFuZ3VhZ2UYAyABKAlCDNLOGAgQATIEImVuIhIbCgVjb3ZlchgEIAEoDEIM0s4YCBABMgRudWxsEnEKCG1ldGFkYXRhGAUgAygLMh0uc29uYW50LnYxLkJvb2suTWV0YWRhdGFFbnRyeUJA0s4YPDI6eyJ0aXRsZSI6ICJUaGUgTGlnaHRob3VzZSBMZWRnZXIiLCAiYXV0aG9yIjogIk1hcmEgUXVpbGwifRIoCghjaGFwdGVycxgGIAMoCzIWLnNvbmFudC52MS5Cb29rQ2hhcHRlchIQCgh3YXJuaW5ncxgHIAMoCRovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEi7wEKC0Jvb2tDaGFwdGVyEiAKBXRpdGxlGAEgASgJQhHSzhgNMgsiQ2hhcHRlciAxIhI9CgR0ZXh0GAIgASgJQi/SzhgrMikiQ2hhcHRlciAxXG5cblRoZSBsYW1wIHdlbnQgb3V0IGF0IG5pbmUuIhIvCgRwYXJ0GAMgASgOMhMuc29uYW50LnYxLkJvb2tQYXJ0QgzSzhgIMgYiYm9keSISIwoNaGVhZGluZ19sZXZlbBgEIAEoBUIH0s4YAzIBMkgAiAEBEhcKBWNoYXJzGAUgASgFQgjSzhgEMgIzN0IQCg5faGVhZGluZ19sZXZlbCpZCgtDb2RlUmVhZGluZxIcChhDT0RFX1JFQURJTkdfVU5TUEVDSUZJRUQQABIVChFDT0RFX1JFQURJTkdfU0tJUBABEhUKEUNPREVfUkVBRElOR19SRUFEEAIqdwoIQm9va1BhcnQSGQoVQk9PS19QQVJUX1VOU1BFQ0lGSUVEEAASEwoPQk9PS19QQVJUX0ZST05UEAESEgoOQk9PS19QQVJUX0JPRFkQAhITCg9CT09LX1BBUlRfTk9URVMQAxISCg5CT09LX1BBUlRfQkFDSxAEMqIDCgtCb29rU2VydmljZRKGAwoIUmVhZEJvb2sSGi5zb25hbnQudjEuUmVhZEJvb2tSZXF1ZXN0Ghsuc29uYW50LnYxLlJlYWRCb29rUmVzcG9uc2UiwAKKzhgKam9iczp3cml0ZZLOGI8CCgtSZWFkIGEgYm9vaxLSAVJlYWRzIHBsYWluIHRleHQsIE1hcmtkb3duLCBIVE1MIG9yIEVQVUIgMiBhbmQgMyBpbnRvIGNoYXB0ZXJzIHRoYXQgYFBPU1QgL2FwaS9hdWRpby9qb2JzYCB0YWtlcywgYW5kIGtlZXBzIG5vdGhpbmcuIFJlZmVyZW5jZXMgdG8gbm90ZXMgYXJlIG5vdCBpbiB0aGUgdGV4dC4gQSBib29rIHRoYXQgaXMgcHJvdGVjdGVkIGFnYWluc3QgY29weWluZyBpcyByZWZ1c2VkLioRcGF5bG9hZF90b29fbGFyZ2UqFnVuc3VwcG9ydGVkX21lZGlhX3R5cGU4AYLT5JMCGDoEZmlsZWIEYm9vayIKL2FwaS9ib29rcxoKms4YBgoESm9ic0IWUAFaEnNvbmFudC92MTtzb25hbnR2MWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_sonant_v1_rest, file_sonant_v1_scope]);
+  fileDesc("ChRzb25hbnQvdjEvYm9vay5wcm90bxIJc29uYW50LnYxIqABCg9SZWFkQm9va1JlcXVlc3QSDAoEZmlsZRgBIAEoDBIoCgxjb250ZW50X3R5cGUYAiABKAlCEtLOGA4qDENvbnRlbnQtVHlwZRIWCgRuYW1lGAMgASgJQgi6SAVyAxisAhI9CgRjb2RlGAQgASgOMhYuc29uYW50LnYxLkNvZGVSZWFkaW5nQhe6SAjYAQGCAQIQAdLOGAg6BiJza2lwIiIxChBSZWFkQm9va1Jlc3BvbnNlEh0KBGJvb2sYASABKAsyDy5zb25hbnQudjEuQm9vayL1AgoEQm9vaxIsCgV0aXRsZRgBIAEoCUId0s4YGTIXIlRoZSBMaWdodGhvdXNlIExlZGdlciISIgoGYXV0aG9yGAIgASgJQhLSzhgOMgwiTWFyYSBRdWlsbCISHgoIbGFuZ3VhZ2UYAyABKAlCDNLOGAgQATIEImVuIhIbCgVjb3ZlchgEIAEoDEIM0s4YCBABMgRudWxsEnEKCG1ldGFkYXRhGAUgAygLMh0uc29uYW50LnYxLkJvb2suTWV0YWRhdGFFbnRyeUJA0s4YPDI6eyJ0aXRsZSI6ICJUaGUgTGlnaHRob3VzZSBMZWRnZXIiLCAiYXV0aG9yIjogIk1hcmEgUXVpbGwifRIoCghjaGFwdGVycxgGIAMoCzIWLnNvbmFudC52MS5Cb29rQ2hhcHRlchIQCgh3YXJuaW5ncxgHIAMoCRovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEi7wEKC0Jvb2tDaGFwdGVyEiAKBXRpdGxlGAEgASgJQhHSzhgNMgsiQ2hhcHRlciAxIhI9CgR0ZXh0GAIgASgJQi/SzhgrMikiQ2hhcHRlciAxXG5cblRoZSBsYW1wIHdlbnQgb3V0IGF0IG5pbmUuIhIvCgRwYXJ0GAMgASgOMhMuc29uYW50LnYxLkJvb2tQYXJ0QgzSzhgIMgYiYm9keSISIwoNaGVhZGluZ19sZXZlbBgEIAEoBUIH0s4YAzIBMkgAiAEBEhcKBWNoYXJzGAUgASgFQgjSzhgEMgIzN0IQCg5faGVhZGluZ19sZXZlbCpZCgtDb2RlUmVhZGluZxIcChhDT0RFX1JFQURJTkdfVU5TUEVDSUZJRUQQABIVChFDT0RFX1JFQURJTkdfU0tJUBABEhUKEUNPREVfUkVBRElOR19SRUFEEAIqdwoIQm9va1BhcnQSGQoVQk9PS19QQVJUX1VOU1BFQ0lGSUVEEAASEwoPQk9PS19QQVJUX0ZST05UEAESEgoOQk9PS19QQVJUX0JPRFkQAhITCg9CT09LX1BBUlRfTk9URVMQAxISCg5CT09LX1BBUlRfQkFDSxAEMpcDCgtCb29rU2VydmljZRL7AgoIUmVhZEJvb2sSGi5zb25hbnQudjEuUmVhZEJvb2tSZXF1ZXN0Ghsuc29uYW50LnYxLlJlYWRCb29rUmVzcG9uc2UitQKKzhgKam9iczp3cml0ZZLOGIQCCgtSZWFkIGEgYm9vaxLHAVJlYWRzIHBsYWluIHRleHQsIE1hcmtkb3duLCBIVE1MIG9yIEVQVUIgMiBhbmQgMyBpbnRvIGNoYXB0ZXJzIHRoYXQgYFBPU1QgL2FwaS9hdWRpby9qb2JzYCBhY2NlcHRzLiBOb3RoaW5nIGlzIHN0b3JlZC4gVGhlIHRleHQgZG9lcyBub3QgY29udGFpbiByZWZlcmVuY2VzIHRvIG5vdGVzLiBBIGNvcHktcHJvdGVjdGVkIGJvb2sgaXMgcmVmdXNlZC4qEXBheWxvYWRfdG9vX2xhcmdlKhZ1bnN1cHBvcnRlZF9tZWRpYV90eXBlOAGC0+STAhg6BGZpbGViBGJvb2siCi9hcGkvYm9va3MaCprOGAYKBEpvYnNCFlABWhJzb25hbnQvdjE7c29uYW50djFiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_sonant_v1_rest, file_sonant_v1_scope]);
 
 /**
  * Request of ReadBook.
@@ -86,7 +86,7 @@ export const ReadBookResponseSchema: GenMessage<ReadBookResponse> = /*@__PURE__*
  */
 export type Book = Message<"sonant.v1.Book"> & {
   /**
-   * Title; the name of the file if the book states none.
+   * Title of the book; the name of the file if the book states no title.
    *
    * @generated from field: string title = 1;
    */
@@ -100,7 +100,7 @@ export type Book = Message<"sonant.v1.Book"> & {
   author: string;
 
   /**
-   * BCP-47 code of the language that the book states.
+   * BCP-47 code of the language that the book states; not set if it states none.
    *
    * @generated from field: string language = 3;
    */
@@ -128,7 +128,7 @@ export type Book = Message<"sonant.v1.Book"> & {
   chapters: BookChapter[];
 
   /**
-   * Content that was left out or read differently than stated.
+   * Sentences about content that was left out, or read differently than the file states.
    *
    * @generated from field: repeated string warnings = 7;
    */
@@ -246,14 +246,14 @@ export const BookPart = {
   UNSPECIFIED: 0,
 
   /**
-   * Before the text itself: a title page, a dedication.
+   * Front matter, such as a title page or a dedication.
    *
    * @generated from enum value: BOOK_PART_FRONT = 1;
    */
   FRONT: 1,
 
   /**
-   * The text itself.
+   * The main text.
    *
    * @generated from enum value: BOOK_PART_BODY = 2;
    */
@@ -267,7 +267,7 @@ export const BookPart = {
   NOTES: 3,
 
   /**
-   * After the text itself: an index, a colophon.
+   * Back matter, such as an index or a colophon.
    *
    * @generated from enum value: BOOK_PART_BACK = 4;
    */

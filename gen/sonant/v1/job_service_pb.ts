@@ -18,7 +18,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file sonant/v1/job_service.proto.
  */
 export const file_sonant_v1_job_service: GenFile = /*@__PURE__*/
-  fileDesc("Chtzb25hbnQvdjEvam9iX3NlcnZpY2UucHJvdG8SCXNvbmFudC52MSKNAQoMQ2hhcHRlcklucHV0EhcKBXRpdGxlGAEgASgJQgi6SAVyAxj0AxIMCgR0ZXh0GAIgASgJEhoKCHZvaWNlX2lkGAMgASgJQgi6SAVyAxiAARIaCg1sYW5ndWFnZV9jb2RlGAQgASgJSACIAQESDAoEc3NtbBgFIAEoCUIQCg5fbGFuZ3VhZ2VfY29kZSK+BwoDSm9iEiUKAmlkGAEgASgJQhnSzhgVMhMib3JpZ2luLW9mLXNwZWNpZXMiEjUKBnN0YXR1cxgCIAEoDjIULnNvbmFudC52MS5Kb2JTdGF0dXNCD9LOGAsyCSJydW5uaW5nIhIfCgh2b2ljZV9pZBgDIAEoCUIN0s4YCTIHImNsYXJhIhI7Cg1vdXRwdXRfZm9ybWF0GAQgASgOMhcuc29uYW50LnYxLk91dHB1dEZvcm1hdEIL0s4YBzIFIm1wMyISIAoLc2FtcGxlX3JhdGUYBSABKAVCC9LOGAcyBTQ0MTAwEncKCG1ldGFkYXRhGAYgAygLMhwuc29uYW50LnYxLkpvYi5NZXRhZGF0YUVudHJ5QkfSzhhDMkF7InRpdGxlIjogIk9uIHRoZSBPcmlnaW4gb2YgU3BlY2llcyIsICJhdXRob3IiOiAiQ2hhcmxlcyBEYXJ3aW4ifRI2CgpjcmVhdGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIG0s4YAhgBEi4KCnN0YXJ0ZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjgKCGVuZGVkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIK0s4YBjIEbnVsbBI6CgpleHBpcmVzX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIK0s4YBjIEbnVsbBIwCghwcm9ncmVzcxgLIAEoCzIWLnNvbmFudC52MS5Kb2JQcm9ncmVzc0IG0s4YAhgBEicKCGNoYXB0ZXJzGAwgAygLMhUuc29uYW50LnYxLkpvYkNoYXB0ZXISHwoJYXVkaW9fdXJsGA0gASgJQgzSzhgIEAEyBG51bGwSLgoIY2FwdGlvbnMYDiADKAsyHC5zb25hbnQudjEuSm9iLkNhcHRpb25zRW50cnkSLgoFZXJyb3IYDyABKAsyEy5zb25hbnQudjEuSm9iRXJyb3JCCtLOGAYyBG51bGwSKgoFdXNhZ2UYECABKAsyEy5zb25hbnQudjEuSm9iVXNhZ2VCBtLOGAIYARIYCghyZXZpc2lvbhgRIAEoA0IG0s4YAiABGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ARovCg1DYXB0aW9uc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiqwEKC0pvYlByb2dyZXNzEhgKBWNoYXJzGAEgASgFQgnSzhgFMgMxMzASHAoKY2hhcnNfZG9uZRgCIAEoBUII0s4YBDICNjUSFQoNY2hhcHRlcnNfZG9uZRgDIAEoBRIaCgdzZWNvbmRzGAQgASgBQgnSzhgFMgM0LjYSIQoLZXRhX3NlY29uZHMYBSABKAFCB9LOGAMyATNIAIgBAUIOCgxfZXRhX3NlY29uZHMitAIKCkpvYkNoYXB0ZXISIwoFdGl0bGUYASABKAlCFNLOGBAyDiJJbnRyb2R1Y3Rpb24iEh8KCHZvaWNlX2lkGAIgASgJQg3SzhgJMgciY2xhcmEiEhcKBWNoYXJzGAMgASgFQgjSzhgEMgI2NRIcCgpjaGFyc19kb25lGAQgASgFQgjSzhgEMgI2NRIbCgVzdGFydBgFIAEoAUIH0s4YAzIBMEgAiAEBEhsKA2VuZBgGIAEoAUIJ0s4YBTIDNC42SAGIAQESXQoJYXVkaW9fdXJsGAcgASgJQkrSzhhGEAEyQiJodHRwOi8vMTI3LjAuMC4xOjgwODAvYXVkaW8vYXVkXzAxSkQzUThTNlY1VzJLOVlCNFhKN00wQzNGNkgubXAzIkIICgZfc3RhcnRCBgoEX2VuZCKIAQoISm9iRXJyb3ISDQoFZXJyb3IYASABKAkSDwoHbWVzc2FnZRgCIAEoCRIUCgdjaGFwdGVyGAMgASgFSACIAQESEwoGb2Zmc2V0GAQgASgFSAGIAQESGgoEdGV4dBgFIAEoCUIM0s4YCBABMgRudWxsQgoKCF9jaGFwdGVyQgkKB19vZmZzZXQiSgoISm9iVXNhZ2USHAoKY2hhcmFjdGVycxgBIAEoBUII0s4YBDICNjUSIAoNYXVkaW9fc2Vjb25kcxgCIAEoAUIJ0s4YBTIDNC42IoYMChBDcmVhdGVKb2JSZXF1ZXN0EngKBmpvYl9pZBgBIAEoCUJoukgc2AEBchcyFV5bQS1aYS16MC05Xy1dezEsNjR9JNLOGEUgATITIm9yaWdpbi1vZi1zcGVjaWVzIkIsbXVzdCBiZSAxIHRvIDY0IGxldHRlcnMsIGRpZ2l0cywgIl8iIGFuZCAiLSISLAoIdm9pY2VfaWQYAiABKAlCGrpICsgBAXIFEAEYgAHSzhgJMgciY2xhcmEiEpQCCghjaGFwdGVycxgDIAMoCzIXLnNvbmFudC52MS5DaGFwdGVySW5wdXRC6AG6SAaSAQMQ9APSzhjaATLXAVt7InRpdGxlIjogIkludHJvZHVjdGlvbiIsICJ0ZXh0IjogIldoZW4gb24gYm9hcmQgSC5NLlMuIEJlYWdsZSwgYXMgbmF0dXJhbGlzdCwgSSB3YXMgbXVjaCBzdHJ1Y2sg4oCmIn0sIHsidGl0bGUiOiAiVmFyaWF0aW9uIHVuZGVyIERvbWVzdGljYXRpb24iLCAidGV4dCI6ICJXaGVuIHdlIGxvb2sgdG8gdGhlIGluZGl2aWR1YWxzIG9mIHRoZSBzYW1lIHZhcmlldHkg4oCmIn1dEgwKBHRleHQYBCABKAkSTgoNb3V0cHV0X2Zvcm1hdBgFIAEoDjIXLnNvbmFudC52MS5PdXRwdXRGb3JtYXRCHrpICYIBBhABIAYgB9LOGA4yBSJtcDMiOgUid2F2IhI2CgtzYW1wbGVfcmF0ZRgGIAEoBUIcukgOGgwwwLsBMMTYAjCA9wLSzhgHOgU0NDEwMEgAiAEBEikKDWxhbmd1YWdlX2NvZGUYByABKAlCDdLOGAk6ByJlbi1VUyJIAYgBARI6Cg1zcGVha2luZ19yYXRlGAggASgBQh66SBQSEhkAAAAAAAAQQCkAAAAAAADQP9LOGAM6ATFIAogBARJICghjYXB0aW9ucxgJIAMoDjIYLnNvbmFudC52MS5DYXB0aW9uRm9ybWF0Qhy6SAySAQkYASIFggECEAHSzhgJMgdbInZ0dCJdEisKBm1hcmt1cBgKIAEoDjIRLnNvbmFudC52MS5NYXJrdXBCCLpIBYIBAhABEiIKCW5vcm1hbGl6ZRgLIAEoCEIK0s4YBjoEdHJ1ZUgDiAEBEkAKE2NoYXB0ZXJfZ2FwX3NlY29uZHMYDCABKAFCHrpIFBISGQAAAAAAAE5AKQAAAAAAAAAA0s4YAzoBMkgEiAEBEh0KC3dlYmhvb2tfdXJsGA0gASgJQgi6SAVyAxjQDxIwCgprZWVwX2hvdXJzGA4gASgBQhe6SBQSEhkAAAAAABzBQCkAAAAAAADwP0gFiAEBEpkBCghtZXRhZGF0YRgPIAMoCzIpLnNvbmFudC52MS5DcmVhdGVKb2JSZXF1ZXN0Lk1ldGFkYXRhRW50cnlCXLpIEpoBDxAgIgRyAhhAKgVyAxjoB9LOGEMyQXsidGl0bGUiOiAiT24gdGhlIE9yaWdpbiBvZiBTcGVjaWVzIiwgImF1dGhvciI6ICJDaGFybGVzIERhcndpbiJ9Eg0KBWNvdmVyGBAgASgMEh8KC2xleGljb25faWRzGBEgAygJQgq6SAeSAQQQChgBEgwKBHNzbWwYEiABKAkSIwoMaW5zdHJ1Y3Rpb25zGBMgASgJQgi6SAVyAxjQD0gGiAEBEiAKBHNlZWQYFCABKA1CDbpICioIGP////8PKABIB4gBARIzCgpkaXNjbG9zdXJlGBUgASgOMhUuc29uYW50LnYxLkRpc2Nsb3N1cmVCCLpIBYIBAhABGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIOCgxfc2FtcGxlX3JhdGVCEAoOX2xhbmd1YWdlX2NvZGVCEAoOX3NwZWFraW5nX3JhdGVCDAoKX25vcm1hbGl6ZUIWChRfY2hhcHRlcl9nYXBfc2Vjb25kc0INCgtfa2VlcF9ob3Vyc0IPCg1faW5zdHJ1Y3Rpb25zQgcKBV9zZWVkIjAKEUNyZWF0ZUpvYlJlc3BvbnNlEhsKA2pvYhgBIAEoCzIOLnNvbmFudC52MS5Kb2IiQAoNR2V0Sm9iUmVxdWVzdBIvCgZqb2JfaWQYASABKAlCH7pIA8gBAdLOGBUyEyJvcmlnaW4tb2Ytc3BlY2llcyIiLQoOR2V0Sm9iUmVzcG9uc2USGwoDam9iGAEgASgLMg4uc29uYW50LnYxLkpvYiKHAQoPTGlzdEpvYnNSZXF1ZXN0EicKBWxpbWl0GAEgASgFQhO6SAcaBRjoBygB0s4YBToDMTAwSACIAQESDgoGY3Vyc29yGAIgASgJEjEKBnN0YXR1cxgDIAEoDjIULnNvbmFudC52MS5Kb2JTdGF0dXNCC7pICNgBAYIBAhABQggKBl9saW1pdCJTChBMaXN0Sm9ic1Jlc3BvbnNlEhwKBGpvYnMYASADKAsyDi5zb25hbnQudjEuSm9iEiEKC25leHRfY3Vyc29yGAIgASgJQgzSzhgIEAEyBG51bGwibwoPV2F0Y2hKb2JSZXF1ZXN0Ei8KBmpvYl9pZBgBIAEoCUIfukgDyAEB0s4YFTITIm9yaWdpbi1vZi1zcGVjaWVzIhIrCg5hZnRlcl9yZXZpc2lvbhgCIAEoA0IT0s4YDyoNTGFzdC1FdmVudC1JRCLJAgoQV2F0Y2hKb2JSZXNwb25zZRI2CgRraW5kGAEgASgOMiAuc29uYW50LnYxLldhdGNoSm9iUmVzcG9uc2UuS2luZEIG0s4YAlgBEhgKCHJldmlzaW9uGAIgASgDQgbSzhgCUAESFAoHY2hhcHRlchgDIAEoBUgAiAEBEiMKA2pvYhgEIAEoCzIOLnNvbmFudC52MS5Kb2JCBtLOGAIYASKbAQoES2luZBIUChBLSU5EX1VOU1BFQ0lGSUVEEAASIwoNS0lORF9QUk9HUkVTUxABGhDazhgMam9iLnByb2dyZXNzEisKEUtJTkRfQ0hBUFRFUl9ET05FEAIaFNrOGBBqb2IuY2hhcHRlci5kb25lEhsKCUtJTkRfRE9ORRADGgzazhgIam9iLmRvbmUSDgoKS0lORF9FUlJPUhAEQgoKCF9jaGFwdGVyIkMKEENhbmNlbEpvYlJlcXVlc3QSLwoGam9iX2lkGAEgASgJQh+6SAPIAQHSzhgVMhMib3JpZ2luLW9mLXNwZWNpZXMiIjAKEUNhbmNlbEpvYlJlc3BvbnNlEhsKA2pvYhgBIAEoCzIOLnNvbmFudC52MS5Kb2IiQgoPUmV0cnlKb2JSZXF1ZXN0Ei8KBmpvYl9pZBgBIAEoCUIfukgDyAEB0s4YFTITIm9yaWdpbi1vZi1zcGVjaWVzIiIvChBSZXRyeUpvYlJlc3BvbnNlEhsKA2pvYhgBIAEoCzIOLnNvbmFudC52MS5Kb2IiQwoQRGVsZXRlSm9iUmVxdWVzdBIvCgZqb2JfaWQYASABKAlCH7pIA8gBAdLOGBUyEyJvcmlnaW4tb2Ytc3BlY2llcyIiEwoRRGVsZXRlSm9iUmVzcG9uc2UqoAEKCUpvYlN0YXR1cxIaChZKT0JfU1RBVFVTX1VOU1BFQ0lGSUVEEAASFQoRSk9CX1NUQVRVU19RVUVVRUQQARIWChJKT0JfU1RBVFVTX1JVTk5JTkcQAhIYChRKT0JfU1RBVFVTX1NVQ0NFRURFRBADEhUKEUpPQl9TVEFUVVNfRkFJTEVEEAQSFwoTSk9CX1NUQVRVU19DQU5DRUxFRBAFKlcKCkRpc2Nsb3N1cmUSGgoWRElTQ0xPU1VSRV9VTlNQRUNJRklFRBAAEhQKEERJU0NMT1NVUkVfU1RBUlQQARIXChNESVNDTE9TVVJFX0NIQVBURVJTEAIygRAKCkpvYlNlcnZpY2US+gYKCUNyZWF0ZUpvYhIbLnNvbmFudC52MS5DcmVhdGVKb2JSZXF1ZXN0Ghwuc29uYW50LnYxLkNyZWF0ZUpvYlJlc3BvbnNlIrEGis4YCmpvYnM6d3JpdGWSzhjbBQoXSGF2ZSBhIGxvbmcgdGV4dCBzcG9rZW4SkwNBbnN3ZXJzIGF0IG9uY2U7IHRoZSB0ZXh0LCBvZiB1cCB0byAyMDAwMDAwIGNvZGUgcG9pbnRzIGluIDUwMCBjaGFwdGVycywgaXMgc3Bva2VuIGluIHRoZSBiYWNrZ3JvdW5kLCBhZnRlciBpbnRlcmFjdGl2ZSByZXF1ZXN0cywgaW50byBvbmUgZmlsZSB3aXRoIGNoYXB0ZXIgbWFya3MgYW5kIGEgZmlsZSBmb3IgZWFjaCBjaGFwdGVyLiBFYWNoIHNlZ21lbnQgaXMga2VwdCBhcyBpdCBpcyBmaW5pc2hlZCwgc28gdGhhdCBhIHJlc3RhcnQgbG9zZXMgbm9uZS4gQSBqb2IgbmV2ZXIgc3VjY2VlZHMgd2l0aCBhIHNlbnRlbmNlIG1pc3NpbmcuIENoYXJhY3RlcnMgYXJlIGNoYXJnZWQgYXMgdGhleSBhcmUgc3Bva2VuLiBBbiBhY2NvdW50IGhhcyBhdCBtb3N0IDEwMCBqb2JzIHRoYXQgaGF2ZSBub3QgZW5kZWQuGMoBIhQvYXBpL2F1ZGlvL2pvYnMve2lkfSoNdGV4dF90b29fbG9uZyoPdm9pY2Vfbm90X2ZvdW5kKg92b2ljZV9ub3RfcmVhZHkqEXBheWxvYWRfdG9vX2xhcmdlOAFSygEKBnB1dEpvYhItSGF2ZSBhIGxvbmcgdGV4dCBzcG9rZW4sIHVuZGVyIGFuIGlkIG9mIHlvdXJzGntBcyBQT1NULiBUaGUgc2FtZSByZXF1ZXN0IGFnYWluIGFuc3dlcnMgd2l0aCB0aGUgam9iIHRoYXQgaXMgdGhlcmU7IGFub3RoZXIgcmVxdWVzdCB1bmRlciBpdHMgaWQgaXMgYGlkZW1wb3RlbmN5X2NvbmZsaWN0YC4iFGlkZW1wb3RlbmN5X2NvbmZsaWN0gtPkkwI9OgEqWiI6ASpiA2pvYhoYL2FwaS9hdWRpby9qb2JzL3tqb2JfaWR9YgNqb2IiDy9hcGkvYXVkaW8vam9icxKgAQoGR2V0Sm9iEhguc29uYW50LnYxLkdldEpvYlJlcXVlc3QaGS5zb25hbnQudjEuR2V0Sm9iUmVzcG9uc2UiYYrOGAlqb2JzOnJlYWSSzhgrChxHZXQgYSBqb2IsIGFuZCBob3cgZmFyIGl0IGlzKglub3RfZm91bmQ4AYLT5JMCH2IDam9iEhgvYXBpL2F1ZGlvL2pvYnMve2pvYl9pZH0SbwoITGlzdEpvYnMSGi5zb25hbnQudjEuTGlzdEpvYnNSZXF1ZXN0Ghsuc29uYW50LnYxLkxpc3RKb2JzUmVzcG9uc2UiKorOGAlqb2JzOnJlYWSSzhgCOAGC0+STAhESDy9hcGkvYXVkaW8vam9icxKBAwoIV2F0Y2hKb2ISGi5zb25hbnQudjEuV2F0Y2hKb2JSZXF1ZXN0Ghsuc29uYW50LnYxLldhdGNoSm9iUmVzcG9uc2UiuQKKzhgJam9iczpyZWFkks4YgAIS8AFFdmVudHMgdW50aWwgdGhlIGpvYiBoYXMgZW5kZWQ6IGBqb2IucHJvZ3Jlc3NgIHdoZW4gaXQgd2VudCBvbiwgYW5kIGV2ZXJ5IDE1IHNlY29uZHM7IGBqb2IuY2hhcHRlci5kb25lYCwgd2l0aCB0aGUgaW5kZXggb2YgdGhlIGBjaGFwdGVyYDsgYW5kIGFzIHRoZSBsYXN0IGBqb2IuZG9uZWAsIGFsc28gb2YgYSBqb2IgdGhhdCB3YXMgY2FuY2VsZWQsIG9yIGBlcnJvcmAuIEVhY2ggaGFzIHRoZSBgam9iYCBhcyBpdCBpcy4qCW5vdF9mb3VuZDgBgtPkkwIhEh8vYXBpL2F1ZGlvL2pvYnMve2pvYl9pZH0vZXZlbnRzMAESkwEKCUNhbmNlbEpvYhIbLnNvbmFudC52MS5DYW5jZWxKb2JSZXF1ZXN0Ghwuc29uYW50LnYxLkNhbmNlbEpvYlJlc3BvbnNlIkuKzhgKam9iczp3cml0ZZLOGA0qCW5vdF9mb3VuZDgBgtPkkwImYgNqb2IiHy9hcGkvYXVkaW8vam9icy97am9iX2lkfS9jYW5jZWwSkgEKCFJldHJ5Sm9iEhouc29uYW50LnYxLlJldHJ5Sm9iUmVxdWVzdBobLnNvbmFudC52MS5SZXRyeUpvYlJlc3BvbnNlIk2KzhgKam9iczp3cml0ZZLOGBAYygEqCW5vdF9mb3VuZDgBgtPkkwIlYgNqb2IiHi9hcGkvYXVkaW8vam9icy97am9iX2lkfS9yZXRyeRKmAQoJRGVsZXRlSm9iEhsuc29uYW50LnYxLkRlbGV0ZUpvYlJlcXVlc3QaHC5zb25hbnQudjEuRGVsZXRlSm9iUmVzcG9uc2UiXorOGApqb2JzOndyaXRlks4YLAocRGVsZXRlIGEgam9iLCB3aXRoIGl0cyBhdWRpbxjMASoJbm90X2ZvdW5kgtPkkwIaKhgvYXBpL2F1ZGlvL2pvYnMve2pvYl9pZH0aCprOGAYKBEpvYnNCFlABWhJzb25hbnQvdjE7c29uYW50djFiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_timestamp, file_sonant_v1_rest, file_sonant_v1_scope, file_sonant_v1_speech]);
+  fileDesc("Chtzb25hbnQvdjEvam9iX3NlcnZpY2UucHJvdG8SCXNvbmFudC52MSKNAQoMQ2hhcHRlcklucHV0EhcKBXRpdGxlGAEgASgJQgi6SAVyAxj0AxIMCgR0ZXh0GAIgASgJEhoKCHZvaWNlX2lkGAMgASgJQgi6SAVyAxiAARIaCg1sYW5ndWFnZV9jb2RlGAQgASgJSACIAQESDAoEc3NtbBgFIAEoCUIQCg5fbGFuZ3VhZ2VfY29kZSK+BwoDSm9iEiUKAmlkGAEgASgJQhnSzhgVMhMib3JpZ2luLW9mLXNwZWNpZXMiEjUKBnN0YXR1cxgCIAEoDjIULnNvbmFudC52MS5Kb2JTdGF0dXNCD9LOGAsyCSJydW5uaW5nIhIfCgh2b2ljZV9pZBgDIAEoCUIN0s4YCTIHImNsYXJhIhI7Cg1vdXRwdXRfZm9ybWF0GAQgASgOMhcuc29uYW50LnYxLk91dHB1dEZvcm1hdEIL0s4YBzIFIm1wMyISIAoLc2FtcGxlX3JhdGUYBSABKAVCC9LOGAcyBTQ0MTAwEncKCG1ldGFkYXRhGAYgAygLMhwuc29uYW50LnYxLkpvYi5NZXRhZGF0YUVudHJ5QkfSzhhDMkF7InRpdGxlIjogIk9uIHRoZSBPcmlnaW4gb2YgU3BlY2llcyIsICJhdXRob3IiOiAiQ2hhcmxlcyBEYXJ3aW4ifRI2CgpjcmVhdGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIG0s4YAhgBEi4KCnN0YXJ0ZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjgKCGVuZGVkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIK0s4YBjIEbnVsbBI6CgpleHBpcmVzX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIK0s4YBjIEbnVsbBIwCghwcm9ncmVzcxgLIAEoCzIWLnNvbmFudC52MS5Kb2JQcm9ncmVzc0IG0s4YAhgBEicKCGNoYXB0ZXJzGAwgAygLMhUuc29uYW50LnYxLkpvYkNoYXB0ZXISHwoJYXVkaW9fdXJsGA0gASgJQgzSzhgIEAEyBG51bGwSLgoIY2FwdGlvbnMYDiADKAsyHC5zb25hbnQudjEuSm9iLkNhcHRpb25zRW50cnkSLgoFZXJyb3IYDyABKAsyEy5zb25hbnQudjEuSm9iRXJyb3JCCtLOGAYyBG51bGwSKgoFdXNhZ2UYECABKAsyEy5zb25hbnQudjEuSm9iVXNhZ2VCBtLOGAIYARIYCghyZXZpc2lvbhgRIAEoA0IG0s4YAiABGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ARovCg1DYXB0aW9uc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiqwEKC0pvYlByb2dyZXNzEhgKBWNoYXJzGAEgASgFQgnSzhgFMgMxMzASHAoKY2hhcnNfZG9uZRgCIAEoBUII0s4YBDICNjUSFQoNY2hhcHRlcnNfZG9uZRgDIAEoBRIaCgdzZWNvbmRzGAQgASgBQgnSzhgFMgM0LjYSIQoLZXRhX3NlY29uZHMYBSABKAFCB9LOGAMyATNIAIgBAUIOCgxfZXRhX3NlY29uZHMitAIKCkpvYkNoYXB0ZXISIwoFdGl0bGUYASABKAlCFNLOGBAyDiJJbnRyb2R1Y3Rpb24iEh8KCHZvaWNlX2lkGAIgASgJQg3SzhgJMgciY2xhcmEiEhcKBWNoYXJzGAMgASgFQgjSzhgEMgI2NRIcCgpjaGFyc19kb25lGAQgASgFQgjSzhgEMgI2NRIbCgVzdGFydBgFIAEoAUIH0s4YAzIBMEgAiAEBEhsKA2VuZBgGIAEoAUIJ0s4YBTIDNC42SAGIAQESXQoJYXVkaW9fdXJsGAcgASgJQkrSzhhGEAEyQiJodHRwOi8vMTI3LjAuMC4xOjgwODAvYXVkaW8vYXVkXzAxSkQzUThTNlY1VzJLOVlCNFhKN00wQzNGNkgubXAzIkIICgZfc3RhcnRCBgoEX2VuZCKIAQoISm9iRXJyb3ISDQoFZXJyb3IYASABKAkSDwoHbWVzc2FnZRgCIAEoCRIUCgdjaGFwdGVyGAMgASgFSACIAQESEwoGb2Zmc2V0GAQgASgFSAGIAQESGgoEdGV4dBgFIAEoCUIM0s4YCBABMgRudWxsQgoKCF9jaGFwdGVyQgkKB19vZmZzZXQiSgoISm9iVXNhZ2USHAoKY2hhcmFjdGVycxgBIAEoBUII0s4YBDICNjUSIAoNYXVkaW9fc2Vjb25kcxgCIAEoAUIJ0s4YBTIDNC42IoYMChBDcmVhdGVKb2JSZXF1ZXN0EngKBmpvYl9pZBgBIAEoCUJoukgc2AEBchcyFV5bQS1aYS16MC05Xy1dezEsNjR9JNLOGEUgATITIm9yaWdpbi1vZi1zcGVjaWVzIkIsbXVzdCBiZSAxIHRvIDY0IGxldHRlcnMsIGRpZ2l0cywgIl8iIGFuZCAiLSISLAoIdm9pY2VfaWQYAiABKAlCGrpICsgBAXIFEAEYgAHSzhgJMgciY2xhcmEiEpQCCghjaGFwdGVycxgDIAMoCzIXLnNvbmFudC52MS5DaGFwdGVySW5wdXRC6AG6SAaSAQMQ9APSzhjaATLXAVt7InRpdGxlIjogIkludHJvZHVjdGlvbiIsICJ0ZXh0IjogIldoZW4gb24gYm9hcmQgSC5NLlMuIEJlYWdsZSwgYXMgbmF0dXJhbGlzdCwgSSB3YXMgbXVjaCBzdHJ1Y2sg4oCmIn0sIHsidGl0bGUiOiAiVmFyaWF0aW9uIHVuZGVyIERvbWVzdGljYXRpb24iLCAidGV4dCI6ICJXaGVuIHdlIGxvb2sgdG8gdGhlIGluZGl2aWR1YWxzIG9mIHRoZSBzYW1lIHZhcmlldHkg4oCmIn1dEgwKBHRleHQYBCABKAkSTgoNb3V0cHV0X2Zvcm1hdBgFIAEoDjIXLnNvbmFudC52MS5PdXRwdXRGb3JtYXRCHrpICYIBBhABIAYgB9LOGA4yBSJtcDMiOgUid2F2IhI2CgtzYW1wbGVfcmF0ZRgGIAEoBUIcukgOGgwwwLsBMMTYAjCA9wLSzhgHOgU0NDEwMEgAiAEBEikKDWxhbmd1YWdlX2NvZGUYByABKAlCDdLOGAk6ByJlbi1VUyJIAYgBARI6Cg1zcGVha2luZ19yYXRlGAggASgBQh66SBQSEhkAAAAAAAAQQCkAAAAAAADQP9LOGAM6ATFIAogBARJICghjYXB0aW9ucxgJIAMoDjIYLnNvbmFudC52MS5DYXB0aW9uRm9ybWF0Qhy6SAySAQkYASIFggECEAHSzhgJMgdbInZ0dCJdEisKBm1hcmt1cBgKIAEoDjIRLnNvbmFudC52MS5NYXJrdXBCCLpIBYIBAhABEiIKCW5vcm1hbGl6ZRgLIAEoCEIK0s4YBjoEdHJ1ZUgDiAEBEkAKE2NoYXB0ZXJfZ2FwX3NlY29uZHMYDCABKAFCHrpIFBISGQAAAAAAAE5AKQAAAAAAAAAA0s4YAzoBMkgEiAEBEh0KC3dlYmhvb2tfdXJsGA0gASgJQgi6SAVyAxjQDxIwCgprZWVwX2hvdXJzGA4gASgBQhe6SBQSEhkAAAAAABzBQCkAAAAAAADwP0gFiAEBEpkBCghtZXRhZGF0YRgPIAMoCzIpLnNvbmFudC52MS5DcmVhdGVKb2JSZXF1ZXN0Lk1ldGFkYXRhRW50cnlCXLpIEpoBDxAgIgRyAhhAKgVyAxjoB9LOGEMyQXsidGl0bGUiOiAiT24gdGhlIE9yaWdpbiBvZiBTcGVjaWVzIiwgImF1dGhvciI6ICJDaGFybGVzIERhcndpbiJ9Eg0KBWNvdmVyGBAgASgMEh8KC2xleGljb25faWRzGBEgAygJQgq6SAeSAQQQChgBEgwKBHNzbWwYEiABKAkSIwoMaW5zdHJ1Y3Rpb25zGBMgASgJQgi6SAVyAxjQD0gGiAEBEiAKBHNlZWQYFCABKA1CDbpICioIGP////8PKABIB4gBARIzCgpkaXNjbG9zdXJlGBUgASgOMhUuc29uYW50LnYxLkRpc2Nsb3N1cmVCCLpIBYIBAhABGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIOCgxfc2FtcGxlX3JhdGVCEAoOX2xhbmd1YWdlX2NvZGVCEAoOX3NwZWFraW5nX3JhdGVCDAoKX25vcm1hbGl6ZUIWChRfY2hhcHRlcl9nYXBfc2Vjb25kc0INCgtfa2VlcF9ob3Vyc0IPCg1faW5zdHJ1Y3Rpb25zQgcKBV9zZWVkIjAKEUNyZWF0ZUpvYlJlc3BvbnNlEhsKA2pvYhgBIAEoCzIOLnNvbmFudC52MS5Kb2IiQAoNR2V0Sm9iUmVxdWVzdBIvCgZqb2JfaWQYASABKAlCH7pIA8gBAdLOGBUyEyJvcmlnaW4tb2Ytc3BlY2llcyIiLQoOR2V0Sm9iUmVzcG9uc2USGwoDam9iGAEgASgLMg4uc29uYW50LnYxLkpvYiKHAQoPTGlzdEpvYnNSZXF1ZXN0EicKBWxpbWl0GAEgASgFQhO6SAcaBRjoBygB0s4YBToDMTAwSACIAQESDgoGY3Vyc29yGAIgASgJEjEKBnN0YXR1cxgDIAEoDjIULnNvbmFudC52MS5Kb2JTdGF0dXNCC7pICNgBAYIBAhABQggKBl9saW1pdCJTChBMaXN0Sm9ic1Jlc3BvbnNlEhwKBGpvYnMYASADKAsyDi5zb25hbnQudjEuSm9iEiEKC25leHRfY3Vyc29yGAIgASgJQgzSzhgIEAEyBG51bGwibwoPV2F0Y2hKb2JSZXF1ZXN0Ei8KBmpvYl9pZBgBIAEoCUIfukgDyAEB0s4YFTITIm9yaWdpbi1vZi1zcGVjaWVzIhIrCg5hZnRlcl9yZXZpc2lvbhgCIAEoA0IT0s4YDyoNTGFzdC1FdmVudC1JRCLJAgoQV2F0Y2hKb2JSZXNwb25zZRI2CgRraW5kGAEgASgOMiAuc29uYW50LnYxLldhdGNoSm9iUmVzcG9uc2UuS2luZEIG0s4YAlgBEhgKCHJldmlzaW9uGAIgASgDQgbSzhgCUAESFAoHY2hhcHRlchgDIAEoBUgAiAEBEiMKA2pvYhgEIAEoCzIOLnNvbmFudC52MS5Kb2JCBtLOGAIYASKbAQoES2luZBIUChBLSU5EX1VOU1BFQ0lGSUVEEAASIwoNS0lORF9QUk9HUkVTUxABGhDazhgMam9iLnByb2dyZXNzEisKEUtJTkRfQ0hBUFRFUl9ET05FEAIaFNrOGBBqb2IuY2hhcHRlci5kb25lEhsKCUtJTkRfRE9ORRADGgzazhgIam9iLmRvbmUSDgoKS0lORF9FUlJPUhAEQgoKCF9jaGFwdGVyIkMKEENhbmNlbEpvYlJlcXVlc3QSLwoGam9iX2lkGAEgASgJQh+6SAPIAQHSzhgVMhMib3JpZ2luLW9mLXNwZWNpZXMiIjAKEUNhbmNlbEpvYlJlc3BvbnNlEhsKA2pvYhgBIAEoCzIOLnNvbmFudC52MS5Kb2IiQgoPUmV0cnlKb2JSZXF1ZXN0Ei8KBmpvYl9pZBgBIAEoCUIfukgDyAEB0s4YFTITIm9yaWdpbi1vZi1zcGVjaWVzIiIvChBSZXRyeUpvYlJlc3BvbnNlEhsKA2pvYhgBIAEoCzIOLnNvbmFudC52MS5Kb2IiQwoQRGVsZXRlSm9iUmVxdWVzdBIvCgZqb2JfaWQYASABKAlCH7pIA8gBAdLOGBUyEyJvcmlnaW4tb2Ytc3BlY2llcyIiEwoRRGVsZXRlSm9iUmVzcG9uc2UqoAEKCUpvYlN0YXR1cxIaChZKT0JfU1RBVFVTX1VOU1BFQ0lGSUVEEAASFQoRSk9CX1NUQVRVU19RVUVVRUQQARIWChJKT0JfU1RBVFVTX1JVTk5JTkcQAhIYChRKT0JfU1RBVFVTX1NVQ0NFRURFRBADEhUKEUpPQl9TVEFUVVNfRkFJTEVEEAQSFwoTSk9CX1NUQVRVU19DQU5DRUxFRBAFKlcKCkRpc2Nsb3N1cmUSGgoWRElTQ0xPU1VSRV9VTlNQRUNJRklFRBAAEhQKEERJU0NMT1NVUkVfU1RBUlQQARIXChNESVNDTE9TVVJFX0NIQVBURVJTEAIymxAKCkpvYlNlcnZpY2USlgcKCUNyZWF0ZUpvYhIbLnNvbmFudC52MS5DcmVhdGVKb2JSZXF1ZXN0Ghwuc29uYW50LnYxLkNyZWF0ZUpvYlJlc3BvbnNlIs0Gis4YCmpvYnM6d3JpdGWSzhj3BQojUXVldWUgYSBqb2IgdGhhdCBzcGVha3MgYSBsb25nIHRleHQSjANSZXR1cm5zIGF0IG9uY2UuIFRoZSB0ZXh0LCB1cCB0byAyMDAwMDAwIGNvZGUgcG9pbnRzIGluIDUwMCBjaGFwdGVycywgaXMgc3Bva2VuIGluIHRoZSBiYWNrZ3JvdW5kLCBhZnRlciBpbnRlcmFjdGl2ZSByZXF1ZXN0cy4gVGhlIHJlc3VsdCBpcyBvbmUgZmlsZSB3aXRoIGNoYXB0ZXIgbWFya3MsIGFuZCBhIGZpbGUgZm9yIGVhY2ggY2hhcHRlci4gRWFjaCBmaW5pc2hlZCBzZWdtZW50IGlzIHN0b3JlZCwgc28gYSByZXN0YXJ0IGxvc2VzIG5vbmUuIEEgam9iIG5ldmVyIHN1Y2NlZWRzIHdpdGggYSBzZW50ZW5jZSBtaXNzaW5nLiBDaGFyYWN0ZXJzIGFyZSBjaGFyZ2VkIHdoZW4gdGhleSBhcmUgc3Bva2VuLiBBbiBhY2NvdW50IG1heSBoYXZlIGF0IG1vc3QgMTAwIHVuZmluaXNoZWQgam9icy4YygEiFC9hcGkvYXVkaW8vam9icy97aWR9Kg10ZXh0X3Rvb19sb25nKg92b2ljZV9ub3RfZm91bmQqD3ZvaWNlX25vdF9yZWFkeSoRcGF5bG9hZF90b29fbGFyZ2U4AVLhAQoGcHV0Sm9iEiNRdWV1ZSBhIGpvYiB1bmRlciBhbiBpZCBvZiB5b3VyIG93bhqbAUxpa2UgUE9TVCwgd2l0aCBhbiBpZCB0aGF0IHlvdSBjaG9vc2UuIEEgcmVwZWF0ZWQgcmVxdWVzdCByZXR1cm5zIHRoZSBleGlzdGluZyBqb2I7IGEgZGlmZmVyZW50IHJlcXVlc3Qgd2l0aCB0aGUgc2FtZSBpZCBmYWlscyB3aXRoIGBpZGVtcG90ZW5jeV9jb25mbGljdGAuIhRpZGVtcG90ZW5jeV9jb25mbGljdILT5JMCPToBKloiOgEqYgNqb2IaGC9hcGkvYXVkaW8vam9icy97am9iX2lkfWIDam9iIg8vYXBpL2F1ZGlvL2pvYnMSngEKBkdldEpvYhIYLnNvbmFudC52MS5HZXRKb2JSZXF1ZXN0Ghkuc29uYW50LnYxLkdldEpvYlJlc3BvbnNlIl+KzhgJam9iczpyZWFkks4YKQoaR2V0IGEgam9iIGFuZCBpdHMgcHJvZ3Jlc3MqCW5vdF9mb3VuZDgBgtPkkwIfYgNqb2ISGC9hcGkvYXVkaW8vam9icy97am9iX2lkfRJvCghMaXN0Sm9icxIaLnNvbmFudC52MS5MaXN0Sm9ic1JlcXVlc3QaGy5zb25hbnQudjEuTGlzdEpvYnNSZXNwb25zZSIqis4YCWpvYnM6cmVhZJLOGAI4AYLT5JMCERIPL2FwaS9hdWRpby9qb2JzEoMDCghXYXRjaEpvYhIaLnNvbmFudC52MS5XYXRjaEpvYlJlcXVlc3QaGy5zb25hbnQudjEuV2F0Y2hKb2JSZXNwb25zZSK7AorOGAlqb2JzOnJlYWSSzhiCAhLyAVN0cmVhbXMgZXZlbnRzIHVudGlsIHRoZSBqb2IgaGFzIGVuZGVkOiBgam9iLnByb2dyZXNzYCBhZnRlciBwcm9ncmVzcywgYW5kIGV2ZXJ5IDE1IHNlY29uZHM7IGBqb2IuY2hhcHRlci5kb25lYCwgd2l0aCB0aGUgaW5kZXggb2YgdGhlIGBjaGFwdGVyYDsgYW5kIGxhc3QgYGpvYi5kb25lYCwgYWxzbyBmb3IgYSBjYW5jZWxlZCBqb2IsIG9yIGBlcnJvcmAuIEVhY2ggZXZlbnQgY29udGFpbnMgdGhlIGN1cnJlbnQgYGpvYmAuKglub3RfZm91bmQ4AYLT5JMCIRIfL2FwaS9hdWRpby9qb2JzL3tqb2JfaWR9L2V2ZW50czABEpMBCglDYW5jZWxKb2ISGy5zb25hbnQudjEuQ2FuY2VsSm9iUmVxdWVzdBocLnNvbmFudC52MS5DYW5jZWxKb2JSZXNwb25zZSJLis4YCmpvYnM6d3JpdGWSzhgNKglub3RfZm91bmQ4AYLT5JMCJmIDam9iIh8vYXBpL2F1ZGlvL2pvYnMve2pvYl9pZH0vY2FuY2VsEpIBCghSZXRyeUpvYhIaLnNvbmFudC52MS5SZXRyeUpvYlJlcXVlc3QaGy5zb25hbnQudjEuUmV0cnlKb2JSZXNwb25zZSJNis4YCmpvYnM6d3JpdGWSzhgQGMoBKglub3RfZm91bmQ4AYLT5JMCJWIDam9iIh4vYXBpL2F1ZGlvL2pvYnMve2pvYl9pZH0vcmV0cnkSpAEKCURlbGV0ZUpvYhIbLnNvbmFudC52MS5EZWxldGVKb2JSZXF1ZXN0Ghwuc29uYW50LnYxLkRlbGV0ZUpvYlJlc3BvbnNlIlyKzhgKam9iczp3cml0ZZLOGCoKGkRlbGV0ZSBhIGpvYiBhbmQgaXRzIGF1ZGlvGMwBKglub3RfZm91bmSC0+STAhoqGC9hcGkvYXVkaW8vam9icy97am9iX2lkfRoKms4YBgoESm9ic0IWUAFaEnNvbmFudC92MTtzb25hbnR2MWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_timestamp, file_sonant_v1_rest, file_sonant_v1_scope, file_sonant_v1_speech]);
 
 /**
  * A chapter to be spoken.
@@ -27,7 +27,7 @@ export const file_sonant_v1_job_service: GenFile = /*@__PURE__*/
  */
 export type ChapterInput = Message<"sonant.v1.ChapterInput"> & {
   /**
-   * Title, for the chapter mark.
+   * Title of the chapter, for its chapter mark.
    *
    * @generated from field: string title = 1;
    */
@@ -90,7 +90,7 @@ export type Job = Message<"sonant.v1.Job"> & {
   status: JobStatus;
 
   /**
-   * Id of the voice, as it was sent.
+   * Id or alias of the voice, as in the request.
    *
    * @generated from field: string voice_id = 3;
    */
@@ -111,7 +111,7 @@ export type Job = Message<"sonant.v1.Job"> & {
   sampleRate: number;
 
   /**
-   * The metadata, as it was sent.
+   * Metadata, as in the request.
    *
    * @generated from field: map<string, string> metadata = 6;
    */
@@ -125,7 +125,7 @@ export type Job = Message<"sonant.v1.Job"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * When speaking began; not set before.
+   * When synthesis began; not set before.
    *
    * @generated from field: google.protobuf.Timestamp started_at = 8;
    */
@@ -174,7 +174,7 @@ export type Job = Message<"sonant.v1.Job"> & {
   captions: { [key: string]: string };
 
   /**
-   * Why the job has failed; not set if it has not.
+   * Reason of the failure; not set if the job has not failed.
    *
    * @generated from field: sonant.v1.JobError error = 15;
    */
@@ -209,14 +209,14 @@ export const JobSchema: GenMessage<Job> = /*@__PURE__*/
  */
 export type JobProgress = Message<"sonant.v1.JobProgress"> & {
   /**
-   * Unicode code points of the text that are spoken.
+   * Number of Unicode code points to speak.
    *
    * @generated from field: int32 chars = 1;
    */
   chars: number;
 
   /**
-   * Number of the `chars` that have been spoken so far.
+   * Number of Unicode code points that have been spoken so far.
    *
    * @generated from field: int32 chars_done = 2;
    */
@@ -230,7 +230,7 @@ export type JobProgress = Message<"sonant.v1.JobProgress"> & {
   chaptersDone: number;
 
   /**
-   * Seconds of audio so far.
+   * Duration of the audio so far, in seconds.
    *
    * @generated from field: double seconds = 4;
    */
@@ -258,7 +258,7 @@ export const JobProgressSchema: GenMessage<JobProgress> = /*@__PURE__*/
  */
 export type JobChapter = Message<"sonant.v1.JobChapter"> & {
   /**
-   * Title of the chapter, as it was sent.
+   * Title of the chapter, as in the request.
    *
    * @generated from field: string title = 1;
    */
@@ -272,14 +272,14 @@ export type JobChapter = Message<"sonant.v1.JobChapter"> & {
   voiceId: string;
 
   /**
-   * Unicode code points of the text that are spoken.
+   * Number of Unicode code points to speak.
    *
    * @generated from field: int32 chars = 3;
    */
   chars: number;
 
   /**
-   * Number of the `chars` that have been spoken so far.
+   * Number of Unicode code points that have been spoken so far.
    *
    * @generated from field: int32 chars_done = 4;
    */
@@ -349,7 +349,7 @@ export type JobError = Message<"sonant.v1.JobError"> & {
   offset?: number | undefined;
 
   /**
-   * The sentence, or its first 200 characters.
+   * The sentence that could not be spoken, or its first 200 characters.
    *
    * @generated from field: string text = 5;
    */
@@ -370,14 +370,14 @@ export const JobErrorSchema: GenMessage<JobError> = /*@__PURE__*/
  */
 export type JobUsage = Message<"sonant.v1.JobUsage"> & {
   /**
-   * Unicode code points.
+   * Number of Unicode code points.
    *
    * @generated from field: int32 characters = 1;
    */
   characters: number;
 
   /**
-   * Seconds of audio.
+   * Duration of the audio, in seconds.
    *
    * @generated from field: double audio_seconds = 2;
    */
@@ -448,21 +448,21 @@ export type CreateJobRequest = Message<"sonant.v1.CreateJobRequest"> & {
   languageCode?: string | undefined;
 
   /**
-   * Speed of speech; the pitch stays.
+   * Speed of speech; 2.0 is twice the normal speed. The pitch is preserved.
    *
    * @generated from field: optional double speaking_rate = 8;
    */
   speakingRate?: number | undefined;
 
   /**
-   * Formats of captions for the complete audio. Default: none.
+   * Formats of captions for the complete audio. Default: no captions.
    *
    * @generated from field: repeated sonant.v1.CaptionFormat captions = 9;
    */
   captions: CaptionFormat[];
 
   /**
-   * Kind of markup in the texts. Default: they are plain text.
+   * Kind of markup in the texts. Default: plain text.
    *
    * @generated from field: sonant.v1.Markup markup = 10;
    */
@@ -483,7 +483,7 @@ export type CreateJobRequest = Message<"sonant.v1.CreateJobRequest"> & {
   chapterGapSeconds?: number | undefined;
 
   /**
-   * URL to notify when the job ends, by Standard Webhooks: an http or https URL.
+   * The http or https URL to notify when the job ends, by Standard Webhooks.
    *
    * @generated from field: string webhook_url = 13;
    */
@@ -505,15 +505,15 @@ export type CreateJobRequest = Message<"sonant.v1.CreateJobRequest"> & {
   metadata: { [key: string]: string };
 
   /**
-   * Picture for the file, JPEG or PNG, at most 1 MiB.
+   * Cover picture for the file: JPEG or PNG, at most 1 MiB.
    *
    * @generated from field: bytes cover = 16;
    */
   cover: Uint8Array;
 
   /**
-   * Ids of lexicons that state how words are pronounced, each once. The first lexicon that defines a word applies;
-   * those of the voice come last. Default: none.
+   * Ids of lexicons that state how words are pronounced, without duplicates. The first lexicon that defines a word
+   * applies; the voice's own lexicons come last.
    *
    * @generated from field: repeated string lexicon_ids = 17;
    */
@@ -535,7 +535,7 @@ export type CreateJobRequest = Message<"sonant.v1.CreateJobRequest"> & {
   instructions?: string | undefined;
 
   /**
-   * Seed of the engine's random choices: the same job with the same seed sounds the same, as far as the engine can.
+   * Seed of the engine's random choices. With the same seed, a repeated job sounds the same if the engine allows it.
    * Default: the engine chooses a seed.
    *
    * @generated from field: optional uint32 seed = 20;
@@ -543,8 +543,8 @@ export type CreateJobRequest = Message<"sonant.v1.CreateJobRequest"> & {
   seed?: number | undefined;
 
   /**
-   * Where the voice says that it is synthetic, in its language: before the first chapter, or before every chapter, if
-   * the files of the chapters are used. The sentence is charged. Default: nowhere.
+   * Where the voice says, in its language, that it is synthetic: before the first chapter, or before every chapter if
+   * the files of chapters are used separately. The sentence is charged. Default: nowhere.
    *
    * @generated from field: sonant.v1.Disclosure disclosure = 21;
    */
@@ -642,7 +642,7 @@ export type ListJobsRequest = Message<"sonant.v1.ListJobsRequest"> & {
   cursor: string;
 
   /**
-   * Only jobs with this status. Default: all.
+   * Lists only jobs with this status. Default: all jobs.
    *
    * @generated from field: sonant.v1.JobStatus status = 3;
    */
@@ -698,7 +698,7 @@ export type WatchJobRequest = Message<"sonant.v1.WatchJobRequest"> & {
   jobId: string;
 
   /**
-   * Only events after this revision, which is the id of an event. Default: all events.
+   * Sends only events after this revision, which is the id of an event. Default: all events.
    *
    * @generated from field: int64 after_revision = 2;
    */
@@ -755,7 +755,7 @@ export const WatchJobResponseSchema: GenMessage<WatchJobResponse> = /*@__PURE__*
   messageDesc(file_sonant_v1_job_service, 13);
 
 /**
- * Kinds of events.
+ * Kind of an event.
  *
  * @generated from enum sonant.v1.WatchJobResponse.Kind
  */
@@ -797,7 +797,7 @@ export const WatchJobResponse_Kind = {
 } as const;
 
 /**
- * Kinds of events.
+ * Kind of an event.
  *
  * @generated from enum sonant.v1.WatchJobResponse.Kind
  */
@@ -998,21 +998,21 @@ export const JobStatusSchema: GenEnum<JobStatus> = /*@__PURE__*/
  */
 export const Disclosure = {
   /**
-   * Not set: nowhere.
+   * Default: nowhere.
    *
    * @generated from enum value: DISCLOSURE_UNSPECIFIED = 0;
    */
   UNSPECIFIED: 0,
 
   /**
-   * Before the first chapter.
+   * The sentence is spoken before the first chapter.
    *
    * @generated from enum value: DISCLOSURE_START = 1;
    */
   START: 1,
 
   /**
-   * Before every chapter.
+   * The sentence is spoken before every chapter.
    *
    * @generated from enum value: DISCLOSURE_CHAPTERS = 2;
    */
@@ -1033,13 +1033,13 @@ export const DisclosureSchema: GenEnum<Disclosure> = /*@__PURE__*/
   enumDesc(file_sonant_v1_job_service, 1);
 
 /**
- * Speaks long texts in the background: books, courses, articles, of up to 2000000 characters in 500 chapters.
+ * Speaks long texts, such as books and courses, in the background: up to 2000000 characters in 500 chapters.
  *
  * A job is spoken segment by segment, and each finished segment is stored: after a restart, any replica continues at
  * the first missing segment. The result is one file with chapter marks, and a file for each chapter. A job never
- * succeeds with a sentence missing. Interactive requests precede jobs; jobs share the remaining capacity fairly between
- * keys. Characters are charged once, when they are spoken. A job belongs to the key that created it; for other keys it
- * is NOT_FOUND (NOT_FOUND).
+ * succeeds with a sentence missing. Interactive requests come first; the remaining capacity is shared fairly between
+ * the keys that have jobs. Characters are charged once, when they are spoken. A job belongs to the key that created it;
+ * other keys get NOT_FOUND (NOT_FOUND).
  *
  * @generated from service sonant.v1.JobService
  */
@@ -1079,8 +1079,8 @@ export const JobService: GenService<{
     output: typeof ListJobsResponseSchema;
   },
   /**
-   * Streams the events of a job until it has ended; for a job that has ended, only its last event. To continue after a
-   * broken stream without a gap, send the `revision` of the last response.
+   * Streams the events of a job until the job has ended. For a job that has ended, sends only its last event. To
+   * continue after a broken stream without a gap, send the `revision` of the last response.
    *
    * @generated from rpc sonant.v1.JobService.WatchJob
    */

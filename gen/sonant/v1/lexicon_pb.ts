@@ -98,7 +98,7 @@ export const LexiconSchema: GenMessage<Lexicon> = /*@__PURE__*/
   messageDesc(file_sonant_v1_lexicon, 0);
 
 /**
- * How one or more words are pronounced. Of two entries for the same words, the first one applies.
+ * Pronunciation of one or more words. If two entries have the same words, the first one applies.
  *
  * @generated from message sonant.v1.LexiconEntry
  */
@@ -125,7 +125,7 @@ export type LexiconEntry = Message<"sonant.v1.LexiconEntry"> & {
   phoneme: string;
 
   /**
-   * Alphabet in which `phoneme` is written. Default: ipa.
+   * Alphabet in which `phoneme` is written. Default: `ipa`.
    *
    * @generated from field: string alphabet = 4;
    */
@@ -139,7 +139,7 @@ export type LexiconEntry = Message<"sonant.v1.LexiconEntry"> & {
   languageCode: string;
 
   /**
-   * Whether upper and lower case are distinguished. Default: sensitive.
+   * Whether upper and lower case must match. Default: sensitive.
    *
    * @generated from field: string case = 6;
    */
@@ -238,7 +238,7 @@ export type ListLexiconsResponse = Message<"sonant.v1.ListLexiconsResponse"> & {
   lexicons: Lexicon[];
 
   /**
-   * Token of the next page; empty on the last one.
+   * Token of the next page; empty on the last page.
    *
    * @generated from field: string next_cursor = 2;
    */
@@ -433,8 +433,8 @@ export const DeleteLexiconResponseSchema: GenMessage<DeleteLexiconResponse> = /*
  * Stores lexicons, which state how words are pronounced. A request names them in `lexicon_ids`; a voice uses its own
  * lexicons for every request.
  *
- * A private lexicon of another account does not exist for a key. A lexicon can be changed and deleted by the account
- * that owns it and by keys with the scope `admin`; other callers get PERMISSION_DENIED (ACCESS_DENIED).
+ * A key cannot see the private lexicons of other accounts. A lexicon can be changed and deleted by the account that
+ * owns it and by keys with the scope `admin`; other callers get PERMISSION_DENIED (ACCESS_DENIED).
  *
  * @generated from service sonant.v1.LexiconService
  */
@@ -452,7 +452,7 @@ export const LexiconService: GenService<{
     output: typeof ListLexiconsResponseSchema;
   },
   /**
-   * Returns one lexicon with its entries. Fails with NOT_FOUND (NOT_FOUND) if the key may use no such lexicon.
+   * Returns one lexicon with its entries. Fails with NOT_FOUND (NOT_FOUND) if the key cannot use such a lexicon.
    *
    * @generated from rpc sonant.v1.LexiconService.GetLexicon
    */
@@ -465,8 +465,8 @@ export const LexiconService: GenService<{
    * Creates a lexicon from entries or from a PLS document.
    *
    * Fails with INVALID_ARGUMENT (INVALID_REQUEST) for invalid fields, for an unreadable document (with line and
-   * column), and if the account has reached its limit of lexicons; with INVALID_ARGUMENT (PAYLOAD_TOO_LARGE) above 4
-   * MiB.
+   * column), and if the account has reached its limit of lexicons. Fails with INVALID_ARGUMENT (PAYLOAD_TOO_LARGE) for
+   * more than 4 MiB.
    *
    * @generated from rpc sonant.v1.LexiconService.CreateLexicon
    */
@@ -487,7 +487,7 @@ export const LexiconService: GenService<{
     output: typeof ReplaceLexiconResponseSchema;
   },
   /**
-   * Deletes a lexicon. Voices that use it continue to speak without it, with a warning. Fails like GetLexicon.
+   * Deletes a lexicon. Voices that use it continue to speak without it, with a warning. Fails as GetLexicon does.
    *
    * @generated from rpc sonant.v1.LexiconService.DeleteLexicon
    */

@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sonant/v1/provenance.proto.
  */
 export const file_sonant_v1_provenance: GenFile = /*@__PURE__*/
-  fileDesc("Chpzb25hbnQvdjEvcHJvdmVuYW5jZS5wcm90bxIJc29uYW50LnYxIj4KE0luc3BlY3RBdWRpb1JlcXVlc3QSDAoEZmlsZRgBIAEoDBIZCghhdWRpb19pZBgCIAEoCUIHukgEcgIYQCK8AgoUSW5zcGVjdEF1ZGlvUmVzcG9uc2USGwoGZm9ybWF0GAEgASgJQgvSzhgHMgUibXAzIhIOCgZzaGEyNTYYAiABKAkSEwoLZmluZ2VycHJpbnQYAyABKAkSIQoEdGFncxgEIAMoCzITLnNvbmFudC52MS5BdWRpb1RhZxJrChNkaWdpdGFsX3NvdXJjZV90eXBlGAUgASgJQk7SzhhKMkgiaHR0cDovL2N2LmlwdGMub3JnL25ld3Njb2Rlcy9kaWdpdGFsc291cmNldHlwZS90cmFpbmVkQWxnb3JpdGhtaWNNZWRpYSISJgoGcmVjb3JkGAYgASgLMhYuc29uYW50LnYxLkF1ZGlvUmVjb3JkEioKCG1hbmlmZXN0GAcgASgLMhguc29uYW50LnYxLkF1ZGlvTWFuaWZlc3QiNQoIQXVkaW9UYWcSGgoEbmFtZRgBIAEoCUIM0s4YCDIGIkNPTU0iEg0KBXZhbHVlGAIgASgJInIKC0F1ZGlvUmVjb3JkEg8KB21hdGNoZXMYASABKAgSEAoIYXVkaW9faWQYAiABKAkSEAoIdm9pY2VfaWQYAyABKAkSLgoKY3JlYXRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAihAEKDUF1ZGlvTWFuaWZlc3QSDQoFdmFsaWQYASABKAgSEAoIcHJvYmxlbXMYAiADKAkSDgoGaXNzdWVyGAMgASgJEi0KCXNpZ25lZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLc2VsZl9zaWduZWQYBSABKAgy/wMKEVByb3ZlbmFuY2VTZXJ2aWNlEtsDCgxJbnNwZWN0QXVkaW8SHi5zb25hbnQudjEuSW5zcGVjdEF1ZGlvUmVxdWVzdBofLnNvbmFudC52MS5JbnNwZWN0QXVkaW9SZXNwb25zZSKJA4rOGBFzcGVlY2g6c3ludGhlc2l6ZZLOGM8CChVJbnNwZWN0IGFuIGF1ZGlvIGZpbGUSiAJSZXBvcnRzIHdoYXQgYW4gYXVkaW8gZmlsZSBzdGF0ZXMgYWJvdXQgaXRzIG9yaWdpbiwgYW5kIHdoZXRoZXIgdGhpcyBpbnN0YWxsYXRpb24gbWFkZSBpdCwgYW5kIGtlZXBzIG5vdGhpbmcuIFN0b3JlZCBhdWRpbyBpcyByZWNvZ25pemVkIGFzIGxvbmcgYXMgaXRzIHJlY29yZCBpcyBrZXB0LCBldmVuIGlmIGl0cyB0YWdzIHdlcmUgY2hhbmdlZC4gQXVkaW8gdGhhdCB3YXMgb25seSBzdHJlYW1lZCBpcyBub3Qgc3RvcmVkIGFuZCBpcyBub3QgcmVjb2duaXplZC4qEXBheWxvYWRfdG9vX2xhcmdlKhZ1bnN1cHBvcnRlZF9tZWRpYV90eXBlOAGC0+STAho6BGZpbGUiEi9hcGkvYXVkaW8vaW5zcGVjdBoMms4YCAoGU3BlZWNoQhZQAVoSc29uYW50L3YxO3NvbmFudHYxYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_timestamp, file_sonant_v1_rest, file_sonant_v1_scope]);
+  fileDesc("Chpzb25hbnQvdjEvcHJvdmVuYW5jZS5wcm90bxIJc29uYW50LnYxIj4KE0luc3BlY3RBdWRpb1JlcXVlc3QSDAoEZmlsZRgBIAEoDBIZCghhdWRpb19pZBgCIAEoCUIHukgEcgIYQCK8AgoUSW5zcGVjdEF1ZGlvUmVzcG9uc2USGwoGZm9ybWF0GAEgASgJQgvSzhgHMgUibXAzIhIOCgZzaGEyNTYYAiABKAkSEwoLZmluZ2VycHJpbnQYAyABKAkSIQoEdGFncxgEIAMoCzITLnNvbmFudC52MS5BdWRpb1RhZxJrChNkaWdpdGFsX3NvdXJjZV90eXBlGAUgASgJQk7SzhhKMkgiaHR0cDovL2N2LmlwdGMub3JnL25ld3Njb2Rlcy9kaWdpdGFsc291cmNldHlwZS90cmFpbmVkQWxnb3JpdGhtaWNNZWRpYSISJgoGcmVjb3JkGAYgASgLMhYuc29uYW50LnYxLkF1ZGlvUmVjb3JkEioKCG1hbmlmZXN0GAcgASgLMhguc29uYW50LnYxLkF1ZGlvTWFuaWZlc3QiNQoIQXVkaW9UYWcSGgoEbmFtZRgBIAEoCUIM0s4YCDIGIkNPTU0iEg0KBXZhbHVlGAIgASgJInIKC0F1ZGlvUmVjb3JkEg8KB21hdGNoZXMYASABKAgSEAoIYXVkaW9faWQYAiABKAkSEAoIdm9pY2VfaWQYAyABKAkSLgoKY3JlYXRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAihAEKDUF1ZGlvTWFuaWZlc3QSDQoFdmFsaWQYASABKAgSEAoIcHJvYmxlbXMYAiADKAkSDgoGaXNzdWVyGAMgASgJEi0KCXNpZ25lZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLc2VsZl9zaWduZWQYBSABKAgyhAQKEVByb3ZlbmFuY2VTZXJ2aWNlEuADCgxJbnNwZWN0QXVkaW8SHi5zb25hbnQudjEuSW5zcGVjdEF1ZGlvUmVxdWVzdBofLnNvbmFudC52MS5JbnNwZWN0QXVkaW9SZXNwb25zZSKOA4rOGBFzcGVlY2g6c3ludGhlc2l6ZZLOGNQCChVJbnNwZWN0IGFuIGF1ZGlvIGZpbGUSjQJSZXBvcnRzIHdoYXQgYW4gYXVkaW8gZmlsZSBzdGF0ZXMgYWJvdXQgaXRzIG9yaWdpbiwgYW5kIHdoZXRoZXIgdGhpcyBpbnN0YWxsYXRpb24gbWFkZSBpdC4gVGhlIGZpbGUgaXMgbm90IHN0b3JlZC4gU3RvcmVkIGF1ZGlvIGlzIHJlY29nbml6ZWQgYXMgbG9uZyBhcyBpdHMgcmVjb3JkIGlzIGtlcHQsIGV2ZW4gaWYgaXRzIHRhZ3Mgd2VyZSBjaGFuZ2VkLiBBdWRpbyB0aGF0IHdhcyBvbmx5IHN0cmVhbWVkIGlzIG5vdCBzdG9yZWQgYW5kIGlzIG5vdCByZWNvZ25pemVkLioRcGF5bG9hZF90b29fbGFyZ2UqFnVuc3VwcG9ydGVkX21lZGlhX3R5cGU4AYLT5JMCGjoEZmlsZSISL2FwaS9hdWRpby9pbnNwZWN0GgyazhgICgZTcGVlY2hCFlABWhJzb25hbnQvdjE7c29uYW50djFiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_timestamp, file_sonant_v1_rest, file_sonant_v1_scope]);
 
 /**
  * Request of InspectAudio.
@@ -32,7 +32,7 @@ export type InspectAudioRequest = Message<"sonant.v1.InspectAudioRequest"> & {
   file: Uint8Array;
 
   /**
-   * Id of the audio that the file is said to be. Default: the audio is searched by its fingerprint.
+   * Id of the audio that the file should contain. Default: the audio is looked up by its fingerprint.
    *
    * @generated from field: string audio_id = 2;
    */
@@ -53,7 +53,7 @@ export const InspectAudioRequestSchema: GenMessage<InspectAudioRequest> = /*@__P
  */
 export type InspectAudioResponse = Message<"sonant.v1.InspectAudioResponse"> & {
   /**
-   * Format of the file: wav, mp3, flac or opus; empty if it is not known.
+   * Format of the file: wav, mp3, flac or opus; empty if the format is unknown.
    *
    * @generated from field: string format = 1;
    */
@@ -81,21 +81,21 @@ export type InspectAudioResponse = Message<"sonant.v1.InspectAudioResponse"> & {
   tags: AudioTag[];
 
   /**
-   * Digital source type of the IPTC that the tags state; empty if they state none.
+   * IPTC digital source type that the tags state; empty if the tags state none.
    *
    * @generated from field: string digital_source_type = 5;
    */
   digitalSourceType: string;
 
   /**
-   * The record of this installation; not set if it has none of this audio.
+   * This installation's record of the audio; not set if there is none.
    *
    * @generated from field: sonant.v1.AudioRecord record = 6;
    */
   record?: AudioRecord | undefined;
 
   /**
-   * The signed manifest in the file; not set if it has none.
+   * The signed manifest in the file; not set if the file has none.
    *
    * @generated from field: sonant.v1.AudioManifest manifest = 7;
    */
@@ -193,7 +193,7 @@ export type AudioManifest = Message<"sonant.v1.AudioManifest"> & {
   valid: boolean;
 
   /**
-   * Problems in the words of C2PA, such as "assertion.dataHash.mismatch".
+   * Problems as C2PA status codes, such as "assertion.dataHash.mismatch".
    *
    * @generated from field: repeated string problems = 2;
    */
@@ -214,7 +214,7 @@ export type AudioManifest = Message<"sonant.v1.AudioManifest"> & {
   signedAt?: Timestamp | undefined;
 
   /**
-   * Whether the certificate is its own issuer, so that nobody vouches for it.
+   * Whether the certificate is self-signed, so that no authority vouches for it.
    *
    * @generated from field: bool self_signed = 5;
    */
@@ -237,8 +237,8 @@ export const ProvenanceService: GenService<{
   /**
    * Reports what an audio file states about its origin, and whether this installation made it. Nothing is stored.
    *
-   * Fails with INVALID_ARGUMENT (INVALID_REQUEST) for a file that is not WAV, MP3, FLAC or Ogg Opus, unless its audio is
-   * known here.
+   * Fails with INVALID_ARGUMENT (INVALID_REQUEST) for a file that is not WAV, MP3, FLAC or Ogg Opus, unless this
+   * installation recognizes its audio.
    *
    * @generated from rpc sonant.v1.ProvenanceService.InspectAudio
    */

@@ -34,11 +34,11 @@ export const protoReference: ProtoReference = {
   "services": [
     {
       "name": "SpeechService",
-      "comment": "Turns text into speech.\n\nEvery call carries an API key in the metadata `x-api-key`. Every failure carries a google.rpc.ErrorInfo whose `reason` is a reason of the table of failures in upper case and whose `domain` is \"sonant\". Invalid fields are listed, all at once, in a google.rpc.BadRequest. A failure that can be retried carries a google.rpc.RetryInfo.",
+      "comment": "Turns text into speech.\n\nEvery call carries an API key in the metadata `x-api-key`. Every failure carries a google.rpc.ErrorInfo. Its `reason` is a reason of the table of failures in upper case, and its `domain` is \"sonant\". A google.rpc.BadRequest lists all invalid fields. If a retry may help, the failure carries a google.rpc.RetryInfo.",
       "methods": [
         {
           "name": "SynthesizeSpeech",
-          "comment": "Synthesizes one text. Returns a link to the audio or the audio itself when all of it is synthesized.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST, TEXT_TOO_LONG), NOT_FOUND (VOICE_NOT_FOUND), FAILED_PRECONDITION (VOICE_NOT_READY), RESOURCE_EXHAUSTED (RATE_LIMIT_EXCEEDED), UNAVAILABLE (ENGINE_UNAVAILABLE, OVERLOADED, STORAGE_UNAVAILABLE, STORAGE_FULL), DEADLINE_EXCEEDED (ENGINE_TIMEOUT) or INTERNAL (ENGINE_ERROR).",
+          "comment": "Synthesizes one text. When all audio is synthesized, returns a link to it or the audio itself.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST, TEXT_TOO_LONG), NOT_FOUND (VOICE_NOT_FOUND), FAILED_PRECONDITION (VOICE_NOT_READY), RESOURCE_EXHAUSTED (RATE_LIMIT_EXCEEDED), UNAVAILABLE (ENGINE_UNAVAILABLE, OVERLOADED, STORAGE_UNAVAILABLE, STORAGE_FULL), DEADLINE_EXCEEDED (ENGINE_TIMEOUT) or INTERNAL (ENGINE_ERROR).",
           "input": "SynthesizeSpeechRequest",
           "output": "SynthesizeSpeechResponse",
           "isStream": false,
@@ -48,7 +48,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "StreamSpeech",
-          "comment": "Synthesizes texts in order and streams the audio as it is produced.\n\nOrder of the events: one `info`; then `audio`, `timestamps` and `chunk_done` as the chunks are synthesized; last, one `done`. Nothing is sent before the first audio exists, so an earlier failure has a status and no event. A stream that ends with status OK has sent all its audio; a stream that fails later ends with another status.",
+          "comment": "Synthesizes texts in order and streams the audio as it is produced.\n\nOrder of the events: one `info`; then `audio`, `timestamps` and `chunk_done` as the chunks are synthesized; last, one `done`. Nothing is sent before the first audio exists, so an earlier failure has only a status. A stream that ends with status OK has sent all its audio; a stream that fails later ends with another status.",
           "input": "StreamSpeechRequest",
           "output": "StreamSpeechResponse",
           "isStream": true,
@@ -58,7 +58,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "LiveSpeech",
-          "comment": "Speaks text while it is written, for voice agents: text is sent as a language model writes it, audio is returned as soon as a part can be spoken, and an interrupt stops both.\n\nThe first request is `start`. A turn lasts from one flush or interrupt to the next. Text is spoken at the end of a sentence, at the end of a clause once 60 characters wait, or after `buffer_ms` without more text. A number, an abbreviation, a URL or markup that may continue is not split. The audio of a turn does not depend on the pieces in which its text was sent, unless a pause caused a part to be spoken early.\n\nOrder of the responses of a turn: one `info`; then `audio` and `timestamps`; last, `flushed`. After `interrupted`, no response of that turn follows. The last response is `done`. Turns that overlap are spoken one after the other. A concurrency slot and characters are used only while something is spoken. The call needs HTTP/2; Connect and gRPC-Web over HTTP/1.1 are answered with status 505.\n\nFails like StreamSpeech, and with RESOURCE_EXHAUSTED (RATE_LIMIT_EXCEEDED) when more than 50000 characters wait to be spoken, and DEADLINE_EXCEEDED (ENGINE_TIMEOUT) after 10 minutes without input or output. While the service stops, turns that are being spoken are finished, and the call fails with UNAVAILABLE (OVERLOADED).",
+          "comment": "Speaks text while it is being written, for voice agents. The caller sends text as a language model writes it, and receives audio as soon as a part can be spoken. An interrupt ends the turn and stops its audio.\n\nThe first request is `start`. A turn lasts from one flush or interrupt to the next. Text is spoken at the end of a sentence, at the end of a clause once 60 characters wait, or after `buffer_ms` without more text. A number, an abbreviation, a URL or markup that may continue is not split. The audio of a turn does not depend on the pieces in which its text was sent, unless a pause caused a part to be spoken early.\n\nOrder of the responses of a turn: one `info`; then `audio` and `timestamps`; last, `flushed`. After `interrupted`, no response of that turn follows. The last response is `done`. Turns that overlap are spoken one after the other. The call uses a concurrency slot and characters only while something is spoken. The call needs HTTP/2; over HTTP/1.1, Connect and gRPC-Web receive status 505.\n\nFails like StreamSpeech, and with RESOURCE_EXHAUSTED (RATE_LIMIT_EXCEEDED) when more than 50000 characters wait to be spoken, and DEADLINE_EXCEEDED (ENGINE_TIMEOUT) after 10 minutes without input or output. When the service stops, it finishes the turns that are being spoken, and the call fails with UNAVAILABLE (OVERLOADED).",
           "input": "LiveSpeechRequest",
           "output": "LiveSpeechResponse",
           "isStream": false,
@@ -68,7 +68,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "EstimateSpeech",
-          "comment": "Returns the cost of synthesizing a text, without synthesizing it. Fails like SynthesizeSpeech before synthesis.",
+          "comment": "Returns the cost of a text without synthesizing it. Fails like SynthesizeSpeech, except for failures of synthesis.",
           "input": "EstimateSpeechRequest",
           "output": "EstimateSpeechResponse",
           "isStream": false,
@@ -90,11 +90,11 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "VoiceService",
-      "comment": "Lists, creates and changes voices, and clones people who consent.\n\nFor a key with a list of voices, other voices do not exist: they are NOT_FOUND (VOICE_NOT_FOUND), and creating one is PERMISSION_DENIED (ACCESS_DENIED). For an account, the private voices of other accounts do not exist either. A voice can be changed and deleted by the account that owns it and by keys with the scope `admin`; other callers get PERMISSION_DENIED (ACCESS_DENIED). Voices that an engine provides belong to the operator.",
+      "comment": "Lists, creates and changes voices, and clones people who consent.\n\nA key that is limited to certain voices gets NOT_FOUND (VOICE_NOT_FOUND) for all others, and cannot create voices: PERMISSION_DENIED (ACCESS_DENIED). An account gets NOT_FOUND for the private voices of other accounts. A voice can be changed and deleted by the account that owns it and by keys with the scope `admin`; other callers get PERMISSION_DENIED (ACCESS_DENIED). Voices that an engine provides belong to the operator.",
       "methods": [
         {
           "name": "ListVoices",
-          "comment": "Lists the voices that the key may use: the default voice first, then natural before synthetic ones, then by name.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for an invalid page size or token, and for a query that is too long, with `limit` and `actual`.",
+          "comment": "Lists the voices that the key may use: the default voice first, then natural before synthetic ones, then by name.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for an invalid page size or token, and for a query that is too long. The latter failure states `limit` and `actual`.",
           "input": "ListVoicesRequest",
           "output": "ListVoicesResponse",
           "isStream": false,
@@ -104,7 +104,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "GetVoice",
-          "comment": "Returns one voice. Fails with NOT_FOUND (VOICE_NOT_FOUND) if the key may use no such voice.",
+          "comment": "Returns one voice. Fails with NOT_FOUND (VOICE_NOT_FOUND) if the key cannot use a voice with this id.",
           "input": "GetVoiceRequest",
           "output": "GetVoiceResponse",
           "isStream": false,
@@ -114,7 +114,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "GetDefaultVoice",
-          "comment": "Returns the default voice: the first of every list, and the voice of requests without one, where a voice is optional.",
+          "comment": "Returns the default voice. It is the first voice of every list, and speaks if a voice is optional and the request names none.",
           "input": "GetDefaultVoiceRequest",
           "output": "GetDefaultVoiceResponse",
           "isStream": false,
@@ -124,7 +124,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "SetDefaultVoice",
-          "comment": "Chooses the default voice, at once and in every replica, or withdraws the choice. The setting SONANT_DEFAULT_VOICE overrides the choice: the response states the current default voice and its source.\n\nFails with NOT_FOUND (VOICE_NOT_FOUND), and with INVALID_ARGUMENT (INVALID_REQUEST) for a private voice.",
+          "comment": "Chooses the default voice, or withdraws the choice, with immediate effect in every replica. The setting SONANT_DEFAULT_VOICE overrides the choice: the response states the current default voice and its source.\n\nFails with NOT_FOUND (VOICE_NOT_FOUND), and with INVALID_ARGUMENT (INVALID_REQUEST) for a private voice.",
           "input": "SetDefaultVoiceRequest",
           "output": "SetDefaultVoiceResponse",
           "isStream": false,
@@ -164,7 +164,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "CloneVoice",
-          "comment": "Creates a voice of a person who consents, from two recordings: a sample of the voice, and the consent. Returns when the voice can speak. The clone's data is stored encrypted, and no call returns it.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for invalid fields and unsuitable recordings, with every problem listed; with INVALID_ARGUMENT (PAYLOAD_TOO_LARGE) above 25 MiB; and with the failures of the engine. After a failure, nothing is stored.",
+          "comment": "Creates a voice of a person who consents, from two recordings: a sample of the voice, and the consent. Returns when the voice can speak. The clone's data is stored encrypted, and no call returns it.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for invalid fields and unsuitable recordings, with every problem listed; with INVALID_ARGUMENT (PAYLOAD_TOO_LARGE) for more than 25 MiB; and with the failures of the engine. After a failure, nothing is stored.",
           "input": "CloneVoiceRequest",
           "output": "CloneVoiceResponse",
           "isStream": false,
@@ -174,7 +174,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "UpdateVoice",
-          "comment": "Changes the description of a voice, its bindings, its aliases, or whether it is enabled. Running requests continue with the unchanged voice. A voice of an engine can be changed too: the changes are stored here and take precedence.\n\nFails as CreateVoice and GetVoice do.",
+          "comment": "Changes the description of a voice, its bindings, its aliases, or whether it is enabled. Running requests continue with the unchanged voice. Changes to a voice of an engine are stored and take precedence.\n\nFails as CreateVoice and GetVoice do.",
           "input": "UpdateVoiceRequest",
           "output": "UpdateVoiceResponse",
           "isStream": false,
@@ -210,7 +210,7 @@ export const protoReference: ProtoReference = {
       "methods": [
         {
           "name": "CreateApiKey",
-          "comment": "Creates a key. Only this response contains the key itself.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for fields that are invalid or exceed the caller's own, with PERMISSION_DENIED (INSUFFICIENT_SCOPE) for scopes that the caller does not have, and with PERMISSION_DENIED (ACCESS_DENIED) if 1000 keys descend from the caller or from its creator.",
+          "comment": "Creates a key. Only this response contains the secret key itself.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for fields that are invalid or exceed the caller's rights, with PERMISSION_DENIED (INSUFFICIENT_SCOPE) for scopes that the caller does not have, and with PERMISSION_DENIED (ACCESS_DENIED) if 1000 keys descend from the caller or from its creator.",
           "input": "CreateApiKeyRequest",
           "output": "CreateApiKeyResponse",
           "isStream": false,
@@ -324,7 +324,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "JobService",
-      "comment": "Speaks long texts in the background: books, courses, articles, of up to 2000000 characters in 500 chapters.\n\nA job is spoken segment by segment, and each finished segment is stored: after a restart, any replica continues at the first missing segment. The result is one file with chapter marks, and a file for each chapter. A job never succeeds with a sentence missing. Interactive requests precede jobs; jobs share the remaining capacity fairly between keys. Characters are charged once, when they are spoken. A job belongs to the key that created it; for other keys it is NOT_FOUND (NOT_FOUND).",
+      "comment": "Speaks long texts, such as books and courses, in the background: up to 2000000 characters in 500 chapters.\n\nA job is spoken segment by segment, and each finished segment is stored: after a restart, any replica continues at the first missing segment. The result is one file with chapter marks, and a file for each chapter. A job never succeeds with a sentence missing. Interactive requests come first; the remaining capacity is shared fairly between the keys that have jobs. Characters are charged once, when they are spoken. A job belongs to the key that created it; other keys get NOT_FOUND (NOT_FOUND).",
       "methods": [
         {
           "name": "CreateJob",
@@ -358,7 +358,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "WatchJob",
-          "comment": "Streams the events of a job until it has ended; for a job that has ended, only its last event. To continue after a broken stream without a gap, send the `revision` of the last response.",
+          "comment": "Streams the events of a job until the job has ended. For a job that has ended, sends only its last event. To continue after a broken stream without a gap, send the `revision` of the last response.",
           "input": "WatchJobRequest",
           "output": "WatchJobResponse",
           "isStream": true,
@@ -400,7 +400,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "LexiconService",
-      "comment": "Stores lexicons, which state how words are pronounced. A request names them in `lexicon_ids`; a voice uses its own lexicons for every request.\n\nA private lexicon of another account does not exist for a key. A lexicon can be changed and deleted by the account that owns it and by keys with the scope `admin`; other callers get PERMISSION_DENIED (ACCESS_DENIED).",
+      "comment": "Stores lexicons, which state how words are pronounced. A request names them in `lexicon_ids`; a voice uses its own lexicons for every request.\n\nA key cannot see the private lexicons of other accounts. A lexicon can be changed and deleted by the account that owns it and by keys with the scope `admin`; other callers get PERMISSION_DENIED (ACCESS_DENIED).",
       "methods": [
         {
           "name": "ListLexicons",
@@ -414,7 +414,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "GetLexicon",
-          "comment": "Returns one lexicon with its entries. Fails with NOT_FOUND (NOT_FOUND) if the key may use no such lexicon.",
+          "comment": "Returns one lexicon with its entries. Fails with NOT_FOUND (NOT_FOUND) if the key cannot use such a lexicon.",
           "input": "GetLexiconRequest",
           "output": "GetLexiconResponse",
           "isStream": false,
@@ -424,7 +424,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "CreateLexicon",
-          "comment": "Creates a lexicon from entries or from a PLS document.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for invalid fields, for an unreadable document (with line and column), and if the account has reached its limit of lexicons; with INVALID_ARGUMENT (PAYLOAD_TOO_LARGE) above 4 MiB.",
+          "comment": "Creates a lexicon from entries or from a PLS document.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for invalid fields, for an unreadable document (with line and column), and if the account has reached its limit of lexicons. Fails with INVALID_ARGUMENT (PAYLOAD_TOO_LARGE) for more than 4 MiB.",
           "input": "CreateLexiconRequest",
           "output": "CreateLexiconResponse",
           "isStream": false,
@@ -444,7 +444,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "DeleteLexicon",
-          "comment": "Deletes a lexicon. Voices that use it continue to speak without it, with a warning. Fails like GetLexicon.",
+          "comment": "Deletes a lexicon. Voices that use it continue to speak without it, with a warning. Fails as GetLexicon does.",
           "input": "DeleteLexiconRequest",
           "output": "DeleteLexiconResponse",
           "isStream": false,
@@ -456,7 +456,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "ModelService",
-      "comment": "Installs neural models while the service runs. The list of models is as public as the voices; installing and removing models needs the scope `admin`. A model is named by its row in the operator's table, never by a URL.",
+      "comment": "Installs neural models while the service runs. Listing models needs the scope `voices:read`; installing and removing models needs `admin`. A model is identified by its name in the operator's table, never by a URL.",
       "methods": [
         {
           "name": "ListVoiceModels",
@@ -480,7 +480,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "WatchVoiceModel",
-          "comment": "Streams the current state of the model twice a second, until no installation of it is in progress. Over REST, each state is an event named `model` without an id: a new connection begins with the current state.",
+          "comment": "Streams the current state of the model twice a second, until no installation of the model is in progress. Over REST, each state is an event named `model` without an id, so a new connection begins with the current state.",
           "input": "WatchVoiceModelRequest",
           "output": "WatchVoiceModelResponse",
           "isStream": true,
@@ -500,7 +500,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "RemoveVoiceModel",
-          "comment": "Cancels the installation of a model, and keeps the downloaded data. If no installation is in progress, removes the model or its downloaded data; running requests finish with it.\n\nFails like GetVoiceModel.",
+          "comment": "Cancels the installation of a model, and keeps the downloaded data. If no installation is in progress, removes the model or its downloaded data; running requests can still use the model.\n\nFails like GetVoiceModel.",
           "input": "RemoveVoiceModelRequest",
           "output": "RemoveVoiceModelResponse",
           "isStream": false,
@@ -516,7 +516,7 @@ export const protoReference: ProtoReference = {
       "methods": [
         {
           "name": "InspectAudio",
-          "comment": "Reports what an audio file states about its origin, and whether this installation made it. Nothing is stored.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for a file that is not WAV, MP3, FLAC or Ogg Opus, unless its audio is known here.",
+          "comment": "Reports what an audio file states about its origin, and whether this installation made it. Nothing is stored.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for a file that is not WAV, MP3, FLAC or Ogg Opus, unless this installation recognizes its audio.",
           "input": "InspectAudioRequest",
           "output": "InspectAudioResponse",
           "isStream": false,
@@ -558,7 +558,7 @@ export const protoReference: ProtoReference = {
           "name": "text",
           "number": 2,
           "type": "string",
-          "comment": "Text to speak, not blank; required unless `ssml` is set. At most 5000 Unicode code points may be spoken; the maximum length of the text also counts markup. Pauses last at most 600 seconds together."
+          "comment": "Text to speak, not blank; required unless `ssml` is set. At most 5000 Unicode code points may be spoken; the maximum length of the text also counts markup. All pauses together last at most 600 seconds."
         },
         {
           "name": "sample_rate",
@@ -582,7 +582,7 @@ export const protoReference: ProtoReference = {
           "name": "speaking_rate",
           "number": 6,
           "type": "double",
-          "comment": "Speed of speech; 2.0 is twice as fast. The pitch is preserved."
+          "comment": "Speed of speech; 2.0 is twice the normal speed. The pitch is preserved."
         },
         {
           "name": "return_format",
@@ -594,13 +594,13 @@ export const protoReference: ProtoReference = {
           "name": "buffer_bytes_max",
           "number": 8,
           "type": "int32",
-          "comment": "Maximum size of inline audio in bytes. The default is under the 4 MiB message limit of common gRPC clients. Larger audio fails with INVALID_ARGUMENT; request a link, or call StreamSpeech."
+          "comment": "Maximum size of inline audio in bytes. The default is under the 4 MiB message limit of common gRPC clients. A request with larger audio fails with INVALID_ARGUMENT; request a link, or call StreamSpeech."
         },
         {
           "name": "captions",
           "number": 9,
           "type": "repeated CaptionFormat",
-          "comment": "Captions to store next to the audio; only with a link. Default: none."
+          "comment": "Formats of the captions to store with the audio; only with a link. Default: no captions."
         },
         {
           "name": "ssml",
@@ -624,7 +624,7 @@ export const protoReference: ProtoReference = {
           "name": "lexicon_ids",
           "number": 13,
           "type": "repeated string",
-          "comment": "Ids of lexicons that state how words are pronounced. The first lexicon that defines a word applies; those of the voice come last. ListLexicons returns the lexicons."
+          "comment": "Ids of lexicons that state how words are pronounced. The first lexicon that defines a word applies; the voice's own lexicons come last. ListLexicons returns the lexicons."
         },
         {
           "name": "instructions",
@@ -636,7 +636,7 @@ export const protoReference: ProtoReference = {
           "name": "seed",
           "number": 15,
           "type": "uint32",
-          "comment": "Seed of the engine's random choices: the same request with the same seed sounds the same, as far as the engine can. If the engine accepts no seed, `warnings` contains \"ignored:seed\". Default: the engine chooses a seed."
+          "comment": "Seed of the engine's random choices. With the same seed, a repeated request sounds the same if the engine allows it. If the engine accepts no seed, `warnings` contains \"ignored:seed\". Default: the engine chooses a seed."
         }
       ]
     },
@@ -684,7 +684,7 @@ export const protoReference: ProtoReference = {
           "name": "chars",
           "number": 4,
           "type": "int32",
-          "comment": "Spoken Unicode code points of the text, without markup; this number is charged."
+          "comment": "Number of Unicode code points that are spoken and charged, without markup."
         },
         {
           "name": "format",
@@ -714,7 +714,7 @@ export const protoReference: ProtoReference = {
           "name": "warnings",
           "number": 9,
           "type": "repeated string",
-          "comment": "Warnings of a successful request: \"nothing_spoken\", \"transliterated\", \"fallback_engine\", and \"ignored:\" with the name of markup, or of a field, that has no effect."
+          "comment": "Warnings of a successful request: \"nothing_spoken\", \"transliterated\", \"fallback_engine\", and \"ignored:\" with the name of markup or of a field without effect."
         },
         {
           "name": "audio_url",
@@ -758,7 +758,7 @@ export const protoReference: ProtoReference = {
           "name": "text_chunks",
           "number": 2,
           "type": "repeated string",
-          "comment": "Texts to speak in order, none blank; required unless `ssml` is set. Each may have at most 5000 spoken Unicode code points, all together 50000; the maximum length of a text also counts markup. Pauses last at most 600 seconds together."
+          "comment": "Texts to speak in order, none blank; required unless `ssml` is set. Each text may have at most 5000 spoken Unicode code points, and all texts together 50000; the maximum length of a text also counts markup. All pauses together last at most 600 seconds."
         },
         {
           "name": "sample_rate",
@@ -782,13 +782,13 @@ export const protoReference: ProtoReference = {
           "name": "speaking_rate",
           "number": 6,
           "type": "double",
-          "comment": "Speed of speech; 2.0 is twice as fast. The pitch is preserved."
+          "comment": "Speed of speech; 2.0 is twice the normal speed. The pitch is preserved."
         },
         {
           "name": "timestamps",
           "number": 7,
           "type": "TimestampKind",
-          "comment": "Timestamps to send with the audio. Default: none."
+          "comment": "Timestamps to send with the audio. Default: no timestamps."
         },
         {
           "name": "return_format",
@@ -818,7 +818,7 @@ export const protoReference: ProtoReference = {
           "name": "lexicon_ids",
           "number": 12,
           "type": "repeated string",
-          "comment": "Ids of lexicons that state how words are pronounced. The first lexicon that defines a word applies; those of the voice come last. ListLexicons returns the lexicons."
+          "comment": "Ids of lexicons that state how words are pronounced. The first lexicon that defines a word applies; the voice's own lexicons come last. ListLexicons returns the lexicons."
         },
         {
           "name": "instructions",
@@ -830,7 +830,7 @@ export const protoReference: ProtoReference = {
           "name": "seed",
           "number": 14,
           "type": "uint32",
-          "comment": "Seed of the engine's random choices: the same request with the same seed sounds the same, as far as the engine can. If the engine accepts no seed, `warnings` contains \"ignored:seed\". Default: the engine chooses a seed."
+          "comment": "Seed of the engine's random choices. With the same seed, a repeated request sounds the same if the engine allows it. If the engine accepts no seed, `warnings` contains \"ignored:seed\". Default: the engine chooses a seed."
         }
       ]
     },
@@ -932,19 +932,19 @@ export const protoReference: ProtoReference = {
           "name": "chunks",
           "number": 8,
           "type": "int32",
-          "comment": "Number of chunks received."
+          "comment": "Number of chunks in the request."
         },
         {
           "name": "chars",
           "number": 9,
           "type": "int32",
-          "comment": "Spoken Unicode code points of all chunks, without markup; this number is charged."
+          "comment": "Number of Unicode code points that are spoken and charged for all chunks, without markup."
         },
         {
           "name": "warnings",
           "number": 10,
           "type": "repeated string",
-          "comment": "Warnings of a successful request: \"nothing_spoken\", \"transliterated\", \"fallback_engine\", and \"ignored:\" with the name of markup, or of a field, that has no effect."
+          "comment": "Warnings of a successful request: \"nothing_spoken\", \"transliterated\", \"fallback_engine\", and \"ignored:\" with the name of markup or of a field without effect."
         },
         {
           "name": "audio_url",
@@ -1040,13 +1040,13 @@ export const protoReference: ProtoReference = {
           "name": "start",
           "number": 4,
           "type": "double",
-          "comment": "Start, in seconds from the first sample of the stream."
+          "comment": "Start of the word, in seconds from the first sample of the stream."
         },
         {
           "name": "end",
           "number": 5,
           "type": "double",
-          "comment": "End, in seconds from the first sample of the stream."
+          "comment": "End of the word, in seconds from the first sample of the stream."
         }
       ]
     },
@@ -1082,7 +1082,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "SpeechChunkDone",
-      "comment": "The end of a chunk, after all of its audio. Audio that an encoder holds back at the end of a chunk, up to about 0.1 s of MP3, is sent with the next chunk and has its index.",
+      "comment": "The end of a chunk, after all of its audio. Audio that an encoder holds back at the end of a chunk, up to about 0.1 s of MP3, is sent with the next chunk, under the index of that chunk.",
       "fields": [
         {
           "name": "chunk_index",
@@ -1094,19 +1094,19 @@ export const protoReference: ProtoReference = {
           "name": "chars",
           "number": 2,
           "type": "int32",
-          "comment": "Unicode code points of the chunk."
+          "comment": "Number of Unicode code points in the chunk."
         },
         {
           "name": "start",
           "number": 3,
           "type": "double",
-          "comment": "Start, in seconds from the first sample of the stream."
+          "comment": "Start of the chunk, in seconds from the first sample of the stream."
         },
         {
           "name": "end",
           "number": 4,
           "type": "double",
-          "comment": "End, in seconds from the first sample of the stream."
+          "comment": "End of the chunk, in seconds from the first sample of the stream."
         }
       ]
     },
@@ -1118,7 +1118,7 @@ export const protoReference: ProtoReference = {
           "name": "chars",
           "number": 1,
           "type": "int32",
-          "comment": "Unicode code points of all chunks; this number is charged."
+          "comment": "Number of Unicode code points that are charged for all chunks."
         },
         {
           "name": "duration",
@@ -1148,7 +1148,7 @@ export const protoReference: ProtoReference = {
           "name": "start",
           "number": 1,
           "type": "LiveStart",
-          "comment": "The first request: voice and settings of the whole call.",
+          "comment": "The first request: the voice and settings of the whole call.",
           "oneof": "request"
         },
         {
@@ -1213,19 +1213,19 @@ export const protoReference: ProtoReference = {
           "name": "speaking_rate",
           "number": 5,
           "type": "double",
-          "comment": "Speed of speech; 2.0 is twice as fast. The pitch is preserved."
+          "comment": "Speed of speech; 2.0 is twice the normal speed. The pitch is preserved."
         },
         {
           "name": "timestamps",
           "number": 6,
           "type": "TimestampKind",
-          "comment": "Timestamps to send with the audio. Default: none."
+          "comment": "Timestamps to send with the audio. Default: no timestamps."
         },
         {
           "name": "buffer_ms",
           "number": 7,
           "type": "int32",
-          "comment": "How long the service waits for more text before it speaks the text received so far, in milliseconds."
+          "comment": "Milliseconds for which the service waits for more text before it speaks the text received so far."
         },
         {
           "name": "markup",
@@ -1243,7 +1243,7 @@ export const protoReference: ProtoReference = {
           "name": "lexicon_ids",
           "number": 10,
           "type": "repeated string",
-          "comment": "Ids of lexicons that state how words are pronounced. The first lexicon that defines a word applies; those of the voice come last. ListLexicons returns the lexicons."
+          "comment": "Ids of lexicons that state how words are pronounced. The first lexicon that defines a word applies; the voice's own lexicons come last. ListLexicons returns the lexicons."
         },
         {
           "name": "instructions",
@@ -1255,7 +1255,7 @@ export const protoReference: ProtoReference = {
           "name": "seed",
           "number": 12,
           "type": "uint32",
-          "comment": "Seed of the engine's random choices: the same request with the same seed sounds the same, as far as the engine can. If the engine accepts no seed, `warnings` contains \"ignored:seed\". Default: the engine chooses a seed."
+          "comment": "Seed of the engine's random choices. With the same seed, a repeated request sounds the same if the engine allows it. If the engine accepts no seed, `warnings` contains \"ignored:seed\". Default: the engine chooses a seed."
         },
         {
           "name": "disclosure",
@@ -1296,7 +1296,7 @@ export const protoReference: ProtoReference = {
           "name": "turn",
           "number": 2,
           "type": "int32",
-          "comment": "The turn that was being heard. Default: the turn whose audio was sent last and that may still be playing."
+          "comment": "The turn that the user was hearing. Default: the turn whose audio was sent last and that may still be playing."
         }
       ]
     },
@@ -1512,7 +1512,7 @@ export const protoReference: ProtoReference = {
           "name": "chars",
           "number": 2,
           "type": "int32",
-          "comment": "Unicode code points of the turn's text; this number is charged."
+          "comment": "Number of Unicode code points that are charged for the turn."
         },
         {
           "name": "duration",
@@ -1524,7 +1524,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "LiveInterrupted",
-      "comment": "The end of an interrupted turn. Turns that were still to be spoken are interrupted too, with a separate response for each.",
+      "comment": "The end of an interrupted turn. Turns that wait to be spoken are interrupted too, each with a response of its own.",
       "fields": [
         {
           "name": "turn",
@@ -1536,13 +1536,13 @@ export const protoReference: ProtoReference = {
           "name": "played_ms",
           "number": 2,
           "type": "double",
-          "comment": "Time for which the turn was heard, in milliseconds."
+          "comment": "Time for which the user heard the turn, in milliseconds."
         },
         {
           "name": "text_spoken",
           "number": 3,
           "type": "string",
-          "comment": "Text of the turn, up to the end of the word that was being heard."
+          "comment": "Text of the turn, up to the end of the word that the user was hearing."
         },
         {
           "name": "text_remaining",
@@ -1560,7 +1560,7 @@ export const protoReference: ProtoReference = {
           "name": "chars",
           "number": 1,
           "type": "int32",
-          "comment": "Unicode code points that were spoken in all turns; this number is charged."
+          "comment": "Number of Unicode code points that were spoken in all turns and are charged."
         },
         {
           "name": "duration",
@@ -1584,7 +1584,7 @@ export const protoReference: ProtoReference = {
           "name": "text_chunks",
           "number": 2,
           "type": "repeated string",
-          "comment": "Texts to speak in order, none blank; required unless `ssml` is set. Each may have at most 5000 spoken Unicode code points, all together 50000; the maximum length of a text also counts markup. Pauses last at most 600 seconds together."
+          "comment": "Texts to speak in order, none blank; required unless `ssml` is set. Each text may have at most 5000 spoken Unicode code points, and all texts together 50000; the maximum length of a text also counts markup. All pauses together last at most 600 seconds."
         },
         {
           "name": "language_code",
@@ -1596,7 +1596,7 @@ export const protoReference: ProtoReference = {
           "name": "speaking_rate",
           "number": 4,
           "type": "double",
-          "comment": "Speed of speech; 2.0 is twice as fast. The pitch is preserved."
+          "comment": "Speed of speech; 2.0 is twice the normal speed. The pitch is preserved."
         },
         {
           "name": "sample_rate",
@@ -1632,7 +1632,7 @@ export const protoReference: ProtoReference = {
           "name": "lexicon_ids",
           "number": 10,
           "type": "repeated string",
-          "comment": "Ids of lexicons that state how words are pronounced. The first lexicon that defines a word applies; those of the voice come last. ListLexicons returns the lexicons."
+          "comment": "Ids of lexicons that state how words are pronounced. The first lexicon that defines a word applies; the voice's own lexicons come last. ListLexicons returns the lexicons."
         },
         {
           "name": "instructions",
@@ -1644,7 +1644,7 @@ export const protoReference: ProtoReference = {
           "name": "seed",
           "number": 12,
           "type": "uint32",
-          "comment": "Seed of the engine's random choices: the same request with the same seed sounds the same, as far as the engine can. If the engine accepts no seed, `warnings` contains \"ignored:seed\". Default: the engine chooses a seed."
+          "comment": "Seed of the engine's random choices. With the same seed, a repeated request sounds the same if the engine allows it. If the engine accepts no seed, `warnings` contains \"ignored:seed\". Default: the engine chooses a seed."
         }
       ]
     },
@@ -1656,7 +1656,7 @@ export const protoReference: ProtoReference = {
           "name": "chars",
           "number": 1,
           "type": "int32",
-          "comment": "Unicode code points of the text; this number would be charged."
+          "comment": "Number of Unicode code points that would be charged."
         },
         {
           "name": "duration",
@@ -1680,7 +1680,7 @@ export const protoReference: ProtoReference = {
           "name": "warnings",
           "number": 5,
           "type": "repeated string",
-          "comment": "Warnings of a successful request: \"nothing_spoken\", \"transliterated\", \"fallback_engine\", and \"ignored:\" with the name of markup, or of a field, that has no effect."
+          "comment": "Warnings of a successful request: \"nothing_spoken\", \"transliterated\", \"fallback_engine\", and \"ignored:\" with the name of markup or of a field without effect."
         }
       ]
     },
@@ -1733,7 +1733,7 @@ export const protoReference: ProtoReference = {
           "name": "engine",
           "number": 5,
           "type": "string",
-          "comment": "The engine that speaks the voice; the first one if there are several."
+          "comment": "Name of the engine that speaks with the voice; if there are several, the first one."
         },
         {
           "name": "status",
@@ -1811,7 +1811,7 @@ export const protoReference: ProtoReference = {
           "name": "capabilities",
           "number": 18,
           "type": "VoiceCapabilities",
-          "comment": "Supported values of request fields; the same for all voices."
+          "comment": "Supported values of request fields, which do not depend on the voice."
         }
       ]
     },
@@ -1943,7 +1943,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "DefaultVoice",
-      "comment": "The default voice, among those that the key may use.",
+      "comment": "The default voice, one of the voices that the key may use.",
       "fields": [
         {
           "name": "voice_id",
@@ -1985,19 +1985,19 @@ export const protoReference: ProtoReference = {
           "name": "language_code",
           "number": 3,
           "type": "string",
-          "comment": "Only voices that speak this BCP-47 language. Empty for all."
+          "comment": "Lists only voices that speak this BCP-47 language. Default: all voices."
         },
         {
           "name": "engine",
           "number": 4,
           "type": "string",
-          "comment": "Only voices of this engine. Empty for all."
+          "comment": "Lists only voices of this engine. Default: all voices."
         },
         {
           "name": "text",
           "number": 5,
           "type": "string",
-          "comment": "Only voices with these words in their id, aliases, name, description or labels, in any case. Empty for all."
+          "comment": "Lists only voices with these words in their id, aliases, name, description or labels, ignoring case. Default: all."
         }
       ]
     },
@@ -2009,13 +2009,13 @@ export const protoReference: ProtoReference = {
           "name": "voices",
           "number": 1,
           "type": "repeated Voice",
-          "comment": "The voices, in the order of the list."
+          "comment": "The voices of the page."
         },
         {
           "name": "next_cursor",
           "number": 2,
           "type": "string",
-          "comment": "Token of the next page; empty on the last one."
+          "comment": "Token of the next page; empty on the last page."
         }
       ]
     },
@@ -2110,7 +2110,7 @@ export const protoReference: ProtoReference = {
           "name": "content_type",
           "number": 2,
           "type": "string",
-          "comment": "\"audio/mpeg\"."
+          "comment": "Media type of the file: \"audio/mpeg\"."
         },
         {
           "name": "text",
@@ -2140,19 +2140,19 @@ export const protoReference: ProtoReference = {
           "name": "language_codes",
           "number": 3,
           "type": "repeated string",
-          "comment": "Languages of the voice as BCP-47 ranges, the main language first. Default: those of the first binding."
+          "comment": "Languages of the voice as BCP-47 ranges, the main language first. Default: the languages of the first binding."
         },
         {
           "name": "labels",
           "number": 4,
           "type": "map<string, string>",
-          "comment": "Free labels, such as gender and accent. Their names are of printable ASCII characters."
+          "comment": "Free labels, such as gender and accent. Their names consist of printable ASCII characters."
         },
         {
           "name": "bindings",
           "number": 5,
           "type": "repeated VoiceBinding",
-          "comment": "The voices of engines that this voice uses, in order of preference; required to create a voice that is not a blend. The binding of a clone can be moved, but not removed."
+          "comment": "The voices of engines that this voice uses, in order of preference; required to create a voice that is not a blend. The binding of a clone can change its place, but cannot be removed."
         },
         {
           "name": "enabled",
@@ -2164,7 +2164,7 @@ export const protoReference: ProtoReference = {
           "name": "access",
           "number": 7,
           "type": "VoiceAccess",
-          "comment": "Who may use the voice. Default: private, or everyone for an admin's voice that is not a blend. Only keys with the scope `admin` can set everyone. An update that names this field must set it."
+          "comment": "Who may use the voice. Default: private, or everyone for an admin's voice that is not a blend. Only keys with the scope `admin` can set everyone. An update whose mask names this field must set it."
         },
         {
           "name": "aliases",
@@ -2176,13 +2176,13 @@ export const protoReference: ProtoReference = {
           "name": "blend",
           "number": 9,
           "type": "repeated BlendPart",
-          "comment": "The voices to blend, instead of bindings, each once. They must share a language and belong to one model that supports blending, such as Kokoro. At least one weight must be above 0. The blend has the accent of the first voice."
+          "comment": "The voices to blend, instead of bindings, without duplicates. They must share a language and belong to one model that supports blending, such as Kokoro. At least one weight must be above 0. The blend has the accent of the first voice."
         },
         {
           "name": "lexicon_ids",
           "number": 10,
           "type": "repeated string",
-          "comment": "Ids of lexicons that every request with the voice uses, each once; the first one that defines a word applies."
+          "comment": "Ids of lexicons that every request with the voice uses, without duplicates. The first that defines a word applies."
         }
       ]
     },
@@ -2253,19 +2253,19 @@ export const protoReference: ProtoReference = {
           "name": "sample_seconds",
           "number": 3,
           "type": "NumberRange",
-          "comment": "Seconds of speech that the reference must contain."
+          "comment": "Range of the duration of speech in the reference recording, in seconds."
         },
         {
           "name": "needs_reference_text",
           "number": 4,
           "type": "bool",
-          "comment": "Whether the engine needs the text of the reference."
+          "comment": "Whether the engine needs the text of the reference recording."
         },
         {
           "name": "consent_scripts",
           "number": 5,
           "type": "map<string, string>",
-          "comment": "The consent sentence by language; for other languages, the caller chooses the sentence."
+          "comment": "The consent sentence by language. For a language that is not listed, the caller chooses the sentence."
         }
       ]
     },
@@ -2295,7 +2295,7 @@ export const protoReference: ProtoReference = {
           "name": "labels",
           "number": 4,
           "type": "map<string, string>",
-          "comment": "Free labels, such as gender and accent. Their names are of printable ASCII characters."
+          "comment": "Free labels, such as gender and accent. Their names consist of printable ASCII characters."
         },
         {
           "name": "language_code",
@@ -2307,19 +2307,19 @@ export const protoReference: ProtoReference = {
           "name": "reference_audio",
           "number": 6,
           "type": "bytes",
-          "comment": "The person speaking freely: a WAV, FLAC, MP3 or Ogg file."
+          "comment": "Reference recording of the person speaking freely: a WAV, FLAC, MP3 or Ogg file."
         },
         {
           "name": "reference_text",
           "number": 7,
           "type": "string",
-          "comment": "Text of the reference, if the engine needs it."
+          "comment": "Text of the reference recording, if the engine needs it."
         },
         {
           "name": "consent_audio",
           "number": 8,
           "type": "bytes",
-          "comment": "The same person reading the consent sentence: a WAV, FLAC, MP3 or Ogg file, of at most 30 seconds, or longer if the reference may be longer."
+          "comment": "Recording of the same person reading the consent sentence: a WAV, FLAC, MP3 or Ogg file of at most 30 seconds, or longer if the reference may be longer."
         },
         {
           "name": "speaker_name",
@@ -2337,7 +2337,7 @@ export const protoReference: ProtoReference = {
           "name": "engines",
           "number": 11,
           "type": "repeated string",
-          "comment": "Engines that make a clone, in order of preference. Default: the first that can."
+          "comment": "Engines that make a clone, in order of preference. Default: the first engine that can clone the language."
         },
         {
           "name": "access",
@@ -2474,25 +2474,25 @@ export const protoReference: ProtoReference = {
           "name": "created_at",
           "number": 6,
           "type": "google.protobuf.Timestamp",
-          "comment": "When it was created."
+          "comment": "When the key was created."
         },
         {
           "name": "expires_at",
           "number": 7,
           "type": "google.protobuf.Timestamp",
-          "comment": "When the key expires; not set if it never does."
+          "comment": "When the key expires; not set if it never expires."
         },
         {
           "name": "last_used_at",
           "number": 8,
           "type": "google.protobuf.Timestamp",
-          "comment": "When the key was last used, to the minute; not set if never."
+          "comment": "When the key was last used, to the minute; not set if it was never used."
         },
         {
           "name": "revoked_at",
           "number": 9,
           "type": "google.protobuf.Timestamp",
-          "comment": "When the key was revoked; not set if it was not."
+          "comment": "When the key was revoked; not set if it was not revoked."
         },
         {
           "name": "voice_ids",
@@ -2516,7 +2516,7 @@ export const protoReference: ProtoReference = {
           "name": "replaced_by",
           "number": 13,
           "type": "string",
-          "comment": "Id of the key that replaced this one; empty if none did."
+          "comment": "Id of the key that replaced this key; empty if it was not replaced."
         },
         {
           "name": "made_by",
@@ -2564,25 +2564,25 @@ export const protoReference: ProtoReference = {
           "name": "scopes",
           "number": 2,
           "type": "repeated string",
-          "comment": "Scopes of the key. Default: \"speech:synthesize\", \"speech:stream\" and \"voices:read\", as far as the caller has them."
+          "comment": "Scopes of the key. Default: those of \"speech:synthesize\", \"speech:stream\" and \"voices:read\" that the caller has."
         },
         {
           "name": "expires_in_days",
           "number": 3,
           "type": "int32",
-          "comment": "Days until the key expires. Default: it expires with the caller's key, or never."
+          "comment": "Days until the key expires. Default: the key expires with the caller's key, if that key expires."
         },
         {
           "name": "voice_ids",
           "number": 4,
           "type": "repeated string",
-          "comment": "The voices that the key may use. Default: all that the caller may use."
+          "comment": "The voices that the key may use. Default: all voices that the caller may use."
         },
         {
           "name": "allowed_ips",
           "number": 5,
           "type": "repeated string",
-          "comment": "The addresses and CIDR blocks from which the key may be used. Default: those of the caller's key, or any."
+          "comment": "The addresses and CIDR blocks from which the key may be used. Default: as for the caller's key."
         },
         {
           "name": "limits",
@@ -2654,7 +2654,7 @@ export const protoReference: ProtoReference = {
           "name": "next_cursor",
           "number": 2,
           "type": "string",
-          "comment": "Token of the next page; empty on the last one."
+          "comment": "Token of the next page; empty on the last page."
         }
       ]
     },
@@ -2702,7 +2702,7 @@ export const protoReference: ProtoReference = {
           "name": "update_mask",
           "number": 3,
           "type": "google.protobuf.FieldMask",
-          "comment": "The fields of `spec` to change. A named field that is not set returns to its default; `limits` does so as a whole."
+          "comment": "The fields of `spec` to change. A named field that is not set returns to its default. `limits` names all limits, which are then set or returned to their defaults."
         }
       ]
     },
@@ -2732,7 +2732,7 @@ export const protoReference: ProtoReference = {
           "name": "grace_seconds",
           "number": 2,
           "type": "int32",
-          "comment": "How long the old key remains valid, in seconds."
+          "comment": "Seconds for which the old key remains valid."
         }
       ]
     },
@@ -2838,13 +2838,13 @@ export const protoReference: ProtoReference = {
           "name": "created_at",
           "number": 2,
           "type": "google.protobuf.Timestamp",
-          "comment": "When it was created."
+          "comment": "When the secret was created."
         },
         {
           "name": "former_expires_at",
           "number": 3,
           "type": "google.protobuf.Timestamp",
-          "comment": "Time until which the former secret also signs; not set if there is none."
+          "comment": "Time until which the former secret also signs; not set if there is no former secret."
         }
       ]
     },
@@ -2873,7 +2873,7 @@ export const protoReference: ProtoReference = {
           "name": "grace_seconds",
           "number": 1,
           "type": "int32",
-          "comment": "How long the former secret also signs, in seconds."
+          "comment": "Seconds for which the former secret also signs."
         }
       ]
     },
@@ -2969,7 +2969,7 @@ export const protoReference: ProtoReference = {
           "name": "null_resets",
           "number": 9,
           "type": "bool",
-          "comment": "Whether null resets a member to its default; in a new resource, to the service's default, even if that exceeds the caller's rights. Otherwise null counts as absent."
+          "comment": "Whether null resets a member to its default; in a new resource, to the service's default, even if that default exceeds the caller's rights. If false, null counts as absent."
         },
         {
           "name": "additional",
@@ -3053,19 +3053,19 @@ export const protoReference: ProtoReference = {
           "name": "example",
           "number": 6,
           "type": "string",
-          "comment": "An example, as JSON."
+          "comment": "An example of the value, as JSON."
         },
         {
           "name": "default",
           "number": 7,
           "type": "string",
-          "comment": "The default in a request, as JSON, if the service has one."
+          "comment": "The field's default in a request, as JSON, if there is one."
         },
         {
           "name": "form",
           "number": 8,
           "type": "string",
-          "comment": "Describes valid values, in an error message and instead of a pattern."
+          "comment": "Description of valid values, which error messages contain instead of the pattern."
         },
         {
           "name": "long_text",
@@ -3161,7 +3161,7 @@ export const protoReference: ProtoReference = {
           "name": "title",
           "number": 1,
           "type": "string",
-          "comment": "Title; the name of the file if the book states none."
+          "comment": "Title of the book; the name of the file if the book states no title."
         },
         {
           "name": "author",
@@ -3173,7 +3173,7 @@ export const protoReference: ProtoReference = {
           "name": "language",
           "number": 3,
           "type": "string",
-          "comment": "BCP-47 code of the language that the book states."
+          "comment": "BCP-47 code of the language that the book states; not set if it states none."
         },
         {
           "name": "cover",
@@ -3197,7 +3197,7 @@ export const protoReference: ProtoReference = {
           "name": "warnings",
           "number": 7,
           "type": "repeated string",
-          "comment": "Content that was left out or read differently than stated."
+          "comment": "Sentences about content that was left out, or read differently than the file states."
         }
       ]
     },
@@ -3245,7 +3245,7 @@ export const protoReference: ProtoReference = {
           "name": "title",
           "number": 1,
           "type": "string",
-          "comment": "Title, for the chapter mark."
+          "comment": "Title of the chapter, for its chapter mark."
         },
         {
           "name": "text",
@@ -3293,7 +3293,7 @@ export const protoReference: ProtoReference = {
           "name": "voice_id",
           "number": 3,
           "type": "string",
-          "comment": "Id of the voice, as it was sent."
+          "comment": "Id or alias of the voice, as in the request."
         },
         {
           "name": "output_format",
@@ -3311,7 +3311,7 @@ export const protoReference: ProtoReference = {
           "name": "metadata",
           "number": 6,
           "type": "map<string, string>",
-          "comment": "The metadata, as it was sent."
+          "comment": "Metadata, as in the request."
         },
         {
           "name": "created_at",
@@ -3323,7 +3323,7 @@ export const protoReference: ProtoReference = {
           "name": "started_at",
           "number": 8,
           "type": "google.protobuf.Timestamp",
-          "comment": "When speaking began; not set before."
+          "comment": "When synthesis began; not set before."
         },
         {
           "name": "ended_at",
@@ -3365,7 +3365,7 @@ export const protoReference: ProtoReference = {
           "name": "error",
           "number": 15,
           "type": "JobError",
-          "comment": "Why the job has failed; not set if it has not."
+          "comment": "Reason of the failure; not set if the job has not failed."
         },
         {
           "name": "usage",
@@ -3389,13 +3389,13 @@ export const protoReference: ProtoReference = {
           "name": "chars",
           "number": 1,
           "type": "int32",
-          "comment": "Unicode code points of the text that are spoken."
+          "comment": "Number of Unicode code points to speak."
         },
         {
           "name": "chars_done",
           "number": 2,
           "type": "int32",
-          "comment": "Number of the `chars` that have been spoken so far."
+          "comment": "Number of Unicode code points that have been spoken so far."
         },
         {
           "name": "chapters_done",
@@ -3407,7 +3407,7 @@ export const protoReference: ProtoReference = {
           "name": "seconds",
           "number": 4,
           "type": "double",
-          "comment": "Seconds of audio so far."
+          "comment": "Duration of the audio so far, in seconds."
         },
         {
           "name": "eta_seconds",
@@ -3425,7 +3425,7 @@ export const protoReference: ProtoReference = {
           "name": "title",
           "number": 1,
           "type": "string",
-          "comment": "Title of the chapter, as it was sent."
+          "comment": "Title of the chapter, as in the request."
         },
         {
           "name": "voice_id",
@@ -3437,13 +3437,13 @@ export const protoReference: ProtoReference = {
           "name": "chars",
           "number": 3,
           "type": "int32",
-          "comment": "Unicode code points of the text that are spoken."
+          "comment": "Number of Unicode code points to speak."
         },
         {
           "name": "chars_done",
           "number": 4,
           "type": "int32",
-          "comment": "Number of the `chars` that have been spoken so far."
+          "comment": "Number of Unicode code points that have been spoken so far."
         },
         {
           "name": "start",
@@ -3497,7 +3497,7 @@ export const protoReference: ProtoReference = {
           "name": "text",
           "number": 5,
           "type": "string",
-          "comment": "The sentence, or its first 200 characters."
+          "comment": "The sentence that could not be spoken, or its first 200 characters."
         }
       ]
     },
@@ -3509,13 +3509,13 @@ export const protoReference: ProtoReference = {
           "name": "characters",
           "number": 1,
           "type": "int32",
-          "comment": "Unicode code points."
+          "comment": "Number of Unicode code points."
         },
         {
           "name": "audio_seconds",
           "number": 2,
           "type": "double",
-          "comment": "Seconds of audio."
+          "comment": "Duration of the audio, in seconds."
         }
       ]
     },
@@ -3569,19 +3569,19 @@ export const protoReference: ProtoReference = {
           "name": "speaking_rate",
           "number": 8,
           "type": "double",
-          "comment": "Speed of speech; the pitch stays."
+          "comment": "Speed of speech; 2.0 is twice the normal speed. The pitch is preserved."
         },
         {
           "name": "captions",
           "number": 9,
           "type": "repeated CaptionFormat",
-          "comment": "Formats of captions for the complete audio. Default: none."
+          "comment": "Formats of captions for the complete audio. Default: no captions."
         },
         {
           "name": "markup",
           "number": 10,
           "type": "Markup",
-          "comment": "Kind of markup in the texts. Default: they are plain text."
+          "comment": "Kind of markup in the texts. Default: plain text."
         },
         {
           "name": "normalize",
@@ -3599,7 +3599,7 @@ export const protoReference: ProtoReference = {
           "name": "webhook_url",
           "number": 13,
           "type": "string",
-          "comment": "URL to notify when the job ends, by Standard Webhooks: an http or https URL."
+          "comment": "The http or https URL to notify when the job ends, by Standard Webhooks."
         },
         {
           "name": "keep_hours",
@@ -3617,13 +3617,13 @@ export const protoReference: ProtoReference = {
           "name": "cover",
           "number": 16,
           "type": "bytes",
-          "comment": "Picture for the file, JPEG or PNG, at most 1 MiB."
+          "comment": "Cover picture for the file: JPEG or PNG, at most 1 MiB."
         },
         {
           "name": "lexicon_ids",
           "number": 17,
           "type": "repeated string",
-          "comment": "Ids of lexicons that state how words are pronounced, each once. The first lexicon that defines a word applies; those of the voice come last. Default: none."
+          "comment": "Ids of lexicons that state how words are pronounced, without duplicates. The first lexicon that defines a word applies; the voice's own lexicons come last."
         },
         {
           "name": "ssml",
@@ -3641,13 +3641,13 @@ export const protoReference: ProtoReference = {
           "name": "seed",
           "number": 20,
           "type": "uint32",
-          "comment": "Seed of the engine's random choices: the same job with the same seed sounds the same, as far as the engine can. Default: the engine chooses a seed."
+          "comment": "Seed of the engine's random choices. With the same seed, a repeated job sounds the same if the engine allows it. Default: the engine chooses a seed."
         },
         {
           "name": "disclosure",
           "number": 21,
           "type": "Disclosure",
-          "comment": "Where the voice says that it is synthetic, in its language: before the first chapter, or before every chapter, if the files of the chapters are used. The sentence is charged. Default: nowhere."
+          "comment": "Where the voice says, in its language, that it is synthetic: before the first chapter, or before every chapter if the files of chapters are used separately. The sentence is charged. Default: nowhere."
         }
       ]
     },
@@ -3707,7 +3707,7 @@ export const protoReference: ProtoReference = {
           "name": "status",
           "number": 3,
           "type": "JobStatus",
-          "comment": "Only jobs with this status. Default: all."
+          "comment": "Lists only jobs with this status. Default: all jobs."
         }
       ]
     },
@@ -3743,7 +3743,7 @@ export const protoReference: ProtoReference = {
           "name": "after_revision",
           "number": 2,
           "type": "int64",
-          "comment": "Only events after this revision, which is the id of an event. Default: all events."
+          "comment": "Sends only events after this revision, which is the id of an event. Default: all events."
         }
       ]
     },
@@ -3904,7 +3904,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "LexiconEntry",
-      "comment": "How one or more words are pronounced. Of two entries for the same words, the first one applies.",
+      "comment": "Pronunciation of one or more words. If two entries have the same words, the first one applies.",
       "fields": [
         {
           "name": "grapheme",
@@ -3928,7 +3928,7 @@ export const protoReference: ProtoReference = {
           "name": "alphabet",
           "number": 4,
           "type": "string",
-          "comment": "Alphabet in which `phoneme` is written. Default: ipa."
+          "comment": "Alphabet in which `phoneme` is written. Default: `ipa`."
         },
         {
           "name": "language_code",
@@ -3940,7 +3940,7 @@ export const protoReference: ProtoReference = {
           "name": "case",
           "number": 6,
           "type": "string",
-          "comment": "Whether upper and lower case are distinguished. Default: sensitive."
+          "comment": "Whether upper and lower case must match. Default: sensitive."
         }
       ]
     },
@@ -4006,7 +4006,7 @@ export const protoReference: ProtoReference = {
           "name": "next_cursor",
           "number": 2,
           "type": "string",
-          "comment": "Token of the next page; empty on the last one."
+          "comment": "Token of the next page; empty on the last page."
         }
       ]
     },
@@ -4167,7 +4167,7 @@ export const protoReference: ProtoReference = {
           "name": "licence_source",
           "number": 9,
           "type": "string",
-          "comment": "Where the licence is stated."
+          "comment": "Place where the licence is stated, such as a URL."
         },
         {
           "name": "commercial",
@@ -4203,7 +4203,7 @@ export const protoReference: ProtoReference = {
           "name": "checked_by",
           "number": 15,
           "type": "string",
-          "comment": "What the SHA-256 in the table covers: `archive` or `weights`; not set if there is none."
+          "comment": "Content that the SHA-256 in the table covers: `archive` or `weights`; not set if the table has no SHA-256."
         },
         {
           "name": "recommended",
@@ -4275,13 +4275,13 @@ export const protoReference: ProtoReference = {
           "name": "licence",
           "number": 2,
           "type": "string",
-          "comment": "Licence of the library. The first installation of a model also installs the library, if it is missing."
+          "comment": "Licence of the library."
         },
         {
           "name": "installed",
           "number": 3,
           "type": "bool",
-          "comment": "Whether the library is installed. If not, it is installed with the first model."
+          "comment": "Whether the library is installed. If it is not, the first installation of a model also installs the library."
         }
       ]
     },
@@ -4329,7 +4329,7 @@ export const protoReference: ProtoReference = {
           "name": "failure",
           "number": 7,
           "type": "InstallFailure",
-          "comment": "Why the installation has failed; not set if it has not."
+          "comment": "Reason of the failure; not set if the installation has not failed."
         }
       ]
     },
@@ -4489,7 +4489,7 @@ export const protoReference: ProtoReference = {
           "name": "audio_id",
           "number": 2,
           "type": "string",
-          "comment": "Id of the audio that the file is said to be. Default: the audio is searched by its fingerprint."
+          "comment": "Id of the audio that the file should contain. Default: the audio is looked up by its fingerprint."
         }
       ]
     },
@@ -4501,7 +4501,7 @@ export const protoReference: ProtoReference = {
           "name": "format",
           "number": 1,
           "type": "string",
-          "comment": "Format of the file: wav, mp3, flac or opus; empty if it is not known."
+          "comment": "Format of the file: wav, mp3, flac or opus; empty if the format is unknown."
         },
         {
           "name": "sha256",
@@ -4525,19 +4525,19 @@ export const protoReference: ProtoReference = {
           "name": "digital_source_type",
           "number": 5,
           "type": "string",
-          "comment": "Digital source type of the IPTC that the tags state; empty if they state none."
+          "comment": "IPTC digital source type that the tags state; empty if the tags state none."
         },
         {
           "name": "record",
           "number": 6,
           "type": "AudioRecord",
-          "comment": "The record of this installation; not set if it has none of this audio."
+          "comment": "This installation's record of the audio; not set if there is none."
         },
         {
           "name": "manifest",
           "number": 7,
           "type": "AudioManifest",
-          "comment": "The signed manifest in the file; not set if it has none."
+          "comment": "The signed manifest in the file; not set if the file has none."
         }
       ]
     },
@@ -4603,7 +4603,7 @@ export const protoReference: ProtoReference = {
           "name": "problems",
           "number": 2,
           "type": "repeated string",
-          "comment": "Problems in the words of C2PA, such as \"assertion.dataHash.mismatch\"."
+          "comment": "Problems as C2PA status codes, such as \"assertion.dataHash.mismatch\"."
         },
         {
           "name": "issuer",
@@ -4621,7 +4621,7 @@ export const protoReference: ProtoReference = {
           "name": "self_signed",
           "number": 5,
           "type": "bool",
-          "comment": "Whether the certificate is its own issuer, so that nobody vouches for it."
+          "comment": "Whether the certificate is self-signed, so that no authority vouches for it."
         }
       ]
     },
@@ -4633,13 +4633,13 @@ export const protoReference: ProtoReference = {
           "name": "from",
           "number": 1,
           "type": "string",
-          "comment": "The first day, such as \"2026-01-31\". Default: the first of this month."
+          "comment": "The first day, such as \"2026-01-31\". Default: the first day of this month."
         },
         {
           "name": "to",
           "number": 2,
           "type": "string",
-          "comment": "The last day. Default: today. At most 366 days in total."
+          "comment": "The last day; at most 366 days in total. Default: today."
         },
         {
           "name": "group_by",
@@ -4651,7 +4651,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "GetUsageResponse",
-      "comment": "The sums.",
+      "comment": "Response of GetUsage: the sums.",
       "fields": [
         {
           "name": "from",
@@ -4681,7 +4681,7 @@ export const protoReference: ProtoReference = {
           "name": "groups",
           "number": 5,
           "type": "repeated UsageGroup",
-          "comment": "Days in chronological order; keys and voices by characters, descending; at most 1000."
+          "comment": "At most 1000 groups: days in chronological order; keys and voices by number of characters, descending."
         }
       ]
     },
@@ -4699,13 +4699,13 @@ export const protoReference: ProtoReference = {
           "name": "characters",
           "number": 2,
           "type": "int64",
-          "comment": "Unicode code points of the texts."
+          "comment": "Number of Unicode code points in the texts."
         },
         {
           "name": "audio_seconds",
           "number": 3,
           "type": "double",
-          "comment": "Duration of the audio."
+          "comment": "Duration of the audio, in seconds."
         }
       ]
     },
@@ -4729,13 +4729,13 @@ export const protoReference: ProtoReference = {
           "name": "characters",
           "number": 3,
           "type": "int64",
-          "comment": "Unicode code points of the texts."
+          "comment": "Number of Unicode code points in the texts."
         },
         {
           "name": "audio_seconds",
           "number": 4,
           "type": "double",
-          "comment": "Duration of the audio."
+          "comment": "Duration of the audio, in seconds."
         }
       ]
     }
@@ -4743,12 +4743,12 @@ export const protoReference: ProtoReference = {
   "enums": [
     {
       "name": "OutputFormat",
-      "comment": "How audio is encoded.",
+      "comment": "Encoding of audio.",
       "values": [
         {
           "name": "OUTPUT_FORMAT_UNSPECIFIED",
           "number": 0,
-          "comment": "Not set: WAV."
+          "comment": "Default: WAV, or PCM for LiveSpeech."
         },
         {
           "name": "OUTPUT_FORMAT_WAV",
@@ -4789,12 +4789,12 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "ReturnFormat",
-      "comment": "How the audio of a unary call is returned.",
+      "comment": "Whether audio is returned as a link or in the response.",
       "values": [
         {
           "name": "RETURN_FORMAT_UNSPECIFIED",
           "number": 0,
-          "comment": "Not set: a link."
+          "comment": "Default: a link, or for StreamSpeech the audio itself."
         },
         {
           "name": "RETURN_FORMAT_URL",
@@ -4815,7 +4815,7 @@ export const protoReference: ProtoReference = {
         {
           "name": "MARKUP_UNSPECIFIED",
           "number": 0,
-          "comment": "Not set: plain text."
+          "comment": "Default: plain text."
         },
         {
           "name": "MARKUP_SSML",
@@ -4852,12 +4852,12 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "TimestampKind",
-      "comment": "Timestamps that a stream contains.",
+      "comment": "Kind of timestamps in a stream.",
       "values": [
         {
           "name": "TIMESTAMP_KIND_UNSPECIFIED",
           "number": 0,
-          "comment": "Not set: none."
+          "comment": "Default: no timestamps."
         },
         {
           "name": "TIMESTAMP_KIND_WORD",
@@ -4935,12 +4935,12 @@ export const protoReference: ProtoReference = {
         {
           "name": "VOICE_ACCESS_PRIVATE",
           "number": 1,
-          "comment": "The account that owns the voice, and keys with the scope `admin`. For others, the voice does not exist."
+          "comment": "Only the account that owns the voice and keys with the scope `admin` may use it. Other keys do not see it."
         },
         {
           "name": "VOICE_ACCESS_EVERYONE",
           "number": 2,
-          "comment": "Every key."
+          "comment": "Every key may use the voice."
         }
       ]
     },
@@ -4992,7 +4992,7 @@ export const protoReference: ProtoReference = {
         {
           "name": "DEFAULT_VOICE_SOURCE_ORDER",
           "number": 3,
-          "comment": "Neither setting nor choice: the default is the first voice that can speak and that the key may use."
+          "comment": "No setting and no choice: the default is the first voice that can speak and that the key may use."
         }
       ]
     },
@@ -5055,12 +5055,12 @@ export const protoReference: ProtoReference = {
         {
           "name": "BOOK_PART_FRONT",
           "number": 1,
-          "comment": "Before the text itself: a title page, a dedication."
+          "comment": "Front matter, such as a title page or a dedication."
         },
         {
           "name": "BOOK_PART_BODY",
           "number": 2,
-          "comment": "The text itself."
+          "comment": "The main text."
         },
         {
           "name": "BOOK_PART_NOTES",
@@ -5070,7 +5070,7 @@ export const protoReference: ProtoReference = {
         {
           "name": "BOOK_PART_BACK",
           "number": 4,
-          "comment": "After the text itself: an index, a colophon."
+          "comment": "Back matter, such as an index or a colophon."
         }
       ]
     },
@@ -5117,17 +5117,17 @@ export const protoReference: ProtoReference = {
         {
           "name": "DISCLOSURE_UNSPECIFIED",
           "number": 0,
-          "comment": "Not set: nowhere."
+          "comment": "Default: nowhere."
         },
         {
           "name": "DISCLOSURE_START",
           "number": 1,
-          "comment": "Before the first chapter."
+          "comment": "The sentence is spoken before the first chapter."
         },
         {
           "name": "DISCLOSURE_CHAPTERS",
           "number": 2,
-          "comment": "Before every chapter."
+          "comment": "The sentence is spoken before every chapter."
         }
       ]
     },
@@ -5199,22 +5199,22 @@ export const protoReference: ProtoReference = {
         {
           "name": "USAGE_GROUPING_UNSPECIFIED",
           "number": 0,
-          "comment": "Default in a request: days."
+          "comment": "Default in a request: one group for each day."
         },
         {
           "name": "USAGE_GROUPING_DAY",
           "number": 1,
-          "comment": "Days."
+          "comment": "One group for each day."
         },
         {
           "name": "USAGE_GROUPING_VOICE",
           "number": 2,
-          "comment": "Voices."
+          "comment": "One group for each voice."
         },
         {
           "name": "USAGE_GROUPING_KEY",
           "number": 3,
-          "comment": "Keys."
+          "comment": "One group for each key."
         }
       ]
     },
@@ -5262,7 +5262,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "WatchJobResponse.Kind",
-      "comment": "Kinds of events.",
+      "comment": "Kind of an event.",
       "values": [
         {
           "name": "KIND_UNSPECIFIED",

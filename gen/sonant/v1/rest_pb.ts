@@ -106,8 +106,8 @@ export type RestMethod = Message<"sonant.v1.RestMethod"> & {
   bearer: string;
 
   /**
-   * Whether null resets a member to its default; in a new resource, to the service's default, even if that exceeds the
-   * caller's rights. Otherwise null counts as absent.
+   * Whether null resets a member to its default; in a new resource, to the service's default, even if that default
+   * exceeds the caller's rights. If false, null counts as absent.
    *
    * @generated from field: bool null_resets = 9;
    */
@@ -220,21 +220,21 @@ export type RestField = Message<"sonant.v1.RestField"> & {
   header: string;
 
   /**
-   * An example, as JSON.
+   * An example of the value, as JSON.
    *
    * @generated from field: string example = 6;
    */
   example: string;
 
   /**
-   * The default in a request, as JSON, if the service has one.
+   * The field's default in a request, as JSON, if there is one.
    *
    * @generated from field: string default = 7;
    */
   default: string;
 
   /**
-   * Describes valid values, in an error message and instead of a pattern.
+   * Description of valid values, which error messages contain instead of the pattern.
    *
    * @generated from field: string form = 8;
    */

@@ -16,8 +16,8 @@ export const file_sonant_v1_scope: GenFile = /*@__PURE__*/
 /**
  * Scopes that an API key needs to call the method; it needs all of them.
  *
- * A call whose key lacks one of them is rejected before the body is read: PERMISSION_DENIED with ErrorInfo.reason
- * INSUFFICIENT_SCOPE. A method without this option needs a valid key and no scope.
+ * A call whose key lacks one of them fails with PERMISSION_DENIED (INSUFFICIENT_SCOPE) before the body is read. A
+ * method without this option needs a valid key and no scope.
  *
  * @generated from extension: repeated string required_scopes = 50401;
  */

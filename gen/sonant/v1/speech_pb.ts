@@ -32,7 +32,7 @@ export type SynthesizeSpeechRequest = Message<"sonant.v1.SynthesizeSpeechRequest
 
   /**
    * Text to speak, not blank; required unless `ssml` is set. At most 5000 Unicode code points may be spoken; the
-   * maximum length of the text also counts markup. Pauses last at most 600 seconds together.
+   * maximum length of the text also counts markup. All pauses together last at most 600 seconds.
    *
    * @generated from field: string text = 2;
    */
@@ -61,7 +61,7 @@ export type SynthesizeSpeechRequest = Message<"sonant.v1.SynthesizeSpeechRequest
   outputFormat: OutputFormat;
 
   /**
-   * Speed of speech; 2.0 is twice as fast. The pitch is preserved.
+   * Speed of speech; 2.0 is twice the normal speed. The pitch is preserved.
    *
    * @generated from field: optional double speaking_rate = 6;
    */
@@ -76,15 +76,15 @@ export type SynthesizeSpeechRequest = Message<"sonant.v1.SynthesizeSpeechRequest
   returnFormat: ReturnFormat;
 
   /**
-   * Maximum size of inline audio in bytes. The default is under the 4 MiB message limit of common gRPC clients. Larger
-   * audio fails with INVALID_ARGUMENT; request a link, or call StreamSpeech.
+   * Maximum size of inline audio in bytes. The default is under the 4 MiB message limit of common gRPC clients. A
+   * request with larger audio fails with INVALID_ARGUMENT; request a link, or call StreamSpeech.
    *
    * @generated from field: optional int32 buffer_bytes_max = 8;
    */
   bufferBytesMax?: number | undefined;
 
   /**
-   * Captions to store next to the audio; only with a link. Default: none.
+   * Formats of the captions to store with the audio; only with a link. Default: no captions.
    *
    * @generated from field: repeated sonant.v1.CaptionFormat captions = 9;
    */
@@ -113,8 +113,8 @@ export type SynthesizeSpeechRequest = Message<"sonant.v1.SynthesizeSpeechRequest
   normalize?: boolean | undefined;
 
   /**
-   * Ids of lexicons that state how words are pronounced. The first lexicon that defines a word applies; those of the
-   * voice come last. ListLexicons returns the lexicons.
+   * Ids of lexicons that state how words are pronounced. The first lexicon that defines a word applies; the voice's own
+   * lexicons come last. ListLexicons returns the lexicons.
    *
    * @generated from field: repeated string lexicon_ids = 13;
    */
@@ -129,8 +129,8 @@ export type SynthesizeSpeechRequest = Message<"sonant.v1.SynthesizeSpeechRequest
   instructions?: string | undefined;
 
   /**
-   * Seed of the engine's random choices: the same request with the same seed sounds the same, as far as the engine can.
-   * If the engine accepts no seed, `warnings` contains "ignored:seed". Default: the engine chooses a seed.
+   * Seed of the engine's random choices. With the same seed, a repeated request sounds the same if the engine allows
+   * it. If the engine accepts no seed, `warnings` contains "ignored:seed". Default: the engine chooses a seed.
    *
    * @generated from field: optional uint32 seed = 15;
    */
@@ -200,7 +200,7 @@ export type SynthesizeSpeechResponse = Message<"sonant.v1.SynthesizeSpeechRespon
   voiceName: string;
 
   /**
-   * Spoken Unicode code points of the text, without markup; this number is charged.
+   * Number of Unicode code points that are spoken and charged, without markup.
    *
    * @generated from field: int32 chars = 4;
    */
@@ -236,7 +236,7 @@ export type SynthesizeSpeechResponse = Message<"sonant.v1.SynthesizeSpeechRespon
 
   /**
    * Warnings of a successful request: "nothing_spoken", "transliterated", "fallback_engine", and "ignored:" with the
-   * name of markup, or of a field, that has no effect.
+   * name of markup or of a field without effect.
    *
    * @generated from field: repeated string warnings = 9;
    */
@@ -301,9 +301,9 @@ export type StreamSpeechRequest = Message<"sonant.v1.StreamSpeechRequest"> & {
   voiceId: string;
 
   /**
-   * Texts to speak in order, none blank; required unless `ssml` is set. Each may have at most 5000 spoken Unicode code
-   * points, all together 50000; the maximum length of a text also counts markup. Pauses last at most 600 seconds
-   * together.
+   * Texts to speak in order, none blank; required unless `ssml` is set. Each text may have at most 5000 spoken Unicode
+   * code points, and all texts together 50000; the maximum length of a text also counts markup. All pauses together
+   * last at most 600 seconds.
    *
    * @generated from field: repeated string text_chunks = 2;
    */
@@ -332,14 +332,14 @@ export type StreamSpeechRequest = Message<"sonant.v1.StreamSpeechRequest"> & {
   outputFormat: OutputFormat;
 
   /**
-   * Speed of speech; 2.0 is twice as fast. The pitch is preserved.
+   * Speed of speech; 2.0 is twice the normal speed. The pitch is preserved.
    *
    * @generated from field: optional double speaking_rate = 6;
    */
   speakingRate?: number | undefined;
 
   /**
-   * Timestamps to send with the audio. Default: none.
+   * Timestamps to send with the audio. Default: no timestamps.
    *
    * @generated from field: sonant.v1.TimestampKind timestamps = 7;
    */
@@ -375,8 +375,8 @@ export type StreamSpeechRequest = Message<"sonant.v1.StreamSpeechRequest"> & {
   normalize?: boolean | undefined;
 
   /**
-   * Ids of lexicons that state how words are pronounced. The first lexicon that defines a word applies; those of the
-   * voice come last. ListLexicons returns the lexicons.
+   * Ids of lexicons that state how words are pronounced. The first lexicon that defines a word applies; the voice's own
+   * lexicons come last. ListLexicons returns the lexicons.
    *
    * @generated from field: repeated string lexicon_ids = 12;
    */
@@ -391,8 +391,8 @@ export type StreamSpeechRequest = Message<"sonant.v1.StreamSpeechRequest"> & {
   instructions?: string | undefined;
 
   /**
-   * Seed of the engine's random choices: the same request with the same seed sounds the same, as far as the engine can.
-   * If the engine accepts no seed, `warnings` contains "ignored:seed". Default: the engine chooses a seed.
+   * Seed of the engine's random choices. With the same seed, a repeated request sounds the same if the engine allows
+   * it. If the engine accepts no seed, `warnings` contains "ignored:seed". Default: the engine chooses a seed.
    *
    * @generated from field: optional uint32 seed = 14;
    */
@@ -531,14 +531,14 @@ export type SpeechInfo = Message<"sonant.v1.SpeechInfo"> & {
   channels: number;
 
   /**
-   * Number of chunks received.
+   * Number of chunks in the request.
    *
    * @generated from field: int32 chunks = 8;
    */
   chunks: number;
 
   /**
-   * Spoken Unicode code points of all chunks, without markup; this number is charged.
+   * Number of Unicode code points that are spoken and charged for all chunks, without markup.
    *
    * @generated from field: int32 chars = 9;
    */
@@ -546,7 +546,7 @@ export type SpeechInfo = Message<"sonant.v1.SpeechInfo"> & {
 
   /**
    * Warnings of a successful request: "nothing_spoken", "transliterated", "fallback_engine", and "ignored:" with the
-   * name of markup, or of a field, that has no effect.
+   * name of markup or of a field without effect.
    *
    * @generated from field: repeated string warnings = 10;
    */
@@ -720,14 +720,14 @@ export type WordTimestamp = Message<"sonant.v1.WordTimestamp"> & {
   length: number;
 
   /**
-   * Start, in seconds from the first sample of the stream.
+   * Start of the word, in seconds from the first sample of the stream.
    *
    * @generated from field: double start = 4;
    */
   start: number;
 
   /**
-   * End, in seconds from the first sample of the stream.
+   * End of the word, in seconds from the first sample of the stream.
    *
    * @generated from field: double end = 5;
    */
@@ -826,7 +826,7 @@ export const SpeechMark_KindSchema: GenEnum<SpeechMark_Kind> = /*@__PURE__*/
 
 /**
  * The end of a chunk, after all of its audio. Audio that an encoder holds back at the end of a chunk, up to about 0.1 s
- * of MP3, is sent with the next chunk and has its index.
+ * of MP3, is sent with the next chunk, under the index of that chunk.
  *
  * @generated from message sonant.v1.SpeechChunkDone
  */
@@ -839,21 +839,21 @@ export type SpeechChunkDone = Message<"sonant.v1.SpeechChunkDone"> & {
   chunkIndex: number;
 
   /**
-   * Unicode code points of the chunk.
+   * Number of Unicode code points in the chunk.
    *
    * @generated from field: int32 chars = 2;
    */
   chars: number;
 
   /**
-   * Start, in seconds from the first sample of the stream.
+   * Start of the chunk, in seconds from the first sample of the stream.
    *
    * @generated from field: double start = 3;
    */
   start: number;
 
   /**
-   * End, in seconds from the first sample of the stream.
+   * End of the chunk, in seconds from the first sample of the stream.
    *
    * @generated from field: double end = 4;
    */
@@ -874,7 +874,7 @@ export const SpeechChunkDoneSchema: GenMessage<SpeechChunkDone> = /*@__PURE__*/
  */
 export type SpeechDone = Message<"sonant.v1.SpeechDone"> & {
   /**
-   * Unicode code points of all chunks; this number is charged.
+   * Number of Unicode code points that are charged for all chunks.
    *
    * @generated from field: int32 chars = 1;
    */
@@ -922,7 +922,7 @@ export type LiveSpeechRequest = Message<"sonant.v1.LiveSpeechRequest"> & {
    */
   request: {
     /**
-     * The first request: voice and settings of the whole call.
+     * The first request: the voice and settings of the whole call.
      *
      * @generated from field: sonant.v1.LiveStart start = 1;
      */
@@ -1006,21 +1006,21 @@ export type LiveStart = Message<"sonant.v1.LiveStart"> & {
   outputFormat: OutputFormat;
 
   /**
-   * Speed of speech; 2.0 is twice as fast. The pitch is preserved.
+   * Speed of speech; 2.0 is twice the normal speed. The pitch is preserved.
    *
    * @generated from field: optional double speaking_rate = 5;
    */
   speakingRate?: number | undefined;
 
   /**
-   * Timestamps to send with the audio. Default: none.
+   * Timestamps to send with the audio. Default: no timestamps.
    *
    * @generated from field: sonant.v1.TimestampKind timestamps = 6;
    */
   timestamps: TimestampKind;
 
   /**
-   * How long the service waits for more text before it speaks the text received so far, in milliseconds.
+   * Milliseconds for which the service waits for more text before it speaks the text received so far.
    *
    * @generated from field: optional int32 buffer_ms = 7;
    */
@@ -1042,8 +1042,8 @@ export type LiveStart = Message<"sonant.v1.LiveStart"> & {
   normalize?: boolean | undefined;
 
   /**
-   * Ids of lexicons that state how words are pronounced. The first lexicon that defines a word applies; those of the
-   * voice come last. ListLexicons returns the lexicons.
+   * Ids of lexicons that state how words are pronounced. The first lexicon that defines a word applies; the voice's own
+   * lexicons come last. ListLexicons returns the lexicons.
    *
    * @generated from field: repeated string lexicon_ids = 10;
    */
@@ -1058,8 +1058,8 @@ export type LiveStart = Message<"sonant.v1.LiveStart"> & {
   instructions?: string | undefined;
 
   /**
-   * Seed of the engine's random choices: the same request with the same seed sounds the same, as far as the engine can.
-   * If the engine accepts no seed, `warnings` contains "ignored:seed". Default: the engine chooses a seed.
+   * Seed of the engine's random choices. With the same seed, a repeated request sounds the same if the engine allows
+   * it. If the engine accepts no seed, `warnings` contains "ignored:seed". Default: the engine chooses a seed.
    *
    * @generated from field: optional uint32 seed = 12;
    */
@@ -1131,7 +1131,7 @@ export type LiveInterrupt = Message<"sonant.v1.LiveInterrupt"> & {
   playedMs?: number | undefined;
 
   /**
-   * The turn that was being heard. Default: the turn whose audio was sent last and that may still be playing.
+   * The turn that the user was hearing. Default: the turn whose audio was sent last and that may still be playing.
    *
    * @generated from field: optional int32 turn = 2;
    */
@@ -1442,7 +1442,7 @@ export type LiveFlushed = Message<"sonant.v1.LiveFlushed"> & {
   turn: number;
 
   /**
-   * Unicode code points of the turn's text; this number is charged.
+   * Number of Unicode code points that are charged for the turn.
    *
    * @generated from field: int32 chars = 2;
    */
@@ -1464,8 +1464,7 @@ export const LiveFlushedSchema: GenMessage<LiveFlushed> = /*@__PURE__*/
   messageDesc(file_sonant_v1_speech, 23);
 
 /**
- * The end of an interrupted turn. Turns that were still to be spoken are interrupted too, with a separate response for
- * each.
+ * The end of an interrupted turn. Turns that wait to be spoken are interrupted too, each with a response of its own.
  *
  * @generated from message sonant.v1.LiveInterrupted
  */
@@ -1478,14 +1477,14 @@ export type LiveInterrupted = Message<"sonant.v1.LiveInterrupted"> & {
   turn: number;
 
   /**
-   * Time for which the turn was heard, in milliseconds.
+   * Time for which the user heard the turn, in milliseconds.
    *
    * @generated from field: double played_ms = 2;
    */
   playedMs: number;
 
   /**
-   * Text of the turn, up to the end of the word that was being heard.
+   * Text of the turn, up to the end of the word that the user was hearing.
    *
    * @generated from field: string text_spoken = 3;
    */
@@ -1513,7 +1512,7 @@ export const LiveInterruptedSchema: GenMessage<LiveInterrupted> = /*@__PURE__*/
  */
 export type LiveDone = Message<"sonant.v1.LiveDone"> & {
   /**
-   * Unicode code points that were spoken in all turns; this number is charged.
+   * Number of Unicode code points that were spoken in all turns and are charged.
    *
    * @generated from field: int32 chars = 1;
    */
@@ -1548,9 +1547,9 @@ export type EstimateSpeechRequest = Message<"sonant.v1.EstimateSpeechRequest"> &
   voiceId: string;
 
   /**
-   * Texts to speak in order, none blank; required unless `ssml` is set. Each may have at most 5000 spoken Unicode code
-   * points, all together 50000; the maximum length of a text also counts markup. Pauses last at most 600 seconds
-   * together.
+   * Texts to speak in order, none blank; required unless `ssml` is set. Each text may have at most 5000 spoken Unicode
+   * code points, and all texts together 50000; the maximum length of a text also counts markup. All pauses together
+   * last at most 600 seconds.
    *
    * @generated from field: repeated string text_chunks = 2;
    */
@@ -1565,7 +1564,7 @@ export type EstimateSpeechRequest = Message<"sonant.v1.EstimateSpeechRequest"> &
   languageCode?: string | undefined;
 
   /**
-   * Speed of speech; 2.0 is twice as fast. The pitch is preserved.
+   * Speed of speech; 2.0 is twice the normal speed. The pitch is preserved.
    *
    * @generated from field: optional double speaking_rate = 4;
    */
@@ -1608,8 +1607,8 @@ export type EstimateSpeechRequest = Message<"sonant.v1.EstimateSpeechRequest"> &
   normalize?: boolean | undefined;
 
   /**
-   * Ids of lexicons that state how words are pronounced. The first lexicon that defines a word applies; those of the
-   * voice come last. ListLexicons returns the lexicons.
+   * Ids of lexicons that state how words are pronounced. The first lexicon that defines a word applies; the voice's own
+   * lexicons come last. ListLexicons returns the lexicons.
    *
    * @generated from field: repeated string lexicon_ids = 10;
    */
@@ -1624,8 +1623,8 @@ export type EstimateSpeechRequest = Message<"sonant.v1.EstimateSpeechRequest"> &
   instructions?: string | undefined;
 
   /**
-   * Seed of the engine's random choices: the same request with the same seed sounds the same, as far as the engine can.
-   * If the engine accepts no seed, `warnings` contains "ignored:seed". Default: the engine chooses a seed.
+   * Seed of the engine's random choices. With the same seed, a repeated request sounds the same if the engine allows
+   * it. If the engine accepts no seed, `warnings` contains "ignored:seed". Default: the engine chooses a seed.
    *
    * @generated from field: optional uint32 seed = 12;
    */
@@ -1646,7 +1645,7 @@ export const EstimateSpeechRequestSchema: GenMessage<EstimateSpeechRequest> = /*
  */
 export type EstimateSpeechResponse = Message<"sonant.v1.EstimateSpeechResponse"> & {
   /**
-   * Unicode code points of the text; this number would be charged.
+   * Number of Unicode code points that would be charged.
    *
    * @generated from field: int32 chars = 1;
    */
@@ -1675,7 +1674,7 @@ export type EstimateSpeechResponse = Message<"sonant.v1.EstimateSpeechResponse">
 
   /**
    * Warnings of a successful request: "nothing_spoken", "transliterated", "fallback_engine", and "ignored:" with the
-   * name of markup, or of a field, that has no effect.
+   * name of markup or of a field without effect.
    *
    * @generated from field: repeated string warnings = 5;
    */
@@ -1726,13 +1725,13 @@ export const DeleteAudioResponseSchema: GenMessage<DeleteAudioResponse> = /*@__P
   messageDesc(file_sonant_v1_speech, 29);
 
 /**
- * How audio is encoded.
+ * Encoding of audio.
  *
  * @generated from enum sonant.v1.OutputFormat
  */
 export const OutputFormat = {
   /**
-   * Not set: WAV.
+   * Default: WAV, or PCM for LiveSpeech.
    *
    * @generated from enum value: OUTPUT_FORMAT_UNSPECIFIED = 0;
    */
@@ -1790,7 +1789,7 @@ export const OutputFormat = {
 } as const;
 
 /**
- * How audio is encoded.
+ * Encoding of audio.
  *
  * @generated from enum sonant.v1.OutputFormat
  */
@@ -1803,13 +1802,13 @@ export const OutputFormatSchema: GenEnum<OutputFormat> = /*@__PURE__*/
   enumDesc(file_sonant_v1_speech, 0);
 
 /**
- * How the audio of a unary call is returned.
+ * Whether audio is returned as a link or in the response.
  *
  * @generated from enum sonant.v1.ReturnFormat
  */
 export const ReturnFormat = {
   /**
-   * Not set: a link.
+   * Default: a link, or for StreamSpeech the audio itself.
    *
    * @generated from enum value: RETURN_FORMAT_UNSPECIFIED = 0;
    */
@@ -1831,7 +1830,7 @@ export const ReturnFormat = {
 } as const;
 
 /**
- * How the audio of a unary call is returned.
+ * Whether audio is returned as a link or in the response.
  *
  * @generated from enum sonant.v1.ReturnFormat
  */
@@ -1850,7 +1849,7 @@ export const ReturnFormatSchema: GenEnum<ReturnFormat> = /*@__PURE__*/
  */
 export const Markup = {
   /**
-   * Not set: plain text.
+   * Default: plain text.
    *
    * @generated from enum value: MARKUP_UNSPECIFIED = 0;
    */
@@ -1926,13 +1925,13 @@ export const CaptionFormatSchema: GenEnum<CaptionFormat> = /*@__PURE__*/
   enumDesc(file_sonant_v1_speech, 3);
 
 /**
- * Timestamps that a stream contains.
+ * Kind of timestamps in a stream.
  *
  * @generated from enum sonant.v1.TimestampKind
  */
 export const TimestampKind = {
   /**
-   * Not set: none.
+   * Default: no timestamps.
    *
    * @generated from enum value: TIMESTAMP_KIND_UNSPECIFIED = 0;
    */
@@ -1947,7 +1946,7 @@ export const TimestampKind = {
 } as const;
 
 /**
- * Timestamps that a stream contains.
+ * Kind of timestamps in a stream.
  *
  * @generated from enum sonant.v1.TimestampKind
  */
@@ -1962,15 +1961,15 @@ export const TimestampKindSchema: GenEnum<TimestampKind> = /*@__PURE__*/
 /**
  * Turns text into speech.
  *
- * Every call carries an API key in the metadata `x-api-key`. Every failure carries a google.rpc.ErrorInfo whose
- * `reason` is a reason of the table of failures in upper case and whose `domain` is "sonant". Invalid fields are
- * listed, all at once, in a google.rpc.BadRequest. A failure that can be retried carries a google.rpc.RetryInfo.
+ * Every call carries an API key in the metadata `x-api-key`. Every failure carries a google.rpc.ErrorInfo. Its `reason`
+ * is a reason of the table of failures in upper case, and its `domain` is "sonant". A google.rpc.BadRequest lists all
+ * invalid fields. If a retry may help, the failure carries a google.rpc.RetryInfo.
  *
  * @generated from service sonant.v1.SpeechService
  */
 export const SpeechService: GenService<{
   /**
-   * Synthesizes one text. Returns a link to the audio or the audio itself when all of it is synthesized.
+   * Synthesizes one text. When all audio is synthesized, returns a link to it or the audio itself.
    *
    * Fails with INVALID_ARGUMENT (INVALID_REQUEST, TEXT_TOO_LONG), NOT_FOUND (VOICE_NOT_FOUND), FAILED_PRECONDITION
    * (VOICE_NOT_READY), RESOURCE_EXHAUSTED (RATE_LIMIT_EXCEEDED), UNAVAILABLE (ENGINE_UNAVAILABLE, OVERLOADED,
@@ -1987,8 +1986,8 @@ export const SpeechService: GenService<{
    * Synthesizes texts in order and streams the audio as it is produced.
    *
    * Order of the events: one `info`; then `audio`, `timestamps` and `chunk_done` as the chunks are synthesized; last,
-   * one `done`. Nothing is sent before the first audio exists, so an earlier failure has a status and no event. A
-   * stream that ends with status OK has sent all its audio; a stream that fails later ends with another status.
+   * one `done`. Nothing is sent before the first audio exists, so an earlier failure has only a status. A stream that
+   * ends with status OK has sent all its audio; a stream that fails later ends with another status.
    *
    * @generated from rpc sonant.v1.SpeechService.StreamSpeech
    */
@@ -1998,8 +1997,8 @@ export const SpeechService: GenService<{
     output: typeof StreamSpeechResponseSchema;
   },
   /**
-   * Speaks text while it is written, for voice agents: text is sent as a language model writes it, audio is returned as
-   * soon as a part can be spoken, and an interrupt stops both.
+   * Speaks text while it is being written, for voice agents. The caller sends text as a language model writes it, and
+   * receives audio as soon as a part can be spoken. An interrupt ends the turn and stops its audio.
    *
    * The first request is `start`. A turn lasts from one flush or interrupt to the next. Text is spoken at the end of a
    * sentence, at the end of a clause once 60 characters wait, or after `buffer_ms` without more text. A number, an
@@ -2007,13 +2006,13 @@ export const SpeechService: GenService<{
    * which its text was sent, unless a pause caused a part to be spoken early.
    *
    * Order of the responses of a turn: one `info`; then `audio` and `timestamps`; last, `flushed`. After `interrupted`,
-   * no response of that turn follows. The last response is `done`. Turns that overlap are spoken one after the other. A
-   * concurrency slot and characters are used only while something is spoken. The call needs HTTP/2; Connect and
-   * gRPC-Web over HTTP/1.1 are answered with status 505.
+   * no response of that turn follows. The last response is `done`. Turns that overlap are spoken one after the other.
+   * The call uses a concurrency slot and characters only while something is spoken. The call needs HTTP/2; over
+   * HTTP/1.1, Connect and gRPC-Web receive status 505.
    *
    * Fails like StreamSpeech, and with RESOURCE_EXHAUSTED (RATE_LIMIT_EXCEEDED) when more than 50000 characters wait to
-   * be spoken, and DEADLINE_EXCEEDED (ENGINE_TIMEOUT) after 10 minutes without input or output. While the service
-   * stops, turns that are being spoken are finished, and the call fails with UNAVAILABLE (OVERLOADED).
+   * be spoken, and DEADLINE_EXCEEDED (ENGINE_TIMEOUT) after 10 minutes without input or output. When the service stops,
+   * it finishes the turns that are being spoken, and the call fails with UNAVAILABLE (OVERLOADED).
    *
    * @generated from rpc sonant.v1.SpeechService.LiveSpeech
    */
@@ -2023,7 +2022,7 @@ export const SpeechService: GenService<{
     output: typeof LiveSpeechResponseSchema;
   },
   /**
-   * Returns the cost of synthesizing a text, without synthesizing it. Fails like SynthesizeSpeech before synthesis.
+   * Returns the cost of a text without synthesizing it. Fails like SynthesizeSpeech, except for failures of synthesis.
    *
    * @generated from rpc sonant.v1.SpeechService.EstimateSpeech
    */

@@ -14,7 +14,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file sonant/v1/usage.proto.
  */
 export const file_sonant_v1_usage: GenFile = /*@__PURE__*/
-  fileDesc("ChVzb25hbnQvdjEvdXNhZ2UucHJvdG8SCXNvbmFudC52MSJvCg9HZXRVc2FnZVJlcXVlc3QSDAoEZnJvbRgBIAEoCRIKCgJ0bxgCIAEoCRJCCghncm91cF9ieRgDIAEoDjIYLnNvbmFudC52MS5Vc2FnZUdyb3VwaW5nQha6SAjYAQGCAQIQAdLOGAc6BSJkYXkiItUBChBHZXRVc2FnZVJlc3BvbnNlEiAKBGZyb20YASABKAlCEtLOGA4yDCIyMDMwLTAxLTAxIhIeCgJ0bxgCIAEoCUIS0s4YDjIMIjIwMzAtMDEtMzEiEioKCGdyb3VwX2J5GAMgASgOMhguc29uYW50LnYxLlVzYWdlR3JvdXBpbmcSLAoFdG90YWwYBCABKAsyFS5zb25hbnQudjEuVXNhZ2VUb3RhbEIG0s4YAhgBEiUKBmdyb3VwcxgFIAMoCzIVLnNvbmFudC52MS5Vc2FnZUdyb3VwImgKClVzYWdlVG90YWwSGQoIcmVxdWVzdHMYASABKANCB9LOGAMyATISHAoKY2hhcmFjdGVycxgCIAEoA0II0s4YBDICMjYSIQoNYXVkaW9fc2Vjb25kcxgDIAEoAUIK0s4YBjIEMi4wOCKLAQoKVXNhZ2VHcm91cBIhCgVncm91cBgBIAEoCUIS0s4YDjIMIjIwMzAtMDEtMDIiEhkKCHJlcXVlc3RzGAIgASgDQgfSzhgDMgEyEhwKCmNoYXJhY3RlcnMYAyABKANCCNLOGAQyAjI2EiEKDWF1ZGlvX3NlY29uZHMYBCABKAFCCtLOGAYyBDIuMDgqeQoNVXNhZ2VHcm91cGluZxIeChpVU0FHRV9HUk9VUElOR19VTlNQRUNJRklFRBAAEhYKElVTQUdFX0dST1VQSU5HX0RBWRABEhgKFFVTQUdFX0dST1VQSU5HX1ZPSUNFEAISFgoSVVNBR0VfR1JPVVBJTkdfS0VZEAMyqgIKDFVzYWdlU2VydmljZRKNAgoIR2V0VXNhZ2USGi5zb25hbnQudjEuR2V0VXNhZ2VSZXF1ZXN0Ghsuc29uYW50LnYxLkdldFVzYWdlUmVzcG9uc2UixwGKzhgKdXNhZ2U6cmVhZJLOGKIBChlHZXQgdGhlIHVzYWdlIG9mIEFQSSBrZXlzEoIBT2YgdGhlIGtleSBvZiB0aGUgcmVxdWVzdCwgdGhlIGtleXMgdGhhdCBpdCBoYXMgcmVwbGFjZWQsIHRoZSBrZXlzIHRoYXQgaXQgY3JlYXRlZCwgYW5kIHRoZSBrZXlzIHRoYXQgdGhvc2UgY3JlYXRlZC4gRGF5cyBhcmUgVVRDLjgBgtPkkwIMEgovYXBpL3VzYWdlGgqazhgGCgRLZXlzQhZQAVoSc29uYW50L3YxO3NvbmFudHYxYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_sonant_v1_rest, file_sonant_v1_scope]);
+  fileDesc("ChVzb25hbnQvdjEvdXNhZ2UucHJvdG8SCXNvbmFudC52MSJvCg9HZXRVc2FnZVJlcXVlc3QSDAoEZnJvbRgBIAEoCRIKCgJ0bxgCIAEoCRJCCghncm91cF9ieRgDIAEoDjIYLnNvbmFudC52MS5Vc2FnZUdyb3VwaW5nQha6SAjYAQGCAQIQAdLOGAc6BSJkYXkiItUBChBHZXRVc2FnZVJlc3BvbnNlEiAKBGZyb20YASABKAlCEtLOGA4yDCIyMDMwLTAxLTAxIhIeCgJ0bxgCIAEoCUIS0s4YDjIMIjIwMzAtMDEtMzEiEioKCGdyb3VwX2J5GAMgASgOMhguc29uYW50LnYxLlVzYWdlR3JvdXBpbmcSLAoFdG90YWwYBCABKAsyFS5zb25hbnQudjEuVXNhZ2VUb3RhbEIG0s4YAhgBEiUKBmdyb3VwcxgFIAMoCzIVLnNvbmFudC52MS5Vc2FnZUdyb3VwImgKClVzYWdlVG90YWwSGQoIcmVxdWVzdHMYASABKANCB9LOGAMyATISHAoKY2hhcmFjdGVycxgCIAEoA0II0s4YBDICMjYSIQoNYXVkaW9fc2Vjb25kcxgDIAEoAUIK0s4YBjIEMi4wOCKLAQoKVXNhZ2VHcm91cBIhCgVncm91cBgBIAEoCUIS0s4YDjIMIjIwMzAtMDEtMDIiEhkKCHJlcXVlc3RzGAIgASgDQgfSzhgDMgEyEhwKCmNoYXJhY3RlcnMYAyABKANCCNLOGAQyAjI2EiEKDWF1ZGlvX3NlY29uZHMYBCABKAFCCtLOGAYyBDIuMDgqeQoNVXNhZ2VHcm91cGluZxIeChpVU0FHRV9HUk9VUElOR19VTlNQRUNJRklFRBAAEhYKElVTQUdFX0dST1VQSU5HX0RBWRABEhgKFFVTQUdFX0dST1VQSU5HX1ZPSUNFEAISFgoSVVNBR0VfR1JPVVBJTkdfS0VZEAMyogIKDFVzYWdlU2VydmljZRKFAgoIR2V0VXNhZ2USGi5zb25hbnQudjEuR2V0VXNhZ2VSZXF1ZXN0Ghsuc29uYW50LnYxLkdldFVzYWdlUmVzcG9uc2UivwGKzhgKdXNhZ2U6cmVhZJLOGJoBChlHZXQgdGhlIHVzYWdlIG9mIEFQSSBrZXlzEntSZXR1cm5zIHRoZSB1c2FnZSBvZiB0aGUgY2FsbGluZyBrZXksIG9mIHRoZSBrZXlzIHRoYXQgaXQgaGFzIHJlcGxhY2VkLCBhbmQgb2YgYWxsIGtleXMgdGhhdCBkZXNjZW5kIGZyb20gaXQuIERheXMgYXJlIFVUQy44AYLT5JMCDBIKL2FwaS91c2FnZRoKms4YBgoES2V5c0IWUAFaEnNvbmFudC92MTtzb25hbnR2MWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_sonant_v1_rest, file_sonant_v1_scope]);
 
 /**
  * Request of GetUsage.
@@ -23,14 +23,14 @@ export const file_sonant_v1_usage: GenFile = /*@__PURE__*/
  */
 export type GetUsageRequest = Message<"sonant.v1.GetUsageRequest"> & {
   /**
-   * The first day, such as "2026-01-31". Default: the first of this month.
+   * The first day, such as "2026-01-31". Default: the first day of this month.
    *
    * @generated from field: string from = 1;
    */
   from: string;
 
   /**
-   * The last day. Default: today. At most 366 days in total.
+   * The last day; at most 366 days in total. Default: today.
    *
    * @generated from field: string to = 2;
    */
@@ -52,7 +52,7 @@ export const GetUsageRequestSchema: GenMessage<GetUsageRequest> = /*@__PURE__*/
   messageDesc(file_sonant_v1_usage, 0);
 
 /**
- * The sums.
+ * Response of GetUsage: the sums.
  *
  * @generated from message sonant.v1.GetUsageResponse
  */
@@ -86,7 +86,7 @@ export type GetUsageResponse = Message<"sonant.v1.GetUsageResponse"> & {
   total?: UsageTotal | undefined;
 
   /**
-   * Days in chronological order; keys and voices by characters, descending; at most 1000.
+   * At most 1000 groups: days in chronological order; keys and voices by number of characters, descending.
    *
    * @generated from field: repeated sonant.v1.UsageGroup groups = 5;
    */
@@ -114,14 +114,14 @@ export type UsageTotal = Message<"sonant.v1.UsageTotal"> & {
   requests: bigint;
 
   /**
-   * Unicode code points of the texts.
+   * Number of Unicode code points in the texts.
    *
    * @generated from field: int64 characters = 2;
    */
   characters: bigint;
 
   /**
-   * Duration of the audio.
+   * Duration of the audio, in seconds.
    *
    * @generated from field: double audio_seconds = 3;
    */
@@ -156,14 +156,14 @@ export type UsageGroup = Message<"sonant.v1.UsageGroup"> & {
   requests: bigint;
 
   /**
-   * Unicode code points of the texts.
+   * Number of Unicode code points in the texts.
    *
    * @generated from field: int64 characters = 3;
    */
   characters: bigint;
 
   /**
-   * Duration of the audio.
+   * Duration of the audio, in seconds.
    *
    * @generated from field: double audio_seconds = 4;
    */
@@ -184,28 +184,28 @@ export const UsageGroupSchema: GenMessage<UsageGroup> = /*@__PURE__*/
  */
 export const UsageGrouping = {
   /**
-   * Default in a request: days.
+   * Default in a request: one group for each day.
    *
    * @generated from enum value: USAGE_GROUPING_UNSPECIFIED = 0;
    */
   UNSPECIFIED: 0,
 
   /**
-   * Days.
+   * One group for each day.
    *
    * @generated from enum value: USAGE_GROUPING_DAY = 1;
    */
   DAY: 1,
 
   /**
-   * Voices.
+   * One group for each voice.
    *
    * @generated from enum value: USAGE_GROUPING_VOICE = 2;
    */
   VOICE: 2,
 
   /**
-   * Keys.
+   * One group for each key.
    *
    * @generated from enum value: USAGE_GROUPING_KEY = 3;
    */

@@ -16,7 +16,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file sonant/v1/voice.proto.
  */
 export const file_sonant_v1_voice: GenFile = /*@__PURE__*/
-  fileDesc("ChVzb25hbnQvdjEvdm9pY2UucHJvdG8SCXNvbmFudC52MSLuBwoFVm9pY2USHwoIdm9pY2VfaWQYASABKAlCDdLOGAkyByJjbGFyYSISGwoEbmFtZRgCIAEoCUIN0s4YCTIHIkNsYXJhIhJBCgtkZXNjcmlwdGlvbhgDIAEoCUIs0s4YKDImIkFuIEFtZXJpY2FuIHdvbWFuLCBicmlnaHQgYW5kIGJyaXNrLiISMQoEa2luZBgEIAEoDjIULnNvbmFudC52MS5Wb2ljZUtpbmRCDdLOGAkyByJzdG9jayISHAoGZW5naW5lGAUgASgJQgzSzhgIMgYiYWNtZSISNQoGc3RhdHVzGAYgASgOMhYuc29uYW50LnYxLlZvaWNlU3RhdHVzQg3SzhgJMgcicmVhZHkiEiQKDmxhbmd1YWdlX2NvZGVzGAcgAygJQgzSzhgIMgZbImVuIl0SXgoGbGFiZWxzGAggAygLMhwuc29uYW50LnYxLlZvaWNlLkxhYmVsc0VudHJ5QjDSzhgsMip7ImdlbmRlciI6ICJmZW1hbGUiLCAiYWNjZW50IjogImFtZXJpY2FuIn0SWAoIYmluZGluZ3MYCSADKAsyFy5zb25hbnQudjEuVm9pY2VCaW5kaW5nQi3SzhgpMidbeyJlbmdpbmUiOiAiYWNtZSIsICJ2b2ljZV9pZCI6ICJzbHQifV0SNAoHY29uc2VudBgKIAEoCzIXLnNvbmFudC52MS5Wb2ljZUNvbnNlbnRCCtLOGAYyBG51bGwSOgoKY3JlYXRlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCCtLOGAYyBG51bGwSOgoKdXBkYXRlZF9hdBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCCtLOGAYyBG51bGwSOAoGYWNjZXNzGA0gASgOMhYuc29uYW50LnYxLlZvaWNlQWNjZXNzQhDSzhgMMgoiZXZlcnlvbmUiEjYKBW93bmVyGA4gASgOMhUuc29uYW50LnYxLlZvaWNlT3duZXJCENLOGAwyCiJvcGVyYXRvciISHwoHYWxpYXNlcxgPIAMoCUIO0s4YCjIIWyJub3ZhIl0SMQoFYmxlbmQYECADKAsyFC5zb25hbnQudjEuQmxlbmRQYXJ0QgzSzhgIEAEyBG51bGwSHQoLbGV4aWNvbl9pZHMYESADKAlCCNLOGAQyAltdEjoKDGNhcGFiaWxpdGllcxgSIAEoCzIcLnNvbmFudC52MS5Wb2ljZUNhcGFiaWxpdGllc0IG0s4YAhgBGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEisgEKEVZvaWNlQ2FwYWJpbGl0aWVzEjEKDHNhbXBsZV9yYXRlcxgBIAMoBUIb0s4YFzIVWzI0MDAwLCA0NDEwMCwgNDgwMDBdEjMKDm91dHB1dF9mb3JtYXRzGAIgAygJQhvSzhgXMhVbIndhdiIsICJwY20iLCAibXAzIl0SNQoNc3BlYWtpbmdfcmF0ZRgDIAEoCzIWLnNvbmFudC52MS5OdW1iZXJSYW5nZUIG0s4YAhgBIjwKC051bWJlclJhbmdlEhcKA21pbhgBIAEoAUIK0s4YBjIEMC4yNRIUCgNtYXgYAiABKAFCB9LOGAMyATQidQoJQmxlbmRQYXJ0EjQKCHZvaWNlX2lkGAEgASgJQiK6SAjIAQFyAxiAAdLOGBMyESJrb2tvcm8tYWZfaGVhcnQiEjIKBndlaWdodBgCIAEoAUIiukgUEhIZAAAAAABAj0ApAAAAAAAAAADSzhgHGAEyAzAuNiJUCgxWb2ljZUJpbmRpbmcSIgoGZW5naW5lGAEgASgJQhK6SAPIAQHSzhgIMgYiYWNtZSISIAoIdm9pY2VfaWQYAiABKAlCDtLOGAoQATIGImpvYW4iIpcDCgxWb2ljZUNvbnNlbnQSJAoMc3BlYWtlcl9uYW1lGAEgASgJQg7SzhgKMggiQWRhIEwuIhI7CglzdGF0ZW1lbnQYAiABKAlCKNLOGCQyIiJJIGFncmVlIHRoYXQgbXkgdm9pY2UgaXMgY2xvbmVkLiISJAoNbGFuZ3VhZ2VfY29kZRgDIAEoCUIN0s4YCTIHImVuLVVTIhJeCgxhdWRpb19zaGEyNTYYBCABKAlCSNLOGEQyQiI5Zjg2ZDA4MTg4NGM3ZDY1OWEyZmVhYTBjNTVhZDAxNWEzYmY0ZjFiMmIwYjgyMmNkMTVkNmMxNWIwZjAwYTA4IhIsCghnaXZlbl9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASQAoMY29uZmlybWVkX2J5GAYgASgJQirSzhgmMiQia2V5OmtleV8wMUpEM1E4UzZWNVcySzlZQjRYSjdNMEMzRiISLgoKcmV2b2tlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAimgEKDERlZmF1bHRWb2ljZRIhCgh2b2ljZV9pZBgBIAEoCUIP0s4YCxABMgciY2xhcmEiEj0KBnNvdXJjZRgCIAEoDjIdLnNvbmFudC52MS5EZWZhdWx0Vm9pY2VTb3VyY2VCDtLOGAoyCCJjaG9pY2UiEigKD2Nob3Nlbl92b2ljZV9pZBgDIAEoCUIP0s4YCxABMgciY2xhcmEiIqsBChFMaXN0Vm9pY2VzUmVxdWVzdBInCgVsaW1pdBgBIAEoBUITukgHGgUY6AcoAdLOGAU6AzEwMEgAiAEBEg4KBmN1cnNvchgCIAEoCRIVCg1sYW5ndWFnZV9jb2RlGAMgASgJEh4KBmVuZ2luZRgEIAEoCUIOukgFcgMYyAHSzhgCSAESHAoEdGV4dBgFIAEoCUIOukgFcgMYyAHSzhgCSAFCCAoGX2xpbWl0IlkKEkxpc3RWb2ljZXNSZXNwb25zZRIgCgZ2b2ljZXMYASADKAsyEC5zb25hbnQudjEuVm9pY2USIQoLbmV4dF9jdXJzb3IYAiABKAlCDNLOGAgQATIEbnVsbCI4Cg9HZXRWb2ljZVJlcXVlc3QSJQoIdm9pY2VfaWQYASABKAlCE7pIA8gBAdLOGAkyByJjbGFyYSIiMwoQR2V0Vm9pY2VSZXNwb25zZRIfCgV2b2ljZRgBIAEoCzIQLnNvbmFudC52MS5Wb2ljZSIYChZHZXREZWZhdWx0Vm9pY2VSZXF1ZXN0IkkKF0dldERlZmF1bHRWb2ljZVJlc3BvbnNlEi4KDWRlZmF1bHRfdm9pY2UYASABKAsyFy5zb25hbnQudjEuRGVmYXVsdFZvaWNlIkcKFlNldERlZmF1bHRWb2ljZVJlcXVlc3QSLQoIdm9pY2VfaWQYASABKAlCG7pIB9gBAXICEAHSzhgNEAEYATIHImNsYXJhIiJJChdTZXREZWZhdWx0Vm9pY2VSZXNwb25zZRIuCg1kZWZhdWx0X3ZvaWNlGAEgASgLMhcuc29uYW50LnYxLkRlZmF1bHRWb2ljZSI8ChNQcmV2aWV3Vm9pY2VSZXF1ZXN0EiUKCHZvaWNlX2lkGAEgASgJQhO6SAPIAQHSzhgJMgciY2xhcmEiIk8KFFByZXZpZXdWb2ljZVJlc3BvbnNlEhMKC2F1ZGlvX2J5dGVzGAEgASgMEhQKDGNvbnRlbnRfdHlwZRgCIAEoCRIMCgR0ZXh0GAMgASgJIr0GCglWb2ljZVNwZWMSRwoEbmFtZRgBIAEoCUI5ukgqyAEBciUQARjIATIeXlxQe0NjfSpbXlxwe1p9XHB7Q2N9XVxQe0NjfSok0s4YCDIGIk5ld3MiEigKC2Rlc2NyaXB0aW9uGAIgASgJQhO6SBByDhjoBzIJXlxQe0NjfSokEiUKDmxhbmd1YWdlX2NvZGVzGAMgAygJQg26SArYAQGSAQQIARBkEp0BCgZsYWJlbHMYBCADKAsyIC5zb25hbnQudjEuVm9pY2VTcGVjLkxhYmVsc0VudHJ5Qmu6SCmaASYQFCIQcg4QARgyMgheWyEtfl0rJCoQcg4YyAEyCV5cUHtDY30qJNLOGDtCOWEgbGFiZWwncyBuYW1lIG11c3QgYmUgMSB0byA1MCBwcmludGFibGUgQVNDSUkgY2hhcmFjdGVycxJmCghiaW5kaW5ncxgFIAMoCzIXLnNvbmFudC52MS5Wb2ljZUJpbmRpbmdCO7pICtgBAZIBBAgBEAjSzhgqMihbeyJlbmdpbmUiOiAiYWNtZSIsICJ2b2ljZV9pZCI6ICJqb2FuIn1dEiAKB2VuYWJsZWQYBiABKAhCCtLOGAY6BHRydWVIAIgBARIzCgZhY2Nlc3MYByABKA4yFi5zb25hbnQudjEuVm9pY2VBY2Nlc3NCC7pICNgBAYIBAhABEqYBCgdhbGlhc2VzGAggAygJQpQBukg1kgEyEBQYASIscioyKF5bQS1aYS16MC05XVtBLVphLXowLTkuXzorLygpQC1dezAsMTI3fSTSzhhYQlZtdXN0IGJlIDEgdG8gMTI4IGxldHRlcnMsIGRpZ2l0cyBhbmQgYW55IG9mIC4gXyAtIDogKyAvICggKSBALCBhIGxldHRlciBvciBkaWdpdCBmaXJzdBIyCgVibGVuZBgJIAMoCzIULnNvbmFudC52MS5CbGVuZFBhcnRCDbpICtgBAZIBBAgCEAgSHwoLbGV4aWNvbl9pZHMYCiADKAlCCrpIB5IBBBAKGAEaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIKCghfZW5hYmxlZCLhAQoSQ3JlYXRlVm9pY2VSZXF1ZXN0EpgBCgh2b2ljZV9pZBgBIAEoCUKFAbpIKdgBAXIkMiJeW0EtWmEtejAtOV1bQS1aYS16MC05Ll8tXXswLDEyN30k0s4YVTIGIm5ld3MiQkttdXN0IGJlIDEgdG8gMTI4IGxldHRlcnMsIGRpZ2l0cywgIi4iLCAiXyIgYW5kICItIiwgYSBsZXR0ZXIgb3IgZGlnaXQgZmlyc3QSMAoEc3BlYxgCIAEoCzIULnNvbmFudC52MS5Wb2ljZVNwZWNCDLpIA8gBAdLOGAIIASI2ChNDcmVhdGVWb2ljZVJlc3BvbnNlEh8KBXZvaWNlGAEgASgLMhAuc29uYW50LnYxLlZvaWNlIhgKFkRlc2NyaWJlQ2xvbmluZ1JlcXVlc3QiRAoXRGVzY3JpYmVDbG9uaW5nUmVzcG9uc2USKQoHZW5naW5lcxgBIAMoCzIYLnNvbmFudC52MS5DbG9uaW5nRW5naW5lIocDCg1DbG9uaW5nRW5naW5lEhwKBmVuZ2luZRgBIAEoCUIM0s4YCDIGImFjbWUiEisKFXNhbXBsZV9sYW5ndWFnZV9jb2RlcxgCIAMoCUIM0s4YCDIGWyJlbiJdEk0KDnNhbXBsZV9zZWNvbmRzGAMgASgLMhYuc29uYW50LnYxLk51bWJlclJhbmdlQh3SzhgZGAEyFXsibWluIjogNSwgIm1heCI6IDEwfRIpChRuZWVkc19yZWZlcmVuY2VfdGV4dBgEIAEoCEIL0s4YBzIFZmFsc2USegoPY29uc2VudF9zY3JpcHRzGAUgAygLMiwuc29uYW50LnYxLkNsb25pbmdFbmdpbmUuQ29uc2VudFNjcmlwdHNFbnRyeUIz0s4YLzIteyJlbi1VUyI6ICJJIGFncmVlIHRoYXQgbXkgdm9pY2UgaXMgY2xvbmVkLiJ9GjUKE0NvbnNlbnRTY3JpcHRzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASKxBgoRQ2xvbmVWb2ljZVJlcXVlc3QSjwEKCHZvaWNlX2lkGAEgASgJQn26SCnYAQFyJDIiXltBLVphLXowLTldW0EtWmEtejAtOS5fLV17MCwxMjd9JNLOGE1CS211c3QgYmUgMSB0byAxMjggbGV0dGVycywgZGlnaXRzLCAiLiIsICJfIiBhbmQgIi0iLCBhIGxldHRlciBvciBkaWdpdCBmaXJzdBI7CgRuYW1lGAIgASgJQi26SCrIAQFyJRABGMgBMh5eXFB7Q2N9KlteXHB7Wn1ccHtDY31dXFB7Q2N9KiQSKAoLZGVzY3JpcHRpb24YAyABKAlCE7pIEHIOGOgHMgleXFB7Q2N9KiQSpQEKBmxhYmVscxgEIAMoCzIoLnNvbmFudC52MS5DbG9uZVZvaWNlUmVxdWVzdC5MYWJlbHNFbnRyeUJrukgpmgEmEBQiEHIOEAEYMjIIXlshLX5dKyQqEHIOGMgBMgleXFB7Q2N9KiTSzhg7QjlhIGxhYmVsJ3MgbmFtZSBtdXN0IGJlIDEgdG8gNTAgcHJpbnRhYmxlIEFTQ0lJIGNoYXJhY3RlcnMSHQoNbGFuZ3VhZ2VfY29kZRgFIAEoCUIGukgDyAEBEh8KD3JlZmVyZW5jZV9hdWRpbxgGIAEoDEIGukgDyAEBEisKDnJlZmVyZW5jZV90ZXh0GAcgASgJQhO6SBByDhjoBzIJXlxQe0NjfSokEh0KDWNvbnNlbnRfYXVkaW8YCCABKAxCBrpIA8gBARJDCgxzcGVha2VyX25hbWUYCSABKAlCLbpIKsgBAXIlEAEYyAEyHl5cUHtDY30qW15ccHtafVxwe0NjfV1cUHtDY30qJBIrCg5jb25zZW50X3NjcmlwdBgKIAEoCUITukgQcg4Y6AcyCV5cUHtDY30qJBIZCgdlbmdpbmVzGAsgAygJQgi6SAWSAQIQCBIzCgZhY2Nlc3MYDCABKA4yFi5zb25hbnQudjEuVm9pY2VBY2Nlc3NCC7pICNgBAYIBAhABGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiNQoSQ2xvbmVWb2ljZVJlc3BvbnNlEh8KBXZvaWNlGAEgASgLMhAuc29uYW50LnYxLlZvaWNlIp0BChJVcGRhdGVWb2ljZVJlcXVlc3QSJAoIdm9pY2VfaWQYASABKAlCErpIA8gBAdLOGAgyBiJuZXdzIhIwCgRzcGVjGAIgASgLMhQuc29uYW50LnYxLlZvaWNlU3BlY0IMukgD2AED0s4YAggBEi8KC3VwZGF0ZV9tYXNrGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzayI2ChNVcGRhdGVWb2ljZVJlc3BvbnNlEh8KBXZvaWNlGAEgASgLMhAuc29uYW50LnYxLlZvaWNlIjoKEkRlbGV0ZVZvaWNlUmVxdWVzdBIkCgh2b2ljZV9pZBgBIAEoCUISukgDyAEB0s4YCDIGIm5ld3MiIhUKE0RlbGV0ZVZvaWNlUmVzcG9uc2UiWwoZUmV2b2tlVm9pY2VDb25zZW50UmVxdWVzdBI+Cgh2b2ljZV9pZBgBIAEoCUIsukgDyAEB0s4YIjIgInZvY18wMUpEM1E4UzZWNVcySzlZQjRYSjdNMEMzRiIiPQoaUmV2b2tlVm9pY2VDb25zZW50UmVzcG9uc2USHwoFdm9pY2UYASABKAsyEC5zb25hbnQudjEuVm9pY2UqVAoJVm9pY2VLaW5kEhoKFlZPSUNFX0tJTkRfVU5TUEVDSUZJRUQQABIUChBWT0lDRV9LSU5EX1NUT0NLEAESFQoRVk9JQ0VfS0lORF9DTE9ORUQQAiqzAQoLVm9pY2VTdGF0dXMSHAoYVk9JQ0VfU1RBVFVTX1VOU1BFQ0lGSUVEEAASGAoUVk9JQ0VfU1RBVFVTX1BFTkRJTkcQARIWChJWT0lDRV9TVEFUVVNfUkVBRFkQAhIXChNWT0lDRV9TVEFUVVNfRkFJTEVEEAMSGQoVVk9JQ0VfU1RBVFVTX0RJU0FCTEVEEAQSIAocVk9JQ0VfU1RBVFVTX0NPTlNFTlRfUkVWT0tFRBAFKmAKC1ZvaWNlQWNjZXNzEhwKGFZPSUNFX0FDQ0VTU19VTlNQRUNJRklFRBAAEhgKFFZPSUNFX0FDQ0VTU19QUklWQVRFEAESGQoVVk9JQ0VfQUNDRVNTX0VWRVJZT05FEAIqcAoKVm9pY2VPd25lchIbChdWT0lDRV9PV05FUl9VTlNQRUNJRklFRBAAEhQKEFZPSUNFX09XTkVSX1NFTEYQARIYChRWT0lDRV9PV05FUl9PUEVSQVRPUhACEhUKEVZPSUNFX09XTkVSX09USEVSEAMqnQEKEkRlZmF1bHRWb2ljZVNvdXJjZRIkCiBERUZBVUxUX1ZPSUNFX1NPVVJDRV9VTlNQRUNJRklFRBAAEiAKHERFRkFVTFRfVk9JQ0VfU09VUkNFX1NFVFRJTkcQARIfChtERUZBVUxUX1ZPSUNFX1NPVVJDRV9DSE9JQ0UQAhIeChpERUZBVUxUX1ZPSUNFX1NPVVJDRV9PUkRFUhADMocOCgxWb2ljZVNlcnZpY2USbQoKTGlzdFZvaWNlcxIcLnNvbmFudC52MS5MaXN0Vm9pY2VzUmVxdWVzdBodLnNvbmFudC52MS5MaXN0Vm9pY2VzUmVzcG9uc2UiIorOGAt2b2ljZXM6cmVhZILT5JMCDRILL2FwaS92b2ljZXMSjgEKCEdldFZvaWNlEhouc29uYW50LnYxLkdldFZvaWNlUmVxdWVzdBobLnNvbmFudC52MS5HZXRWb2ljZVJlc3BvbnNlIkmKzhgLdm9pY2VzOnJlYWSSzhgRKg92b2ljZV9ub3RfZm91bmSC0+STAh9iBXZvaWNlEhYvYXBpL3ZvaWNlcy97dm9pY2VfaWR9EpIBCg9HZXREZWZhdWx0Vm9pY2USIS5zb25hbnQudjEuR2V0RGVmYXVsdFZvaWNlUmVxdWVzdBoiLnNvbmFudC52MS5HZXREZWZhdWx0Vm9pY2VSZXNwb25zZSI4is4YC3ZvaWNlczpyZWFkgtPkkwIjYg1kZWZhdWx0X3ZvaWNlEhIvYXBpL2RlZmF1bHQtdm9pY2USzAEKD1NldERlZmF1bHRWb2ljZRIhLnNvbmFudC52MS5TZXREZWZhdWx0Vm9pY2VSZXF1ZXN0GiIuc29uYW50LnYxLlNldERlZmF1bHRWb2ljZVJlc3BvbnNlInKKzhgFYWRtaW6Szhg5ChhDaG9vc2UgdGhlIGRlZmF1bHQgdm9pY2UqD3ZvaWNlX25vdF9mb3VuZCoMc3RvcmFnZV9mdWxsgtPkkwImOgEqYg1kZWZhdWx0X3ZvaWNlGhIvYXBpL2RlZmF1bHQtdm9pY2USYAoMUHJldmlld1ZvaWNlEh4uc29uYW50LnYxLlByZXZpZXdWb2ljZVJlcXVlc3QaHy5zb25hbnQudjEuUHJldmlld1ZvaWNlUmVzcG9uc2UiD4rOGAt2b2ljZXM6cmVhZBLYAQoLQ3JlYXRlVm9pY2USHS5zb25hbnQudjEuQ3JlYXRlVm9pY2VSZXF1ZXN0Gh4uc29uYW50LnYxLkNyZWF0ZVZvaWNlUmVzcG9uc2UiiQGKzhgMdm9pY2VzOndyaXRlks4YWCIWL2FwaS92b2ljZXMve3ZvaWNlX2lkfSoMZW5naW5lX2Vycm9yKhJlbmdpbmVfdW5hdmFpbGFibGUqDmVuZ2luZV90aW1lb3V0KgxzdG9yYWdlX2Z1bGyC0+STAhc6ASpiBXZvaWNlIgsvYXBpL3ZvaWNlcxKoAQoPRGVzY3JpYmVDbG9uaW5nEiEuc29uYW50LnYxLkRlc2NyaWJlQ2xvbmluZ1JlcXVlc3QaIi5zb25hbnQudjEuRGVzY3JpYmVDbG9uaW5nUmVzcG9uc2UiTorOGAt2b2ljZXM6cmVhZJLOGCcKJUdldCB0aGUgcmVxdWlyZW1lbnRzIG9mIHZvaWNlIGNsb25pbmeC0+STAg4SDC9hcGkvY2xvbmluZxJbCgpDbG9uZVZvaWNlEhwuc29uYW50LnYxLkNsb25lVm9pY2VSZXF1ZXN0Gh0uc29uYW50LnYxLkNsb25lVm9pY2VSZXNwb25zZSIQis4YDHZvaWNlczp3cml0ZRK9AQoLVXBkYXRlVm9pY2USHS5zb25hbnQudjEuVXBkYXRlVm9pY2VSZXF1ZXN0Gh4uc29uYW50LnYxLlVwZGF0ZVZvaWNlUmVzcG9uc2Uib4rOGAx2b2ljZXM6d3JpdGWSzhgwKg92b2ljZV9ub3RfZm91bmQqD3ZvaWNlX25vdF9yZWFkeSoMc3RvcmFnZV9mdWxsgtPkkwIlOgRzcGVjYgV2b2ljZTIWL2FwaS92b2ljZXMve3ZvaWNlX2lkfRKUAQoLRGVsZXRlVm9pY2USHS5zb25hbnQudjEuRGVsZXRlVm9pY2VSZXF1ZXN0Gh4uc29uYW50LnYxLkRlbGV0ZVZvaWNlUmVzcG9uc2UiRorOGAx2b2ljZXM6d3JpdGWSzhgUGMwBKg92b2ljZV9ub3RfZm91bmSC0+STAhgqFi9hcGkvdm9pY2VzL3t2b2ljZV9pZH0S6AEKElJldm9rZVZvaWNlQ29uc2VudBIkLnNvbmFudC52MS5SZXZva2VWb2ljZUNvbnNlbnRSZXF1ZXN0GiUuc29uYW50LnYxLlJldm9rZVZvaWNlQ29uc2VudFJlc3BvbnNlIoQBis4YDHZvaWNlczp3cml0ZZLOGDwKKVdpdGhkcmF3IHRoZSBjb25zZW50IG9mIHRoZSBwZXJzb24gY2xvbmVkKg92b2ljZV9ub3RfZm91bmSC0+STAi5iBXZvaWNlIiUvYXBpL3ZvaWNlcy97dm9pY2VfaWR9L2NvbnNlbnQvcmV2b2tlGgyazhgICgZWb2ljZXNCFlABWhJzb25hbnQvdjE7c29uYW50djFiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_sonant_v1_rest, file_sonant_v1_scope]);
+  fileDesc("ChVzb25hbnQvdjEvdm9pY2UucHJvdG8SCXNvbmFudC52MSLuBwoFVm9pY2USHwoIdm9pY2VfaWQYASABKAlCDdLOGAkyByJjbGFyYSISGwoEbmFtZRgCIAEoCUIN0s4YCTIHIkNsYXJhIhJBCgtkZXNjcmlwdGlvbhgDIAEoCUIs0s4YKDImIkFuIEFtZXJpY2FuIHdvbWFuLCBicmlnaHQgYW5kIGJyaXNrLiISMQoEa2luZBgEIAEoDjIULnNvbmFudC52MS5Wb2ljZUtpbmRCDdLOGAkyByJzdG9jayISHAoGZW5naW5lGAUgASgJQgzSzhgIMgYiYWNtZSISNQoGc3RhdHVzGAYgASgOMhYuc29uYW50LnYxLlZvaWNlU3RhdHVzQg3SzhgJMgcicmVhZHkiEiQKDmxhbmd1YWdlX2NvZGVzGAcgAygJQgzSzhgIMgZbImVuIl0SXgoGbGFiZWxzGAggAygLMhwuc29uYW50LnYxLlZvaWNlLkxhYmVsc0VudHJ5QjDSzhgsMip7ImdlbmRlciI6ICJmZW1hbGUiLCAiYWNjZW50IjogImFtZXJpY2FuIn0SWAoIYmluZGluZ3MYCSADKAsyFy5zb25hbnQudjEuVm9pY2VCaW5kaW5nQi3SzhgpMidbeyJlbmdpbmUiOiAiYWNtZSIsICJ2b2ljZV9pZCI6ICJzbHQifV0SNAoHY29uc2VudBgKIAEoCzIXLnNvbmFudC52MS5Wb2ljZUNvbnNlbnRCCtLOGAYyBG51bGwSOgoKY3JlYXRlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCCtLOGAYyBG51bGwSOgoKdXBkYXRlZF9hdBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCCtLOGAYyBG51bGwSOAoGYWNjZXNzGA0gASgOMhYuc29uYW50LnYxLlZvaWNlQWNjZXNzQhDSzhgMMgoiZXZlcnlvbmUiEjYKBW93bmVyGA4gASgOMhUuc29uYW50LnYxLlZvaWNlT3duZXJCENLOGAwyCiJvcGVyYXRvciISHwoHYWxpYXNlcxgPIAMoCUIO0s4YCjIIWyJub3ZhIl0SMQoFYmxlbmQYECADKAsyFC5zb25hbnQudjEuQmxlbmRQYXJ0QgzSzhgIEAEyBG51bGwSHQoLbGV4aWNvbl9pZHMYESADKAlCCNLOGAQyAltdEjoKDGNhcGFiaWxpdGllcxgSIAEoCzIcLnNvbmFudC52MS5Wb2ljZUNhcGFiaWxpdGllc0IG0s4YAhgBGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEisgEKEVZvaWNlQ2FwYWJpbGl0aWVzEjEKDHNhbXBsZV9yYXRlcxgBIAMoBUIb0s4YFzIVWzI0MDAwLCA0NDEwMCwgNDgwMDBdEjMKDm91dHB1dF9mb3JtYXRzGAIgAygJQhvSzhgXMhVbIndhdiIsICJwY20iLCAibXAzIl0SNQoNc3BlYWtpbmdfcmF0ZRgDIAEoCzIWLnNvbmFudC52MS5OdW1iZXJSYW5nZUIG0s4YAhgBIjwKC051bWJlclJhbmdlEhcKA21pbhgBIAEoAUIK0s4YBjIEMC4yNRIUCgNtYXgYAiABKAFCB9LOGAMyATQidQoJQmxlbmRQYXJ0EjQKCHZvaWNlX2lkGAEgASgJQiK6SAjIAQFyAxiAAdLOGBMyESJrb2tvcm8tYWZfaGVhcnQiEjIKBndlaWdodBgCIAEoAUIiukgUEhIZAAAAAABAj0ApAAAAAAAAAADSzhgHGAEyAzAuNiJUCgxWb2ljZUJpbmRpbmcSIgoGZW5naW5lGAEgASgJQhK6SAPIAQHSzhgIMgYiYWNtZSISIAoIdm9pY2VfaWQYAiABKAlCDtLOGAoQATIGImpvYW4iIpcDCgxWb2ljZUNvbnNlbnQSJAoMc3BlYWtlcl9uYW1lGAEgASgJQg7SzhgKMggiQWRhIEwuIhI7CglzdGF0ZW1lbnQYAiABKAlCKNLOGCQyIiJJIGFncmVlIHRoYXQgbXkgdm9pY2UgaXMgY2xvbmVkLiISJAoNbGFuZ3VhZ2VfY29kZRgDIAEoCUIN0s4YCTIHImVuLVVTIhJeCgxhdWRpb19zaGEyNTYYBCABKAlCSNLOGEQyQiI5Zjg2ZDA4MTg4NGM3ZDY1OWEyZmVhYTBjNTVhZDAxNWEzYmY0ZjFiMmIwYjgyMmNkMTVkNmMxNWIwZjAwYTA4IhIsCghnaXZlbl9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASQAoMY29uZmlybWVkX2J5GAYgASgJQirSzhgmMiQia2V5OmtleV8wMUpEM1E4UzZWNVcySzlZQjRYSjdNMEMzRiISLgoKcmV2b2tlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAimgEKDERlZmF1bHRWb2ljZRIhCgh2b2ljZV9pZBgBIAEoCUIP0s4YCxABMgciY2xhcmEiEj0KBnNvdXJjZRgCIAEoDjIdLnNvbmFudC52MS5EZWZhdWx0Vm9pY2VTb3VyY2VCDtLOGAoyCCJjaG9pY2UiEigKD2Nob3Nlbl92b2ljZV9pZBgDIAEoCUIP0s4YCxABMgciY2xhcmEiIqsBChFMaXN0Vm9pY2VzUmVxdWVzdBInCgVsaW1pdBgBIAEoBUITukgHGgUY6AcoAdLOGAU6AzEwMEgAiAEBEg4KBmN1cnNvchgCIAEoCRIVCg1sYW5ndWFnZV9jb2RlGAMgASgJEh4KBmVuZ2luZRgEIAEoCUIOukgFcgMYyAHSzhgCSAESHAoEdGV4dBgFIAEoCUIOukgFcgMYyAHSzhgCSAFCCAoGX2xpbWl0IlkKEkxpc3RWb2ljZXNSZXNwb25zZRIgCgZ2b2ljZXMYASADKAsyEC5zb25hbnQudjEuVm9pY2USIQoLbmV4dF9jdXJzb3IYAiABKAlCDNLOGAgQATIEbnVsbCI4Cg9HZXRWb2ljZVJlcXVlc3QSJQoIdm9pY2VfaWQYASABKAlCE7pIA8gBAdLOGAkyByJjbGFyYSIiMwoQR2V0Vm9pY2VSZXNwb25zZRIfCgV2b2ljZRgBIAEoCzIQLnNvbmFudC52MS5Wb2ljZSIYChZHZXREZWZhdWx0Vm9pY2VSZXF1ZXN0IkkKF0dldERlZmF1bHRWb2ljZVJlc3BvbnNlEi4KDWRlZmF1bHRfdm9pY2UYASABKAsyFy5zb25hbnQudjEuRGVmYXVsdFZvaWNlIkcKFlNldERlZmF1bHRWb2ljZVJlcXVlc3QSLQoIdm9pY2VfaWQYASABKAlCG7pIB9gBAXICEAHSzhgNEAEYATIHImNsYXJhIiJJChdTZXREZWZhdWx0Vm9pY2VSZXNwb25zZRIuCg1kZWZhdWx0X3ZvaWNlGAEgASgLMhcuc29uYW50LnYxLkRlZmF1bHRWb2ljZSI8ChNQcmV2aWV3Vm9pY2VSZXF1ZXN0EiUKCHZvaWNlX2lkGAEgASgJQhO6SAPIAQHSzhgJMgciY2xhcmEiIk8KFFByZXZpZXdWb2ljZVJlc3BvbnNlEhMKC2F1ZGlvX2J5dGVzGAEgASgMEhQKDGNvbnRlbnRfdHlwZRgCIAEoCRIMCgR0ZXh0GAMgASgJIr0GCglWb2ljZVNwZWMSRwoEbmFtZRgBIAEoCUI5ukgqyAEBciUQARjIATIeXlxQe0NjfSpbXlxwe1p9XHB7Q2N9XVxQe0NjfSok0s4YCDIGIk5ld3MiEigKC2Rlc2NyaXB0aW9uGAIgASgJQhO6SBByDhjoBzIJXlxQe0NjfSokEiUKDmxhbmd1YWdlX2NvZGVzGAMgAygJQg26SArYAQGSAQQIARBkEp0BCgZsYWJlbHMYBCADKAsyIC5zb25hbnQudjEuVm9pY2VTcGVjLkxhYmVsc0VudHJ5Qmu6SCmaASYQFCIQcg4QARgyMgheWyEtfl0rJCoQcg4YyAEyCV5cUHtDY30qJNLOGDtCOWEgbGFiZWwncyBuYW1lIG11c3QgYmUgMSB0byA1MCBwcmludGFibGUgQVNDSUkgY2hhcmFjdGVycxJmCghiaW5kaW5ncxgFIAMoCzIXLnNvbmFudC52MS5Wb2ljZUJpbmRpbmdCO7pICtgBAZIBBAgBEAjSzhgqMihbeyJlbmdpbmUiOiAiYWNtZSIsICJ2b2ljZV9pZCI6ICJqb2FuIn1dEiAKB2VuYWJsZWQYBiABKAhCCtLOGAY6BHRydWVIAIgBARIzCgZhY2Nlc3MYByABKA4yFi5zb25hbnQudjEuVm9pY2VBY2Nlc3NCC7pICNgBAYIBAhABEqYBCgdhbGlhc2VzGAggAygJQpQBukg1kgEyEBQYASIscioyKF5bQS1aYS16MC05XVtBLVphLXowLTkuXzorLygpQC1dezAsMTI3fSTSzhhYQlZtdXN0IGJlIDEgdG8gMTI4IGxldHRlcnMsIGRpZ2l0cyBhbmQgYW55IG9mIC4gXyAtIDogKyAvICggKSBALCBhIGxldHRlciBvciBkaWdpdCBmaXJzdBIyCgVibGVuZBgJIAMoCzIULnNvbmFudC52MS5CbGVuZFBhcnRCDbpICtgBAZIBBAgCEAgSHwoLbGV4aWNvbl9pZHMYCiADKAlCCrpIB5IBBBAKGAEaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIKCghfZW5hYmxlZCLhAQoSQ3JlYXRlVm9pY2VSZXF1ZXN0EpgBCgh2b2ljZV9pZBgBIAEoCUKFAbpIKdgBAXIkMiJeW0EtWmEtejAtOV1bQS1aYS16MC05Ll8tXXswLDEyN30k0s4YVTIGIm5ld3MiQkttdXN0IGJlIDEgdG8gMTI4IGxldHRlcnMsIGRpZ2l0cywgIi4iLCAiXyIgYW5kICItIiwgYSBsZXR0ZXIgb3IgZGlnaXQgZmlyc3QSMAoEc3BlYxgCIAEoCzIULnNvbmFudC52MS5Wb2ljZVNwZWNCDLpIA8gBAdLOGAIIASI2ChNDcmVhdGVWb2ljZVJlc3BvbnNlEh8KBXZvaWNlGAEgASgLMhAuc29uYW50LnYxLlZvaWNlIhgKFkRlc2NyaWJlQ2xvbmluZ1JlcXVlc3QiRAoXRGVzY3JpYmVDbG9uaW5nUmVzcG9uc2USKQoHZW5naW5lcxgBIAMoCzIYLnNvbmFudC52MS5DbG9uaW5nRW5naW5lIocDCg1DbG9uaW5nRW5naW5lEhwKBmVuZ2luZRgBIAEoCUIM0s4YCDIGImFjbWUiEisKFXNhbXBsZV9sYW5ndWFnZV9jb2RlcxgCIAMoCUIM0s4YCDIGWyJlbiJdEk0KDnNhbXBsZV9zZWNvbmRzGAMgASgLMhYuc29uYW50LnYxLk51bWJlclJhbmdlQh3SzhgZGAEyFXsibWluIjogNSwgIm1heCI6IDEwfRIpChRuZWVkc19yZWZlcmVuY2VfdGV4dBgEIAEoCEIL0s4YBzIFZmFsc2USegoPY29uc2VudF9zY3JpcHRzGAUgAygLMiwuc29uYW50LnYxLkNsb25pbmdFbmdpbmUuQ29uc2VudFNjcmlwdHNFbnRyeUIz0s4YLzIteyJlbi1VUyI6ICJJIGFncmVlIHRoYXQgbXkgdm9pY2UgaXMgY2xvbmVkLiJ9GjUKE0NvbnNlbnRTY3JpcHRzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASKxBgoRQ2xvbmVWb2ljZVJlcXVlc3QSjwEKCHZvaWNlX2lkGAEgASgJQn26SCnYAQFyJDIiXltBLVphLXowLTldW0EtWmEtejAtOS5fLV17MCwxMjd9JNLOGE1CS211c3QgYmUgMSB0byAxMjggbGV0dGVycywgZGlnaXRzLCAiLiIsICJfIiBhbmQgIi0iLCBhIGxldHRlciBvciBkaWdpdCBmaXJzdBI7CgRuYW1lGAIgASgJQi26SCrIAQFyJRABGMgBMh5eXFB7Q2N9KlteXHB7Wn1ccHtDY31dXFB7Q2N9KiQSKAoLZGVzY3JpcHRpb24YAyABKAlCE7pIEHIOGOgHMgleXFB7Q2N9KiQSpQEKBmxhYmVscxgEIAMoCzIoLnNvbmFudC52MS5DbG9uZVZvaWNlUmVxdWVzdC5MYWJlbHNFbnRyeUJrukgpmgEmEBQiEHIOEAEYMjIIXlshLX5dKyQqEHIOGMgBMgleXFB7Q2N9KiTSzhg7QjlhIGxhYmVsJ3MgbmFtZSBtdXN0IGJlIDEgdG8gNTAgcHJpbnRhYmxlIEFTQ0lJIGNoYXJhY3RlcnMSHQoNbGFuZ3VhZ2VfY29kZRgFIAEoCUIGukgDyAEBEh8KD3JlZmVyZW5jZV9hdWRpbxgGIAEoDEIGukgDyAEBEisKDnJlZmVyZW5jZV90ZXh0GAcgASgJQhO6SBByDhjoBzIJXlxQe0NjfSokEh0KDWNvbnNlbnRfYXVkaW8YCCABKAxCBrpIA8gBARJDCgxzcGVha2VyX25hbWUYCSABKAlCLbpIKsgBAXIlEAEYyAEyHl5cUHtDY30qW15ccHtafVxwe0NjfV1cUHtDY30qJBIrCg5jb25zZW50X3NjcmlwdBgKIAEoCUITukgQcg4Y6AcyCV5cUHtDY30qJBIZCgdlbmdpbmVzGAsgAygJQgi6SAWSAQIQCBIzCgZhY2Nlc3MYDCABKA4yFi5zb25hbnQudjEuVm9pY2VBY2Nlc3NCC7pICNgBAYIBAhABGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiNQoSQ2xvbmVWb2ljZVJlc3BvbnNlEh8KBXZvaWNlGAEgASgLMhAuc29uYW50LnYxLlZvaWNlIp0BChJVcGRhdGVWb2ljZVJlcXVlc3QSJAoIdm9pY2VfaWQYASABKAlCErpIA8gBAdLOGAgyBiJuZXdzIhIwCgRzcGVjGAIgASgLMhQuc29uYW50LnYxLlZvaWNlU3BlY0IMukgD2AED0s4YAggBEi8KC3VwZGF0ZV9tYXNrGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzayI2ChNVcGRhdGVWb2ljZVJlc3BvbnNlEh8KBXZvaWNlGAEgASgLMhAuc29uYW50LnYxLlZvaWNlIjoKEkRlbGV0ZVZvaWNlUmVxdWVzdBIkCgh2b2ljZV9pZBgBIAEoCUISukgDyAEB0s4YCDIGIm5ld3MiIhUKE0RlbGV0ZVZvaWNlUmVzcG9uc2UiWwoZUmV2b2tlVm9pY2VDb25zZW50UmVxdWVzdBI+Cgh2b2ljZV9pZBgBIAEoCUIsukgDyAEB0s4YIjIgInZvY18wMUpEM1E4UzZWNVcySzlZQjRYSjdNMEMzRiIiPQoaUmV2b2tlVm9pY2VDb25zZW50UmVzcG9uc2USHwoFdm9pY2UYASABKAsyEC5zb25hbnQudjEuVm9pY2UqVAoJVm9pY2VLaW5kEhoKFlZPSUNFX0tJTkRfVU5TUEVDSUZJRUQQABIUChBWT0lDRV9LSU5EX1NUT0NLEAESFQoRVk9JQ0VfS0lORF9DTE9ORUQQAiqzAQoLVm9pY2VTdGF0dXMSHAoYVk9JQ0VfU1RBVFVTX1VOU1BFQ0lGSUVEEAASGAoUVk9JQ0VfU1RBVFVTX1BFTkRJTkcQARIWChJWT0lDRV9TVEFUVVNfUkVBRFkQAhIXChNWT0lDRV9TVEFUVVNfRkFJTEVEEAMSGQoVVk9JQ0VfU1RBVFVTX0RJU0FCTEVEEAQSIAocVk9JQ0VfU1RBVFVTX0NPTlNFTlRfUkVWT0tFRBAFKmAKC1ZvaWNlQWNjZXNzEhwKGFZPSUNFX0FDQ0VTU19VTlNQRUNJRklFRBAAEhgKFFZPSUNFX0FDQ0VTU19QUklWQVRFEAESGQoVVk9JQ0VfQUNDRVNTX0VWRVJZT05FEAIqcAoKVm9pY2VPd25lchIbChdWT0lDRV9PV05FUl9VTlNQRUNJRklFRBAAEhQKEFZPSUNFX09XTkVSX1NFTEYQARIYChRWT0lDRV9PV05FUl9PUEVSQVRPUhACEhUKEVZPSUNFX09XTkVSX09USEVSEAMqnQEKEkRlZmF1bHRWb2ljZVNvdXJjZRIkCiBERUZBVUxUX1ZPSUNFX1NPVVJDRV9VTlNQRUNJRklFRBAAEiAKHERFRkFVTFRfVk9JQ0VfU09VUkNFX1NFVFRJTkcQARIfChtERUZBVUxUX1ZPSUNFX1NPVVJDRV9DSE9JQ0UQAhIeChpERUZBVUxUX1ZPSUNFX1NPVVJDRV9PUkRFUhADMocOCgxWb2ljZVNlcnZpY2USbQoKTGlzdFZvaWNlcxIcLnNvbmFudC52MS5MaXN0Vm9pY2VzUmVxdWVzdBodLnNvbmFudC52MS5MaXN0Vm9pY2VzUmVzcG9uc2UiIorOGAt2b2ljZXM6cmVhZILT5JMCDRILL2FwaS92b2ljZXMSjgEKCEdldFZvaWNlEhouc29uYW50LnYxLkdldFZvaWNlUmVxdWVzdBobLnNvbmFudC52MS5HZXRWb2ljZVJlc3BvbnNlIkmKzhgLdm9pY2VzOnJlYWSSzhgRKg92b2ljZV9ub3RfZm91bmSC0+STAh9iBXZvaWNlEhYvYXBpL3ZvaWNlcy97dm9pY2VfaWR9EpIBCg9HZXREZWZhdWx0Vm9pY2USIS5zb25hbnQudjEuR2V0RGVmYXVsdFZvaWNlUmVxdWVzdBoiLnNvbmFudC52MS5HZXREZWZhdWx0Vm9pY2VSZXNwb25zZSI4is4YC3ZvaWNlczpyZWFkgtPkkwIjYg1kZWZhdWx0X3ZvaWNlEhIvYXBpL2RlZmF1bHQtdm9pY2USzAEKD1NldERlZmF1bHRWb2ljZRIhLnNvbmFudC52MS5TZXREZWZhdWx0Vm9pY2VSZXF1ZXN0GiIuc29uYW50LnYxLlNldERlZmF1bHRWb2ljZVJlc3BvbnNlInKKzhgFYWRtaW6Szhg5ChhDaG9vc2UgdGhlIGRlZmF1bHQgdm9pY2UqD3ZvaWNlX25vdF9mb3VuZCoMc3RvcmFnZV9mdWxsgtPkkwImOgEqYg1kZWZhdWx0X3ZvaWNlGhIvYXBpL2RlZmF1bHQtdm9pY2USYAoMUHJldmlld1ZvaWNlEh4uc29uYW50LnYxLlByZXZpZXdWb2ljZVJlcXVlc3QaHy5zb25hbnQudjEuUHJldmlld1ZvaWNlUmVzcG9uc2UiD4rOGAt2b2ljZXM6cmVhZBLYAQoLQ3JlYXRlVm9pY2USHS5zb25hbnQudjEuQ3JlYXRlVm9pY2VSZXF1ZXN0Gh4uc29uYW50LnYxLkNyZWF0ZVZvaWNlUmVzcG9uc2UiiQGKzhgMdm9pY2VzOndyaXRlks4YWCIWL2FwaS92b2ljZXMve3ZvaWNlX2lkfSoMZW5naW5lX2Vycm9yKhJlbmdpbmVfdW5hdmFpbGFibGUqDmVuZ2luZV90aW1lb3V0KgxzdG9yYWdlX2Z1bGyC0+STAhc6ASpiBXZvaWNlIgsvYXBpL3ZvaWNlcxKoAQoPRGVzY3JpYmVDbG9uaW5nEiEuc29uYW50LnYxLkRlc2NyaWJlQ2xvbmluZ1JlcXVlc3QaIi5zb25hbnQudjEuRGVzY3JpYmVDbG9uaW5nUmVzcG9uc2UiTorOGAt2b2ljZXM6cmVhZJLOGCcKJUdldCB0aGUgcmVxdWlyZW1lbnRzIG9mIHZvaWNlIGNsb25pbmeC0+STAg4SDC9hcGkvY2xvbmluZxJbCgpDbG9uZVZvaWNlEhwuc29uYW50LnYxLkNsb25lVm9pY2VSZXF1ZXN0Gh0uc29uYW50LnYxLkNsb25lVm9pY2VSZXNwb25zZSIQis4YDHZvaWNlczp3cml0ZRK9AQoLVXBkYXRlVm9pY2USHS5zb25hbnQudjEuVXBkYXRlVm9pY2VSZXF1ZXN0Gh4uc29uYW50LnYxLlVwZGF0ZVZvaWNlUmVzcG9uc2Uib4rOGAx2b2ljZXM6d3JpdGWSzhgwKg92b2ljZV9ub3RfZm91bmQqD3ZvaWNlX25vdF9yZWFkeSoMc3RvcmFnZV9mdWxsgtPkkwIlOgRzcGVjYgV2b2ljZTIWL2FwaS92b2ljZXMve3ZvaWNlX2lkfRKUAQoLRGVsZXRlVm9pY2USHS5zb25hbnQudjEuRGVsZXRlVm9pY2VSZXF1ZXN0Gh4uc29uYW50LnYxLkRlbGV0ZVZvaWNlUmVzcG9uc2UiRorOGAx2b2ljZXM6d3JpdGWSzhgUGMwBKg92b2ljZV9ub3RfZm91bmSC0+STAhgqFi9hcGkvdm9pY2VzL3t2b2ljZV9pZH0S6AEKElJldm9rZVZvaWNlQ29uc2VudBIkLnNvbmFudC52MS5SZXZva2VWb2ljZUNvbnNlbnRSZXF1ZXN0GiUuc29uYW50LnYxLlJldm9rZVZvaWNlQ29uc2VudFJlc3BvbnNlIoQBis4YDHZvaWNlczp3cml0ZZLOGDwKKVdpdGhkcmF3IHRoZSBjb25zZW50IG9mIHRoZSBjbG9uZWQgcGVyc29uKg92b2ljZV9ub3RfZm91bmSC0+STAi5iBXZvaWNlIiUvYXBpL3ZvaWNlcy97dm9pY2VfaWR9L2NvbnNlbnQvcmV2b2tlGgyazhgICgZWb2ljZXNCFlABWhJzb25hbnQvdjE7c29uYW50djFiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_sonant_v1_rest, file_sonant_v1_scope]);
 
 /**
  * A voice.
@@ -53,7 +53,7 @@ export type Voice = Message<"sonant.v1.Voice"> & {
   kind: VoiceKind;
 
   /**
-   * The engine that speaks the voice; the first one if there are several.
+   * Name of the engine that speaks with the voice; if there are several, the first one.
    *
    * @generated from field: string engine = 5;
    */
@@ -145,7 +145,7 @@ export type Voice = Message<"sonant.v1.Voice"> & {
   lexiconIds: string[];
 
   /**
-   * Supported values of request fields; the same for all voices.
+   * Supported values of request fields, which do not depend on the voice.
    *
    * @generated from field: sonant.v1.VoiceCapabilities capabilities = 18;
    */
@@ -342,7 +342,7 @@ export const VoiceConsentSchema: GenMessage<VoiceConsent> = /*@__PURE__*/
   messageDesc(file_sonant_v1_voice, 5);
 
 /**
- * The default voice, among those that the key may use.
+ * The default voice, one of the voices that the key may use.
  *
  * @generated from message sonant.v1.DefaultVoice
  */
@@ -398,21 +398,21 @@ export type ListVoicesRequest = Message<"sonant.v1.ListVoicesRequest"> & {
   cursor: string;
 
   /**
-   * Only voices that speak this BCP-47 language. Empty for all.
+   * Lists only voices that speak this BCP-47 language. Default: all voices.
    *
    * @generated from field: string language_code = 3;
    */
   languageCode: string;
 
   /**
-   * Only voices of this engine. Empty for all.
+   * Lists only voices of this engine. Default: all voices.
    *
    * @generated from field: string engine = 4;
    */
   engine: string;
 
   /**
-   * Only voices with these words in their id, aliases, name, description or labels, in any case. Empty for all.
+   * Lists only voices with these words in their id, aliases, name, description or labels, ignoring case. Default: all.
    *
    * @generated from field: string text = 5;
    */
@@ -433,14 +433,14 @@ export const ListVoicesRequestSchema: GenMessage<ListVoicesRequest> = /*@__PURE_
  */
 export type ListVoicesResponse = Message<"sonant.v1.ListVoicesResponse"> & {
   /**
-   * The voices, in the order of the list.
+   * The voices of the page.
    *
    * @generated from field: repeated sonant.v1.Voice voices = 1;
    */
   voices: Voice[];
 
   /**
-   * Token of the next page; empty on the last one.
+   * Token of the next page; empty on the last page.
    *
    * @generated from field: string next_cursor = 2;
    */
@@ -609,7 +609,7 @@ export type PreviewVoiceResponse = Message<"sonant.v1.PreviewVoiceResponse"> & {
   audioBytes: Uint8Array;
 
   /**
-   * "audio/mpeg".
+   * Media type of the file: "audio/mpeg".
    *
    * @generated from field: string content_type = 2;
    */
@@ -651,14 +651,14 @@ export type VoiceSpec = Message<"sonant.v1.VoiceSpec"> & {
   description: string;
 
   /**
-   * Languages of the voice as BCP-47 ranges, the main language first. Default: those of the first binding.
+   * Languages of the voice as BCP-47 ranges, the main language first. Default: the languages of the first binding.
    *
    * @generated from field: repeated string language_codes = 3;
    */
   languageCodes: string[];
 
   /**
-   * Free labels, such as gender and accent. Their names are of printable ASCII characters.
+   * Free labels, such as gender and accent. Their names consist of printable ASCII characters.
    *
    * @generated from field: map<string, string> labels = 4;
    */
@@ -666,7 +666,7 @@ export type VoiceSpec = Message<"sonant.v1.VoiceSpec"> & {
 
   /**
    * The voices of engines that this voice uses, in order of preference; required to create a voice that is not a blend.
-   * The binding of a clone can be moved, but not removed.
+   * The binding of a clone can change its place, but cannot be removed.
    *
    * @generated from field: repeated sonant.v1.VoiceBinding bindings = 5;
    */
@@ -681,7 +681,7 @@ export type VoiceSpec = Message<"sonant.v1.VoiceSpec"> & {
 
   /**
    * Who may use the voice. Default: private, or everyone for an admin's voice that is not a blend. Only keys with the
-   * scope `admin` can set everyone. An update that names this field must set it.
+   * scope `admin` can set everyone. An update whose mask names this field must set it.
    *
    * @generated from field: sonant.v1.VoiceAccess access = 7;
    */
@@ -697,8 +697,8 @@ export type VoiceSpec = Message<"sonant.v1.VoiceSpec"> & {
   aliases: string[];
 
   /**
-   * The voices to blend, instead of bindings, each once. They must share a language and belong to one model that
-   * supports blending, such as Kokoro. At least one weight must be above 0. The blend has the accent of the first
+   * The voices to blend, instead of bindings, without duplicates. They must share a language and belong to one model
+   * that supports blending, such as Kokoro. At least one weight must be above 0. The blend has the accent of the first
    * voice.
    *
    * @generated from field: repeated sonant.v1.BlendPart blend = 9;
@@ -706,7 +706,7 @@ export type VoiceSpec = Message<"sonant.v1.VoiceSpec"> & {
   blend: BlendPart[];
 
   /**
-   * Ids of lexicons that every request with the voice uses, each once; the first one that defines a word applies.
+   * Ids of lexicons that every request with the voice uses, without duplicates. The first that defines a word applies.
    *
    * @generated from field: repeated string lexicon_ids = 10;
    */
@@ -826,21 +826,21 @@ export type CloningEngine = Message<"sonant.v1.CloningEngine"> & {
   sampleLanguageCodes: string[];
 
   /**
-   * Seconds of speech that the reference must contain.
+   * Range of the duration of speech in the reference recording, in seconds.
    *
    * @generated from field: sonant.v1.NumberRange sample_seconds = 3;
    */
   sampleSeconds?: NumberRange | undefined;
 
   /**
-   * Whether the engine needs the text of the reference.
+   * Whether the engine needs the text of the reference recording.
    *
    * @generated from field: bool needs_reference_text = 4;
    */
   needsReferenceText: boolean;
 
   /**
-   * The consent sentence by language; for other languages, the caller chooses the sentence.
+   * The consent sentence by language. For a language that is not listed, the caller chooses the sentence.
    *
    * @generated from field: map<string, string> consent_scripts = 5;
    */
@@ -882,7 +882,7 @@ export type CloneVoiceRequest = Message<"sonant.v1.CloneVoiceRequest"> & {
   description: string;
 
   /**
-   * Free labels, such as gender and accent. Their names are of printable ASCII characters.
+   * Free labels, such as gender and accent. Their names consist of printable ASCII characters.
    *
    * @generated from field: map<string, string> labels = 4;
    */
@@ -896,22 +896,22 @@ export type CloneVoiceRequest = Message<"sonant.v1.CloneVoiceRequest"> & {
   languageCode: string;
 
   /**
-   * The person speaking freely: a WAV, FLAC, MP3 or Ogg file.
+   * Reference recording of the person speaking freely: a WAV, FLAC, MP3 or Ogg file.
    *
    * @generated from field: bytes reference_audio = 6;
    */
   referenceAudio: Uint8Array;
 
   /**
-   * Text of the reference, if the engine needs it.
+   * Text of the reference recording, if the engine needs it.
    *
    * @generated from field: string reference_text = 7;
    */
   referenceText: string;
 
   /**
-   * The same person reading the consent sentence: a WAV, FLAC, MP3 or Ogg file, of at most 30 seconds, or longer if the
-   * reference may be longer.
+   * Recording of the same person reading the consent sentence: a WAV, FLAC, MP3 or Ogg file of at most 30 seconds, or
+   * longer if the reference may be longer.
    *
    * @generated from field: bytes consent_audio = 8;
    */
@@ -932,7 +932,7 @@ export type CloneVoiceRequest = Message<"sonant.v1.CloneVoiceRequest"> & {
   consentScript: string;
 
   /**
-   * Engines that make a clone, in order of preference. Default: the first that can.
+   * Engines that make a clone, in order of preference. Default: the first engine that can clone the language.
    *
    * @generated from field: repeated string engines = 11;
    */
@@ -1226,14 +1226,14 @@ export const VoiceAccess = {
   UNSPECIFIED: 0,
 
   /**
-   * The account that owns the voice, and keys with the scope `admin`. For others, the voice does not exist.
+   * Only the account that owns the voice and keys with the scope `admin` may use it. Other keys do not see it.
    *
    * @generated from enum value: VOICE_ACCESS_PRIVATE = 1;
    */
   PRIVATE: 1,
 
   /**
-   * Every key.
+   * Every key may use the voice.
    *
    * @generated from enum value: VOICE_ACCESS_EVERYONE = 2;
    */
@@ -1331,7 +1331,7 @@ export const DefaultVoiceSource = {
   CHOICE: 2,
 
   /**
-   * Neither setting nor choice: the default is the first voice that can speak and that the key may use.
+   * No setting and no choice: the default is the first voice that can speak and that the key may use.
    *
    * @generated from enum value: DEFAULT_VOICE_SOURCE_ORDER = 3;
    */
@@ -1354,9 +1354,9 @@ export const DefaultVoiceSourceSchema: GenEnum<DefaultVoiceSource> = /*@__PURE__
 /**
  * Lists, creates and changes voices, and clones people who consent.
  *
- * For a key with a list of voices, other voices do not exist: they are NOT_FOUND (VOICE_NOT_FOUND), and creating one is
- * PERMISSION_DENIED (ACCESS_DENIED). For an account, the private voices of other accounts do not exist either. A voice
- * can be changed and deleted by the account that owns it and by keys with the scope `admin`; other callers get
+ * A key that is limited to certain voices gets NOT_FOUND (VOICE_NOT_FOUND) for all others, and cannot create voices:
+ * PERMISSION_DENIED (ACCESS_DENIED). An account gets NOT_FOUND for the private voices of other accounts. A voice can be
+ * changed and deleted by the account that owns it and by keys with the scope `admin`; other callers get
  * PERMISSION_DENIED (ACCESS_DENIED). Voices that an engine provides belong to the operator.
  *
  * @generated from service sonant.v1.VoiceService
@@ -1365,8 +1365,8 @@ export const VoiceService: GenService<{
   /**
    * Lists the voices that the key may use: the default voice first, then natural before synthetic ones, then by name.
    *
-   * Fails with INVALID_ARGUMENT (INVALID_REQUEST) for an invalid page size or token, and for a query that is too long,
-   * with `limit` and `actual`.
+   * Fails with INVALID_ARGUMENT (INVALID_REQUEST) for an invalid page size or token, and for a query that is too long.
+   * The latter failure states `limit` and `actual`.
    *
    * @generated from rpc sonant.v1.VoiceService.ListVoices
    */
@@ -1376,7 +1376,7 @@ export const VoiceService: GenService<{
     output: typeof ListVoicesResponseSchema;
   },
   /**
-   * Returns one voice. Fails with NOT_FOUND (VOICE_NOT_FOUND) if the key may use no such voice.
+   * Returns one voice. Fails with NOT_FOUND (VOICE_NOT_FOUND) if the key cannot use a voice with this id.
    *
    * @generated from rpc sonant.v1.VoiceService.GetVoice
    */
@@ -1386,8 +1386,8 @@ export const VoiceService: GenService<{
     output: typeof GetVoiceResponseSchema;
   },
   /**
-   * Returns the default voice: the first of every list, and the voice of requests without one, where a voice is
-   * optional.
+   * Returns the default voice. It is the first voice of every list, and speaks if a voice is optional and the request
+   * names none.
    *
    * @generated from rpc sonant.v1.VoiceService.GetDefaultVoice
    */
@@ -1397,8 +1397,8 @@ export const VoiceService: GenService<{
     output: typeof GetDefaultVoiceResponseSchema;
   },
   /**
-   * Chooses the default voice, at once and in every replica, or withdraws the choice. The setting SONANT_DEFAULT_VOICE
-   * overrides the choice: the response states the current default voice and its source.
+   * Chooses the default voice, or withdraws the choice, with immediate effect in every replica. The setting
+   * SONANT_DEFAULT_VOICE overrides the choice: the response states the current default voice and its source.
    *
    * Fails with NOT_FOUND (VOICE_NOT_FOUND), and with INVALID_ARGUMENT (INVALID_REQUEST) for a private voice.
    *
@@ -1448,8 +1448,8 @@ export const VoiceService: GenService<{
    * the voice can speak. The clone's data is stored encrypted, and no call returns it.
    *
    * Fails with INVALID_ARGUMENT (INVALID_REQUEST) for invalid fields and unsuitable recordings, with every problem
-   * listed; with INVALID_ARGUMENT (PAYLOAD_TOO_LARGE) above 25 MiB; and with the failures of the engine. After a
-   * failure, nothing is stored.
+   * listed; with INVALID_ARGUMENT (PAYLOAD_TOO_LARGE) for more than 25 MiB; and with the failures of the engine. After
+   * a failure, nothing is stored.
    *
    * @generated from rpc sonant.v1.VoiceService.CloneVoice
    */
@@ -1460,7 +1460,7 @@ export const VoiceService: GenService<{
   },
   /**
    * Changes the description of a voice, its bindings, its aliases, or whether it is enabled. Running requests continue
-   * with the unchanged voice. A voice of an engine can be changed too: the changes are stored here and take precedence.
+   * with the unchanged voice. Changes to a voice of an engine are stored and take precedence.
    *
    * Fails as CreateVoice and GetVoice do.
    *

@@ -154,7 +154,7 @@ class S3Body extends Readable {
 
   override _read(): void {
     clearTimeout(this.#stallTimer);
-    this.#stallTimer = setTimeout(() => this.#fail(new Error(`nothing for ${this.#stallMs} ms`)), this.#stallMs);
+    this.#stallTimer = setTimeout(() => this.#fail(new Error(`no data for ${this.#stallMs} ms`)), this.#stallMs);
     this.#source.resume();
   }
 

@@ -51,7 +51,7 @@ const toVoice = (
 ): Voice => ({
   voiceId: id,
   name: listedName,
-  description: `Speaks by the model ${model}.`,
+  description: `Speaks with the model ${model}.`,
   kind: 'stock',
   engine: name,
   languageCodes: languages,
@@ -151,7 +151,7 @@ function createCloneCopies(server: SpeechServer, log: EngineLog | undefined) {
       await server.deleteClone(cloneName, AbortSignal.timeout(deleteMsMax));
     } catch (error) {
       const { message } = (toFailure(error).cause as Error | undefined) ?? (error as Error);
-      log?.('warn', 'a clone could not be deleted at a server; it is tried again', { clone: cloneName, message });
+      log?.('warn', 'a clone could not be deleted from a server; trying again later', { clone: cloneName, message });
     }
   };
   return {
@@ -186,7 +186,7 @@ async function findVoices(
   // A model that can only clone has no voices of its own.
   const mayBeEmpty = listed.uploaded !== undefined;
   if (listed.voices && (mayBeEmpty || listed.voices.length > 0)) return { ...listed, voices: listed.voices };
-  const message = `${url} does not say which voices it has; name them in SONANT_OPENAI_VOICES`;
+  const message = `${url} does not list its voices; name them in SONANT_OPENAI_VOICES`;
   throw new Failure('engine_unavailable', { message });
 }
 
@@ -207,7 +207,7 @@ async function open(options: OpenAiCompatibleOptions, tools?: ServerTools, log?:
 }
 
 async function inspect(options: OpenAiCompatibleOptions): Promise<EngineReport> {
-  if (options.url === '') return { state: 'absent', message: 'SONANT_OPENAI_URL names no server' };
+  if (options.url === '') return { state: 'absent', message: 'SONANT_OPENAI_URL is not set' };
   try {
     const signal = AbortSignal.timeout(inspectMsMax);
     let report = '';
@@ -216,7 +216,7 @@ async function inspect(options: OpenAiCompatibleOptions): Promise<EngineReport> 
       // The voices are listed even if voices are configured, because only a response shows that the server works.
       await server.listVoices(signal);
       const { model, voices, uploaded } = await findVoices(server, options, signal);
-      report = `model ${model}, ${voices.length} voices${uploaded ? ', clones voices' : ''}`;
+      report = `model ${model}, ${voices.length} voices${uploaded ? ', can clone voices' : ''}`;
     }
     return { state: 'ready', message: `${options.url}, ${report}` };
   } catch (error) {
@@ -236,54 +236,54 @@ export const openAiCompatible = defineEngine({
   settings: {
     url: textSetting({
       name: 'SONANT_OPENAI_URL',
-      help: 'A server that speaks OpenAI’s interface for speech, such as http://localhost:8880/v1, or several with commas between them; dns+http:// stands for all addresses of the name',
-      allowed: 'http, https or dns+http URLs without a slash at their ends',
+      help: 'Server with OpenAI’s speech API, such as http://localhost:8880/v1, or several servers separated by commas; dns+http:// stands for all addresses of the host name',
+      allowed: 'http, https or dns+http URLs, separated by commas, without a slash at the end',
       isAllowed: (given) => urlsOf(given).every(isUrl),
     }),
     apiKey: textSetting({
       name: 'SONANT_OPENAI_API_KEY',
-      help: 'The API key of that server',
+      help: 'API key of the server',
       secret: true,
     }),
     model: textSetting({
       name: 'SONANT_OPENAI_MODEL',
-      help: 'The model that it is to speak by; default: the one that it lists, or tts-1',
+      help: 'Model to request from the server; default: the model that the server lists, or tts-1',
     }),
     form: choiceSetting<SpeechServerOptions['form']>({
       name: 'SONANT_OPENAI_FORMAT',
-      help: 'How it is to send sound: pcm, wav or sse as it is made, or file for a complete WAV; auto is pcm, or file where it refuses that',
+      help: 'Format of the server’s audio: pcm, wav or sse for a stream, or file for a complete WAV; auto: pcm, or file if the server refuses pcm',
       choices: ['auto', ...soundForms],
       fallback: 'auto',
     }),
     voices: listSetting({
       name: 'SONANT_OPENAI_VOICES',
-      help: 'Its voices to offer; default: those that it lists',
-      allowed: 'ids of 1 to 128 characters with commas between them',
+      help: 'Voices of the server to offer; default: all voices that it lists',
+      allowed: 'ids of 1 to 128 characters, separated by commas',
       isItem: (item) => item.length <= 128,
     }),
     languages: listSetting({
       name: 'SONANT_OPENAI_LANGUAGES',
-      help: 'Languages that its voices speak; default: en',
-      allowed: 'BCP-47 codes such as en or de-AT, with commas between them',
+      help: 'Languages of the server’s voices; default: en',
+      allowed: 'BCP-47 codes such as en or de-AT, separated by commas',
       isItem: isLanguage,
     }),
     sampleRateHz: integerSetting({
       name: 'SONANT_OPENAI_SAMPLE_RATE',
-      help: 'Sample rate of samples whose rate it does not state, in hertz; 0: found out by a sentence',
+      help: 'Sample rate of raw samples in hertz, if the server does not state it; 0: measured with one sentence',
       min: 0,
       max: 48_000,
       fallback: 0,
     }),
     requestsPerMinute: integerSetting({
       name: 'SONANT_OPENAI_PER_MINUTE',
-      help: 'Requests that it takes in a minute; 0 is no limit',
+      help: 'Requests a minute that the server accepts; 0: no limit',
       min: 0,
       max: 100_000,
       fallback: 0,
     }),
     requestsAtOnce: integerSetting({
       name: 'SONANT_OPENAI_AT_ONCE',
-      help: 'Requests that each server takes at once',
+      help: 'Requests at once that each server accepts',
       min: 1,
       max: 10_000,
       fallback: 8,

@@ -41,12 +41,12 @@ export async function* soundOfEvents(
     if (typeof content === 'string' && content !== '') yield Buffer.from(content, 'base64');
     isDone = event.type === 'speech.audio.done';
   }
-  if (!isDone) throw new Failure('engine_error', { retryAfterSeconds: 0 }, new Error('the events end before the last'));
+  if (!isDone) throw new Failure('engine_error', { retryAfterSeconds: 0 }, new Error('the last event is missing'));
 }
 
 /** The failure of a server that stopped at its limit of tokens. A retry would stop there too. */
 export const cutAtLimit = (): Failure =>
-  new Failure('engine_error', {}, new Error('the server cut the sound off at its limit of tokens'));
+  new Failure('engine_error', {}, new Error('the server cut the audio off at its token limit'));
 
 /** The audio of an event: its bytes in base64, or an object that contains them. */
 const chunkOf = ({ audio, sample_rate }: SpeechEvent): { data?: unknown; sample_rate?: unknown } =>
@@ -105,7 +105,7 @@ async function* dataOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> 
     }
     rest = rest.slice(start);
     if (lineChars + rest.length > eventCharsMax)
-      throw new Failure('engine_error', {}, new Error('an event does not end'));
+      throw new Failure('engine_error', {}, new Error('an event is too long'));
   }
   // Some servers leave out the empty line after "[DONE]".
   if ([...lines, dataIn(rest.trimEnd())].join('') === '[DONE]') yield '[DONE]';

@@ -161,7 +161,7 @@ export function unpackRecording(packed: Uint8Array): Recording {
   const wavAt = bytes.length < 6 ? 0 : textAt + bytes.readUInt32LE(2);
   const name = bytes.toString('utf8', 6, textAt);
   if (bytes[0] !== version || !isCloneName(name) || wavAt > bytes.length)
-    throw new Failure('engine_error', {}, new Error('these are not the bytes of a clone of this engine'));
+    throw new Failure('engine_error', {}, new Error('the bytes are not a clone of this engine'));
   return { name, text: bytes.toString('utf8', textAt, wavAt), wav: new Uint8Array(bytes.subarray(wavAt)) };
 }
 
@@ -185,13 +185,13 @@ export const createUploadCloning = ({ languageCodes, upload, forget }: CloningOp
   consentScripts: {},
   async make({ reference, referenceText }: CloneSample, signal) {
     const text = referenceText.trim();
-    if (text.length > textCharsMax) throw refuse('reference_text', `must be ${textCharsMax} characters at most`);
+    if (text.length > textCharsMax) throw refuse('reference_text', `must be at most ${textCharsMax} characters`);
     const name = `sonant-${randomBytes(12).toString('hex')}`;
     const recording = { name, text, wav: wavFile(toFloat(reference.samples, 0), reference.sampleRateHz) };
     await upload(recording, signal).catch(async (error) => {
       // The server may have stored the clone despite the error.
       await forget(name);
-      throw isOfSample(error) ? refuse('reference_audio', 'no voice can be made of this', error.cause) : error;
+      throw isOfSample(error) ? refuse('reference_audio', 'cannot be cloned; record clear speech', error.cause) : error;
     });
     return packRecording(recording);
   },

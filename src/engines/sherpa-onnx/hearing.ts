@@ -198,7 +198,7 @@ async function speakAll(spokenBy: SpokenBy, pool: ModelPool, signal?: AbortSigna
   const pieces = await Array.fromAsync(pool.speak(spokenBy, signal ? AbortSignal.any([signal, timeout]) : timeout));
   const parts = pieces.map((piece) => piece.samples);
   const samples = joinSamples(Int16Array, parts);
-  if (samples.length === 0) throw new Failure('engine_error', {}, new Error('it generated no audio'));
+  if (samples.length === 0) throw new Failure('engine_error', {}, new Error('the model generated no audio'));
   return { samples, sampleRateHz: pieces[0]!.sampleRateHz };
 }
 

@@ -81,7 +81,7 @@ export const takeTokenDocs: RouteDocs = {
   tag: 'Keys',
   summary: 'Get a token that manages API keys',
   description:
-    'For machines (RFC 6749): with the credentials of a registered client, or in exchange for a token of the operator’s issuer (RFC 8693).',
+    'Issues a token to a machine (RFC 6749), for the credentials of a registered client or in exchange for a token of the operator’s issuer (RFC 8693).',
   body: {
     examples: {},
     form: {

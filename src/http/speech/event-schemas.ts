@@ -32,7 +32,7 @@ const event = (
 const { warnings: _, audio_url, expires_at, cached, ...infoMembers } = membersOf(SpeechInfoSchema);
 const infoSchema = event('SpeechInfoEvent', 'speech.audio.info', 'The first event: the properties of the audio.', {
   ...infoMembers,
-  method: text('Always this.', { enum: ['streaming'] }),
+  method: text('The only value.', { enum: ['streaming'] }),
   format: text('The requested `output_format`.'),
 });
 const deltaSchema = event(
@@ -58,19 +58,19 @@ const markSchema = event(
 const chunkDoneSchema = event(
   'SpeechChunkDoneEvent',
   'speech.chunk.done',
-  'A chunk is complete: no more audio has its index. Audio that the encoder holds back comes with the next chunk.',
+  'A chunk is complete: no more audio has its index. Audio that the encoder holds back is sent with the next chunk.',
   membersOf(SpeechChunkDoneSchema),
 );
 const chars = member(SpeechDoneSchema, 'chars');
 const duration = member(SpeechDoneSchema, 'duration');
 const doneSchema = event('SpeechDoneEvent', 'speech.audio.done', 'The last event: the audio is complete.', {
   id: member(SpeechInfoSchema, 'id'),
-  status: text('Always this.', { enum: ['success'] }),
+  status: text('The only value.', { enum: ['success'] }),
   chars,
   duration,
   bytes: member(SpeechDoneSchema, 'bytes'),
   audio_url: { type: ['string', 'null'], format: 'uri', description: 'URL of the stored audio; null if not stored.' },
-  usage: objectSchema('SpeechUsage', { characters: chars, audio_seconds: duration }, 'Characters charged.'),
+  usage: objectSchema('SpeechUsage', { characters: chars, audio_seconds: duration }, 'The usage that is charged.'),
 });
 const errorSchema = event(
   'SpeechErrorEvent',
@@ -82,7 +82,7 @@ const errorSchema = event(
     status: { type: 'integer', description: 'The equivalent HTTP status.' },
     retryable: { type: 'boolean', description: 'Whether the same request may succeed later.' },
     chunk_index: member(SpeechAudioSchema, 'chunk_index'),
-    request_id: text('Include it when you contact the operator.'),
+    request_id: text('Id of the request; include it when you contact the operator.'),
   },
   { retry_after: { type: 'integer', minimum: 1, description: 'Seconds to wait before a retry, if it is retryable.' } },
 );

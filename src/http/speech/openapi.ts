@@ -36,10 +36,10 @@ export const exampleAudioId = 'aud_01JD3Q8S6V5W2K9YB4XJ7M0C3F6H';
 
 const ofLink = (name: string) => member(SynthesizeSpeechResponseSchema, name);
 const link = describeObject('SpeechLink', {
-  status: [text('Always this.', { enum: ['success'] }), 'success'],
+  status: [text('The only value.', { enum: ['success'] }), 'success'],
   audio_url: [{ ...ofLink('audio_url'), format: 'uri' }, `http://127.0.0.1:8080/audio/${exampleAudioId}.wav`],
   voice_name: [ofLink('voice_name'), 'Clara'],
-  method: [text('Always this.', { enum: ['rest'] }), 'rest'],
+  method: [text('The only value.', { enum: ['rest'] }), 'rest'],
   chars: [ofLink('chars'), 13],
   format: [{ ...ofLink('format'), enum: formatNames }, 'wav'],
 });
@@ -96,8 +96,8 @@ export const speechDocs: RouteDocs = {
   tag: 'Speech',
   summary: 'Turn text into speech',
   description:
-    'With `method` `rest`, the reply follows when all text is spoken: a link (`return_format` `url`) or the audio (`buffer`). ' +
-    'With `method` `streaming`, the reply is the audio while it is synthesized, or events if `Accept` is `text/event-stream`. ' +
+    'With `method` `rest`, the reply is sent when all text is spoken: a link (`return_format` `url`) or the audio (`buffer`). ' +
+    'With `method` `streaming`, the reply is the audio while it is being synthesized, or events if `Accept` is `text/event-stream`. ' +
     'The status is sent with the first audio; a body that ends cleanly is complete.',
   scopes: [...synthesizeSpeech.scopes, ...streamSpeech.scopes],
   parameters: [
@@ -108,7 +108,7 @@ export const speechDocs: RouteDocs = {
       { type: 'string', maxLength: idempotencyKeyCharsMax },
     ),
     requestHeader('Cache-Control', '`no-cache` bypasses the cache.'),
-    requestHeader('Last-Event-ID', 'For events: resumes that stream; nothing is started or charged.'),
+    requestHeader('Last-Event-ID', 'For events: the stream of this event is resumed; nothing is started or charged.'),
   ],
   body: {
     schema: speechRequestSchema,

@@ -27,7 +27,7 @@ const streamRequestSchema: Schema = {
   properties: {
     ...streamSchemas,
     return_format: memberSchema(StreamSpeechRequestSchema, 'return_format', 'request'),
-    method: text('Always this.', { enum: ['streaming'], default: 'streaming' }),
+    method: text('The only value.', { enum: ['streaming'], default: 'streaming' }),
   },
 };
 
@@ -53,9 +53,9 @@ const lastEventId = requestHeader('Last-Event-ID', 'Id of the last event receive
 
 const beginEventId = requestHeader(
   'Last-Event-ID',
-  'Id of the last event received: resumes that stream if this key started it; nothing is started or charged.',
+  'Id of the last event received. If this key started its stream, that stream is resumed; nothing is started or charged.',
 );
-const streamAnswers = { 200: eventAnswer, 204: { description: 'There are no events after it.' } };
+const streamAnswers = { 200: eventAnswer, 204: { description: 'There are no events after Last-Event-ID.' } };
 
 const streamDocs: Omit<RouteDocs, 'id' | 'summary'> = {
   tag: 'Streams',
@@ -121,7 +121,7 @@ export const resumeDocs: RouteDocs = {
   id: 'resumeStream',
   summary: 'Resume a stream of events',
   description:
-    'Needs the key that started the stream. Events are stored for a minute after the last one; without a reader, synthesis continues for ten seconds.',
+    'Only the key that started the stream can resume it. Events are stored for a minute after the last one; without a reader, synthesis continues for ten seconds.',
   parameters: [pathId('Id of the audio.', exampleAudioId, 'aud_'), lastEventId],
   answers: streamAnswers,
   failures: ['stream_expired'],
@@ -132,7 +132,7 @@ export const leaveDocs: RouteDocs = {
   tag: 'Streams',
   summary: 'End a stream of events',
   description:
-    'Needs the key that started the stream. Ends the synthesis at once; after a lost connection it would continue for ten seconds.',
+    'Only the key that started the stream can end it. Ends the synthesis at once; after a lost connection, synthesis would continue for ten seconds.',
   scopes: streamSpeech.scopes,
   parameters: [pathId('Id of the audio.', exampleAudioId, 'aud_')],
   answers: { 204: { description: 'The synthesis has ended, and its events are discarded.' } },
