@@ -81,7 +81,7 @@ const toWords = (name: string) =>
   name.replace(/([a-z])([A-Z])/g, (_, before, after) => `${before} ${after.toLowerCase()}`);
 
 /** The first paragraph of a comment, without its text about failures, which the document states separately. */
-const firstParagraph = (comment: string) => comment.split('\n\n')[0]!.replace(/ ?Fails (with|as) .*$/s, '');
+const firstParagraph = (comment: string) => comment.split('\n\n')[0]!.replace(/ ?Fails (with|as|like) .*$/s, '');
 
 let comments: ReadonlyMap<string, string> | undefined;
 

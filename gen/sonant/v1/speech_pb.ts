@@ -1989,6 +1989,8 @@ export const SpeechService: GenService<{
    * one `done`. Nothing is sent before the first audio exists, so an earlier failure has only a status. A stream that
    * ends with status OK has sent all its audio; a stream that fails later ends with another status.
    *
+   * Fails like SynthesizeSpeech.
+   *
    * @generated from rpc sonant.v1.SpeechService.StreamSpeech
    */
   streamSpeech: {
@@ -2010,9 +2012,9 @@ export const SpeechService: GenService<{
    * The call uses a concurrency slot and characters only while something is spoken. The call needs HTTP/2; over
    * HTTP/1.1, Connect and gRPC-Web receive status 505.
    *
-   * Fails like StreamSpeech, and with RESOURCE_EXHAUSTED (RATE_LIMIT_EXCEEDED) when more than 50000 characters wait to
-   * be spoken, and DEADLINE_EXCEEDED (ENGINE_TIMEOUT) after 10 minutes without input or output. When the service stops,
-   * it finishes the turns that are being spoken, and the call fails with UNAVAILABLE (OVERLOADED).
+   * Fails like SynthesizeSpeech, and with RESOURCE_EXHAUSTED (RATE_LIMIT_EXCEEDED) when more than 50000 characters or
+   * 1000 turns wait to be spoken, and DEADLINE_EXCEEDED (ENGINE_TIMEOUT) after 10 minutes without input or output. When
+   * the service stops, it finishes the turns that are being spoken, and the call fails with UNAVAILABLE (OVERLOADED).
    *
    * @generated from rpc sonant.v1.SpeechService.LiveSpeech
    */
