@@ -80,8 +80,8 @@ const everyMs = 3000;
 type CollectGarbage = (options: { type: 'major'; flavor: 'last-resort' }) => void;
 
 /**
- * Frees memory that only the start needed. V8 would keep about 30 MiB from loading modules until memory becomes scarce.
- * Runs once, while no request is running, because collecting garbage blocks the event loop for a moment.
+ * Frees memory that was needed only during startup. Otherwise, V8 would keep about 30 MiB left over from module loading
+ * until memory is scarce. Runs once while no request is running, because collecting garbage blocks the event loop.
  */
 export function freeStartMemory(isIdle: () => boolean): void {
   const timer = setInterval(() => {

@@ -17,7 +17,7 @@ import { toLanguageCode } from '../text/language-code.ts';
 import { toXml } from '../text/pls.ts';
 
 const sampleRateHz = 24_000;
-/** Size of a piece of audio. Pieces are short, so that little audio is left to play after STOP. */
+/** Size of an audio block. Blocks are short, so that little audio is left to play after STOP. */
 const pieceBytes = 4800;
 /** Maximum lead of the output over playback. Speech Dispatcher plays all samples that it has read. */
 const leadMs = 200;
@@ -182,7 +182,7 @@ function chooseVoice(
   return chosen;
 }
 
-/** Converts a message to an SSML document. Texts arrive as SSML; characters, keys and names of icons do not. */
+/** Converts a message to an SSML document. Texts arrive as SSML; characters, keys and icon names do not. */
 function toSsml(command: string, text: string, { pitch, spelling_mode }: Record<string, string>): string {
   const isSsml = command === 'SPEAK' && /^\s*<speak/.test(text);
   const inner = isSsml ? text.replace(/^\s*<speak[^>]*>|<\/speak>\s*$/g, '') : toXml(text);
