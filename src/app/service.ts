@@ -321,7 +321,7 @@ export async function openModels(
     dataDir,
     modelsUrl,
     isOffline,
-    // Models and stored audio must leave the same amount of disk space free.
+    // The minimum free disk space is the same for models as for stored audio.
     leaveFree: freeBytesMin,
     isOffered(engineName, voiceIds) {
       const voices = opened.find(({ name }) => name === engineName)?.voices ?? [];

@@ -60,7 +60,7 @@ function targetOf({ otel: { both, rest, ...signals } }: Config, signal: 'traces'
   };
 }
 
-/** Wraps an engine so that each segment is a span, which ends with the last audio. */
+/** Wraps an engine so that each segment is a span that lasts until its last audio. */
 export function traceEngine(engine: Engine): Engine {
   const speak: Engine['speak'] = (segment, signal) => {
     const span = activeSpan()?.child({
