@@ -18,7 +18,7 @@ export interface CommandLine {
   loadConfig(): Config;
   openApp(): Promise<App>;
   openKeys(): Promise<Keys>;
-  /** Opens the voice manager. By default, no engines are opened, so a broken engine is no error; cloning needs engines. */
+  /** Opens the voice manager. Cloning needs `engines`; without engines, a broken engine cannot cause an error. */
   openVoiceManagement(engines?: readonly EngineDefinition[]): Promise<OpenedVoiceManagement>;
   openUsage(): Promise<OpenedUsage>;
   openClipRows(): Promise<OpenedClipRows>;

@@ -1,4 +1,4 @@
-// `sonant serve`: runs the service until SIGTERM or SIGINT. On loopback, the first start prints a key and a curl
+// `sonant serve`: runs the service until SIGTERM or SIGINT. On loopback, the first run prints a key and a curl
 // command. Otherwise it prints only the path of the key file, because logs may be collected.
 import { flushCompileCache } from 'node:module';
 import { setFlagsFromString } from 'node:v8';

@@ -43,7 +43,7 @@ export async function serveSpeechDispatcher(
   let received: { command: string; lines: string[] } | undefined;
   const answer = (line: string) => write(`${line}\n`);
 
-  /** Ends the message that is being spoken. Nothing more is written for the message. */
+  /** Stops the message that is being spoken. Nothing more is written for the message. */
   const stop = (event: string) => {
     if (!speaking) return;
     speaking.abort();
@@ -59,7 +59,7 @@ export async function serveSpeechDispatcher(
     answer('701 BEGIN');
     try {
       for await (const event of readEvents(command, text, signal)) {
-        // A line break in a name would end the protocol's line.
+        // A line break in a name would break the line-based protocol.
         if (event.type === 'mark' && event.kind === 'mark' && !/\p{Cc}/u.test(event.name))
           answer(`700-${event.name}\n700 INDEX MARK`);
         if (event.type === 'audio') await writeAudio(event.audio, signal);

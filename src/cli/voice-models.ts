@@ -88,7 +88,7 @@ export async function getVoice(
 const explainRetry = ({ host, why, pauseMs, attempt, attemptsMax }: Retry): string =>
   `cannot download from ${host}: ${why}; trying again in ${pauseMs / 1000} s (attempt ${attempt} of ${attemptsMax})`;
 
-/** Makes a voice of the model the default voice: the wanted voice, or else the model's first voice. */
+/** Makes the wanted voice the default voice if it belongs to the model, or else the model's first voice. */
 async function makeBestDefault(line: CommandLine, isOwn: (voiceId: string) => boolean, wanted?: string) {
   return withOpened(await line.openVoiceManagement(registry), async (opened) => {
     const own = opened.voices.list().flatMap(({ voice: { voiceId } }) => (isOwn(voiceId) ? voiceId : []));
