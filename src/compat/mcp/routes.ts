@@ -79,7 +79,7 @@ export function addMcpRoute(app: FastifyInstance, { admitTo, isAllowedOrigin, ..
   });
 }
 
-/** Renders the failure of a request that was not admitted or could not be read as a JSON-RPC error. */
+/** Renders, as a JSON-RPC error, the failure of a request that was not admitted or could not be read. */
 export const toMcpReply: typeof toFailureReply = (failure, { requestId }) => {
   const reply = toFailureReply(failure, { requestId, accept: undefined });
   const { message, ...data } = toFailureBody(failure, requestId);
