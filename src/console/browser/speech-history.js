@@ -73,7 +73,7 @@ function remove(speech) {
   show();
 }
 
-/** Ends and removes all speeches, for example when the user signs out. */
+/** Stops and removes all speeches, for example when the user signs out. */
 export function forgetSpeeches() {
   startCount++;
   dock.hidden = true;
