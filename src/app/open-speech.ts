@@ -74,7 +74,7 @@ export async function openSpeech(options: OpenSpeechOptions) {
   return { engines, voices, guards, schedule, speech, close: () => kept.disposeAsync() };
 }
 
-/** Marks that generated audio gets; undefined if marking is off. */
+/** The provenance marks for generated audio; undefined if marking is off. */
 const markingOf = ({ provenance, provenanceOperator: operator }: Config): Marking | undefined =>
   provenance === 'off' ? undefined : { software: `Sonant ${packageFile.version}`, operator };
 
