@@ -31,7 +31,7 @@ const endlessRoom: Pick<ClipRoom, 'reserve' | 'noteRemoved'> = {
   noteRemoved() {},
 };
 
-/** Rejects if another command uses the work folder. `onFault` receives errors that do not end a job. */
+/** Rejects if another command uses the work folder. `onFault` receives errors that do not stop a job. */
 export async function openBookWork(
   { speech, openSigner }: Pick<App, 'speech' | 'openSigner'>,
   { folder, signal, onFault }: { folder: string; signal: AbortSignal; onFault(fault: unknown): void },

@@ -1,5 +1,5 @@
-// Checks that settings fit together, before anything is opened: addresses and their ports, TLS, secrets, links,
-// sign-in. `serve` refuses to start and prints all mistakes; `doctor` reports them.
+// Checks addresses, ports, TLS, secrets, links and sign-in settings before anything is opened. `serve` refuses to start
+// and prints all mistakes; `doctor` reports them.
 import { readFile } from 'node:fs/promises';
 import { createServer, isIPv4, isIPv6 } from 'node:net';
 import { createSecureContext } from 'node:tls';
@@ -58,7 +58,7 @@ function sharedPorts(config: Config, isSinglePort: boolean): ConfigMistake[] {
 export async function portsInUse(config: Config, isSinglePort: boolean): Promise<ConfigMistake[]> {
   const listeners = listenersOf(config, isSinglePort);
   const taken: Listening[] = [];
-  // Addresses are probed one after another, because a probe would find the port of another probe in use.
+  // Addresses are probed one after another, because concurrent probes would find each other's ports in use.
   for (const each of listeners) if (await isTaken(each[1])) taken.push(each);
   const used = new Set(listeners.map(([, { port }]) => port));
   return taken.map(([name, address]) => {

@@ -1,4 +1,4 @@
-// Opens the parts of Sonant that commands use, without the service.
+// Opens the parts of Sonant that commands use. The service itself is not started.
 import { type ChangedKey, createKeyManagement } from '../access/key-management.ts';
 import { markEnded } from '../access/redis-account.ts';
 import type { EngineDefinition } from '../engines/engine.ts';
@@ -17,7 +17,7 @@ import { openSeal, pepperOf } from './secrets.ts';
 
 export type App = Awaited<ReturnType<typeof openApp>>;
 
-/** Opens speech, with the stored voices if the database exists. */
+/** Opens speech synthesis, including the stored voices if the database exists. */
 export async function openApp(config: Config, definitions: readonly EngineDefinition[]) {
   await using opened = new AsyncDisposableStack();
   const stored = isStoreThere(config) ? await openVoicesOfStore(config, opened) : undefined;
@@ -66,7 +66,7 @@ export async function openKeys(config: Config) {
   return { management, webhookSecrets, close: () => kept.disposeAsync() };
 }
 
-/** Publishes to the service's replicas that a key has ended. */
+/** Notifies the service's replicas if a key is no longer valid. */
 async function publishKeyChange(config: Config, changed: ChangedKey): Promise<void> {
   const { redisUrl: url, redisPrefix: prefix } = config;
   if (!changed.isEnded || url === '') return;
@@ -84,7 +84,7 @@ export async function openUsage(config: Config) {
 
 export type OpenedClipRows = Awaited<ReturnType<typeof openClipRows>>;
 
-/** Opens the rows of stored audio. The rows are undefined if there is no database. */
+/** Opens the database rows for stored audio. `rows` is undefined if there is no database. */
 export async function openClipRows(config: Config) {
   const store = isStoreThere(config) ? await openStore(config) : undefined;
   return { rows: store && createClipRows(store), close: async () => store?.close() };

@@ -1,6 +1,6 @@
 // Loads one frozen Config from the environment, `.env` and `sonant.toml` in the working folder (in that order of
 // precedence), or throws all mistakes together. Each mistake has the name of the setting, its value, its source and the
-// allowed values. An unknown name is a mistake too, so that a typo is noticed. A mistake in a variable of OpenTelemetry
+// allowed values. An unknown name is a mistake too, so that a typo is noticed. A mistake in an OpenTelemetry variable
 // is only a warning.
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -16,7 +16,7 @@ import { serviceSettings } from './settings.ts';
 type OtelSettings = typeof otelSettings;
 
 export interface Config extends SettingValues<typeof serviceSettings> {
-  /** The values of OpenTelemetry's variables: for both signals, for each signal, and all other variables. */
+  /** The values of the OpenTelemetry variables: for both signals, for each signal, and all other variables. */
   otel: { readonly [K in keyof OtelSettings]: SettingValues<OtelSettings[K]> };
   /** The values of each engine's own settings, by the engine's name. */
   engines: Readonly<Record<string, Readonly<Record<string, unknown>>>>;

@@ -1,6 +1,6 @@
 // The HTTP/JSON API, with Connect and gRPC-Web on the same port. A route parses a request into a domain request, runs
 // an operation, and renders its result. `leave` makes readiness fail. `drain` refuses new requests, gives running
-// requests time to finish, and then ends the others.
+// requests time to finish, and then aborts the rest.
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -83,13 +83,13 @@ export interface GatewayOptions {
   addRpcRoutes(app: FastifyInstance): void;
   admit: Admit;
   signing: { signIn: SignIn; addresses: FailedAttempts };
-  /** Resumes streams that another replica speaks. */
+  /** Resumes streams that another replica serves. */
   relay?: Relay | undefined;
   settings: GatewaySettings;
   watch: {
     checks: readonly ReadinessCheck[];
     onRequestEnd: OnRequestEnd;
-    /** The metrics, in the text format of Prometheus; undefined if another port serves them. */
+    /** The metrics, in the Prometheus text format; undefined if another port serves them. */
     readMetrics?: (() => string) | undefined;
     /** Called with faults that are not reported to a caller. */
     onFault(fault: unknown): void;
@@ -119,7 +119,7 @@ export interface GatewayOperations {
 export interface Gateway {
   /** The port of the server; 0 if the server does not listen. */
   readonly port: number;
-  /** The conditions of readiness, including that the service is not stopping. */
+  /** The conditions for readiness, including that the service is not stopping. */
   readonly checks: readonly ReadinessCheck[];
   /** Serves a connection that another listener has accepted. */
   accept(socket: Socket): void;
@@ -127,7 +127,7 @@ export interface Gateway {
   forgetVoice(voiceId: string): void;
   /** Makes readiness checks fail. Requests are still served, but each connection closes after its next reply. */
   leave(): void;
-  /** Lets running requests finish within `timeoutMs`, then ends them with `overloaded` and closes. */
+  /** Gives running requests `timeoutMs` to finish, aborts the rest with `overloaded`, and closes. */
   drain(timeoutMs: number): Promise<void>;
 }
 
@@ -280,8 +280,8 @@ function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: Gat
 }
 
 /**
- * The formats of failures by path and header. They also apply to paths without a route. OpenAI and ElevenLabs both use
- * paths below /v1. A header identifies requests to the API of Cartesia on any path.
+ * Failure formats by path and header. They also apply to paths without a route. OpenAI and ElevenLabs both use
+ * paths below /v1. A header identifies requests to Cartesia's API on any path.
  */
 const failureForms: readonly FailureForm[] = [
   ['/api', toFailureReply],

@@ -1,6 +1,6 @@
 // Logs how calls and requests ended, and errors that no caller receives. A client can repeat some calls at no cost:
-// calls without a valid key, and calls refused for overload. Only a few lines a minute are logged for such calls, by
-// reason or key; the other calls are counted.
+// calls without a valid key, and calls refused for overload. Only a few lines a minute are logged for such calls, per
+// reason or key; the rest are only counted.
 import type { EndedCall } from '../api/call.ts';
 import { type Failure, failureTable, isOfOthers } from '../errors.ts';
 import { type Log, openRepeatedLines } from '../telemetry/log.ts';

@@ -114,7 +114,7 @@ function createEngineWatch(metrics: Metrics): EngineWatch {
   };
 }
 
-/** Metrics of the streams from engine servers. The series of a removed server are deleted. */
+/** Metrics for the streams from engine servers. The time series of a removed server are deleted. */
 function createServerWatch(metrics: Metrics) {
   const firstSoundHelp = 'Time to the first sound of a request at a server of an engine.';
   const firstSound = metrics.distribution('sonant_engine_server_first_sound_seconds', firstSoundHelp);
@@ -132,7 +132,7 @@ function createServerWatch(metrics: Metrics) {
   });
 }
 
-/** Metrics of RPCs, which the semantic conventions of OpenTelemetry count separately from HTTP requests. */
+/** Metrics for RPCs, which OpenTelemetry's semantic conventions count separately from HTTP requests. */
 function createRpcMetrics(metrics: Metrics) {
   const observe = metrics.distribution('rpc_server_call_duration_seconds', 'Duration of RPCs.', {
     otelName: 'rpc.server.call.duration',
@@ -156,10 +156,10 @@ function createHttpMetrics(metrics: Metrics) {
   };
 }
 
-/** Number of voices with a label of their own. Callers can create many voices; the others are labelled "other". */
+/** Maximum number of voices with their own label. Further voices share one label, because their number is unlimited. */
 const labelledVoicesMax = 100;
 
-/** Metrics of the speech of calls, by voice and engine. */
+/** Speech metrics, by voice and engine. */
 function createSpeechMetrics(metrics: Metrics) {
   const firstSound = metrics.distribution(
     'sonant_first_sound_seconds',
@@ -227,7 +227,7 @@ const delayQuantiles = [0.5, 0.99, 1];
 /** Measuring at this interval costs an idle process 0.6 ms of CPU time per second; 20 ms would cost 2 to 3 ms. */
 const delayResolutionMs = 100;
 
-/** Measures memory, CPU time and event loop delay of the process. Returns a function that stops measuring. */
+/** Measures the memory, CPU time and event loop delay of the process. Returns a function that stops measuring. */
 function watchProcess(metrics: Metrics): () => void {
   metrics.gauge('sonant_process_resident_bytes', 'Resident memory of the process.', () => [
     [{}, process.memoryUsage.rss()],

@@ -1,5 +1,5 @@
-// Opens the parts of admission: keys, sign-in, and the state that replicas share through Redis or Valkey (limits of
-// keys, failed attempts by address, revoked keys, speech in progress). Without Redis, that state is local to this
+// Opens the parts of admission: keys, sign-in, and the state that replicas share through Redis or Valkey (key
+// limits, failed attempts by address, revoked keys, speech in progress). Without Redis, that state is local to this
 // process.
 import { createAdmit } from '../access/admit.ts';
 import { createFailedAttempts, type FailedAttempts } from '../access/failed-attempts.ts';
@@ -78,7 +78,7 @@ export interface SharedState {
   shareCounts: ShareCounts | undefined;
   /** Lets a client resume an event stream that another replica holds; undefined without Redis. */
   relay: Relay | undefined;
-  /** Publishes to all replicas that a key has ended. Other changes are not published. */
+  /** Notifies all replicas if a key is no longer valid. Other key changes are not published. */
   publishKeyChange(changed: ChangedKey): Promise<void>;
   /** Returns the state of the limiter; undefined without Redis. */
   limiterState(): LimiterState | undefined;
@@ -93,7 +93,7 @@ interface SharedStateOptions {
   answerMs?: number;
 }
 
-/** Timeout of a Redis command of the relay of streams. */
+/** Timeout of the stream relay's Redis commands. */
 const relayAnswerMs = 2_000;
 
 export async function openSharedState({

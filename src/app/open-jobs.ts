@@ -29,7 +29,7 @@ export interface OpenJobsOptions extends Pick<JobTools, 'room' | 'limiter' | 'fi
   openSigner?: JobTools['openSigner'];
   /** Maximum number of chapters that this process speaks at the same time. */
   chaptersMax: number;
-  /** Webhooks of jobs. Without this option, a job that names a webhook is refused. */
+  /** Webhooks for jobs. Without this option, a job that names a webhook is refused. */
   webhooks?: Webhooks | undefined;
   onEnd?(status: string): void;
   /** The name under which leases are held. Default: the name of this process. */
@@ -117,7 +117,7 @@ export function openServiceWebhooks(opening: Opening, store: RowStore, seal: Sea
     secrets,
     targets,
     onFault,
-    // The URL is not logged: it may contain a secret of the receiver.
+    // The URL is not logged, because it may contain a secret of the receiver.
     onEnd(ended) {
       metrics.onWebhookEnd(ended.outcome);
       log[ended.outcome === 'delivered' ? 'debug' : 'warn']('webhook ended', { ...ended });

@@ -1,4 +1,4 @@
-// Opens the certificate that signs manifests: the operator's, or a self-signed certificate created at the first use.
+// Opens the certificate that signs manifests: the operator's, or a self-signed certificate created on first use.
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// Opens speech (the engines, their voices, stored voices, lexicons and synthesis) and the management of stored voices.
+// Opens speech (engines, voices, stored voices, lexicons, synthesis) and the operations that manage stored voices.
 import packageFile from '../../package.json' with { type: 'json' };
 import { findDataDirSecret, readDataDirSecret } from '../access/sealed-tokens.ts';
 import type { Engine, EngineDefinition, EngineLog, ServerTools } from '../engines/engine.ts';
@@ -74,7 +74,7 @@ export async function openSpeech(options: OpenSpeechOptions) {
   return { engines, voices, guards, schedule, speech, close: () => kept.disposeAsync() };
 }
 
-/** The marking of audio; undefined if marking is off. */
+/** The provenance marks for generated audio; undefined if marking is off. */
 const markingOf = ({ provenance, provenanceOperator: operator }: Config): Marking | undefined =>
   provenance === 'off' ? undefined : { software: `Sonant ${packageFile.version}`, operator };
 
@@ -99,7 +99,7 @@ async function openEngine(
 export type StoredVoices = Awaited<ReturnType<typeof openStoredVoices>>;
 
 const masterKeyFile = 'master-key';
-/** Caller id of the tests of clones. Engines are shared fairly between callers, so every use needs a caller id. */
+/** Caller id for testing a new clone. Engines are shared fairly between callers, so every use needs a caller id. */
 const callerId = 'cloning';
 
 type VoiceSpeech = Pick<OpenedSpeech, 'engines' | 'voices' | 'guards' | 'schedule'>;

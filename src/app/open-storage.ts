@@ -46,7 +46,7 @@ export async function openStored({ config, opened, metrics, tracing, onFault }: 
   opened.defer(() => sweep.close());
   const ledger = createUsageLedger(createUsageRows(store), { onFault });
   opened.defer(async () => {
-    // Pending usage rows need disk space. Removing stored audio can free that space.
+    // Removing stored audio can free the disk space that pending usage rows need.
     if (ledger.pendingRows > 0) await room.restore().catch(onFault);
     await ledger.close();
   });
@@ -60,8 +60,8 @@ export interface StoredClips {
   memory: ClipMemory;
   linkTo: OpenedClips['linkTo'];
   /**
-   * Calls the listener when clips end before they expire: at once if this process ends the clips, and soon afterwards
-   * if another process does.
+   * Calls the listener when clips are invalidated before they expire: at once if this process invalidates them, and
+   * soon afterwards if another process does.
    */
   onEnded(listener: () => void): () => void;
 }
@@ -92,7 +92,7 @@ interface OpenedClips {
   linkTo: LinkTo | undefined;
 }
 
-/** Settings that links need and that are not set. */
+/** Settings that links require but that are not set. */
 export function linkMistakes({ s3Bucket, s3Links, s3PublicUrl }: Config): ConfigMistake[] {
   if (s3Bucket === '' || s3Links !== 'public' || s3PublicUrl !== '') return [];
   const allowed = 'must be the address of the bucket, because links are public';

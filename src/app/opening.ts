@@ -18,7 +18,7 @@ interface Begun {
 
 export interface Opening extends Begun {
   metrics: ServiceMetrics;
-  /** The tracing of calls; undefined if nothing is traced. */
+  /** Traces calls; undefined if tracing is off. */
   tracing: Tracing | undefined;
   onFault(fault: unknown): void;
 }

@@ -55,7 +55,7 @@ interface OperationsOptions {
   limiter: Pick<Limiter, 'takeSynthesis'>;
   jobs: JobHandlers;
   singleFlight: SharedState['singleFlight'];
-  /** Opens the signer of the manifests of stored audio. By default, audio has no manifest. */
+  /** Opens the signer for the manifests of stored audio. By default, audio has no manifest. */
   openSigner?: OpenSigner | undefined;
   seal: Seal;
   /** Called with errors that no caller receives. */

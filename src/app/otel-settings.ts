@@ -1,12 +1,12 @@
-// The standard variables of OpenTelemetry: the specification's "Environment Variable Specification" and "OpenTelemetry
-// Protocol Exporter". As the specification requires, an invalid value causes a warning, and the default applies.
+// The standard OpenTelemetry variables, from the "Environment Variable Specification" and the "OpenTelemetry
+// Protocol Exporter" specification. As required, an invalid value causes a warning, and the default applies.
 import { choiceSetting, integerSetting, type Setting, textSetting } from '../runtime/setting-types.ts';
 
-/** Whether this is a web URL without user and password. fetch refuses such credentials, and the log would show them. */
+/** Whether this is a web URL without credentials, which fetch would refuse and the log would show. */
 const isWebUrl = (given: string) => /^https?:\/\/[^/@]+(\/|$)/.test(given) && URL.canParse(given);
 const millisecondsMax = 86_400_000;
 
-/** Variables of the exporter for both signals or for one. A variable for one signal overrides the variable for both. */
+/** Exporter variables for both signals or for one signal. A variable for one signal overrides the variable for both. */
 function exporterSettings(signal: '' | 'TRACES_' | 'METRICS_') {
   const prefix = `OTEL_EXPORTER_OTLP_${signal}` as const;
   const only = signal === '' ? '' : `, for ${signal.slice(0, -1).toLowerCase()} alone`;

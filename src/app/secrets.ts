@@ -1,6 +1,6 @@
-// Secrets and sign-in, from the settings. Replicas of one database must have the same secrets, because they read each
-// other's sessions and clones. So with a shared database, every secret must be set and must match the fingerprint in
-// the database. Otherwise the start fails, unless the operator declares the secrets as new.
+// Reads secrets and sign-in options from the settings. Replicas that share a database must have the same secrets,
+// because they read each other's sessions and clones. With a shared database, every secret must therefore be set and
+// match the fingerprint in the database. Otherwise startup fails, unless the operator declares the secrets as new.
 import { createHmac } from 'node:crypto';
 import { createPepper, type Pepper } from '../access/api-key.ts';
 import { createIssuer, type IssuerOptions } from '../access/oidc-issuer.ts';
@@ -16,7 +16,7 @@ const isSafeUrl = (url: string) => url.startsWith('https:') || isLoopbackUrl(url
 export const openSeal = async ({ secret, dataDir }: Config): Promise<Seal> =>
   createSeal(secret || (await readDataDirSecret(dataDir)));
 
-/** Settings of sign-in that are missing or contradict each other. */
+/** Sign-in settings that are missing or contradict each other. */
 export function signInMistakes(config: Config): ConfigMistake[] {
   const mistakes: ConfigMistake[] = [];
   const addMistake = (name: string, allowed: string) =>
@@ -78,7 +78,7 @@ export const missingSecrets = (config: Config): ConfigMistake[] =>
     .filter(([, { secret, isRequired }]) => secret === '' && isRequired)
     .map(([name]) => ({ name, source, allowed: 'must be set, to the same value on every replica' }));
 
-/** Checks the shared secrets before anything is served. If the start is refused, no fingerprint is stored. */
+/** Checks the shared secrets before anything is served. If startup is refused, no fingerprint is stored. */
 export async function checkSharedSecrets(config: Config, rows: FingerprintRows): Promise<void> {
   const fingerprints = Object.entries(secretsOf(config)).map(
     ([name, { secret }]) => [name, createHmac('sha256', secret).update(use).digest('hex')] as const,

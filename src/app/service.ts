@@ -44,7 +44,7 @@ export interface Service {
   firstKey: FirstKey | undefined;
   /** Whether no call is running. */
   isIdle(): boolean;
-  /** Reports not ready, gives running requests time to finish, ends the others, and closes everything. */
+  /** Reports not ready, gives running requests time to finish, aborts the rest, and closes everything. */
   drain(): Promise<void>;
 }
 
@@ -113,14 +113,14 @@ export async function openService(options: {
     firstKey: access.firstKey,
     isIdle: runner.isIdle,
     async drain() {
-      // Before the service refuses a request, load balancers must see that it is not ready.
+      // Load balancers must see that the service is not ready before it refuses requests.
       gateway.leave();
       services.health.close();
       await sleep(config.leaveSeconds * 1000);
       shared?.close();
       runner.leave();
       await drainListeners([rpc, gateway, ...(wyoming ? [wyoming] : [])], config.drainSeconds * 1000, onFault);
-      // Everything that was acknowledged is stored already, so an error is only logged.
+      // Everything that was acknowledged has already been stored, so an error is only logged.
       await kept.disposeAsync().catch(onFault);
     },
   };
@@ -172,7 +172,7 @@ function watchChanges({ opened, onFault }: Opening, { stored, speaking, access, 
   opened.defer(stored.store.listen('lexicons', () => void speaking.lexiconCache.refresh().catch(onFault)));
 }
 
-/** Opens the engines, the voices, speech and the installation of models. */
+/** Opens the engines, voices, speech synthesis and model installation. */
 async function openSpeaking(
   { config, definitions, log, opened, metrics, tracing, onFault }: Opening,
   { store, clips, sweep }: Awaited<ReturnType<typeof openStored>>,
@@ -282,7 +282,7 @@ function openShared({ opening, tls, connections }: Listeners, gateway: Gateway, 
 
 /**
  * Opens the operators' port. Returns its number, or undefined if none is configured. The listener closes after all
- * others.
+ * other listeners.
  */
 async function openAdmin({ config, opened, metrics, onFault }: Opening, { checks }: Gateway) {
   const { adminAddr: address } = config;
@@ -308,7 +308,7 @@ async function openWyoming(
   );
 }
 
-/** Opens the installation of models: the table of models, including the operator's models, and the folder. */
+/** Opens model installation: the model table, including the operator's models, and the model folder. */
 export async function openModels(
   { config, definitions, log }: Pick<Opening, 'config' | 'definitions' | 'log'>,
   opened: readonly Engine[],
@@ -321,7 +321,7 @@ export async function openModels(
     dataDir,
     modelsUrl,
     isOffline,
-    // Models and stored audio must leave the same amount of disk space free.
+    // The minimum free disk space is the same for models as for stored audio.
     leaveFree: freeBytesMin,
     isOffered(engineName, voiceIds) {
       const voices = opened.find(({ name }) => name === engineName)?.voices ?? [];

@@ -1,4 +1,4 @@
-// The settings of the service in the order in which they are listed. Engines declare their own settings.
+// The settings of the service, in the order in which commands list them. Engines declare their own settings.
 import { totalmem } from 'node:os';
 import { parseApiKey } from '../access/api-key.ts';
 import type { FallbackName } from '../access/fallback-limiter.ts';
@@ -17,12 +17,12 @@ import {
 import { type LogLevel, logLevels } from '../telemetry/log.ts';
 
 const secretCharsMin = 32;
-/** Share of the memory for audio that is being generated. */
+/** Share of the memory that audio may use while it is being generated. */
 const audioMemoryShare = 0.5;
 
 const isWebUrl = (given: string) => /^https?:\/\/[^/]/.test(given) && URL.canParse(given);
 const isUrlWithoutSlash = (given: string) => isWebUrl(given) && !given.endsWith('/');
-/** Whether paths can be appended to the URL: it has no query, no fragment and no slash at its end. */
+/** Whether paths can be appended to the URL: it has no query, no fragment and no trailing slash. */
 const isBaseUrl = (given: string) =>
   /^https?:\/\/[^/?#]+(\/[^?#]*)?$/.test(given) && !given.endsWith('/') && URL.canParse(given);
 
@@ -415,7 +415,7 @@ export const serviceSettings = {
   }),
 };
 
-/** Memory of the machine or, if that is less, of the container. */
+/** Memory of the machine, or of the container if the container has less. */
 function memoryMb(): number {
   const constrained = process.constrainedMemory();
   return Math.min(totalmem(), constrained > 0 ? constrained : Infinity) / 2 ** 20;

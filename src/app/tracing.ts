@@ -1,5 +1,5 @@
 // Sends traces and metrics to a collector. Wraps the engines, the clip store, the database and shared synthesis, so
-// that each wait of a call is a span in the trace of the call. Without a collector, nothing is wrapped.
+// that each wait during a call is a span in the call's trace. Without a collector, nothing is wrapped.
 import { hostname } from 'node:os';
 import type { SingleFlight } from '../delivery/single-flight.ts';
 import type { ClipStore } from '../delivery/stores/clip-store.ts';
@@ -60,7 +60,7 @@ function targetOf({ otel: { both, rest, ...signals } }: Config, signal: 'traces'
   };
 }
 
-/** Wraps an engine so that each segment is a span, which ends with the last audio. */
+/** Wraps an engine so that each segment is a span that lasts until its last audio. */
 export function traceEngine(engine: Engine): Engine {
   const speak: Engine['speak'] = (segment, signal) => {
     const span = activeSpan()?.child({
@@ -128,7 +128,7 @@ export function traceStore(store: RowStore, system: string): RowStore {
   const span = (name: string, statement?: string) => ({
     name: `${system} ${name}`,
     kind: 'client' as const,
-    // Statements have their values in parameters, so the text of a statement contains no values.
+    // Statements pass values as parameters, so the text of a statement contains no values.
     attributes: { 'db.system.name': system, 'db.query.text': statement },
   });
   return {

@@ -60,7 +60,7 @@ export async function openAudioFile(path: string, signal: AbortSignal): Promise<
   const found = await stat(path).catch(() => undefined);
   if (found?.isDirectory()) throw new UsageError(`${path} is a folder; name a file`);
   if (found?.isFIFO()) return openNamedPipe(path, signal);
-  // A device is written directly, because a file cannot be renamed into its place and a device cannot be rewound.
+  // A device is written directly, because it can be neither replaced by a renamed file nor rewound.
   const isPlain = !found || found.isFile();
   const target = found ? await realpath(path) : path;
   const draft = isPlain ? `${target}.part-${process.pid}` : path;
@@ -109,7 +109,7 @@ export const writeWhole = async (
     return byteCount;
   });
 
-/** Signs a finished file; returns its size. Opus gets a separate manifest; formats without a head are not signed. */
+/** Signs a finished file; returns its size. Opus gets a separate manifest; some formats cannot be signed. */
 export async function signAudioFile(
   path: string,
   format: FormatName,
@@ -128,7 +128,7 @@ export async function signAudioFile(
   return (await stat(path)).size;
 }
 
-/** Replaces the extension of a path, such as by `c2pa` for the path of the file's manifest. */
+/** Replaces the extension of a path, for example with `c2pa` for the path of the file's manifest. */
 export const pathBeside = (path: string, extension: string): string =>
   `${path.slice(0, path.length - extname(path).length)}.${extension}`;
 
@@ -175,14 +175,14 @@ export function openStandardOutput(signal: AbortSignal): AudioSink {
       if (!head) return;
       const { size } = fstatSync(stdout.fd);
       writeSync(stdout.fd, head, 0, head.length, 0);
-      // After `>>`, the system appends the corrected header instead of overwriting bytes, so the copy is cut off.
+      // After `>>`, the system appends the corrected header instead of overwriting bytes, so this copy is cut off.
       if (fstatSync(stdout.fd).size > size) ftruncateSync(stdout.fd, size);
     },
   };
 }
 
 /**
- * Whether the descriptor was closed when the program started, as after `>&-`. Node replaces a closed descriptor by
+ * Whether the descriptor was closed when the program started, as after `>&-`. Node replaces a closed descriptor with
  * /dev/null, opened for reading and writing. For `> /dev/null`, a shell opens it only for writing.
  */
 function isClosed(fd: number): boolean {

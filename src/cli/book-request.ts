@@ -1,4 +1,4 @@
-// The job request of `sonant book`, made from a book and the flags: chapters, voices, speakers and the other fields.
+// Builds the job request of `sonant book` from a book and the flags: chapters, voices, speakers and the other fields.
 // `local-book.ts` and `served-book.ts` use it.
 import { resolve } from 'node:path';
 import { toJobFields } from '../api/books.ts';
@@ -228,7 +228,7 @@ export function listChapters(chapters: readonly ChosenChapter[]): string {
   return formatTable([['NUMBER', 'PART', 'CHARACTERS', 'TITLE'], ...rows]);
 }
 
-/** Voices of speakers, by the speaker's name in capitals. */
+/** Voices by the speaker's name in upper case. */
 type Speakers = ReadonlyMap<string, string>;
 
 /** Parses NAME=VOICE. */
@@ -293,7 +293,7 @@ function toLine(line: string, speakers: Speakers) {
   return voice === undefined ? { voice, text: line } : { voice, text: line.slice(whole.length) };
 }
 
-/** The name at the beginning of a line, in capitals, and the text up to the end of the colon. */
+/** The speaker's name at the start of a line, in upper case, and the text up to and including the colon. */
 function nameOf(line: string): { whole: string; name: string } {
   const [whole = '', name = ''] = /^\s*([\p{L}\p{N}][\p{L}\p{N} .'’-]{0,60}?)\s*:\s+/u.exec(line) ?? [];
   return { whole, name: name.toUpperCase() };

@@ -1,6 +1,5 @@
-// The interface of a command and its table of options, which is used to parse arguments, write help texts and complete
-// words in shells. Also contains the errors that end a command, table output, and functions that open parts of the
-// service.
+// The interface of a command, and its option table for argument parsing, help texts and shell completion. Also contains
+// the errors that end a command, table output, and functions that open parts of the service.
 import { createInterface } from 'node:readline/promises';
 import { parseArgs, styleText } from 'node:util';
 import type { App, Keys, OpenedClipRows, OpenedUsage, OpenedVoiceManagement } from '../app/command-line.ts';
@@ -19,7 +18,7 @@ export interface CommandLine {
   loadConfig(): Config;
   openApp(): Promise<App>;
   openKeys(): Promise<Keys>;
-  /** Opens the management of voices. Without engines, cloning does not work, but a broken engine causes no error. */
+  /** Opens the voice manager. Cloning needs `engines`; without engines, a broken engine cannot cause an error. */
   openVoiceManagement(engines?: readonly EngineDefinition[]): Promise<OpenedVoiceManagement>;
   openUsage(): Promise<OpenedUsage>;
   openClipRows(): Promise<OpenedClipRows>;
@@ -97,7 +96,7 @@ const load = () => loadConfig({ env: process.env, folder: process.cwd(), engines
  */
 const loadParts = () => import('../app/command-line.ts');
 
-/** Loads the settings. Fails without a database, because the command would create an unused one and report success. */
+/** Loads the settings. Fails without a database, because the command would otherwise create one and report success. */
 async function loadUsed(): Promise<Config> {
   const config = load();
   const { isStoreThere } = await import('../store/open-store.ts');
@@ -124,14 +123,14 @@ export const commandLine: Omit<CommandLine, 'args' | 'signal'> = {
   ...(process.stdin.isTTY && process.stderr.isTTY && { ask }),
 };
 
-/** Returns an empty answer if the person closes the input. */
+/** Returns an empty answer if the user closes the input. */
 async function ask(question: string, signal: AbortSignal): Promise<string> {
   using lines = createInterface({ input: process.stdin, output: process.stderr });
   const ended = new Promise<string>((resolve) => lines.once('close', () => resolve('')));
   return await Promise.race([lines.question(question, { signal }), ended]);
 }
 
-/** Explains an error of `parseArgs`, whose message quotes the faulty option or argument first. */
+/** Explains a `parseArgs` error, whose message first quotes the faulty option or argument. */
 function explainArgs({ message }: Error, known: readonly string[]): string {
   const [quoted = '', given = ''] = /'([^']*)'/.exec(message) ?? [];
   const name = given.replace(/^.*(?=--)/, '').replace(/ <value>$/, '');
@@ -227,7 +226,7 @@ const stateColours = {
   absent: 'gray',
 } as const;
 
-/** Colours a state, on a terminal that supports colours. */
+/** Colours a state if the terminal supports colours. */
 function paintState(cell: string): string {
   const colour = (stateColours as Record<string, 'green' | 'red' | 'gray'>)[cell.trim()];
   return colour ? styleText(colour, cell, { stream: process.stdout }) : cell;

@@ -1,5 +1,5 @@
 // `sonant completion bash|zsh|fish`: prints a script that completes commands, actions, options, option values and voice
-// ids. The script is generated from the tables of options, and calls `sonant completion voices` for the ids.
+// ids. The script is generated from the option tables, and calls `sonant completion voices` for the ids.
 import { type Command, parseCommandArgs, UsageError, withOpened } from './command.ts';
 
 const writers: Readonly<Record<string, (commands: readonly Command[]) => string>> = {
@@ -53,7 +53,7 @@ const flagsOf = (command: Command): string[] => [
 /** Lists the voice ids in bash and zsh. In fish, command substitution has no `$`. */
 const voiceIds = '$(sonant completion voices 2>/dev/null)';
 
-/** The allowed values of options, and the ids of voices, by `COMMAND OPTION` or `COMMAND ACTION`. */
+/** Allowed option values and voice ids, by `COMMAND OPTION` or `COMMAND ACTION`. */
 const choicesOf = (commands: readonly Command[]): { after: string[]; words: readonly string[] }[] =>
   commands.flatMap((command) => {
     const place = (word: string) => `${command.name} ${word}`;

@@ -58,7 +58,7 @@ is not an error, nor is a port in use, because the service itself may use it.`,
     for (const { name, inspect } of registry) {
       findings.push({ what: `engine ${name}`, ...(await inspect(engines[name]!, dataDir)) });
     }
-    // Opening all engines also finds two working engines that offer the same voice.
+    // Opening all engines also detects that two working engines offer the same voice.
     if (!findings.some(isBroken)) {
       // Opening the database migrates it, which a check must not do.
       const canOpen = database.state === 'ready' || !isStoreThere(config);
@@ -161,7 +161,7 @@ async function inspectVoices(
   });
 }
 
-/** Verifies the audit log of voices, and that the master key decrypts every clone. */
+/** Verifies the audit log for voices, and that the master key decrypts every clone. */
 async function inspectStored({ rows, vault }: OpenedVoiceManagement): Promise<string> {
   const entries = await Array.fromAsync(rows.readRecord());
   const stored = (await rows.listChanged(0)).filter(({ status }) => status !== 'deleted');
@@ -174,7 +174,7 @@ async function inspectStored({ rows, vault }: OpenedVoiceManagement): Promise<st
   return `${stored.length} stored, and their audit log of ${entries.length} entries is valid`;
 }
 
-/** Checks that the secret of the service decrypts the webhook secrets. */
+/** Checks that the service's secret decrypts the webhook secrets. */
 async function inspectWebhookSecrets({ openKeys }: CommandLine): Promise<EngineReport> {
   const { all, lost } = await withOpened(await openKeys(), ({ webhookSecrets }) => webhookSecrets.count());
   const cause = 'SONANT_SECRET, or the file secret in the data folder, has changed since they were created';

@@ -1,4 +1,4 @@
-// `sonant inspect FILE`: prints what an audio file states about its origin, and whether this installation made it.
+// `sonant inspect FILE`: prints what an audio file states about its origin, and whether this installation created it.
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { create } from '@bufbuild/protobuf';

@@ -86,7 +86,7 @@ const actions: Readonly<Record<string, Action>> = {
     const { message, violations } = readRequest(CreateApiKeyRequestSchema, toMembers(flags));
     const given = toNewFields(message.spec, []);
     const user = { usesAllVoices: given.scopes?.includes('admin') };
-    // Opens the engines to replace aliases of voices with ids, because most voices belong to engines.
+    // Opens the engines to replace voice aliases with ids, because most voices belong to engines.
     const fields =
       flags.voices === undefined
         ? given

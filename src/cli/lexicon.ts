@@ -173,7 +173,7 @@ function checkFile({ spec, violations }: LexiconFile, isNew = false): CheckedLex
   return checked;
 }
 
-/** Runs `work` with the lexicon of a file. Errors in its entries are reported with the path. */
+/** Runs `work` with the lexicon from a file. Errors in its entries are reported with the path. */
 async function withFileFaults<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
@@ -185,7 +185,7 @@ async function withFileFaults<Result>(path: string, work: () => Promise<Result>)
   }
 }
 
-/** Opens the lexicon of a file, for requests that name it by its path. */
+/** Opens the lexicon in a file, for requests that name it by its path. */
 export const openLexiconFile = (path: string): Promise<OfferedLexicon> =>
   withFileFaults(path, async () => {
     const { entries, version } = checkFile(await readLexiconFile(path));

@@ -90,7 +90,7 @@ async function beginJob({ jobs, call }: BookWork, fields: Readonly<Record<string
   return jobId;
 }
 
-/** Waits until all missing chapters are spoken. */
+/** Waits until all missing chapters have been spoken. */
 async function finishJob({ jobs, call }: BookWork, jobId: string, signal: AbortSignal): Promise<JobView> {
   const progress = createBookProgress();
   let last: JobView | undefined;

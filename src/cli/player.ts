@@ -71,7 +71,7 @@ function toSink(program: string, running: Running, signal: AbortSignal): AudioSi
   running.stderr.setEncoding('utf8').on('data', (text: string) => {
     stderr = (stderr + text).slice(-stderrCharsMax);
   });
-  // Errors of the pipe are ignored, because the exit of the program reports the failure.
+  // Pipe errors are ignored, because the program's exit reports the failure.
   running.stdin.on('error', () => {});
   const ended = once(running, 'close').then(([code]) => code as number | null);
   const failed = () => {

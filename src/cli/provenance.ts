@@ -1,4 +1,4 @@
-// `sonant provenance init|show|verify`: the certificate that signs manifests, and a check of the manifest of a file.
+// `sonant provenance init|show|verify`: the certificate that signs manifests, and a check of a file's manifest.
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createOpenSigner, selfSignedFileOf } from '../app/open-provenance.ts';

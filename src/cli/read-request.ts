@@ -1,4 +1,4 @@
-// Parses flag values into a message, and checks the rules of the protos as the REST API does for a body.
+// Parses flag values into a message and validates it by the rules in the protos, as the REST API validates a body.
 import { create, type DescMessage, type MessageShape } from '@bufbuild/protobuf';
 import { newReading, readMembers } from '../contract/decode.ts';
 import { checkRules } from '../contract/rules.ts';
@@ -18,5 +18,5 @@ export function readRequest<Desc extends DescMessage>(
   return { message, violations };
 }
 
-/** The number in a flag. A text that is not a number gives NaN, which breaks every rule. */
+/** Converts a flag to a number. Text that is not a number becomes NaN, which violates every rule. */
 export const toNumber = (text: string | undefined) => (text === undefined ? undefined : Number(text));

@@ -28,7 +28,7 @@ import { openLexiconFile } from './lexicon.ts';
 import { openPlayer, playerNames } from './player.ts';
 import { createProgressBar } from './progress.ts';
 
-/** Options that set fields of the request. They are made from the table of fields. */
+/** Options that set fields of the request, generated from the field table. */
 const fieldOptions: Command['options'] = Object.fromEntries(
   speechFieldRows.flatMap(({ flag: row, schema }) => {
     if (!row) return [];
@@ -48,7 +48,7 @@ const options = {
   json: flag('print a description of the result as JSON'),
 };
 
-/** The compiler does not know the names of the options that are made from the table of fields. */
+/** The compiler does not know the names of options that are generated from the field table. */
 type Flags = FlagsOf<typeof options> & {
   voice?: string;
   language?: string;
@@ -234,7 +234,7 @@ function takeText(positionals: readonly string[], input: string | undefined): st
   return given;
 }
 
-/** Text of a file or of standard input. A text that is too long or is not UTF-8 is refused, not changed. */
+/** Text from a file or standard input. A text that is too long or is not UTF-8 is refused, not changed. */
 async function readText(input: string | undefined, signal: AbortSignal): Promise<string> {
   const missing = 'add a text: sonant say "Hello." -o hello.wav';
   if (input === undefined && process.stdin.isTTY) throw new UsageError(missing);
@@ -253,7 +253,7 @@ async function readText(input: string | undefined, signal: AbortSignal): Promise
 
 async function openInput(path: string): Promise<Readable> {
   if (!(await stat(path)).isFIFO()) return createReadStream(path);
-  // A plain read of a named pipe blocks a thread of the pool: it cannot be cancelled and keeps the process alive.
+  // A plain read of a named pipe blocks a pool thread, cannot be cancelled and keeps the process alive.
   return new Socket({ fd: openSync(path, constants.O_RDONLY | constants.O_NONBLOCK), writable: false });
 }
 
@@ -279,7 +279,7 @@ async function readWhole(source: AsyncIterable<Buffer>): Promise<string> {
   return bytes.toString('utf8');
 }
 
-/** Offset of the first byte that is not part of a character. Decoding replaces such bytes by U+FFFD. */
+/** Offset of the first byte that is not part of a character. Decoding replaces such bytes with U+FFFD. */
 function findInvalidUtf8(bytes: Buffer): number | undefined {
   if (isUtf8(bytes)) return undefined;
   const replacement = '\ufffd';

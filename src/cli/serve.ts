@@ -1,4 +1,4 @@
-// `sonant serve`: runs the service until SIGTERM or SIGINT. On loopback, the first start prints a key and a curl
+// `sonant serve`: runs the service until SIGTERM or SIGINT. On loopback, the first run prints a key and a curl
 // command. Otherwise it prints only the path of the key file, because logs may be collected.
 import { flushCompileCache } from 'node:module';
 import { setFlagsFromString } from 'node:v8';
@@ -80,8 +80,8 @@ const everyMs = 3000;
 type CollectGarbage = (options: { type: 'major'; flavor: 'last-resort' }) => void;
 
 /**
- * Frees memory that only the start needed. V8 would keep about 30 MiB from loading modules until memory becomes scarce.
- * Runs once, while no request is running, because collecting garbage blocks the event loop for a moment.
+ * Frees memory that was needed only during startup. Otherwise, V8 would keep about 30 MiB left over from module loading
+ * until memory is scarce. Runs once while no request is running, because collecting garbage blocks the event loop.
  */
 export function freeStartMemory(isIdle: () => boolean): void {
   const timer = setInterval(() => {

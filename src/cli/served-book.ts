@@ -39,7 +39,7 @@ interface JobJson {
   error: { message: string; chapter: number | null; text: string | null } | null;
 }
 
-/** How long a refused request is repeated, and how long a service may be unreachable. */
+/** How long a refused request is retried, and how long a service may be unreachable. */
 const patienceMs = { refused: 60_000, unreachable: 600_000 };
 
 export interface Served {
@@ -222,7 +222,7 @@ function voicesAt(client: ServiceClient): BookVoices {
   };
 }
 
-/** Waits for the end of the job, across lost connections and restarts of the service. */
+/** Waits until the job has finished, despite lost connections and restarts of the service. */
 async function finishJob(id: string, { client, signal }: Served): Promise<JobJson> {
   const progress = createBookProgress();
   const mayPass = (error: unknown) => error instanceof Unreachable || isPassing(error);

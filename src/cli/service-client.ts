@@ -9,7 +9,7 @@ import { isLoopbackUrl } from '../net/client-addresses.ts';
 import { reasonOf } from '../runtime/system-errors.ts';
 import { CommandError, type CommandLine, UsageError } from './command.ts';
 
-/** Returns the URL without a slash at its end. */
+/** Returns the URL without a trailing slash. */
 export function parseServiceUrl(given: string): string {
   if (!URL.canParse(given) || !/^https?:$/.test(new URL(given).protocol))
     throw new UsageError(`${given} is not a URL such as http://127.0.0.1:8080`);
@@ -37,7 +37,7 @@ export async function findServiceKey(
   );
 }
 
-/** The service, or a proxy in front of it, does not answer. */
+/** Thrown if the service, or a proxy in front of it, does not answer. */
 export class Unreachable extends CommandError {}
 
 interface Sending {
@@ -132,7 +132,7 @@ export async function* readReply({ body }: Response, { url }: Pick<ServiceClient
   }
 }
 
-/** Reads Server-Sent Events as Sonant writes them. An event without an end is dropped. */
+/** Reads Server-Sent Events as Sonant writes them. An incomplete event is dropped. */
 export async function* readEvents(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<{ id: string; data: string }> {
   const decoder = new TextDecoder();
   let rest = '';
@@ -185,6 +185,6 @@ export async function withRetries<Result>(
   }
 }
 
-/** Whether a retry may succeed soon. A used-up monthly quota of characters does not recover in time. */
+/** Whether a retry may succeed soon. An exhausted monthly character quota does not recover in time. */
 export const isPassing = (error: unknown): boolean =>
   error instanceof Failure && failureTable[error.reason].retryable && error.facts.limitReason !== 'characters';

@@ -17,7 +17,7 @@ import { toLanguageCode } from '../text/language-code.ts';
 import { toXml } from '../text/pls.ts';
 
 const sampleRateHz = 24_000;
-/** Size of a piece of audio. Pieces are short, so that little audio is left to play after STOP. */
+/** Size of an audio block. Blocks are short, so that little audio is left to play after STOP. */
 const pieceBytes = 4800;
 /** Maximum lead of the output over playback. Speech Dispatcher plays all samples that it has read. */
 const leadMs = 200;
@@ -43,7 +43,7 @@ export async function serveSpeechDispatcher(
   let received: { command: string; lines: string[] } | undefined;
   const answer = (line: string) => write(`${line}\n`);
 
-  /** Ends the message that is being spoken. Nothing more is written for the message. */
+  /** Stops the message that is being spoken. Nothing more is written for the message. */
   const stop = (event: string) => {
     if (!speaking) return;
     speaking.abort();
@@ -59,7 +59,7 @@ export async function serveSpeechDispatcher(
     answer('701 BEGIN');
     try {
       for await (const event of readEvents(command, text, signal)) {
-        // A line break in a name would end the protocol's line.
+        // A line break in a name would break the line-based protocol.
         if (event.type === 'mark' && event.kind === 'mark' && !/\p{Cc}/u.test(event.name))
           answer(`700-${event.name}\n700 INDEX MARK`);
         if (event.type === 'audio') await writeAudio(event.audio, signal);
@@ -182,7 +182,7 @@ function chooseVoice(
   return chosen;
 }
 
-/** Converts a message to an SSML document. Texts arrive as SSML; characters, keys and names of icons do not. */
+/** Converts a message to an SSML document. Texts arrive as SSML; characters, keys and icon names do not. */
 function toSsml(command: string, text: string, { pitch, spelling_mode }: Record<string, string>): string {
   const isSsml = command === 'SPEAK' && /^\s*<speak/.test(text);
   const inner = isSsml ? text.replace(/^\s*<speak[^>]*>|<\/speak>\s*$/g, '') : toXml(text);

@@ -1,5 +1,5 @@
-// `sonant speech-dispatcher`: makes Sonant a voice of the desktop. `install` writes one program into the user's folder
-// of modules, where Speech Dispatcher finds it; Speech Dispatcher then starts it as `sonant speech-dispatcher module`.
+// `sonant speech-dispatcher`: makes Sonant's voices available to the desktop. `install` writes one program into the
+// user's module folder, where Speech Dispatcher finds it and starts it as `sonant speech-dispatcher module`.
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';

@@ -88,7 +88,7 @@ export async function getVoice(
 const explainRetry = ({ host, why, pauseMs, attempt, attemptsMax }: Retry): string =>
   `cannot download from ${host}: ${why}; trying again in ${pauseMs / 1000} s (attempt ${attempt} of ${attemptsMax})`;
 
-/** Makes a voice of the model the default voice: the wanted voice, or else the model's first voice. */
+/** Makes the wanted voice the default voice if it belongs to the model, or else the model's first voice. */
 async function makeBestDefault(line: CommandLine, isOwn: (voiceId: string) => boolean, wanted?: string) {
   return withOpened(await line.openVoiceManagement(registry), async (opened) => {
     const own = opened.voices.list().flatMap(({ voice: { voiceId } }) => (isOwn(voiceId) ? voiceId : []));
@@ -99,7 +99,7 @@ async function makeBestDefault(line: CommandLine, isOwn: (voiceId: string) => bo
   });
 }
 
-/** Returns whether a voice belongs to the installed model. */
+/** Creates a function that checks whether a voice belongs to the installed model. */
 async function createIsOfModel({ engine }: OfferedModel, model: string, dataDir: string) {
   const installed = await listInstalled(engine, dataDir);
   return (voiceId: string) => modelOfVoice(voiceId, installed) === model;
@@ -138,7 +138,7 @@ async function findModel(
 
 const namesOf = (offered: readonly OfferedModel[]) => offered.map(({ row }) => row.name);
 
-/** The published name of the model's file, without its ending. */
+/** The published name of the model's file, without its extension. */
 const assetOf = ({ url }: ModelRow): string => basename(new URL(url).pathname).replace(archiveEnding, '');
 
 async function getFile(
@@ -310,7 +310,7 @@ export async function removeVoiceModel(
 
 /**
  * Imports a voice or model of an engine. Returns the ids of its voices (none if the model is for cloning only), or
- * undefined if no engine can import the file. Throws a Failure with all errors of the file.
+ * undefined if no engine can import the file. Throws a Failure with all errors in the file.
  */
 export async function importVoice(source: BroughtVoice): Promise<readonly string[] | undefined> {
   const { path, print } = source;

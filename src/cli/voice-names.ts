@@ -1,4 +1,4 @@
-// `sonant voice default|alias`: chooses the default voice, and gives voices other names. Running services apply both
+// `sonant voice default|alias`: chooses the default voice, and defines aliases for voices. Running services apply both
 // changes without a restart.
 import { operator } from '../access/actor.ts';
 import type { OpenedVoiceManagement } from '../app/command-line.ts';

@@ -264,7 +264,7 @@ const toJson = (offered: OfferedVoice) => {
 
 const blendUsage = 'sonant voice blend NAME PART:WEIGHT PART:WEIGHT... [--voice-id ID] [--json]';
 
-/** Creates a blend. A part is named by its id or by the end of its id: "af_heart" means kokoro-af_heart. */
+/** Creates a blend. Each PART is a voice id or the end of a voice id: "af_heart" means kokoro-af_heart. */
 async function blendVoice(
   { openVoiceManagement }: CommandLine,
   voiceId: string | undefined,

@@ -1,4 +1,4 @@
-// Voices for the lists of other vendors' APIs. A voice is listed under its id and again under each alias, so that
+// Voices for the voice lists in other vendors' APIs. A voice is listed under its id and again under each alias, so that
 // clients find the name that they look for. The cursor of a page is the last id of the previous page.
 import { parseVoiceFilter, toPredicate } from '../api/voice-filter.ts';
 import type { Fields } from '../contract/unknown-fields.ts';
@@ -10,7 +10,7 @@ export const toNamedVoices = <Offered extends OfferedVoice>(offered: Offered) =>
 
 export type NamedVoice = ReturnType<typeof toNamedVoices>[number];
 
-/** The vendor's names of list parameters. If a name is missing, the vendor has no such parameter. */
+/** The vendor's names for list parameters. If a name is missing, the vendor has no such parameter. */
 interface ListNames {
   size: string;
   text: string;

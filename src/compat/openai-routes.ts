@@ -48,7 +48,7 @@ interface OpenAiRoutesOptions {
 
 /** Voices that OpenAI publishes. */
 const publishedVoices = 'alloy ash ballad cedar coral echo fable marin nova onyx sage shimmer verse'.split(' ');
-/** Model names that OpenAI clients expect. A request for speech may have any other name too. */
+/** Model names that OpenAI clients expect. A request for speech may also give any other model name. */
 const modelIds = ['sonant', 'tts-1', 'tts-1-hd', 'gpt-4o-mini-tts'];
 const models = modelIds.map((id) => ({ id, object: 'model', created: 1_735_689_600, owned_by: 'sonant' }));
 const { streamSpeech } = speechOperations;

@@ -1,4 +1,4 @@
-// The contexts of one WebSocket of another vendor's client. Each context is a call of live speech, and all contexts
+// The contexts of one WebSocket from another vendor's client. Each context is a call of live speech, and all contexts
 // speak at the same time. The vendor's writer converts events to messages. After a context is cancelled, only its last
 // messages follow. When the service stops, the connection closes with 1012 as soon as no context is speaking.
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -34,7 +34,7 @@ interface ContextsOptions {
   readerStallMs: number;
 }
 
-/** Dependencies of the routes of a vendor's API. */
+/** Dependencies of a vendor's routes. */
 export interface VendorRoutesOptions extends ContextsOptions {
   voices: VoiceOperations;
   admission: Admission;
@@ -43,11 +43,11 @@ export interface VendorRoutesOptions extends ContextsOptions {
 
 export interface ContextSocket {
   send(message: object): Promise<void>;
-  /** Closes the connection with a status code of RFC 6455, section 7.4. */
+  /** Closes the connection with a status code from RFC 6455, section 7.4. */
   close(code: number): void;
 }
 
-/** How a vendor's API handles messages of its client. */
+/** How a vendor's API handles messages from its client. */
 export interface ContextProtocol {
   /** The message field that contains text. */
   textField: string;

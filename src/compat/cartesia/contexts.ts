@@ -1,5 +1,5 @@
 // Converts the messages of a Cartesia client to inputs of its contexts. `done` is the last message of a context. After
-// `cancel`, no other message of the context follows.
+// `cancel`, only `done` follows.
 
 import type { Fields } from '../../contract/unknown-fields.ts';
 import { Failure, type FieldReason } from '../../errors.ts';
@@ -73,7 +73,7 @@ export function createCartesiaProtocol(
   };
 
   /**
-   * Makes an error message for a context that is still speaking. Its status must be below 500, so that clients do not
+   * Creates an error message for a context that is still speaking. Its status must be below 500, so that clients do not
    * end the context.
    */
   const endedMessage = (contextId: string) => {

@@ -11,7 +11,7 @@ export type CartesiaMessage = Readonly<Record<string, unknown>> & { type: string
 const statusOk = 200;
 const statusPartial = 206;
 
-/** `wasFlushed` returns whether a client has requested the end of an ended turn. */
+/** `wasFlushed` returns whether a turn ended because the client requested it. */
 export function createEventWriter(
   { start, encoding }: Generation,
   wasFlushed: (turn: number) => boolean = () => false,
@@ -77,9 +77,9 @@ export function toFloats(audio: Uint8Array): Uint8Array {
 }
 
 interface TurnText {
-  /** Text that was not reported yet. */
+  /** Text that has not been reported yet. */
   rest: string;
-  /** Number of code points that were reported. */
+  /** Number of code points that have been reported. */
   toldChars: number;
 }
 

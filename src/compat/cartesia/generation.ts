@@ -1,4 +1,4 @@
-// Parses a Cartesia client's request into the start of live speech and its text. Unsupported members (model, volume)
+// Parses a Cartesia client's request into the start and the text of live speech. Unsupported members (model, volume)
 // are ignored and reported, as Cartesia tolerates them. Values of supported members are never replaced.
 //     {"context_id","model_id","transcript","continue","voice":{"mode":"id","id"},"flush","max_buffer_delay_ms",
 //      "output_format":{"container","encoding","sample_rate"},"language","add_timestamps","generation_config":{"speed","emotion"}}
@@ -47,7 +47,7 @@ const speedPerStep = 0.4;
 const bufferMsDefault = 3000;
 const bufferMsMax = 5000;
 
-/** Cartesia's names of the fields. */
+/** Cartesia's names for the fields. */
 const theirs: Readonly<Record<string, string>> = {
   voice_id: 'voice.id',
   output_format: 'output_format.encoding',

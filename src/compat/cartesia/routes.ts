@@ -1,6 +1,6 @@
 // The speech endpoints of Cartesia's API: GET /tts/websocket, POST /tts/bytes, POST /tts/sse, GET /voices and GET
-// /voices/{id}. The API key is in X-API-Key, a bearer token or, for browser WebSockets, the query's `api_key`. Every
-// request for speech becomes live speech.
+// /voices/{id}. The API key is in X-API-Key, a bearer token or, for browser WebSockets, the query parameter
+// `api_key`. Every request for speech becomes live speech.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { LiveEvent, LiveInput } from '../../api/live-session.ts';
 import { speechOperations, voiceOperations } from '../../api/operation.ts';
@@ -130,7 +130,7 @@ async function* eventsOf(
 const names = { size: 'limit', text: 'q', languageCode: 'language', after: 'starting_after' };
 const voicesQuery = [...Object.values(names), 'gender', 'api_key'];
 const pageSizeDefault = 100;
-/** Cartesia's names of genders, by Sonant's names. */
+/** Cartesia's names for genders, by Sonant's names. */
 const genders: Readonly<Record<string, string>> = { male: 'masculine', female: 'feminine', neutral: 'gender_neutral' };
 
 const toCartesiaVoice = ({ id, voice: { name, description, languageCodes, labels } }: NamedVoice) => ({

@@ -1,4 +1,4 @@
-// Times of the characters of a text. Each character is reported once, in order, as soon as its word has been timed.
+// Character times for a text. Each character is reported once, in order, as soon as its word has been timed.
 // Time is divided evenly within a word; characters between two words get the time in between.
 import type { TimedWord } from '../../speech/word-timing.ts';
 
@@ -44,7 +44,7 @@ export class CharacterTimes {
     return timed;
   }
 
-  /** Returns the remaining characters of an ended turn. */
+  /** Returns the remaining characters of a turn that has ended. */
   endTurn(turn: number, seconds: number): TimedChar[] {
     const text = this.#turns.get(turn);
     this.#turns.delete(turn);
@@ -83,7 +83,7 @@ export interface Alignment {
 }
 
 /**
- * Divides characters over messages. If times count from the previous message, a message ends with a space, because
+ * Divides characters among messages. If times count from the previous message, a message ends with a space, because
  * clients advance their clock when a message completes a word.
  */
 export class AlignmentMessages {

@@ -27,7 +27,7 @@ interface ProtocolOptions {
 
 type Context = SpeechContext<ElevenLabsWriter>;
 
-/** Id of the context of messages that name no context. */
+/** Context id for messages that name no context. */
 const unnamed = '';
 
 export class ElevenLabsProtocol implements ContextProtocol {

@@ -39,7 +39,7 @@ const queryNames = ['output_format', 'language_code', 'auto_mode', 'inactivity_t
 const bodyNames = ['text', 'language_code', 'voice_settings', 'output_format', 'seed'];
 const settingNames = ['speed'];
 
-/** ElevenLabs's names of the fields. */
+/** ElevenLabs's names for the fields. */
 const theirs: Readonly<Record<string, string>> = {
   sample_rate: 'output_format',
   speaking_rate: 'voice_settings.speed',

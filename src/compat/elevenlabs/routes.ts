@@ -1,7 +1,7 @@
 // The speech endpoints of ElevenLabs's API, below /v1/text-to-speech/{voice_id}: the WebSockets stream-input and
 // multi-stream-input, and POST with and without /stream and /with-timestamps; also GET /v1/voices,
 // /v1/voices/{voice_id}, its /settings, and /v1/models. The API key is in xi-api-key. Every request for speech becomes
-// live speech. The upgrade of a WebSocket fails if the voice is unknown.
+// live speech. A WebSocket upgrade fails if the voice is unknown.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { liveWaitingCharsMax } from '../../api/call-limits.ts';
 import type { LiveEvent, LiveInput } from '../../api/live-session.ts';
@@ -157,7 +157,7 @@ const pageSizeDefault = 10;
 const pageNames = { size: 'page_size', text: 'search', after: 'next_page_token' };
 const voicePageQuery = Object.values(pageNames);
 
-/** Voices that match the words in `search`. The token of a page is the last voice of the previous page. */
+/** Voices that match the words in `search`. The page token is the last voice of the previous page. */
 function toVoicePage(ready: readonly OfferedVoice[], query: Fields): Fields {
   const { page, total, hasMore, next } = pageOfVoices(ready, query, pageNames, pageSizeDefault);
   return { ...listOf(page), has_more: hasMore, total_count: total, next_page_token: next };
@@ -200,7 +200,7 @@ async function* linesOf(events: AsyncIterable<LiveEvent>, text: string): AsyncGe
   }
 }
 
-/** Yields one JSON object, whose audio is sent as it is spoken. */
+/** Yields one JSON object, whose audio is sent while it is generated. */
 async function* objectOf(events: AsyncIterable<LiveEvent>, text: string): AsyncGenerator<Uint8Array> {
   const all: TimedChar[] = [];
   let before = '{"audio_base64":"';
@@ -208,7 +208,7 @@ async function* objectOf(events: AsyncIterable<LiveEvent>, text: string): AsyncG
   for await (const { audio, timed } of piecesOf(events, text)) {
     all.push(...timed);
     const bytes = Buffer.concat([held, audio]);
-    // Encodes groups of three bytes, because they become four characters of base64 without padding.
+    // Encodes groups of three bytes, because each group becomes four base64 characters without padding.
     const whole = bytes.length - (bytes.length % 3);
     held = bytes.subarray(whole);
     if (whole > 0) yield Buffer.from(before + bytes.toString('base64', 0, whole));

@@ -1,7 +1,7 @@
 // An MCP server at /mcp: Streamable HTTP in the stateless revision 2026-07-28 and in earlier revisions, whose clients
 // send `initialize`. Clients get no session, because no answer depends on an earlier request. Every request needs an
 // API key, as a bearer token or in X-API-Key. A failure of a tool is a result that the agent reads. Other failures are
-// errors of JSON-RPC, with the HTTP status of REST.
+// JSON-RPC errors, with the HTTP status of the REST API.
 
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -35,7 +35,7 @@ const codes = {
   unsupportedVersion: -32_022,
 };
 
-/** An error of JSON-RPC. */
+/** A JSON-RPC error. */
 class RpcError extends Error {
   readonly code: number;
   readonly status: number;
@@ -79,7 +79,7 @@ export function addMcpRoute(app: FastifyInstance, { admitTo, isAllowedOrigin, ..
   });
 }
 
-/** The failure of a request that was not admitted or could not be read, as an error of JSON-RPC. */
+/** Renders, as a JSON-RPC error, the failure of a request that was not admitted or could not be read. */
 export const toMcpReply: typeof toFailureReply = (failure, { requestId }) => {
   const reply = toFailureReply(failure, { requestId, accept: undefined });
   const { message, ...data } = toFailureBody(failure, requestId);
@@ -98,8 +98,8 @@ function readMessage(body: unknown): { method: string; params: Fields } {
 }
 
 /**
- * Whether the request has the stateless revision. In that revision, headers repeat members of the body for proxies, and
- * must match the members.
+ * Whether the request uses the stateless revision. In that revision, headers repeat members of the body for proxies,
+ * and must match the body.
  */
 function checkRevision(headers: IncomingHttpHeaders, method: string, { _meta, name }: Fields): boolean {
   const inBody = isObject(_meta) ? _meta['io.modelcontextprotocol/protocolVersion'] : undefined;
@@ -141,7 +141,7 @@ const serverInfo = { name: 'sonant', title: 'Sonant text to speech', version: ap
 const capabilities = { tools: {} };
 const instructions =
   'Speaks text. Give the user the link that speak returns; it expires. list_voices finds a voice by language or words.';
-/** Cache rules of answers that are equal for every key and do not change while the process runs. */
+/** Cache rules for answers that are equal for all keys and do not change while the process runs. */
 const cached = { ttlMs: 3_600_000, cacheScope: 'public' };
 
 async function answer(method: string, params: Fields, answering: Answering): Promise<object> {

@@ -104,7 +104,7 @@ function toInputSchema({ required, ...schema }: Fields, defaults: Fields): objec
   return { type: 'object', properties, ...(required !== undefined && { required }), additionalProperties: false };
 }
 
-/** Base64 of this many bytes is within the 50,000 characters that agents accept as the result of a tool. */
+/** Base64 of this many bytes is within the 50,000 characters that agents accept as a tool result. */
 const inlineBytesMax = 36_000;
 const speakArguments =
   'text ssml voice_id language_code output_format speaking_rate instructions captions lexicon_ids'.split(' ');

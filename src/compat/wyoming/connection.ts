@@ -130,8 +130,8 @@ export class WyomingConnection {
   }
 
   /**
-   * Parses received bytes as events. After the end of the connection, bytes are read but not parsed, so that the last
-   * answer is not lost.
+   * Parses received bytes as events. Once this side has ended the connection, bytes are read but not parsed, so that
+   * the last answer is not lost.
    */
   async #take(bytes: Buffer): Promise<void> {
     try {
@@ -298,7 +298,7 @@ async function* following(first: LiveInput, rest: AsyncIterable<LiveInput>): Asy
 const untilDrained = (socket: Socket, signal: AbortSignal): Promise<unknown> =>
   once(socket, 'drain', { signal }).catch(() => {});
 
-/** Converts a failure to the data of an `error` event. `code` is the reason in the table of failures. */
+/** Converts a failure to the data of an `error` event. `code` is the reason in the failure table. */
 function toError({ reason, message, facts: { details = [] } }: Failure): object {
   const sentences = details.map(({ field, message: fault }) => `${field} ${fault}`).join('; ');
   return { text: details.length > 0 ? `${failureTable[reason].sentence} ${sentences}.` : message, code: reason };

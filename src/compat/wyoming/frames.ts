@@ -125,7 +125,7 @@ export function toFrame(type: string, data?: object, payload?: Uint8Array): Buff
   return Buffer.concat([line, dataBytes, payload ?? new Uint8Array()]);
 }
 
-/** Limits of an event: its first line, the data after it, and the payload after that. */
+/** Limits on the parts of an event: the first line, the data and the payload. */
 const lineBytesMax = 64 * 1024;
 const dataBytesMax = 256 * 1024;
 const payloadBytesMax = 64 * 1024;

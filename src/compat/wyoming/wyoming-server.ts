@@ -1,6 +1,6 @@
 // The listener of the Wyoming protocol (Home Assistant): JSON lines and audio over TCP. The protocol has no
 // authentication: all clients use one key, and only this machine and the listed addresses may connect. When drained, it
-// accepts no connections, ends silent ones, and gives running speech time to finish.
+// accepts no connections, closes idle ones, and gives running speech time to finish.
 import { createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Runner } from '../../api/runner.ts';
@@ -38,7 +38,7 @@ export async function openWyomingServer(options: WyomingServerOptions): Promise<
     }
     open.delete(socket);
   };
-  // A client that has sent everything may close its sending side, and still gets its answer.
+  // A client that has sent everything may close its sending side, and still get its answer.
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
     const { remoteAddress = '' } = socket;
     // The connection handles the event 'close', which follows 'error'.

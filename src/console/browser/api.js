@@ -2,7 +2,7 @@
 // console. Throws an ApiError for an error response.
 /** @import { Failure } from '../../../gen/openapi.ts' */
 
-/** An error response of the API. If fields are invalid, the message of the error lists their faults. */
+/** An error response of the API. If fields are invalid, the error message lists their faults. */
 export class ApiError extends Error {
   /** @param {Failure} body */
   constructor(body) {

@@ -356,7 +356,7 @@ const toSentence = ({ text, isRequired }, languageCode) => [
 ];
 
 /**
- * The English consent sentence, used if the engine prescribes none. In other languages, the user writes the sentence.
+ * The English consent sentence for engines that prescribe no sentence. In other languages, the user writes it.
  */
 const defaultScript = 'I am the owner of this voice, and I agree that it is cloned and used to speak here.';
 const englishPassage =

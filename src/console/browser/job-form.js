@@ -1,5 +1,5 @@
-// The form that makes a job from a book file. The service reads the chapters of the file. The user chooses chapters, a
-// voice and a format.
+// The form that creates a job from a book file. The service reads the chapters of the file. The user chooses
+// chapters, a voice and a format.
 /** @import { PageContext } from './page.d.ts' */
 /** @import { Book, Job, Voice } from '../../../gen/openapi.ts' */
 import { element, fill } from './element.js';
@@ -19,7 +19,7 @@ export function createJobForm({ pageContext, voices, onMade }) {
   const file = element('input', { type: 'file', id: 'book-file', accept: accepted });
   const state = element('p', { class: 'hint', role: 'status' });
   const chosen = element('div', { class: 'job-choices' });
-  /** Number of files chosen so far. Results of earlier files are ignored. */
+  /** Number of files chosen so far. Results for earlier files are ignored. */
   let count = 0;
 
   /** @param {File} [given] */

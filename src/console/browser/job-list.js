@@ -1,4 +1,4 @@
-// The jobs of the API key, newest first and updated while they run, below the form that makes a job from a book.
+// The jobs of the API key, newest first and updated while they run, below the form that creates a job from a book.
 /** @import { Job } from '../../../gen/openapi.ts' */
 /** @import { Api } from './api.js' */
 /** @import { PageContext } from './page.d.ts' */

@@ -1,4 +1,4 @@
-// The Keys page: the key in use. If its scopes allow, also the keys created with it and a form to create a key.
+// The Keys page: shows the key in use and, if its scopes allow, the keys created with it and a form to create a key.
 /** @import { ApiKey, CreateApiKeyResponse } from '../../../gen/openapi.ts' */
 /** @import { Page, PageContext } from './page.d.ts' */
 import { serviceUrl } from './api.js';
@@ -407,7 +407,7 @@ const scopeDescriptions = /** @type {Readonly<Record<string, string>>} */ ({
 });
 
 /**
- * Returns a label, and the time at which the key ended or will end.
+ * Returns a label, and the time at which the key was revoked, expired or will expire.
  * @param {ApiKey} key
  */
 function toEnd({ status, expires_at, revoked_at }) {

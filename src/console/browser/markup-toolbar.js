@@ -197,7 +197,7 @@ const contentKinds = /** @type {const} */ ({
 /** @typedef {{ kind: string, from: number, to: number }} Stretch */
 
 /**
- * Finds the ranges of a text that are coloured.
+ * Finds the ranges of a text to colour.
  * @param {string} text
  * @returns {Stretch[]}
  */

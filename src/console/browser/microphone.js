@@ -1,4 +1,4 @@
-// Records mono samples from the microphone at 48 kHz, or at the rate of the device. Echo cancellation, noise
+// Records mono samples from the microphone at 48 kHz, or at the device's rate. Echo cancellation, noise
 // suppression and automatic gain are off, because they alter the voice that is being cloned.
 
 const sampleRateHz = 48_000;

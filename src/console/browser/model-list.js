@@ -87,7 +87,7 @@ const head = () =>
   });
 
 /**
- * A hint that the user cannot install models, or that the first model also installs the library for models.
+ * A hint that the user cannot install models, or that the first model also installs the model library.
  * @param {readonly VoiceModel[]} models
  * @param {boolean} canInstall
  * @param {boolean} mayChange

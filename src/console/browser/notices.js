@@ -1,4 +1,4 @@
-// Messages of the console: a status message that disappears by itself, and an error notice that stays until the user
+// Console messages: a status message that disappears by itself, and an error notice that stays until the user
 // closes it. Both are in live regions, so screen readers announce them.
 import { ApiError } from './api.js';
 import { element, fill } from './element.js';

@@ -1,4 +1,4 @@
-// Elements that several pages share: page heads, the hint about a missing scope, lists of facts, and tabs.
+// Elements that several pages share: page headers, the hint about a missing scope, lists of terms and values, and tabs.
 /** @import { Child } from './element.js' */
 import { element } from './element.js';
 

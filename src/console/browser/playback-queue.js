@@ -7,7 +7,7 @@ const restartSeconds = 0.3;
 export class PlaybackQueue {
   /** @type {Int16Array[]} */
   #pieces = [];
-  /** Number of samples of the first piece that have been played. */
+  /** Number of samples already played from the first piece. */
   #from = 0;
   #buffered = 0;
   #isOpen = true;

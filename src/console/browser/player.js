@@ -36,7 +36,7 @@ export class Player {
   #ready;
   /** The position, in samples, at which the current run started. */
   #from = 0;
-  /** Number of the run: each seek starts a new one, and late reports of the previous run are ignored. */
+  /** Number of the run. Each seek starts a new run, and late reports of the previous run are ignored. */
   #run = 0;
   /** @type {PlaybackReport} */
   #last = { number: 0, played: 0, underruns: 0, checksum: 0, isDry: true, isOver: false, time: 0 };

@@ -7,7 +7,7 @@ import { hasMicrophone, openMicrophone } from './microphone.js';
 import { createRecordingWaveform, peakOf, peaksOf } from './recording-waveform.js';
 import { toWav } from './wav-file.js';
 
-/** A recording is too quiet if all recent peaks are below `quietPeak`, too loud if one reaches `loudPeak`. */
+/** A recording is too quiet if all recent peaks are below `quietPeak`, and too loud if any reaches `loudPeak`. */
 const quietPeak = 0.03;
 const loudPeak = 0.98;
 const recentPeaks = 40;

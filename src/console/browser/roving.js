@@ -1,4 +1,4 @@
-// A list in which Tab reaches one item, and the arrow keys, Home and End reach the others (roving tab index).
+// A list in which Tab reaches one item, and the arrow keys, Home and End reach the other items (roving tab index).
 
 const controls = 'a, button, input, [tabindex]';
 

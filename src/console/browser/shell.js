@@ -74,7 +74,7 @@ function forgetKey(error) {
   showKeyPrompt(error);
 }
 
-/** Forgets the key. Also revokes a key that the sign-in page created for this console, which is valid for a day. */
+/** Forgets the key. If the sign-in page created the key for this console (valid for a day), also revokes the key. */
 function signOut() {
   const { apiKey, key } = /** @type {NonNullable<typeof session>} */ (session);
   const lifeMs = Date.parse(key.expires_at ?? '') - Date.parse(key.created_at);

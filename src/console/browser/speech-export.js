@@ -1,4 +1,4 @@
-// Exports speech: as a file in each format that the voice supports, as links, and as code that makes the same request.
+// Exports speech: as a file in each format that the voice supports, as links, and as code that sends the same request.
 // The code reads the API key from the environment variable SONANT_API_KEY and never contains it.
 /** @import { Api } from './api.js' */
 /** @import { Speech } from './speech-stream.js' */

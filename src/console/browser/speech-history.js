@@ -1,5 +1,5 @@
 // The latest speeches of this tab, which can be played, saved, shared and used again. They outlive the Speak page:
-// audio that plays when the user leaves the page continues in a dock at the bottom of the window.
+// audio that is playing when the user leaves the page continues in a dock at the bottom of the window.
 /** @import { HighlightedText } from './highlighted-text.js' */
 /** @import { PageContext } from './page.d.ts' */
 /** @import { Speech } from './speech-stream.js' */
@@ -73,7 +73,7 @@ function remove(speech) {
   show();
 }
 
-/** Ends and removes all speeches, for example when the user signs out. */
+/** Stops and removes all speeches, for example when the user signs out. */
 export function forgetSpeeches() {
   startCount++;
   dock.hidden = true;

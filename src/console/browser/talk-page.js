@@ -183,7 +183,7 @@ const toNotice = (error) =>
 function createComposer({ onText, onEnd, onFocus, notify }) {
   const { field, pace, paceField } = createFields();
   let sent = '';
-  /** Aborts sending pasted text in small pieces. */
+  /** Aborts the gradual sending of pasted text. */
   let feeding = new AbortController();
 
   const clear = () => {

@@ -28,7 +28,7 @@ export class TalkSession {
   #turns = [];
   /** The turn whose audio is arriving. @type {TalkTurn | undefined} */
   #sounding;
-  /** The odd byte at the end of the last piece of audio, which is half a sample. */
+  /** The unpaired last byte of the received audio, which is half a sample. */
   #odd = new Uint8Array();
   #frame = 0;
 

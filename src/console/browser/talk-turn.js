@@ -80,12 +80,12 @@ export class TalkTurn {
     this.#showAccount();
   }
 
-  /** Milliseconds from sending the last character that the first audio needed to playing the first audio. */
+  /** Milliseconds between sending the last character needed for the first audio and playing the first audio. */
   get firstSoundMs() {
     if (this.#firstEnd === 0 || this.#soundMs === 0) return undefined;
     sentenceEnd.lastIndex = this.#firstEnd;
     const end = sentenceEnd.exec(this.text) ? sentenceEnd.lastIndex : this.text.length;
-    // The next word reveals the end of a sentence. Without a next word, the last sent text counts.
+    // The next word shows that a sentence has ended. Without a next word, the last sent text counts.
     const before = this.#sends.filter(({ atMs }) => atMs <= this.#infoMs);
     const needed = before.find(({ to }) => to > end) ?? before.at(-1);
     return needed && Math.max(0, this.#soundMs - needed.atMs);

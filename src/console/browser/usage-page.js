@@ -1,4 +1,4 @@
-// The Usage page: totals of the last days, charts by day, and tables by voice and by key.
+// The Usage page: totals for the chosen period, charts by day, and tables by voice and by key.
 /** @import { ApiKey, GetUsageResponse, UsageTotal, Voice } from '../../../gen/openapi.ts' */
 /** @import { Page, PageContext } from './page.d.ts' */
 import { dayChart } from './day-chart.js';

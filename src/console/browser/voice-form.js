@@ -60,8 +60,8 @@ export async function showVoiceForm({ root, api, hasScope, signal, notify, showE
 }
 
 /**
- * Lists the engine voices that a new voice can use. An engine voice is named after a voice that uses only this engine
- * voice, or else by its id.
+ * Lists the engine voices that a new voice can use. An engine voice has the name of a voice that uses no other engine
+ * voice, or else its own id.
  * @param {readonly Voice[]} voices
  */
 function toEngineVoices(voices) {

@@ -7,7 +7,7 @@ const [barWidth, gapWidth, barHeightMin] = [3, 2, 3];
 const samplesPerPeak = 256;
 /** Lower bound of the vertical scale, so that near silence is not drawn loud. */
 const loudestMin = 8_000;
-/** Fraction of the remaining change of scale that each animation frame applies. */
+/** Fraction of the remaining scale change that each animation frame applies. */
 const easing = 0.18;
 
 /**
