@@ -11,7 +11,7 @@ interface Amount {
   fraction: string;
 }
 
-/** Maximum length of numbers whose spoken forms are cached, at most a thousand per form. */
+/** Maximum length of the numbers whose spoken forms are cached. */
 const smallDigitsMax = 3;
 const quintillionZeros = 18;
 
