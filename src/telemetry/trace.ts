@@ -102,7 +102,7 @@ interface SpanOptions {
   attributes?: Attributes;
 }
 
-/** The headers of a request that may continue a trace. */
+/** The request headers that may continue a trace. */
 export interface TraceHeaders {
   traceparent?: string | undefined;
   tracestate?: string | undefined;
