@@ -22,7 +22,7 @@ export interface ManifestReport {
   isTimeStamped?: boolean;
 }
 
-/** Maximum size of a manifest. Manifests of audio usually take a few kilobytes. */
+/** Maximum size of a manifest. Audio manifests usually take a few kilobytes. */
 const storeBytesMax = 2 ** 20;
 
 /** Checks the manifest `beside`, or by default the manifest in the file. Returns undefined if there is none. */

@@ -2,7 +2,7 @@
 // - a run ends when its worker is free or gone. If an aborted worker does not stop, it is killed after `stopMsMax`;
 // - a worker that exits fails its run, which may be tried again. If the worker exits during startup and another worker
 //   is ready, the run waits for a ready worker. Aborting a run does not stop the startup of its worker;
-// - background runs have workers of their own, at most as many as the other runs;
+// - background runs have workers of their own, with the same maximum number as other runs;
 // - idle workers do not keep the process alive; runs and closing do.
 import { Failure } from '../errors.ts';
 import { PushQueue } from './push-queue.ts';

@@ -12,7 +12,7 @@ export const phoneticAlphabets = ['ipa', 'x-sampa'] as const;
 export type PhoneticAlphabet = (typeof phoneticAlphabets)[number];
 
 export interface LexiconEntry {
-  /** The word as texts contain it. */
+  /** The word as it is written in texts. */
   grapheme: string;
   /** The replacement text. An entry has either `alias` or `phoneme`. */
   alias?: string;

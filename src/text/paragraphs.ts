@@ -23,7 +23,7 @@ export interface Paragraph {
   next: number;
 }
 
-/** State between calls of readParagraph. */
+/** State between calls to readParagraph. */
 export interface ReadingState {
   /** The fence that opened the current code block; empty outside code. */
   fence: string;

@@ -65,7 +65,7 @@ export function* segmentText(chunk: string, options: SegmentOptions): Generator<
   }
 }
 
-/** Divides a complete text into the same parts as live speech would. */
+/** Divides a complete text into parts exactly as live speech would. */
 function* partsOf(text: string, languageCode: string, opens: boolean): Generator<string> {
   const cutter = new PartCutter(languageCode, opens);
   yield* cutter.push(text);
