@@ -4,7 +4,7 @@
 import { ArchiveFault } from './entry-rules.ts';
 
 const levelBytes = 100_000;
-/** Maximum size of a compressed block, which has the longest codes and all tables. */
+/** Maximum size of a compressed block: the size of a block with the longest codes and all tables. */
 const packedBlockBytesMax = 2_500_000;
 const pieceBytes = 1 << 20;
 

@@ -1,5 +1,5 @@
-// Rules for the content of a model's archive: files and folders under plain relative paths, without duplicates, within
-// limits of number and size. All rules are checked before the affected bytes are written.
+// Rules for the content of a model archive: files and folders under plain relative paths, without duplicates, within
+// limits on number and size. All rules are checked before the affected bytes are written.
 
 import { constants, copyFile, mkdir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ export interface ArchiveEntry {
 
 export class ArchiveFault extends Error {}
 
-/** Limits of an archive, and of a copied folder. */
+/** Limits on an archive and on a copied folder. */
 export const contentLimits = { files: 5_000, bytes: 8 * 2 ** 30, depth: 8 } as const;
 const nameBytesMax = 255;
 /** Maximum compression ratio. Model weights compress at most tenfold, zeros a thousandfold or more. */

@@ -9,7 +9,7 @@ const blockBytes = 512;
 const extensionBytesMax = 65_536;
 
 const extensionsMax = 2 * contentLimits.files;
-/** Maximum number of bytes after the end mark, because tar fills its last record. */
+/** Maximum number of bytes after the end mark. Tar pads an archive to a complete record. */
 const paddingBytesMax = 2 ** 20;
 
 const damaged = () => new ArchiveFault('is damaged: a header is invalid');
@@ -71,7 +71,7 @@ function checkHeader(header: Uint8Array): void {
 function headerName(header: Uint8Array): string {
   const name = readText(header.subarray(0, 100));
   const isUstar = readText(header.subarray(257, 262)) === 'ustar';
-  // The position of the POSIX name prefix holds timestamps in GNU archives.
+  // In GNU archives, the field that POSIX uses for the name prefix contains timestamps.
   const isPosix = isUstar && header[262] === 0;
   const prefix = isPosix ? readText(header.subarray(345, 500)) : '';
   return prefix === '' ? name : `${prefix}/${name}`;
@@ -89,7 +89,7 @@ function readNumber(field: Uint8Array): number {
   return Number.parseInt(digits === '' ? '0' : digits, 8);
 }
 
-/** Reads up to the first zero byte. Invalid UTF-8 becomes U+FFFD, which names may not contain. */
+/** Reads up to the first NUL byte. Invalid UTF-8 becomes U+FFFD, which names may not contain. */
 function readText(field: Uint8Array): string {
   const end = field.indexOf(0);
   return Buffer.from(end < 0 ? field : field.subarray(0, end)).toString('utf8');

@@ -1,5 +1,5 @@
-// Unpacks an archive into a new folder, in a worker thread. Writes only files and folders within that folder and within
-// limits of number and size. A refused archive may leave files in the folder, but none outside.
+// Unpacks an archive into a new folder, in a worker thread. Writes only files and folders within that folder, and
+// observes limits on number and size. A refused archive may leave files in the folder, but none outside.
 import { basename } from 'node:path';
 import { Failure } from '../errors.ts';
 import { runInThread } from '../runtime/run-once.ts';

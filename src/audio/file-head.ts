@@ -1,4 +1,4 @@
-// Reads the head of an audio file: its tags and the offset of its audio.
+// Reads the header of an audio file: its tags and the offset of its audio.
 //     WAV         chunks before "data", among them "LIST" INFO (wav-reader.ts)
 //     ID3v2       "ID3" | version, 0, flags | 4 bytes of 7 bits: size | frames, as in origin.ts; before MP3 or FLAC
 //     FLAC        "fLaC" | blocks: 1 bit: last | 7: type, 4 for comments | 24: size | body
@@ -9,13 +9,13 @@ import { pageBody, pageHeadBytes, pageLengthAt } from './recording/ogg-pages.ts'
 import { readWavHeader } from './wav-reader.ts';
 
 export interface FileTag {
-  /** Name of the tag in the file, such as "TIT2", or the free name of the tag, such as "MODEL". */
+  /** Name of the tag in the file, such as "TIT2", or the custom name of the tag, such as "MODEL". */
   name: string;
   value: string;
 }
 
 export interface FileHead {
-  /** Undefined if the format is unknown, or if the file is raw samples, which have no head. */
+  /** Undefined if the format is unknown, or if the file is raw samples, which have no header. */
   format: 'wav' | 'mp3' | 'flac' | 'opus' | undefined;
   tags: FileTag[];
   /** Offset of the audio. */
@@ -27,12 +27,12 @@ export interface FileHead {
 const nameBytes = 4;
 const id3HeadBytes = 10;
 const commentsBlock = 4;
-/** Limits against malicious files. Further tags are ignored, and longer values are truncated. */
+/** Limits that protect against malicious files. Further tags are ignored, and longer values are truncated. */
 const tagsMax = 200;
 const valueCharsMax = 4096;
 const headerPagesMax = 256;
 
-/** Reads the head of a file. Returns undefined if more bytes are needed to find the audio. Ignores damaged fields. */
+/** Reads the header of a file. Returns undefined if more bytes are needed to find the audio. Ignores damaged fields. */
 export function readFileHead(bytes: Buffer): FileHead | undefined {
   if (bytes.length < id3HeadBytes) return undefined;
   const magic = bytes.toString('latin1', 0, nameBytes);
@@ -137,7 +137,7 @@ function readId3(tag: Buffer): FileTag[] {
 
 const codings = ['latin1', 'utf-16le', 'utf-16be', 'utf-8'];
 
-/** Returns the texts of a frame, which are separated by a zero character. */
+/** Returns the strings in a frame, which are separated by NUL characters. */
 const textsOf = (coding = 0, bytes: Buffer): string[] =>
   new TextDecoder(codings[coding] ?? 'latin1').decode(bytes).replaceAll('\ufeff', '').split('\0');
 
@@ -146,8 +146,8 @@ export const soundOf = (bytes: Buffer, { start, byteCount = Infinity }: FileHead
   bytes.subarray(start, start + byteCount);
 
 /**
- * Returns a function that removes the head from a file that arrives in chunks. The function returns no bytes until the
- * head is complete. `toEnd` ignores the audio size in the head.
+ * Returns a function that removes the header from a file that arrives in chunks. The function returns no bytes until
+ * the header is complete. `toEnd` ignores the audio size in the header.
  */
 export function createHeadCutter(toEnd = false): (bytes: Uint8Array) => Uint8Array {
   let held: Buffer | undefined = Buffer.alloc(0);
@@ -169,8 +169,8 @@ export function createHeadCutter(toEnd = false): (bytes: Uint8Array) => Uint8Arr
 }
 
 /**
- * Computes the SHA-256 of a file's audio without its head. The hash stays equal if only the head differs, such as in a
- * stream of unknown length or in a copy with other tags.
+ * Computes the SHA-256 of a file's audio without its header. The hash stays equal if only the header differs, such as
+ * in a stream of unknown length or in a copy with other tags.
  */
 export function createFingerprint() {
   const cut = createHeadCutter();

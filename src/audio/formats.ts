@@ -28,7 +28,7 @@ function toALaw(sample: number): number {
   return (sign | (segment << 4) | (step & 0x0f)) ^ 0x55;
 }
 
-/** Makes a table with a byte for each 16-bit sample. */
+/** Creates a table with a byte for each 16-bit sample. */
 const tableOf = (encode: (sample: number) => number) =>
   Uint8Array.from({ length: 65_536 }, (_, i) => encode((i << 16) >> 16));
 const tables = new Map<typeof toMuLaw, Uint8Array>();

@@ -80,13 +80,13 @@ function addressOf(samples: Float32Array | Int16Array): number {
   return inputAt;
 }
 
-/** Returns the samples times the factor. */
+/** Returns the samples multiplied by the factor. */
 export function scaled(samples: Int16Array, factor: number): Float32Array {
   kernels.scale(addressOf(samples), firstAt, samples.length, factor);
   return firstFloats.subarray(0, samples.length);
 }
 
-/** Writes the samples times the factor into `filterInput`, starting at `index`. */
+/** Writes the samples, multiplied by the factor, into `filterInput`, starting at `index`. */
 export function scaleIntoFilter(samples: Int16Array, factor: number, index: number): void {
   kernels.scale(addressOf(samples), filteredAt + index * floatBytes, samples.length, factor);
 }

@@ -4,9 +4,9 @@ import { blockSamplesMax, blocksOf, clamped, limited, rounded, scaled } from './
 
 const fullScale = 32768;
 
-// The limiter changes only samples above the knee: at the target loudness, a few in 10 000. The ceiling keeps the true
-// peak of every format under -1.5 dBFS, because peaks between samples, or after MP3 or Opus coding, may be a decibel
-// higher than the ceiling.
+// The limiter changes only samples above the knee: at the target loudness, a few in 10 000. Peaks between samples, or
+// after MP3 or Opus coding, may exceed the ceiling by a decibel. The ceiling allows for this, so the true peak of every
+// format stays under -1.5 dBFS.
 const kneeDbfs = -4.5;
 const ceilingDbfs = -2.7;
 const knee = fromDb(kneeDbfs);
@@ -45,8 +45,8 @@ export function clamp(samples: Float32Array): Float32Array<ArrayBuffer> {
 }
 
 /**
- * Compresses values above the knee smoothly, and never above the ceiling. Slope and curvature are continuous. Returns
- * `samples` itself if no value is above the knee.
+ * Smoothly compresses values above the knee, so that none exceeds the ceiling. Slope and curvature are continuous.
+ * Returns `samples` itself if no value is above the knee.
  */
 export function limit(samples: Float32Array): Float32Array {
   let whole = samples;

@@ -4,7 +4,7 @@
 // the mean of all blocks that pass the absolute gate.
 import type { Pcm } from './pcm.ts';
 
-/** Target loudness of every voice. Peaks of speech are 14 to 21 dB higher, nearly always under the limiter's knee. */
+/** Target loudness of every voice. Speech peaks are 14 to 21 dB higher, nearly always under the limiter's knee. */
 export const targetLoudnessLufs = -21;
 
 /** The largest gain, up or down. A voice that needs more gain is faulty, not quiet. */

@@ -55,7 +55,7 @@ export async function openOggOpusEncoder(sampleRateHz: number, origin?: Origin):
     ];
   };
   /**
-   * Encodes samples. Returns full pages, except the file's last page. The first result starts with the header pages.
+   * Encodes samples. Returns only full pages, except at the end of the file. The first result also has the headers.
    */
   const write = (samples: Float32Array, isEnd: boolean) => {
     const out: Uint8Array[] = [];

@@ -69,7 +69,7 @@ export class SeamTrimmer {
     return this.#hasSound ? this.#pushSound(samples) : this.#pushLead(samples);
   }
 
-  /** Returns buffered quiet at the end of the segment, for at most `seconds` of quiet after the sound in total. */
+  /** Returns buffered quiet at the end of the segment, up to a total of `seconds` of quiet after the sound. */
   takeTrail(seconds = this.#trailSecondsMax): Int16Array {
     const trail = join(Int16Array, this.#held).subarray(0, Math.max(0, this.#toSamples(seconds) - this.#trail));
     this.#held = [];

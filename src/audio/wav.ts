@@ -61,7 +61,7 @@ export function wavHeader(sampleRateHz: number, byteCount: number, info: Uint8Ar
 }
 
 const none = new Uint8Array();
-/** Encodes a text with a zero byte at its end. */
+/** Encodes a text with a NUL byte at its end. */
 export const wavText = (value: string): Buffer => Buffer.from(`${value.replaceAll('\0', '')}\0`);
 
 export const wavChunk = (name: string, body: Buffer): Buffer =>

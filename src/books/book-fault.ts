@@ -1,4 +1,4 @@
-// A fault of a book: a stable reason, and a message for the person who provided the book. The message is a predicate
+// A fault in a book: a stable reason, and a message for the person who provided the book. The message is a predicate
 // that follows the words "The book".
 
 export type BookFaultReason =

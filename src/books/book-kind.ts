@@ -49,7 +49,7 @@ export function findBookKind(bytes: Buffer, { type, name }: { type?: string; nam
       'is neither text nor a supported book format; send EPUB, Markdown, HTML or plain text',
     );
   if (stated === 'html' || stated === 'markdown') return stated;
-  // The zeros and the byte order mark of UTF-16 or UTF-8.
+  // Removes the NUL bytes of UTF-16, and the byte order mark of UTF-16 or UTF-8.
   const readable = start.replace(/\0|^(?:\xff\xfe|\xfe\xff|\xef\xbb\xbf)/g, '');
   return htmlStart.test(readable) ? 'html' : 'text';
 }
@@ -58,7 +58,7 @@ const htmlStart = /^\s*(?:<\?xml[^>]*>\s*)?(?:<!--[\s\S]{0,500}?-->\s*)?<(?:!doc
 
 const hasBinary = (bytes: Buffer): boolean => {
   const searched = bytes.subarray(0, 64 * 1024);
-  // HTML in UTF-16 without a byte order mark has many zeros, but begins with "<" and a zero, in either order.
+  // HTML in UTF-16 without a byte order mark has many NUL bytes, but begins with "<" and NUL, in either order.
   const isWideHtml = /^(?:<\0|\0<)/.test(searched.toString('latin1', 0, 2));
   return !isWideHtml && searched.includes(0);
 };

@@ -1,7 +1,7 @@
-// Limits of books. A book of a million words has six million characters, which compress to about 4 MB. Pictures other
+// Limits on books. A book of a million words has six million characters, which compress to about 4 MB. Pictures other
 // than the cover are not read.
 
-/** Size of a book's file. */
+/** Maximum size of a book file. */
 export const bookBytesMax = 64 << 20;
 /** Maximum size of an uploaded file, and of the text in the response. */
 export const bookUploadBytesMax = 32 << 20;
@@ -11,8 +11,8 @@ export const bookFileBytesMax = 32 << 20;
 export const bookUnpackedBytesMax = 192 << 20;
 export const bookFilesMax = 20_000;
 /**
- * Maximum compression ratio of all but small files. Prose compresses to a quarter, a table of one word to a fiftieth,
- * and a zip bomb to a thousandth.
+ * Maximum compression ratio of all but small files. Prose compresses to a quarter, a table that repeats one word to a
+ * fiftieth, and a zip bomb to a thousandth.
  */
 export const packingRatioMax = 200;
 export const unratedFileBytes = 1 << 20;
@@ -27,7 +27,7 @@ export const metadataCharsMax = 4_000;
 export const elementDepthMax = 1_000;
 export const packageElementsMax = 200_000;
 /**
- * Limits of the process that reads a book: CPU time, and heap in addition to 100 MB for the program. They suffice for
+ * Limits on the process that reads a book: CPU time, and heap in addition to 100 MB for the program. They suffice for
  * 20 MB of Markdown.
  */
 export const readingCpuSecondsMax = 5;

@@ -1,5 +1,5 @@
-// Decodes the text of a book. A byte order mark decides the charset, then the sender, then the document itself. Without
-// any of these, the text is UTF-8, or Windows-1252 if it is not valid UTF-8.
+// Decodes the text of a book. The charset comes from a byte order mark, else from the sender, else from the document
+// itself. Without any of these, the text is UTF-8, or Windows-1252 if it is not valid UTF-8.
 
 const searchedBytes = 1_024;
 

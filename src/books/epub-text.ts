@@ -148,7 +148,7 @@ interface Family {
 }
 
 /**
- * Keeps the entries of a level that are parts of the book, with chapters below them. Entries below a chapter are
+ * Keeps those entries of a level that are parts of the book with chapters below them. Entries below a chapter are
  * sections.
  */
 function partChooser({ blocks, documents }: EpubText) {

@@ -10,7 +10,7 @@ export function readHtmlBook(source: string, options: ChapterOptions): ReadText 
   return toBook(readDocument(source, 'page'), options);
 }
 
-/** Makes a book from a single document. */
+/** Creates a book from a single document. */
 export function toBook({ title, language, meta, blocks }: TextDocument, options: ChapterOptions): ReadText {
   const main = blocks.filter(({ isMain }) => isMain);
   const read = main.some(({ kind }) => kind === 'text') ? main : blocks;

@@ -41,7 +41,7 @@ const titlePatterns: readonly (readonly [BookPart, RegExp])[] = [
   ],
 ];
 
-/** The part that a title alone implies; undefined if the title could be a chapter's. */
+/** The part that a title alone implies; undefined if the title could be a chapter title. */
 export function partOfTitle(title: string): BookPart | undefined {
   const plain = title
     .normalize('NFC')

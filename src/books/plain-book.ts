@@ -141,7 +141,7 @@ function toChapterTitle(paragraphs: readonly PlainParagraph[], at: number, to: n
   return toTitle(`${title}\n${below.lines[0]!.replace(/\.$/, '')}`);
 }
 
-/** Whether the line is short and not a sentence. A full stop at the end is allowed only in a line of capitals. */
+/** Whether the line is short and not a sentence. A full stop at the end is allowed only in an all-caps line. */
 const isName = (line: string): boolean =>
   line.length <= 60 &&
   !isChapterTitle(line) &&
@@ -210,7 +210,7 @@ interface PlainParagraph {
   blankBefore: number;
 }
 
-/** Limits of the line length of wrapped text, which usually has 60 to 80 columns. */
+/** Limits on the line length of wrapped text, which usually has 60 to 80 columns. */
 const wrappedCharsMin = 45;
 const wrappedCharsMax = 100;
 

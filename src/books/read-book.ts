@@ -11,14 +11,14 @@ import type { ReadingNews, ReadingTask } from './reading-process.ts';
 export interface BookReading extends Omit<ReadingTask, 'readsCode' | 'charsMax' | 'byteCount'> {
   /** The path of a file, or the bytes of a book. */
   source: string | Uint8Array;
-  /** Limit for the characters of all chapters together. */
+  /** Maximum number of characters in all chapters together. */
   charsMax?: number;
-  /** Whether blocks of code are read line by line. Default: they are left out. */
+  /** Whether code blocks are read line by line. Default: code blocks are left out. */
   readsCode?: boolean;
   signal: AbortSignal;
 }
 
-/** The request field in which faults of a book are reported. */
+/** The request field for which faults in a book are reported. */
 const field = 'book';
 
 export async function readBook({

@@ -131,12 +131,12 @@ function checkPhoneme(
   if (fault !== undefined) violations.report(`${path}.phoneme`, 'format', fault);
 }
 
-/** Limits of one lexicon. */
+/** Limits on one lexicon. */
 const lexiconEntriesMax = 20_000;
 const lexiconBytesMax = 2 << 20;
 const lexiconNameCharsMax = 200;
-/** Limits of all lexicons of an account, and of all accounts together. */
+/** Limits on the lexicons of one account, and on the lexicons of all accounts together. */
 export const accountLexiconBytesMax = 16 << 20;
 export const allLexiconBytesMax = 256 << 20;
-/** Number of entries of all lexicons that stay compiled; other lexicons are compiled again when they are used. */
+/** Maximum number of entries in compiled lexicons. Evicted lexicons are compiled again when they are used. */
 export const compiledEntriesMax = 400_000;

@@ -1,5 +1,5 @@
-// The certificate that signs manifests: the operator's, or a self-signed one that is made at the first use. C2PA
-// refuses a leaf certificate that signs itself. The self-signed leaf therefore has its own CA, whose key is discarded.
+// The certificate that signs manifests: the operator's, or a self-signed one that is created on first use. C2PA refuses
+// a leaf certificate that signs itself. The self-signed leaf therefore has its own CA, whose key is discarded.
 import * as crypto from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -22,7 +22,7 @@ export function readCredentials(chainPem: string, keyPem: string): Credentials {
   return { key, chain };
 }
 
-/** Opens or makes the self-signed certificate in a file. Processes that do so at once use the same certificate. */
+/** Opens or creates the self-signed certificate in a file. Concurrent processes use the same certificate. */
 export async function openSelfSigned(file: string, operator: string): Promise<Credentials> {
   makeFolder(dirname(file));
   if (!existsSync(file)) await writeOnce(file, makeSelfSigned(operator));
@@ -36,7 +36,7 @@ export const selfSignedCa = 'Sonant self-signed CA';
 const dayMs = 24 * 3_600_000;
 const lifeDays = 3650;
 
-/** Makes a key, its certificate, and the certificate of the CA, in PEM. */
+/** Creates a key, its certificate and the certificate of the CA, in PEM. */
 export function makeSelfSigned(operator: string, untilMs = Date.now() + lifeDays * dayMs): string {
   const ca = crypto.generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const own = crypto.generateKeyPairSync('ec', { namedCurve: 'P-256' });

@@ -1,5 +1,5 @@
-// Writes a C2PA manifest (specification 2.2): a claim that a machine made the audio, and the voice it used. The claim
-// is bound to the file by a hash and signed with ES256. The manifest never contains the spoken text.
+// Writes a C2PA manifest (specification 2.2): a claim that a machine generated the audio, and the voice that was used.
+// The claim is bound to the file by a hash and signed with ES256. The manifest never contains the spoken text.
 import { randomUUID, sign } from 'node:crypto';
 import type { Origin } from '../audio/origin.ts';
 import { encodeCbor } from './cbor.ts';

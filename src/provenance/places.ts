@@ -8,7 +8,7 @@ import { createManifest, embeddedBytes } from './manifest.ts';
 
 type Pieces = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 
-/** Opens the certificate at its first use. */
+/** Opens the certificate on first use. */
 export type OpenSigner = () => Promise<Credentials>;
 
 /** Whether a file of this format can contain its manifest. */

@@ -8,7 +8,7 @@ import { toSignedBytes } from './manifest.ts';
 import { findPlace } from './places.ts';
 
 export interface ManifestReport {
-  /** Faults, each with a status code of the specification (section 15.2) first. Empty if the manifest is valid. */
+  /** Faults, each beginning with a status code from section 15.2 of the specification. Empty if there are none. */
   faults: string[];
   generator?: string;
   /** The IPTC digital source type. */
@@ -22,7 +22,7 @@ export interface ManifestReport {
   isTimeStamped?: boolean;
 }
 
-/** Maximum size of a manifest. Manifests of audio usually take a few kilobytes. */
+/** Maximum size of a manifest. Audio manifests usually take a few kilobytes. */
 const storeBytesMax = 2 ** 20;
 
 /** Checks the manifest `beside`, or by default the manifest in the file. Returns undefined if there is none. */
@@ -115,7 +115,7 @@ function readActions(actions: CborMap, report: ManifestReport): void {
   report.facts = Object.fromEntries([...toMap(action.get('parameters'))].map((fact) => fact.map(String)));
 }
 
-/** Maximum size of the chunk or frame header, which other programs exclude from the file's hash with the manifest. */
+/** Maximum size of a chunk or frame header. Other programs exclude this header from the file's hash too. */
 const headBytesMax = 256;
 
 function isHashOf(file: Buffer, binding: CborMap, alg: string, placeBytes: number): boolean {

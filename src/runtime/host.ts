@@ -1,8 +1,8 @@
 // Runs tasks in workers: threads or processes (worker-links.ts), one task at a time in each. The host promises that
 // - a run ends when its worker is free or gone. If an aborted worker does not stop, it is killed after `stopMsMax`;
-// - a worker that exits fails its run, which may be tried again. If it exits at its start and another one is ready, the
-//   run waits for that one. The abort of a run does not end the start of its worker;
-// - background runs have workers of their own, at most as many as the other runs;
+// - a worker that exits fails its run, which may be tried again. If the worker exits during startup and another worker
+//   is ready, the run waits for a ready worker. Aborting a run does not stop the startup of its worker;
+// - background runs have workers of their own, with the same maximum number as other runs;
 // - idle workers do not keep the process alive; runs and closing do.
 import { Failure } from '../errors.ts';
 import { PushQueue } from './push-queue.ts';
@@ -23,7 +23,7 @@ export interface WorkerLink<Task, Piece, Facts = unknown, End = unknown> {
   readonly exited: Promise<unknown>;
   onReply: (reply: WorkerReply<Piece, Facts, End>) => void;
   send(task: Task): void;
-  /** Asks the worker to end its task soon, with any reply. */
+  /** Asks the worker to finish its task soon, with any reply. */
   cancel(): void;
   kill(): void;
   /** Makes the worker keep this process alive. */
@@ -47,7 +47,7 @@ export interface HostedWorker extends WorkerStart {
 
 export interface HostOptions<Task, Piece, Facts = unknown, End = unknown> {
   open(start: WorkerStart): WorkerLink<Task, Piece, Facts, End> | Promise<WorkerLink<Task, Piece, Facts, End>>;
-  /** Maximum number of workers of one group. Its background runs may have as many in addition. Further runs wait. */
+  /** Maximum number of workers per group, and also of background workers per group. Further runs wait. */
   workersMax: number;
   startMsMax: number;
   /** How long a worker may continue a cancelled task before it is killed. */
@@ -58,7 +58,7 @@ export interface HostOptions<Task, Piece, Facts = unknown, End = unknown> {
   idleMsMax?: number | undefined;
   /** Whether a group may have a further worker. Called again whenever a worker is free or gone. */
   mayGrow?(group: string): boolean;
-  /** Chooses the idle workers to end before another worker starts. */
+  /** Chooses the idle workers to stop before another worker starts. */
   makeRoom?(idle: readonly HostedWorker[]): readonly HostedWorker[];
   /** Called when a worker has exited before it was ready. */
   onStartFault?(): void;
@@ -72,7 +72,7 @@ interface Run<Task, Piece, Facts, End> {
   unread: number;
   end: End | undefined;
   isCancelled: boolean;
-  /** Whether a worker that was to take this run did not start. The run then waits for a worker that is ready. */
+  /** Whether the worker chosen for this run failed to start. The run then waits for a worker that is ready. */
   isReturned: boolean;
   /** Undefined while the run waits, and after it has ended. */
   worker: Worker<Task, Piece, Facts, End> | undefined;
@@ -93,7 +93,7 @@ class Worker<Task, Piece, Facts, End> implements HostedWorker {
   isLeaving = false;
   run: Run<Task, Piece, Facts, End> | undefined;
   usedAtMs = performance.now();
-  /** Timer of the current phase: start, idle time or stop. */
+  /** Timer for the current phase: startup, idle time or stop. */
   timer: NodeJS.Timeout | undefined;
 
   constructor({ group, isBackground }: WorkerStart) {
@@ -143,7 +143,7 @@ export class Host<Task, Piece, Facts = unknown, End = unknown> {
     return [...this.#workers].filter(({ isUsable }) => isUsable);
   }
 
-  /** Starts a worker that stays for later runs. */
+  /** Starts a worker that is kept for later runs. */
   async open(group = ''): Promise<Facts> {
     const worker = this.#start({ group, isBackground: false });
     worker.isAwaited = true;
@@ -155,7 +155,7 @@ export class Host<Task, Piece, Facts = unknown, End = unknown> {
     }
   }
 
-  /** Yields the pieces of a task's result as they are made, and returns its end. The task begins with the first read. */
+  /** Yields the pieces of a task's result as they arrive, then returns its `end`. The first read starts the task. */
   async *run(
     task: Task,
     signal: AbortSignal,
@@ -188,7 +188,7 @@ export class Host<Task, Piece, Facts = unknown, End = unknown> {
     }
   }
 
-  /** Ends the workers of a group, each after its run. */
+  /** Stops the workers of a group, each after its run. */
   end(group: string): void {
     for (const worker of this.#workers) {
       if (worker.group !== group) continue;
@@ -228,7 +228,7 @@ export class Host<Task, Piece, Facts = unknown, End = unknown> {
     );
   }
 
-  /** The first worker of a group starts in any case. */
+  /** Starts the first worker of a group in any case, and further workers within the limits. */
   #startFurther(start: WorkerStart, count: number): Worker<Task, Piece, Facts, End> | undefined {
     const { workersMax, mayGrow } = this.#options;
     const canStart = count === 0 || (count < workersMax && (mayGrow?.(start.group) ?? true));
@@ -245,7 +245,7 @@ export class Host<Task, Piece, Facts = unknown, End = unknown> {
     return worker;
   }
 
-  /** Accompanies a worker from its start to its exit. */
+  /** Supervises a worker from its start to its exit. */
   async #host(worker: Worker<Task, Piece, Facts, End>, room: readonly Promise<void>[]): Promise<void> {
     const fault = await this.#untilExit(worker, room).catch((error: unknown) => error);
     const reason = worker.isReady ? 'engine_error' : 'engine_unavailable';
@@ -270,7 +270,7 @@ export class Host<Task, Piece, Facts = unknown, End = unknown> {
     this.#waiting.unshift(run);
   }
 
-  /** Returns the reason for the worker's end. */
+  /** Returns the reason for the worker's exit. */
   async #untilExit(worker: Worker<Task, Piece, Facts, End>, room: readonly Promise<void>[]): Promise<unknown> {
     await Promise.all(room);
     if (this.#isClosed || worker.isLeaving) throw new Failure('engine_unavailable');
@@ -327,7 +327,7 @@ export class Host<Task, Piece, Facts = unknown, End = unknown> {
       const kill = () => {
         if (worker.run === run) void worker.kill();
       };
-      // The delay may be in this process, so a reply that has already arrived is read before the worker is killed.
+      // This process may cause the delay, so a reply that has already arrived is read before the worker is killed.
       worker.timer = setTimeout(() => setImmediate(kill), worker.isBackground ? backgroundStopMsMax : stopMsMax);
     }
   }

@@ -67,8 +67,8 @@ export const processName = `${machine}|${process.pid}|${run}`;
 const namesHere = `${machine}|`;
 
 /**
- * Whether the process is known to have ended. False for processes of other machines, containers and boots, because
- * their state cannot be checked.
+ * Whether the process is known to have ended. False for a process on another machine, in another container or from
+ * another boot, because its state cannot be checked.
  */
 export function isDead(name: string): boolean {
   if (!name.startsWith(namesHere)) return false;

@@ -17,7 +17,7 @@ export class LimitReached extends Error {
 interface OnceOptions {
   /** The module that runs the task. */
   file: URL;
-  /** Limit of the JavaScript heap; native memory is not limited. */
+  /** Limit on the JavaScript heap; native memory is not limited. */
   heapMegabytesMax: number;
   signal: AbortSignal;
 }
@@ -55,7 +55,7 @@ interface ProcessTask extends OnceOptions {
   task: unknown;
   /** Standard input of the process. */
   input: Uint8Array;
-  /** Limit of CPU time. Waiting for the CPU does not count. */
+  /** Limit on CPU time. Waiting for the CPU does not count. */
   cpuSecondsMax: number;
 }
 

@@ -1,4 +1,4 @@
-// Explains errors of the operating system and of connections to users. Node's own messages contain system calls, error
+// Explains operating system errors and connection errors to users. Node's own messages contain system calls, error
 // codes and paths of temporary files.
 import { getSystemErrorMessage } from 'node:util';
 
@@ -18,7 +18,7 @@ const explanations: Readonly<Record<string, string>> = {
   UND_ERR_SOCKET: 'the connection was closed',
 };
 
-/** The reason of an error, such as "permission denied". An error of the program keeps its message. */
+/** The reason for a system error, such as "permission denied"; the message of any other error. */
 export function reasonOf(error: unknown): string {
   const { code = '', errno, message } = error as NodeJS.ErrnoException;
   return explanations[code] ?? (errno !== undefined && errno < 0 ? getSystemErrorMessage(errno) : message);

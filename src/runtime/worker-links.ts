@@ -76,7 +76,7 @@ interface ProcessOptions {
   env: NodeJS.ProcessEnv;
   /** Whether all other processes have priority. */
   isBackground?: boolean;
-  /** Runs after the process has exited. The exit is complete only when this callback has ended. */
+  /** Runs after the process has exited. The exit is complete only when this callback has finished. */
   afterExit?(): Promise<void>;
 }
 

@@ -19,7 +19,7 @@ export function createLog(level: LogLevel, write: (line: string) => void = (line
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }
 
-/** Facts that JSON cannot represent, such as circular structures, are logged as one text. */
+/** If JSON cannot represent a fact, such as a circular structure, all facts are logged as one string. */
 function toJson(head: LogFacts, facts: LogFacts): string {
   try {
     return JSON.stringify({ ...head, ...facts }, toPlain);

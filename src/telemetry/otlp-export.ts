@@ -1,5 +1,5 @@
-// Sends spans and metrics to a collector by OTLP over HTTP, in JSON. The service never waits for the collector. Spans
-// wait in a queue, and are dropped and counted if the queue is full or sending fails for too long.
+// Sends spans and metrics to a collector as JSON, through OTLP over HTTP. The service never waits for the collector.
+// Spans wait in a queue, and are dropped and counted if the queue is full or sending fails for too long.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';

@@ -1,5 +1,5 @@
-// Metrics in the text format of Prometheus (exposition format 0.0.4). The values of labels are bounded: names of
-// engines, methods and failures. Labels never contain callers, keys or texts.
+// Metrics in the text format of Prometheus (exposition format 0.0.4). Label values are bounded: names of engines,
+// methods and failures. Labels never contain callers, keys or texts.
 //     # HELP sonant_calls_total Calls that have ended.
 //     # TYPE sonant_calls_total counter
 //     sonant_calls_total{method="StreamSpeech",status="OK"} 12

@@ -102,7 +102,7 @@ interface SpanOptions {
   attributes?: Attributes;
 }
 
-/** The headers of a request that may continue a trace. */
+/** The request headers that may continue a trace. */
 export interface TraceHeaders {
   traceparent?: string | undefined;
   tracestate?: string | undefined;
@@ -114,7 +114,7 @@ export interface Tracing {
 }
 
 interface Sampling {
-  /** Recorded share of the traces. The trace id decides, so services with equal shares record the same traces. */
+  /** Share of traces to record. The trace id decides, so services with equal shares record the same traces. */
   share: number;
   /** Whether a caller's trace is recorded if and only if the caller records it. */
   isParentBased: boolean;
@@ -133,7 +133,7 @@ export function createTracing({ share, isParentBased }: Sampling, onEnd: (span: 
   };
 }
 
-/** Versions after 00 may append fields. An id of zeros is invalid. */
+/** Versions after 00 may append fields. An all-zero id is invalid. */
 const traceparentForm = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 const sampledFlag = 1;
 

@@ -1,11 +1,11 @@
 // Applies lexicons to a marked text: a matched word becomes a piece with its pronunciation, as if the caller had
-// written `sub` or `phoneme`. Text inside such markup, addresses, and the syntax of Markdown and HTML are not matched.
+// written `sub` or `phoneme`. Addresses, text inside such markup, and Markdown and HTML syntax are not matched.
 import { type Lexicon, matchLexicons } from './lexicon.ts';
 import { countSaid, type MarkedItem, type MarkedRun, type MarkedText, type Piece } from './marked-text.ts';
 import { mark, markMarkup } from './markup.ts';
 import { readParagraph } from './paragraphs.ts';
 
-/** The lexicons of a run, in order of precedence, and its language. */
+/** The lexicons of a run in order of precedence, and the language of the run. */
 interface RunLexicons {
   lexicons: readonly Lexicon[];
   languageCode: string;
@@ -117,7 +117,7 @@ function toCompared(written: string, isLiteral: boolean): Compared {
   };
 }
 
-/** Masks the syntax of Markdown and HTML without changing indices. */
+/** Masks Markdown and HTML syntax without changing indices. */
 function withoutSilent(text: string): string {
   if (!/[\\`<[\]*_~|]/.test(text)) return text;
   const state = { fence: '', within: false };

@@ -26,7 +26,7 @@ const textualPattern = /[©®™‼⁉ℹ↔-↙↩↪♩-♯]/u;
 const markPattern = /\p{M}/u;
 const joinerPattern = /[\u200c\u200d]/;
 const keycapPattern = /[0-9#*]\ufe0f?\u20e3/y;
-/** A control sequence of a terminal, such as a colour change. */
+/** A terminal control sequence, such as a colour change. */
 const terminalPattern = /\u001b\[[0-?]{0,40}[ -/]{0,4}[@-~]/y;
 
 /** Cleans the range of `chunk` from `from` to `to`; `marks` classifies its markup. */
@@ -112,7 +112,7 @@ function replace(char: string, fold: boolean): string {
   if (/[\p{C}\p{Variation_Selector}\ufffc\ufffd]|\u20e3/u.test(char)) return '';
   if (emojiPattern.test(char) && !textualPattern.test(char)) return ' ';
   if (fold) return foldings.get(char) ?? foldByKind(char);
-  // For every engine, styled letters and digits become plain. Other characters are unchanged.
+  // Styled letters and digits become plain for every engine. Other characters are unchanged.
   const plain = /[\p{L}\p{Nd}]/u.test(char) ? char.normalize('NFKC') : char;
   return plain.startsWith(' ') ? char : plain;
 }

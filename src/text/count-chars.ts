@@ -1,8 +1,8 @@
-// Length of texts in Unicode code points, the unit of all limits, offsets and usage.
+// Text length in Unicode code points, the unit of all limits, offsets and usage.
 
 const surrogate = /[\ud800-\udbff]/;
 
-/** Length in code points. Most texts have no surrogate pair; their length is the number of UTF-16 units. */
+/** Length in code points. Most texts have no surrogate pairs, so their length is the number of UTF-16 units. */
 export const countChars = (text: string): number =>
   surrogate.test(text) ? countCharsBetween(text, 0, text.length) : text.length;
 

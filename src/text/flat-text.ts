@@ -4,7 +4,7 @@
 import { countCharsBetween } from './count-chars.ts';
 import type { Emphasis, MarkedRun, Piece, Said } from './marked-text.ts';
 
-/** The replacement of a placeholder. */
+/** The replacement for a placeholder. */
 export interface Replacement {
   /** Range of the placeholder. */
   from: number;
@@ -12,7 +12,7 @@ export interface Replacement {
   /** The written text that the placeholder represents. */
   written: string;
   say: string;
-  /** Phonemes in the notation of the engine. */
+  /** Phonemes in the engine's notation. */
   phonemes?: string | undefined;
 }
 
@@ -30,11 +30,11 @@ export interface FlatText {
   source: SourceMap;
   replacements: readonly Replacement[];
   marks: readonly { name: string; offset: number }[];
-  /** Ranges of the source, in code points. */
+  /** Emphasized ranges of the source, in code points. */
   emphasized: readonly { level: Emphasis; from: number; to: number }[];
 }
 
-/** The placeholder for a capitalized word, and for any other word. */
+/** The placeholders for a capitalized word and for any other word. */
 const placeholders = ['Ꜣꜣꜣ', 'ꜣꜣꜣ'] as const;
 const placeholderPattern = /[Ꜣꜣ]ꜣꜣ/g;
 
@@ -52,7 +52,7 @@ export function createOffsets(source: string): OffsetOf {
   return (index) => offsets[index]!;
 }
 
-/** Returns the replacement of a piece; undefined if the piece is spoken as written. */
+/** Returns the replacement for a piece; undefined if the piece is spoken as written. */
 export type Resolve = (said: Said, written: string) => Pick<Replacement, 'say' | 'phonemes'> | undefined;
 
 export function flatten({ pieces }: Pick<MarkedRun, 'pieces'>, offsetOf: OffsetOf, resolve: Resolve): FlatText {
@@ -128,7 +128,7 @@ function toSourceMap(
   };
 }
 
-/** The replacements within a range, found by binary search because a text may have many. */
+/** The replacements within a range, found by binary search because a text may have many replacements. */
 function replacementsIn(replacements: readonly Replacement[], from: number, to: number): readonly Replacement[] {
   let [first, end] = [0, replacements.length];
   while (first < end) {

@@ -1,5 +1,5 @@
-// Forms convert the matched text of rules to spoken text. A table defines forms by CLDR rules, patterns or maps. Every
-// language also has common forms, such as "digits", "month" or "roman".
+// Forms convert text that a rule has matched to spoken text. A table defines forms by CLDR rules, patterns or maps.
+// Every language also has common forms, such as "digits", "month" or "roman".
 import { type FormCase, toRows } from './language-table.ts';
 import { parseRoman } from './number-words.ts';
 import type { Verbalizer } from './verbalizer.ts';

@@ -11,7 +11,7 @@ export const blockTags = wordSet(`
 /** Tags that become a pause. */
 export const cellTags = wordSet('td th break');
 
-/** The other known tags. An unknown name in angle brackets is a word, as in "Dear <name>". */
+/** Other known tags. An unknown name in angle brackets is a word, as in "Dear <name>". */
 export const inlineTags = wordSet(`
   a abbr acronym area audio b base bdi bdo big body br button canvas caption center cite code col colgroup data datalist
   del dfn dialog em embed emphasis font frame frameset head html i iframe img input ins kbd label legend lexicon link
@@ -19,7 +19,7 @@ export const inlineTags = wordSet(`
   sentence slot small source span speak strike strong style sub sup svg template textarea time tt u var video voice w wbr
 `);
 
-/** Pairs of an entity's name and its character. */
+/** Pairs of an entity name and its character. */
 const visibleEntities = `
   amp & lt < gt > quot " apos ' copy © reg ® trade ™ hellip … mdash — ndash – minus − lsquo ‘ rsquo ’ ldquo “
   rdquo ” sbquo ‚ bdquo „ laquo « raquo » bull • middot · deg ° plusmn ± times × divide ÷ ne ≠ le ≤ ge ≥ asymp ≈

@@ -1,6 +1,6 @@
 // BCP-47 language tags in canonical form.
 
-/** Cache of canonical forms, because computing a form takes a tenth of the time of a small request. */
+/** Caches canonical forms, because computing a form takes a tenth of the time of a small request. */
 const knownTags = new Map<string, string>();
 const knownTagsMax = 256;
 const knownTagCharsMax = 35;

@@ -1,12 +1,12 @@
-// The tables of a language: forms of its numbers, units, currencies, abbreviations, signs, dates and times, and its
-// rules. The files in the language's folder are read when the language is first spoken.
+// The tables of a language: forms of numbers, units, currencies, abbreviations, signs, dates and times, and the
+// language's rules. The files in the language's folder are read when the language is first spoken.
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'smol-toml';
 
 /**
- * A number is spoken by a CLDR rule set ("%%" begins the names of private sets), by a rule set up to a limit and
- * another form above the limit, or by the first pattern that matches the complete number.
+ * How to speak a number: by a CLDR rule set (names of private sets begin with "%%"), by a rule set for numbers up to a
+ * limit and another form for larger numbers, or by the first pattern that matches the complete number.
  */
 export type NumberForm = string | { rules: string; to: number; then: string } | readonly FormCase[];
 
@@ -26,7 +26,7 @@ export interface WrittenRule {
   word_after?: string;
   /** Comparisons of a group with another group, or with a number of two or more digits. */
   where?: readonly string[];
-  /** If true, the rule requires dates with the day first; if false, dates with the month first. */
+  /** If true, the rule applies only if dates have the day first; if false, only if dates have the month first. */
   day_first?: boolean;
   say: string;
   say_day_first?: string;
@@ -70,7 +70,7 @@ export interface LanguageTable {
   /** Patterns that rules refer to by name, and maps of written to spoken text. */
   patterns?: Readonly<Record<string, string>>;
   maps?: Readonly<Record<string, string>>;
-  /** Rules by the kind of first character. They replace the rules shared by all languages. */
+  /** Rules by kind of first character. They replace the rules shared by all languages. */
   rules?: Readonly<Record<'digit' | 'point' | 'letter' | 'sign', readonly RuleRow[]>>;
   stopped?: readonly AbbreviationRows[];
   numbers: {
@@ -81,20 +81,20 @@ export interface LanguageTable {
     point: string;
     minus: string;
     range: string;
-    /** Word between the numbers of a result or ratio such as 3:1. Default: `range`. */
+    /** Word between the numbers of a score or ratio such as 3:1. Default: `range`. */
     ratio?: string;
     /** Word between numerator and denominator of a fraction without a name. */
     over: string;
     /** Word between a whole number and its fraction. */
     and?: string;
     per: string;
-    /** Number whose plural form a noun has after a fraction. Default: 1. */
+    /** Number that determines the plural form of a noun after a fraction. Default: 1. */
     fraction_as?: string;
     /** Decimals of at most this many digits are spoken as one number. */
     decimals_max: number;
     /** Endings of nouns that take a feminine number. */
     feminine?: string;
-    /** Words before which a number has the same form as without a noun. */
+    /** Words that do not change the form of a preceding number, unlike nouns. */
     alone?: string;
     /** Form of a four-digit number that may be a year. */
     year?: string;
@@ -123,15 +123,15 @@ export interface LanguageTable {
     months: string;
   };
   time: {
-    /** Form of the hour's number. */
+    /** Form of the number of the hour. */
     form: string;
     noun?: string;
     /** Template of a time with "{h}", "{hours}" and "{m}". */
     say: string;
     full: string;
-    /** Pattern of words after a time that the spoken form of the time already contains. */
+    /** Pattern of words that may follow a written time but are already part of the spoken time. */
     suffix?: string;
-    /** Words before a time such as 14.30, and words before an hour that takes another form. */
+    /** Words before a time such as 14.30, and other forms of an hour after certain words. */
     before?: string;
     after?: Readonly<Record<string, { form: string; full: string }>>;
     seconds: string;
@@ -144,7 +144,7 @@ export interface LanguageTable {
   units: {
     feminine?: string;
     neuter?: string;
-    /** Units whose names come from the CLDR, and names of the other units. */
+    /** Units whose names come from the CLDR, and names of all other units. */
     cldr?: string;
     names: string;
     per?: string;
@@ -163,7 +163,7 @@ export interface LanguageTable {
     names: string;
     fractions?: string;
     address: string;
-    /** Names of spelled characters. Without `spelled`, other characters are skipped, and digits stay digits. */
+    /** Names of characters in spelled text. Without `spelled`, other characters are skipped, and digits stay digits. */
     spelled?: string;
     /** Top-level domains that mark an address, and domain parts that are read letter by letter. */
     domains?: string;
@@ -174,7 +174,7 @@ export interface LanguageTable {
     said?: string;
     /** Pattern of text that is always read as written. */
     easy?: string;
-    /** Sets and patterns that decide whether capitals are pronounced as a word (table-rules.ts). */
+    /** Sets and patterns that decide whether an all-caps word is pronounced or spelled out (table-rules.ts). */
     sound?: Readonly<
       Record<'spoken' | 'common' | 'initials' | 'interjections' | 'greek' | 'onset' | 'coda' | 'vowelless', string>
     >;

@@ -1,5 +1,5 @@
-// A compiled lexicon of pronunciations. It matches complete words from left to right, the longest entry first. The cost
-// per text does not depend on the number of entries. Variants of quotes, hyphens, white space and composed accents are
+// A compiled pronunciation lexicon. It matches complete words from left to right, the longest entry first. The cost per
+// text does not depend on the number of entries. Variants of quotes, hyphens, white space and composed accents are
 // equal; letter case is ignored if an entry states so.
 import type { Said } from './marked-text.ts';
 import { segmenterFor } from './tokenize.ts';
@@ -12,7 +12,7 @@ export const phoneticAlphabets = ['ipa', 'x-sampa'] as const;
 export type PhoneticAlphabet = (typeof phoneticAlphabets)[number];
 
 export interface LexiconEntry {
-  /** The word as texts contain it. */
+  /** The word as it is written in texts. */
   grapheme: string;
   /** The replacement text. An entry has either `alias` or `phoneme`. */
   alias?: string;
@@ -187,7 +187,7 @@ const unspacedScripts = [
   /\p{Script=Yi}/u,
 ];
 
-/** Cache of the classes of characters that are one UTF-16 unit. */
+/** Caches the class of each character that is one UTF-16 unit. */
 const known = new Uint8Array(0x10000);
 
 function classify(char: string): number {
@@ -244,7 +244,7 @@ class WordEdges {
     return before >= unspacedFirst ? this.#isSegment(index) : false;
   }
 
-  /** Whether a sign on either side of the index joins the letters or digits around it. */
+  /** Whether a sign on either side of the index joins the letters or digits next to the sign. */
   #joins(index: number): boolean {
     return this.#holds(index) || this.#holds(index - 1);
   }

@@ -7,11 +7,11 @@ export interface MarkedText {
   /** The text as the caller sent it. */
   source: string;
   items: readonly MarkedItem[];
-  /** Number of spoken code points without markup, for which the caller is charged. */
+  /** Number of spoken code points without markup. The caller is charged for this number. */
   chars: number;
   /** Sum of all pauses. */
   pauseMs: number;
-  /** Names of markup without effect, such as "audio" or "break.time". */
+  /** Names of markup that has no effect, such as "audio" or "break.time". */
   ignored: readonly string[];
 }
 
@@ -39,7 +39,7 @@ export interface RunStyle {
   voice?: VoiceName | undefined;
   /** Canonical BCP-47 tag; undefined for the language of the request. */
   languageCode?: string | undefined;
-  /** Whether the language was stated for this voice, and not for a surrounding voice. */
+  /** Whether the language was stated for this voice rather than for a surrounding voice. */
   isOwnLanguage: boolean;
   /** Factor for the speed of the request. */
   rate: number;
@@ -73,7 +73,7 @@ export type Emphasis = 'strong' | 'moderate' | 'reduced';
 
 export type Said =
   | { kind: 'alias'; text: string }
-  /** The written text is spoken as text of a kind, such as "date". */
+  /** The written text is spoken as a certain kind of text, such as "date". */
   | { kind: 'say-as'; as: string; format: string }
   /** Phonemes in the International Phonetic Alphabet. */
   | { kind: 'phonemes'; ipa: string };

@@ -30,7 +30,7 @@ export function markMarkup(raw: string, table: boolean): Uint8Array | undefined 
   return specialPattern.test(raw) ? new MarkupScan(raw, table).run() : undefined;
 }
 
-/** An HTML tag or comment without an end. */
+/** An HTML tag or comment that has not been closed. */
 const openTagPattern = /<(?:!--(?!.*-->)|\/?[A-Za-z][^<>]{0,500}$)/s;
 
 /** Whether `raw` ends inside markup that further text may continue. */

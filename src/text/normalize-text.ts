@@ -103,8 +103,8 @@ function markParagraph(chunk: string, { from, to, markers, literal, table }: Par
 }
 
 /**
- * Number of tokens that later text cannot change: the tokens up to the strongest break in the second half. The other
- * tokens are read again with the next window, so that the edge of a window has no effect.
+ * Number of tokens that later text cannot change: the tokens up to the strongest break in the second half of the
+ * window. The remaining tokens are read again with the next window, so that the edge of a window has no effect.
  */
 function certainTokens(tokens: readonly Token[]): number {
   const half = (tokens.at(-1)?.to ?? 0) / 2;

@@ -1,10 +1,10 @@
-// The nouns that numbers count in a language: units, currencies and their subunits, with gender and plurals. Names come
-// from the language's table, or else from the CLDR (Intl).
+// The nouns that a language combines with numbers: units, currencies and their subunits, with gender and plurals. Names
+// come from the language's table, or else from the CLDR (Intl).
 import { type LanguageTable, toRows } from './language-table.ts';
 import { toSource } from './rule.ts';
 
 export interface Noun {
-  /** Form of numbers before the noun. */
+  /** Form of a number before the noun. */
   gender: string;
   /** Names by plural category; empty if Intl provides the names. */
   names: readonly string[];

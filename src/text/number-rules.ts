@@ -1,5 +1,5 @@
 // Rules for text that begins with a digit: dates, times, telephone numbers, sums of money, measures, ordinals,
-// fractions and other numbers. The rules of English are in english/rules.toml instead.
+// fractions and other numbers. The rules for English are in english/rules.toml instead.
 import { endSource, type Rule, rule, startSource, textAfter, textBefore, wordBefore } from './rule.ts';
 import { fill, type Verbalizer } from './verbalizer.ts';
 

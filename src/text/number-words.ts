@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
-/** Maximum number of digits of numbers that have a name in every language. */
+/** Numbers with up to this many digits have a name in every language. */
 export const namedDigitsMax = 15;
 
 type Written = readonly (readonly [base: string, body: string])[];

@@ -11,7 +11,7 @@ export interface Paragraph {
   /** Range of the paragraph's text in the chunk. */
   from: number;
   to: number;
-  /** Ranges of layout: list markers, number signs, table borders. */
+  /** Ranges of layout characters: list markers, number signs, table borders. */
   markers: readonly (readonly [from: number, to: number])[];
   /** Whether the text is code, which contains no markup. */
   literal: boolean;
@@ -23,7 +23,7 @@ export interface Paragraph {
   next: number;
 }
 
-/** State between calls of readParagraph. */
+/** State between calls to readParagraph. */
 export interface ReadingState {
   /** The fence that opened the current code block; empty outside code. */
   fence: string;
@@ -145,13 +145,13 @@ function startsBlock(text: string, before: string, listed: boolean): boolean {
   if (headingPattern.test(text) || fencePattern.test(text) || tablePattern.test(text)) return true;
   if (bulletPattern.test(text) || dialoguePattern.test(text)) return true;
   const number = numberPattern.exec(text);
-  // A line of prose may begin with a number and a full stop. It is a list item only if a list is likely here.
+  // A line of prose may begin with a number and a full stop. Such a line is a list item only if a list is likely here.
   return number !== null && (listed || number[1] === '1' || /[.:;!?]["')\]]*\s*$/.test(before.slice(-10)));
 }
 
 /**
- * Whether a first line without final punctuation is a title. A title is short or capitalised. A longer line follows,
- * which begins like a sentence and whose first word would have fitted on the line of the title.
+ * Whether a first line without final punctuation is a title. A title is short or capitalised. The next line is longer
+ * and begins like a sentence, and its first word would have fitted on the title's line.
  */
 function isTitle(line: string, below: string): boolean {
   const title = line.trim();

@@ -57,7 +57,7 @@ interface Gap {
 export class PartCutter {
   readonly #languageCode: string;
   #text = '';
-  /** Index up to which no gap ends a part. */
+  /** Gaps before this index do not end a part. */
   #at = 0;
   #isInFence = false;
   #clauseCharsMin: number;
@@ -68,7 +68,7 @@ export class PartCutter {
     this.#clauseCharsMin = opens ? firstClauseCharsMin : clauseCharsMin;
   }
 
-  /** Whether some text is not in a part yet. */
+  /** Whether some text has not been returned in a part. */
   get hasText(): boolean {
     return this.#text !== '';
   }

@@ -33,7 +33,7 @@ const toPhrasing = (
   starters: wordSet(lists.starters),
 });
 
-/** Phrasing of English. Its table is read when English is first spoken. */
+/** Phrasing for English. The English table is read when English is first spoken. */
 const toEnglish = (): Phrasing => ({
   openers: wordSet(`
     and but or nor so yet because although though since unless until while whereas when whenever where wherever which
@@ -173,7 +173,7 @@ export function stoppedRuleFor({ stopped = [], patterns = {} }: LanguageTable): 
   });
 }
 
-/** The abbreviations by key, with the meaning of their stop. */
+/** The abbreviations by key, with the meaning of their full stop. */
 const stopMeanings = ({ stopped = [] }: LanguageTable): [key: string, means: AbbreviationRows['means']][] =>
   stopped
     .filter(({ means, plain }) => !(means === 'final' && plain))

@@ -1,5 +1,5 @@
 // Reads and writes W3C pronunciation lexicons (PLS 1.0, https://www.w3.org/TR/pronunciation-lexicon/). Invalid XML
-// throws a MarkupFault with line and column. Only the five entities of XML are expanded, and nothing is fetched. The
+// throws a MarkupFault with line and column. Only XML's five entities are expanded, and nothing is fetched. The
 // preferred or else the first pronunciation of a lexeme is used. Letter case is an attribute in Sonant's namespace.
 import { SaxesParser, type SaxesTagPlain } from 'saxes';
 import type { Steps } from '../runtime/steps.ts';

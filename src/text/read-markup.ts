@@ -1,4 +1,4 @@
-// The kinds of markup in texts, and their readers.
+// The kinds of markup and their readers.
 import { type MarkedText, plainText } from './marked-text.ts';
 import { readPauseTags } from './pause-tags.ts';
 import { isSsml, readSsml } from './ssml.ts';

@@ -59,7 +59,7 @@ export function inspectScripts(text: string, ...languageCodes: readonly string[]
   };
 }
 
-/** Whether the text is mostly in the scripts of a language, for each language. */
+/** For each language, whether the text is mostly in the scripts of the language. */
 export function fitScripts(text: string, languageCodes: readonly string[]): boolean[] {
   const { counts, letters } = countScripts(text);
   const used = [...counts.keys()].filter((script) => script !== none && counts[script]! > 0);
@@ -86,7 +86,7 @@ function countScripts(text: string): { counts: Uint32Array; letters: number } {
   return { counts, letters };
 }
 
-/** Script number of each character of the basic plane, plus one; 0 if it is not known yet. */
+/** Script number of each character of the basic plane, plus one; 0 while the script is unknown. */
 const known = new Uint8Array(0x10000);
 
 function scriptOf(codePoint: number): number {
@@ -105,7 +105,7 @@ function findScript(codePoint: number): number {
   return script < 0 ? other : script;
 }
 
-/** Cache of scripts by language, because finding a language's scripts takes longer than counting a sentence. */
+/** Caches scripts by language, because finding a language's scripts takes longer than counting a sentence. */
 const knownScripts = new Map<string, ReadonlySet<string>>();
 const knownScriptsMax = 256;
 

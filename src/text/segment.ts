@@ -1,6 +1,6 @@
 // Splits a chunk of text into segments ("cuts") for the engine. A cut is a sentence, or a part of a long sentence that
 // ends at the best possible break. The first cuts are short, so that audio starts early. Spans map the words of a cut
-// to the chunk. A cut is yielded as soon as enough text was read.
+// to the chunk. A cut is yielded as soon as enough text has been read.
 import { countCharsBetween } from './count-chars.ts';
 import type { PhonemeRange, SourceMap } from './flat-text.ts';
 import { type NormalizeOptions, normalizeText } from './normalize-text.ts';
@@ -36,13 +36,13 @@ export interface SegmentOptions extends Omit<NormalizeOptions, 'from'> {
   firstCharsMax?: number;
   /** Number of cuts of the request before this chunk. Default: 0. */
   cutsBefore?: number;
-  /** Whether the chunk is one part of a text that is already divided. */
+  /** Whether the chunk is one part of a text that has already been divided. */
   isPart?: boolean | undefined;
   /** Maps the chunk to the caller's text. Default: the chunk is the caller's text. */
   source?: SourceMap | undefined;
 }
 
-/** Minimum length of the end of a sentence that becomes a separate cut. */
+/** Minimum length of a cut that contains only the end of a sentence. */
 const orphanCharsMax = 20;
 /** Number of characters at the end of a text that are searched for its break. */
 const endCharsMax = 100;
@@ -65,16 +65,14 @@ export function* segmentText(chunk: string, options: SegmentOptions): Generator<
   }
 }
 
-/** Divides a complete text into the same parts as live speech would. */
+/** Divides a complete text into parts exactly as live speech would. */
 function* partsOf(text: string, languageCode: string, opens: boolean): Generator<string> {
   const cutter = new PartCutter(languageCode, opens);
   yield* cutter.push(text);
   yield cutter.flush();
 }
 
-/**
- * Divides the tokens of a part into cuts. `limits` holds the lengths of the first cuts; `charsMax` limits the others.
- */
+/** Divides the tokens of a part into cuts. `limits` limits the first cuts, and `charsMax` limits all later cuts. */
 function* cutTokens(tokens: Iterable<SpokenToken>, limits: number[], charsMax: number): Generator<SpokenToken[]> {
   const pending: SpokenToken[] = [];
   let limit = limits[0] ?? charsMax;
@@ -121,8 +119,8 @@ function takeTokens(pending: SpokenToken[], limit: number): SpokenToken[] {
   const fits = ends.length;
   if (fits === pending.length) return pending.splice(0);
   const room = limit - (fits > 0 ? ends[fits - 1]! + 1 : 0);
-  // A token is split if it is longer than a cut, or if it is a number in groups that would leave this cut almost empty.
-  // An earlier clause break takes precedence.
+  // A token is split if it is too long for one cut, or if it is a number in groups that would leave this cut almost
+  // empty. An earlier clause break takes precedence.
   const { say } = pending[fits]!;
   const hasClauseBreak = pending.slice(0, fits).some((token) => token.breakAfter >= breakStrength.clause);
   const isLong = say.length > limit && room >= limit / 4;
@@ -158,7 +156,7 @@ function chooseBreak(tokens: readonly SpokenToken[], ends: readonly number[], li
 
 const hasWord = (text: string): boolean => /[\p{L}\p{N}]/u.test(text);
 
-/** Splits a token that is longer than a cut: after a pause, or else after a word, or else between letters. */
+/** Splits a token that is too long for one cut: after a pause if possible, else after a word, else between letters. */
 function splitToken(token: SpokenToken, limit: number): [front: SpokenToken, rest: SpokenToken] {
   const { say } = token;
   const pause = say.lastIndexOf(', ', limit - 1);

@@ -1,10 +1,10 @@
-// Divides the runs of a marked text at sentence ends. A sentence may span several runs and pauses. It ends with a run
-// that states an end, and at a change of voice or language in the markup.
+// Divides the runs of a marked text at sentence ends. A sentence may span several runs and pauses. A sentence also ends
+// with a run that states an end, and at a change of voice or language in the markup.
 import { countSaid, type MarkedItem, type MarkedRun, type Piece } from './marked-text.ts';
 import { normalizeText } from './normalize-text.ts';
 import { breakStrength } from './tokenize.ts';
 
-/** Text after a word that belongs to its sentence: end marks, closing quotes and brackets, and white space. */
+/** The end of a sentence after its last word: end marks, closing quotes and brackets, and white space. */
 const endPattern = /^(?:\s*[\p{Terminal_Punctuation}\p{Pe}\p{Pf}…]+)*["'*_~`]*\s*/u;
 const wordPattern = /[\p{L}\p{N}]/u;
 
@@ -80,7 +80,7 @@ function splitPassage({ items, isLast }: Passage, first: MarkedRun, splitting: R
   });
 }
 
-/** Consecutive sentences of one language, as a range in the text of their passage. */
+/** Consecutive sentences in one language, as a range in the text of their passage. */
 interface Part {
   begin: number;
   end: number;

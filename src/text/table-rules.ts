@@ -1,5 +1,5 @@
-// The rules of a language whose table states rules (written-rules.ts). For rules that are not patterns, the table has
-// only a name: addresses, sums of money, measures, abbreviations with a full stop, and words.
+// Rules for languages whose table states rules (written-rules.ts). Rules that are not patterns have only a name in the
+// table: addresses, sums of money, measures, abbreviations with a full stop, and words.
 
 import anyAscii from 'any-ascii';
 import { formsOf } from './forms.ts';
@@ -92,7 +92,7 @@ function sayName(
 const spell = (letters: string): string => [...letters.toUpperCase()].join(' ');
 const toTitle = (capitals: string): string => capitals[0] + capitals.slice(1).toLowerCase();
 
-/** Maximum length of an acronym in capitals. */
+/** Maximum length of an all-caps acronym. */
 const capitalsMax = 24;
 
 class CapitalWords {

@@ -1,4 +1,4 @@
-// Verbalizes clean text of languages that have a table. A language's rules are created when the language is first read.
+// Verbalizes clean text in languages that have a table. A language's rules are created when the language is first read.
 import { toRows } from './language-table.ts';
 import { digitRulesFor, fractionRulesFor, phoneRuleFor, powerRuleFor, signedMoneyRuleFor } from './number-rules.ts';
 import { charBefore, endSource, type Place, type Rule, rule, textBefore } from './rule.ts';
@@ -168,7 +168,7 @@ interface RuleSet {
   letterStart: RulesFor;
   signStart: RulesFor;
   readSign(place: Place): SignReading;
-  /** Fast path for most tokens: the end of a plain word, without following punctuation. 0 if the rules must decide. */
+  /** Fast path for most tokens: returns the end of a plain word without punctuation, or 0 if the rules must decide. */
   easyWordEnd(text: string, token: Token): number;
 }
 

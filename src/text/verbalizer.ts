@@ -1,5 +1,5 @@
 // Speaks numbers, dates, times, sums and measures in a language, by its table (language-table.ts) and CLDR data.
-// Methods convert written text to words. They return undefined if the text is not of their kind.
+// Methods convert written text to words. They return undefined for text of another kind.
 import { hasTable, type LanguageTable, type NumberForm, readTable, toRows } from './language-table.ts';
 import { type Currency, type Noun, Nouns } from './nouns.ts';
 import { NumberFormat, namedDigitsMax, parseRoman } from './number-words.ts';
@@ -11,7 +11,7 @@ interface Amount {
   fraction: string;
 }
 
-/** Maximum length of numbers whose spoken forms are cached, at most a thousand per form. */
+/** Maximum length of the numbers whose spoken forms are cached. */
 const smallDigitsMax = 3;
 const quintillionZeros = 18;
 

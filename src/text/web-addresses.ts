@@ -1,5 +1,5 @@
-// Speaks addresses: URLs, domains and e-mail. Signs are spoken by name, and a URL's scheme is skipped. Text between
-// signs is spoken as words. One or two digits are spoken as a number, more digits one by one.
+// Speaks URLs, domains and e-mail addresses. Signs are spoken by name, and a URL's scheme is skipped. Text between
+// signs is spoken as words. One or two digits are spoken as a number, longer numbers digit by digit.
 import { toRows } from './language-table.ts';
 import { matchAt, type Rule, sticky, wordSet } from './rule.ts';
 import type { Verbalizer } from './verbalizer.ts';
@@ -14,7 +14,7 @@ const mailSource = String.raw`(?:mailto:)?[A-Za-z0-9._%+-]{1,64}@(?:[A-Za-z0-9-]
 const domainSource = (domains: string): string =>
   String.raw`(?:[A-Za-z0-9-]{1,63}\.){1,8}(?:${domains})(?![\p{L}\d-]|\.[\p{L}\d])(?:[/?#:](?=[\w~%.])[^\s<>",;]{1,2000}|/)?`;
 
-/** Removes punctuation of the sentence, and a closing bracket whose opening bracket is not in the address. */
+/** Removes the sentence's punctuation, and a closing bracket whose opening bracket is not in the address. */
 function trimAddress(written: string): string {
   let end = written.length;
   for (; end > 0; end--) {

@@ -1,5 +1,5 @@
 // Rules for text that begins with a letter, in languages with a table: abbreviations, Roman numerals, months after a
-// day, sums with the currency first, addresses, and spelled capitals. Words of other scripts are transliterated.
+// day, sums with the currency first, addresses, and all-caps words. Words of other scripts are transliterated.
 import anyAscii from 'any-ascii';
 import { toRows } from './language-table.ts';
 import { contextRules, signedMoneyRuleFor } from './number-rules.ts';
@@ -90,7 +90,7 @@ function monthRule(v: Verbalizer): Rule {
   });
 }
 
-/** Rule for capitals that are spelled: those in the table, and those without a vowel. */
+/** Rule for all-caps words that are spelled out: those in the table, and those without a vowel. */
 function capitalsRule(v: Verbalizer): Rule {
   const spelled = wordSet(v.table.words.spelled);
   const said = new Map(toRows(v.table.words.said ?? ''));

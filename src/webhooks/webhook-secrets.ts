@@ -1,5 +1,5 @@
-// Stores the secrets that sign webhooks, encrypted. A key and its successors share one secret, which is shown only when
-// it is created. During a replacement, both the old and the new secret sign.
+// Stores the encrypted secrets that sign webhooks. A key and its successors share one secret, which is shown only when
+// it is created. During a replacement, both the old and the new secret sign messages.
 
 import { randomBytes } from 'node:crypto';
 import type { Seal } from '../access/sealed-tokens.ts';
@@ -8,7 +8,7 @@ import type { AuditRow } from '../store/api-key-rows.ts';
 import type { WebhookRows, WebhookSecretRow } from '../store/webhook-rows.ts';
 import { secretPrefix } from './webhook-signature.ts';
 
-/** Facts about a secret, without the secret itself. */
+/** Metadata of a secret, without the secret itself. */
 export interface WebhookSecret {
   /** First characters of the secret. */
   hint: string;

@@ -1,5 +1,5 @@
 // Delivers the messages in the table: claims due messages, tries each once, and records the result. Several processes
-// may run at once. A message claimed by a killed process is claimed again when its lease is over, so it may arrive
+// may run at once. A message claimed by a killed process is claimed again when its lease expires, so it may arrive
 // twice with the same id.
 
 import { request as httpRequest, type RequestOptions } from 'node:http';
@@ -42,7 +42,7 @@ export interface SenderOptions extends AttemptOptions {
 }
 
 const sweepMs = 3_600_000;
-/** Limits of due messages to read. They exceed the limits of deliveries, because messages to busy hosts are skipped. */
+/** Limits on the due messages to read, above the limits on deliveries, because messages to busy hosts are skipped. */
 const dueLimits = { perHost: attemptsPerHostMax, perAccount: 2 * attemptsPerAccountMax, limit: 4 * attemptsMax };
 
 interface Running {

@@ -1,4 +1,4 @@
-// Signs a webhook by the Standard Webhooks specification: HMAC-SHA256 over id, time and body, once per secret.
+// Signs a webhook according to Standard Webhooks: HMAC-SHA256 over id, time and body, once per secret.
 import { createHmac } from 'node:crypto';
 
 export const secretPrefix = 'whsec_';

@@ -47,7 +47,7 @@ export function createWebhookTargets(options: TargetOptions): WebhookTargets {
       const host = hostOf(url);
       const isOwn = isAllowedHost(host) || isAllowed(host);
       if (isIP(host) !== 0 && !isOwn && !isPublicAddress(host)) return notPublic;
-      // A name's address is not known yet, so the name may lead to an allowed address block.
+      // A name has not been resolved yet, so it may lead to an allowed address block.
       const mayBeOwn = isOwn || (isIP(host) === 0 && blocks.length > 0);
       return url.protocol === 'https:' || mayBeOwn ? undefined : 'must begin with https:';
     },

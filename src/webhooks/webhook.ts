@@ -6,7 +6,7 @@ import type { Rows } from '../store/row-store.ts';
 type WebhookEvent = 'job.succeeded' | 'job.failed' | 'job.canceled';
 
 export interface WebhookMessage {
-  /** The `webhook-id` header, equal in every attempt. A message whose id exists is not added again. */
+  /** The `webhook-id` header, which is the same in every attempt. A message whose id exists is not added again. */
   messageId: string;
   /** The key whose secret signs the message. */
   keyId: string;

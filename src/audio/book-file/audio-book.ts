@@ -68,7 +68,7 @@ export interface BookPart {
 export const wrongFile = (index: number, what: string): Error =>
   new Error(`The file of chapter ${index + 1} of a book ${what}; it is damaged or belongs to other audio.`);
 
-/** Yields the audio of a chapter's file without its head. Fails if the audio does not have `byteCount` bytes. */
+/** Yields the audio of a chapter's file without its header. Fails if the audio does not have `byteCount` bytes. */
 export async function* bytesAfterHead(
   chapter: Pick<BookChapter, 'file'>,
   { index, byteCount }: { index: number; byteCount?: number },
@@ -85,7 +85,7 @@ export async function* bytesAfterHead(
 
 /**
  * Cuts a stream into parts and yields several parts at a time. `lengthAt` returns the length of the part at an offset,
- * or undefined if more bytes are needed. Returns the bytes that are left at the end.
+ * or undefined if more bytes are needed. Returns the remaining bytes.
  */
 export async function* inParts(
   source: AsyncIterable<Uint8Array>,

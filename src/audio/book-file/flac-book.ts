@@ -1,6 +1,6 @@
-// Joins chapters of FLAC (RFC 9639) into one stream. The last frame of a chapter may be short, so the stream has blocks
-// of variable length, and its frames are renumbered by sample. Only the last block of a stream may have fewer than 16
-// samples; any other short block is joined with the next block. The head is big-endian, and each of its blocks begins
+// Joins FLAC chapters (RFC 9639) into one stream. The last frame of a chapter may be short, so the stream has blocks of
+// variable length, and its frames are renumbered by sample. Only the last block of a stream may have fewer than 16
+// samples; any other short block is joined with the next block. The header is big-endian, and each of its blocks begins
 // with 1 bit: last | 7: type | 24: size:
 //     "fLaC" | 0: STREAMINFO, with the total number of samples; fields that are still unknown are 0
 //     4: comments with the chapters (tags.ts) | 6: the cover
@@ -24,7 +24,7 @@ interface FlacBlock {
 async function* flacBlocks(chapter: BookChapter, index: number, sampleRateHz: number): AsyncGenerator<FlacBlock[]> {
   const frameSamples = flacFrameSamplesAt(sampleRateHz);
   const count = Math.ceil(chapter.sampleCount / frameSamples);
-  // Upper bound of the size of a verbatim frame and the header of the next frame.
+  // Upper bound for the size of a verbatim frame plus the header of the next frame.
   const frameBytesMax = 2 * frameSamples + 64;
   const lengthOf = (number: number) => Math.min(frameSamples, chapter.sampleCount - number * frameSamples);
   const headerOf = (number: number) => flacFrameHeader({ length: lengthOf(number), sampleRateHz, number });

@@ -1,10 +1,10 @@
-// Joins chapters of MP3: an ID3 tag with the chapters, an information frame with the length and the samples to skip,
-// and the frames of the chapters unchanged. The first frame of a chapter does not refer to earlier frames, and its last
-// frames are silent, so seams are inaudible. The information frame begins with the head and side information of a
-// silent frame. These big-endian fields follow:
+// Joins MP3 chapters: an ID3 tag with the chapters, an information frame with the length and the samples to skip, and
+// then the unchanged frames of the chapters. The first frame of a chapter does not refer to earlier frames, and its
+// last frames are silent, so seams are inaudible. The information frame begins with the header and side information of
+// a silent frame. These big-endian fields follow, with sizes in bytes:
 //     "Info" | 4: 15, all fields | 4: frames | 4: bytes | 100: offset at each percent of time, in 1/256 | 4: quality
-//     "LAME3.100" | 1: constant rate | 10: 0 | 1: kbit/s | 12 bits: samples to skip first | 12: at the end | 6: 0
-//     4: bytes | 2: CRC of the frames, 0 for none | 2: CRC of this frame up to here, polynomial 0x8005, reflected
+//     "LAME3.100" | 1: constant rate | 10: 0 | 1: kbit/s | 12 bits: samples to skip at the start | 12 bits: at the end
+//     4: 0 | 4: bytes | 2: 0, no CRC of the frames | 2: CRC of this frame up to here, polynomial 0x8005, reflected
 import { type BookPart, type BookPlan, bytesAfterHead } from './audio-book.ts';
 import { id3Tag } from './tags.ts';
 
@@ -24,7 +24,7 @@ export const mp3FrameSamples = (sampleRateHz: number): number => (isMpeg1(sample
 export const mp3FrameCount = (sampleCount: number, sampleRateHz: number): number =>
   Math.ceil((sampleCount + mp3EncoderDelay + paddingMin) / mp3FrameSamples(sampleRateHz));
 
-/** Size of the first `count` frames of a file. At 44.1 kHz most frames are one byte longer than the first. */
+/** Size of the first `count` frames of a file. At 44.1 kHz most frames are one byte longer than the first frame. */
 function mp3FrameBytes(count: number, sampleRateHz: number): number {
   const bitsPerFrame = (mp3FrameSamples(sampleRateHz) / 8) * bitsPerSecond;
   const rest = bitsPerFrame % sampleRateHz;

@@ -1,4 +1,4 @@
-// Joins chapters of Ogg Opus into one stream (RFC 7845): one head, one set of tags, then the packets of the chapters,
+// Joins Ogg Opus chapters into one stream (RFC 7845): one header, one set of tags, then the packets of the chapters,
 // unchanged, on new pages. Samples that the encoder adds before and after a chapter are played as silence.
 //     page 0  "OpusHead" ... as in the first chapter
 //     page 1  "OpusTags" | comments                   on several pages if needed
@@ -11,7 +11,7 @@ import { pictureBlock, vorbisComments } from './tags.ts';
 
 const packetsPerSecond = 50;
 const opusRateHz = 48_000;
-/** The encoder's delay in samples at 48 kHz. Each file of the encoder declares this delay. */
+/** The encoder's delay in samples at 48 kHz. Every file from the encoder declares this delay. */
 const opusSkippedSamples = 312;
 
 export const opusPacketSamples = (rateHz: number): number => rateHz / packetsPerSecond;
@@ -98,7 +98,7 @@ function packetsIn(page: Buffer, index: number): Buffer[] {
   return packets;
 }
 
-/** Encodes a second of silence. Returns a silent packet, and the head and encoder name, which all files share. */
+/** Encodes a second of silence. Returns a silent packet, and the header and encoder name that all files share. */
 async function silence(sampleRateHz: number, rateHz: number) {
   const encoder = await audioFormats.opus.openEncoder(sampleRateHz);
   const file = async function* () {

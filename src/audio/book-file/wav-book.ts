@@ -1,4 +1,4 @@
-// Joins chapters of WAV, or of a format without a header. A WAV has its tags before the samples and its marks after the
+// Joins chapters in WAV or in a format without a header. A WAV file has tags before the samples and marks after the
 // samples (Multimedia Programming Interface and Data Specifications 1.0). Numbers are little-endian, with four bytes:
 //     "LIST" | size | "INFO" | for each tag: "INAM" or another name | size | text, 0
 //     "data" | size | samples
@@ -31,7 +31,7 @@ export async function* writeWavBook(part: BookPart): AsyncGenerator<Uint8Array> 
   yield after;
 }
 
-/** Yields the samples without a head. Formats that have no head cannot store marks. */
+/** Yields the samples without a header. Formats that have no header cannot store marks. */
 export async function* writePlainBook(
   format: FormatName,
   { sampleRateHz, chapters, plan }: BookPart,

@@ -54,7 +54,7 @@ interface Predictor {
 
 /** The highest order in FLAC's streamable subset up to 48 kHz. */
 const orderMax = 12;
-/** Bits of a coefficient. A sum of 12 products of 16 by 12 bits fits into 32 bits. */
+/** Number of bits per coefficient. A sum of 12 products of 16 by 12 bits fits into 32 bits. */
 const coefficientBits = 12;
 const shiftMax = 15;
 
@@ -125,14 +125,14 @@ interface RicePlan {
   /** The block has 2^order partitions. */
   order: number;
   parameters: readonly number[];
-  /** Upper bound of the size in bits. */
+  /** Upper bound on the size in bits. */
   bits: number;
 }
 
 const orderLargest = 6;
 const parameterMax = 14;
 const parameterBits = 4;
-/** The head has two bits for the coding method and four for the order. */
+/** The header has two bits for the coding method and four for the order. */
 const headBits = 6;
 
 /** Returns the best coding of the residual of a block. The residual lacks the warm-up samples. */
@@ -174,7 +174,7 @@ function sumsOf(residual: Int32Array, blockLength: number, order: number): numbe
   return sums;
 }
 
-/** Returns the Rice parameter for `count` numbers that add up to `sum`, and an upper bound of their size in bits. */
+/** Returns the Rice parameter for `count` numbers that add up to `sum`, and an upper bound on their size in bits. */
 function choose(sum: number, count: number): { parameter: number; bits: number } {
   const mean = count > 0 ? sum / count : 0;
   const parameter = Math.min(Math.max(Math.floor(Math.log2(mean * Math.LN2 + 1)), 0), parameterMax);

@@ -141,7 +141,7 @@ export const recordingBytesMax = 25 * 2 ** 20;
 
 const accepted = 'send WAV, FLAC, MP3, Ogg Vorbis or Ogg Opus';
 
-/** Unsupported formats that are often sent, with the bytes at an offset that identify each. Errors name the format. */
+/** Unsupported formats that are often sent, each with its identifying bytes and offset. Errors name the format. */
 const others: readonly (readonly [name: string, at: number, bytes: string])[] = [
   ['an MP4 or M4A file', 4, 'ftyp'],
   ['a WebM or Matroska file', 0, '\x1a\x45\xdf\xa3'],
