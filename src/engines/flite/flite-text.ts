@@ -1,6 +1,6 @@
-// Prepares text for flite, which traps on long runs of punctuation, makes half an hour of audio from a line of dollar
-// signs, and breaks words at non-ASCII letters. The result is printable ASCII in tokens of bounded length, each with
-// its range in the original text. Numbers and dates have already been spelled out, outside the engine.
+// Prepares text for flite, which traps on long runs of punctuation, generates half an hour of audio from a line of
+// dollar signs, and breaks words at non-ASCII letters. The result is printable ASCII in tokens of bounded length, each
+// with its range in the original text. Numbers and dates have already been spelled out, outside the engine.
 import anyAscii from 'any-ascii';
 import type { Segment } from '../engine.ts';
 

@@ -89,7 +89,7 @@ function phoneEnds(
   const ends: number[] = Array(words.length).fill(0);
   let i = words.reduce((sum, { phones }) => sum + phones.length, 0);
   let j = heard.length;
-  // Phones after the last expected phone belong to the last word, and phones before the first one to the first word.
+  // Phones before the first expected phone belong to the first word, and phones after the last one to the last word.
   ends[words.length - 1] = j;
   while (i > 0 && j > 0) {
     const { name, word } = expected[i - 1]!;
