@@ -51,8 +51,7 @@ export function openLibrary(name: string): EspeakLibrary {
     memory.restore();
     calls.srand(firstSeed);
     if (calls.setVoice(voice) !== 0) throw new Error(`the library does not load the voice ${voice}`);
-    // Consumes the voice-change event. The library frees the memory of the event, so the saved state must not refer to
-    // it.
+    // Consumes the voice-change event. The library frees the event's memory, so the saved state must not refer to it.
     listener.listen(undefined);
     calls.synth(nothing, synthFlags);
     memory.keep();
@@ -243,9 +242,7 @@ export function openNativeCalls(library: string) {
     ...openEspeakCalls(library),
     memory,
     srand: (seed: number): void => srand(seed),
-    /**
-     * Whether the file has data to read or its other end is closed; if `isAwaited` is set, waits until this is true.
-     */
+    /** Whether the file has data to read or its other end is closed. `isAwaited` waits until this is true. */
     isReadable: (file: number, isAwaited = false): boolean => {
       pollFile.writeInt32LE(file, 0);
       return poll(pollFile, 1, isAwaited ? -1 : 0) > 0;

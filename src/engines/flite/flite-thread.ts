@@ -1,6 +1,5 @@
 // A worker thread that runs flite. It speaks one segment at a time, one part per run, and sends the audio and word
-// times of each complete utterance. A run that traps is repeated once in a new instance, unless some of its audio was
-// sent.
+// times of each utterance. A run that traps is repeated once in a new instance, unless some of its audio was sent.
 import { secondsOf } from '../../audio/pcm.ts';
 import { serveTasks, type TaskControl } from '../../runtime/host-child.ts';
 import type { SpokenPcm, WordTime } from '../engine.ts';
@@ -138,8 +137,7 @@ class WordPhones {
     if (words.length === 0) return [];
     const lines: string[] = [];
     this.#program.run({ args: phonesArgs, text: words.join('\n\n'), onLine: (line) => lines.push(line) });
-    // If the lines do not match the words, each letter counts as a phone, because only the number of phones matters
-    // then.
+    // If the lines do not match the words, letters stand in for phones, since only the number of phones matters then.
     if (lines.length !== words.length) return words.map((word) => [...word]);
     return lines.map((line, n) => {
       const phones = line.split(' ').filter((phone) => phone !== silence && phone !== '');

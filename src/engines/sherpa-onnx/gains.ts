@@ -21,7 +21,7 @@ interface StoredGains {
   blends: ReadonlyMap<string, number>;
 }
 
-/** Number of latest blends that are stored. */
+/** Largest number of blends that are stored, the latest ones. */
 const blendsMax = 1_000;
 
 async function readStored(model: Model): Promise<StoredGains> {
