@@ -76,8 +76,7 @@ export async function* runEngine(
 const contractBroken = (message: string) => new Failure('engine_error', {}, new Error(message));
 
 /**
- * Ends a wait when the signal aborts or the time is up. The returned signal aborts in both cases, and when the run
- * ends.
+ * Ends a wait when the signal aborts or the time is up. The returned signal then aborts, and also when the run ends.
  */
 function createWatchdog(signal: AbortSignal) {
   const stopping = new AbortController();

@@ -109,7 +109,7 @@ export interface Retry {
   /** The reason for the retry. */
   why: string;
   pauseMs: number;
-  /** Number of the next attempt in the current row of attempts that received no byte. */
+  /** Number of the next attempt since a byte last arrived. */
   attempt: number;
   attemptsMax: number;
 }

@@ -22,7 +22,7 @@ import {
 export interface Progress {
   /** The current step: the name of the file being downloaded, or "unpacking". */
   what: string;
-  /** Bytes, or share of the archive, done so far. `total` is undefined if it is unknown. */
+  /** Bytes downloaded, or share of the archive unpacked, so far. `total` is undefined if it is unknown. */
   done: number;
   total: number | undefined;
   unit: 'bytes' | 'share';

@@ -222,7 +222,7 @@ export function openNativeCalls(library: string) {
   const poll = own.func('int poll(void *files, unsigned long count, int ms)');
   const srand = own.func('void srand(unsigned int seed)');
   const pageBytes: number = own.func('int getpagesize()')();
-  /** dladdr(3) returns four words: the first is the path of the library, the second its base address. */
+  /** dladdr(3) returns four words. The first points to the library's path, and the second is its base address. */
   const find = (symbol: Address): Buffer | undefined => {
     const found = Buffer.alloc(4 * addressBytes);
     return dladdr(symbol, found) === 0 ? undefined : found;
@@ -242,7 +242,7 @@ export function openNativeCalls(library: string) {
     ...openEspeakCalls(library),
     memory,
     srand: (seed: number): void => srand(seed),
-    /** Whether the file has data to read or its other end is closed. `isAwaited` waits until this is true. */
+    /** Whether the file has data to read or its other end is closed. With `isAwaited`, waits until this is true. */
     isReadable: (file: number, isAwaited = false): boolean => {
       pollFile.writeInt32LE(file, 0);
       return poll(pollFile, 1, isAwaited ? -1 : 0) > 0;

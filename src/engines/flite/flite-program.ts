@@ -105,7 +105,7 @@ class Instance {
 
 function filesOf(run: FliteRun): (path: string) => WasiFile | undefined {
   const sound = wavFile(run.onSound ?? (() => {}));
-  // flite drops a last sentence of one word ("Are you there? Yes.") if the text does not end with a newline.
+  // flite drops a final one-word sentence ("Are you there? Yes.") if the text does not end with a newline.
   const text = fileOf(Buffer.from(`${run.text}\n`, 'latin1'));
   return (path) => {
     if (path === 'in.txt') return text;

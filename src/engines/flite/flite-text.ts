@@ -50,7 +50,7 @@ export function toSpokenTokens(text: string): SpokenToken[] {
     const spoken = toAscii(token);
     const before = tokens.at(-1);
     if (/[a-z0-9]/i.test(spoken)) tokens.push({ from: index, to: index + token.length, spoken });
-    // flite makes a pause only if the punctuation mark is attached to a word.
+    // flite pauses only if the punctuation mark is attached to a word.
     else if (before && !pause.test(before.spoken.at(-1)!)) before.spoken += pause.exec(spoken)?.[0] ?? '';
   }
   return tokens;

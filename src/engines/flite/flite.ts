@@ -31,7 +31,7 @@ import { compileWasm, findWasm, readWasm } from './wasi.ts';
 
 /** Sounds of one frame cannot get shorter, so speech above speed 2 would be up to 15 % slower than requested. */
 const speakingRates = { min: 0.25, max: 2 };
-/** Pitch factors of the models that support them. */
+/** Pitch factors for the models that support them. */
 const pitches = { min: 0.5, max: 2 };
 const segmentCharsMax = 160;
 const stageName = '.import-';

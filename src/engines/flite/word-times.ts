@@ -36,7 +36,7 @@ export function parsePhones(line: string): Phone[] {
     .filter(({ name }) => name !== silence);
 }
 
-/** Times of the words in an utterance, which contains the first words of `words`. */
+/** Word times in an utterance, which contains the first words of `words`. */
 export function timeWords(words: readonly ExpectedWord[], heard: readonly Phone[]): WordTime[] {
   if (words.length === 0 || heard.length === 0) return [];
   const expected = words.flatMap(({ phones }, word) => phones.map((name) => ({ name, word })));

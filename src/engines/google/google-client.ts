@@ -38,7 +38,7 @@ const usualPort = 443;
 /** Longer than any segment may take. The segment's signal cancels its call earlier. */
 const timeout = 15 * 60_000;
 const calling = { timeout, retry: null };
-/** Metadata that continues the trace of the call. */
+/** Metadata that makes the call part of the current trace. */
 const traced = <Options extends object>(options: Options) => ({ ...options, otherArgs: { headers: traceHeaders() } });
 
 const load = async () => {

@@ -69,7 +69,7 @@ export interface SpeechServer {
 }
 
 const listBytesMax = 1 << 20;
-/** Number of characters of an error that are logged. */
+/** Errors are logged up to this number of characters. */
 const errorCharsMax = 500;
 const errorBytesMax = 4_096;
 /** A temporary fault of unknown duration. */
@@ -246,7 +246,7 @@ export function createSpeechServer(
     if (id === null) return;
     const read = async () => {
       const soon = AbortSignal.any([signal, AbortSignal.timeout(outcomeMsMax)]);
-      // `reach` would drop what is cached about the server, although the server has just worked.
+      // `reach` would drop the cached values for the server, although the server has just worked.
       const outcome = await send(`/audio/speech/${encodeURIComponent(id)}`, {}, soon);
       const text = (await startOf(outcome, errorBytesMax, soon)).toString();
       if (outcome.status >= 500 || outcome.status === 429) throw answerFailure(outcome, text);

@@ -133,7 +133,7 @@ export class BlendedVoices {
   async #readGains({ model }: BlendPage): Promise<void> {
     const stored = await this.#options.readGains(model);
     const page = this.#pages.find((each) => each.model === model);
-    // If the folder is not writable, more gains are known in memory than are stored.
+    // If the folder is not writable, some known gains are only in memory.
     const gains = stored.map((gain, place) => gain ?? page?.gains[place]);
     if (!page || gains.every((gain, place) => gain === page.gains[place])) return;
     this.setGains(model, gains);

@@ -27,7 +27,7 @@ interface HearingOptions {
 const waitMsUsual = 5_000;
 /** Number of speakers per model that are measured; further speakers get the mean gain of the measured ones. */
 const heardMax = 200;
-/** Number of speakers between two writes. */
+/** Number of speakers measured between two writes of the results. */
 const batchMax = 4;
 const retryMs = 60_000;
 const idleMs = 10_000;

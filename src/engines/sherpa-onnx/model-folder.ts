@@ -1,6 +1,6 @@
-// Reads the folder of a model as sherpa-onnx releases it. The model is recognised by its files and checked before it is
-// loaded, because the library exits its process on invalid input. All faults are reported at once, by file. Only the
-// size and both ends of the weights are read.
+// Reads a model's folder in the layout of sherpa-onnx's releases. The model is recognised by its files and checked
+// before it is loaded, because the library exits its process on invalid input. All faults are reported at once, by
+// file. Only the size and both ends of the weights are read.
 import { createHash } from 'node:crypto';
 import { open, readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -260,7 +260,7 @@ interface ChosenOptions {
   extra: LibraryOptions;
 }
 
-/** The options of a card for this kind of model. Unsupported options are faults of the card. */
+/** The card's options for this kind of model. Unsupported options are faults of the card. */
 function chooseOptions(
   given: Readonly<Record<string, number>>,
   kind: ModelKind,

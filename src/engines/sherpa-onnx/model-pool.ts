@@ -1,5 +1,5 @@
 // The processes of loaded models. The pool decides how many each model has, and which processes end to make room for
-// other models. A model that was removed from the folder still speaks running requests; its processes end afterwards.
+// other models. A model that was removed from the folder still serves running requests; its processes end afterwards.
 import { Failure } from '../../errors.ts';
 import { Host, type HostedWorker, type WorkerLink } from '../../runtime/host.ts';
 import { processLink } from '../../runtime/worker-links.ts';
@@ -24,7 +24,7 @@ export interface ModelPoolOptions {
   stopMsMax?: number;
   /** Whether all other processes on the machine have priority. */
   isBackground?: boolean;
-  /** Called before a process is started for the model, with the number of processes. */
+  /** Called before a process is started for the model, with the current number of processes. */
   onLoad?(model: Model, processes: number): void;
   /** Called with each process that is started. */
   onStart?(link: ModelLink): void;

@@ -17,7 +17,7 @@ export interface SpokenBy {
   speed?: number;
   /** Seed, for a model that generates audio from noise. Default: 1. */
   seed?: number | undefined;
-  /** Whether the text is spoken again. A model that generates audio from noise then uses another seed. */
+  /** Whether the text is spoken a second time. A model that generates audio from noise then uses another seed. */
   isAgain?: boolean;
 }
 
@@ -50,7 +50,7 @@ export const toLibraryConfig = ({ config, rules }: Model, threads: number, withR
 
 /**
  * Most models round each sound to whole frames, so that speed 2 becomes 1.8. Such models run at speed 1, and the audio
- * is stretched outside the engine. `silenceScale` keeps pauses; the library would shorten them to a fifth by default.
+ * is stretched outside the engine. `silenceScale` keeps pauses; by default, the library shortens them to a fifth.
  */
 export function toLibraryRequest(by: SpokenBy): ModelRequest {
   const { model, text, speaker, reference, speed = 1, seed, isAgain = false } = by;

@@ -1,4 +1,4 @@
-// The engine of neural models: offers the voices of the models in the folder, adds and removes models while it runs,
+// The engine for neural models: offers the voices of the models in the folder, adds and removes models while it runs,
 // and speaks with them in child processes. The model with which a request began speaks the whole request.
 
 import { type FSWatcher, watch } from 'node:fs';
