@@ -1,17 +1,17 @@
-// Circuit breaker of an engine. After several failures in a row, it pauses the engine, longer each time, and requests
+// Circuit breaker for an engine. After several failures in a row, it pauses the engine, longer each time, and requests
 // fail at once. Then one segment probes the engine; other segments follow only if the probe succeeds. If the engine
-// states a retry delay, the pause lasts at least that long, up to a minute.
+// states a retry delay, the pause lasts at least that long, but at most a minute.
 import { Failure } from '../errors.ts';
 
 const failuresMax = 5;
 const restMsFirst = 2_000;
 const restMsMax = 60_000;
-/** Random share of the pause, so that several replicas do not call the engine again at the same moment. */
+/** Pauses are randomly shortened by up to this share, so that replicas do not call the engine at the same time. */
 const restJitter = 0.2;
 /** The wait that is reported while a segment probes the engine. */
 const probeMs = 1_000;
 
-/** A call of the engine. The caller must report its end once; later reports are ignored. */
+/** A call to the engine. The caller must report its outcome once; later reports are ignored. */
 export interface Try {
   /** Call when the first audio has arrived. */
   hasSound(): void;
@@ -46,7 +46,7 @@ export class CircuitBreaker {
     return leftMs > 0 ? leftMs : this.#probe ? probeMs : 0;
   }
 
-  /** Throws `engine_unavailable` with the wait if the engine may not be called now. */
+  /** Throws `engine_unavailable` with the remaining wait if the engine may not be called now. */
   check(): void {
     const waitMs = this.restMs();
     if (waitMs <= 0) return;

@@ -1,7 +1,7 @@
-// The contract of an engine. It speaks each Segment completely or throws, yields audio as it is made, stops soon after
-// its signal aborts, and keeps concurrent segments separate. It fails with `engine_error`, `engine_timeout` or
-// `engine_unavailable`, and sets `retryAfterSeconds` if a retry may succeed (0 if the time is unknown). Everything else
-// is done by the guard (src/engines/guard.ts). test/conformance/engine.ts checks engines together with their guard.
+// The contract that every engine fulfils. An engine speaks each Segment completely or throws, yields audio as it is
+// generated, stops soon after its signal aborts, and keeps concurrent segments separate. It fails with `engine_error`,
+// `engine_timeout` or `engine_unavailable`, with `retryAfterSeconds` if a retry may succeed (0 if the time is unknown).
+// The guard (guard.ts) does everything else. test/conformance/engine.ts checks engines together with their guard.
 import type { Pcm } from '../audio/pcm.ts';
 import type { Settings, SettingValues } from '../runtime/setting-types.ts';
 import type { PhonemeRange } from '../text/flat-text.ts';
@@ -16,10 +16,7 @@ export interface Voice {
   /** BCP-47 ranges: "en" covers "en-US" and "en-GB". The first range is the voice's own language. */
   languageCodes: readonly string[];
   labels: Readonly<Record<string, string>>;
-  /**
-   * Version, which changes whenever the voice speaks the same text differently; cached audio of other versions is out
-   * of date.
-   */
+  /** Changes whenever the voice speaks the same text differently; cached audio from other versions is out of date. */
   version: string;
   /**
    * Gain that brings this voice to -21 LUFS; it is applied outside the engine. Measure a few sentences with `gainDbFor`
@@ -57,7 +54,7 @@ export interface Segment {
   clone?: Uint8Array;
 }
 
-/** Times of a range of the segment's text: UTF-16 indices into `text`, seconds from the segment's first sample. */
+/** A range of the segment's text and its time: UTF-16 indices into `text`, seconds from the segment's first sample. */
 export interface WordTime {
   from: number;
   to: number;
@@ -79,7 +76,7 @@ export interface EngineCapabilities {
   instructions?: boolean;
   /** Whether equal seeds give equal audio, as far as the engine can ensure it. If not, the caller gets a warning. */
   seed?: boolean;
-  /** Whether the engine times words. If not, word times are estimated. */
+  /** Whether the engine reports word times. If not, they are estimated. */
   timings: boolean;
   /** Whether the engine reads numbers, dates and abbreviations. If not, Sonant spells them out. */
   readsNumbers: boolean;
@@ -92,25 +89,25 @@ export interface EngineCapabilities {
   firstSegmentCharsMax?: number;
   /** Useful number of concurrent segments per request: the segment being read and the prefetched ones. */
   segmentsAtOnce: number;
-  /** Largest number of segments started per minute, over all requests. Default: no limit. */
+  /** Largest number of segments started per minute, across all requests. Default: no limit. */
   segmentsPerMinute?: number;
-  /** Largest number of concurrent segments over all requests, which may change. Default: no limit. */
+  /** Largest number of concurrent segments across all requests; the number may change. Default: no limit. */
   segmentsSpokenMax?: number;
   /** Number of segments that one resource speaks at once (see `resourceOf`). Default: 1. */
   segmentsPerResource?: number;
   /** Largest number of clone segments started per minute, if clones have a separate limit. */
   cloneSegmentsPerMinute?: number;
   /**
-   * Whether the engine's voices sound synthetic: made of formants or joined units, not by a neural model. Natural
-   * voices are listed first.
+   * Whether the engine's voices sound synthetic because they are built from formants or joined units, not by a neural
+   * model. Natural voices are listed first.
    */
   isSynthetic?: boolean;
   /**
-   * Whether equal segments have identical samples. Audio that a slow reader does not read can then be dropped and made
-   * again.
+   * Whether equal segments have identical samples. Audio that a slow reader does not read can then be dropped and
+   * generated again.
    */
   isRepeatable?: boolean;
-  /** Whether each speaker is a separate model, so that one can fail while the others work. */
+  /** Whether each speaker is a separate model, so that one speaker can fail while other speakers work. */
   speakersFailAlone?: boolean;
   /** Longest wait for the first audio of a segment, and for each further piece. Defaults: 60 and 30 seconds. */
   firstSoundMsMax?: number;
@@ -125,7 +122,7 @@ export type SpeakerCapabilities = Partial<
   >
 >;
 
-/** Recordings of a person to be cloned, checked and converted to the engine's sample rate. */
+/** Checked recordings, at the engine's sample rate, of the person whose voice is cloned. */
 export interface CloneSample {
   /** The person speaking freely. */
   reference: Pcm;
@@ -147,7 +144,7 @@ export interface Cloning {
   sampleRateHz: number;
   /** Allowed length of the reference. */
   sampleSeconds: { min: number; max: number };
-  /** Largest number of clones made per minute. Default: no limit. */
+  /** Largest number of clones created per minute. Default: no limit. */
   clonesPerMinute?: number;
   /** Whether a transcript of the reference is required. */
   needsReferenceText: boolean;
@@ -159,13 +156,13 @@ export interface Cloning {
    */
   make(sample: CloneSample, signal: AbortSignal): Promise<Uint8Array>;
   /**
-   * Deletes a clone's copies at servers, before the clone itself is destroyed. Never fails: a copy that cannot be
-   * deleted now is deleted later. Absent if the engine makes no such copies.
+   * Deletes a clone's copies on servers, before the clone itself is destroyed. Never fails: a copy that cannot be
+   * deleted now is deleted later. Absent if the engine stores no such copies.
    */
   forget?(clone: Uint8Array): Promise<void>;
 }
 
-/** One voice of a blend: a voice of the engine, and its weight from 0 to 1. */
+/** One part of a blend: a voice of the engine and its weight, from 0 to 1. */
 export interface BlendPart {
   voiceId: string;
   weight: number;
@@ -180,8 +177,8 @@ export interface Blending {
   groupOf(voiceId: string): string | undefined;
   /**
    * Receives all stored blends each time. Returns their voices in the same order; undefined if a part is missing or
-   * their groups differ. A blend speaks the languages of all its parts (`languagesOfBlend`) with the accent of the
-   * first. The voice of a blend that is no longer passed continues to speak until running requests end (see `keep`).
+   * their groups differ. A blend speaks the languages of all its parts (`languagesOfBlend`) with the first part's
+   * accent. If a blend is no longer passed, its voice still speaks until running requests end (see `keep`).
    */
   blend(blends: readonly Blend[]): readonly (Voice | undefined)[];
 }
@@ -202,8 +199,8 @@ export interface Engine {
   /** Absent if the engine cannot blend voices. */
   readonly blending?: Blending | undefined;
   /**
-   * Yields the audio of a segment; nothing if the text cannot be spoken. Ends when the engine has finished its work on
-   * the segment, even after an abort. The next segment may begin then.
+   * Yields the audio of a segment, or nothing if the text cannot be spoken. Even after an abort, it ends only when the
+   * engine has finished its work on the segment, so that the next segment can begin.
    */
   speak(segment: Segment, signal: AbortSignal): AsyncIterable<SpokenPcm>;
   /**
@@ -225,10 +222,10 @@ export interface Engine {
   close(): Promise<void>;
 }
 
-/** Logs facts for operators. The facts never contain callers' texts or recordings. */
+/** Logs a message for operators. The fields in `facts` never contain callers' texts or recordings. */
 export type EngineLog = (level: 'info' | 'warn', message: string, facts: Readonly<Record<string, unknown>>) => void;
 
-/** Publishes this replica's number of requests at each server, and returns the numbers of all other replicas. */
+/** Publishes this replica's number of requests at each server, and returns the sum of all other replicas' numbers. */
 export type ShareCounts = (counts: Readonly<Record<string, number>>) => Promise<{
   others: Readonly<Record<string, number>>;
   /** Number of replicas with requests under way, including this one. */
@@ -249,16 +246,16 @@ export interface EngineServer {
   isFull: boolean;
 }
 
-/** Hooks by which an engine with several servers shares and reports its load. */
+/** Hooks with which an engine with several servers shares and reports its load. */
 export interface ServerTools {
   share?: ShareCounts | undefined;
-  /** Called when a server's stream has ended or broken off, with the sum of its gaps until then. */
+  /** Called when a stream from a server has ended or been aborted, with the total length of its gaps until then. */
   onStream?(server: string, ended: { firstSoundMs: number | undefined; underrunSeconds: number }): void;
   /** Called when the server is no longer used. */
   onServerGone?(server: string): void;
 }
 
-/** The report of `sonant doctor` about an engine. `absent` is fine for an optional engine. */
+/** The report of `sonant doctor` on an engine. `absent` is fine for an optional engine. */
 export interface EngineReport {
   state: 'ready' | 'absent' | 'broken';
   message: string;
@@ -292,7 +289,7 @@ export interface EngineModels {
   /** Rows of downloadable models, as described in src/models/model-table.ts. */
   table: unknown;
   /**
-   * The folder that contains one folder per model, with the model's name. Names that begin with a dot are not models.
+   * The folder with one folder per model, named after the model. Entries whose names begin with a dot are not models.
    */
   folder(dataDir: string): string;
   /** A library that the engine needs for every model, installed separately. */
@@ -316,13 +313,13 @@ export interface PrepareOptions {
   print(line: string): void;
 }
 
-/** A voice file or folder of the operator. */
+/** A voice file or folder that the operator imports. */
 export interface BroughtVoice {
   path: string;
   dataDir: string;
-  /** Name of the voice. Default: the name in its file or folder. */
+  /** Name of the voice. Default: the name of its file or folder. */
   name?: string;
-  /** Further files of a model, and their names in its folder. */
+  /** Further files of a model, and their names in the model's folder. */
   parts?: readonly { path: string; as: string }[];
   /** Expected SHA-256 of files, by name. */
   files?: Readonly<Record<string, string>>;

@@ -34,11 +34,11 @@ export interface Turn {
 export type TakeTurn = (seat: Seat, isUrgent: boolean, signal: AbortSignal) => Promise<Turn>;
 
 interface EngineGuard {
-  /** If `take` is absent, the segment begins at once, and its audio is made only as fast as it is read. */
+  /** If `take` is absent, the segment begins at once, and its audio is generated only as fast as it is read. */
   speak(segment: Segment, signal: AbortSignal, take?: TakeTurn): AsyncGenerator<SpokenPcm, void>;
   /** Milliseconds until the engine may be called again for this voice or clone; 0 if it may be called now. */
   restMs(voiceId: string, isClone: boolean): number;
-  /** Ends running and future calls with `engine_unavailable`, and closes the engine. */
+  /** Makes running and future calls fail with `engine_unavailable`, and closes the engine. */
   close(): Promise<void>;
   /** The worst state of all breakers. */
   readonly state: CircuitBreaker['state'];
@@ -107,7 +107,7 @@ export function createEngineGuard(engine: Engine, watch?: EngineWatch): EngineGu
     return runEngine(engine, segment, signal, { ...observer, onIdle: () => turn?.end() });
   }
 
-  /** Speaks a segment again whose audio was dropped because its reader was slow. The segment waits without priority. */
+  /** Repeats a segment whose audio was dropped because its reader was slow. The repetition waits without priority. */
   async function* speakAgain(segment: Segment, signal: AbortSignal, take: TakeTurn): AsyncGenerator<SpokenPcm> {
     const later = { ...segment, urgent: false };
     yield* run(later, signal, await takeTurn(later, signal, take));
@@ -165,7 +165,7 @@ export function createEngineGuard(engine: Engine, watch?: EngineWatch): EngineGu
   };
 }
 
-/** Begins a call of the engine. If the breaker refuses the call, the turn ends unused. */
+/** Begins a call to the engine. If the breaker refuses the call, the turn ends unused. */
 function beginTry(breaker: CircuitBreaker, turn: Turn | undefined): Try {
   try {
     return breaker.begin();

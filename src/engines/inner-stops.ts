@@ -4,5 +4,5 @@
 
 const innerStopPattern = /(?<=\p{L})(?<!(?<![\p{L}.])A)\.(?=["')\]]*\s["'(]*[\p{L}\p{N}])/gu;
 
-/** Replaces each stop by a space, so that indices stay the same. */
+/** Replaces each stop with a space, so that indices stay the same. */
 export const withoutInnerStops = (text: string): string => text.replace(innerStopPattern, ' ');

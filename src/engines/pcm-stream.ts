@@ -1,6 +1,6 @@
 // Reads 16-bit little-endian samples from the bytes that an engine's program or server sends: raw samples, or a WAV
 // that is still being written. A WAV ends at the size in its header, or at the end of the bytes if that size is
-// implausible. Several WAVs may follow each other. Two channels are mixed.
+// implausible. Several WAVs may follow each other. Two channels are mixed into one.
 import { type Pcm, samplesOf } from '../audio/pcm.ts';
 import { pcmTag, readWavHeader, type WavFormat } from '../audio/wav-reader.ts';
 import { Failure } from '../errors.ts';
@@ -24,7 +24,7 @@ export const wavPcm = (bytes: AsyncIterable<Buffer>): AsyncGenerator<Pcm> => rea
 
 /**
  * Reads bare samples. `bare` is the sample rate, or a function that finds the format; the function is called only if
- * the bytes begin without a WAV header. If a WAV comes instead, its header states the format.
+ * the bytes begin without a WAV header. If there is a header, it states the format.
  */
 export const barePcm = (
   bytes: AsyncIterable<Buffer>,

@@ -1,7 +1,7 @@
-// Reads as fast as the engine speaks, so that a slow reader does not occupy the engine. If a reader stops for some
-// seconds and the engine can repeat the segment, only `stalledBytesMax` bytes are kept. The rest is dropped, and spoken
-// again when the reader continues. For other engines, the whole segment is kept. Small waiting pieces are joined, since
-// each costs a turn of the event loop.
+// Takes audio as fast as the engine speaks, so that a slow reader does not occupy the engine. If the reader stops for
+// some seconds and the engine can repeat the segment, only `stalledBytesMax` bytes are kept. The rest is dropped, and
+// spoken again when the reader continues. For other engines, the whole segment is kept. Small waiting pieces are
+// joined, since each piece costs a turn of the event loop.
 import { join } from '../audio/pcm.ts';
 import { Failure } from '../errors.ts';
 import type { SpokenPcm } from './engine.ts';
@@ -49,7 +49,7 @@ export async function* readAtEngineSpeed({
         place.samples += piece.samples.length;
         place.words += piece.words?.length ?? 0;
         isAsked = false;
-        // One timer for all pieces: each piece restarts it.
+        // All pieces share one timer, which each piece restarts.
         if (again) timer = timer?.refresh() ?? setTimeout(onTime, stalledAfterMs).unref();
         yield piece;
       } else if (again && reading.isCut) {
@@ -102,7 +102,7 @@ class Reading {
     }
   }
 
-  /** The next piece, joined with the following ones if possible. Pieces with word times are not joined. */
+  /** The next piece, joined with the following pieces if possible. Pieces with word times are not joined. */
   #take(): SpokenPcm | undefined {
     const first = this.#pieces.shift();
     if (!first || first.words) return first;

@@ -1,5 +1,5 @@
-// The registry of engines, one line each, the default engine first. No other file of src/ outside an engine's folder
-// names the engine.
+// The registry of engines, one line per engine, the default engine first. No other file in src/ outside an engine's
+// folder names that engine.
 import type { EngineDefinition } from './engine.ts';
 import { espeakNg } from './espeak-ng/espeak-ng.ts';
 import { flite } from './flite/flite.ts';

@@ -1,6 +1,6 @@
 // Runs an engine for one segment and checks the contract of engine.ts. Overlong segments, faulty audio (sound-check.ts)
-// and long silence are failures. After an abort, the reader gets the reason at once, although the engine may need a
-// moment to stop.
+// and long waits for audio are failures. After an abort, the reader receives the reason at once, although the engine
+// may need a moment to stop.
 import { secondsOf } from '../audio/pcm.ts';
 import { Failure } from '../errors.ts';
 import type { Engine, Segment, SpokenPcm } from './engine.ts';
@@ -76,8 +76,7 @@ export async function* runEngine(
 const contractBroken = (message: string) => new Failure('engine_error', {}, new Error(message));
 
 /**
- * Ends a wait when the signal aborts or the time is over. The returned signal aborts in both cases, and when the run
- * ends.
+ * Ends a wait when the signal aborts or the time is up. The returned signal then aborts, and also when the run ends.
  */
 function createWatchdog(signal: AbortSignal) {
   const stopping = new AbortController();

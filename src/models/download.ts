@@ -1,6 +1,6 @@
-// Downloads a file, and resumes where a download broke off, in this run or an earlier one. FILE.part contains the bytes
-// so far and FILE.part.json their version, so that parts of two versions are never joined. The file is renamed into
-// place when its size and SHA-256 match; otherwise it is deleted and both values are reported.
+// Downloads a file, and resumes a download that was interrupted in this run or an earlier one. FILE.part contains the
+// bytes so far and FILE.part.json their version, so that parts of two versions are never joined. The file is renamed
+// into place when its size and SHA-256 match; otherwise it is deleted and both values are reported.
 import { existsSync } from 'node:fs';
 import { type FileHandle, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
@@ -17,7 +17,7 @@ export interface LeastRate {
   windowBytesMin: number;
 }
 
-/** 1 kB/s: at this rate, the largest model of the table would take days. */
+/** 1 kB/s: at this rate, the largest model in the table would take days. */
 export const leastRateDefault: LeastRate = { windowMs: 60_000, windowBytesMin: 60_000 };
 
 export class TransferRate {
@@ -79,7 +79,7 @@ export interface Patience extends LeastRate {
   pauseMsMax: number;
   /** The longest pause that a source may request. */
   retryAfterMsMax: number;
-  /** Number of attempts in a row without a single byte. */
+  /** Largest number of attempts in a row that receive no byte. */
   attemptsMax: number;
 }
 
@@ -106,10 +106,10 @@ export interface Download {
 /** A retry of a source after a pause. */
 export interface Retry {
   host: string;
-  /** The reason of the retry. */
+  /** The reason for the retry. */
   why: string;
   pauseMs: number;
-  /** Number of the next attempt, among consecutive attempts without a single byte. */
+  /** Number of the next attempt since a byte last arrived. */
   attempt: number;
   attemptsMax: number;
 }
@@ -186,7 +186,7 @@ async function fetchWhole(wanted: Download): Promise<boolean> {
       cause = error;
     }
     fruitless = part.length > before ? 0 : fruitless + 1;
-    // The time window continues after a few bytes, so that a source that keeps breaking off counts as slow.
+    // If a few bytes arrived, the time window is not paused, so that a source that keeps disconnecting counts as slow.
     if (fruitless > 0 || pauseMs !== undefined) rate.rest();
     const attemptsMax = part.isAnswered ? patience.attemptsMax : Math.min(patience.attemptsMax, silentAttemptsMax);
     const isOffline = !part.isAnswered && performance.now() - beganAtMs > silentMsMax;
@@ -199,7 +199,7 @@ async function fetchWhole(wanted: Download): Promise<boolean> {
   }
 }
 
-/** Limits for a source that has never answered, since this machine is then probably offline. */
+/** Limits for a source that has not answered at all, because this machine is then probably offline. */
 const silentAttemptsMax = 2;
 const silentMsMax = 2_000;
 
@@ -210,7 +210,7 @@ function notFetched(url: string, cause: unknown, isOffline = false): Failure {
   return unreachable(message, isOffline ? undefined : cause);
 }
 
-/** Whether the certificate of the source was rejected; another attempt would fail too. */
+/** Whether the source's certificate was rejected, in which case another attempt would fail too. */
 const isUntrusted = (error: unknown): boolean =>
   /CERT|UNABLE_TO_VERIFY|HOSTNAME_MISMATCH/.test((error as NodeJS.ErrnoException).code ?? '');
 

@@ -22,7 +22,7 @@ import {
 export interface Progress {
   /** The current step: the name of the file being downloaded, or "unpacking". */
   what: string;
-  /** Bytes, or share of the archive, done so far. `total` is undefined if it is unknown. */
+  /** Bytes downloaded, or share of the archive unpacked, so far. `total` is undefined if it is unknown. */
   done: number;
   total: number | undefined;
   unit: 'bytes' | 'share';
@@ -183,7 +183,7 @@ function createRoomWatch(folder: string, options: GetOptions) {
   };
 }
 
-/** The path of the downloaded and checked file. A download of an earlier process is reused. */
+/** The path of the downloaded and checked file. A file that an earlier process downloaded is reused. */
 async function obtain(file: RemoteFile, downloads: string, options: GetOptions): Promise<string> {
   const { modelsUrl, files = [], isOffline = false, signal, print, onProgress, patience = patienceDefault } = options;
   const name = fileNameOf(file.url);
@@ -221,7 +221,7 @@ async function obtain(file: RemoteFile, downloads: string, options: GetOptions):
   return to;
 }
 
-/** The URL at the mirror, with the last two parts of the original path (release and file). */
+/** The URL at the mirror, with the last two components of the original path (release and file). */
 const mirrored = (url: string, modelsUrl: string): string =>
   `${modelsUrl}/${new URL(url).pathname.split('/').slice(-2).join('/')}`;
 
@@ -247,7 +247,7 @@ export async function listInstalled(engine: ModelEngine, dataDir: string): Promi
 export const isBusy = (engine: ModelEngine, name: string, dataDir: string): boolean =>
   isLocked(lockPath(engine.models.folder(dataDir), name));
 
-/** Bytes downloaded of a model that is not installed yet. */
+/** Number of downloaded bytes of a model that has not been installed yet. */
 export async function fetchedBytes(engine: ModelEngine, name: string, dataDir: string): Promise<number> {
   const folder = downloadsOf(engine.models.folder(dataDir), name);
   if (!existsSync(folder)) return 0;
@@ -277,7 +277,7 @@ export async function removeModel(
     const bin = await mkdtemp(join(folder, binName));
     if (existsSync(join(folder, name))) await rename(join(folder, name), join(bin, name));
     await rm(downloads, { recursive: true, force: true });
-    // Folders of earlier removals that were killed are deleted too.
+    // Folders left by earlier removals that were killed are deleted too.
     const bins = (await readdir(folder)).filter((entry) => entry.startsWith(binName));
     for (const each of bins) await rm(join(folder, each), { recursive: true, force: true });
     return true;
@@ -290,10 +290,10 @@ interface ListPatience extends LeastRate {
 
 const bytesMax = 2 * 2 ** 20;
 
-/** The build that the source's list of checksums states; empty if the list is unavailable or lacks the file. */
+/** The build in the source's list of checksums; empty if the list is unavailable or lacks the file. */
 async function findStatedBuild(url: string, signal: AbortSignal, patience: ListPatience): Promise<Build[]> {
   const file = new URL(url).pathname.split('/').at(-1)!;
-  // A missing list is ignored here. If the files of the source are missing too, their download reports it.
+  // A missing list is ignored here. If the source lacks the file too, the download of the file reports the reason.
   const text = await readList(new URL('checksum.txt', url).href, signal, patience).catch(() => '');
   signal.throwIfAborted();
   for (const line of text.split('\n')) {

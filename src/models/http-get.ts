@@ -1,6 +1,6 @@
 // Sends a GET with Node's own client, through the proxies in the environment (HTTP_PROXY, HTTPS_PROXY, NO_PROXY).
 // Follows redirects, and gives up if nothing arrives for a while. Node's fetch cannot set a proxy within a process, and
-// reports no reason for a broken transfer.
+// gives no reason when a transfer is interrupted.
 import { Agent as HttpAgent, get as httpGet, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, get as httpsGet } from 'node:https';
 import { Failure } from '../errors.ts';
@@ -8,7 +8,7 @@ import { PushQueue } from '../runtime/push-queue.ts';
 
 const redirectsMax = 10;
 const redirectStatus = [301, 302, 303, 307, 308];
-/** How long the head of a response may take, as a multiple of the stall time, even if data keeps arriving. */
+/** How long the headers of a response may take, as a multiple of the stall time, even if data keeps arriving. */
 const answerStalls = 3;
 const userAgent = 'sonant';
 
@@ -22,7 +22,7 @@ interface GetOptions {
 export interface Answer {
   status: number;
   headers: IncomingHttpHeaders;
-  /** All data that arrived, even if the transfer then breaks off. */
+  /** All data that arrives, even if the transfer is interrupted later. */
   body: AsyncIterable<Buffer>;
   /** The caller must always call this. */
   close(): void;
@@ -76,10 +76,10 @@ function getOnce(url: URL, { headers, signal, stallMs }: GetOptions): Promise<An
   return promise;
 }
 
-/** Limit of unread data in memory. Further data stays in the connection until it is read. */
+/** Limit on unread data in memory. Further data stays in the connection until it is read. */
 const aheadBytesMax = 4 * 2 ** 20;
 
-/** Listens from the first byte, because Node's stream drops unread data if a transfer breaks off. */
+/** Listens from the first byte, because Node's stream drops unread data if a transfer is interrupted. */
 function toAnswer(message: IncomingMessage): Answer {
   const queue = new PushQueue<Buffer>();
   let ahead = 0;

@@ -19,7 +19,7 @@ export interface InstallStatus {
   secondsLeft: number | undefined;
   /** Unpacked share of the archive, 0 to 1. */
   unpacked: number;
-  /** The reason of a failed installation. */
+  /** The reason why the installation failed. */
   failure: Failure | undefined;
 }
 
@@ -41,7 +41,7 @@ export function createInstallProgress(row: ModelRow): InstallProgress {
   let failure: Failure | undefined;
 
   const bytesDone = () => files.values().reduce((sum, { done }) => sum + done, 0);
-  /** The total size. Sizes that sources state are more reliable than those in the table. */
+  /** The total size. Sizes that sources state are more reliable than the sizes in the table. */
   const bytesTotal = () => {
     if (files.size <= row.parts.length) return bytesOfRow(row);
     return files

@@ -1,5 +1,5 @@
-// The models that can be installed or are installed: models of the table, and models in the folder that are in no
-// table, each with its state in the folder.
+// The models that can be installed or are installed: models in the tables, and models in the folder that are in no
+// table. Each model has its state in the folder.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { EngineLibrary } from '../engines/engine.ts';
@@ -22,7 +22,7 @@ export interface InstallableModel {
 }
 
 export interface InstallableModelsOptions {
-  /** Rows of the table. */
+  /** The models in the tables. */
   offered: readonly OfferedModel[];
   engines: readonly ModelEngine[];
   dataDir: string;
@@ -36,7 +36,7 @@ export function createInstallableModels({ offered, engines, dataDir }: Installab
     );
   const list = async () => [...offered, ...(await Promise.all(engines.map(ownOf))).flat()];
   return {
-    /** Models of the table in order, then installed models that are in no table. */
+    /** Models in the tables, in table order, then installed models that are in no table. */
     list,
     async find(name: string): Promise<OfferedModel> {
       const all = await list();

@@ -1,5 +1,5 @@
-// Installs models of the table while the service runs: one at a time, with a short queue. A request for a model that is
-// being installed joins that installation, which continues if its callers leave. `close` stops the running
+// Installs models from the tables while the service runs: one at a time, with a short queue. A request for a model that
+// is being installed joins that installation, which continues if its callers leave. `close` stops the running
 // installation; no model is left half-installed, and downloads are kept.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure, toFailure } from '../errors.ts';
@@ -22,7 +22,7 @@ export interface ModelInstallsOptions extends InstallableModelsOptions {
   /** Whether downloads are forbidden. */
   isOffline: boolean;
   leaveFree: NonNullable<GetOptions['leaveFree']>;
-  /** Whether the voices of a model can speak. */
+  /** Whether the engine offers all these voices. */
   isOffered(engine: string, voiceIds: readonly string[]): boolean;
   onEvent(message: string, facts: Readonly<Record<string, unknown>>, failure?: Failure): void;
   patience?: Patience | undefined;
@@ -30,7 +30,7 @@ export interface ModelInstallsOptions extends InstallableModelsOptions {
 
 export interface ModelInstalls {
   readonly isOffline: boolean;
-  /** Models of the table in order, then installed models that are in no table. */
+  /** Models in the tables, in table order, then installed models that are in no table. */
   list(): Promise<InstallableModel[]>;
   /** Throws `not_found` if there is no such model. */
   find(name: string): Promise<InstallableModel>;
@@ -72,7 +72,7 @@ export function createModelInstalls(options: ModelInstallsOptions): ModelInstall
     async install(name, by) {
       const model = await models.find(name);
       const { isInstalled } = await describe(model);
-      // Nothing is awaited between this check and the start, so that concurrent callers begin only one installation.
+      // Nothing is awaited between this check and `begin`, so that concurrent callers begin only one installation.
       if (!isInstalled && !jobs.get(name)?.progress.isUnderWay) begin(model, by);
       return describe(model);
     },
@@ -111,7 +111,7 @@ const offlineMessage =
 const queueMessage = `${installsWaitingMax} models are already waiting to be installed. Try again later.`;
 const busyMessage = 'Another process is installing this model. Cancel it there, or wait.';
 
-/** Returns a function that runs an installation when its turn has come, and whose promise never rejects. */
+/** Returns a function that waits for its turn and then runs an installation. Its promise never rejects. */
 function createRun({ dataDir, modelsUrl, leaveFree, isOffered, onEvent, patience }: ModelInstallsOptions) {
   const queue = new SlotQueue({ slotsMax: 1 });
   const install = async (model: OfferedModel, progress: InstallProgress, signal: AbortSignal): Promise<void> => {
@@ -163,7 +163,7 @@ export function toInstallFailure(error: unknown, dataDir: string): Failure {
   return new Failure(reason, { ...facts, message: withoutPlaces(message, dataDir) }, error.cause ?? error);
 }
 
-/** Removes URLs, which may contain a password, and shortens paths to their last name. */
+/** Removes credentials from URLs, and the data folder and the temporary folder from paths. */
 const withoutPlaces = (message: string, dataDir: string): string =>
   message
     .replace(/(https?:\/\/)[^\s/]*@/g, '$1')

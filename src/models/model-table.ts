@@ -182,7 +182,7 @@ function noMore(more: Record<string, unknown>, place: string): void {
   if (name !== undefined) throw new TableFault(`${place} has the unknown member ${JSON.stringify(name)}; remove it`);
 }
 
-/** Reads the members of an object. Each member is read once; members that are left over are a fault. */
+/** Reads the members of an object. Each member is read once; a member that remains unread is a fault. */
 class Fields {
   place: string;
   isNested = false;

@@ -51,7 +51,7 @@ export function openLibrary(name: string): EspeakLibrary {
     memory.restore();
     calls.srand(firstSeed);
     if (calls.setVoice(voice) !== 0) throw new Error(`the library does not load the voice ${voice}`);
-    // Consumes the event of the voice change: the library frees its memory, so the saved state must not refer to it.
+    // Consumes the voice-change event. The library frees the event's memory, so the saved state must not refer to it.
     listener.listen(undefined);
     calls.synth(nothing, synthFlags);
     memory.keep();
@@ -92,7 +92,7 @@ function checkRepeats(speak: EspeakLibrary['speak'], { voiceTable }: LibraryFact
 interface Listening {
   onSound(bytes: Uint8Array): void;
   isStopped(): boolean;
-  /** List to which the positions of words are added, if requested. */
+  /** List that receives the positions of words; absent if they were not requested. */
   marks?: SoundMark[];
 }
 
@@ -211,7 +211,7 @@ interface NativeMemory {
   pageBytes: number;
 }
 
-/** Called with audio and its events, and at the end with null. A result other than 0 ends the synthesis. */
+/** Called with audio and its events, and finally with null. A result other than 0 stops the synthesis. */
 type OnSound = (samples: Address | null, count: number, events: Address) => number;
 
 const addressBytes = 8;
@@ -222,7 +222,7 @@ export function openNativeCalls(library: string) {
   const poll = own.func('int poll(void *files, unsigned long count, int ms)');
   const srand = own.func('void srand(unsigned int seed)');
   const pageBytes: number = own.func('int getpagesize()')();
-  /** dladdr(3) returns four words: the first is the path of the library, the second its base address. */
+  /** dladdr(3) returns four words. The first points to the library's path, and the second is its base address. */
   const find = (symbol: Address): Buffer | undefined => {
     const found = Buffer.alloc(4 * addressBytes);
     return dladdr(symbol, found) === 0 ? undefined : found;
@@ -242,7 +242,7 @@ export function openNativeCalls(library: string) {
     ...openEspeakCalls(library),
     memory,
     srand: (seed: number): void => srand(seed),
-    /** Whether the file has data to read or its other end is closed; if `isAwaited` is set, waits until then. */
+    /** Whether the file has data to read or its other end is closed. With `isAwaited`, waits until this is true. */
     isReadable: (file: number, isAwaited = false): boolean => {
       pollFile.writeInt32LE(file, 0);
       return poll(pollFile, 1, isAwaited ? -1 : 0) > 0;
@@ -279,7 +279,7 @@ function openEspeakCalls(name: string) {
     onSound: (callback: OnSound): void => setCallback(koffi.register(callback, koffi.pointer(soundType))),
     setVoice: (file: string): number => setVoice(file),
     setParameter: (parameter: number, value: number): number => setParameter(parameter, value, 0),
-    /** The text must end with a zero byte. */
+    /** The text must end with a NUL byte. */
     synth: (text: Buffer, flags: number): number => synth(text, text.length, 0, 1, 0, flags, null, null),
     voiceTable: (): string => voiceTableOf(listVoices(null)),
   };
@@ -287,7 +287,7 @@ function openEspeakCalls(name: string) {
 
 const genders = '-MF-';
 
-/** The table of voices as `espeak-ng --voices` prints it; see espeak-voices.ts. */
+/** The voice table as `espeak-ng --voices` prints it; see espeak-voices.ts. */
 function voiceTableOf(list: Address): string {
   const rows: string[] = [];
   for (let n = 0; ; n++) {
@@ -304,7 +304,7 @@ function voiceTableOf(list: Address): string {
   }
 }
 
-/** Reads pairs of a priority byte and a zero-terminated name, until a priority is 0. */
+/** Reads pairs of a priority byte and a NUL-terminated name, until a priority is 0. */
 function languagesOf(list: Address): { priority: number; code: string }[] {
   const languages: { priority: number; code: string }[] = [];
   for (let at = 0; ; ) {

@@ -23,7 +23,7 @@ import { type LibraryFacts, type LibraryRequest, libraryCodec, type SoundMark } 
 export interface EspeakNgOptions {
   /** Name or path of the library. */
   library?: string;
-  /** Folder in which facts about the library are stored. Default: they are not stored. */
+  /** Folder in which the library's metadata is cached. Default: the metadata is not cached. */
   dataDir?: string;
   processesMax?: number;
   idleMsMax?: number;
@@ -40,8 +40,8 @@ const libraryUsual = 'libespeak-ng.so.1';
 const amplitude = 80;
 const usualWordsPerMinute = 175;
 /**
- * Two processes more than cores: while the service reads the audio of one process and sends its next sentence, another
- * process can use the core.
+ * Two processes more than cores: while one process waits for the service to read its audio and to send the next
+ * sentence, another process can use the core.
  */
 const processesUsual = availableParallelism() + 2;
 const startMsMax = 30_000;
@@ -53,7 +53,7 @@ const childFile = fileURLToPath(new URL('./library-child.ts', import.meta.url));
 /** A sentence takes milliseconds, so a process that sends nothing for this long hangs. */
 const firstSoundMsMax = 30_000;
 const segmentCharsMax = 240;
-/** Speeds that a setting of words per minute reaches to within 3 %. At other speeds, texts differ too much. */
+/** Speeds that a setting of words per minute reaches to within 3 %. At other speeds, the error varies between texts. */
 const speakingRates = { min: 0.92, max: 1.08 };
 
 /** The real speed grows with words per minute to the power of 1.07 (measured with version 1.51). */
@@ -87,7 +87,7 @@ export async function openEspeakNg(options: EspeakNgOptions = {}): Promise<Engin
   }
 }
 
-/** Opens the engine without starting a process if facts about the library are stored. */
+/** If the library's metadata is cached, opens the engine without starting a process. */
 async function openLibrary(options: EspeakNgOptions): Promise<Engine> {
   const { dataDir, library = libraryUsual, processesMax = processesUsual } = options;
   const loader = findLoader();
@@ -238,7 +238,7 @@ const toPlainText = (text: string): string =>
 
 const isControl = (char: string): boolean => /[\u0000-\u001f\u007f-\u009f]/.test(char);
 
-/** Returns the index in the original text of each code point of the plain text. */
+/** Returns, for each code point of the plain text, its index in the original text. */
 function toSourceIndices(text: string, plain: string): number[] {
   const source = text.toWellFormed();
   const indices: number[] = [];
@@ -255,7 +255,7 @@ function toSourceIndices(text: string, plain: string): number[] {
 
 interface SpokenText {
   text: string;
-  /** Returns the index in the segment's text of each code point of `text`. */
+  /** Returns, for each code point of `text`, its index in the segment's text. */
   sourceIndices(): number[];
 }
 
@@ -301,7 +301,7 @@ interface Begun {
   beforeUntil: number;
 }
 
-/** `indices` has the index in `text` of each code point that was passed to the library. */
+/** `indices` has, for each code point that was passed to the library, its index in `text`. */
 function toWordTimes(
   text: string,
   indices: readonly number[],
@@ -330,7 +330,7 @@ function toWordTimes(
   });
 }
 
-/** The words of a range of text, or its other spoken parts if the range has no words. */
+/** The words in a range of text, or its other spoken parts if the range has no words. */
 function partsOf(text: string, from: number, to: number): { from: number; to: number; letters: number }[] {
   const parts = [...text.slice(from, to).matchAll(/\S+/g)].map(({ 0: part, index }) => {
     const letters = part.match(/[\p{L}\p{N}]/gu)?.length ?? 0;

@@ -40,7 +40,7 @@ const own: Readonly<Record<string, ReadonlyMap<string, string>>> = {
 };
 const symbolCharsMax = 3;
 
-/** Converts IPA; undefined if eSpeak NG has no name in the language for one of the sounds. */
+/** Converts IPA; undefined if eSpeak NG has no name for one of the sounds in this language. */
 export function toEspeakPhonemes(written: string, languageCode: string): string | undefined {
   const vowels = own[languageCode.toLowerCase().split('-', 1)[0]!];
   if (!vowels) return undefined;

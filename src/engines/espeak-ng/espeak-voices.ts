@@ -25,9 +25,9 @@ const byCode: ReadonlyMap<string, number> = new Map(
 /** Gain in decibels. A voice that is not in the table gets the usual gain. */
 const espeakGainDb = (code: string): number => byCode.get(code.toLowerCase()) ?? usualGainDb;
 
-/** A voice without the version of the library, which is added later. */
+/** A voice before the library's version is added to it. */
 interface EspeakVoice extends Omit<Voice, 'version'> {
-  /** Identifies the voice to eSpeak NG. A language does not, since some languages have two voices. */
+  /** Identifies the voice to eSpeak NG. The language cannot identify it, since some languages have two voices. */
   file: string;
 }
 
@@ -49,7 +49,7 @@ function toCanonical(languageCode: string): string | undefined {
   }
 }
 
-/** The BCP-47 tag for a code of eSpeak NG. Invalid subtags become private: en-US-x-nyc. */
+/** The BCP-47 tag for an eSpeak NG language code. Invalid subtags become private: en-US-x-nyc. */
 function toLanguageTag(code: string): string | undefined {
   const subtags = code.split('-');
   for (let length = subtags.length; length > 0; length--) {
@@ -89,7 +89,7 @@ function parseRow(row: string): EspeakVoice | undefined {
   };
 }
 
-/** The voices of the table, each id once; empty if the text is not such a table. */
+/** The voices in the table, each id once; empty if the text is not a voice table. */
 export function parseEspeakVoices(table: string): EspeakVoice[] {
   const voices = new Map<string, EspeakVoice>();
   for (const row of table.split('\n')) {

@@ -1,6 +1,6 @@
-// Stores facts about the library in the data folder, so that Sonant starts without loading the library. The facts are
-// valid until the library, its data or one of the searched folders changes. A missing library is stored too; other
-// faults are not, since they may be gone at the next start.
+// Caches the library's metadata in the data folder, so that Sonant starts without loading the library. The metadata is
+// valid until the library, its data or one of the searched folders changes. A missing library is cached too; other
+// faults are not, since they may be gone at the next startup.
 //     espeak-ng.json   { "key": "<settings and system>", "state": "<digest>", "facts": {...} }     or "fault": "<why not>"
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -22,10 +22,10 @@ interface StoredLibrary extends FoundLibrary {
 }
 
 export interface FoundLibraries {
-  /** Reads the stored facts; undefined if nothing valid is stored. */
+  /** Reads the cached metadata; undefined if nothing valid is cached. */
   read(): FoundLibrary | undefined;
   keep(found: FoundLibrary): void;
-  /** Called when the stored facts turned out to be wrong. */
+  /** Called when the cached metadata has turned out to be wrong. */
   forget(): void;
 }
 
@@ -46,7 +46,7 @@ function* within(path: string): Generator<string> {
   for (const name of readdirSync(path).sort()) yield* within(join(path, name));
 }
 
-/** Hash of the searched folders and, if there are facts, of the state of the library's files. */
+/** Hash of the searched folders and, if the metadata is known, of the state of the library's files. */
 function stateOf(facts: LibraryFacts | undefined, paths: string): string {
   const hash = createHash('sha256');
   for (const path of [...searched, ...paths.split(':').filter(Boolean)]) hash.update(`${stampOf(path)}\n`);
@@ -54,7 +54,7 @@ function stateOf(facts: LibraryFacts | undefined, paths: string): string {
   return hash.digest('base64url');
 }
 
-/** Stores facts in this data folder. `loader` is the path of the module that loads the library. */
+/** Opens the cache in this data folder. `loader` is the path of the module that loads the library. */
 export function openFoundLibraries(dataDir: string, library: string, loader: string): FoundLibraries {
   const { ESPEAK_DATA_PATH, LD_LIBRARY_PATH = '', HOME } = process.env;
   const { version, platform, arch } = process;
@@ -81,7 +81,7 @@ export function openFoundLibraries(dataDir: string, library: string, loader: str
         writeFileSync(draft, `${JSON.stringify(stored)}\n`);
         renameSync(draft, path);
       } catch {
-        // If the folder is missing or not writable, each start inspects the library again.
+        // If the folder is missing or not writable, the library is inspected again at each startup.
         rmSync(draft, { force: true });
       }
     },

@@ -1,6 +1,6 @@
 // The child process in which eSpeak NG's library speaks, one segment at a time. It is a worker of the engine's host;
-// its argument is the name of the library, and library-frames.ts has the format of input and output. It reads its input
-// synchronously (also "stop" at each callback), so it needs no event loop. It exits when its parent does.
+// its argument is the name of the library, and library-frames.ts defines the format of input and output. It reads its
+// input synchronously (also "stop" at each callback), so it needs no event loop. It exits when its parent does.
 import { readSync, writeSync } from 'node:fs';
 import { openLibrary } from './espeak-library.ts';
 import {
@@ -17,9 +17,9 @@ const [input, output] = [0, 1];
 /** A process is replaced after this many segments, or after its memory grew by this many bytes. */
 const segmentsMax = 20_000;
 const growthBytesMax = 67_108_864;
-/** Memory is checked once per this many segments. */
+/** Memory is checked each time this many segments have been spoken. */
 const segmentsPerLook = 64;
-/** The first audio is sent when it has this many bytes. */
+/** The first audio is sent when this many bytes of it exist. */
 const firstBytes = 4_096;
 
 let read = Buffer.alloc(0);
@@ -52,7 +52,7 @@ function writeFrame(kind: FrameKind, payload: Uint8Array): void {
   write(frame);
 }
 
-/** The length is even, so that samples stay aligned. */
+/** The payload length is even, so that samples stay aligned. */
 const writeText = (kind: FrameKind, text: string): void =>
   writeFrame(kind, Buffer.from(Buffer.byteLength(text) % 2 === 0 ? text : `${text} `));
 

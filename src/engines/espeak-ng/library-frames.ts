@@ -1,4 +1,4 @@
-// The protocol of the child process. Output: frames with a head of 8 bytes and a payload of even length, little-endian.
+// The protocol of the child process. Output: frames with an 8-byte header and a payload of even length, little-endian.
 // Input: a JSON line per segment (LibraryRequest), and the line "stop" while a segment is spoken.
 //     kind u32   length u32   payload
 //     ready   JSON: LibraryFacts              sound   samples, s16
@@ -30,7 +30,7 @@ export interface LibraryRequest {
 
 /** Position in the audio where a word begins, or where the last word ends. */
 export interface SoundMark {
-  /** Index from 1 of the word's first code point; 0 for an end. */
+  /** 1-based index of the word's first code point; 0 for the end of the last word. */
   position: number;
   sample: number;
   /** End of the audible part of the audio before the mark. */
@@ -39,7 +39,7 @@ export interface SoundMark {
 
 export const headBytes = 8;
 export const markBytes = 12;
-/** Longest audio frame. Together with its head, it has the length of one read of Node. */
+/** Longest audio frame. With its header, it has the length of one read by Node. */
 export const soundBytesMax = 65_528;
 const payloadBytesMax = 1_048_576;
 

@@ -1,5 +1,5 @@
-// Converts IPA to flite's phones, which are those of American English (Arpabet) with the stress after the vowel:
-// təˈmɑːtoʊ becomes "t ax m aa1 t ow". Sounds that English lacks cannot be converted.
+// Converts IPA to flite's phones: those of American English (Arpabet), with the stress mark after the vowel: təˈmɑːtoʊ
+// becomes "t ax m aa1 t ow". Sounds that English lacks cannot be converted.
 
 import { toRows } from '../../text/language-table.ts';
 import { withoutModifiers } from '../../text/x-sampa.ts';
@@ -40,7 +40,7 @@ export function toFlitePhones(written: string): string | undefined {
     }
   }
   if (found.some((phone) => phone.endsWith('1'))) return found.join(' ');
-  // The first vowel is stressed in a word without a stress mark.
+  // In a word without a stress mark, the first vowel is stressed.
   const first = found.findIndex((phone) => vowelPattern.test(phone));
   return first < 0 ? undefined : found.with(first, `${found[first]}1`).join(' ');
 }

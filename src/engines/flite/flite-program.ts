@@ -43,7 +43,7 @@ export class FliteProgram {
     return this.#instance?.memoryBytes ?? 0;
   }
 
-  /** Runs to the end. Throws the error of `onSound`, or the reason why the program failed. */
+  /** Runs the program to completion. Throws the error of `onSound`, or the reason why the program failed. */
   run(run: FliteRun): void {
     const instance = this.#instance ?? new Instance(this.#module);
     this.#instance = undefined;
@@ -105,7 +105,7 @@ class Instance {
 
 function filesOf(run: FliteRun): (path: string) => WasiFile | undefined {
   const sound = wavFile(run.onSound ?? (() => {}));
-  // flite drops a last sentence of one word ("Are you there? Yes.") if the text has no final line end.
+  // flite drops a final one-word sentence ("Are you there? Yes.") if the text does not end with a newline.
   const text = fileOf(Buffer.from(`${run.text}\n`, 'latin1'));
   return (path) => {
     if (path === 'in.txt') return text;

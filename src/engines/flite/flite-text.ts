@@ -1,6 +1,6 @@
-// Prepares text for flite, which traps on long runs of punctuation, makes half an hour of audio from a line of dollar
-// signs, and breaks words at non-ASCII letters. The result is printable ASCII in tokens of bounded length, each with
-// its range in the original text. Numbers and dates have already been spelled out, outside the engine.
+// Prepares text for flite, which traps on long runs of punctuation, generates half an hour of audio from a line of
+// dollar signs, and breaks words at non-ASCII letters. The result is printable ASCII in tokens of bounded length, each
+// with its range in the original text. Numbers and dates have already been spelled out, outside the engine.
 import anyAscii from 'any-ascii';
 import type { Segment } from '../engine.ts';
 
@@ -50,7 +50,7 @@ export function toSpokenTokens(text: string): SpokenToken[] {
     const spoken = toAscii(token);
     const before = tokens.at(-1);
     if (/[a-z0-9]/i.test(spoken)) tokens.push({ from: index, to: index + token.length, spoken });
-    // flite makes a pause only if the punctuation mark is attached to a word.
+    // flite pauses only if the punctuation mark is attached to a word.
     else if (before && !pause.test(before.spoken.at(-1)!)) before.spoken += pause.exec(spoken)?.[0] ?? '';
   }
   return tokens;

@@ -1,5 +1,5 @@
-// A worker thread of flite. It speaks one segment at a time, one part per run, and sends the audio and word times of
-// each utterance as it is made. A run that traps is repeated once in a new instance, unless some of its audio was sent.
+// A worker thread that runs flite. It speaks one segment at a time, one part per run, and sends the audio and word
+// times of each utterance. A run that traps is repeated once in a new instance, unless some of its audio was sent.
 import { secondsOf } from '../../audio/pcm.ts';
 import { serveTasks, type TaskControl } from '../../runtime/host-child.ts';
 import type { SpokenPcm, WordTime } from '../engine.ts';
@@ -11,7 +11,7 @@ import { type ExpectedWord, parsePhones, timeWords } from './word-times.ts';
 
 export interface FliteThreadData {
   module: WasmModule;
-  /** Imported voices by the path for `-voice`. */
+  /** Imported voices by the path that follows `-voice`. */
   voiceFiles: ReadonlyMap<string, Uint8Array>;
 }
 
@@ -101,9 +101,9 @@ function sendPieces({ samples, sampleRateHz, words }: SpokenPcm, control: TaskCo
 }
 
 /**
- * Phones of words spoken alone, which are needed to find words in the audio. One run of flite, with the fastest voice
- * and speed, lists the phones of all new words. Each word is a paragraph, so it has its own line. Recent words are
- * cached.
+ * The phones that words have when spoken alone, which are needed to find the words in the audio. One run of flite, with
+ * the fastest voice and speed, lists the phones of all new words. Each word is a paragraph, so it has its own line of
+ * output. Recent words are cached.
  */
 class WordPhones {
   readonly #program: FliteProgram;
@@ -137,7 +137,7 @@ class WordPhones {
     if (words.length === 0) return [];
     const lines: string[] = [];
     this.#program.run({ args: phonesArgs, text: words.join('\n\n'), onLine: (line) => lines.push(line) });
-    // If lines and words do not correspond, letters replace phones: only their number matters then.
+    // If the lines do not match the words, letters stand in for phones, since only the number of phones matters then.
     if (lines.length !== words.length) return words.map((word) => [...word]);
     return lines.map((line, n) => {
       const phones = line.split(' ').filter((phone) => phone !== silence && phone !== '');

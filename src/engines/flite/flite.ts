@@ -31,7 +31,7 @@ import { compileWasm, findWasm, readWasm } from './wasi.ts';
 
 /** Sounds of one frame cannot get shorter, so speech above speed 2 would be up to 15 % slower than requested. */
 const speakingRates = { min: 0.25, max: 2 };
-/** Pitch factors of the models that support them. */
+/** Pitch factors for the models that support them. */
 const pitches = { min: 0.5, max: 2 };
 const segmentCharsMax = 160;
 const stageName = '.import-';
@@ -77,7 +77,7 @@ export async function openFlite({ threads, dataDir }: FliteOptions): Promise<Eng
       isRepeatable: true,
       readsNumbers: false,
       segmentCharsMax,
-      // The next segment is made while one is read, but one thread is left to other requests.
+      // While one segment is read, the next one is generated, but one thread is left to other requests.
       segmentsAtOnce: threads > 2 ? 2 : 1,
       segmentsSpokenMax: threads,
       // A thread that sends nothing for this long hangs: most segments take less than a second.
@@ -198,7 +198,7 @@ type Audition = (args: readonly string[]) => AsyncIterable<SpokenPcm>;
 
 const auditionText = 'The boat left the harbour early, long before the sun came up. Nobody on the quay had seen it.';
 
-/** If a voice cannot be read, flite falls back on a voice of 8 kHz; no voice worth importing has such a low rate. */
+/** If a voice cannot be read, flite falls back on an 8 kHz voice; no voice worth importing has such a low rate. */
 const sampleRateHzMin = 16_000;
 const audiblePeak = 300;
 

@@ -2,7 +2,7 @@
 // silently uses another voice if it cannot read the file. Format:
 //     "CMU_FLITE_CG_VOXDATA-v2.0\0"  format mark
 //     u32 1                          byte order of all numbers; only little-endian is supported
-//     (name, value)*                 texts: u32 length, then bytes, the last of them NUL
+//     (name, value)*                 strings: u32 length, then bytes, the last of them NUL
 //     "end_of_features" twice, then the name of the voice
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { reasonOf } from '../../runtime/system-errors.ts';
 
 export interface VoiceFile {
-  /** The name of the file without its ending. */
+  /** The name of the file without its extension. */
   voiceId: string;
   /** Path shown to the operator. */
   path: string;
@@ -19,7 +19,7 @@ export interface VoiceFile {
   /** Version of the content. */
   version: string;
   features: ReadonlyMap<string, string>;
-  /** Name from the voice's makers. */
+  /** Name that the voice's makers gave it. */
   ownName: string;
 }
 

@@ -36,7 +36,7 @@ export function parsePhones(line: string): Phone[] {
     .filter(({ name }) => name !== silence);
 }
 
-/** Times of the words in an utterance, which contains the first words of `words`. */
+/** Word times in an utterance, which contains the first words of `words`. */
 export function timeWords(words: readonly ExpectedWord[], heard: readonly Phone[]): WordTime[] {
   if (words.length === 0 || heard.length === 0) return [];
   const expected = words.flatMap(({ phones }, word) => phones.map((name) => ({ name, word })));
@@ -89,7 +89,7 @@ function phoneEnds(
   const ends: number[] = Array(words.length).fill(0);
   let i = words.reduce((sum, { phones }) => sum + phones.length, 0);
   let j = heard.length;
-  // Phones after the last expected phone belong to the last word, and phones before the first one to the first word.
+  // Phones before the first expected phone belong to the first word, and phones after the last one to the last word.
   ends[words.length - 1] = j;
   while (i > 0 && j > 0) {
     const { name, word } = expected[i - 1]!;

@@ -1,6 +1,6 @@
-// Google's client, reduced to the calls of this engine. Opening the engine imports Google's client and signs it in. The
-// client's own retries and timeouts are off. Cloning keys are requested by REST with the client's login, since the
-// client has no method for them.
+// Google's client, reduced to the calls that this engine makes. Opening the engine imports the client and signs it in.
+// The client's own retries and timeouts are off. Cloning keys are requested over REST with the client's login, since
+// the client has no method for them.
 import { readFile } from 'node:fs/promises';
 import type { TextToSpeechClient } from '@google-cloud/text-to-speech';
 import { Failure, type Reason } from '../../errors.ts';
@@ -10,13 +10,13 @@ import { traceHeaders } from '../../telemetry/trace.ts';
 import type { ListedVoice } from './google-voices.ts';
 
 export interface GoogleLogin {
-  /** Path of a service account's key file, or "adc" for the login of the environment. */
+  /** Path of a service account's key file, or "adc" for the environment's login (Application Default Credentials). */
   credentials: string;
   /** A host, or "http://127.0.0.1:1234" for a local emulator, which needs no login. */
   endpoint: string;
 }
 
-/** A voice of Google by name, or a clone by key. */
+/** A Google voice by name, or a clone by key. */
 export interface GoogleVoice {
   languageCode: string;
   name?: string;
@@ -35,10 +35,10 @@ export type GoogleClient = Awaited<ReturnType<typeof openGoogleClient>>;
 export const streamRateHz = 24_000;
 const scope = 'https://www.googleapis.com/auth/cloud-platform';
 const usualPort = 443;
-/** Longer than any segment may take. The signal of a segment ends its call earlier. */
+/** Longer than any segment may take. The segment's signal cancels its call earlier. */
 const timeout = 15 * 60_000;
 const calling = { timeout, retry: null };
-/** Metadata that continues the trace of the call. */
+/** Metadata that makes the call part of the current trace. */
 const traced = <Options extends object>(options: Options) => ({ ...options, otherArgs: { headers: traceHeaders() } });
 
 const load = async () => {
@@ -93,16 +93,16 @@ export async function openGoogleClient({ credentials, endpoint }: GoogleLogin) {
       );
       return Buffer.from((audioContent as Uint8Array | null) ?? []);
     },
-    /** Yields the bytes of raw samples as they are made, for all texts in one call. */
+    /** Speaks all texts in one call. Yields the bytes of raw samples as Google generates them. */
     stream: (options: StreamOptions, signal: AbortSignal) => streamSpeech(client, options, signal),
-    /** `url` is the URL of the REST API. `signIn` returns the headers that authenticate there. */
+    /** `url` is the URL of the REST API. `signIn` returns the authentication headers for it. */
     url,
     signIn: async () => new Headers(await auth.getRequestHeaders(url).catch(loginRefused)),
     close: (): Promise<void> => client.close(),
   };
 }
 
-/** The login of a service account, which signs its own tokens, or of the environment. */
+/** The login of a service account, which signs its own tokens, or the environment's login. */
 async function findLogin({ GoogleAuth, JWT }: Loaded, credentials: string) {
   if (credentials === 'adc') return new GoogleAuth({ scopes: scope });
   const broken = (why: string) =>
@@ -160,7 +160,7 @@ async function* streamSpeech(
     const streamingAudioConfig = { audioEncoding: 'PCM', sampleRateHertz: streamRateHz, speakingRate };
     call.write({ streamingConfig: { voice: toSelection(voice), streamingAudioConfig } });
     for (const text of texts) call.write({ input: { text } });
-    // The stream of texts is ended at once, because Google gives up after five seconds if it stays open.
+    // The input stream is closed at once, because Google gives up after five seconds if it stays open.
     call.end();
     for await (const { audioContent } of call) yield Buffer.from(audioContent ?? []);
     signal.throwIfAborted();
@@ -174,7 +174,7 @@ async function* streamSpeech(
 
 interface GoogleStatus {
   code?: number;
-  /** The message without the code, in gRPC errors. */
+  /** In gRPC errors, the message without the code. */
   details?: string;
   message?: string;
   statusDetails?: readonly unknown[];
@@ -274,7 +274,7 @@ function delaySecondsOf(details: readonly unknown[]): number | undefined {
   return undefined;
 }
 
-/** Removes the secret, because Google may quote refused input or the start of it. */
+/** Removes the secret, because Google may quote refused input or its beginning. */
 function withoutSecret(sentence: string, secret: string): string {
   if (secret === '') return sentence;
   const hidden = '(cloning key)';

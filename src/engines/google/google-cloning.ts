@@ -1,6 +1,6 @@
-// Instant custom voice: a cloning key that is made from two recordings. The call exists only as a REST method of
-// v1beta1, for projects that Google has admitted. The key is the voice: anyone who has the key can speak with the
-// voice. No Failure contains the key, and bodies with status 200 are never quoted.
+// Instant custom voice: creates a cloning key from two recordings. The call exists only as a REST method of v1beta1,
+// for projects that Google has admitted. The key is the voice: anyone who has the key can speak with the voice. No
+// Failure contains the key, and bodies with status 200 are never quoted.
 //     POST /v1beta1/voices:generateVoiceCloningKey
 //     {"reference_audio": {"audio_config": {"audio_encoding": "LINEAR16", "sample_rate_hertz"}, "content": base64 of WAV},
 //      "voice_talent_consent": likewise, "consent_script", "language_code"}   answers   {"voiceCloningKey"}

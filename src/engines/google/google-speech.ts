@@ -7,9 +7,9 @@ import { barePcm, wavPcm } from '../pcm-stream.ts';
 import { type GoogleClient, type GoogleVoice, isSentenceTooLong, streamRateHz } from './google-client.ts';
 import { isStreaming, languageOf, toGoogleLanguage } from './google-voices.ts';
 
-/** A character has at most three bytes of UTF-8, so any segment is one piece. */
+/** A UTF-16 unit has at most three bytes in UTF-8, so the longest segment is within Google's limit. */
 export const segmentCharsMax = 1_600;
-/** Google accepts 5000 bytes per call. It does not state the longest sentence, which differs between voices. */
+/** Google accepts 5000 bytes per call. Its limit on a sentence is not documented and differs between voices. */
 const roomy: PieceLimits = { bytesMax: 4_800, sentenceBytesMax: 500 };
 const tight: PieceLimits = { bytesMax: 200, sentenceBytesMax: 200 };
 
@@ -75,9 +75,9 @@ async function* once(bytes: Promise<Buffer>): AsyncGenerator<Buffer> {
 }
 
 interface PieceLimits {
-  /** Limit of a piece; large enough for any single character. */
+  /** Maximum size of a piece; large enough for any single character. */
   bytesMax: number;
-  /** Limit of a sentence, or of its remaining part, within a piece. */
+  /** Maximum size of a sentence, or of its remaining part, within a piece. */
   sentenceBytesMax: number;
 }
 
@@ -111,7 +111,7 @@ export function cutText(text: string, { bytesMax, sentenceBytesMax }: PieceLimit
   let piece = '';
   for (const sentence of sentences(text)) {
     for (const [index, part] of cutWithin(sentence, Math.min(sentenceBytesMax, bytesMax)).entries()) {
-      // Two parts of one sentence go to different pieces, because together they would form that sentence again.
+      // Two parts of one sentence go to different pieces, because together they would be too long a sentence again.
       if (piece !== '' && (index > 0 || bytesOf(piece) + bytesOf(part) > bytesMax)) {
         pieces.push(piece);
         piece = '';

@@ -26,10 +26,10 @@ function parseName(name: string): NameParts | undefined {
   return languageCode && kind && speaker ? { languageCode, kind, speaker } : undefined;
 }
 
-/** Whether Google streams audio for this voice while it is made. */
+/** Whether Google streams this voice's audio while generating it. */
 export const isStreaming = ({ voiceId }: Voice): boolean => parseName(voiceId)?.kind === streamingKind;
 
-/** The language of a stock voice in Google's code, which requests must repeat. */
+/** Google's code for the language of a stock voice, which requests must repeat. */
 export const languageOf = ({ voiceId }: Voice): string => parseName(voiceId)!.languageCode;
 
 /** The voices whose names equal or begin with one of `wanted`; all streaming voices if `wanted` is empty. */
@@ -77,10 +77,10 @@ const french =
 const spanish =
   'Soy el propietario de esta voz y doy mi consentimiento para que Google la utilice para crear un modelo de voz sintética.';
 
-/** Languages that a clone made in en-US also speaks. Other clones speak only their own language. */
+/** Languages that a clone from an en-US sample also speaks. Other clones speak only their own language. */
 export const languagesOfAmericans: readonly string[] = ['de-DE', 'es-US', 'es-ES', 'fr-CA', 'fr-FR', 'pt-BR'];
 
-/** The consent sentence by language in canonical form. */
+/** The consent sentence by canonical language code. */
 export const consentScripts: Readonly<Record<string, string>> = {
   'ar-XA': 'أنا مالك هذا الصوت وأوافق على أن تستخدم Google هذا الصوت لإنشاء نموذج صوتي اصطناعي.',
   'bn-IN': 'আমি এই ভয়েসের মালিক এবং আমি একটি সিন্থেটিক ভয়েস মডেল তৈরি করতে এই ভয়েস ব্যবহার করে Google-এর সাথে সম্মতি দিচ্ছি।',
@@ -122,7 +122,7 @@ export const consentScripts: Readonly<Record<string, string>> = {
   'zh-CN': '我是此声音的拥有者并授权谷歌使用此声音创建语音合成模型',
 };
 
-/** Google's code of the language: always with a region, and a special code for Mandarin. */
+/** Google's code for the language: always with a region, and a special code for Mandarin. */
 export function toGoogleLanguage(languageCode: string): string {
   const { language, region } = new Intl.Locale(languageCode);
   const known = Object.keys(consentScripts).find((code) => code.startsWith(`${language}-`));

@@ -18,7 +18,7 @@ export interface GoogleOptions extends GoogleLogin {
   cloneSegmentsPerMinute: number;
   segmentsSpokenMax: number;
   refreshMs?: number;
-  /** Whether to fail if the list is not available at the start. */
+  /** Whether opening the engine fails if the list is not available. */
   isListNeeded?: boolean;
 }
 
@@ -49,7 +49,7 @@ export async function openGoogle(options: GoogleOptions): Promise<Engine> {
       timings: false,
       readsNumbers: true,
       segmentCharsMax,
-      // A short first segment gains nothing: each call counts fully, and its audio arrives as it is made.
+      // A short first segment gains nothing: each call counts towards the quota, and audio arrives as it is generated.
       firstSegmentCharsMax: segmentCharsMax,
       segmentsAtOnce: 2,
       segmentsSpokenMax,

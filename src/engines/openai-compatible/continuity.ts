@@ -1,8 +1,8 @@
-// Measures whether a listener could play a stream without a gap, and limits the number of streams of a server. A gap
+// Measures whether a listener could play a stream without a gap, and limits the number of streams per server. A gap
 // arises when a piece of audio arrives after all earlier audio has been played. Repeated gaps lower the limit. Streams
-// without gaps raise the limit by one at a time, more rarely above the number of streams that last had gaps.
+// without gaps raise it by one at a time, more rarely above the number of streams that last had gaps.
 
-/** The state of the playback of one stream. */
+/** Playback state of one stream. */
 export class Playback {
   /** Time to the first audio; undefined before it. */
   firstSoundMs: number | undefined;
@@ -11,7 +11,7 @@ export class Playback {
   receivedSeconds = 0;
   elapsedSeconds = 0;
 
-  /** Counts a piece of audio that arrived after a wait. The wait excludes time in which nobody read. */
+  /** Counts a piece of audio that arrived after a wait. The wait excludes time in which the reader was not reading. */
   add(waitedMs: number, seconds: number): void {
     if (this.firstSoundMs === undefined) this.firstSoundMs = waitedMs;
     else this.elapsedSeconds += waitedMs / 1000;
@@ -36,16 +36,16 @@ const audibleSeconds = 0.1;
  */
 const streamWeight = 0.1;
 const gapShareMax = 0.15;
-/** Bounds of the lowered limit, as shares of the streams under way. */
+/** Bounds on the lowered limit, as shares of the number of running streams. */
 const loweredTo = { min: 0.5, max: 0.8 };
 const raiseMsFirst = 5_000;
 const raiseMsMax = 300_000;
-/** If the limit exceeds the number of streams that last had gaps by this factor, those gaps are taken as chance. */
+/** If the limit exceeds the number of streams that last had gaps by this factor, those gaps are regarded as chance. */
 const loweredFarAbove = 1.25;
 /** Share of the limit that must be in use when a stream begins. A stream at lower load does not raise the limit. */
 const fullShare = 0.9;
 
-/** The limit of streams that a server speaks at once, at most `max`. */
+/** Limits how many streams a server speaks at once, to at most `max`. */
 export class Concurrency {
   readonly #max: number;
   #gapShare = 0;

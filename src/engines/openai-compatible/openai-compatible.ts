@@ -92,7 +92,7 @@ export async function openOpenAiCompatible(
   const warmUp = async () => {
     const [first] = list.voices();
     if (!first || options.sampleRateHz > 0) return;
-    // A failure is ignored here, because the first request of a caller reports it.
+    // A failure is ignored here, because the first request from a caller reports it.
     const signal = AbortSignal.any([closing.signal, AbortSignal.timeout(warmUpMsMax)]);
     await Array.fromAsync(server.speak({ voice: first.voiceId, text: warmUpText }, signal)).catch(() => {});
   };
@@ -143,7 +143,7 @@ export async function openOpenAiCompatible(
   };
 }
 
-/** Deletes the copies of clones at servers. A copy that could not be deleted is deleted when a server lists it. */
+/** Deletes the copies of clones on servers. A copy that could not be deleted is deleted when a server lists it. */
 function createCloneCopies(server: SpeechServer, log: EngineLog | undefined) {
   const forgotten = new Set<string>();
   const remove = async (cloneName: string) => {
@@ -156,8 +156,8 @@ function createCloneCopies(server: SpeechServer, log: EngineLog | undefined) {
   };
   return {
     /**
-     * Called when a clone is spoken. Another voice that was imported from the same file may still use a forgotten
-     * clone.
+     * Called when a clone is spoken, because another voice that was imported from the same file may still use a
+     * forgotten clone.
      */
     noteUse: (cloneName: string) => void forgotten.delete(cloneName),
     forget(cloneName: string): Promise<void> {
@@ -193,7 +193,7 @@ async function findVoices(
 /** The reason why the server does not work, for the operator. */
 function whyNot(error: unknown, { url }: OpenAiCompatibleOptions): string {
   const { facts, message, cause } = toFailure(error);
-  // If a server cannot be reached, the cause of the error of `fetch` contains the reason.
+  // If a server cannot be reached, the cause of the `fetch` error contains the reason.
   const detail = cause instanceof Error ? ((cause.cause as Error | undefined)?.message ?? cause.message) : message;
   return facts.message ?? `${url}: ${detail}`;
 }

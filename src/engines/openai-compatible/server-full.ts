@@ -1,5 +1,5 @@
-// The error of a server without room for a request (429 or 503). The server is healthy and has not started the request,
-// so another server can be tried.
+// The error for a server that has no room for a request (429 or 503). The server is healthy and has not started the
+// request, so another server can be tried.
 import { Failure } from '../../errors.ts';
 
 export class ServerFull extends Failure {

@@ -116,9 +116,9 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
   };
 
   const loadOf = (member: Member) => member.outstanding + counts.othersAt(member.name);
-  /** The last request without a clone. Warm-ups repeat its settings; a clone might be revoked by then. */
+  /** Warm-ups repeat the settings of this request. It has no clone, since a clone may be revoked before the warm-up. */
   let lastRequest: SpeechRequest | undefined;
-  // A cold server gets requests at once if there is no earlier request with settings for a test sentence.
+  // If no earlier request provides settings for a test sentence, a cold server gets requests at once.
   const isUp = (member: Member) => !(member.isCold && lastRequest) && member.outUntilMs <= now();
   const hasRoom = (member: Member) => loadOf(member) < member.concurrency.limit;
   const isDue = ({ isCold, isWarming, outUntilMs, fullUntilMs }: Member) =>
@@ -203,7 +203,7 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
       // A failure is ignored if the state of the server changed after the request began.
       if (isOfServer(error) && member.outUntilMs === outUntilMs) failed(member);
     };
-    // Counts the guard's timeout of a silent server as a failure. A caller's abort is not counted.
+    // Counts the guard's timeout as a failure of the silent server. A caller's abort is not counted.
     using _ = onAbort(signal, () => {
       if (now() - sinceMs >= silentMs) note(signal.reason);
     });

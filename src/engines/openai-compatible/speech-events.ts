@@ -6,7 +6,7 @@
 // response is complete.
 import { Failure } from '../../errors.ts';
 
-/** Facts about the audio that the events so far have stated. */
+/** The audio format that the events so far have stated. */
 export interface Stated {
   sampleRateHz?: number | undefined;
 }
@@ -44,7 +44,7 @@ export async function* soundOfEvents(
   if (!isDone) throw new Failure('engine_error', { retryAfterSeconds: 0 }, new Error('the last event is missing'));
 }
 
-/** The failure of a server that stopped at its limit of tokens. A retry would stop there too. */
+/** The failure of a server that stopped at its token limit. A retry would stop there too. */
 export const cutAtLimit = (): Failure =>
   new Failure('engine_error', {}, new Error('the server cut the audio off at its token limit'));
 

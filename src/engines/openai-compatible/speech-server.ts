@@ -23,14 +23,14 @@ export const soundForms = ['pcm', 'wav', 'sse', 'file'] as const;
 type SoundForm = (typeof soundForms)[number];
 
 export interface SpeechServerOptions {
-  /** Base URL such as "http://localhost:8880/v1", without a slash at its end. */
+  /** Base URL such as "http://localhost:8880/v1", without a trailing slash. */
   url: string;
   apiKey: string;
   /** Name of the model; empty for the model that the server lists. */
   model: string;
   /** "auto" requests samples, or a complete WAV if the server refuses samples. */
   form: 'auto' | SoundForm;
-  /** Rate of samples for which the server states none; 0 if a test request is to find the rate. */
+  /** Sample rate if the server states none; 0 if a test request has to find the rate. */
   sampleRateHz: number;
   /** Whether clones that nobody has spoken for a day are deleted when the voices are listed. Default: true. */
   deletesClones?: boolean;
@@ -69,7 +69,7 @@ export interface SpeechServer {
 }
 
 const listBytesMax = 1 << 20;
-/** Number of characters of an error that are logged. */
+/** Errors are logged up to this number of characters. */
 const errorCharsMax = 500;
 const errorBytesMax = 4_096;
 /** A temporary fault of unknown duration. */
@@ -81,7 +81,7 @@ const sampleRateHzUsual = 24_000;
 /** OpenAI's model, used if the server lists no models. */
 const modelUsual = 'tts-1';
 const probeText = 'One moment, please.';
-/** Content types other than the requested audio. */
+/** Content types of responses that are not the requested audio. */
 const otherTypes = /json|html|xml|mpeg|mp3|mp4|aac|ogg|opus|flac|webm/i;
 const speechModels = /tts|speech|voice|kokoro|orpheus|piper|bark|dia|parler/i;
 
@@ -107,7 +107,7 @@ export function createSpeechServer(
   const headers = { ...(apiKey !== '' && { Authorization: `Bearer ${apiKey}` }) };
   const formFirst: SoundForm = options.form === 'auto' ? 'pcm' : options.form;
   let form = formFirst;
-  /** The model that was found. It is reset when the server is unreachable, since a restart may change the model. */
+  /** The model found on the server. Reset when the server is unreachable, since a restart may change the model. */
   let model: Promise<string> | undefined;
   let rateHz: Promise<number> | undefined;
 
@@ -231,7 +231,7 @@ export function createSpeechServer(
       yield* barePcm(bytes, findBare);
     } catch (error) {
       signal.throwIfAborted();
-      // `ServerFull` after the start of the audio means that the server broke off.
+      // Once the audio has begun, `ServerFull` means that the server aborted the stream.
       if (error instanceof ServerFull)
         throw withoutTexts(new Failure('engine_error', error.facts, error.cause), request);
       if (error instanceof Failure) throw withoutTexts(error, request);
@@ -240,13 +240,13 @@ export function createSpeechServer(
     if (!isEvents) await checkOutcome(answer, signal);
   }
 
-  /** Throws if the audio was cut off, which SGLang-Omni reports only afterwards, and at another URL. */
+  /** Throws if the audio was cut off, which SGLang-Omni reports only afterwards and at another URL. */
   async function checkOutcome(answer: Response, signal: AbortSignal): Promise<void> {
     const id = answer.headers.get('x-sglang-omni-speech-id');
     if (id === null) return;
     const read = async () => {
       const soon = AbortSignal.any([signal, AbortSignal.timeout(outcomeMsMax)]);
-      // `reach` would reset the facts about the server, although the server has just worked.
+      // `reach` would drop the cached values for the server, although the server has just worked.
       const outcome = await send(`/audio/speech/${encodeURIComponent(id)}`, {}, soon);
       const text = (await startOf(outcome, errorBytesMax, soon)).toString();
       if (outcome.status >= 500 || outcome.status === 429) throw answerFailure(outcome, text);
@@ -275,9 +275,7 @@ export function createSpeechServer(
   };
 }
 
-/**
- * Runs a search whose result all requests share. The search does not end when the request that started it is aborted.
- */
+/** Runs a search whose result all requests share. The search continues if the request that started it is aborted. */
 async function found<T>(find: (signal: AbortSignal) => Promise<T>, forget?: () => void): Promise<T> {
   const late = AbortSignal.timeout(findMsMax);
   try {

@@ -1,4 +1,4 @@
-// Clones at servers that accept uploaded voices, such as vLLM-Omni and SGLang-Omni. The clone is the recording itself,
+// Clones on servers that accept uploaded voices, such as vLLM-Omni and SGLang-Omni. The clone is the recording itself,
 // which Sonant stores encrypted; the server has a copy under a random name. If the server lacks the copy, for example
 // after a restart, the clone is uploaded again before it is spoken.
 //     POST /v1/audio/voices, a form: name, consent, audio_sample (a WAV), ref_text       DELETE /v1/audio/voices/{name}
@@ -10,7 +10,7 @@ import { Failure } from '../../errors.ts';
 import type { CloneSample, Cloning } from '../engine.ts';
 
 export interface Recording {
-  /** Random name of the voice at the servers, which does not reveal whose voice it is. */
+  /** Random name of the voice on the servers, which does not reveal whose voice it is. */
   name: string;
   /** Transcript; empty if unknown. */
   text: string;
@@ -37,9 +37,9 @@ interface UploadOptions {
   now(): number;
 }
 
-/** The clones at one server. */
+/** The clones on one server. */
 export function openUploads({ reach, list, refusalOf, found, now }: UploadOptions) {
-  /** The time at which each clone was last known to be at the server. */
+  /** The time at which each clone was last known to be on the server. */
   const confirmed = new Map<string, number>();
   /** Segments that need the same clone wait for one upload. */
   const restoring = new Map<string, Promise<boolean>>();
@@ -64,7 +64,7 @@ export function openUploads({ reach, list, refusalOf, found, now }: UploadOption
   }
 
   /**
-   * Uploads the clone if necessary, and returns whether it was uploaded. If `isLost` is true, the list of the server is
+   * Uploads the clone if necessary, and returns whether it was uploaded. If `isLost` is true, the server's list is
    * ignored, because it may contain clones that the server can no longer speak.
    */
   function restore(recording: Recording, isLost = false): Promise<boolean> {
@@ -100,7 +100,7 @@ export function openUploads({ reach, list, refusalOf, found, now }: UploadOption
       const sinceMs = now() - (confirmed.get(recording.name) ?? -Infinity);
       if (sinceMs > confirmedMsMax) await restore(recording);
     },
-    /** Deletes old copies, which no replica speaks: each replica renews the copies that it speaks. */
+    /** Deletes old copies. No replica uses these, because each replica renews the copies that it uses. */
     async sweep(uploaded: readonly UploadedVoice[], signal: AbortSignal): Promise<void> {
       const leftOver = uploaded.filter(({ name, ageMs }) => isCloneName(name) && ageMs > keptMs);
       // A copy that cannot be deleted now is listed and deleted the next time.
@@ -154,7 +154,7 @@ function packRecording({ name, text, wav }: Recording): Uint8Array {
   return new Uint8Array(Buffer.concat([head, Buffer.from(name), said, wav]));
 }
 
-/** Parses a clone. Throws `engine_error` if the bytes were not made by this engine. */
+/** Parses a clone. Throws `engine_error` if the bytes were not created by this engine. */
 export function unpackRecording(packed: Uint8Array): Recording {
   const bytes = Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength);
   const textAt = 6 + (bytes[1] ?? 0);
@@ -165,7 +165,7 @@ export function unpackRecording(packed: Uint8Array): Recording {
   return { name, text: bytes.toString('utf8', textAt, wavAt), wav: new Uint8Array(bytes.subarray(wavAt)) };
 }
 
-/** The servers accept 1 to 30 seconds; models use at most fifteen. */
+/** The servers accept 1 to 30 seconds; models use at most 15. */
 const sampleSeconds = { min: 3, max: 15 };
 const sampleRateHz = 24_000;
 const textCharsMax = 500;

@@ -1,6 +1,6 @@
-// Blends of voices, offered as voices of the models. Blends fill pages: a page is a separate model with its own
-// processes, in which blends take the places of the speakers. A blend keeps its place while it is in use, so a page is
-// replaced only when a blend is added. The old page ends with its running requests.
+// Offers blends as voices of the models. The blends of a model fill pages: a page is a separate model with its own
+// processes, in which each blend takes the place of a speaker. A blend keeps its place while it is in use, so a page is
+// replaced only when a blend is added. The processes of a replaced page end after its running requests.
 import { createHash } from 'node:crypto';
 import { type Blend, type Blending, languagesOfBlend, type Voice } from '../engine.ts';
 import { type Gains, gainOf } from './gains.ts';
@@ -61,7 +61,7 @@ export class BlendedVoices {
     return this.#found.get(voice);
   }
 
-  /** Sets the offered models. Pages of other models end. */
+  /** Sets the offered models. The pages of all other models are dropped. */
   setModels(offered: readonly OfferedModel[]): void {
     this.#offered = offered.filter(({ model, speakers }) => model.styles !== undefined && speakers.length > 1);
     this.#parts = new Map(
@@ -133,7 +133,7 @@ export class BlendedVoices {
   async #readGains({ model }: BlendPage): Promise<void> {
     const stored = await this.#options.readGains(model);
     const page = this.#pages.find((each) => each.model === model);
-    // If the folder is not writable, more gains are known in memory than are stored.
+    // If the folder is not writable, some known gains are only in memory.
     const gains = stored.map((gain, place) => gain ?? page?.gains[place]);
     if (!page || gains.every((gain, place) => gain === page.gains[place])) return;
     this.setGains(model, gains);
@@ -192,7 +192,7 @@ function arrangePages(
   return filled;
 }
 
-/** Moves styles into free places, preferably into the place of their main part, whose speed is the most similar. */
+/** Moves each style into a free place, preferably its main part's, since the speed of that part is most similar. */
 function fill(styles: (BlendedStyle | undefined)[], free: number[], waiting: BlendedStyle[]): boolean {
   const count = waiting.length;
   while (free.length > 0 && waiting.length > 0) {

@@ -21,7 +21,7 @@ interface StoredGains {
   blends: ReadonlyMap<string, number>;
 }
 
-/** Number of latest blends that are stored. */
+/** Largest number of stored blends; the oldest ones are dropped. */
 const blendsMax = 1_000;
 
 async function readStored(model: Model): Promise<StoredGains> {
@@ -42,10 +42,7 @@ async function readStored(model: Model): Promise<StoredGains> {
   }
 }
 
-/**
- * The stored gains of a model's speakers; empty if none are stored for this version. A place without a style has gain
- * 0.
- */
+/** The stored gains of a model's speakers; empty if none are stored for this version. An unused place has gain 0. */
 export async function readGains(model: Model): Promise<Gains> {
   const { speakers, blends } = await readStored(model);
   return model.blended?.styles.map((style) => (style ? blends.get(style.key) : 0)) ?? speakers;

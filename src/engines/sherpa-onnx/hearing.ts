@@ -1,5 +1,5 @@
 // Measures the loudness of the models' speakers in the background: one at a time, in a process with the lowest
-// priority, some time after the start. Results are stored beside the model, a few speakers at a time. A speaker that is
+// priority, some time after startup. Results are stored beside the model, a few speakers at a time. A speaker that is
 // requested is measured next. A model that does not load is reported and tried again later.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gainDbFor } from '../../audio/loudness.ts';
@@ -17,7 +17,7 @@ import { referenceOf } from './voice-samples.ts';
 interface HearingOptions {
   /** Returns the path of the library's module. */
   findLibrary(): string | undefined;
-  /** How long after the start the first speaker is measured. */
+  /** How long after startup the first speaker is measured. */
   waitMs?: number | undefined;
   onHeard(model: Model, gains: Gains): void;
   /** Called if a model does not load or speak. */
@@ -27,7 +27,7 @@ interface HearingOptions {
 const waitMsUsual = 5_000;
 /** Number of speakers per model that are measured; further speakers get the mean gain of the measured ones. */
 const heardMax = 200;
-/** Number of speakers between two writes. */
+/** Number of speakers measured between two writes of the results. */
 const batchMax = 4;
 const retryMs = 60_000;
 const idleMs = 10_000;
@@ -36,7 +36,7 @@ interface Task {
   model: Model;
   /** Known gains. They include gains that could not be stored because the folder is not writable. */
   gains: Gains;
-  /** The speaker that was requested. */
+  /** The speaker that was requested last. */
   wanted: number;
   /** Time before which the task does not start. */
   fromMs: number;
@@ -174,8 +174,8 @@ const sentences: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns a sentence in the language. If there is none, or the model lacks one of its words, returns words that the
- * model has.
+ * Returns a sentence in the language. If there is no such sentence, or the model lacks one of its words, returns words
+ * that the model has.
  */
 async function auditionText(model: Model, languageCode: string): Promise<string> {
   const sentence = sentences[new Intl.Locale(languageCode).language];

@@ -1,5 +1,5 @@
-// Imports a model: copies it into a staging folder, checks it, has it speak, and only then renames it into place. A
-// refused model leaves nothing behind.
+// Imports a model: copies it into a staging folder, checks it, tests it by speaking, and only then renames it into
+// place. A refused model leaves nothing behind.
 import { existsSync } from 'node:fs';
 import { copyFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';

@@ -1,4 +1,4 @@
-// sonant-model.json in a model's folder: facts that the operator states if the files do not. All fields are optional.
+// sonant-model.json in a model's folder: metadata that the operator adds if the files lack it. All fields are optional.
 // `options` are listed in model-folder.ts. `speakers` are in the model's order; further speakers keep their numbers.
 //     { "name": "Amy", "description": "...", "language_codes": ["en-GB"], "labels": {"gender": "female"},
 //       "kind": "vits", "model": "model.onnx", "options": {"steps": 8},

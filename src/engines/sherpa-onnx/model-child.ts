@@ -10,7 +10,7 @@ import { toSamples } from './float-samples.ts';
 export interface ModelStart {
   /** Path of the library's module. */
   library: string;
-  /** The library's configuration of the model. */
+  /** The library's configuration for the model. */
   config: object;
 }
 

@@ -1,5 +1,5 @@
 // The files of a model's folder, as far as needed to recognise and check the model: names, sizes, ONNX headers and the
-// operator's card. The readers of the model kinds call the checks, which return facts or collect faults.
+// operator's card. The readers of the model kinds call the checks, which return values or collect faults.
 import { type FileHandle, open, readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { cardName, type ModelCard, readModelCard } from './model-card.ts';
@@ -128,7 +128,7 @@ export class OnnxChecks {
     return Number(given);
   }
 
-  /** Requires these types of the first inputs, and these names of the others. Other inputs make the library exit. */
+  /** The first inputs must have these types, and all further inputs these names, or the library would exit. */
   needInputs(types: readonly number[], further: readonly RegExp[] | 'any' = []): void {
     const { inputs = [], outputs = [] } = this.#file ?? {};
     const areRight = types.every((type, n) => inputs[n]?.elementType === type);

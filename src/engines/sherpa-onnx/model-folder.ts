@@ -1,6 +1,6 @@
-// Reads the folder of a model as sherpa-onnx releases it. The model is recognised by its files and checked before it is
-// loaded, because the library exits its process on invalid input. All faults are reported at once, by file. Only the
-// size and both ends of the weights are read.
+// Reads a model's folder in the layout of sherpa-onnx's releases. The model is recognised by its files and checked
+// before it is loaded, because the library exits its process on invalid input. All faults are reported at once, by
+// file. Only the size and both ends of the weights are read.
 import { createHash } from 'node:crypto';
 import { open, readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -124,7 +124,7 @@ function kindOfParts(files: ModelFiles): ModelKind | undefined {
   return has('encoder') && has('decoder') ? 'zipvoice' : undefined;
 }
 
-/** The main ONNX file: the file in the card, or else one that is not a vocoder, preferably the full version. */
+/** The main ONNX file: the one that the card names, or else one that is not a vocoder, preferably the full version. */
 function findMain(files: ModelFiles): string | undefined {
   if (files.card.model !== undefined) {
     if (files.onnxNames.includes(files.card.model)) return files.card.model;
@@ -167,7 +167,7 @@ async function hash({ folder, sizes }: ModelFiles): Promise<string> {
 
 const letters = [...'abcdefghijklmnopqrstuvwxyz'];
 
-/** Created only if a model exists, because creating it takes a large part of the start-up time. */
+/** Created only if a model exists, because creating it takes a large part of the startup time. */
 let names: Intl.DisplayNames | undefined;
 let codesByName: ReadonlyMap<string, string> | undefined;
 
@@ -203,7 +203,7 @@ function toCode(hint: string): string | undefined {
 /** The code and its bare language: en-US, en. */
 const withLanguage = (code: string): string[] => [...new Set([code, new Intl.Locale(code).language])];
 
-/** The codes of the first hint that is understood; empty if no hint is. */
+/** The codes of the first hint that is understood; empty if no hint is understood. */
 function toLanguageCodes(hints: readonly string[]): string[] {
   for (const hint of hints) {
     const codes = hint.split(/[+,/&]/).flatMap((part) => (part.trim() === '' ? [] : (toCode(part) ?? [])));
@@ -212,7 +212,7 @@ function toLanguageCodes(hints: readonly string[]): string[] {
   return [];
 }
 
-/** Order of the rules, so that a telephone number is not read as a date, nor a date as a number. */
+/** Order in which the rules apply, so that a telephone number is not read as a date, or a date as a number. */
 const order = ['phone', 'date', 'number', 'new_heteronym'];
 
 const ruleFile = /^([a-z_]+?)(?:-zh)?\.fst$/;
@@ -231,13 +231,13 @@ interface OptionRow {
   min: number;
   max: number;
   isInteger?: boolean;
-  /** The library's name of the option: `config` in the request's configuration, or `extra` among its extra options. */
+  /** The library's name for the option: `config` in the request's configuration, or `extra` among its extra options. */
   config?: string;
   extra?: string;
 }
 
 const optionRows: Readonly<Record<string, OptionRow>> = {
-  /** Refinement steps: more are better and slower. */
+  /** Number of refinement steps: more steps sound better but take longer. */
   steps: { kinds: ['zipvoice', 'pocket', 'supertonic'], min: 1, max: 64, isInteger: true },
   /** How closely speech follows the text and the sample. */
   guidance_scale: { kinds: ['zipvoice'], min: 0.01, max: 20, config: 'guidanceScale' },
@@ -260,7 +260,7 @@ interface ChosenOptions {
   extra: LibraryOptions;
 }
 
-/** The options of a card for this kind of model. Unsupported options are faults of the card. */
+/** The card's options for this kind of model. Unsupported options are faults of the card. */
 function chooseOptions(
   given: Readonly<Record<string, number>>,
   kind: ModelKind,

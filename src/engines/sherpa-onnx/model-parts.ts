@@ -1,4 +1,4 @@
-// Finds the parts of models that consist of several ONNX files, by the start of their names.
+// Finds the parts of models that consist of several ONNX files, by the beginning of their names.
 import type { ModelFiles } from './model-files.ts';
 
 /** The ONNX file with this prefix. A smaller version (.int8) is preferred, as in the releases. */

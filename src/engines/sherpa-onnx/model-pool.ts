@@ -1,6 +1,5 @@
 // The processes of loaded models. The pool decides how many each model has, and which processes end to make room for
-// other models. A model that was removed from the folder still speaks running requests, and its processes end with the
-// last one.
+// other models. A model that was removed from the folder still serves running requests; its processes end afterwards.
 import { Failure } from '../../errors.ts';
 import { Host, type HostedWorker, type WorkerLink } from '../../runtime/host.ts';
 import { processLink } from '../../runtime/worker-links.ts';
@@ -23,9 +22,9 @@ export interface ModelPoolOptions {
   idleMsMax?: number;
   /** How long a process may work on a cancelled request before it is killed. */
   stopMsMax?: number;
-  /** Whether all other processes of the machine have priority. */
+  /** Whether all other processes on the machine have priority. */
   isBackground?: boolean;
-  /** Called before a process is started for the model, with the number of processes. */
+  /** Called before a process is started for the model, with the current number of processes. */
   onLoad?(model: Model, processes: number): void;
   /** Called with each process that is started. */
   onStart?(link: ModelLink): void;
@@ -74,8 +73,8 @@ export class ModelPool {
   }
 
   /**
-   * Sets the existing models. All other models end with their running requests. Every model counts as existing until
-   * the first call.
+   * Sets the existing models. The processes of all other models end after their running requests. Until the first call,
+   * every model counts as existing.
    */
   setModels(models: readonly Model[]): void {
     this.#current = new Set(models.map(keyOf));

@@ -13,11 +13,11 @@ export interface SpokenBy {
   reference?: Reference;
   /** Language of the text. Default: the first language of the speaker or the model. */
   languageCode?: string;
-  /** Speed, within the speeds of the model. Default: 1. */
+  /** Speed, within the model's range. Default: 1. */
   speed?: number;
   /** Seed, for a model that generates audio from noise. Default: 1. */
   seed?: number | undefined;
-  /** Whether the text is spoken again. A model that generates audio from noise then uses another seed. */
+  /** Whether the text is spoken a second time. A model that generates audio from noise then uses another seed. */
   isAgain?: boolean;
 }
 
@@ -40,7 +40,7 @@ export function isSpokenByRules(by: SpokenBy): boolean {
   return isOnlyChinese || chinese.includes(bare(languageOf(by)));
 }
 
-/** The library speaks sentence by sentence, so that the first sentence is sent while the next one is made. */
+/** The library speaks sentence by sentence, so that the first sentence is sent while the next one is generated. */
 export const toLibraryConfig = ({ config, rules }: Model, threads: number, withRules: boolean): object => ({
   model: { ...config, numThreads: threads, provider: 'cpu', debug: false },
   maxNumSentences: 1,
@@ -50,13 +50,13 @@ export const toLibraryConfig = ({ config, rules }: Model, threads: number, withR
 
 /**
  * Most models round each sound to whole frames, so that speed 2 becomes 1.8. Such models run at speed 1, and the audio
- * is stretched outside the engine. Pauses stay as the model makes them; the library would shorten them to a fifth.
+ * is stretched outside the engine. `silenceScale` keeps pauses; by default, the library shortens them to a fifth.
  */
 export function toLibraryRequest(by: SpokenBy): ModelRequest {
   const { model, text, speaker, reference, speed = 1, seed, isAgain = false } = by;
   const extra: LibraryOptions = {
     ...model.extra,
-    // Equal seeds give equal audio. The library accepts seeds of 31 bits.
+    // Equal seeds give equal audio. The library accepts 31-bit seeds.
     ...(model.isSeeded && { seed: (seed ?? (isAgain ? 2 : 1)) & 0x7fff_ffff }),
     ...model.optionsFor?.(languageOf(by)),
     ...speaker?.extra,

@@ -28,9 +28,7 @@ export async function toModelText(text: string, model: Model): Promise<string> {
 const ownWordsMax = 12;
 const lettersMax = 40;
 
-/**
- * Words that the model can speak: taken from its lexicon, made of its letters, or numbers, which eSpeak NG spells out.
- */
+/** Words that the model can speak: words in its lexicon, groups of its letters, or numbers (which eSpeak NG reads). */
 export async function ownWords(model: Model): Promise<string> {
   const { reading } = model;
   if (reading.by === 'phonemes' || reading.by === 'codes') return '1, 2, 3, 4, 5, 6, 7, 8, 9, 10.';
@@ -77,8 +75,8 @@ function toCodes(text: string, hasCode: (codeUnit: number) => boolean): string {
 }
 
 /**
- * Ensures that every sentence has a word, and that the last one has more than one token: the library would skip it
- * otherwise.
+ * Ensures that every sentence has a word and that the last sentence has more than one token. The library would skip
+ * shorter sentences.
  */
 function withWholeSentences(text: string): string {
   const whole = text.replace(/([.:?!,;])(?:\s*[.:?!,;])+/g, '$1').replace(/^[\s.:?!,;]+/, '');

@@ -1,10 +1,10 @@
-// A model that was read from its folder and checked, with the facts from its files and from the operator.
+// A model that was read from its folder and checked, with the metadata from its files and from the operator.
 import type { ModelCard, ModelKind } from './model-card.ts';
 
 /** Further options for the library. */
 export type LibraryOptions = Readonly<Record<string, string | number>>;
 
-/** Facts that the name of a speaker states. */
+/** Metadata in the name of a speaker. */
 export interface NamedSpeaker {
   languageCodes?: readonly string[];
   labels?: Readonly<Record<string, string>>;
@@ -17,10 +17,10 @@ export type Reading =
   | { by: 'lexicon'; path: string }
   /** Code units of the decomposed text (NFKD), case-sensitive. */
   | { by: 'codes'; has(codeUnit: number): boolean }
-  /** The library reads phonemes of eSpeak NG, or bytes; either way, any text can be read. */
+  /** The library reads eSpeak NG's phonemes, or bytes; either way, any text can be read. */
   | { by: 'phonemes' };
 
-/** Rule files in the library's form: paths separated by commas. They are Chinese rules. */
+/** Rule files in the library's notation: paths separated by commas. They are Chinese rules. */
 export interface TextRules {
   fsts: string;
   archives: string;
@@ -45,7 +45,7 @@ export interface BlendedStyle {
   parts: readonly { sid: number; weight: number }[];
 }
 
-/** The facts that the reader of a model kind finds in a folder. */
+/** The metadata that the reader of a model kind finds in a folder. */
 export interface ModelFacts {
   /** The library's configuration, in the library's names. */
   config: Readonly<Record<string, LibraryOptions>>;
@@ -60,7 +60,7 @@ export interface ModelFacts {
   reading: Reading;
   zeroShot?: ZeroShot;
   styles?: StyleFile;
-  /** Number of refinement steps, for a model that has them: more are better and slower. */
+  /** Number of refinement steps, for a model that has them: more steps sound better but take longer. */
   steps?: number;
   /** Whether the model generates audio from noise; equal seeds give equal audio. */
   isSeeded?: boolean;

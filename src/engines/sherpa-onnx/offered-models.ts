@@ -1,6 +1,6 @@
-// The offered models: the current content of the folder, read again when it changes. A changed folder is read once it
-// stays unchanged between two refreshes, so that a copy in progress is not read. A model that failed to speak is not
-// offered until it speaks.
+// The offered models: the current content of the folder, read again when it changes. A changed folder is read when it
+// has stayed unchanged between two refreshes, so that a copy in progress is not read. A model that failed to speak is
+// not offered until it speaks.
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Voice } from '../engine.ts';
@@ -175,7 +175,7 @@ function withSteps(model: Model, steps: number): Model {
   return { ...model, steps, version: `${model.version} ${steps} steps` };
 }
 
-/** The version of a speaker changes when the speaker is measured, so that audio cached before is out of date. */
+/** The version of a speaker changes when the speaker is measured, so that audio cached until then is out of date. */
 function toOffered(model: Model, gains: Gains): OfferedModel {
   const speakers = speakersOf(model, (position) => gainOf(gains, position)).map((speaker, position): Speaker => {
     const { voice } = speaker;

@@ -27,8 +27,8 @@ export async function prepareFiles(model: Model, config: object): Promise<Proces
 }
 
 /**
- * Copies eSpeak NG's data (about 18 MB) for the process, which reads the data again for each text. The model's folder
- * may be removed during requests. If the copy fails, the original is used.
+ * Copies eSpeak NG's data (about 18 MB) for the process, because the process reads the data again for each text, and
+ * the model's folder may be removed during requests. If the copy fails, the original is used.
  */
 async function copySpeechData(config: object): Promise<ProcessFiles> {
   const { model = {} } = config as LibraryConfig;

@@ -1,5 +1,5 @@
-// Clones for models that imitate a reference. The clone is the recording and its transcript, packed as below: texts in
-// UTF-8, lengths in bytes, numbers little-endian. The bytes are a person's voice: anyone who has the bytes can speak
+// Clones for models that imitate a reference. The clone is the recording and its transcript, packed as below: strings
+// in UTF-8, lengths in bytes, numbers little-endian. The bytes are a person's voice: anyone who has the bytes can speak
 // with the voice.
 //     "SNTR"  u8 1 (version)  u8 length, model id  u32 sample rate  u32 length, text  u32 count, i16 samples
 import type { Pcm } from '../../audio/pcm.ts';
@@ -8,7 +8,7 @@ import type { CloneSample, Cloning } from '../engine.ts';
 import type { Model } from './model.ts';
 
 export interface Reference extends Pcm {
-  /** The model that the clone was made for. */
+  /** The model for which the clone was created. */
   modelId: string;
   /** The transcript; empty if unknown. */
   text: string;
@@ -35,7 +35,7 @@ export function packReference({ modelId, samples, sampleRateHz, text }: Referenc
   return new Uint8Array(Buffer.concat([head, id, rate, said, sound]));
 }
 
-/** Parses a clone. Throws `engine_error` if the bytes were not made by this engine. */
+/** Parses a clone. Throws `engine_error` if the bytes were not created by this engine. */
 export function parseReference(packed: Uint8Array): Reference {
   const bytes = Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength);
   let at = 0;

@@ -1,5 +1,5 @@
-// The engine of neural models: offers the voices of the models in the folder, adds and removes models while it runs,
-// and speaks with them in child processes. A request is spoken to its end by the model with which it began.
+// The engine for neural models: offers the voices of the models in the folder, adds and removes models while it runs,
+// and speaks with them in child processes. The model with which a request began speaks the whole request.
 
 import { type FSWatcher, watch } from 'node:fs';
 import { Failure } from '../../errors.ts';
@@ -39,7 +39,7 @@ export interface SherpaOnnxOptions {
   /** Number of refinement steps; 0 for each model's own number. */
   steps: number;
   log?: EngineLog | undefined;
-  /** How long after the start the first speaker is measured. */
+  /** How long after startup the first speaker is measured. */
   hearAfterMs?: number;
   /** Called with each process that is started for speech. */
   onStart?: ModelPoolOptions['onStart'];

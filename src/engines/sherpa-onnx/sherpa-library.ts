@@ -72,7 +72,7 @@ interface LibraryTools {
 }
 
 const tools: LibraryTools = {
-  // A package beside Sonant is used in any version, because it goes before the data folder.
+  // A package beside Sonant is used in any version, because it takes precedence over the data folder.
   findVersion: (dataDir) => (findLibrary(dataDir) === findInstalled(dataDir) ? findVersion(dataDir) : pins.version),
   npm: 'npm',
 };
@@ -120,7 +120,7 @@ const npmVariables =
 
 const npmEnvironment = (): NodeJS.ProcessEnv => ({
   ...Object.fromEntries(Object.entries(process.env).filter(([name]) => npmVariables.test(name))),
-  // A service may know the path of Node only. npm is usually beside it.
+  // The PATH of a service may lack npm, which is usually beside Node.
   PATH: [process.env.PATH, dirname(process.execPath)].filter(Boolean).join(delimiter),
 });
 
@@ -129,8 +129,8 @@ const npmOptions =
   '--ignore-scripts --no-audit --no-fund --no-update-notifier --fetch-retries=1 --fetch-retry-mintimeout=500';
 
 /**
- * Writes a lock file, so that npm checks the integrity of the packages. The URLs are missing in it: npm asks the
- * registry of its configuration.
+ * Writes a lock file, so that npm checks the integrity of the packages. The file has no URLs, so npm uses the registry
+ * in its own configuration.
  */
 async function writeLock(folder: string): Promise<void> {
   const { version, integrity } = pins;
@@ -168,10 +168,10 @@ async function install(npm: string, folder: string, signal: AbortSignal): Promis
   );
 }
 
-/** The first lines have the reason; a stack and a path of a log may follow. */
+/** The first lines contain the reason; a stack trace and the path of a log may follow. */
 const linesShown = 4;
 
-/** Replaces the folder, which an earlier attempt, another system or an earlier release left. */
+/** Replaces a folder that was left by an earlier attempt, another system or an earlier release. */
 async function replaceFolder(from: string, to: string): Promise<void> {
   const old = `${from}-old`;
   if (existsSync(to)) await rename(to, old);

@@ -1,6 +1,6 @@
-// Neural voices that the operator imports: models in `models/` of the data folder, run by sherpa-onnx. The operator
-// installs the library, because it contains eSpeak NG (GPL). It runs only in child processes, started on demand, since
-// it exits its process on odd text or a bad model. `sonant doctor` reports broken models; all other models still work.
+// Neural voices that the operator imports: models in the data folder's `models/`, run by sherpa-onnx. The operator
+// installs the library, because it contains eSpeak NG (GPL). The library exits its process on odd text or a bad model,
+// so it runs only in child processes. `sonant doctor` reports broken models; all other models still work.
 
 import { availableParallelism } from 'node:os';
 import { integerSetting } from '../../runtime/setting-types.ts';

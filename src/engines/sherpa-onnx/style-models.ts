@@ -10,7 +10,7 @@ const { float, int64 } = elementTypes;
 /** Languages by the first letter of a Kokoro speaker's name: the code for callers, and the code for eSpeak NG. */
 const kokoroLanguages: Readonly<Record<string, readonly [code: string, espeak: string]>> = {
   a: ['en-US', 'en-us'],
-  // eSpeak NG finds a voice by the name of its file: British English is in "en", and no file is named "en-gb".
+  // eSpeak NG finds a voice by its file name: British English is in "en", and no file is named "en-gb".
   b: ['en-GB', 'en'],
   e: ['es', 'es'],
   f: ['fr', 'fr'],
@@ -22,9 +22,9 @@ const kokoroLanguages: Readonly<Record<string, readonly [code: string, espeak: s
   z: ['zh', 'en-us'],
 };
 /**
- * Kokoro rounds each sound to whole frames of 25 ms, at least one. A sound has three frames on average. The rounding
- * errors cancel out to within 3 % between these speeds. At higher speeds, more and more sounds are limited by the
- * shortest length of one frame.
+ * Kokoro rounds each sound to whole frames of 25 ms, at least one. A sound has three frames on average. Within this
+ * range of speeds, the rounding errors cancel out to within 3 % of the speed. At higher speeds, more and more sounds
+ * have the minimum length of one frame.
  */
 const speakingRates = { min: 0.8, max: 1.25 };
 

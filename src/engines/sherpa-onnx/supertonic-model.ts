@@ -1,6 +1,6 @@
 // Supertonic 3: four ONNX files, tts.json, and two files of little-endian numbers. It reads text as written, without
-// eSpeak NG, in 31 languages, and must know the language of each text. It generates audio from noise in steps: more are
-// better and slower.
+// eSpeak NG, in 31 languages, and must know the language of each text. It generates audio from noise in steps: more
+// steps sound better but take longer.
 //     voice.bin             six int64, the shapes of both styles (speakers, rows, columns), then the styles as 32-bit floats
 //     unicode_indexer.bin   an int32 per code unit: the number of its token, negative if there is none
 import { readFile } from 'node:fs/promises';
@@ -19,7 +19,7 @@ export const supertonicLanguages: readonly string[] =
 /** Names of the speakers, in the order of the styles in the release. */
 const releasedNames = ['F1', 'F2', 'F3', 'F4', 'F5', 'M1', 'M2', 'M3', 'M4', 'M5'];
 const stepsUsual = 5;
-/** Speeds that its makers recommend. The length is divided exactly by the speed. */
+/** Speeds that the model's makers recommend. The length of the audio is divided exactly by the speed. */
 const speakingRates = { min: 0.9, max: 1.5 };
 const voiceHeaderBytes = 48;
 const voiceBytesMax = 67_108_864;

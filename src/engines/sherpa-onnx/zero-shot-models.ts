@@ -18,7 +18,7 @@ export async function readZipvoiceModel(files: ModelFiles): Promise<ModelFacts> 
   files.checkOnnx(decoder).needInputs([float, float, float, float, float]);
   const sampleRateHz = files.checkOnnx(decoder).integer('sample_rate', 8_000, 48_000, 24_000);
   await files.needTokens({ areCharacters: false }, [' ']);
-  // The library's configuration names a HiFi-GAN vocoder elsewhere, so it does not work with this kind of model.
+  // The library takes the path of a HiFi-GAN vocoder from another field, so this kind of model cannot use one.
   const vocoder = needVocoder(files, ['vocos', 'matcha-tts vocos']);
   return {
     config: {
