@@ -23,13 +23,13 @@ export interface Tickets {
   /** Returns the ticket and invalidates it, or returns undefined if the ticket is unknown, used or expired. */
   use(ticketId: string): Promise<Ticket | undefined>;
   issueLive(keyId: string): Promise<Pick<Ticket, 'ticketId' | 'expiresAtMs'>>;
-  /** Like `use`, but for a ticket of live speech. */
+  /** Like `use`, but for a live-speech ticket. */
   useLive(ticketId: string): Promise<Pick<Ticket, 'keyId'> | undefined>;
 }
 
 const ticketIdBits = 128;
 export const isTicketId = (id: string): boolean => /^tkt_[0-9A-Z]{36}$/.test(id);
-/** The use of a ticket. The seal of a ticket is valid only for its use. */
+/** The purpose of a ticket. The seal of a ticket is valid only for this purpose. */
 type TicketUse = Extract<SealUse, 'ticket' | 'live-ticket'>;
 /**
  * Largest sealed content. The content of a ticket for events is a request, which may be as large as a request body,
