@@ -21,7 +21,7 @@ export interface ResumableStreamOptions {
   holders: readonly string[];
   /** The key that the ticket was issued to, if a ticket was used. */
   ticketKeyId?: string | undefined;
-  /** The events that were already produced. */
+  /** The events that have already been produced. */
   begun: readonly StreamEvent[];
   source: EventSource;
   /** Called when the size changes, when the stream ends, and when the stream's events are discarded. */
