@@ -3,7 +3,7 @@ import type { OpenCallLimits } from './open-calls.ts';
 
 /** Longest duration of a unary call, whatever its deadline. */
 export const unaryCallMs = 5 * 60_000;
-/** Longest duration of a stream: the longest text, spoken slowly and read in real time. */
+/** Longest duration of a stream, enough for the longest text when spoken slowly and read in real time. */
 export const streamCallMs = 6 * 3_600_000;
 /** Limits on calls that need no key. An address with more refusals than `refusals` allows is barred. */
 export const openCallLimits: OpenCallLimits = {

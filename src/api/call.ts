@@ -12,7 +12,7 @@ export interface Call {
   address: string;
   /** Aborts when the call must end. The reason is a Failure or `callerLeft`. */
   signal: AbortSignal;
-  /** Aborts with a Failure when the service begins to stop. Watchers should end soon; short work may finish. */
+  /** Aborts with a Failure when the service begins to stop. Long streams should end soon; short work may finish. */
   leaving: AbortSignal;
   /** Start of the call, on the clock of `performance.now`. */
   begunMs: number;

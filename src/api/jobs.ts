@@ -274,8 +274,8 @@ const tooManyJobs = () =>
   });
 
 /**
- * Refuses requests that cannot be spoken before anything is charged. Returns the voice and the number of characters of
- * each chapter.
+ * Refuses a request that cannot be synthesized, before anything is charged. Returns the voice and the number of
+ * characters of each chapter.
  */
 async function checkSpeech(
   speech: JobHandlersOptions['speech'],

@@ -103,8 +103,8 @@ export function createKeyHandlers({ keys, voices, secrets }: KeyHandlersOptions)
 }
 
 /**
- * Reports unknown fields. An unknown field could be a limit of a newer version, and without that limit the key would
- * have more permissions than intended.
+ * Reports unknown fields. An unknown field could be a limit that a newer version supports, and without that limit the
+ * key would have more permissions than intended.
  */
 const reportUnknownOfSpec = (message: CreateApiKeyRequest | UpdateApiKeyRequest, violations: Violations) =>
   reportUnknown({ message, spec: message.spec, 'spec.limits': message.spec?.limits }, violations);

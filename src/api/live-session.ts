@@ -215,7 +215,7 @@ export class LiveSession {
     this.#pauseLater(turn);
   }
 
-  /** Speaks an incomplete text if no more text arrives within `inMs` and all earlier text is spoken. */
+  /** Speaks an incomplete text if no more text arrives within `inMs` and all earlier text has been spoken. */
   #pauseLater(turn: LiveTurn, inMs = this.#options.start.bufferMs): void {
     this.#pause = setTimeout(() => {
       if (!turn.isCaughtUp) return this.#pauseLater(turn, Math.max(inMs, catchUpCheckMs));

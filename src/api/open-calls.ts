@@ -77,7 +77,7 @@ export class OpenCalls {
     };
   }
 
-  /** Whether calls from this address are dropped, because too many were refused. */
+  /** Whether calls from this address are dropped because it has had too many refusals. */
   isBarred(address: string): boolean {
     const untilUs = this.#refusedUntilUs.get(networkOf(address));
     return untilUs !== undefined && !takeOne(untilUs, nowUs(), this.#limits.refusals).isAllowed;

@@ -120,7 +120,7 @@ export class RunningCall {
   }
 
   /**
-   * Narrows a call that was admitted to several operations to one of them. Throws `insufficient_scope` if the call's
+   * Restricts the call to one of the operations that admission has allowed. Throws `insufficient_scope` if the call's
    * key may not call that operation.
    */
   narrow(operation: Operation): void {
@@ -255,7 +255,7 @@ export class RunningCall {
 
   /**
    * Aborts the stream if a result waits too long to be read. The stream uses one timer, which counts only while a
-   * result waits. Calls without a key share a timer.
+   * result is waiting. Calls without a key share a timer.
    */
   #watchStall() {
     const { readerStallMs: stallMs } = this.#shared.timeLimits;
@@ -277,7 +277,7 @@ export class RunningCall {
 
   /**
    * Resolves with the result of the work, or rejects with the abort reason. `take` receives the result before the
-   * caller does; `toThrown` converts an error of the work. Spans started by the work belong to the call's trace.
+   * caller does; `toThrown` converts an error thrown by the work. Spans started by the work belong to the call's trace.
    */
   #orAbort<T>(work: () => Promise<T>, take: (result: T) => void, toThrown: (error: unknown) => unknown): Promise<T> {
     return new Promise((resolve, reject) => {

@@ -1,7 +1,7 @@
 // Tickets: browsers cannot send an API key with EventSource or WebSocket, so a page first requests a URL. The URL
-// starts one stream, within a minute, on any replica. A ticket is either for the events of one request or for live
-// speech. A ticket that is used for the other kind of stream is refused and becomes invalid. A request for events with
-// a Last-Event-ID resumes the stream.
+// starts one stream, on any replica, and is valid for a minute. A ticket is either for the events of one request or for
+// live speech. A ticket that is used for the other kind of stream is refused and becomes invalid. A request for events
+// with a Last-Event-ID resumes the stream.
 import type { Seal, SealUse } from '../access/sealed-tokens.ts';
 import { Failure } from '../errors.ts';
 import { requestBytesMax } from '../net/request-limits.ts';

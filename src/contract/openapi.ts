@@ -62,7 +62,7 @@ export function documentMethod(method: DescMethod, endpoint: Endpoint, scopes: r
     description: binding?.description || options.description || firstParagraph(commentOf(method.name)),
     scopes,
     ...(parameters.length > 0 && { parameters }),
-    // These members are getters, because only the OpenAPI document needs them.
+    // These members are getters, so that they are computed only for the OpenAPI document.
     ...(body && {
       get body() {
         return toBody(method, endpoint);

@@ -183,7 +183,7 @@ function toValueCheck(
 }
 
 interface TextWords {
-  /** Message for a text that does not match its pattern. */
+  /** Message for a string that does not match its pattern. */
   form?: string;
   longText?: boolean;
 }

@@ -25,7 +25,7 @@ import { reasonOfCode, toConnectError } from './status.ts';
 
 const apiKeyHeader = 'x-api-key';
 const requestIdHeader = 'x-request-id';
-/** Size of a response message: the default limit of common gRPC clients. */
+/** Maximum size of a response message: the default limit of common gRPC clients. */
 export const messageBytesMax = 4 << 20;
 
 const runningCallKey: ContextKey<{ running: RunningCall; operation: Operation } | undefined> = createContextKey(
