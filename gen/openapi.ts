@@ -194,7 +194,7 @@ export type SpeechEstimate = {
   bytes: number;
   /** Number of segments that the text would be split into. */
   segments: number;
-  /** Warnings of a successful request: "nothing_spoken", "transliterated", "fallback_engine", and "ignored:" with the name of markup or of a field without effect. */
+  /** Warnings about a successful request: "nothing_spoken", "transliterated", "fallback_engine", and "ignored:" with the name of a markup element or field that has no effect. */
   warnings: string[];
 };
 
@@ -296,7 +296,7 @@ export type CreateJob = {
   instructions?: string;
   /** Seed of the engine's random choices. With the same seed, a repeated job sounds the same if the engine allows it. Default: the engine chooses a seed. */
   seed?: number;
-  /** Where the voice says, in its language, that it is synthetic: before the first chapter, or before every chapter if the files of chapters are used separately. The sentence is charged. Default: nowhere. */
+  /** Where the voice says, in its language, that it is synthetic: before the first chapter, or before every chapter if the chapter files are used separately. The sentence is charged. Default: nowhere. */
   disclosure?: "start" | "chapters";
 };
 
@@ -334,7 +334,7 @@ export type JobChapter = {
 
 /** Why a job has failed. */
 export type JobError = {
-  /** A reason of the table of failures, in lower case. */
+  /** A reason from the failure table, in lower case. */
   error: string;
   /** What happened, in a sentence. */
   message: string;
@@ -381,7 +381,7 @@ export type Job = {
   chapters: JobChapter[];
   /** Public URL of the complete audio; empty until the job has succeeded. */
   audio_url: string | null;
-  /** Public URLs of the captions of the complete audio, by requested format; empty until the job has succeeded. */
+  /** Public URLs of the captions for the complete audio, by requested format; empty until the job has succeeded. */
   captions: Record<string, string>;
   /** Reason of the failure; not set if the job has not failed. */
   error: JobError | null;
@@ -422,11 +422,11 @@ export type EventsEnded = {
 
 export type WatchJobEvent = WatchJobResponse | EventsEnded;
 
-/** A voice of an engine that a voice uses. */
+/** Binding of a voice to an engine voice. */
 export type VoiceBinding = {
   /** Name of the engine. */
   engine: string;
-  /** Id of the engine's voice; empty for a clone made by the engine, and for a blend. */
+  /** Id of the engine's voice; empty for a clone created by the engine, and for a blend. */
   voice_id: string | null;
 };
 
@@ -489,15 +489,15 @@ export type Voice = {
   status: "pending" | "ready" | "failed" | "disabled" | "consent_revoked";
   /** Languages of the voice as BCP-47 ranges, the main language first: "en" covers "en-US" and "en-GB". */
   language_codes: string[];
-  /** Free labels, such as gender and accent. */
+  /** Free-form labels, such as gender and accent. */
   labels: Record<string, string>;
-  /** The voices of engines that this voice uses, in order of preference: if one fails, the next one is used. */
+  /** The engine voices that this voice uses, in order of preference: if one fails, the next one is used. */
   bindings: VoiceBinding[];
   /** The consent of the cloned person; not set for other voices. */
   consent: VoiceConsent | null;
-  /** When the voice was created; not set for an unchanged voice of an engine. */
+  /** When the voice was created; not set for an unchanged engine voice. */
   created_at: string | null;
-  /** When the voice was last changed; not set for an unchanged voice of an engine. */
+  /** When the voice was last changed; not set for an unchanged engine voice. */
   updated_at: string | null;
   /** Who may use the voice. */
   access: "private" | "everyone";
@@ -554,11 +554,11 @@ export type DescribeCloningResponse = {
   engines: CloningEngine[];
 };
 
-/** A voice of an engine that a voice uses. */
+/** Binding of a voice to an engine voice. */
 export type VoiceBindingInput = {
   /** Name of the engine. */
   engine: string;
-  /** Id of the engine's voice; empty for a clone made by the engine, and for a blend. */
+  /** Id of the engine's voice; empty for a clone created by the engine, and for a blend. */
   voice_id?: string | null;
 };
 
@@ -577,19 +577,19 @@ export type UpdateVoice = {
   description?: string;
   /** Languages of the voice as BCP-47 ranges, the main language first. Default: the languages of the first binding. */
   language_codes?: string[];
-  /** Free labels, such as gender and accent. Their names consist of printable ASCII characters. */
+  /** Free-form labels, such as gender and accent. Their names consist of printable ASCII characters. */
   labels?: Record<string, string>;
-  /** The voices of engines that this voice uses, in order of preference; required to create a voice that is not a blend. The binding of a clone can change its place, but cannot be removed. */
+  /** The engine voices that this voice uses, in order of preference; required to create a voice that is not a blend. The binding of a clone can be moved within the list, but cannot be removed. */
   bindings?: VoiceBindingInput[];
   /** Whether the voice is enabled. */
   enabled?: boolean;
   /** Who may use the voice. Default: private, or everyone for an admin's voice that is not a blend. Only keys with the scope `admin` can set everyone. An update whose mask names this field must set it. */
   access?: "private" | "everyone";
-  /** Other names that requests may use for the voice, such as the ids of another vendor; omitted aliases are removed. No alias may be the id of another voice, or an alias of another voice of the same account. Aliases of a voice for everyone are valid for everyone. */
+  /** Other names that requests may use for the voice, such as the ids of another vendor; omitted aliases are removed. No alias may be the id of another voice, or an alias of another voice of the same account. Aliases of a voice that everyone may use are valid for all accounts. */
   aliases?: string[];
   /** The voices to blend, instead of bindings, without duplicates. They must share a language and belong to one model that supports blending, such as Kokoro. At least one weight must be above 0. The blend has the accent of the first voice. */
   blend?: BlendPartInput[];
-  /** Ids of lexicons that every request with the voice uses, without duplicates. The first that defines a word applies. */
+  /** Ids of lexicons that every request with the voice uses, without duplicates. The first to define a word applies. */
   lexicon_ids?: string[];
 };
 
@@ -639,7 +639,7 @@ export type ListLexiconsResponse = {
   next_cursor: string | null;
 };
 
-/** A file of a third party that is downloaded with a model. */
+/** A third-party file that is downloaded with a model. */
 export type ModelPart = {
   /** Name of the file in the folder of the model. */
   file: string;
@@ -647,7 +647,7 @@ export type ModelPart = {
   licence: string | null;
 };
 
-/** The library that runs the model, which is not a part of Sonant. */
+/** The third-party library that runs the model. */
 export type ModelLibrary = {
   /** The package that runs the model, with its version. */
   name: string;
@@ -675,7 +675,7 @@ export type ModelInstall = {
   bytes_total: number | null;
   /** Bytes downloaded per second, averaged over the last seconds. */
   bytes_per_second: number | null;
-  /** Seconds until the download is complete, at this rate. */
+  /** Seconds until the download is complete, at the current rate. */
   seconds_left: number | null;
   /** The share of the archive that has been unpacked: 0 to 1. */
   unpacked: number;
@@ -687,7 +687,7 @@ export type ModelInstall = {
 export type VoiceModel = {
   /** Name that identifies the model. The ids of the model's voices begin with it. */
   name: string;
-  /** Name of the model for people. */
+  /** Display name of the model. */
   title: string;
   /** The kind of model. */
   kind: string | null;
@@ -705,7 +705,7 @@ export type VoiceModel = {
   licence_source: string | null;
   /** Whether the licence allows commercial use. If not, the licence must be accepted. */
   commercial: boolean | null;
-  /** Files of third parties that are downloaded with the model. */
+  /** Third-party files that are downloaded with the model. */
   parts: ModelPart[];
   library: ModelLibrary;
   /** CPU load of the model, as reported by others. */
@@ -730,7 +730,7 @@ export type VoiceModel = {
 
 /** Response of ListVoiceModels. */
 export type ListVoiceModelsResponse = {
-  /** The models of the operator's table, then installed models that are not in the table. */
+  /** The models in the operator's table, then installed models that are not in the table. */
   models: VoiceModel[];
   /** The recommended model, if all voices of this key sound synthetic. */
   suggested: string | null;
@@ -762,7 +762,7 @@ export type CreateApiKey = {
   expires_in_days?: number | null;
   /** The voices that the key may use. Default: all voices that the caller may use. */
   voice_ids?: string[] | null;
-  /** The addresses and CIDR blocks from which the key may be used. Default: as for the caller's key. */
+  /** The addresses and CIDR blocks from which the key may be used. Default: those of the caller's key. */
   allowed_ips?: string[] | null;
   /** Limits of the key. Default: the service's default limits, or those of the caller's key if lower. */
   limits?: ApiKeyLimitsInput | null;
@@ -778,9 +778,9 @@ export type ApiKeyLimits = {
   characters_per_month: number | null;
 };
 
-/** The new key, with the secret key itself. */
+/** The new key, including its secret. */
 export type CreateApiKeyResponse = {
-  /** The secret key itself. It is never returned again. */
+  /** The secret key. It is never returned again. */
   key: string;
   /** Id of the key: "key_" and 26 digits and letters. */
   id: string;
@@ -807,11 +807,11 @@ export type CreateApiKeyResponse = {
   limits: ApiKeyLimits;
   /** Id of the key that replaced this key; empty if it was not replaced. */
   replaced_by: string | null;
-  /** Id of the key or person that created this key; empty for the operator. */
+  /** Id of the key or person that created this key; empty if the operator created it. */
   made_by: string | null;
 };
 
-/** An API key, without the secret key itself. */
+/** An API key, without its secret. */
 export type ApiKey = {
   /** Id of the key: "key_" and 26 digits and letters. */
   id: string;
@@ -838,7 +838,7 @@ export type ApiKey = {
   limits: ApiKeyLimits;
   /** Id of the key that replaced this key; empty if it was not replaced. */
   replaced_by: string | null;
-  /** Id of the key or person that created this key; empty for the operator. */
+  /** Id of the key or person that created this key; empty if the operator created it. */
   made_by: string | null;
 };
 
@@ -859,7 +859,7 @@ export type UpdateApiKey = {
   expires_in_days?: number | null;
   /** The voices that the key may use. Default: all voices that the caller may use. */
   voice_ids?: string[] | null;
-  /** The addresses and CIDR blocks from which the key may be used. Default: as for the caller's key. */
+  /** The addresses and CIDR blocks from which the key may be used. Default: those of the caller's key. */
   allowed_ips?: string[] | null;
   /** Limits of the key. Default: the service's default limits, or those of the caller's key if lower. */
   limits?: ApiKeyLimitsInput | null;
@@ -870,9 +870,9 @@ export type RotateApiKey = {
   grace_seconds?: number;
 };
 
-/** The new key, with the secret key itself. */
+/** The new key, including its secret. */
 export type RotateApiKeyResponse = {
-  /** The secret key itself. It is never returned again. */
+  /** The secret key. It is never returned again. */
   key: string;
   /** Id of the key: "key_" and 26 digits and letters. */
   id: string;
@@ -899,7 +899,7 @@ export type RotateApiKeyResponse = {
   limits: ApiKeyLimits;
   /** Id of the key that replaced this key; empty if it was not replaced. */
   replaced_by: string | null;
-  /** Id of the key or person that created this key; empty for the operator. */
+  /** Id of the key or person that created this key; empty if the operator created it. */
   made_by: string | null;
 };
 
@@ -909,7 +909,7 @@ export type WebhookSecret = {
   hint: string;
   /** When the secret was created. */
   created_at: string;
-  /** Time until which the former secret also signs; not set if there is no former secret. */
+  /** When the former secret stops signing; not set if there is no former secret. */
   former_expires_at: string | null;
 };
 
@@ -926,7 +926,7 @@ export type RotateOwnWebhookSecretResponse = {
   hint: string;
   /** When the secret was created. */
   created_at: string;
-  /** Time until which the former secret also signs; not set if there is no former secret. */
+  /** When the former secret stops signing; not set if there is no former secret. */
   former_expires_at: string | null;
 };
 
@@ -1100,11 +1100,11 @@ export type Book = {
   language: string | null;
   /** The cover in the form that a job accepts: JPEG or PNG, at most 1 MiB. */
   cover: string | null;
-  /** Title, author and other facts that the book states, in the form that a job accepts. */
+  /** Title, author and other metadata stated in the book, in the form that a job accepts. */
   metadata: Record<string, string>;
   /** The chapters in reading order; notes within the text come last. */
   chapters: BookChapter[];
-  /** Sentences about content that was left out, or read differently than the file states. */
+  /** Sentences about content that was left out, or that was read differently from what the file states. */
   warnings: string[];
 };
 
@@ -1116,15 +1116,15 @@ export type AudioTag = {
   value: string;
 };
 
-/** The record of audio that this installation has made. */
+/** The record of audio that this installation has created. */
 export type AudioRecord = {
   /** Whether the audio of the file is unchanged. False only if the request names an id whose audio differs. */
   matches: boolean;
-  /** Id of the audio; empty if another account made it. */
+  /** Id of the audio; empty if another account created it. */
   audio_id: string;
   /** Id of the voice that speaks. */
   voice_id: string;
-  /** When the audio was made; not set if another account made it. */
+  /** When the audio was created; not set if another account created it. */
   created_at: string | null;
 };
 
@@ -1136,7 +1136,7 @@ export type AudioManifest = {
   problems: string[];
   /** Subject of the certificate that signed the manifest. */
   issuer: string;
-  /** When the manifest was signed. Not set yet, because time stamps are not read. */
+  /** When the manifest was signed. Never set at present, because time stamps are not read. */
   signed_at: string | null;
   /** Whether the certificate is self-signed, so that no authority vouches for it. */
   self_signed: boolean;
@@ -1169,19 +1169,19 @@ export type CreateVoice = {
   description?: string;
   /** Languages of the voice as BCP-47 ranges, the main language first. Default: the languages of the first binding. */
   language_codes?: string[];
-  /** Free labels, such as gender and accent. Their names consist of printable ASCII characters. */
+  /** Free-form labels, such as gender and accent. Their names consist of printable ASCII characters. */
   labels?: Record<string, string>;
-  /** The voices of engines that this voice uses, in order of preference; required to create a voice that is not a blend. The binding of a clone can change its place, but cannot be removed. */
+  /** The engine voices that this voice uses, in order of preference; required to create a voice that is not a blend. The binding of a clone can be moved within the list, but cannot be removed. */
   bindings?: VoiceBindingInput[];
   /** Whether the voice is enabled. */
   enabled?: boolean;
   /** Who may use the voice. Default: private, or everyone for an admin's voice that is not a blend. Only keys with the scope `admin` can set everyone. An update whose mask names this field must set it. */
   access?: "private" | "everyone";
-  /** Other names that requests may use for the voice, such as the ids of another vendor; omitted aliases are removed. No alias may be the id of another voice, or an alias of another voice of the same account. Aliases of a voice for everyone are valid for everyone. */
+  /** Other names that requests may use for the voice, such as the ids of another vendor; omitted aliases are removed. No alias may be the id of another voice, or an alias of another voice of the same account. Aliases of a voice that everyone may use are valid for all accounts. */
   aliases?: string[];
   /** The voices to blend, instead of bindings, without duplicates. They must share a language and belong to one model that supports blending, such as Kokoro. At least one weight must be above 0. The blend has the accent of the first voice. */
   blend?: BlendPartInput[];
-  /** Ids of lexicons that every request with the voice uses, without duplicates. The first that defines a word applies. */
+  /** Ids of lexicons that every request with the voice uses, without duplicates. The first to define a word applies. */
   lexicon_ids?: string[];
 };
 

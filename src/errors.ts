@@ -151,7 +151,7 @@ export interface FailureFacts {
   limitReason?: 'requests' | 'concurrency' | 'characters';
 }
 
-/** An error that has a row in the table of failures. `cause` is logged, but never sent to the caller. */
+/** An error that has a row in the failure table. `cause` is logged, but never sent to the caller. */
 export class Failure extends Error {
   readonly reason: Reason;
   readonly facts: FailureFacts;

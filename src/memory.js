@@ -1,6 +1,6 @@
 // Memory settings of long-running commands. On Linux, such a command restarts itself with execve, because these
-// settings apply only from the start of a program. Without the settings, glibc and V8 would keep the memory of the
-// highest load so far. bench/run.ts passes the same settings to its services. The operator's settings take precedence.
+// settings must be set before a program starts. Without them, glibc and V8 would keep the memory that the highest load
+// so far needed. bench/run.ts passes the same settings to its services. The operator's settings take precedence.
 import { setFlagsFromString } from 'node:v8';
 
 /** Size of a V8 semi-space in MiB. In a smaller space, audio would move to the old generation before it is sent. */
@@ -9,7 +9,7 @@ export const newSpaceFlag = '--max-semi-space-size=16';
 /**
  * V8 starts marking when the heap has used this percentage of the space between its size after the last collection and
  * its limit. By default, V8 starts when the remaining space is smaller than the new space. After a pause, V8 has
- * lowered the limit so far that marking would start again and again, which took 40 % of the CPU time.
+ * lowered the limit so far that marking starts again and again; this took 40 % of the CPU time.
  */
 export const markingFlag = '--incremental-marking-soft-trigger=50';
 
@@ -21,7 +21,7 @@ export const markingFlag = '--incremental-marking-soft-trigger=50';
 export const serviceEnvironment = { MALLOC_MMAP_THRESHOLD_: '131072', MALLOC_TRIM_THRESHOLD_: '524288' };
 
 const longCommands = ['serve', 'book'];
-/** The flag is set only after the start, because Node rejects compiled code that was cached under other V8 flags. */
+/** The flag is set only after startup, because Node rejects compiled code that was cached under other V8 flags. */
 const markingSetAfterMs = 10_000;
 
 const { argv, env, execArgv, execPath, platform } = process;

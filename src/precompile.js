@@ -1,5 +1,5 @@
-// Fills the compile cache after an install and in the image build, which more than halves the time of the first start.
-// Node caches only code that ran, so this script speaks a word, without settings and in a temporary folder.
+// Fills the compile cache after an install and in the image build, which more than halves the first startup time. Node
+// caches only code that ran, so this script speaks a word, without settings and in a temporary folder.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The program that npm starts. Prepares the process before main.ts is loaded, because an old Node cannot parse main.ts.
+// The program that npm starts. Prepares the process before loading main.ts, which old versions of Node cannot parse.
 import './memory.js';
 import './start.js';
 

@@ -1,5 +1,5 @@
-// Prepares the process for a fast start: checks the version of Node, caches compiled code, and speeds up imports. Must
-// be imported before large modules. Plain JavaScript, so that an old Node can parse the file and no types are stripped.
+// Checks the version of Node, caches compiled code, and speeds up imports. Must be imported before large modules.
+// Written in plain JavaScript, so that old versions of Node can parse it and no type stripping is needed.
 import { mkdirSync } from 'node:fs';
 import module from 'node:module';
 import { homedir } from 'node:os';
@@ -20,13 +20,13 @@ function findCacheFolder() {
     mkdirSync(folder, { recursive: true });
     return folder;
   } catch {
-    // The folder of the package is not writable if an administrator has installed the package.
+    // The package folder is not writable if an administrator has installed the package.
     return join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'sonant');
   }
 }
 
-// The compile cache halves the time of a start. Worker threads inherit NODE_COMPILE_CACHE, and Sonant passes it to
-// child processes. Node ignores a folder that is not writable.
+// The compile cache halves the startup time. Worker threads inherit NODE_COMPILE_CACHE, and Sonant passes it to child
+// processes. Node ignores a folder that is not writable.
 process.env.NODE_COMPILE_CACHE ??= findCacheFolder();
 module.enableCompileCache?.();
 
@@ -54,7 +54,7 @@ module.registerHooks?.({
   resolve: (specifier, context, next) => resolveKnown(specifier, context.parentURL) ?? next(specifier, context),
 });
 
-// The import of node:http reads all its exports. Exports that load WebSocket and fetch are hidden during the import.
+// Importing node:http reads all its exports. Exports that load WebSocket and fetch are hidden during the import.
 const http = process.getBuiltinModule?.('node:http') ?? {};
 const lazy = ['CloseEvent', 'MessageEvent', 'WebSocket'].flatMap((name) => {
   const property = Object.getOwnPropertyDescriptor(http, name);

@@ -1,5 +1,5 @@
-// Reads books for callers, so that they can edit the chapters and send them as a job. An account can have one book read
-// at a time. Few books are read in parallel, because each book needs a process and its memory.
+// Reads books for callers, so that they can edit the chapters and send them as a job. Each account can read one book at
+// a time. Few books are read in parallel, because each needs a process and memory.
 import { BookPartSchema, type BookService, CodeReading, type ReadBookRequest } from '../../gen/sonant/v1/book_pb.ts';
 import type { Book } from '../books/book.ts';
 import { bookAnswerCharsMax } from '../books/book-limits.ts';

@@ -1,11 +1,11 @@
-// Limits of calls through any API.
+// Limits on calls through any API.
 import type { OpenCallLimits } from './open-calls.ts';
 
 /** Longest duration of a unary call, whatever its deadline. */
 export const unaryCallMs = 5 * 60_000;
-/** Longest duration of a stream: the longest text, spoken slowly and read in real time. */
+/** Longest duration of a stream, enough for the longest text when spoken slowly and read in real time. */
 export const streamCallMs = 6 * 3_600_000;
-/** Limits of calls that need no key. An address with more refusals than `refusals` allows is barred. */
+/** Limits on calls that need no key. An address with more refusals than `refusals` allows is barred. */
 export const openCallLimits: OpenCallLimits = {
   perConnectionMax: 16,
   perAddressMax: 128,
@@ -19,7 +19,7 @@ export const openCallLimits: OpenCallLimits = {
 /** Interval between checks of the keys of running calls. A revocation must take effect within a second. */
 export const keyCheckMs = 500;
 /**
- * Maximum numbers of running and of waiting estimates. Further estimates are refused as `overloaded`, because all
+ * Maximum numbers of running and waiting estimates. Further estimates are refused as `overloaded`, because all
  * estimates share the event loop.
  */
 export const estimatesAtOnceMax = 1;
@@ -36,11 +36,11 @@ export const liveWaitingCharsMax = 50_000;
  * turns, so turns are limited too.
  */
 export const liveWaitingTurnsMax = 1000;
-/** Minimum interval between checks whether all received text of a turn has been spoken. */
+/** Minimum interval between checks of whether all received text of a turn has been spoken. */
 export const catchUpCheckMs = 50;
-/** Number of completely spoken turns that an interrupt may still name. */
+/** Number of completely spoken turns that an interrupt can still refer to. */
 export const heardTurnsMax = 8;
-/** How long a turn that continues after a pause waits for a slot of its key. */
+/** How long a turn that continues after a pause waits for a concurrency slot of its key. */
 export const turnWaitMsMax = 5_000;
 export const pageSizeDefault = 100;
 export const pageSizeMax = 1000;
@@ -61,8 +61,8 @@ export const idempotencyKeyCharsMax = 255;
 export const answerLeaseMs = 10_000;
 export const answerRenewalMs = 3_000;
 /**
- * How long a ticket for a stream is valid. The maximum number of characters of all unused tickets, and of one key's
- * unused tickets. The minimum number of characters that a ticket counts as.
+ * How long a ticket for a stream is valid, the maximum number of characters in all unused tickets and in one key's
+ * unused tickets, and the minimum number of characters that a ticket counts as.
  */
 export const ticketMs = 60_000;
 export const ticketCharsMax = 16_000_000;
@@ -70,8 +70,8 @@ export const ticketCharsPerKeyMax = 2_000_000;
 export const ticketCharsMin = 1_000;
 /** Interval at which the state of a model is sent while the model is being installed. */
 export const modelWatchMs = 500;
-/** Interval of the check for changes of a watched job, and longest interval between its events. */
+/** Interval between checks for changes to a watched job, and longest interval between the job's events. */
 export const jobWatchMs = 500;
 export const jobEventsEveryMs = 15_000;
-/** Number of books that are read at once, each in its own process. */
+/** Maximum number of books that are read at once, each in its own process. */
 export const booksReadMax = 2;

@@ -10,19 +10,19 @@ export interface Call {
   requestId: string;
   /** IP address of the caller. */
   address: string;
-  /** Aborts when the call must end, with a Failure or with `callerLeft`. */
+  /** Aborts when the call must end. The reason is a Failure or `callerLeft`. */
   signal: AbortSignal;
-  /** Aborts with a Failure when the service begins to stop. Watchers should end soon; short work may finish. */
+  /** Aborts with a Failure when the service begins to stop. Long streams should end soon; short work may finish. */
   leaving: AbortSignal;
   /** Start of the call, on the clock of `performance.now`. */
   begunMs: number;
   /** Reports the caller's limits, for the headers of the response. */
   reportLimits(status: LimitStatus): void;
-  /** Reports facts of the speech, for the log, the metrics and the trace. Later facts add to earlier ones. */
+  /** Reports properties of the speech for the log, metrics and trace. Later properties are added to earlier ones. */
   reportSpeech(facts: SpeechFacts): void;
 }
 
-/** Facts about the speech of a call, without its text. */
+/** Properties of the speech that a call produces; the text is not included. */
 export interface SpeechFacts {
   voiceId?: string;
   engine?: string;
@@ -63,7 +63,7 @@ export interface EndedCall {
   keyId: string | undefined;
   /** The id of the call's trace, if it has one. */
   traceId: string | undefined;
-  /** Facts of the speech; empty if the operation is not speech. */
+  /** Properties of the speech; empty if the operation does not produce speech. */
   speech: SpeechFacts;
   /** Name of the gRPC status: "OK", "CANCELLED" if the client disconnected, or the status of the failure. */
   status: string;

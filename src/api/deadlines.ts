@@ -1,4 +1,4 @@
-// Timeouts that share one timer per duration. Nearly all calls end in time, so a timer for each call would cost more.
+// Timeouts that share one timer per duration. Most are cancelled early, so a timer for each would be wasteful.
 
 export interface Deadlines {
   /** Calls `end` after `timeoutMs`, unless the returned function is called first. */

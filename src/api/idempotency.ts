@@ -13,13 +13,13 @@ interface Once<Answer> {
   callerId: string;
   /** The values that identify the request. Requests with equal values count as the same request. */
   request: unknown;
-  /** Returns the answer, the id of the answer's subject, and the time until which the answer is valid. */
+  /** Returns the answer, the id of the resource that it describes, and the time until which the answer is valid. */
   work(): Promise<{ answer: Answer; subject: string; usefulUntilMs: number }>;
 }
 
 export interface Idempotency {
   once<Answer>(once: Once<Answer>): Promise<Answer>;
-  /** Deletes the answers about a deleted subject, so that their keys can be used again. */
+  /** Deletes the answers that describe a deleted resource, so that their keys can be used again. */
   forgetAbout(callerId: string, subject: string): Promise<void>;
 }
 
@@ -27,7 +27,7 @@ const deletedAtOnce = 20;
 
 interface IdempotencyOptions {
   rows: AnswerRows;
-  /** Whether the subject of an answer still exists. */
+  /** Whether the resource that an answer describes still exists. */
   isAlive(subject: string): Promise<boolean>;
   /** Name of this process, which owns the leases. */
   runner?: string;

@@ -1,4 +1,4 @@
-// Jobs: long texts that are spoken in the background. A job is visible only to the key that made it and to the keys
+// Jobs: long texts that are spoken in the background. A job is visible only to the key that created it and to the keys
 // that replace this key.
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep, setImmediate as yieldTurn } from 'node:timers/promises';
@@ -274,8 +274,8 @@ const tooManyJobs = () =>
   });
 
 /**
- * Refuses requests that cannot be spoken before anything is charged. Returns the voice and the number of characters of
- * each chapter.
+ * Refuses a request that cannot be synthesized, before anything is charged. Returns the voice and the number of
+ * characters of each chapter.
  */
 async function checkSpeech(
   speech: JobHandlersOptions['speech'],
@@ -307,7 +307,7 @@ async function checkSpeech(
   return said;
 }
 
-/** Adds the name of the chapter to the fields of a Failure. */
+/** Adds the chapter's name to the field names in a Failure. */
 async function nameFaults<Planned>({ speech, nameOf }: ChapterRequest, plan: () => Promise<Planned>): Promise<Planned> {
   try {
     return await plan();
@@ -324,7 +324,7 @@ async function nameFaults<Planned>({ speech, nameOf }: ChapterRequest, plan: () 
 
 interface SaidChapter {
   voiceId: string;
-  /** Number of characters after lexicons are applied. This number is charged. */
+  /** Number of charged characters, counted after lexicons have been applied. */
   chars: number;
   /** The parts to speak, including the sentence that declares the voice to be synthetic. */
   parts: { offset: number; text: string }[];

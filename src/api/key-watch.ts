@@ -8,9 +8,9 @@ export type IsInForce = (keyId: string) => Promise<boolean>;
 type End = (failure: Failure) => void;
 
 export interface KeyWatch {
-  /** Calls `end` when the key ends. Returns a function that stops watching. */
+  /** Calls `end` when the key is revoked or expires. Returns a function that stops watching. */
   watch(keyId: string, end: End): () => void;
-  /** Checks all keys now, because a key may have ended. */
+  /** Checks all keys now, because a key may have been revoked. */
   check(): void;
   close(): void;
 }

@@ -41,7 +41,7 @@ export function createKeyHandlers({ keys, voices, secrets }: KeyHandlersOptions)
         reportUnknownOfSpec(message, violations);
         const given = toNewFields(message.spec, cleared);
         const { voiceIds, grant } = call.caller;
-        // A key made by the operator or an admin starts a new account.
+        // A key created by the operator or an admin starts a new account.
         const accountId = accountOf({ path: grant.range.path, ownerId: '' });
         const user = { voiceIds, accountId, usesAllVoices: given.scopes?.includes('admin') };
         const fields = withVoiceIds(given, voices, user, violations);
@@ -82,7 +82,7 @@ export function createKeyHandlers({ keys, voices, secrets }: KeyHandlersOptions)
         toMade(await keys.rotate(keyId, graceSeconds, actorOf(call))),
     ),
     revokeApiKey: async ({ keyId }, call) => toRevoked(await keys.revoke(keyId, actorOf(call))),
-    /** Shows the effective permissions, after the limits of the ancestor keys. */
+    /** Returns the effective permissions, as restricted by the ancestor keys. */
     async getOwnApiKey(_message, call) {
       const { keyId, grant } = call.caller;
       const { scopes, voiceIds, allowedIps, limits, expiresAtMs } = grant;
@@ -103,13 +103,13 @@ export function createKeyHandlers({ keys, voices, secrets }: KeyHandlersOptions)
 }
 
 /**
- * Reports unknown fields. An unknown field could be a limit of a newer version, and without that limit the key would
- * have more permissions than intended.
+ * Reports unknown fields. An unknown field could be a limit that a newer version supports, and without that limit the
+ * key would have more permissions than intended.
  */
 const reportUnknownOfSpec = (message: CreateApiKeyRequest | UpdateApiKeyRequest, violations: Violations) =>
   reportUnknown({ message, spec: message.spec, 'spec.limits': message.spec?.limits }, violations);
 
-/** Replaces aliases in the list of voices by voice ids. `user` is the holder of the new or changed key. */
+/** Replaces aliases in the list of voices with voice ids. `user` is the holder of the new or changed key. */
 export function withVoiceIds(fields: KeyFields, voices: Voices, user: VoiceUser, violations: Violations): KeyFields {
   const isTooLong = violations.details.some(({ field }) => field === 'voice_ids');
   if (!fields.voiceIds || isTooLong) return fields;

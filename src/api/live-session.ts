@@ -1,6 +1,6 @@
 // A session of live speech: receives text while it sends audio. Turns are spoken one after the other; a turn ends at a
 // flush or an interrupt. Inputs are handled even if the client reads no output, so that an interrupt takes effect at
-// once. After `interrupted`, nothing of the earlier turns is sent.
+// once. After `interrupted`, no output of earlier turns is sent.
 
 import type { FormatName } from '../audio/formats.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
@@ -215,7 +215,7 @@ export class LiveSession {
     this.#pauseLater(turn);
   }
 
-  /** Speaks an incomplete text if no more text arrives within `inMs` and all earlier text is spoken. */
+  /** Speaks an incomplete text if no more text arrives within `inMs` and all earlier text has been spoken. */
   #pauseLater(turn: LiveTurn, inMs = this.#options.start.bufferMs): void {
     this.#pause = setTimeout(() => {
       if (!turn.isCaughtUp) return this.#pauseLater(turn, Math.max(inMs, catchUpCheckMs));
@@ -232,7 +232,7 @@ export class LiveSession {
       throw new Failure('invalid_request', { details });
     }
     const known = [...this.#spoken, ...this.#turns];
-    // Ignores a turn that was already interrupted or has been played. A client may send an interrupt twice.
+    // Ignores a turn that has already been interrupted or played, because a client may send an interrupt twice.
     if (heard !== undefined && !known.some(({ index }) => index === heard)) return;
     clearTimeout(this.#pause);
     this.#half = '';
@@ -247,7 +247,7 @@ export class LiveSession {
       turn.isInterrupted = true;
       turn.stop.abort(new Error('the turn was interrupted'));
       const isHeard = heard === undefined ? i === 0 : turn.index === heard;
-      // A turn before the turn being heard was played completely.
+      // The turns before the one being heard have been played completely.
       const at = isHeard ? playedMs : heard !== undefined && turn.index < heard ? Infinity : 0;
       this.#interrupted.push({ type: 'interrupted', turn: turn.index, ...turn.heardAt(at) });
     }

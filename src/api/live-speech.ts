@@ -1,5 +1,5 @@
-// Live speech as an operation: the voice is found when the session starts, and each turn is charged while its text is
-// spoken.
+// Live speech as an operation: the voice is looked up when the session starts, and each turn is charged while its text
+// is spoken.
 import { Failure } from '../errors.ts';
 import type { LiveStart } from '../speech/live-request.ts';
 import type { Speech } from '../speech/synthesize.ts';

@@ -1,5 +1,5 @@
 // A turn of live speech: its text, and how much of the text has been sent and heard. An interrupted turn reports the
-// text up to the word being heard. If the times of the words are not known yet, the pace of earlier words is used.
+// text up to the word being heard. If the words have no times yet, they are estimated from the pace of earlier words.
 import { audioFormats } from '../audio/formats.ts';
 import { charsPerSecond } from '../speech/estimate.ts';
 import type { LiveStart } from '../speech/live-request.ts';
@@ -31,9 +31,9 @@ export class LiveTurn {
   isInterrupted = false;
   #info: SpeechInfo | undefined;
   #firstAudioMs: number | undefined;
-  /** Characters of the text whose audio has been sent at least in part. */
+  /** Number of characters whose audio has been sent at least in part. */
   begunChars = 0;
-  /** Characters whose speech has started. These characters are charged. */
+  /** Number of characters whose speech has started. These characters are charged. */
   spokenChars = 0;
   #spokenCharsDone = 0;
   sentSeconds = 0;
@@ -61,7 +61,7 @@ export class LiveTurn {
     return !this.text.hasPart(this.#partsDone);
   }
 
-  /** Updates the state of the turn with an event that is sent. */
+  /** Updates the state of the turn with an event that is being sent. */
   note(event: SpeechEvent): void {
     if (event.type === 'info') this.#info = event;
     else if (event.type === 'audio') this.#noteAudio(event);

@@ -1,4 +1,4 @@
-// Helpers that handlers share: names of enum values, pages, update masks, and times.
+// Helpers that handlers share, for enum names, pages, update masks and times.
 import type { DescMessage, Message } from '@bufbuild/protobuf';
 import type { GenEnum } from '@bufbuild/protobuf/codegenv2';
 import { type FieldMask, timestampFromDate } from '@bufbuild/protobuf/wkt';

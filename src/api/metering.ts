@@ -1,7 +1,7 @@
-// Charges speech to its key: a concurrency slot while it runs, characters of the monthly quota, and usage rows. Usage
-// is stored before the audio is acknowledged, so that it counts even if the service is killed right afterwards: a whole
-// text before its response, a chunk before its end is reported. If the store is full or unreachable, the ledger keeps
-// usage in memory. Characters that were not spoken are refunded.
+// Charges speech to its key: a concurrency slot while it runs, characters of the monthly quota, and usage rows. The
+// usage of a whole text is stored before its response is sent, and that of a chunk before its end is reported, so it
+// counts even if the service is killed right afterwards. If the store is full or unreachable, the ledger keeps usage in
+// memory. Characters that were not spoken are refunded.
 import type { Limiter, Synthesis, TakeOptions } from '../access/limiter.ts';
 import { dayOf, type UsageLedger } from '../access/usage-ledger.ts';
 import { audioFormats } from '../audio/formats.ts';
@@ -131,7 +131,7 @@ const createNote =
     return ledger.add({ keyId, voiceId, day: dayOf(Date.now()), requests, characters, audioMs });
   };
 
-/** Counts the characters that a stream has spoken, and the usage that has been recorded. */
+/** Counts the spoken characters of a stream, and tracks how much of its usage has been recorded. */
 class StreamAccount {
   readonly #call: Call;
   readonly #note: Note;
@@ -172,7 +172,7 @@ class StreamAccount {
     }
   }
 
-  /** Records the usage that is not recorded yet, and reports the recorded characters to a running synthesis. */
+  /** Records usage that has not been recorded yet. Reports the number of recorded characters to a running synthesis. */
   async settle(running?: Pick<Synthesis, 'recorded'>): Promise<void> {
     const before = this.#noted;
     const requests = this.#hasSound ? 1 : 0;
@@ -196,9 +196,9 @@ type TakeSlot = (chars: number, replaces: Synthesis | undefined) => Synthesis | 
 class TurnCharges implements LivePlace {
   readonly #account: { readonly spokenChars: number };
   readonly #takeSlot: TakeSlot;
-  /** The held slot, and the number of characters of all parts since the slot was taken. */
+  /** The held slot, and the number of characters in all parts for which it was taken. */
   #held: { chars: number; synthesis: Synthesis } | undefined;
-  /** Characters of the turn's earlier parts, whose slots have been released. */
+  /** Number of characters in the turn's earlier parts, whose slots have been released. */
   #charsBefore = 0;
   #isTaking = false;
   #isClosed = false;
@@ -239,7 +239,7 @@ class TurnCharges implements LivePlace {
     if (!this.#isTaking) this.rest();
   }
 
-  /** How many of the first `turnChars` characters of the turn belong to the held slot. */
+  /** Returns how many of the turn's first `turnChars` characters were counted for the held slot. */
   #ofHeld(turnChars: number, heldChars: number): number {
     return Math.max(0, Math.min(heldChars, turnChars - this.#charsBefore));
   }

@@ -1,5 +1,5 @@
 // Limits the running calls that need no key: their number per connection, per address and in total, their duration, and
-// their wait for a client that reads nothing. At the total limit, an address with fewer calls displaces a call of the
+// their wait for a client that reads nothing. At the total limit, an address with fewer calls displaces a call from the
 // address with the most calls. An address with too many refusals is barred: transports drop its calls unanswered.
 import { type Rate, takeOne } from '../access/rate-limit.ts';
 import { Failure } from '../errors.ts';
@@ -25,7 +25,7 @@ export interface OpenCall {
   /** Identifies the connection; undefined if it is unknown. */
   connection: object | undefined;
   isStream: boolean;
-  /** Time (performance.now()) since which a result waits to be read; undefined if no result waits. */
+  /** Time (performance.now()) since which a result has been waiting to be read; undefined if no result is waiting. */
   waitingSinceMs(): number | undefined;
   abort(failure: Failure): void;
 }
@@ -38,7 +38,7 @@ export class OpenCalls {
   readonly #shares: FairShares<OpenCall>;
   readonly #onConnection = new WeakMap<object, number>();
   readonly #sinceMs = new Map<OpenCall, number>();
-  /** By network: the time at which all refusals are available to the network again. */
+  /** By network: the time at which the network's full allowance of refusals is available again. */
   readonly #refusedUntilUs = new Map<string, number>();
   readonly #timer: NodeJS.Timeout;
 
@@ -47,7 +47,7 @@ export class OpenCalls {
     this.#shares = new FairShares({
       inAllMax: limits.inAllMax,
       perAddressMax: limits.perAddressMax,
-      // A running call is never displaced by a call of the same address.
+      // A running call is never displaced by a call from the same address.
       ownDisplacedPerSecond: 0,
       displace: (call) => call.abort(noRoom()),
     });
@@ -77,7 +77,7 @@ export class OpenCalls {
     };
   }
 
-  /** Whether calls from this address are dropped, because too many were refused. */
+  /** Whether calls from this address are dropped because it has had too many refusals. */
   isBarred(address: string): boolean {
     const untilUs = this.#refusedUntilUs.get(networkOf(address));
     return untilUs !== undefined && !takeOne(untilUs, nowUs(), this.#limits.refusals).isAllowed;

@@ -9,9 +9,9 @@ import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
 export interface Operation {
   /** Name for logs and metrics, such as "sonant.v1.SpeechService/StreamSpeech". */
   name: string;
-  /** A key needs all of these scopes. If there are none, any valid key is accepted. */
+  /** A key needs all of these scopes. If the list is empty, any valid key is accepted. */
   scopes: readonly string[];
-  /** Whether the operation can revoke the key of its own call. The revocation must not end the call. */
+  /** Whether the operation can revoke the key that calls it. The revocation must not end the call. */
   managesKeys: boolean;
   /** The kind of an operation that needs no key. A stream may last longer than a unary call. */
   isOpen?: 'unary' | 'stream';

@@ -19,7 +19,7 @@ export function createProvenanceHandlers(records: Records) {
   } satisfies Handlers<typeof ProvenanceService>;
 }
 
-/** Inspects a file. Without an account, ids of all accounts are reported. Without records, no stored audio is found. */
+/** Inspects a file. Without `accountId`, reports ids from all accounts. Without `records`, finds no stored audio. */
 export async function inspectAudio(
   { file, audioId }: Pick<InspectAudioRequest, 'file' | 'audioId'>,
   records?: Records,
@@ -29,7 +29,7 @@ export async function inspectAudio(
   const head = readFileHead(bytes);
   const fingerprint = hash('sha256', head ? soundOf(bytes, head) : '');
   const named = audioId === '' ? undefined : await records?.find(audioId);
-  // Audio of earlier versions has no fingerprint, so changes cannot be detected.
+  // Audio from earlier versions has no fingerprint, so changes cannot be detected.
   const clip =
     (named?.fingerprint ? named : undefined) ?? (head && (await records?.findByFingerprint(fingerprint, accountId)));
   if (!head?.format && !clip) {

@@ -20,7 +20,7 @@ interface RunnerOptions {
   /** Traces calls; undefined if calls are not traced. */
   tracing?: Tracing | undefined;
   timeLimits?: TimeLimits | undefined;
-  /** Limits of calls that need no key. */
+  /** Limits on calls that need no key. */
   openLimits?: OpenCallLimits | undefined;
 }
 
@@ -28,7 +28,7 @@ export interface Runner {
   begin(incoming: Incoming): RunningCall;
   /** Whether keyless calls from this address are dropped unanswered. */
   isBarred(address: string): boolean;
-  /** Checks the keys of running calls now, because keys may have ended. */
+  /** Checks the keys of running calls now, because keys may have been revoked. */
   checkKeys(): void;
   /** Announces to running calls that the service is about to stop. */
   leave(): void;

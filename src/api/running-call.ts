@@ -1,4 +1,4 @@
-// A call from its headers to its last result. It is admitted, started, limited in time, and ended exactly once. An
+// A call from its headers to its last result. It is admitted, started and given a time limit, and ends exactly once. An
 // aborted call ends at once, even if the operation ignores its signal.
 import { type Admit, checkScopes, type Presented } from '../access/admit.ts';
 import type { KeyCaller } from '../access/key-verifier.ts';
@@ -17,7 +17,7 @@ export interface TimeLimits {
   readerStallMs: number;
 }
 
-/** Facts known when the headers of a call have arrived. */
+/** Properties of a call that are known once its headers have arrived. */
 export interface Incoming {
   /** The API or protocol, such as "grpc", "connect", "rest" or "sse". */
   api: string;
@@ -60,15 +60,15 @@ export class RunningCall {
   readonly #span: Span | undefined;
   readonly #speech: SpeechFacts = {};
   #caller: KeyCaller | undefined;
-  /** The operations that the call was admitted to. The call runs one of them. */
+  /** The operations that admission has allowed. The call runs one of them. */
   #admittedTo: readonly Operation[] = [];
   #operation: Operation | undefined;
   #messageCount = 0;
   #hasEnded = false;
-  /** Undoes the set-up of `#start` and `admitAnyone`. */
+  /** Undoes the set-up done by `#start` and `admitAnyone`. */
   #release = () => {};
   #leaveOpen = () => {};
-  /** Time since which a result of the stream waits to be read. */
+  /** Time since which a result of the stream has been waiting to be read. */
   #waitingSinceMs: number | undefined;
   /** Rejects the awaited result. */
   #refuse: (reason: unknown) => void = () => {};
@@ -120,7 +120,7 @@ export class RunningCall {
   }
 
   /**
-   * Narrows a call that was admitted to several operations to one of them. Throws `insufficient_scope` if the call's
+   * Restricts the call to one of the operations that admission has allowed. Throws `insufficient_scope` if the call's
    * key may not call that operation.
    */
   narrow(operation: Operation): void {
@@ -191,7 +191,7 @@ export class RunningCall {
     return this.#hasEnded;
   }
 
-  /** Ends a running call with its abort reason or, without one, with the error. Returns the reason of the end. */
+  /** Ends a running call with its abort reason or, without one, with the error. Returns the reason for the end. */
   fail(error: unknown, operation?: Operation): Failure | typeof callerLeft {
     this.#operation ??= operation;
     const { signal } = this.#ending;
@@ -255,7 +255,7 @@ export class RunningCall {
 
   /**
    * Aborts the stream if a result waits too long to be read. The stream uses one timer, which counts only while a
-   * result waits. Calls without a key share a timer.
+   * result is waiting. Calls without a key share a timer.
    */
   #watchStall() {
     const { readerStallMs: stallMs } = this.#shared.timeLimits;
@@ -277,7 +277,7 @@ export class RunningCall {
 
   /**
    * Resolves with the result of the work, or rejects with the abort reason. `take` receives the result before the
-   * caller does; `toThrown` converts an error of the work. Spans started by the work belong to the call's trace.
+   * caller does; `toThrown` converts an error thrown by the work. Spans started by the work belong to the call's trace.
    */
   #orAbort<T>(work: () => Promise<T>, take: (result: T) => void, toThrown: (error: unknown) => unknown): Promise<T> {
     return new Promise((resolve, reject) => {

@@ -1,6 +1,6 @@
 // The handlers of a service: one function per RPC, which takes the message and the call and returns the response. All
-// transports call handlers in this order: the rules of the protos are checked, and then the handler's own check runs.
-// The handler itself runs only if there are no violations.
+// transports first check the rules in the protos, and then run the handler's own check. The handler itself runs only if
+// there are no violations.
 import type {
   DescMethod,
   DescMethodServerStreaming,
@@ -14,7 +14,7 @@ import { checkRules, type Scope } from '../contract/rules.ts';
 import { Violations } from '../contract/violations.ts';
 import type { Call } from './call.ts';
 
-/** Facts about the JSON of a request that its message cannot represent. */
+/** Properties of a request's JSON that are lost in its message. */
 interface GivenInJson {
   /** Paths whose value is null, for a method that has `null_resets`. */
   cleared: readonly string[];

@@ -1,4 +1,4 @@
-// Speech operations: a whole text to stored audio, a text to a stream, estimates, and deletion of stored audio. A
+// Speech operations: synthesis to stored audio, synthesis to a stream, estimates, and deletion of stored audio. A
 // request is planned before it is charged: text that cannot be spoken is not charged.
 import type { Delivered, Delivery } from '../delivery/delivery.ts';
 import type { SizeLimit } from '../delivery/speaking.ts';
@@ -17,10 +17,10 @@ import type { Metering } from './metering.ts';
 export interface SpeechOperations {
   /** Throws a Failure if a stream of this request would be refused before it reaches an engine. */
   check(request: SpeechRequest, caller: Caller): Promise<void>;
-  /** Resolves when the whole text is spoken and, if the result is a link, the audio is stored. */
+  /** Resolves when the whole text has been spoken and, if the result is a link, the audio has been stored. */
   synthesizeSpeech(call: Call, request: SpeechRequest, options: SynthesizeOptions): Promise<Delivered>;
   streamSpeech(call: Call, request: SpeechRequest): AsyncIterable<SpeechEvent>;
-  /** Estimates a request. No characters are charged, but an estimate takes a slot of the key while it runs. */
+  /** Estimates a request. No characters are charged, but an estimate takes a concurrency slot of the key. */
   estimateSpeech(call: Call, request: SpeechRequest): Promise<Estimate>;
   /** Throws `not_found` if the caller has no such audio. */
   deleteAudio(call: Call, audioId: string): Promise<void>;
@@ -101,7 +101,7 @@ export function createSpeechOperations(options: SpeechOperationsOptions): Speech
   };
 }
 
-/** A request is refused before synthesis if even this share of its roughly estimated size is too large. */
+/** A request is refused before synthesis if this share of its roughly estimated size already exceeds the limit. */
 const estimateShare = 0.5;
 
 function toSizeLimit(bytesMax: number | undefined): SizeLimit | undefined {

@@ -1,7 +1,7 @@
 // Tickets: browsers cannot send an API key with EventSource or WebSocket, so a page first requests a URL. The URL
-// starts one stream, within a minute, on any replica. A ticket is either for the events of one request or for live
-// speech. A ticket that is used for the other kind of stream is refused and becomes invalid. A request for events with
-// a Last-Event-ID resumes the stream.
+// starts one stream, on any replica, and is valid for a minute. A ticket is either for the events of one request or for
+// live speech. A ticket that is used for the other kind of stream is refused and becomes invalid. A request for events
+// with a Last-Event-ID resumes the stream.
 import type { Seal, SealUse } from '../access/sealed-tokens.ts';
 import { Failure } from '../errors.ts';
 import { requestBytesMax } from '../net/request-limits.ts';
@@ -23,13 +23,13 @@ export interface Tickets {
   /** Returns the ticket and invalidates it, or returns undefined if the ticket is unknown, used or expired. */
   use(ticketId: string): Promise<Ticket | undefined>;
   issueLive(keyId: string): Promise<Pick<Ticket, 'ticketId' | 'expiresAtMs'>>;
-  /** Like `use`, but for a ticket of live speech. */
+  /** Like `use`, but for a live-speech ticket. */
   useLive(ticketId: string): Promise<Pick<Ticket, 'keyId'> | undefined>;
 }
 
 const ticketIdBits = 128;
 export const isTicketId = (id: string): boolean => /^tkt_[0-9A-Z]{36}$/.test(id);
-/** The use of a ticket. The seal of a ticket is valid only for its use. */
+/** The purpose of a ticket. The seal of a ticket is valid only for this purpose. */
 type TicketUse = Extract<SealUse, 'ticket' | 'live-ticket'>;
 /**
  * Largest sealed content. The content of a ticket for events is a request, which may be as large as a request body,

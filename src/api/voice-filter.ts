@@ -1,5 +1,5 @@
-// Filters a list of voices by language, engine, or words in their texts. The lower-case texts of a voice are cached;
-// the words of a query are converted to lower case once per query.
+// Filters a list of voices by language, engine or words. The lower-case search text of a voice is cached; the words of
+// a query are converted to lower case once per query.
 import { Failure, type FieldViolation } from '../errors.ts';
 import { isSpokenBy, type OfferedVoice } from '../speech/voice.ts';
 import { countChars } from '../text/count-chars.ts';
@@ -7,10 +7,10 @@ import { toLanguageCode } from '../text/language-code.ts';
 import { voiceFilterCharsMax } from './call-limits.ts';
 
 interface VoiceFilter {
-  /** Language in canonical BCP-47. An empty text in any field of the filter matches all voices. */
+  /** Language in canonical BCP-47. An empty string in any field of the filter matches all voices. */
   languageCode: string;
   engine: string;
-  /** Words to find in id, aliases, name, description or labels. */
+  /** Words to find in the id, aliases, name, description or labels of a voice. */
   text: string;
 }
 
@@ -53,7 +53,7 @@ export function toPredicate({ languageCode, engine, text }: VoiceFilter): (offer
   };
 }
 
-/** Lower-case texts by the object that describes a voice. A changed voice has a new object. */
+/** Lower-case search texts, keyed by the object that describes a voice. A changed voice has a new object. */
 const searchTexts = new WeakMap<object, string>();
 
 function searchTextOf({ voice, kept }: OfferedVoice): string {

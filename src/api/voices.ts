@@ -49,7 +49,7 @@ export function createVoiceHandlers({ voices, engines, management, preview }: Vo
   const { findCurrent } = voices;
   const inVoice = (offered: OfferedVoice, call: Call) => ({ voice: toVoice(offered, call) });
 
-  /** Adds the faults that the check finds. If a voice or lexicon is missing, runs the check again with current rows. */
+  /** Adds the violations that the check finds. If a voice or lexicon is missing, checks again with current rows. */
   const checkCurrent = async <Plan>(
     violations: Violations,
     check: (faults: FieldViolation[]) => Plan | Promise<Plan>,
@@ -163,8 +163,7 @@ export function createVoiceOperations(voices: Voices) {
   const { findCurrent } = voices;
   return {
     /**
-     * Returns all voices that can speak now, in the order of a list of voices. Each voice has the aliases by which the
-     * caller can find the voice.
+     * Returns all voices that can speak now, in list order. Each voice has the aliases by which the caller can find it.
      */
     async listReadyVoices({ caller }: Call): Promise<OfferedVoice[]> {
       const usable = voicesFor(voices, caller);

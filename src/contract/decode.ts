@@ -1,5 +1,5 @@
-// Reads a message from strict JSON or from a query, with a reader made once for each field. Values are not coerced, and
-// null means absent. Reports all violations, each with its path. A value that cannot be read leaves the field unset.
+// Reads a message from strict JSON or from a query, with one reader per field. Values are not coerced, and null means
+// absent. Reports all violations, each with its path. A value that cannot be read leaves the field unset.
 import { create, type DescEnum, type DescField, type DescMessage, type Message, ScalarType } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { enumNames, isOurs, type Member, membersOf, restOf } from './schema.ts';
@@ -13,7 +13,7 @@ import {
 } from './unknown-fields.ts';
 import { Violations } from './violations.ts';
 
-/** Options and findings of reading one request. */
+/** Options for reading one request, and what was found while reading. */
 export interface Reading {
   /** Whether unknown members are refused. Otherwise they are ignored and reported. */
   isStrict: boolean;
@@ -254,7 +254,7 @@ function readMessage(desc: DescMessage, isStrict = false): Read {
   return (value, path, reading) => {
     if (!isObject(value)) return mustBe('an object', reading, path);
     const message = create(desc);
-    // An update mask names the field as a whole, so the members given in the inner message are not collected.
+    // An update mask names the field as a whole, so the members of the inner message are not collected.
     const { ignored, violations } = reading;
     const own = { ignored, violations, isStrict: isStrict || reading.isStrict, given: [], emptyLists: [], cleared: [] };
     readMembers(message, desc, value, own, { prefix: `${path}.` });

@@ -1,5 +1,5 @@
-// Writes a handler's result as JSON. The result is a message or its init object. The writer of each field is made once.
-// An unset member is null. A list is null only if an option of its field requires null.
+// Writes a handler's result as JSON. The result is a message or its init object. The writer of each field is created
+// once. An unset member is null. A list is null only if an option of its field requires null.
 import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
 import { type Duration, type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
 import { enumNames, hasPresence, membersOf } from './schema.ts';

@@ -62,7 +62,7 @@ export function documentMethod(method: DescMethod, endpoint: Endpoint, scopes: r
     description: binding?.description || options.description || firstParagraph(commentOf(method.name)),
     scopes,
     ...(parameters.length > 0 && { parameters }),
-    // These members are getters, because only the OpenAPI document needs them.
+    // These members are getters, so that they are computed only for the OpenAPI document.
     ...(body && {
       get body() {
         return toBody(method, endpoint);
@@ -149,7 +149,7 @@ const nullable = (schema: Schema): Schema =>
     ? { oneOf: [schema, { type: 'null' }], description: schema.description }
     : { ...schema, type: [schema.type, 'null'] };
 
-/** The schema of an object whose members may be null, as may the members of its inner objects. */
+/** The schema of an object in which all members, including those of inner objects, may be null. */
 function withNull(schema: Schema): Schema {
   const toNullable = ([name, each]: [string, Schema]) => [name, nullable(withNull(each))];
   const { properties } = schema;
@@ -214,7 +214,7 @@ const typesOf = ({ fields }: DescMessage): readonly string[] =>
   fields.flatMap((field) => (restOf(field).eventType ? enumNames(field.enum!).names : []));
 
 /**
- * The schema of the data of events. Unset members are left out. The last event may instead state why the events end.
+ * The schema of the data of events. Unset members are left out. The last event may instead state why the stream ends.
  */
 function toEventSchema(desc: DescMessage): Schema {
   const members = membersOf(desc);

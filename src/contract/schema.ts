@@ -1,4 +1,4 @@
-// Reads the descriptors of Sonant's protos: REST endpoints of RPCs, names of members in JSON, and rules of fields.
+// Reads REST endpoints, JSON member names and field rules from the descriptors of Sonant's protos.
 import {
   type DescEnum,
   type DescField,

@@ -8,7 +8,7 @@ export type Fields = Readonly<Record<string, unknown>>;
 export const isObject = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Number of unknown members that are named, in X-Ignored-Fields or as violations. */
+/** Maximum number of unknown members that are listed in X-Ignored-Fields or as violations. */
 export const unknownFieldsMax = 20;
 
 export interface UnknownField {

@@ -2,12 +2,12 @@
 // violations to it.
 import { Failure, type FieldReason, type FieldViolation } from '../errors.ts';
 
-/** Number of violations after which `report` adds no more. */
+/** Number of violations after which `report` adds none. */
 const violationsMax = 100;
 
 export interface ViolationFacts {
   allowed?: FieldViolation['allowed'];
-  /** Limit and actual size of a text that is too long. They are copied to the failure. */
+  /** Limit and actual size of a string that is too long. They are copied to the failure. */
   limit?: number;
   actual?: number;
 }

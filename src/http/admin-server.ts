@@ -8,7 +8,7 @@ import { addHealthRoutes, type ReadinessCheck } from './health-routes.ts';
 import { createHttpApp } from './http-app.ts';
 import { createAccept, createHttpServer } from './http-server.ts';
 
-/** Runs requests of operators at once, without taking turns. */
+/** Handles operators' requests at once, without a queue. */
 const atOnce: Turns = {
   take(_, work) {
     work();

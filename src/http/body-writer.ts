@@ -1,4 +1,4 @@
-// Sends a body piece by piece. Headers are sent with the first piece, so that a failure before it still gets its own
+// Sends a body piece by piece. Headers are sent with the first piece, so that an earlier failure still gets its own
 // status; a later failure breaks the connection. A client that reads nothing for too long is disconnected.
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
@@ -10,7 +10,7 @@ type Piece = Uint8Array | string;
 type Pieces = AsyncIterable<Piece> | Iterable<Piece>;
 type Headers = Readonly<Record<string, string | number>>;
 
-/** Resolves when the body is sent or broken off, or when the client has disconnected. */
+/** Resolves when the body has been sent or aborted, or when the client has disconnected. */
 export async function sendPieces(reply: FastifyReply, headers: Headers, source: Pieces): Promise<void> {
   const pieces = iterate(source);
   const isHeld = !(Symbol.asyncIterator in source);
@@ -65,7 +65,7 @@ function lowerCaseOf(name: string): string {
   return lower;
 }
 
-/** Sends the last piece, and waits until it is sent or the client has disconnected. */
+/** Sends the last piece, and waits until it has been sent or the client has disconnected. */
 async function endWith(raw: ServerResponse, piece: Piece): Promise<void> {
   raw.end(piece, 'latin1');
   // The kernel has usually accepted a short body by now.

@@ -172,8 +172,8 @@ function headerOf({ headers }: FastifyRequest, field: DescField): string | bigin
 type WriteEvent = (event: Readonly<Record<string, any>>) => Buffer;
 
 /**
- * Writes a response of a stream as a Server-Sent Event. The event's name is its `event_type`, or the name of the member
- * that is its body:
+ * Writes a streamed response as a Server-Sent Event. The event is named by the `event_type` field or, without one, by
+ * the response field that is the body:
  *     id: 17     event: job.chapter.done     data: {"type":"job.chapter.done","chapter":2,"job":{...}}
  */
 function createEventWriter({ output }: DescMethod, { responseBody }: Endpoint): WriteEvent {

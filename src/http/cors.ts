@@ -1,5 +1,5 @@
-// CORS (https://fetch.spec.whatwg.org/#http-cors-protocol) for the configured origins. Credentials are not allowed, so
-// a page can read only replies to requests with an API key of its own.
+// CORS (https://fetch.spec.whatwg.org/#http-cors-protocol) for the configured origins. Cookies are not allowed, so a
+// page must send an API key of its own.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { apiVersion } from '../net/headers.ts';
 import { createId } from '../runtime/id.ts';

@@ -109,8 +109,8 @@ export const failureExamples: Readonly<Record<string, { summary: string; value: 
 const mayRetry = (reason: Reason) => retryAdvice(reason) !== 'no';
 
 /**
- * The failures shared by all operations of this kind and the operation's own failures, in the order of the table of
- * failures.
+ * The failures shared by all operations of this kind and the operation's own failures, in the order of the failure
+ * table.
  */
 function failuresOf(operation: RouteDocs): Reason[] {
   const { scopes, bearer, body, parameters, failures, tag } = operation;

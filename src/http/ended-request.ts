@@ -1,4 +1,4 @@
-// Reports each HTTP request once, when its reply is sent or its client has left, for the access log.
+// Reports each HTTP request once, when its reply has been sent or its client has disconnected, for the access log.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { callerLeft } from '../api/call.ts';
 import { wasReported } from '../api/running-call.ts';
@@ -22,7 +22,7 @@ export interface EndedRequest {
   /** The failure; undefined if it was already reported at the end of a call. */
   failure: Failure | undefined;
   durationMs: number;
-  /** Whether the reply is complete. False if the client disconnected early or the body was broken off. */
+  /** Whether the reply is complete. False if the client disconnected early or the body was aborted. */
   isWhole: boolean;
 }
 

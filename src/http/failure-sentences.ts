@@ -8,6 +8,6 @@ export function toMessage({ message, facts: { details = [] } }: Failure, listUrl
   return sentences === '' ? withListUrl(message, listUrl) : `${sentences}.`;
 }
 
-/** Replaces Sonant's URL of the list of voices in a sentence by the vendor API's URL. */
+/** Replaces Sonant's URL for the list of voices in a sentence with the vendor API's URL. */
 export const withListUrl = (sentence: string, listUrl: string): string =>
   sentence.replace('GET /api/voices ', `GET ${listUrl} `);

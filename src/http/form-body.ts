@@ -33,7 +33,7 @@ interface FormNames {
   textNames: readonly string[];
 }
 
-/** Makes the routes of this scope accept forms besides JSON. */
+/** Makes the routes of this scope accept forms as well as JSON. */
 export function readForms(scope: FastifyInstance, names: FormNames): void {
   scope.addContentTypeParser('*', (_request, _payload, done) =>
     done(new Failure('unsupported_media_type', { message })),

@@ -77,7 +77,7 @@ export function createHttpApp({
     // The server answers malformed requests itself.
     clientErrorHandler: () => {},
     routerOptions: { maxParamLength: headerBytesMax },
-    // No route has a validation schema; loading the compilers would only slow the start.
+    // No route has a validation schema; loading the compilers would only slow down startup.
     schemaController: { compilersFactory: noSchemaCompilers },
     // Fastify rejects a malformed URL before any hook runs, so the reply is made here.
     frameworkErrors(error, request, reply) {
@@ -147,8 +147,8 @@ interface KnownPath {
 
 /**
  * Collects the routes that are added from now on, and rejects a request that matches none: `not_found`, or
- * `method_not_allowed` with `Allow` if the path has other methods. A path is `not_found` if it has other text in the
- * place of an id: "/api/audio/speach" is a misspelt address.
+ * `method_not_allowed` with `Allow` if the path has other methods. A path is `not_found` if it has other text where an
+ * id belongs: "/api/audio/speach" is a misspelt address.
  */
 function createMethodCheck(app: FastifyInstance): (request: FastifyRequest, reply: FastifyReply) => void {
   const paths = new Map<string, KnownPath>();

@@ -7,22 +7,22 @@ export const requestArrivalMs = 120_000;
 export const slowRequestCheckMs = 5_000;
 /** How long an idle connection stays open. Common reverse proxies close idle connections sooner. */
 export const keepAliveMs = 75_000;
-/** Number of unanswered requests per connection. */
+/** Maximum number of unanswered requests per connection. */
 export const pipelinedMax = 64;
-/** Time and number of bytes for which the data of a rejected client is discarded before the connection is closed. */
+/** For how long and for how many bytes a rejected client's data is discarded before the connection is closed. */
 export const lingerMs = 2_000;
 export const lingerBytesMax = 32 << 20;
 export const lingerCheckMs = 50;
 /** Largest body of a token request. */
 export const formBytesMax = 32 * 1024;
-/** Size of a text part, and number of parts, of a form with recordings. */
+/** Maximum size of a text part and maximum number of parts in a form with recordings. */
 export const formTextBytesMax = 8 * 1024;
 export const formPartsMax = 40;
 /** Unknown names in X-Ignored-Fields are cut to this length. */
 export const ignoredFieldCharsMax = 64;
 /** Interval of keepalive comments in an event stream. */
 export const keepaliveEveryMs = 15_000;
-/** Time and number of bytes for which synthesis continues without a reader. */
+/** For how long and for how many bytes synthesis continues without a reader. */
 export const readerGraceMs = 10_000;
 export const unreadBytesMax = 1 << 20;
 /** How long events are kept after a stream ends, and the memory limits for one stream and for all streams. */
@@ -50,7 +50,7 @@ export const messageChunksMax = 512;
 export const messageMsMax = 10_000;
 /** Interval of the check for unfinished messages. */
 export const socketCheckMs = 1_000;
-/** Number of contexts spoken at the same time on one connection of a Cartesia or ElevenLabs client. */
+/** Maximum number of contexts spoken at the same time on one connection of a Cartesia or ElevenLabs client. */
 export const contextsPerSocketMax = 100;
 /** ElevenLabs clients: how long a context waits for a message. */
 export const contextIdleMsDefault = 20_000;

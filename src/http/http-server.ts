@@ -1,5 +1,5 @@
 // The HTTP/1.1 server (RFC 9112) for connections that a listener passes on, with or without TLS. Headers, bodies and
-// idle connections have limits of size and time, and malformed requests get status 400.
+// idle connections have limits on size and time, and malformed requests get status 400.
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import type { Socket } from 'node:net';
@@ -51,7 +51,7 @@ export function createHttpServer(given: HttpServerOptions): Server {
   server.maxHeadersCount = 0;
   const takeTurn = (request: IncomingMessage, work: () => void) =>
     connections.turns.take(clientAddressOf(request, isBehindProxy), work);
-  /** Number of unanswered requests per connection. */
+  /** Current number of unanswered requests per connection. */
   const unanswered = new WeakMap<Socket, number>();
   const take = (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request;

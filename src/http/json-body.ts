@@ -48,7 +48,7 @@ function readJson(
   return undefined;
 }
 
-/** Rejects a compressed body, and text in another encoding than UTF-8. */
+/** Rejects a compressed body, and text that is not UTF-8. */
 export function checkEncoding({ headers }: FastifyRequest, message: string): void {
   const { 'content-encoding': encoding = 'identity', 'content-type': type = '' } = headers;
   if (encoding === 'identity' && type === 'application/json') return;

@@ -1,4 +1,4 @@
-// The routes of lexicons that differ from the contract. Lexicons can also be read and written as PLS documents. Their
+// The lexicon routes that differ from the contract: lexicons can also be read and written as PLS documents, and request
 // bodies may have more values than usual.
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';

@@ -76,7 +76,7 @@ const notOneOf = (field: string, allowed: readonly string[]): FieldViolation => 
   return { field, reason: 'enum', message, allowed };
 };
 
-/** The frame of an event: a text, or the bytes of audio. */
+/** The frame for an event: a string, or bytes of audio. */
 export function toFrame(event: LiveEvent, audio: 'binary' | 'json'): string | Uint8Array {
   if (event.type !== 'audio') return JSON.stringify({ type: event.type, ...toMembers(event) });
   if (audio === 'binary') return event.audio;

@@ -1,4 +1,4 @@
-// GET /api/audio/speech/live: live speech over WebSocket, with a key or with a ticket of POST .../live/tickets in the
+// GET /api/audio/speech/live: live speech over WebSocket, with a key or with a ticket from POST .../live/tickets in the
 // query. The connection closes with 1000 after `done`, 1008 if a message or the caller is refused, 1011 if the service
 // failed, and 1012 if the service is stopping. An error is sent as the last message.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';

@@ -128,7 +128,7 @@ export const isForKey = ({ scopes, isOnBehalf }: RouteDocs): boolean => scopes !
 export interface RouteBody {
   schema?: Schema;
   examples: Readonly<Record<string, unknown>>;
-  /** The fields of a form, accepted besides JSON or instead of it. */
+  /** The fields of a form, accepted in addition to JSON or instead of JSON. */
   form?: { type: 'multipart/form-data' | 'application/x-www-form-urlencoded'; schema: Schema; example: Schema };
   /** The body is a file of one of these types. */
   file?: { types: readonly string[]; description: string; examples: Readonly<Record<string, string>> };

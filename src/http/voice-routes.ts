@@ -1,4 +1,4 @@
-// The hand-written routes of voices: POST /api/voices accepts a form with recordings besides JSON, and GET
+// The hand-written routes for voices: POST /api/voices accepts JSON or a form with recordings, and GET
 // /api/voices/{id}/preview returns audio.
 import { createHash } from 'node:crypto';
 import { create as createMessage } from '@bufbuild/protobuf';
@@ -84,7 +84,7 @@ interface ParsedCloneForm {
   ignored: readonly UnknownField[];
 }
 
-/** Parses a form, whose fields are strings: `labels` is JSON, and `engines` is a list with commas. */
+/** Parses a form, whose fields are strings: `labels` is JSON, and `engines` is a comma-separated list. */
 function parseCloneForm({ texts, files }: FormBody, isStrict: boolean): ParsedCloneForm {
   const reading = newReading(isStrict);
   const { violations } = reading;

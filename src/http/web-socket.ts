@@ -34,7 +34,7 @@ export interface WebSocketPeer {
   messages: AsyncIterable<string | Buffer>;
   /** Resolves when the socket accepts the next message. */
   send(message: string | Uint8Array): Promise<void>;
-  /** Closes the connection with a status code of RFC 6455, section 7.4. */
+  /** Closes the connection with a status code from RFC 6455, section 7.4. */
   close(code: number, reason?: string): void;
 }
 
@@ -77,7 +77,7 @@ export function takeUpgrades(
   });
 }
 
-/** Throws a Failure if this is not a WebSocket request, or if it comes from a page of a foreign origin. */
+/** Throws a Failure if this is not a WebSocket request, or if it comes from a page with a foreign origin. */
 export function checkUpgrade(
   { raw, protocol, host }: FastifyRequest,
   reply: FastifyReply,
@@ -167,7 +167,7 @@ function toPeer(peer: import('ws').WebSocket, { readerStallMs, takeTurn, charge 
     if (performance.now() - heardMs > socketSilentMsMax) peer.terminate();
     else peer.ping();
   }, socketPingMs);
-  /** Bytes of the messages that are received and not handled yet. */
+  /** Number of bytes in messages that have been received but not yet handled. */
   let waitingBytes = 0;
   const sizeOf = (message: string | Buffer) => Math.max(messageBytesMin, message.length);
   let unfinishedSinceMs: number | undefined;

@@ -1,7 +1,7 @@
-// Checks requests before Connect parses them. A body with one message is read completely, within limits of size and
+// Checks requests before Connect parses them. A body with one message is read completely, within limits on size and
 // time. Each message is decompressed and its fields are counted. Unknown JSON members are removed and reported in
-// X-Ignored-Fields, or refused if the service is strict. Deadlines are shortened to the maximum of a timer. A refusal
-// without a body gets a body.
+// X-Ignored-Fields, or refused if the service is strict. Deadlines are shortened to the longest that a timer can hold.
+// A refusal without a body gets a body.
 //     Connect, unary   the message                                           application/json, application/proto
 //     else             1 byte flags, 4 bytes length (big-endian), message    application/grpc, application/connect+json, ...
 import { type DescField, type DescMessage, type DescMethod, type DescService, ScalarType } from '@bufbuild/protobuf';
@@ -59,7 +59,7 @@ const headBytes = 5;
 const isLastFlag = 2;
 /** Bytes accepted in addition to the message, for its envelope. */
 const slackBytes = 1024;
-/** Largest request without a key: requests for health and reflection only contain names. */
+/** Largest request without a key. Such health and reflection requests contain only names. */
 const openRequestBytesMax = 4 * 1024;
 /** The longest deadline that a timer can hold. Longer deadlines are shortened. */
 const deadlineMsMax = 2 ** 31 - 1;
@@ -143,13 +143,13 @@ interface Form {
 
 function formOf(header: Headers): Form {
   const given = header.get('content-type') ?? '';
-  // Connect accepts the charset of JSON only without quotes.
+  // Connect accepts a charset parameter of a JSON content type only if its value is unquoted.
   const type = given.replace(/;\s*charset\s*=\s*"(utf-?8)"\s*$/i, '; charset=$1');
   if (type !== given) header.set('content-type', type);
   const isEnveloped = !/^application\/(json|proto)\b/i.test(type);
   const names = isEnveloped ? ['grpc-encoding', 'connect-content-encoding'] : ['content-encoding'];
   const isCompressed = names.some((name) => header.get(name) === 'gzip');
-  // The body that Connect reads is decompressed already.
+  // The body that Connect reads is already decompressed.
   if (isCompressed && !isEnveloped) header.delete('content-encoding');
   const hasLast = /^application\/connect\+/i.test(type);
   return { isJson: /json/i.test(type), isEnveloped, isCompressed, hasLast };
@@ -162,8 +162,8 @@ interface MessageCheck {
 }
 
 /**
- * Yields the body with each message decompressed and checked. Connect reports an error of a body only if it is a
- * ConnectError.
+ * Yields the body with each message decompressed and checked. Connect reports an error thrown by a body only if the
+ * error is a ConnectError.
  */
 async function* checkMessages(
   body: AsyncIterable<Uint8Array>,
@@ -314,7 +314,7 @@ const fieldNamed = ({ fields }: DescMessage, name: string): DescField | undefine
 
 const namesOf = ({ fields }: DescMessage) => fields.map(({ name }) => name);
 
-/** Adds a body to a refusal. Connect answers a request of an unknown protocol with a status and no body. */
+/** Adds a body to a refusal. Connect answers a request in an unknown protocol with a status but no body. */
 function fillRefusal(
   { status, header }: UniversalServerResponse,
   call: UniversalServerRequest,

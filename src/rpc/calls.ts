@@ -1,5 +1,5 @@
 // Runs every RPC through the runner of operations, including rejected and malformed RPCs. The gate admits a call before
-// a byte of its body is read, and the interceptor runs the call. Failures become statuses here, and errors of Connect
+// a byte of its body is read, and the interceptor runs the call. Failures become statuses here, and Connect errors
 // become failures.
 import type { DescMethod, DescService, Message } from '@bufbuild/protobuf';
 import {
@@ -25,7 +25,7 @@ import { reasonOfCode, toConnectError } from './status.ts';
 
 const apiKeyHeader = 'x-api-key';
 const requestIdHeader = 'x-request-id';
-/** Size of a response message: the default limit of common gRPC clients. */
+/** Maximum size of a response message: the default limit of common gRPC clients. */
 export const messageBytesMax = 4 << 20;
 
 const runningCallKey: ContextKey<{ running: RunningCall; operation: Operation } | undefined> = createContextKey(
@@ -140,8 +140,8 @@ export function createCallRunner(runner: Runner): CallRunner {
 }
 
 /**
- * Passes on the answers of a stream, and adds the ignored members to its failure. Connect also refuses an answer above
- * `writeMaxBytes`, but only after it has returned from the stream as if the client had disconnected. With this
+ * Passes on the responses of a stream, and adds the ignored members to its failure. Connect also refuses a response
+ * above `writeMaxBytes`, but only after it has returned from the stream as if the client had disconnected. With this
  * function, the call ends with the failure.
  */
 async function* checkAnswers(
@@ -171,7 +171,7 @@ const openOperationOf = (method: DescMethod): Operation => ({
   isOpen: method.methodKind === 'unary' ? 'unary' : 'stream',
 });
 
-/** Lists the ignored members in a header, including Idempotency-Key, which gRPC and Connect do not support. */
+/** Sets a response header that lists ignored members and Idempotency-Key, which gRPC and Connect do not support. */
 function reportIgnored(
   { header }: { header: Headers },
   answer: { header: Headers },
@@ -213,11 +213,11 @@ export function toStatus(failure: Failure | typeof callerLeft, protocolName: str
   return status;
 }
 
-/** An error of Connect without an equivalent Failure is thrown unchanged. */
+/** A Connect error without an equivalent Failure is thrown unchanged. */
 const toOwnStatus = (failure: Failure): ConnectError =>
   failure.cause instanceof ConnectError && !ownCodes.has(failure.cause.code) ? failure.cause : toConnectError(failure);
 
-/** Codes of Connect's errors that become a Failure. */
+/** Codes of the Connect errors that become a Failure. */
 const ownCodes = new Set([
   Code.Canceled,
   Code.ResourceExhausted,
@@ -226,12 +226,12 @@ const ownCodes = new Set([
   Code.Internal,
 ]);
 
-/** Messages of Connect for malformed requests, which Connect reports as internal errors. */
+/** Connect's messages for malformed requests, which it reports as internal errors. */
 const malformedRequest = /^(parse |received |decompression )/;
 
 /**
- * The Failure for an error of Connect, or `callerLeft`; other errors are returned unchanged. `bytesMax` is the size
- * limit of the request.
+ * The Failure for a Connect error, or `callerLeft`; other errors are returned unchanged. `bytesMax` is the size limit
+ * of the request.
  */
 function fromCallError(error: unknown, bytesMax: number): unknown {
   if (!(error instanceof ConnectError)) return error;

@@ -47,7 +47,7 @@ export interface RpcServerOptions {
   /** Counts the connections of all listeners. Default: only this listener's connections. */
   connections?: Connections;
   isBehindProxy?: boolean;
-  /** PEM texts. */
+  /** Certificate and private key in PEM format. */
   tls?: { cert: string; key: string };
   /** Called with faults that are not reported to a caller. */
   onFault(fault: unknown): void;
@@ -143,7 +143,7 @@ function createListener({ services, connections, isBehindProxy, onFault }: Liste
     const handler = byPath.get(request.url?.split('?', 1)[0] ?? '');
     const address = clientAddressOf(request, isBehindProxy);
     const isOpen = handler !== undefined && services.isOpen(handler);
-    // A caller that needs no key may continue after refusals, so calls from a barred address are dropped.
+    // Refusals do not stop a client that needs no key, so calls from a barred address are dropped.
     const isUnwanted = () => isOpen && services.isBarred(address);
     if (isUnwanted()) return drop(request);
     // The answer is deferred, so that a call that is cancelled in the same packet causes no further work.
@@ -267,8 +267,8 @@ export interface WatchOptions {
 
 /**
  * Closes an HTTP/2 connection that does not start the protocol, or whose peer does not answer pings. A proxy that waits
- * for a slow reader may not read pings either. While audio is waiting to be sent, the peer therefore gets as much time
- * as readers of other protocols.
+ * for a slow reader might not read pings either. While audio is waiting to be sent, the peer therefore gets as much
+ * time as readers of other protocols.
  */
 export function watchSession(session: ServerHttp2Session, options: WatchOptions): void {
   const limits = { ...usualPings, readerStallMs, ...options };

@@ -1,5 +1,5 @@
-// A Failure as an RPC status: a google.rpc.Status (https://google.aip.dev/193) with the code of its row in the table of
-// failures and the details below. The Failure is the cause of the error.
+// A Failure as an RPC status: a google.rpc.Status (https://google.aip.dev/193) with the code from its row in the
+// failure table and the details below. The Failure is the cause of the error.
 //     ErrorInfo   reason "TEXT_TOO_LONG", domain "sonant", metadata { limit: "5000", actual: "6021" }
 //     BadRequest  a field violation for each fault: field, description, reason "TOO_LONG"
 //     RetryInfo   if a retry can help; its delay in seconds is also the metadata `retry-after`
@@ -109,8 +109,8 @@ const shorten = (text: string, charsMax = failureMessageCharsMax) =>
   (text.length > charsMax ? `${text.slice(0, charsMax)}...` : text).toWellFormed();
 
 /**
- * Answers a request that is not a call of any protocol as the HTTP API does: with a failure body and the headers of
- * every response. `status` replaces the failure's own status; `more` contains further headers.
+ * Answers a request that belongs to none of the protocols. Like the HTTP API, it sends a failure body and the headers
+ * of every response. `status` replaces the failure's own status; `more` contains further headers.
  */
 export function toPlainAnswer(
   failure: Failure,

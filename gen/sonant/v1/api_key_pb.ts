@@ -19,7 +19,7 @@ export const file_sonant_v1_api_key: GenFile = /*@__PURE__*/
   fileDesc("Chdzb25hbnQvdjEvYXBpX2tleS5wcm90bxIJc29uYW50LnYxIs0FCgZBcGlLZXkSMgoCaWQYASABKAlCJtLOGCIyICJrZXlfMDFKRDNROFM2VjVXMks5WUI0WEo3TTBDM0YiEiQKBGhpbnQYAiABKAlCFtLOGBIyECJzbnRfNEZxOVp0UjF4VyISHAoEbmFtZRgDIAEoCUIO0s4YCjIIImxhcHRvcCISSwoGc2NvcGVzGAQgAygJQjvSzhg3MjVbInNwZWVjaDpzeW50aGVzaXplIiwgInNwZWVjaDpzdHJlYW0iLCAidm9pY2VzOnJlYWQiXRInCgZzdGF0dXMYBSABKA4yFy5zb25hbnQudjEuQXBpS2V5U3RhdHVzEjYKCmNyZWF0ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgbSzhgCGAESUAoKZXhwaXJlc19hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCINLOGBwyGiIyMDMwLTA0LTAyVDAzOjA0OjA1LjAwMFoiEjwKDGxhc3RfdXNlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCCtLOGAYyBG51bGwSOgoKcmV2b2tlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCCtLOGAYyBG51bGwSHwoJdm9pY2VfaWRzGAogAygJQgzSzhgIMgRudWxscAESIQoLYWxsb3dlZF9pcHMYCyADKAlCDNLOGAgyBG51bGxwARIvCgZsaW1pdHMYDCABKAsyFy5zb25hbnQudjEuQXBpS2V5TGltaXRzQgbSzhgCGAESIQoLcmVwbGFjZWRfYnkYDSABKAlCDNLOGAgQATIEbnVsbBI5CgdtYWRlX2J5GA4gASgJQijSzhgkEAEyICJrZXlfMDFKQ1paOFM2VjVXMks5WUI0WEo3TTBDM0YiIvsBCgxBcGlLZXlMaW1pdHMSOwoTcmVxdWVzdHNfcGVyX21pbnV0ZRgBIAEoBUIZukgIGgYYwIQ9KAHSzhgKMgM2MDA6AzYwMEgAiAEBEjAKC2NvbmN1cnJlbmN5GAIgASgFQha6SAcaBRiQTigB0s4YCDICMjA6AjIwSAGIAQESOwoUY2hhcmFjdGVyc19wZXJfbW9udGgYAyABKANCGLpICyIJGICglKWNHSgB0s4YBjIEbnVsbEgCiAEBQhYKFF9yZXF1ZXN0c19wZXJfbWludXRlQg4KDF9jb25jdXJyZW5jeUIXChVfY2hhcmFjdGVyc19wZXJfbW9udGgirgMKCkFwaUtleVNwZWMSPgoEbmFtZRgBIAEoCUIwukgU2AEBcg8QARhkMgleXFB7Q2N9KiTSzhgVMggibGFwdG9wIjoJInVubmFtZWQiEqEBCgZzY29wZXMYAiADKAlCkAG6SIwB2AEBkgGFAQgBIoABcn5SEXNwZWVjaDpzeW50aGVzaXplUg1zcGVlY2g6c3RyZWFtUgt2b2ljZXM6cmVhZFIMdm9pY2VzOndyaXRlUglqb2JzOnJlYWRSCmpvYnM6d3JpdGVSCWtleXM6cmVhZFIKa2V5czp3cml0ZVIKdXNhZ2U6cmVhZFIFYWRtaW4SMAoPZXhwaXJlc19pbl9kYXlzGAMgASgFQhK6SAcaBRjCHCgB0s4YBDICOTBIAIgBARIpCgl2b2ljZV9pZHMYBCADKAlCFrpIE9gBAZIBDQgBEGQiB3IFEAEYgAESIgoLYWxsb3dlZF9pcHMYBSADKAlCDbpICtgBAZIBBAgBEGQSJwoGbGltaXRzGAYgASgLMhcuc29uYW50LnYxLkFwaUtleUxpbWl0c0ISChBfZXhwaXJlc19pbl9kYXlzIkIKE0NyZWF0ZUFwaUtleVJlcXVlc3QSKwoEc3BlYxgBIAEoCzIVLnNvbmFudC52MS5BcGlLZXlTcGVjQgbSzhgCCAEimQEKFENyZWF0ZUFwaUtleVJlc3BvbnNlElUKA2tleRgBIAEoCUJI0s4YRDJCInNudF80RnE5WnRSMXhXXzAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAiEioKB2FwaV9rZXkYAiABKAsyES5zb25hbnQudjEuQXBpS2V5QgbSzhgCCAEiVwoSTGlzdEFwaUtleXNSZXF1ZXN0EicKBWxpbWl0GAEgASgFQhO6SAcaBRjoBygB0s4YBToDMTAwSACIAQESDgoGY3Vyc29yGAIgASgJQggKBl9saW1pdCJdChNMaXN0QXBpS2V5c1Jlc3BvbnNlEiMKCGFwaV9rZXlzGAEgAygLMhEuc29uYW50LnYxLkFwaUtleRIhCgtuZXh0X2N1cnNvchgCIAEoCUIM0s4YCBABMgRudWxsIlYKEEdldEFwaUtleVJlcXVlc3QSQgoGa2V5X2lkGAEgASgJQjK6SAPIAQHSzhgoMiAia2V5XzAxSkQzUThTNlY1VzJLOVlCNFhKN00wQzNGInoEa2V5XyI3ChFHZXRBcGlLZXlSZXNwb25zZRIiCgdhcGlfa2V5GAEgASgLMhEuc29uYW50LnYxLkFwaUtleSK9AQoTVXBkYXRlQXBpS2V5UmVxdWVzdBJCCgZrZXlfaWQYASABKAlCMrpIA8gBAdLOGCgyICJrZXlfMDFKRDNROFM2VjVXMks5WUI0WEo3TTBDM0YiegRrZXlfEjEKBHNwZWMYAiABKAsyFS5zb25hbnQudjEuQXBpS2V5U3BlY0IMukgD2AED0s4YAggBEi8KC3VwZGF0ZV9tYXNrGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzayI6ChRVcGRhdGVBcGlLZXlSZXNwb25zZRIiCgdhcGlfa2V5GAEgASgLMhEuc29uYW50LnYxLkFwaUtleSKmAQoTUm90YXRlQXBpS2V5UmVxdWVzdBJCCgZrZXlfaWQYASABKAlCMrpIA8gBAdLOGCgyICJrZXlfMDFKRDNROFM2VjVXMks5WUI0WEo3TTBDM0YiegRrZXlfEjkKDWdyYWNlX3NlY29uZHMYAiABKAVCHbpICRoHGICangEoANLOGA0yBDM2MDA6BTg2NDAwSACIAQFCEAoOX2dyYWNlX3NlY29uZHMimQEKFFJvdGF0ZUFwaUtleVJlc3BvbnNlElUKA2tleRgBIAEoCUJI0s4YRDJCInNudF80RnE5WnRSMXhXXzAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAiEioKB2FwaV9rZXkYAiABKAsyES5zb25hbnQudjEuQXBpS2V5QgbSzhgCCAEiWQoTUmV2b2tlQXBpS2V5UmVxdWVzdBJCCgZrZXlfaWQYASABKAlCMrpIA8gBAdLOGCgyICJrZXlfMDFKRDNROFM2VjVXMks5WUI0WEo3TTBDM0YiegRrZXlfInQKFFJldm9rZUFwaUtleVJlc3BvbnNlEiIKB2FwaV9rZXkYASABKAsyES5zb25hbnQudjEuQXBpS2V5EjgKE2Rlc2NlbmRhbnRzX3Jldm9rZWQYAiABKAVCG9LOGBcqFVgtRGVzY2VuZGFudHMtUmV2b2tlZCIVChNHZXRPd25BcGlLZXlSZXF1ZXN0IjoKFEdldE93bkFwaUtleVJlc3BvbnNlEiIKB2FwaV9rZXkYASABKAsyES5zb25hbnQudjEuQXBpS2V5IhgKFlJldm9rZU93bkFwaUtleVJlcXVlc3QidwoXUmV2b2tlT3duQXBpS2V5UmVzcG9uc2USIgoHYXBpX2tleRgBIAEoCzIRLnNvbmFudC52MS5BcGlLZXkSOAoTZGVzY2VuZGFudHNfcmV2b2tlZBgCIAEoBUIb0s4YFyoVWC1EZXNjZW5kYW50cy1SZXZva2VkIq4BCg1XZWJob29rU2VjcmV0EiIKBGhpbnQYASABKAlCFNLOGBAyDiJ3aHNlY19RMmhoYkciEjYKCmNyZWF0ZWRfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgbSzhgCGAESQQoRZm9ybWVyX2V4cGlyZXNfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgrSzhgGMgRudWxsIhwKGkdldE93bldlYmhvb2tTZWNyZXRSZXF1ZXN0Ik8KG0dldE93bldlYmhvb2tTZWNyZXRSZXNwb25zZRIwCg53ZWJob29rX3NlY3JldBgBIAEoCzIYLnNvbmFudC52MS5XZWJob29rU2VjcmV0ImwKHVJvdGF0ZU93bldlYmhvb2tTZWNyZXRSZXF1ZXN0EjkKDWdyYWNlX3NlY29uZHMYASABKAVCHbpICRoHGICangEoANLOGA0yBDM2MDA6BTg2NDAwSACIAQFCEAoOX2dyYWNlX3NlY29uZHMipgEKHlJvdGF0ZU93bldlYmhvb2tTZWNyZXRSZXNwb25zZRJKCgZzZWNyZXQYASABKAlCOtLOGDYyNCJ3aHNlY19RMmhoYkdBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBPSISOAoOd2ViaG9va19zZWNyZXQYAiABKAsyGC5zb25hbnQudjEuV2ViaG9va1NlY3JldEIG0s4YAggBKoEBCgxBcGlLZXlTdGF0dXMSHgoaQVBJX0tFWV9TVEFUVVNfVU5TUEVDSUZJRUQQABIZChVBUElfS0VZX1NUQVRVU19BQ1RJVkUQARIaChZBUElfS0VZX1NUQVRVU19FWFBJUkVEEAISGgoWQVBJX0tFWV9TVEFUVVNfUkVWT0tFRBADMpccCg1BcGlLZXlTZXJ2aWNlEuUECgxDcmVhdGVBcGlLZXkSHi5zb25hbnQudjEuQ3JlYXRlQXBpS2V5UmVxdWVzdBofLnNvbmFudC52MS5DcmVhdGVBcGlLZXlSZXNwb25zZSKTBIrOGAprZXlzOndyaXRlks4Y4wMKEUNyZWF0ZSBhbiBBUEkga2V5EoQDT25seSB0aGlzIHJlc3BvbnNlIGNvbnRhaW5zIHRoZSBzZWNyZXQga2V5LiBBIGtleSBuZXZlciBoYXMgbW9yZSByaWdodHMgdGhhbiB0aGUga2V5cyB0aGF0IGl0IGRlc2NlbmRzIGZyb20sIGFuZCBpdHMgY2FsbHMgYWxzbyBjb3VudCBhZ2FpbnN0IHRoZWlyIGxpbWl0cy4gQXQgbW9zdCAxMDAwIGtleXMgZGVzY2VuZCBmcm9tIGEga2V5LiBOdWxsIHN0YW5kcyBmb3IgdGhlIHNlcnZpY2UncyBkZWZhdWx0LCB3aGljaCBpcyByZWZ1c2VkIGlmIGl0IGV4Y2VlZHMgdGhlIHJpZ2h0cyBvZiB0aGUgY2FsbGluZyBrZXkuIFVua25vd24gbWVtYmVycyBhcmUgcmVmdXNlZC4gQSBiZWFyZXIgdG9rZW4gb2YgYC9vYXV0aC9nZXQta2V5YCBpcyBhY2NlcHRlZCBpbnN0ZWFkIG9mIGEga2V5LiIfL2FwaS9hdXRoL2FwaS1rZXlzL3thcGlfa2V5LmlkfSoNYWNjZXNzX2RlbmllZCoMc3RvcmFnZV9mdWxsMAFCBXRva2VuSAGC0+STAhc6ASoiEi9hcGkvYXV0aC9hcGkta2V5cxKbAgoLTGlzdEFwaUtleXMSHS5zb25hbnQudjEuTGlzdEFwaUtleXNSZXF1ZXN0Gh4uc29uYW50LnYxLkxpc3RBcGlLZXlzUmVzcG9uc2UizAGKzhgJa2V5czpyZWFkks4YoAEKDUxpc3QgQVBJIGtleXMShwFMaXN0cyB0aGUgY2FsbGluZyBrZXkgYW5kIGFsbCBrZXlzIHRoYXQgZGVzY2VuZCBmcm9tIGl0LCBuZXdlc3QgZmlyc3QuIEEgYmVhcmVyIHRva2VuIG9mIGAvb2F1dGgvZ2V0LWtleWAgaXMgYWNjZXB0ZWQgaW5zdGVhZCBvZiBhIGtleS5CBXRva2VugtPkkwIUEhIvYXBpL2F1dGgvYXBpLWtleXMSpwEKCUdldEFwaUtleRIbLnNvbmFudC52MS5HZXRBcGlLZXlSZXF1ZXN0Ghwuc29uYW50LnYxLkdldEFwaUtleVJlc3BvbnNlIl+KzhgJa2V5czpyZWFkks4YIgoOR2V0IGFuIEFQSSBrZXkqCW5vdF9mb3VuZEIFdG9rZW6C0+STAiZiB2FwaV9rZXkSGy9hcGkvYXV0aC9hcGkta2V5cy97a2V5X2lkfRKwAgoMVXBkYXRlQXBpS2V5Eh4uc29uYW50LnYxLlVwZGF0ZUFwaUtleVJlcXVlc3QaHy5zb25hbnQudjEuVXBkYXRlQXBpS2V5UmVzcG9uc2Ui3gGKzhgKa2V5czp3cml0ZZLOGJkBChFVcGRhdGUgYW4gQVBJIGtleRJiT21pdHRlZCBtZW1iZXJzIGFyZSBub3QgY2hhbmdlZDsgbnVsbCByZXNldHMgYSBtZW1iZXIgdG8gaXRzIGRlZmF1bHQuIFVua25vd24gbWVtYmVycyBhcmUgcmVmdXNlZC4qCW5vdF9mb3VuZCoMc3RvcmFnZV9mdWxsQgV0b2tlbkgBgtPkkwIsOgRzcGVjYgdhcGlfa2V5MhsvYXBpL2F1dGgvYXBpLWtleXMve2tleV9pZH0SiQMKDFJvdGF0ZUFwaUtleRIeLnNvbmFudC52MS5Sb3RhdGVBcGlLZXlSZXF1ZXN0Gh8uc29uYW50LnYxLlJvdGF0ZUFwaUtleVJlc3BvbnNlIrcCis4YCmtleXM6d3JpdGWSzhj3AQoSUmVwbGFjZSBhbiBBUEkga2V5Ep0BQ3JlYXRlcyBhIGtleSB3aXRoIHRoZSBzZXR0aW5ncyBvZiB0aGUgcmVwbGFjZWQga2V5LiBCb3RoIGtleXMgYXJlIHZhbGlkIHVudGlsIHRoZSBncmFjZSBwZXJpb2QgZW5kcy4gVGhlIG5ldyBrZXkgbmV2ZXIgaGFzIG1vcmUgcmlnaHRzIHRoYW4gdGhlIGNhbGxpbmcga2V5LiIfL2FwaS9hdXRoL2FwaS1rZXlzL3thcGlfa2V5LmlkfSoJbm90X2ZvdW5kKgxzdG9yYWdlX2Z1bGwwAUIFdG9rZW6C0+STAic6ASoiIi9hcGkvYXV0aC9hcGkta2V5cy97a2V5X2lkfS9yb3RhdGUSiAMKDFJldm9rZUFwaUtleRIeLnNvbmFudC52MS5SZXZva2VBcGlLZXlSZXF1ZXN0Gh8uc29uYW50LnYxLlJldm9rZUFwaUtleVJlc3BvbnNlIrYCis4YCmtleXM6d3JpdGWSzhiAAgoRUmV2b2tlIGFuIEFQSSBrZXkSxwFSZXZva2VzIHRoZSBrZXkgcGVybWFuZW50bHksIHdpdGggYWxsIGl0cyBkZXNjZW5kYW50cyBhbmQgdGhlIHN0aWxsIHZhbGlkIGtleXMgdGhhdCBpdCBoYXMgcmVwbGFjZWQuIEEga2V5IHRoYXQgd2FzIGl0c2VsZiByZXBsYWNlZCBpcyByZXZva2VkIGFsb25lLiBPcGVuIHN0cmVhbXMgb2YgcmV2b2tlZCBrZXlzIGVuZCB3aXRoaW4gYSBzZWNvbmQuGMwBKglub3RfZm91bmQqDHN0b3JhZ2VfZnVsbEIFdG9rZW6C0+STAh0qGy9hcGkvYXV0aC9hcGkta2V5cy97a2V5X2lkfRKjAgoMR2V0T3duQXBpS2V5Eh4uc29uYW50LnYxLkdldE93bkFwaUtleVJlcXVlc3QaHy5zb25hbnQudjEuR2V0T3duQXBpS2V5UmVzcG9uc2Ui0QGSzhikAQoXR2V0IHRoZSBjYWxsaW5nIEFQSSBrZXkSiAFSZXR1cm5zIHRoZSBjYWxsaW5nIGtleSB3aXRoIGl0cyBjdXJyZW50IHJpZ2h0czogdGhlIHJpZ2h0cyB0aGF0IGl0IHdhcyBnaXZlbiwgYXMgZmFyIGFzIGFsbCBrZXlzIHRoYXQgaXQgZGVzY2VuZHMgZnJvbSBzdGlsbCBoYXZlIHRoZW0ugtPkkwIiYgdhcGlfa2V5EhcvYXBpL2F1dGgvYXBpLWtleXMvc2VsZhLFAgoPUmV2b2tlT3duQXBpS2V5EiEuc29uYW50LnYxLlJldm9rZU93bkFwaUtleVJlcXVlc3QaIi5zb25hbnQudjEuUmV2b2tlT3duQXBpS2V5UmVzcG9uc2Ui6gGSzhi/AQoaUmV2b2tlIHRoZSBjYWxsaW5nIEFQSSBrZXkSnQFSZXZva2VzIHRoZSBjYWxsaW5nIGtleSBwZXJtYW5lbnRseSwgd2l0aCBhbGwgaXRzIGRlc2NlbmRhbnRzIGFuZCB0aGUgc3RpbGwgdmFsaWQga2V5cyB0aGF0IGl0IGhhcyByZXBsYWNlZC4gQSBrZXkgdGhhdCB3YXMgaXRzZWxmIHJlcGxhY2VkIGlzIHJldm9rZWQgYWxvbmUuGMwBgtPkkwIgIh4vYXBpL2F1dGgvYXBpLWtleXMvc2VsZi9yZXZva2USvAIKE0dldE93bldlYmhvb2tTZWNyZXQSJS5zb25hbnQudjEuR2V0T3duV2ViaG9va1NlY3JldFJlcXVlc3QaJi5zb25hbnQudjEuR2V0T3duV2ViaG9va1NlY3JldFJlc3BvbnNlItUBis4YCWpvYnM6cmVhZJLOGJMBCiJHZXQgZmFjdHMgYWJvdXQgdGhlIHdlYmhvb2sgc2VjcmV0EmJSZXR1cm5zIGZhY3RzIGFib3V0IHRoZSB3ZWJob29rIHNlY3JldCBvZiB0aGUgY2FsbGluZyBrZXkuIFRoZSBzZWNyZXQgaXRzZWxmIGNhbm5vdCBiZSByZWFkIGFnYWluLioJbm90X2ZvdW5kgtPkkwIqYg53ZWJob29rX3NlY3JldBIYL2FwaS9hdXRoL3dlYmhvb2stc2VjcmV0EtADChZSb3RhdGVPd25XZWJob29rU2VjcmV0Eiguc29uYW50LnYxLlJvdGF0ZU93bldlYmhvb2tTZWNyZXRSZXF1ZXN0Gikuc29uYW50LnYxLlJvdGF0ZU93bldlYmhvb2tTZWNyZXRSZXNwb25zZSLgAorOGApqb2JzOndyaXRlks4YqgIKJENyZWF0ZSBvciByZXBsYWNlIHRoZSB3ZWJob29rIHNlY3JldBLuAVRoZSBzZWNyZXQgc2lnbnMgdGhlIHdlYmhvb2tzIG9mIHRoZSBjYWxsaW5nIGtleSwgYW5kIG9mIHRoZSBrZXlzIHRoYXQgcmVwbGFjZSBpdCwgYnkgW1N0YW5kYXJkIFdlYmhvb2tzXShodHRwczovL3d3dy5zdGFuZGFyZHdlYmhvb2tzLmNvbSkuIE9ubHkgdGhpcyByZXNwb25zZSBjb250YWlucyB0aGUgc2VjcmV0LiBUaGUgZm9ybWVyIHNlY3JldCBhbHNvIHNpZ25zIHVudGlsIHRoZSBncmFjZSBwZXJpb2QgZW5kcy4YyQEqDHN0b3JhZ2VfZnVsbDABgtPkkwIdOgEqIhgvYXBpL2F1dGgvd2ViaG9vay1zZWNyZXQaDJrOGAgKBEtleXMQAUIWUAFaEnNvbmFudC92MTtzb25hbnR2MWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_sonant_v1_rest, file_sonant_v1_scope]);
 
 /**
- * An API key, without the secret key itself.
+ * An API key, without its secret.
  *
  * @generated from message sonant.v1.ApiKey
  */
@@ -116,7 +116,7 @@ export type ApiKey = Message<"sonant.v1.ApiKey"> & {
   replacedBy: string;
 
   /**
-   * Id of the key or person that created this key; empty for the operator.
+   * Id of the key or person that created this key; empty if the operator created it.
    *
    * @generated from field: string made_by = 14;
    */
@@ -200,7 +200,7 @@ export type ApiKeySpec = Message<"sonant.v1.ApiKeySpec"> & {
   voiceIds: string[];
 
   /**
-   * The addresses and CIDR blocks from which the key may be used. Default: as for the caller's key.
+   * The addresses and CIDR blocks from which the key may be used. Default: those of the caller's key.
    *
    * @generated from field: repeated string allowed_ips = 5;
    */
@@ -243,13 +243,13 @@ export const CreateApiKeyRequestSchema: GenMessage<CreateApiKeyRequest> = /*@__P
   messageDesc(file_sonant_v1_api_key, 3);
 
 /**
- * The new key, with the secret key itself.
+ * The new key, including its secret.
  *
  * @generated from message sonant.v1.CreateApiKeyResponse
  */
 export type CreateApiKeyResponse = Message<"sonant.v1.CreateApiKeyResponse"> & {
   /**
-   * The secret key itself. It is never returned again.
+   * The secret key. It is never returned again.
    *
    * @generated from field: string key = 1;
    */
@@ -454,13 +454,13 @@ export const RotateApiKeyRequestSchema: GenMessage<RotateApiKeyRequest> = /*@__P
   messageDesc(file_sonant_v1_api_key, 11);
 
 /**
- * The new key, with the secret key itself.
+ * The new key, including its secret.
  *
  * @generated from message sonant.v1.RotateApiKeyResponse
  */
 export type RotateApiKeyResponse = Message<"sonant.v1.RotateApiKeyResponse"> & {
   /**
-   * The secret key itself. It is never returned again.
+   * The secret key. It is never returned again.
    *
    * @generated from field: string key = 1;
    */
@@ -632,7 +632,7 @@ export type WebhookSecret = Message<"sonant.v1.WebhookSecret"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * Time until which the former secret also signs; not set if there is no former secret.
+   * When the former secret stops signing; not set if there is no former secret.
    *
    * @generated from field: google.protobuf.Timestamp former_expires_at = 3;
    */
@@ -668,7 +668,7 @@ export const GetOwnWebhookSecretRequestSchema: GenMessage<GetOwnWebhookSecretReq
  */
 export type GetOwnWebhookSecretResponse = Message<"sonant.v1.GetOwnWebhookSecretResponse"> & {
   /**
-   * Facts about the secret.
+   * Metadata about the secret.
    *
    * @generated from field: sonant.v1.WebhookSecret webhook_secret = 1;
    */
@@ -717,7 +717,7 @@ export type RotateOwnWebhookSecretResponse = Message<"sonant.v1.RotateOwnWebhook
   secret: string;
 
   /**
-   * Facts about the secret.
+   * Metadata about the secret.
    *
    * @generated from field: sonant.v1.WebhookSecret webhook_secret = 2;
    */
@@ -791,7 +791,7 @@ export const ApiKeyStatusSchema: GenEnum<ApiKeyStatus> = /*@__PURE__*/
  */
 export const ApiKeyService: GenService<{
   /**
-   * Creates a key. Only this response contains the secret key itself.
+   * Creates a key. Only this response contains the secret key.
    *
    * Fails with INVALID_ARGUMENT (INVALID_REQUEST) for fields that are invalid or exceed the caller's rights, with
    * PERMISSION_DENIED (INSUFFICIENT_SCOPE) for scopes that the caller does not have, and with PERMISSION_DENIED
@@ -851,7 +851,7 @@ export const ApiKeyService: GenService<{
   },
   /**
    * Permanently revokes a key, all its descendants and the keys that it has replaced, and ends their open streams
-   * within a second. A key that was itself replaced is revoked alone. Fails like GetApiKey.
+   * within a second. If the key was itself replaced, no other key is revoked. Fails like GetApiKey.
    *
    * @generated from rpc sonant.v1.ApiKeyService.RevokeApiKey
    */
@@ -881,7 +881,7 @@ export const ApiKeyService: GenService<{
     output: typeof RevokeOwnApiKeyResponseSchema;
   },
   /**
-   * Returns facts about the secret that signs the webhooks of the caller's key, without the secret itself.
+   * Returns metadata about the secret that signs the webhooks of the caller's key, but not the secret itself.
    *
    * Fails with NOT_FOUND (NOT_FOUND) if there is no secret yet.
    *
@@ -894,7 +894,7 @@ export const ApiKeyService: GenService<{
   },
   /**
    * Creates or replaces the secret that signs the webhooks of the caller's key and of its successors. After a
-   * replacement both secrets sign until the grace period ends. Only this response contains the secret itself.
+   * replacement, both secrets sign until the grace period ends. Only this response contains the secret itself.
    *
    * Fails with INVALID_ARGUMENT (INVALID_REQUEST) for an invalid grace period.
    *

@@ -114,7 +114,7 @@ export type Book = Message<"sonant.v1.Book"> & {
   cover: Uint8Array;
 
   /**
-   * Title, author and other facts that the book states, in the form that a job accepts.
+   * Title, author and other metadata stated in the book, in the form that a job accepts.
    *
    * @generated from field: map<string, string> metadata = 5;
    */
@@ -128,7 +128,7 @@ export type Book = Message<"sonant.v1.Book"> & {
   chapters: BookChapter[];
 
   /**
-   * Sentences about content that was left out, or read differently than the file states.
+   * Sentences about content that was left out, or that was read differently from what the file states.
    *
    * @generated from field: repeated string warnings = 7;
    */

@@ -167,7 +167,7 @@ export type Job = Message<"sonant.v1.Job"> & {
   audioUrl: string;
 
   /**
-   * Public URLs of the captions of the complete audio, by requested format; empty until the job has succeeded.
+   * Public URLs of the captions for the complete audio, by requested format; empty until the job has succeeded.
    *
    * @generated from field: map<string, string> captions = 14;
    */
@@ -321,7 +321,7 @@ export const JobChapterSchema: GenMessage<JobChapter> = /*@__PURE__*/
  */
 export type JobError = Message<"sonant.v1.JobError"> & {
   /**
-   * A reason of the table of failures, in lower case.
+   * A reason from the failure table, in lower case.
    *
    * @generated from field: string error = 1;
    */
@@ -364,7 +364,7 @@ export const JobErrorSchema: GenMessage<JobError> = /*@__PURE__*/
   messageDesc(file_sonant_v1_job_service, 4);
 
 /**
- * Usage that a job was charged.
+ * Usage charged to a job.
  *
  * @generated from message sonant.v1.JobUsage
  */
@@ -544,7 +544,7 @@ export type CreateJobRequest = Message<"sonant.v1.CreateJobRequest"> & {
 
   /**
    * Where the voice says, in its language, that it is synthetic: before the first chapter, or before every chapter if
-   * the files of chapters are used separately. The sentence is charged. Default: nowhere.
+   * the chapter files are used separately. The sentence is charged. Default: nowhere.
    *
    * @generated from field: sonant.v1.Disclosure disclosure = 21;
    */
@@ -943,7 +943,7 @@ export const JobStatus = {
   UNSPECIFIED: 0,
 
   /**
-   * The job waits for its turn.
+   * The job is waiting to be spoken.
    *
    * @generated from enum value: JOB_STATUS_QUEUED = 1;
    */
@@ -957,7 +957,7 @@ export const JobStatus = {
   RUNNING: 2,
 
   /**
-   * The whole job is spoken.
+   * The whole job has been spoken.
    *
    * @generated from enum value: JOB_STATUS_SUCCEEDED = 3;
    */
@@ -1036,9 +1036,9 @@ export const DisclosureSchema: GenEnum<Disclosure> = /*@__PURE__*/
  * Speaks long texts, such as books and courses, in the background: up to 2000000 characters in 500 chapters.
  *
  * A job is spoken segment by segment, and each finished segment is stored: after a restart, any replica continues at
- * the first missing segment. The result is one file with chapter marks, and a file for each chapter. A job never
- * succeeds with a sentence missing. Interactive requests come first; the remaining capacity is shared fairly between
- * the keys that have jobs. Characters are charged once, when they are spoken. A job belongs to the key that created it;
+ * the first missing segment. The result is one file with chapter marks, and a file for each chapter. A job with a
+ * missing sentence never succeeds. Interactive requests come first; the remaining capacity is shared fairly between the
+ * keys that have jobs. Characters are charged once, when they are spoken. A job belongs to the key that created it;
  * other keys get NOT_FOUND (NOT_FOUND).
  *
  * @generated from service sonant.v1.JobService

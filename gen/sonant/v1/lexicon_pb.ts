@@ -452,7 +452,7 @@ export const LexiconService: GenService<{
     output: typeof ListLexiconsResponseSchema;
   },
   /**
-   * Returns one lexicon with its entries. Fails with NOT_FOUND (NOT_FOUND) if the key cannot use such a lexicon.
+   * Returns one lexicon with its entries. Fails with NOT_FOUND (NOT_FOUND) if the key cannot use this lexicon.
    *
    * @generated from rpc sonant.v1.LexiconService.GetLexicon
    */

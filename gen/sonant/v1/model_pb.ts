@@ -30,7 +30,7 @@ export type VoiceModel = Message<"sonant.v1.VoiceModel"> & {
   name: string;
 
   /**
-   * Name of the model for people.
+   * Display name of the model.
    *
    * @generated from field: string title = 2;
    */
@@ -93,14 +93,14 @@ export type VoiceModel = Message<"sonant.v1.VoiceModel"> & {
   commercial?: boolean | undefined;
 
   /**
-   * Files of third parties that are downloaded with the model.
+   * Third-party files that are downloaded with the model.
    *
    * @generated from field: repeated sonant.v1.ModelPart parts = 11;
    */
   parts: ModelPart[];
 
   /**
-   * The library that runs the model, which is not a part of Sonant.
+   * The third-party library that runs the model.
    *
    * @generated from field: sonant.v1.ModelLibrary library = 12;
    */
@@ -178,7 +178,7 @@ export const VoiceModelSchema: GenMessage<VoiceModel> = /*@__PURE__*/
   messageDesc(file_sonant_v1_model, 0);
 
 /**
- * A file of a third party that is downloaded with a model.
+ * A third-party file that is downloaded with a model.
  *
  * @generated from message sonant.v1.ModelPart
  */
@@ -206,7 +206,7 @@ export const ModelPartSchema: GenMessage<ModelPart> = /*@__PURE__*/
   messageDesc(file_sonant_v1_model, 1);
 
 /**
- * The library that runs a model, which is not a part of Sonant.
+ * The third-party library that runs a model.
  *
  * @generated from message sonant.v1.ModelLibrary
  */
@@ -275,7 +275,7 @@ export type ModelInstall = Message<"sonant.v1.ModelInstall"> & {
   bytesPerSecond?: bigint | undefined;
 
   /**
-   * Seconds until the download is complete, at this rate.
+   * Seconds until the download is complete, at the current rate.
    *
    * @generated from field: optional int64 seconds_left = 5;
    */
@@ -353,7 +353,7 @@ export const ListVoiceModelsRequestSchema: GenMessage<ListVoiceModelsRequest> = 
  */
 export type ListVoiceModelsResponse = Message<"sonant.v1.ListVoiceModelsResponse"> & {
   /**
-   * The models of the operator's table, then installed models that are not in the table.
+   * The models in the operator's table, then installed models that are not in the table.
    *
    * @generated from field: repeated sonant.v1.VoiceModel models = 1;
    */
@@ -655,7 +655,7 @@ export const InstallStateSchema: GenEnum<InstallState> = /*@__PURE__*/
  */
 export const ModelService: GenService<{
   /**
-   * Lists the models of the operator's table, then installed models that are not in the table.
+   * Lists the models in the operator's table, then installed models that are not in the table.
    *
    * @generated from rpc sonant.v1.ModelService.ListVoiceModels
    */

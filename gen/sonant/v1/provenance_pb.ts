@@ -138,7 +138,7 @@ export const AudioTagSchema: GenMessage<AudioTag> = /*@__PURE__*/
   messageDesc(file_sonant_v1_provenance, 2);
 
 /**
- * The record of audio that this installation has made.
+ * The record of audio that this installation has created.
  *
  * @generated from message sonant.v1.AudioRecord
  */
@@ -151,7 +151,7 @@ export type AudioRecord = Message<"sonant.v1.AudioRecord"> & {
   matches: boolean;
 
   /**
-   * Id of the audio; empty if another account made it.
+   * Id of the audio; empty if another account created it.
    *
    * @generated from field: string audio_id = 2;
    */
@@ -165,7 +165,7 @@ export type AudioRecord = Message<"sonant.v1.AudioRecord"> & {
   voiceId: string;
 
   /**
-   * When the audio was made; not set if another account made it.
+   * When the audio was created; not set if another account created it.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 4;
    */
@@ -207,7 +207,7 @@ export type AudioManifest = Message<"sonant.v1.AudioManifest"> & {
   issuer: string;
 
   /**
-   * When the manifest was signed. Not set yet, because time stamps are not read.
+   * When the manifest was signed. Never set at present, because time stamps are not read.
    *
    * @generated from field: google.protobuf.Timestamp signed_at = 4;
    */
@@ -235,7 +235,7 @@ export const AudioManifestSchema: GenMessage<AudioManifest> = /*@__PURE__*/
  */
 export const ProvenanceService: GenService<{
   /**
-   * Reports what an audio file states about its origin, and whether this installation made it. Nothing is stored.
+   * Reports what an audio file states about its origin, and whether this installation created it. Nothing is stored.
    *
    * Fails with INVALID_ARGUMENT (INVALID_REQUEST) for a file that is not WAV, MP3, FLAC or Ogg Opus, unless this
    * installation recognizes its audio.

@@ -34,11 +34,11 @@ export const protoReference: ProtoReference = {
   "services": [
     {
       "name": "SpeechService",
-      "comment": "Turns text into speech.\n\nEvery call carries an API key in the metadata `x-api-key`. Every failure carries a google.rpc.ErrorInfo. Its `reason` is a reason of the table of failures in upper case, and its `domain` is \"sonant\". A google.rpc.BadRequest lists all invalid fields. If a retry may help, the failure carries a google.rpc.RetryInfo.",
+      "comment": "Turns text into speech.\n\nEvery call carries an API key in the metadata `x-api-key`. Every failure carries a google.rpc.ErrorInfo. Its `reason` is a reason from the failure table in upper case, and its `domain` is \"sonant\". A google.rpc.BadRequest lists all invalid fields. If a retry may help, the failure carries a google.rpc.RetryInfo.",
       "methods": [
         {
           "name": "SynthesizeSpeech",
-          "comment": "Synthesizes one text. When all audio is synthesized, returns a link to it or the audio itself.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST, TEXT_TOO_LONG), NOT_FOUND (VOICE_NOT_FOUND), FAILED_PRECONDITION (VOICE_NOT_READY), RESOURCE_EXHAUSTED (RATE_LIMIT_EXCEEDED), UNAVAILABLE (ENGINE_UNAVAILABLE, OVERLOADED, STORAGE_UNAVAILABLE, STORAGE_FULL), DEADLINE_EXCEEDED (ENGINE_TIMEOUT) or INTERNAL (ENGINE_ERROR).",
+          "comment": "Synthesizes one text. When all audio has been synthesized, returns a link to it or the audio itself.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST, TEXT_TOO_LONG), NOT_FOUND (VOICE_NOT_FOUND), FAILED_PRECONDITION (VOICE_NOT_READY), RESOURCE_EXHAUSTED (RATE_LIMIT_EXCEEDED), UNAVAILABLE (ENGINE_UNAVAILABLE, OVERLOADED, STORAGE_UNAVAILABLE, STORAGE_FULL), DEADLINE_EXCEEDED (ENGINE_TIMEOUT) or INTERNAL (ENGINE_ERROR).",
           "input": "SynthesizeSpeechRequest",
           "output": "SynthesizeSpeechResponse",
           "isStream": false,
@@ -58,7 +58,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "LiveSpeech",
-          "comment": "Speaks text while it is being written, for voice agents. The caller sends text as a language model writes it, and receives audio as soon as a part can be spoken. An interrupt ends the turn and stops its audio.\n\nThe first request is `start`. A turn lasts from one flush or interrupt to the next. Text is spoken at the end of a sentence, at the end of a clause once 60 characters wait, or after `buffer_ms` without more text. A number, an abbreviation, a URL or markup that may continue is not split. The audio of a turn does not depend on the pieces in which its text was sent, unless a pause caused a part to be spoken early.\n\nOrder of the responses of a turn: one `info`; then `audio` and `timestamps`; last, `flushed`. After `interrupted`, no response of that turn follows. The last response is `done`. Turns that overlap are spoken one after the other. The call uses a concurrency slot and characters only while something is spoken. The call needs HTTP/2; over HTTP/1.1, Connect and gRPC-Web receive status 505.\n\nFails like SynthesizeSpeech, and with RESOURCE_EXHAUSTED (RATE_LIMIT_EXCEEDED) when more than 50000 characters or 1000 turns wait to be spoken, and DEADLINE_EXCEEDED (ENGINE_TIMEOUT) after 10 minutes without input or output. When the service stops, it finishes the turns that are being spoken, and the call fails with UNAVAILABLE (OVERLOADED).",
+          "comment": "Speaks text while it is being written, for voice agents. The caller sends text as a language model writes it, and receives audio as soon as a part can be spoken. An interrupt ends the turn and stops its audio.\n\nThe first request is `start`. A turn lasts from one flush or interrupt to the next. Text is spoken at the end of a sentence, at the end of a clause once 60 characters are waiting, or after `buffer_ms` without more text. A number, an abbreviation, a URL or markup that may continue is not split. The audio of a turn does not depend on the pieces in which its text was sent, unless a pause caused a part to be spoken early.\n\nOrder of the responses of a turn: one `info`; then `audio` and `timestamps`; last, `flushed`. After `interrupted`, no response of that turn follows. The last response is `done`. Turns that overlap are spoken one after the other. The call uses a concurrency slot and characters only while something is spoken. The call needs HTTP/2; over HTTP/1.1, Connect and gRPC-Web receive status 505.\n\nFails like SynthesizeSpeech, and with RESOURCE_EXHAUSTED (RATE_LIMIT_EXCEEDED) when more than 50000 characters or 1000 turns are waiting, and DEADLINE_EXCEEDED (ENGINE_TIMEOUT) after 10 minutes without input or output. When the service stops, it finishes turns that are being spoken; the call fails with UNAVAILABLE (OVERLOADED).",
           "input": "LiveSpeechRequest",
           "output": "LiveSpeechResponse",
           "isStream": false,
@@ -68,7 +68,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "EstimateSpeech",
-          "comment": "Returns the cost of a text without synthesizing it. Fails like SynthesizeSpeech, except for failures of synthesis.",
+          "comment": "Returns the cost of a text without synthesizing it. Fails like SynthesizeSpeech, except for synthesis failures.",
           "input": "EstimateSpeechRequest",
           "output": "EstimateSpeechResponse",
           "isStream": false,
@@ -90,7 +90,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "VoiceService",
-      "comment": "Lists, creates and changes voices, and clones people who consent.\n\nA key that is limited to certain voices gets NOT_FOUND (VOICE_NOT_FOUND) for all others, and cannot create voices: PERMISSION_DENIED (ACCESS_DENIED). An account gets NOT_FOUND for the private voices of other accounts. A voice can be changed and deleted by the account that owns it and by keys with the scope `admin`; other callers get PERMISSION_DENIED (ACCESS_DENIED). Voices that an engine provides belong to the operator.",
+      "comment": "Lists, creates and changes voices, and clones people who consent.\n\nA key that is limited to certain voices gets NOT_FOUND (VOICE_NOT_FOUND) for all other voices, and PERMISSION_DENIED (ACCESS_DENIED) for creating a voice. An account gets NOT_FOUND for the private voices of other accounts. A voice can be changed and deleted by the account that owns it and by keys with the scope `admin`; other callers get PERMISSION_DENIED (ACCESS_DENIED). Voices that an engine provides belong to the operator.",
       "methods": [
         {
           "name": "ListVoices",
@@ -144,7 +144,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "CreateVoice",
-          "comment": "Creates a voice that uses voices of engines, in order of preference, or that blends several voices of one model.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for invalid fields or an id that is in use.",
+          "comment": "Creates a voice that uses engine voices, in order of preference, or that blends several voices of one model.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for invalid fields or an id that is in use.",
           "input": "CreateVoiceRequest",
           "output": "CreateVoiceResponse",
           "isStream": false,
@@ -174,7 +174,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "UpdateVoice",
-          "comment": "Changes the description of a voice, its bindings, its aliases, or whether it is enabled. Running requests continue with the unchanged voice. Changes to a voice of an engine are stored and take precedence.\n\nFails as CreateVoice and GetVoice do.",
+          "comment": "Changes the description of a voice, its bindings, its aliases, or whether it is enabled. Running requests continue with the unchanged voice. Changes to an engine voice are stored, and override what the engine states.\n\nFails as CreateVoice and GetVoice do.",
           "input": "UpdateVoiceRequest",
           "output": "UpdateVoiceResponse",
           "isStream": false,
@@ -184,7 +184,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "DeleteVoice",
-          "comment": "Deletes a stored voice, with its clone data and all its stored audio; running requests end. For a voice of an engine, only the changes to it are deleted.\n\nFails as GetVoice does, and with INVALID_ARGUMENT (INVALID_REQUEST) for an unchanged voice of an engine.",
+          "comment": "Deletes a stored voice, with its clone data and all its stored audio; running requests end. For an engine voice, only the stored changes are deleted.\n\nFails as GetVoice does, and with INVALID_ARGUMENT (INVALID_REQUEST) for an unchanged engine voice.",
           "input": "DeleteVoiceRequest",
           "output": "DeleteVoiceResponse",
           "isStream": false,
@@ -210,7 +210,7 @@ export const protoReference: ProtoReference = {
       "methods": [
         {
           "name": "CreateApiKey",
-          "comment": "Creates a key. Only this response contains the secret key itself.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for fields that are invalid or exceed the caller's rights, with PERMISSION_DENIED (INSUFFICIENT_SCOPE) for scopes that the caller does not have, and with PERMISSION_DENIED (ACCESS_DENIED) if 1000 keys descend from the caller or from its creator.",
+          "comment": "Creates a key. Only this response contains the secret key.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for fields that are invalid or exceed the caller's rights, with PERMISSION_DENIED (INSUFFICIENT_SCOPE) for scopes that the caller does not have, and with PERMISSION_DENIED (ACCESS_DENIED) if 1000 keys descend from the caller or from its creator.",
           "input": "CreateApiKeyRequest",
           "output": "CreateApiKeyResponse",
           "isStream": false,
@@ -260,7 +260,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "RevokeApiKey",
-          "comment": "Permanently revokes a key, all its descendants and the keys that it has replaced, and ends their open streams within a second. A key that was itself replaced is revoked alone. Fails like GetApiKey.",
+          "comment": "Permanently revokes a key, all its descendants and the keys that it has replaced, and ends their open streams within a second. If the key was itself replaced, no other key is revoked. Fails like GetApiKey.",
           "input": "RevokeApiKeyRequest",
           "output": "RevokeApiKeyResponse",
           "isStream": false,
@@ -286,7 +286,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "GetOwnWebhookSecret",
-          "comment": "Returns facts about the secret that signs the webhooks of the caller's key, without the secret itself.\n\nFails with NOT_FOUND (NOT_FOUND) if there is no secret yet.",
+          "comment": "Returns metadata about the secret that signs the webhooks of the caller's key, but not the secret itself.\n\nFails with NOT_FOUND (NOT_FOUND) if there is no secret yet.",
           "input": "GetOwnWebhookSecretRequest",
           "output": "GetOwnWebhookSecretResponse",
           "isStream": false,
@@ -296,7 +296,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "RotateOwnWebhookSecret",
-          "comment": "Creates or replaces the secret that signs the webhooks of the caller's key and of its successors. After a replacement both secrets sign until the grace period ends. Only this response contains the secret itself.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for an invalid grace period.",
+          "comment": "Creates or replaces the secret that signs the webhooks of the caller's key and of its successors. After a replacement, both secrets sign until the grace period ends. Only this response contains the secret itself.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for an invalid grace period.",
           "input": "RotateOwnWebhookSecretRequest",
           "output": "RotateOwnWebhookSecretResponse",
           "isStream": false,
@@ -324,7 +324,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "JobService",
-      "comment": "Speaks long texts, such as books and courses, in the background: up to 2000000 characters in 500 chapters.\n\nA job is spoken segment by segment, and each finished segment is stored: after a restart, any replica continues at the first missing segment. The result is one file with chapter marks, and a file for each chapter. A job never succeeds with a sentence missing. Interactive requests come first; the remaining capacity is shared fairly between the keys that have jobs. Characters are charged once, when they are spoken. A job belongs to the key that created it; other keys get NOT_FOUND (NOT_FOUND).",
+      "comment": "Speaks long texts, such as books and courses, in the background: up to 2000000 characters in 500 chapters.\n\nA job is spoken segment by segment, and each finished segment is stored: after a restart, any replica continues at the first missing segment. The result is one file with chapter marks, and a file for each chapter. A job with a missing sentence never succeeds. Interactive requests come first; the remaining capacity is shared fairly between the keys that have jobs. Characters are charged once, when they are spoken. A job belongs to the key that created it; other keys get NOT_FOUND (NOT_FOUND).",
       "methods": [
         {
           "name": "CreateJob",
@@ -414,7 +414,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "GetLexicon",
-          "comment": "Returns one lexicon with its entries. Fails with NOT_FOUND (NOT_FOUND) if the key cannot use such a lexicon.",
+          "comment": "Returns one lexicon with its entries. Fails with NOT_FOUND (NOT_FOUND) if the key cannot use this lexicon.",
           "input": "GetLexiconRequest",
           "output": "GetLexiconResponse",
           "isStream": false,
@@ -460,7 +460,7 @@ export const protoReference: ProtoReference = {
       "methods": [
         {
           "name": "ListVoiceModels",
-          "comment": "Lists the models of the operator's table, then installed models that are not in the table.",
+          "comment": "Lists the models in the operator's table, then installed models that are not in the table.",
           "input": "ListVoiceModelsRequest",
           "output": "ListVoiceModelsResponse",
           "isStream": false,
@@ -516,7 +516,7 @@ export const protoReference: ProtoReference = {
       "methods": [
         {
           "name": "InspectAudio",
-          "comment": "Reports what an audio file states about its origin, and whether this installation made it. Nothing is stored.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for a file that is not WAV, MP3, FLAC or Ogg Opus, unless this installation recognizes its audio.",
+          "comment": "Reports what an audio file states about its origin, and whether this installation created it. Nothing is stored.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for a file that is not WAV, MP3, FLAC or Ogg Opus, unless this installation recognizes its audio.",
           "input": "InspectAudioRequest",
           "output": "InspectAudioResponse",
           "isStream": false,
@@ -528,7 +528,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "UsageService",
-      "comment": "Reports the usage that keys were charged.",
+      "comment": "Reports the usage charged to keys.",
       "methods": [
         {
           "name": "GetUsage",
@@ -714,7 +714,7 @@ export const protoReference: ProtoReference = {
           "name": "warnings",
           "number": 9,
           "type": "repeated string",
-          "comment": "Warnings of a successful request: \"nothing_spoken\", \"transliterated\", \"fallback_engine\", and \"ignored:\" with the name of markup or of a field without effect."
+          "comment": "Warnings about a successful request: \"nothing_spoken\", \"transliterated\", \"fallback_engine\", and \"ignored:\" with the name of a markup element or field that has no effect."
         },
         {
           "name": "audio_url",
@@ -944,7 +944,7 @@ export const protoReference: ProtoReference = {
           "name": "warnings",
           "number": 10,
           "type": "repeated string",
-          "comment": "Warnings of a successful request: \"nothing_spoken\", \"transliterated\", \"fallback_engine\", and \"ignored:\" with the name of markup or of a field without effect."
+          "comment": "Warnings about a successful request: \"nothing_spoken\", \"transliterated\", \"fallback_engine\", and \"ignored:\" with the name of a markup element or field that has no effect."
         },
         {
           "name": "audio_url",
@@ -1082,7 +1082,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "SpeechChunkDone",
-      "comment": "The end of a chunk, after all of its audio. Audio that an encoder holds back at the end of a chunk, up to about 0.1 s of MP3, is sent with the next chunk, under the index of that chunk.",
+      "comment": "The end of a chunk, after all of its audio. Audio that an encoder holds back at the end of a chunk, up to about 0.1 s of MP3, is sent as part of the next chunk.",
       "fields": [
         {
           "name": "chunk_index",
@@ -1524,7 +1524,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "LiveInterrupted",
-      "comment": "The end of an interrupted turn. Turns that wait to be spoken are interrupted too, each with a response of its own.",
+      "comment": "The end of an interrupted turn. Waiting turns are interrupted too, each with a response of its own.",
       "fields": [
         {
           "name": "turn",
@@ -1680,7 +1680,7 @@ export const protoReference: ProtoReference = {
           "name": "warnings",
           "number": 5,
           "type": "repeated string",
-          "comment": "Warnings of a successful request: \"nothing_spoken\", \"transliterated\", \"fallback_engine\", and \"ignored:\" with the name of markup or of a field without effect."
+          "comment": "Warnings about a successful request: \"nothing_spoken\", \"transliterated\", \"fallback_engine\", and \"ignored:\" with the name of a markup element or field that has no effect."
         }
       ]
     },
@@ -1751,13 +1751,13 @@ export const protoReference: ProtoReference = {
           "name": "labels",
           "number": 8,
           "type": "map<string, string>",
-          "comment": "Free labels, such as gender and accent."
+          "comment": "Free-form labels, such as gender and accent."
         },
         {
           "name": "bindings",
           "number": 9,
           "type": "repeated VoiceBinding",
-          "comment": "The voices of engines that this voice uses, in order of preference: if one fails, the next one is used."
+          "comment": "The engine voices that this voice uses, in order of preference: if one fails, the next one is used."
         },
         {
           "name": "consent",
@@ -1769,13 +1769,13 @@ export const protoReference: ProtoReference = {
           "name": "created_at",
           "number": 11,
           "type": "google.protobuf.Timestamp",
-          "comment": "When the voice was created; not set for an unchanged voice of an engine."
+          "comment": "When the voice was created; not set for an unchanged engine voice."
         },
         {
           "name": "updated_at",
           "number": 12,
           "type": "google.protobuf.Timestamp",
-          "comment": "When the voice was last changed; not set for an unchanged voice of an engine."
+          "comment": "When the voice was last changed; not set for an unchanged engine voice."
         },
         {
           "name": "access",
@@ -1877,7 +1877,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "VoiceBinding",
-      "comment": "A voice of an engine that a voice uses.",
+      "comment": "Binding of a voice to an engine voice.",
       "fields": [
         {
           "name": "engine",
@@ -1889,7 +1889,7 @@ export const protoReference: ProtoReference = {
           "name": "voice_id",
           "number": 2,
           "type": "string",
-          "comment": "Id of the engine's voice; empty for a clone made by the engine, and for a blend."
+          "comment": "Id of the engine's voice; empty for a clone created by the engine, and for a blend."
         }
       ]
     },
@@ -2146,13 +2146,13 @@ export const protoReference: ProtoReference = {
           "name": "labels",
           "number": 4,
           "type": "map<string, string>",
-          "comment": "Free labels, such as gender and accent. Their names consist of printable ASCII characters."
+          "comment": "Free-form labels, such as gender and accent. Their names consist of printable ASCII characters."
         },
         {
           "name": "bindings",
           "number": 5,
           "type": "repeated VoiceBinding",
-          "comment": "The voices of engines that this voice uses, in order of preference; required to create a voice that is not a blend. The binding of a clone can change its place, but cannot be removed."
+          "comment": "The engine voices that this voice uses, in order of preference; required to create a voice that is not a blend. The binding of a clone can be moved within the list, but cannot be removed."
         },
         {
           "name": "enabled",
@@ -2170,7 +2170,7 @@ export const protoReference: ProtoReference = {
           "name": "aliases",
           "number": 8,
           "type": "repeated string",
-          "comment": "Other names that requests may use for the voice, such as the ids of another vendor; omitted aliases are removed. No alias may be the id of another voice, or an alias of another voice of the same account. Aliases of a voice for everyone are valid for everyone."
+          "comment": "Other names that requests may use for the voice, such as the ids of another vendor; omitted aliases are removed. No alias may be the id of another voice, or an alias of another voice of the same account. Aliases of a voice that everyone may use are valid for all accounts."
         },
         {
           "name": "blend",
@@ -2182,7 +2182,7 @@ export const protoReference: ProtoReference = {
           "name": "lexicon_ids",
           "number": 10,
           "type": "repeated string",
-          "comment": "Ids of lexicons that every request with the voice uses, without duplicates. The first that defines a word applies."
+          "comment": "Ids of lexicons that every request with the voice uses, without duplicates. The first to define a word applies."
         }
       ]
     },
@@ -2295,7 +2295,7 @@ export const protoReference: ProtoReference = {
           "name": "labels",
           "number": 4,
           "type": "map<string, string>",
-          "comment": "Free labels, such as gender and accent. Their names consist of printable ASCII characters."
+          "comment": "Free-form labels, such as gender and accent. Their names consist of printable ASCII characters."
         },
         {
           "name": "language_code",
@@ -2337,7 +2337,7 @@ export const protoReference: ProtoReference = {
           "name": "engines",
           "number": 11,
           "type": "repeated string",
-          "comment": "Engines that make a clone, in order of preference. Default: the first engine that can clone the language."
+          "comment": "Engines that create a clone, in order of preference. Default: the first engine that can clone the language."
         },
         {
           "name": "access",
@@ -2438,7 +2438,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "ApiKey",
-      "comment": "An API key, without the secret key itself.",
+      "comment": "An API key, without its secret.",
       "fields": [
         {
           "name": "id",
@@ -2522,7 +2522,7 @@ export const protoReference: ProtoReference = {
           "name": "made_by",
           "number": 14,
           "type": "string",
-          "comment": "Id of the key or person that created this key; empty for the operator."
+          "comment": "Id of the key or person that created this key; empty if the operator created it."
         }
       ]
     },
@@ -2582,7 +2582,7 @@ export const protoReference: ProtoReference = {
           "name": "allowed_ips",
           "number": 5,
           "type": "repeated string",
-          "comment": "The addresses and CIDR blocks from which the key may be used. Default: as for the caller's key."
+          "comment": "The addresses and CIDR blocks from which the key may be used. Default: those of the caller's key."
         },
         {
           "name": "limits",
@@ -2606,13 +2606,13 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "CreateApiKeyResponse",
-      "comment": "The new key, with the secret key itself.",
+      "comment": "The new key, including its secret.",
       "fields": [
         {
           "name": "key",
           "number": 1,
           "type": "string",
-          "comment": "The secret key itself. It is never returned again."
+          "comment": "The secret key. It is never returned again."
         },
         {
           "name": "api_key",
@@ -2738,13 +2738,13 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "RotateApiKeyResponse",
-      "comment": "The new key, with the secret key itself.",
+      "comment": "The new key, including its secret.",
       "fields": [
         {
           "name": "key",
           "number": 1,
           "type": "string",
-          "comment": "The secret key itself. It is never returned again."
+          "comment": "The secret key. It is never returned again."
         },
         {
           "name": "api_key",
@@ -2844,7 +2844,7 @@ export const protoReference: ProtoReference = {
           "name": "former_expires_at",
           "number": 3,
           "type": "google.protobuf.Timestamp",
-          "comment": "Time until which the former secret also signs; not set if there is no former secret."
+          "comment": "When the former secret stops signing; not set if there is no former secret."
         }
       ]
     },
@@ -2861,7 +2861,7 @@ export const protoReference: ProtoReference = {
           "name": "webhook_secret",
           "number": 1,
           "type": "WebhookSecret",
-          "comment": "Facts about the secret."
+          "comment": "Metadata about the secret."
         }
       ]
     },
@@ -2891,7 +2891,7 @@ export const protoReference: ProtoReference = {
           "name": "webhook_secret",
           "number": 2,
           "type": "WebhookSecret",
-          "comment": "Facts about the secret."
+          "comment": "Metadata about the secret."
         }
       ]
     },
@@ -2909,7 +2909,7 @@ export const protoReference: ProtoReference = {
           "name": "guarded",
           "number": 2,
           "type": "bool",
-          "comment": "Whether unknown members are always refused and caches may not store responses."
+          "comment": "Whether unknown members are always refused and caches are forbidden to store responses."
         }
       ]
     },
@@ -2945,7 +2945,7 @@ export const protoReference: ProtoReference = {
           "name": "failures",
           "number": 5,
           "type": "repeated string",
-          "comment": "Documented failures besides those of every endpoint: reasons of the table of failures."
+          "comment": "Documented failures besides those of every endpoint: reasons from the failure table."
         },
         {
           "name": "optional_body",
@@ -2957,7 +2957,7 @@ export const protoReference: ProtoReference = {
           "name": "no_store",
           "number": 7,
           "type": "bool",
-          "comment": "Whether caches may not store the response."
+          "comment": "Whether caches are forbidden to store the response."
         },
         {
           "name": "bearer",
@@ -2969,13 +2969,13 @@ export const protoReference: ProtoReference = {
           "name": "null_resets",
           "number": 9,
           "type": "bool",
-          "comment": "Whether null resets a member to its default; in a new resource, to the service's default, even if that default exceeds the caller's rights. If false, null counts as absent."
+          "comment": "Whether null resets a member to its default. In a new resource, null selects the service's default, even if it exceeds the caller's rights. If false, null counts as absent."
         },
         {
           "name": "additional",
           "number": 10,
           "type": "repeated RestBinding",
-          "comment": "Properties of the additional bindings, in their order."
+          "comment": "Properties of the additional bindings, in the order of the bindings."
         },
         {
           "name": "done_field",
@@ -3071,7 +3071,7 @@ export const protoReference: ProtoReference = {
           "name": "long_text",
           "number": 9,
           "type": "bool",
-          "comment": "The field is a long text or list: exceeding its maximum length is `too_long`, and the failure has `limit` and `actual`."
+          "comment": "The field is a long text or list: a value above its maximum length fails with `too_long`, and the failure has `limit` and `actual`."
         },
         {
           "name": "event_id",
@@ -3185,7 +3185,7 @@ export const protoReference: ProtoReference = {
           "name": "metadata",
           "number": 5,
           "type": "map<string, string>",
-          "comment": "Title, author and other facts that the book states, in the form that a job accepts."
+          "comment": "Title, author and other metadata stated in the book, in the form that a job accepts."
         },
         {
           "name": "chapters",
@@ -3197,7 +3197,7 @@ export const protoReference: ProtoReference = {
           "name": "warnings",
           "number": 7,
           "type": "repeated string",
-          "comment": "Sentences about content that was left out, or read differently than the file states."
+          "comment": "Sentences about content that was left out, or that was read differently from what the file states."
         }
       ]
     },
@@ -3359,7 +3359,7 @@ export const protoReference: ProtoReference = {
           "name": "captions",
           "number": 14,
           "type": "map<string, string>",
-          "comment": "Public URLs of the captions of the complete audio, by requested format; empty until the job has succeeded."
+          "comment": "Public URLs of the captions for the complete audio, by requested format; empty until the job has succeeded."
         },
         {
           "name": "error",
@@ -3473,7 +3473,7 @@ export const protoReference: ProtoReference = {
           "name": "error",
           "number": 1,
           "type": "string",
-          "comment": "A reason of the table of failures, in lower case."
+          "comment": "A reason from the failure table, in lower case."
         },
         {
           "name": "message",
@@ -3503,7 +3503,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "JobUsage",
-      "comment": "Usage that a job was charged.",
+      "comment": "Usage charged to a job.",
       "fields": [
         {
           "name": "characters",
@@ -3647,7 +3647,7 @@ export const protoReference: ProtoReference = {
           "name": "disclosure",
           "number": 21,
           "type": "Disclosure",
-          "comment": "Where the voice says, in its language, that it is synthetic: before the first chapter, or before every chapter if the files of chapters are used separately. The sentence is charged. Default: nowhere."
+          "comment": "Where the voice says, in its language, that it is synthetic: before the first chapter, or before every chapter if the chapter files are used separately. The sentence is charged. Default: nowhere."
         }
       ]
     },
@@ -4125,7 +4125,7 @@ export const protoReference: ProtoReference = {
           "name": "title",
           "number": 2,
           "type": "string",
-          "comment": "Name of the model for people."
+          "comment": "Display name of the model."
         },
         {
           "name": "kind",
@@ -4179,13 +4179,13 @@ export const protoReference: ProtoReference = {
           "name": "parts",
           "number": 11,
           "type": "repeated ModelPart",
-          "comment": "Files of third parties that are downloaded with the model."
+          "comment": "Third-party files that are downloaded with the model."
         },
         {
           "name": "library",
           "number": 12,
           "type": "ModelLibrary",
-          "comment": "The library that runs the model, which is not a part of Sonant."
+          "comment": "The third-party library that runs the model."
         },
         {
           "name": "cost",
@@ -4245,7 +4245,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "ModelPart",
-      "comment": "A file of a third party that is downloaded with a model.",
+      "comment": "A third-party file that is downloaded with a model.",
       "fields": [
         {
           "name": "file",
@@ -4263,7 +4263,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "ModelLibrary",
-      "comment": "The library that runs a model, which is not a part of Sonant.",
+      "comment": "The third-party library that runs a model.",
       "fields": [
         {
           "name": "name",
@@ -4317,7 +4317,7 @@ export const protoReference: ProtoReference = {
           "name": "seconds_left",
           "number": 5,
           "type": "int64",
-          "comment": "Seconds until the download is complete, at this rate."
+          "comment": "Seconds until the download is complete, at the current rate."
         },
         {
           "name": "unpacked",
@@ -4364,7 +4364,7 @@ export const protoReference: ProtoReference = {
           "name": "models",
           "number": 1,
           "type": "repeated VoiceModel",
-          "comment": "The models of the operator's table, then installed models that are not in the table."
+          "comment": "The models in the operator's table, then installed models that are not in the table."
         },
         {
           "name": "suggested",
@@ -4561,7 +4561,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "AudioRecord",
-      "comment": "The record of audio that this installation has made.",
+      "comment": "The record of audio that this installation has created.",
       "fields": [
         {
           "name": "matches",
@@ -4573,7 +4573,7 @@ export const protoReference: ProtoReference = {
           "name": "audio_id",
           "number": 2,
           "type": "string",
-          "comment": "Id of the audio; empty if another account made it."
+          "comment": "Id of the audio; empty if another account created it."
         },
         {
           "name": "voice_id",
@@ -4585,7 +4585,7 @@ export const protoReference: ProtoReference = {
           "name": "created_at",
           "number": 4,
           "type": "google.protobuf.Timestamp",
-          "comment": "When the audio was made; not set if another account made it."
+          "comment": "When the audio was created; not set if another account created it."
         }
       ]
     },
@@ -4615,7 +4615,7 @@ export const protoReference: ProtoReference = {
           "name": "signed_at",
           "number": 4,
           "type": "google.protobuf.Timestamp",
-          "comment": "When the manifest was signed. Not set yet, because time stamps are not read."
+          "comment": "When the manifest was signed. Never set at present, because time stamps are not read."
         },
         {
           "name": "self_signed",
@@ -4987,7 +4987,7 @@ export const protoReference: ProtoReference = {
         {
           "name": "DEFAULT_VOICE_SOURCE_CHOICE",
           "number": 2,
-          "comment": "The choice of SetDefaultVoice."
+          "comment": "The choice made with SetDefaultVoice."
         },
         {
           "name": "DEFAULT_VOICE_SOURCE_ORDER",
@@ -5086,7 +5086,7 @@ export const protoReference: ProtoReference = {
         {
           "name": "JOB_STATUS_QUEUED",
           "number": 1,
-          "comment": "The job waits for its turn."
+          "comment": "The job is waiting to be spoken."
         },
         {
           "name": "JOB_STATUS_RUNNING",
@@ -5096,7 +5096,7 @@ export const protoReference: ProtoReference = {
         {
           "name": "JOB_STATUS_SUCCEEDED",
           "number": 3,
-          "comment": "The whole job is spoken."
+          "comment": "The whole job has been spoken."
         },
         {
           "name": "JOB_STATUS_FAILED",

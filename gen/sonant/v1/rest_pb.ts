@@ -28,7 +28,7 @@ export type RestService = Message<"sonant.v1.RestService"> & {
   tag: string;
 
   /**
-   * Whether unknown members are always refused and caches may not store responses.
+   * Whether unknown members are always refused and caches are forbidden to store responses.
    *
    * @generated from field: bool guarded = 2;
    */
@@ -78,7 +78,7 @@ export type RestMethod = Message<"sonant.v1.RestMethod"> & {
   location: string;
 
   /**
-   * Documented failures besides those of every endpoint: reasons of the table of failures.
+   * Documented failures besides those of every endpoint: reasons from the failure table.
    *
    * @generated from field: repeated string failures = 5;
    */
@@ -92,7 +92,7 @@ export type RestMethod = Message<"sonant.v1.RestMethod"> & {
   optionalBody: boolean;
 
   /**
-   * Whether caches may not store the response.
+   * Whether caches are forbidden to store the response.
    *
    * @generated from field: bool no_store = 7;
    */
@@ -106,7 +106,7 @@ export type RestMethod = Message<"sonant.v1.RestMethod"> & {
   bearer: string;
 
   /**
-   * Whether null resets a member to its default; in a new resource, to the service's default, even if that default
+   * Whether null resets a member to its default. In a new resource, null selects the service's default, even if it
    * exceeds the caller's rights. If false, null counts as absent.
    *
    * @generated from field: bool null_resets = 9;
@@ -114,7 +114,7 @@ export type RestMethod = Message<"sonant.v1.RestMethod"> & {
   nullResets: boolean;
 
   /**
-   * Properties of the additional bindings, in their order.
+   * Properties of the additional bindings, in the order of the bindings.
    *
    * @generated from field: repeated sonant.v1.RestBinding additional = 10;
    */
@@ -241,8 +241,8 @@ export type RestField = Message<"sonant.v1.RestField"> & {
   form: string;
 
   /**
-   * The field is a long text or list: exceeding its maximum length is `too_long`, and the failure has `limit` and
-   * `actual`.
+   * The field is a long text or list: a value above its maximum length fails with `too_long`, and the failure has
+   * `limit` and `actual`.
    *
    * @generated from field: bool long_text = 9;
    */

@@ -235,8 +235,8 @@ export type SynthesizeSpeechResponse = Message<"sonant.v1.SynthesizeSpeechRespon
   cached: boolean;
 
   /**
-   * Warnings of a successful request: "nothing_spoken", "transliterated", "fallback_engine", and "ignored:" with the
-   * name of markup or of a field without effect.
+   * Warnings about a successful request: "nothing_spoken", "transliterated", "fallback_engine", and "ignored:" with the
+   * name of a markup element or field that has no effect.
    *
    * @generated from field: repeated string warnings = 9;
    */
@@ -545,8 +545,8 @@ export type SpeechInfo = Message<"sonant.v1.SpeechInfo"> & {
   chars: number;
 
   /**
-   * Warnings of a successful request: "nothing_spoken", "transliterated", "fallback_engine", and "ignored:" with the
-   * name of markup or of a field without effect.
+   * Warnings about a successful request: "nothing_spoken", "transliterated", "fallback_engine", and "ignored:" with the
+   * name of a markup element or field that has no effect.
    *
    * @generated from field: repeated string warnings = 10;
    */
@@ -826,7 +826,7 @@ export const SpeechMark_KindSchema: GenEnum<SpeechMark_Kind> = /*@__PURE__*/
 
 /**
  * The end of a chunk, after all of its audio. Audio that an encoder holds back at the end of a chunk, up to about 0.1 s
- * of MP3, is sent with the next chunk, under the index of that chunk.
+ * of MP3, is sent as part of the next chunk.
  *
  * @generated from message sonant.v1.SpeechChunkDone
  */
@@ -1464,7 +1464,7 @@ export const LiveFlushedSchema: GenMessage<LiveFlushed> = /*@__PURE__*/
   messageDesc(file_sonant_v1_speech, 23);
 
 /**
- * The end of an interrupted turn. Turns that wait to be spoken are interrupted too, each with a response of its own.
+ * The end of an interrupted turn. Waiting turns are interrupted too, each with a response of its own.
  *
  * @generated from message sonant.v1.LiveInterrupted
  */
@@ -1673,8 +1673,8 @@ export type EstimateSpeechResponse = Message<"sonant.v1.EstimateSpeechResponse">
   segments: number;
 
   /**
-   * Warnings of a successful request: "nothing_spoken", "transliterated", "fallback_engine", and "ignored:" with the
-   * name of markup or of a field without effect.
+   * Warnings about a successful request: "nothing_spoken", "transliterated", "fallback_engine", and "ignored:" with the
+   * name of a markup element or field that has no effect.
    *
    * @generated from field: repeated string warnings = 5;
    */
@@ -1962,14 +1962,14 @@ export const TimestampKindSchema: GenEnum<TimestampKind> = /*@__PURE__*/
  * Turns text into speech.
  *
  * Every call carries an API key in the metadata `x-api-key`. Every failure carries a google.rpc.ErrorInfo. Its `reason`
- * is a reason of the table of failures in upper case, and its `domain` is "sonant". A google.rpc.BadRequest lists all
+ * is a reason from the failure table in upper case, and its `domain` is "sonant". A google.rpc.BadRequest lists all
  * invalid fields. If a retry may help, the failure carries a google.rpc.RetryInfo.
  *
  * @generated from service sonant.v1.SpeechService
  */
 export const SpeechService: GenService<{
   /**
-   * Synthesizes one text. When all audio is synthesized, returns a link to it or the audio itself.
+   * Synthesizes one text. When all audio has been synthesized, returns a link to it or the audio itself.
    *
    * Fails with INVALID_ARGUMENT (INVALID_REQUEST, TEXT_TOO_LONG), NOT_FOUND (VOICE_NOT_FOUND), FAILED_PRECONDITION
    * (VOICE_NOT_READY), RESOURCE_EXHAUSTED (RATE_LIMIT_EXCEEDED), UNAVAILABLE (ENGINE_UNAVAILABLE, OVERLOADED,
@@ -2003,9 +2003,9 @@ export const SpeechService: GenService<{
    * receives audio as soon as a part can be spoken. An interrupt ends the turn and stops its audio.
    *
    * The first request is `start`. A turn lasts from one flush or interrupt to the next. Text is spoken at the end of a
-   * sentence, at the end of a clause once 60 characters wait, or after `buffer_ms` without more text. A number, an
-   * abbreviation, a URL or markup that may continue is not split. The audio of a turn does not depend on the pieces in
-   * which its text was sent, unless a pause caused a part to be spoken early.
+   * sentence, at the end of a clause once 60 characters are waiting, or after `buffer_ms` without more text. A number,
+   * an abbreviation, a URL or markup that may continue is not split. The audio of a turn does not depend on the pieces
+   * in which its text was sent, unless a pause caused a part to be spoken early.
    *
    * Order of the responses of a turn: one `info`; then `audio` and `timestamps`; last, `flushed`. After `interrupted`,
    * no response of that turn follows. The last response is `done`. Turns that overlap are spoken one after the other.
@@ -2013,8 +2013,8 @@ export const SpeechService: GenService<{
    * HTTP/1.1, Connect and gRPC-Web receive status 505.
    *
    * Fails like SynthesizeSpeech, and with RESOURCE_EXHAUSTED (RATE_LIMIT_EXCEEDED) when more than 50000 characters or
-   * 1000 turns wait to be spoken, and DEADLINE_EXCEEDED (ENGINE_TIMEOUT) after 10 minutes without input or output. When
-   * the service stops, it finishes the turns that are being spoken, and the call fails with UNAVAILABLE (OVERLOADED).
+   * 1000 turns are waiting, and DEADLINE_EXCEEDED (ENGINE_TIMEOUT) after 10 minutes without input or output. When the
+   * service stops, it finishes turns that are being spoken; the call fails with UNAVAILABLE (OVERLOADED).
    *
    * @generated from rpc sonant.v1.SpeechService.LiveSpeech
    */
@@ -2024,7 +2024,7 @@ export const SpeechService: GenService<{
     output: typeof LiveSpeechResponseSchema;
   },
   /**
-   * Returns the cost of a text without synthesizing it. Fails like SynthesizeSpeech, except for failures of synthesis.
+   * Returns the cost of a text without synthesizing it. Fails like SynthesizeSpeech, except for synthesis failures.
    *
    * @generated from rpc sonant.v1.SpeechService.EstimateSpeech
    */

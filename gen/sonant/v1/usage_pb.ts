@@ -226,7 +226,7 @@ export const UsageGroupingSchema: GenEnum<UsageGrouping> = /*@__PURE__*/
   enumDesc(file_sonant_v1_usage, 0);
 
 /**
- * Reports the usage that keys were charged.
+ * Reports the usage charged to keys.
  *
  * @generated from service sonant.v1.UsageService
  */

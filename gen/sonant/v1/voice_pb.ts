@@ -74,14 +74,14 @@ export type Voice = Message<"sonant.v1.Voice"> & {
   languageCodes: string[];
 
   /**
-   * Free labels, such as gender and accent.
+   * Free-form labels, such as gender and accent.
    *
    * @generated from field: map<string, string> labels = 8;
    */
   labels: { [key: string]: string };
 
   /**
-   * The voices of engines that this voice uses, in order of preference: if one fails, the next one is used.
+   * The engine voices that this voice uses, in order of preference: if one fails, the next one is used.
    *
    * @generated from field: repeated sonant.v1.VoiceBinding bindings = 9;
    */
@@ -95,14 +95,14 @@ export type Voice = Message<"sonant.v1.Voice"> & {
   consent?: VoiceConsent | undefined;
 
   /**
-   * When the voice was created; not set for an unchanged voice of an engine.
+   * When the voice was created; not set for an unchanged engine voice.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 11;
    */
   createdAt?: Timestamp | undefined;
 
   /**
-   * When the voice was last changed; not set for an unchanged voice of an engine.
+   * When the voice was last changed; not set for an unchanged engine voice.
    *
    * @generated from field: google.protobuf.Timestamp updated_at = 12;
    */
@@ -251,7 +251,7 @@ export const BlendPartSchema: GenMessage<BlendPart> = /*@__PURE__*/
   messageDesc(file_sonant_v1_voice, 3);
 
 /**
- * A voice of an engine that a voice uses.
+ * Binding of a voice to an engine voice.
  *
  * @generated from message sonant.v1.VoiceBinding
  */
@@ -264,7 +264,7 @@ export type VoiceBinding = Message<"sonant.v1.VoiceBinding"> & {
   engine: string;
 
   /**
-   * Id of the engine's voice; empty for a clone made by the engine, and for a blend.
+   * Id of the engine's voice; empty for a clone created by the engine, and for a blend.
    *
    * @generated from field: string voice_id = 2;
    */
@@ -658,15 +658,15 @@ export type VoiceSpec = Message<"sonant.v1.VoiceSpec"> & {
   languageCodes: string[];
 
   /**
-   * Free labels, such as gender and accent. Their names consist of printable ASCII characters.
+   * Free-form labels, such as gender and accent. Their names consist of printable ASCII characters.
    *
    * @generated from field: map<string, string> labels = 4;
    */
   labels: { [key: string]: string };
 
   /**
-   * The voices of engines that this voice uses, in order of preference; required to create a voice that is not a blend.
-   * The binding of a clone can change its place, but cannot be removed.
+   * The engine voices that this voice uses, in order of preference; required to create a voice that is not a blend. The
+   * binding of a clone can be moved within the list, but cannot be removed.
    *
    * @generated from field: repeated sonant.v1.VoiceBinding bindings = 5;
    */
@@ -689,8 +689,8 @@ export type VoiceSpec = Message<"sonant.v1.VoiceSpec"> & {
 
   /**
    * Other names that requests may use for the voice, such as the ids of another vendor; omitted aliases are removed. No
-   * alias may be the id of another voice, or an alias of another voice of the same account. Aliases of a voice for
-   * everyone are valid for everyone.
+   * alias may be the id of another voice, or an alias of another voice of the same account. Aliases of a voice that
+   * everyone may use are valid for all accounts.
    *
    * @generated from field: repeated string aliases = 8;
    */
@@ -706,7 +706,7 @@ export type VoiceSpec = Message<"sonant.v1.VoiceSpec"> & {
   blend: BlendPart[];
 
   /**
-   * Ids of lexicons that every request with the voice uses, without duplicates. The first that defines a word applies.
+   * Ids of lexicons that every request with the voice uses, without duplicates. The first to define a word applies.
    *
    * @generated from field: repeated string lexicon_ids = 10;
    */
@@ -882,7 +882,7 @@ export type CloneVoiceRequest = Message<"sonant.v1.CloneVoiceRequest"> & {
   description: string;
 
   /**
-   * Free labels, such as gender and accent. Their names consist of printable ASCII characters.
+   * Free-form labels, such as gender and accent. Their names consist of printable ASCII characters.
    *
    * @generated from field: map<string, string> labels = 4;
    */
@@ -932,7 +932,7 @@ export type CloneVoiceRequest = Message<"sonant.v1.CloneVoiceRequest"> & {
   consentScript: string;
 
   /**
-   * Engines that make a clone, in order of preference. Default: the first engine that can clone the language.
+   * Engines that create a clone, in order of preference. Default: the first engine that can clone the language.
    *
    * @generated from field: repeated string engines = 11;
    */
@@ -1324,7 +1324,7 @@ export const DefaultVoiceSource = {
   SETTING: 1,
 
   /**
-   * The choice of SetDefaultVoice.
+   * The choice made with SetDefaultVoice.
    *
    * @generated from enum value: DEFAULT_VOICE_SOURCE_CHOICE = 2;
    */
@@ -1354,9 +1354,9 @@ export const DefaultVoiceSourceSchema: GenEnum<DefaultVoiceSource> = /*@__PURE__
 /**
  * Lists, creates and changes voices, and clones people who consent.
  *
- * A key that is limited to certain voices gets NOT_FOUND (VOICE_NOT_FOUND) for all others, and cannot create voices:
- * PERMISSION_DENIED (ACCESS_DENIED). An account gets NOT_FOUND for the private voices of other accounts. A voice can be
- * changed and deleted by the account that owns it and by keys with the scope `admin`; other callers get
+ * A key that is limited to certain voices gets NOT_FOUND (VOICE_NOT_FOUND) for all other voices, and PERMISSION_DENIED
+ * (ACCESS_DENIED) for creating a voice. An account gets NOT_FOUND for the private voices of other accounts. A voice can
+ * be changed and deleted by the account that owns it and by keys with the scope `admin`; other callers get
  * PERMISSION_DENIED (ACCESS_DENIED). Voices that an engine provides belong to the operator.
  *
  * @generated from service sonant.v1.VoiceService
@@ -1422,7 +1422,7 @@ export const VoiceService: GenService<{
     output: typeof PreviewVoiceResponseSchema;
   },
   /**
-   * Creates a voice that uses voices of engines, in order of preference, or that blends several voices of one model.
+   * Creates a voice that uses engine voices, in order of preference, or that blends several voices of one model.
    *
    * Fails with INVALID_ARGUMENT (INVALID_REQUEST) for invalid fields or an id that is in use.
    *
@@ -1460,7 +1460,7 @@ export const VoiceService: GenService<{
   },
   /**
    * Changes the description of a voice, its bindings, its aliases, or whether it is enabled. Running requests continue
-   * with the unchanged voice. Changes to a voice of an engine are stored and take precedence.
+   * with the unchanged voice. Changes to an engine voice are stored, and override what the engine states.
    *
    * Fails as CreateVoice and GetVoice do.
    *
@@ -1472,10 +1472,10 @@ export const VoiceService: GenService<{
     output: typeof UpdateVoiceResponseSchema;
   },
   /**
-   * Deletes a stored voice, with its clone data and all its stored audio; running requests end. For a voice of an
-   * engine, only the changes to it are deleted.
+   * Deletes a stored voice, with its clone data and all its stored audio; running requests end. For an engine voice,
+   * only the stored changes are deleted.
    *
-   * Fails as GetVoice does, and with INVALID_ARGUMENT (INVALID_REQUEST) for an unchanged voice of an engine.
+   * Fails as GetVoice does, and with INVALID_ARGUMENT (INVALID_REQUEST) for an unchanged engine voice.
    *
    * @generated from rpc sonant.v1.VoiceService.DeleteVoice
    */

@@ -1,4 +1,4 @@
-// GET /docs/{name}.md: the guides of the folder docs as HTML pages, so that a running service serves its own guides.
+// GET /docs/{name}.md: the guides in the folder docs as HTML pages, so that a running service serves its own guides.
 import { readdirSync, readFileSync } from 'node:fs';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Marked } from 'marked';

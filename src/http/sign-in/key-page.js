@@ -157,7 +157,7 @@ addEventListener('pagehide', clearNewKey);
 
 /**
  * Exchanges the session for a key that is valid for a day and that the console uses in all tabs of this browser. The
- * key has the person's permissions but cannot create keys, because created keys would end with it.
+ * key has the person's permissions but cannot create keys, because created keys would expire with it.
  */
 async function openConsole() {
   const scopes = [...form.querySelectorAll('[name=scope]')]

@@ -1,5 +1,5 @@
-// The schemas of the events of a stream. The data of an event is JSON, and its `type` names its schema. Members that
-// RPCs also have come from the protos.
+// The schemas of the events of a stream. The data of an event is JSON, and its `type` names its schema. The protos
+// define the members that RPCs also have.
 import type { DescMessage } from '@bufbuild/protobuf';
 import {
   SpeechAudioSchema,

@@ -27,7 +27,7 @@ export interface EventSender {
   resume(request: FastifyRequest, reply: FastifyReply, audioId: string, holder: string): Promise<FastifyReply>;
   /** Ends a stream, so that it cannot be resumed. */
   leave(request: FastifyRequest, audioId: string, holder: string): Promise<void>;
-  /** Resolves when every client that reads a stream of this replica through another replica has stopped. */
+  /** Resolves when no client is reading a stream of this replica through another replica. */
   untilReadElsewhere(): Promise<void>;
 }
 

@@ -1,6 +1,6 @@
-// A stream of speech with its latest events, which a client can resume after a broken connection. Events are produced
-// on demand. Without a reader, synthesis continues for a limited time and number of bytes. Events are kept for a while
-// after the last event.
+// A speech stream that a client can resume after a broken connection, and the latest events of the stream. Events are
+// produced on demand. Without a reader, synthesis continues for a limited time and number of bytes. Events are kept for
+// a while after the last event.
 import { callerLeft } from '../../api/call.ts';
 import { Failure } from '../../errors.ts';
 import type { SpeechEvent } from '../../speech/speech-events.ts';
@@ -21,7 +21,7 @@ export interface ResumableStreamOptions {
   holders: readonly string[];
   /** The key that the ticket was issued to, if a ticket was used. */
   ticketKeyId?: string | undefined;
-  /** The events that were already produced. */
+  /** The events that have already been produced. */
   begun: readonly StreamEvent[];
   source: EventSource;
   /** Called when the size changes, when the stream ends, and when the stream's events are discarded. */

@@ -1,5 +1,5 @@
-// All streams of speech that run or can be resumed, within a shared memory limit. Running streams have equal shares.
-// Ended streams are discarded first, starting with the oldest.
+// All speech streams that are running or can be resumed, within a shared memory limit. Running streams have equal
+// shares. Ended streams are discarded first, starting with the oldest.
 import { eventBytesMax, eventBytesPerStreamMax } from '../http-limits.ts';
 import { ResumableStream, type ResumableStreamOptions } from './resumable-stream.ts';
 

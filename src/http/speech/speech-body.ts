@@ -48,7 +48,7 @@ export function parseEventFields(given: Fields, isStrict: boolean): ParsedSpeech
   return { request: parseSpeechRequest({ ...fields, method: 'streaming' }, options), ignored };
 }
 
-/** Converts a query to the members of a body: numbers and booleans are parsed, and the texts become a list. */
+/** Converts a query to the members of a body: numbers and booleans are parsed, and list fields become lists. */
 export function fromQuery(query: Readonly<Record<string, unknown>>): Fields {
   return Object.fromEntries(
     Object.entries(query).map(([name, value]) => {

@@ -40,10 +40,7 @@ export const resultHeaders = (result: SpeechInfo | DeliveredFacts): SpeechHeader
   ...('seconds' in result && { 'X-Audio-Duration': String(roundSeconds(result.seconds)) }),
 });
 
-/**
- * Passes on the events. The warnings of the first turn become a header of the reply, which is sent with the first
- * audio.
- */
+/** Passes on the events. The warnings from the first turn become a reply header, which is sent with the first audio. */
 export async function* withWarnings(reply: FastifyReply, events: AsyncIterable<LiveEvent>): AsyncGenerator<LiveEvent> {
   for await (const event of events) {
     const warnings = event.type === 'info' && !reply.sent ? event.warnings : [];
