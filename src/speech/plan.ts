@@ -74,7 +74,7 @@ export interface SpeechPlan {
   origin?: Origin | undefined;
   /** Warnings; in live speech, each part that arrives may add some. */
   warnings: readonly Warning[];
-  /** The cuts, each made when it is read. */
+  /** The cuts, each created when it is read. */
   cuts: CutSource<PlannedCut>;
 }
 
@@ -88,7 +88,7 @@ export interface CastSpeech {
   cast: Cast;
   /** See `SpeechPlan.lexiconVersions`. */
   lexiconVersions: readonly string[];
-  /** Facts for the origin of files; undefined if files do not state their origin. */
+  /** Information for the origin of files; undefined if files do not state their origin. */
   marking?: Marking | undefined;
   /** Throws a Failure if the voice cannot speak the text. */
   plan(): PlannedSpeech;

@@ -37,7 +37,7 @@ export interface SpeechAudio {
   chunkIndex: number;
   /** Encoded audio of 1 to `pieceBytesMax` bytes. */
   audio: Uint8Array;
-  /** Number of code points of the chunk, including markup, whose audio has begun. */
+  /** Number of code points of the chunk (including markup) whose audio has begun. */
   chunkCharsBegun: number;
   /** Returns words whose audio has begun, even before the timestamps of the segment are complete. */
   wordsSoFar?(): readonly TimedWord[];

@@ -1,5 +1,5 @@
-// Finds the times of the caller's words from the engine's times of spoken words. If the engine gives no times, they are
-// estimated. Times are seconds from the first sample of the request's audio.
+// Finds the times of the caller's words from the engine's word times. If the engine gives no times, estimates them.
+// Times are seconds from the first sample of the request's audio.
 import type { WordTime } from '../engines/engine.ts';
 import type { Cut, Span } from '../text/segment.ts';
 
@@ -23,7 +23,7 @@ export interface Placement {
   tempo: number;
 }
 
-/** The caller's words of a segment with the engine's times. A word without a time is placed between its neighbours. */
+/** The caller's words in a segment, with times from the engine. A word without a time lies between its neighbours. */
 export function engineWords(cut: Cut, times: readonly WordTime[], at: Placement, wordAt: WordAt): TimedWord[] {
   const toRequest = (seconds: number) =>
     clamp(at.startSeconds + (seconds - at.droppedSeconds) / at.tempo, at.startSeconds, at.endSeconds);
