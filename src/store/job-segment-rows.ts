@@ -16,7 +16,7 @@ export interface SegmentRow {
   /** Clip of the audio; null if the segment has no audio. */
   clipKey: string | null;
   sampleRateHz: number;
-  /** The engine's times of the segment's words, as JSON. */
+  /** The word times that the engine gave for the segment, as JSON. */
   words: string;
 }
 

@@ -22,7 +22,7 @@ export interface LexiconRow {
 
 export type LexiconDraft = Omit<LexiconRow, 'revision'>;
 
-/** Totals of an account's lexicons, without the lexicon that is being changed. */
+/** Totals for an account's lexicons, without the lexicon that is being changed. */
 export interface OwnedLexicons {
   count: number;
   byteCount: number;

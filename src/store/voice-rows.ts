@@ -1,5 +1,5 @@
 // The tables `voices` and `clones`: stored voices with their engine bindings, and the encrypted data of their clones. A
-// change of a voice, of its clones and aliases, and its audit entry are one transaction. The entry's number is the
+// change to a voice, its clones or its aliases is one transaction with its audit entry. The entry's number is the
 // revision of the row, so that a reader finds everything that changed after a revision. Deleted rows are kept without
 // content.
 import { createColumns, type RowStore, type Rows } from './row-store.ts';
@@ -11,7 +11,7 @@ import {
   type VoiceRecordRow,
 } from './voice-record-rows.ts';
 
-/** Defaults of the texts that only describe a voice. */
+/** Default values for the texts that only describe a voice. */
 export const noTexts = { name: '', description: '' };
 export type VoiceTexts = typeof noTexts;
 type TextName = keyof VoiceTexts;
@@ -211,7 +211,7 @@ const listChangedAliases = (rows: Rows, afterRevision: number): Promise<VoiceAli
 
 /**
  * Returns the names that other voices already have, as aliases of the same account or as ids. The id of another
- * account's private voice conflicts only with an alias of everyone.
+ * account's private voice conflicts only with a shared alias.
  */
 async function findOtherHolders(
   rows: Rows,
