@@ -1,5 +1,5 @@
-// Makes clones of a person's voice. Each chosen engine makes a clone from the checked recordings. Each clone then
-// speaks a sentence, which tests the clone and determines its gain. Nothing is stored here.
+// Clones a person's voice. Each chosen engine creates a clone from the checked recordings. Each clone then speaks a
+// sentence, which tests the clone and determines its gain. Nothing is stored here.
 import { createHash } from 'node:crypto';
 import { gainDbFor } from '../audio/loudness.ts';
 import { join, type Pcm } from '../audio/pcm.ts';

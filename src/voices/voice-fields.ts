@@ -21,12 +21,12 @@ import { toLanguageCode } from '../text/language-code.ts';
 export interface VoiceFields extends GivenTexts {
   languageCodes?: readonly string[] | undefined;
   labels?: Readonly<Record<string, string>> | undefined;
-  /** Engine voices. An empty `voiceId` means the clone that the engine made. */
+  /** Engine voices. An empty `voiceId` means the clone that the engine created. */
   bindings?: readonly { engine: string; voiceId: string }[] | undefined;
   /** Voices of a blend, which replaces `bindings`. */
   blend?: Blend | undefined;
   enabled?: boolean | undefined;
-  /** Default of a new voice: `everyone` for the operator, and for admins except for blends; otherwise `private`. */
+  /** Default for a new voice: `everyone` for the operator, and for admins except for blends; otherwise `private`. */
   access?: VoiceAccess | undefined;
   /** All aliases of the voice. Existing aliases that are omitted are removed. */
   aliases?: readonly string[] | undefined;

@@ -36,7 +36,7 @@ interface VoiceMakingOptions {
   voicesPerAccount: number;
 }
 
-/** Number of clones that are made at once, and number of further clones that may wait. */
+/** Number of clones that are created at once, and number of further clones that may wait. */
 const cloningMax = 4;
 
 export function createVoiceMaking(options: VoiceMakingOptions) {

@@ -223,7 +223,7 @@ function toStoredRow(
   return toNewRow(deleted, stored, by);
 }
 
-/** The state of a voice before a change, as far as the checks need it. */
+/** The state of a voice before a change, with only the parts that the checks need. */
 interface Speaking {
   voiceId: string;
   status: VoiceStatus | 'deleted';
