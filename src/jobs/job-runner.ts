@@ -1,6 +1,6 @@
 // Leases waiting chapters of jobs and speaks them, starting with the account that has the fewest chapters in progress.
 // Each job has one chapter in progress at a time, so that an interruption costs the job at most one segment. Several
-// processes share the chapters of a store. If a process dies, another process takes over when the leases have ended.
+// processes share the chapters of a store. If a process dies, another process takes over when the leases have expired.
 import { type Failure, failureTable, type Reason, toFailure } from '../errors.ts';
 import type { ChapterId, OpenChapter } from '../store/job-leases.ts';
 import type { ChapterRow, JobRow } from '../store/job-rows.ts';
