@@ -37,7 +37,7 @@ interface AdmitOptions {
   limits?: { limiter: Pick<Limiter, 'takeRequest' | 'reportStatus'>; addresses: FailedAttempts } | undefined;
 }
 
-/** Failures that count as failed attempts of an address. */
+/** Failures that count as failed attempts from an address. */
 const attempts: readonly Reason[] = ['invalid_api_key', 'invalid_token'];
 
 export function createAdmit({ keyVerifier, signIn, limits }: AdmitOptions): Admit {

@@ -29,7 +29,8 @@ export interface Issuer {
    */
   finish(url: URL, facts: LoginFacts): Promise<Claims>;
   /**
-   * Returns the claims of a token. Throws `invalid_token` if it is not a valid token of this issuer for this audience.
+   * Returns the claims of a token. Throws `invalid_token` unless the token is valid and this issuer issued it for this
+   * audience.
    */
   verify(token: string): Promise<Claims>;
 }

@@ -11,7 +11,7 @@ import { type Month, monthAt } from './usage-ledger.ts';
 export interface AccountReply {
   outcome: 'taken' | 'rejected' | 'ended' | 'read' | 'unread' | 'late' | 'characters' | 'full';
   nowUs: number;
-  /** The current month by the clock of Redis. */
+  /** The current month by the Redis server's clock. */
   month: Month;
   /** Index in `owners` of the owner that decided the outcome; 0 is the owner of the key itself. */
   decider: number;
@@ -49,7 +49,7 @@ export interface SlotOptions {
   replaced: Slot | undefined;
   /** Whether the request is refunded if too few characters are left. */
   refundsRequest: boolean;
-  /** Whether the slot is taken even if no slot is free. */
+  /** Whether to take a slot even if none is free. */
   needsNoSlot: boolean;
 }
 
@@ -228,6 +228,6 @@ export async function markEnded(
   const ended = [keyId, ...predecessorsEnded].map((id) => `ended:${id}`);
   const markers = [...ended, ...(haveDescendantsEnded ? [`below:${keyId}`] : [])];
   const keys = markers.map((marker) => nameOf(prefix, accountId, marker));
-  // Errors of Redis are ignored, because replicas read the change from the database within half a second.
+  // Redis errors are ignored, because replicas read the change from the database within half a second.
   await redis.run(endScript, keys, [endedMs]).catch(() => {});
 }
