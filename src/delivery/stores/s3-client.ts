@@ -16,7 +16,7 @@ export interface S3Address {
 export interface Timeouts {
   /** Timeout for opening a connection. */
   connectMs: number;
-  /** Timeout of a check. */
+  /** Timeout for a check. */
   checkMs: number;
   /** Timeouts of calls with up to 1 MiB: for one attempt, and for all attempts. */
   attemptMs: number;
