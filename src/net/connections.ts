@@ -15,7 +15,7 @@ export interface Connections {
   admit(socket: Socket): boolean;
   /** Marks the connection as in use, for a request or another reason. Returns the function that ends this use. */
   use(socket: Endpoints): () => void;
-  /** Distributes the requests on the connections over the turns of the event loop. */
+  /** Distributes the requests on the connections over event loop turns. */
   readonly turns: Turns;
 }
 

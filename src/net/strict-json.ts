@@ -1,6 +1,6 @@
 // Parses JSON (RFC 8259) restricted by I-JSON (RFC 7493), so that all parsers agree: valid UTF-8, no duplicate members,
-// no lone surrogates, limited depth and number of values. Violations throw `invalid_request`. An object with duplicates
-// has fewer parsed members than its text has colons. Large bodies are parsed in steps.
+// no lone surrogates, limited depth and number of values. Violations throw `invalid_request`. Duplicates are detected
+// by counting: they leave fewer parsed members than the text has colons. Large bodies are parsed in steps.
 
 import { isAscii } from 'node:buffer';
 import { Failure, type FieldViolation } from '../errors.ts';
@@ -216,7 +216,7 @@ function* readStrictJson(
   return value;
 }
 
-/** Limits of the reported violations, because names come from the caller and may be as long as the body. */
+/** Limits on the reported violations, because names come from the caller and may be as long as the body. */
 const faultsMax = 100;
 const fieldCharsMax = 100;
 const inspectedPerStep = 256;
