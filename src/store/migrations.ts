@@ -1,7 +1,6 @@
 // The schema as a list of migrations ("steps"). Steps are only appended and never change after a release. Older
-// versions should work after a step, so that old and new replicas can run together in a rolling update. A step that
-// breaks older versions sets `stepsKnownMin`. The table `migrations` records the applied steps. Only a backup can undo
-// a step.
+// versions should work after a step, so that a rolling update can mix old and new replicas. A step that breaks older
+// versions sets `stepsKnownMin`. The table `migrations` records the applied steps. Only a backup can undo a step.
 import type { Rows } from './row-store.ts';
 import { accountAliasStatements } from './voice-rows.ts';
 import { webhookStatements } from './webhook-rows.ts';
