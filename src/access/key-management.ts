@@ -32,7 +32,7 @@ export interface KeyManagement {
   list(actor: Actor, page: { size: number; beforeKeyId?: string | undefined }): Promise<ApiKey[]>;
   get(keyId: string, actor: Actor): Promise<ApiKey>;
   update(keyId: string, fields: KeyFields, actor: Actor): Promise<ApiKey>;
-  /** Makes a successor with the same permissions. The old key expires after the grace period. */
+  /** Creates a successor with the same permissions. The old key expires after the grace period. */
   rotate(keyId: string, graceSeconds: number, actor: Actor): Promise<MadeKey>;
   /**
    * Permanently revokes the key, its descendants, and the keys that it replaced if they are still valid. A key that was

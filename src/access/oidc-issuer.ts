@@ -28,10 +28,7 @@ export interface Issuer {
    * the login.
    */
   finish(url: URL, facts: LoginFacts): Promise<Claims>;
-  /**
-   * Returns the claims of a token. Throws `invalid_token` unless the token is valid and this issuer issued it for this
-   * audience.
-   */
+  /** Returns the claims of a token. Throws `invalid_token` if the token is invalid or meant for another audience. */
   verify(token: string): Promise<Claims>;
 }
 

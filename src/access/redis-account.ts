@@ -110,7 +110,7 @@ export function createRedisAccounts(options: RedisAccountsOptions) {
     },
     endSlot: (chain: Chain, { month, name }: Slot, spokenChars: number) =>
       run('end_slot', chain, { month, args: [name, spokenChars] }),
-    /** Extends the leases of slots, reports their recorded characters, and takes slots again that Redis has lost. */
+    /** Extends the leases of slots, reports their recorded characters, and retakes slots that Redis has lost. */
     renewSlots(chain: Chain, slots: readonly Slot[]) {
       const args = slots.flatMap(({ name, recordedChars }) => [name, recordedChars]);
       return run('renew_slots', chain, { args: [leaseMs * 1000, ...args] });
@@ -212,7 +212,7 @@ function toStates(states: readonly (number | string | null)[]): OwnerState[] {
   });
 }
 
-/** A key that has ended, alone or with all its descendants, and keys that it had replaced. */
+/** A key that has become permanently invalid, alone or with its descendants, and keys that it had replaced. */
 export interface EndedKey {
   accountId: string;
   keyId: string;
@@ -220,7 +220,7 @@ export interface EndedKey {
   predecessorsEnded?: readonly string[];
 }
 
-/** Makes all replicas reject keys that have ended. */
+/** Makes all replicas reject keys that have become permanently invalid. */
 export async function markEnded(
   { redis, prefix }: Pick<RedisAccountsOptions, 'redis' | 'prefix'>,
   { accountId, keyId, haveDescendantsEnded, predecessorsEnded = [] }: EndedKey,

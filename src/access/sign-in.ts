@@ -112,7 +112,7 @@ export function createSignIn({ seal, issuer, signInRules, clients, keyScopes }: 
       return { ...toHolder(facts), scopes: tokenScopes.filter((scope) => given.includes(scope)) };
     },
     async tokenForClient(id, secret, scopes) {
-      // The check of an unknown client takes as long as the check of a wrong secret.
+      // Checking an unknown client takes as long as checking a wrong secret.
       const hash = hashes.get(id) ?? noHash;
       const isRight = timingSafeEqual(createHash('sha256').update(secret).digest(), hash);
       return isRight && hashes.has(id) ? seal.close('access', { kind: 'client', id, scopes }, tokenSeconds) : undefined;

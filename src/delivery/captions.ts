@@ -37,7 +37,7 @@ const closingMarks = /^\S*(?:\s+[\p{Terminal_Punctuation}\p{Pe}\p{Pf}…]+(?=\s|
 
 export interface CaptionedText {
   text: string;
-  /** Canonical BCP-47 tag, which decides how sentences end. */
+  /** Canonical BCP-47 tag, which determines where sentences end. */
   languageCode: string;
   /** Maps a word's position in the caller's text to its position in `text`. Absent if both texts are equal. */
   locate?(word: TimedWord): TimedWord;

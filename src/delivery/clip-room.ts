@@ -106,7 +106,7 @@ export function createClipRoom({ clips, index, limits, onFault }: ClipRoomOption
     async grow(written) {
       reserved.written = written;
       if (written + bytesPerClip <= reserved.bytes) return;
-      // Requests more than needed, so that not every write has to make room.
+      // Requests more room than needed, so that not every write has to make room.
       const next = quota.withMargin(written + bytesPerClip);
       await inTurn(async () => {
         await makeRoom({ accountId: reserved.accountId, bytes: next - reserved.bytes, isLinked });

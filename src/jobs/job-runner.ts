@@ -70,7 +70,7 @@ export function openJobRunner(options: JobRunnerOptions): JobRunner {
     }
     if (working.size >= chaptersMax) makeRoom(open.filter((each) => countOf(each) === 0));
   };
-  /** Stops a chapter of an account with several chapters in this process, if an account without any chapter waits. */
+  /** If an account without running chapters waits, stops a chapter of an account with several in this process. */
   const makeRoom = (waiting: readonly OpenChapter[]) => {
     if (waiting.length === 0) return;
     const all = [...working.values()];
@@ -187,7 +187,7 @@ async function endJob(
 
 export const audioOf = (chapters: readonly ChapterRow[]): string[] => chapters.flatMap(({ audioId }) => audioId ?? []);
 
-/** Whether the failure is temporary. An exhausted limit of characters is not temporary: it lasts until next month. */
+/** Whether the failure is temporary. An exhausted character limit is not temporary: it lasts until next month. */
 const mayPass = ({ reason, facts }: Failure): boolean =>
   (failureTable[reason].retryable && facts.limitReason !== 'characters') ||
   reason === 'engine_timeout' ||

@@ -124,7 +124,7 @@ export function keepSegments(options: KeepSegmentsOptions): KeepSegment {
 const heardSecondsOf = ({ rendering }: PlannedCut, spoken: SpokenPcm): number =>
   secondsOf(spoken) / (rendering?.tempo ?? 1);
 
-/** Opens the store for the audio of segments. */
+/** Opens the clip store for segment audio. */
 const openSegmentClips = (clips: KeepSegmentsOptions['clips']) => ({
   async read({ clipKey, sampleRateHz, words }: SegmentRow): Promise<SpokenPcm | undefined> {
     const stored = clipKey === null ? undefined : await clips.open(clipKey);

@@ -24,7 +24,7 @@ export interface SpeechInfo {
   others: readonly OtherVoice[];
   /** Versions of the lexicons that the voices use; empty if they use none. */
   lexiconVersions: readonly string[];
-  /** The origin that the file states; undefined without marking. */
+  /** The origin that the file states; undefined if files do not state it. */
   origin?: Origin | undefined;
   /** URL of the audio, if the audio will be stored. */
   audioUrl?: string;

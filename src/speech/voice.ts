@@ -72,7 +72,7 @@ export interface Voices {
 
 interface VoicesOptions {
   stored?: StoredVoices | undefined;
-  /** Reads changes of voices and lexicons made by other processes. */
+  /** Reads changes that other processes have made to voices and lexicons. */
   readChanges?: (() => Promise<unknown>) | undefined;
   /**
    * Id or public alias of the default voice, used if this voice can speak. This option overrides the voice chosen with

@@ -64,7 +64,7 @@ const roundToMs = (seconds: number) => Math.round(seconds * 1000) / 1000;
 
 const clamp = (value: number, low: number, high: number) => Math.min(Math.max(value, low), high);
 
-/** Finds ranges of a text by code points. Lookups in text order are fast; an earlier offset restarts from the start. */
+/** Finds ranges of a text by code points. Lookups in text order are fast; an earlier offset restarts the scan. */
 export function createWordAt(text: string): WordAt {
   let index = 0;
   let passed = 0;
@@ -134,7 +134,7 @@ function toRuns(weights: readonly number[], hasMark: readonly boolean[], sounded
 
 /**
  * Returns the time at which this many seconds of speech have been played. Between two stretches, `side` chooses the end
- * of the first or the start of the second.
+ * of the first stretch or the start of the second stretch.
  */
 function timeAt(heard: readonly Stretch[], seconds: number, side: 'start' | 'end'): number {
   let left = seconds;

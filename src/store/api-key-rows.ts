@@ -1,6 +1,6 @@
-// The table `api_keys`. A row contains only the public part of the key, which serves for lookup, and a hash of the
-// complete key. Rows are never deleted: a revoked key keeps its row with the time of revocation. A change and its audit
-// record are one transaction.
+// The table `api_keys`. A row contains only the public part of the key, used for lookup, and a hash of the complete
+// key. Rows are never deleted: a revoked key keeps its row with the time of revocation. A change and its audit record
+// are one transaction.
 import { createColumns, type RowStore, type Rows, type Transaction } from './row-store.ts';
 
 export interface ApiKeyRow {

@@ -108,7 +108,7 @@ export function createClipRows(store: RowStore, { onEnded = () => {} }: ClipRows
       const row = { otherVoiceIds: null, fingerprint: null, origin: null, ...clip, deletedAtMs: null };
       await store.query(columns.insert, ...columns.valuesOf(row));
     },
-    /** Finds a clip, even if it has expired or was deleted. */
+    /** Finds a clip, even if it has expired or been deleted. */
     async find(clipId: string): Promise<ClipRow | undefined> {
       const [clip] = await store.query<ClipRow>(`${columns.select} where clip_id = $1`, clipId);
       return clip;

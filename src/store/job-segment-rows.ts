@@ -93,12 +93,12 @@ export function createJobSegmentRows(store: RowStore) {
     /** Deletes the segments of a voice and returns their clips. */
     deleteSegmentsOfVoice: (voiceId: string): Promise<string[]> =>
       clipsOf('delete from job_segments where voice_id = $1 returning clip_key as "clipKey"', voiceId),
-    /** Lists jobs that still have segments, and that had failed or were canceled by `endedMs`. */
+    /** Lists jobs that still have segments, and that had failed or been canceled by `endedMs`. */
     async listLeavingSegments(endedMs: number, limit: number): Promise<string[]> {
       const rows = await store.query<{ jobKey: string }>(leavingSegments, endedMs, limit);
       return rows.map(({ jobKey }) => jobKey);
     },
-    /** Deletes the segments of a job that had failed or was canceled by `endedMs`, unless it was queued again. */
+    /** Deletes the segments of a job that had failed or been canceled by `endedMs`, unless it was queued again. */
     async deleteLeftSegments(jobKey: string, endedMs: number): Promise<void> {
       const sql = `delete from job_segments where job_key = $1
         and exists (select 1 from jobs where job_key = $1 and ${hasLeft('$2')})`;

@@ -23,7 +23,7 @@ interface RedisRelayOptions {
   /** A connection to the same server that is used more often, and therefore detects an outage earlier. */
   busier?: Pick<Redis, 'hasAnsweredFor'>;
   prefix: string;
-  /** Called with errors of the function passed to `serve`. */
+  /** Called with errors from the function passed to `serve`. */
   onFault(fault: unknown): void;
   /** How long a question waits for its answer. */
   askMs?: number;

@@ -193,8 +193,8 @@ class SqliteRows implements RowStore {
 }
 
 /**
- * Runs `work` as soon as `pending` returns undefined, and retries while another process writes. Errors of `work` become
- * Failures. `pending` and `work` run in one step of the event loop.
+ * Runs `work` as soon as `pending` returns undefined, and retries while another process writes. Errors from `work`
+ * become Failures. `pending` and `work` run in one step of the event loop.
  */
 async function retryWhileBusy<Result>(
   work: () => Result,

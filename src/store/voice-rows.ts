@@ -162,7 +162,7 @@ export function createVoiceRows(store: RowStore) {
 
 export interface VoiceAliasRow {
   alias: string;
-  /** The account of the alias; empty for everyone. */
+  /** The account of the alias; empty for a shared alias. */
   ownerId: string;
   /** Id of the voice; empty if the alias was removed. */
   voiceId: string;

@@ -1,6 +1,6 @@
 // Loads the AWS SDK when a bucket is opened, and configures it for any S3-compatible service. Every call has a timeout
-// and makes up to three attempts. Errors of the store are `storage_unavailable`, or `storage_full` if the store reports
-// that it is full.
+// and makes up to three attempts. Store errors are `storage_unavailable`, or `storage_full` if the store reports that
+// it is full.
 import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
 import { Failure } from '../../errors.ts';
 
