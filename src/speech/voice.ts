@@ -75,7 +75,7 @@ interface VoicesOptions {
   /** Reads changes that other processes have made to voices and lexicons. */
   readChanges?: (() => Promise<unknown>) | undefined;
   /**
-   * Id or public alias of the default voice, used if this voice can speak. This option overrides the voice chosen with
+   * Id or shared alias of the default voice, used if this voice can speak. This option overrides the voice chosen with
    * SetDefaultVoice.
    */
   preferred?: string | undefined;

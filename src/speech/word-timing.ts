@@ -1,5 +1,5 @@
-// Finds the times of the caller's words from the engine's word times. If the engine gives no times, estimates them.
-// Times are seconds from the first sample of the request's audio.
+// Finds the times of the caller's words from the engine's word times. If the engine gives no times, estimates the
+// times. Times are seconds from the first sample of the request's audio.
 import type { WordTime } from '../engines/engine.ts';
 import type { Cut, Span } from '../text/segment.ts';
 
@@ -92,7 +92,7 @@ export interface Stretch {
 const reachSeconds = 0.4;
 const mark = /[.!?,;:\u2013\u2014]["')\]]*$/;
 
-/** A range of words, and the range of audio stretches in which they are spoken. `to` is the index after the last. */
+/** A range of words, and the range of audio stretches in which they are spoken. `to` is exclusive. */
 interface Run {
   words: readonly [from: number, to: number];
   stretches: readonly [from: number, to: number];
