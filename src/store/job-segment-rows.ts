@@ -1,6 +1,6 @@
 // The table `job_segments`: the spoken segments of unfinished chapters with the clips of their audio. Segments are
-// deleted when their chapter is done, or some time after their job has failed or was canceled. One transaction writes a
-// segment, the progress of its job and its usage, so that each segment is charged once.
+// deleted when their chapter is done, or some time after their job has failed or been canceled. One transaction writes
+// a segment, the progress of its job and its usage, so that each segment is charged once.
 
 import type { ChapterId } from './job-leases.ts';
 import { createColumns, type RowStore, type Transaction } from './row-store.ts';

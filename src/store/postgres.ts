@@ -196,7 +196,7 @@ class PostgresRows implements RowStore {
   async #run<Row extends object>(client: pg.PoolClient, text: string, values: readonly RowValue[]): Promise<Row[]> {
     const checked = values.map((value, i) => {
       if (value === undefined) throw new TypeError(`$${i + 1} is undefined`);
-      // PostgreSQL cannot store NUL in a text. Sonant never stores NUL, so a search for NUL must find nothing.
+      // PostgreSQL cannot store NUL in text. Sonant never stores NUL, so a search for NUL must find nothing.
       return typeof value === 'string' ? value.replaceAll('\0', '\ufffd') : value;
     });
     const name = this.#options.isPooled ? undefined : this.#nameStatement(text);

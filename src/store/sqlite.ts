@@ -1,7 +1,7 @@
 // A row store in one SQLite file in WAL mode. Readers never wait, and one process writes at a time; the command line
-// may write beside the service. If the file is busy, SQLite blocks for a few milliseconds at most, and the statement is
-// retried up to a time limit. A stored row survives a crash of the process; a durable transaction also survives a power
-// cut. The file must be on a local disk, because WAL does not work over a network.
+// may write while the service runs. If the file is busy, SQLite blocks for a few milliseconds at most, and the
+// statement is retried up to a time limit. A stored row survives a crash of the process; a durable transaction also
+// survives a power cut. The file must be on a local disk, because WAL does not work over a network.
 
 import { closeSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';

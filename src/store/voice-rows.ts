@@ -1,6 +1,6 @@
 // The tables `voices` and `clones`: stored voices with their engine bindings, and the encrypted data of their clones. A
 // change to a voice, its clones or its aliases is one transaction with its audit entry. The entry's number is the
-// revision of the row, so that a reader finds everything that changed after a revision. Deleted rows are kept without
+// revision of the row, so that a reader can find all changes after a given revision. Deleted rows are kept without
 // content.
 import { createColumns, type RowStore, type Rows } from './row-store.ts';
 import {
@@ -233,7 +233,7 @@ async function findOtherHolders(
   return held;
 }
 
-/** Replaces all aliases of the voice by these names of this account. The default voice does not change. */
+/** Replaces all aliases of the voice with these names of this account. The default voice does not change. */
 async function replaceAliases(
   rows: Rows,
   { voiceId, ownerId, revision }: Omit<VoiceAliasRow, 'alias'>,
