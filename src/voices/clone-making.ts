@@ -230,7 +230,7 @@ function inRegion(languageCode: string, chosen: readonly CloningEngine[]): strin
   return codes[0] ?? languageCode;
 }
 
-/** Returns the sentence that the person must read: the script of an engine, or else the given or default script. */
+/** Returns the sentence that the person must read: an engine's script, or else the given or default script. */
 function scriptFor(
   { consentScript: given }: CloneFields,
   languageCode: string,

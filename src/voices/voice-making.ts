@@ -32,7 +32,7 @@ interface VoiceMakingOptions {
   engines: readonly Engine[];
   cloneMaking: CloneMaking;
   vault: Vault;
-  /** Maximum number of voices of an account. Does not apply to keys with the scope admin. */
+  /** Maximum number of voices of an account. Does not apply to keys with the `admin` scope. */
   voicesPerAccount: number;
 }
 
