@@ -189,7 +189,7 @@ function* parseChapter(
   return { title, speech, parts, chars: parts.reduce((sum, { chars }) => sum + chars, 0), nameOf: ownName };
 }
 
-/** Replaces the position in a part, such as in "line 1, column 5: ...", by the position in the text of the chapter. */
+/** Replaces the position in a part, such as in "line 1, column 5: ...", with the position in the chapter. */
 function inWhole(message: string, text: string, offset: number): string {
   const start = positionIn(text, offset);
   return message.replace(/^line (\d+), column (\d+)/, (_, line, column) =>
