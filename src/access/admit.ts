@@ -11,7 +11,7 @@ import type { SignIn } from './sign-in.ts';
 /** The credentials of a call. */
 export interface Presented {
   key: string | undefined;
-  /** Id of the key for which the ticket of the call was issued. Replaces `key`. */
+  /** Id of the key for which the call's ticket was issued. Replaces `key`. */
   ticketKeyId?: string | undefined;
   /** The Authorization header. */
   authorization?: string | undefined;

@@ -53,9 +53,9 @@ export interface ChangedKey {
   accountId: string;
   /** Whether the key can never be valid again. */
   isEnded: boolean;
-  /** Whether all descendants of the key have ended together with the key. */
+  /** Whether all descendants of the key have become permanently invalid too. */
   haveDescendantsEnded: boolean;
-  /** Ids of the replaced keys that have ended together with the key. */
+  /** Ids of the replaced keys that have become permanently invalid too. */
   predecessorsEnded: readonly string[];
 }
 

@@ -65,7 +65,7 @@ interface RedisAccountsOptions {
 
 /** Time for which a slot stays taken after its last renewal. */
 const leaseMs = 30_000;
-/** Time for which Redis marks a key as ended. No replica caches a valid key for this long. */
+/** Time for which Redis marks a key as permanently invalid. No replica caches a valid key for this long. */
 const endedMs = 3_600_000;
 /** Largest number of ledger reads for one reply. A read that takes longer than Redis accepts is repeated. */
 export const ledgerReadsMax = 3;

@@ -1,6 +1,6 @@
 // Sign-in for managing keys: people sign in at the issuer; machines use client credentials or exchange a token of the
-// issuer. There is no session table: sessions are encrypted cookies, bearer tokens are encrypted strings, and both
-// expire soon.
+// issuer. There is no session table: sessions are encrypted cookies, bearer tokens are encrypted strings, and both are
+// short-lived.
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { Failure } from '../errors.ts';
 import type { KeyCaller } from './key-verifier.ts';
