@@ -29,7 +29,7 @@ export async function openManifest(
     const audio = origin ? await clips.open(clipId) : undefined;
     if (!audio) return undefined;
     const manifest = await signBeside(audio.body, JSON.parse(origin!), openSigner);
-    // If the store is full, the next request makes another manifest.
+    // If the store is full, the next request creates another manifest.
     await storeBeside(clips, manifestOf(clipId), manifestType, manifest).catch(() => {});
     return manifest;
   };
