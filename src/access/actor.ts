@@ -16,7 +16,7 @@ export interface Actor extends VoiceUser {
   grant: KeyGrant;
 }
 
-/** The operator at the command line of the machine itself, who may do everything. */
+/** The operator at the machine's own command line, who may do everything. */
 export const operator: Actor = {
   name: 'operator',
   address: '',

@@ -11,7 +11,7 @@ import type { SignIn } from './sign-in.ts';
 /** The credentials of a call. */
 export interface Presented {
   key: string | undefined;
-  /** Id of the key for which the ticket of the call was issued. Replaces `key`. */
+  /** Id of the key for which the call's ticket was issued. Replaces `key`. */
   ticketKeyId?: string | undefined;
   /** The Authorization header. */
   authorization?: string | undefined;
@@ -37,7 +37,7 @@ interface AdmitOptions {
   limits?: { limiter: Pick<Limiter, 'takeRequest' | 'reportStatus'>; addresses: FailedAttempts } | undefined;
 }
 
-/** Failures that count as failed attempts of an address. */
+/** Failures that count as failed attempts from an address. */
 const attempts: readonly Reason[] = ['invalid_api_key', 'invalid_token'];
 
 export function createAdmit({ keyVerifier, signIn, limits }: AdmitOptions): Admit {

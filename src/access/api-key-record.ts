@@ -48,11 +48,11 @@ export interface ApiKey {
   limits: KeyLimits;
   /** Id of the successor, if the key was rotated. */
   replacedBy: string | undefined;
-  /** Id of the key or person that made the key; undefined for the operator. */
+  /** Id of the key or person that created the key; undefined for the operator. */
   madeBy: string | undefined;
 }
 
-/** Maximum length of a chain in which each key made the next key. */
+/** Maximum length of a chain in which each key created the next key. */
 const generationsMax = 8;
 const dayMs = 24 * 60 * 60 * 1000;
 /** A key without a row is compared with this hash, so that the comparison takes as long as for a key with a row. */

@@ -1,6 +1,6 @@
 // Limits attempts with an invalid key or token per client address. Attempts above the limit fail with
-// `rate_limit_exceeded`; calls with a valid key are not affected. Callers that verify a secret chosen by people call
-// `check` first. An IPv6 /64 network counts as one address, because one client can use all of its addresses.
+// `rate_limit_exceeded`; calls with a valid key are not affected. Before they verify a human-chosen secret, callers
+// call `check`. An IPv6 /64 network counts as one address, because one client can use all of its addresses.
 import { Failure } from '../errors.ts';
 import { networkOf } from '../net/client-addresses.ts';
 import { type Rate, takeOne } from './rate-limit.ts';

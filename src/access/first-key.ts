@@ -1,7 +1,7 @@
 // Adds the first key of a new service: the key in SONANT_BOOTSTRAP_KEY, or a new key if the table is empty. A new key
 // is written to the file `first-key` in the data folder before its row is added, so that the next start after a crash
-// uses the key in the file. If replicas with separate folders start at once, one key wins and the other replicas remove
-// their files.
+// uses the key in the file. If replicas with separate folders start at the same time, one key wins and the other
+// replicas remove their files.
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Failure } from '../errors.ts';
@@ -25,8 +25,8 @@ interface AcceptedKey {
 }
 
 /**
- * Adds `key` to the table if it is missing, and revokes the bootstrap keys that it replaces. Keys that were made with
- * the replaced keys stay valid, as after a rotation.
+ * Adds `key` to the table if it is missing, and revokes the bootstrap keys that it replaces. Keys that were created
+ * with the replaced keys stay valid, as after a rotation.
  */
 export async function acceptBootstrapKey({ rows, pepper, key }: Table & { key: string }): Promise<AcceptedKey> {
   const parsed = parseApiKey(key);

@@ -1,5 +1,5 @@
 // A grant defines the keys that its holder may see and change, and the maximum permissions of keys that the holder
-// makes. A key can grant at most its own permissions; the command line can grant all permissions.
+// creates. A key can grant at most its own permissions; the command line can grant all permissions.
 import { Violations } from '../contract/violations.ts';
 import { Failure } from '../errors.ts';
 import { isAddressBlock, isBlockWithin } from '../net/client-addresses.ts';

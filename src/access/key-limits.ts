@@ -11,7 +11,7 @@ export interface KeyLimits {
 
 export const usualLimits: KeyLimits = { requestsPerMinute: 600, concurrency: 20, charactersPerMonth: undefined };
 
-/** An omitted or null limit has its default. */
+/** An omitted or null limit gets its default value. */
 export type LimitFields = { [Name in keyof KeyLimits]?: number | null | undefined };
 
 const fieldNames: Readonly<Record<keyof KeyLimits, string>> = {

@@ -32,7 +32,7 @@ export interface KeyManagement {
   list(actor: Actor, page: { size: number; beforeKeyId?: string | undefined }): Promise<ApiKey[]>;
   get(keyId: string, actor: Actor): Promise<ApiKey>;
   update(keyId: string, fields: KeyFields, actor: Actor): Promise<ApiKey>;
-  /** Makes a successor with the same permissions. The old key expires after the grace period. */
+  /** Creates a successor with the same permissions. The old key expires after the grace period. */
   rotate(keyId: string, graceSeconds: number, actor: Actor): Promise<MadeKey>;
   /**
    * Permanently revokes the key, its descendants, and the keys that it replaced if they are still valid. A key that was
@@ -53,9 +53,9 @@ export interface ChangedKey {
   accountId: string;
   /** Whether the key can never be valid again. */
   isEnded: boolean;
-  /** Whether all descendants of the key have ended together with the key. */
+  /** Whether all descendants of the key have become permanently invalid too. */
   haveDescendantsEnded: boolean;
-  /** Ids of the replaced keys that have ended together with the key. */
+  /** Ids of the replaced keys that have become permanently invalid too. */
   predecessorsEnded: readonly string[];
 }
 

@@ -74,7 +74,7 @@ export interface KeyVerifier {
   isInForce(keyId: string): Promise<boolean>;
   /** Clears the cache after a key has changed. */
   forget(): void;
-  /** Writes the pending times of last use. */
+  /** Writes the pending last-used times. */
   close(): Promise<void>;
 }
 
@@ -211,7 +211,7 @@ export function createLastUse(write: (uses: readonly ApiKeyUse[]) => Promise<voi
     note(keyId: string, nowMs: number): void {
       noted.set(keyId, nowMs);
       timer ??= setTimeout(() => {
-        // A lost time of last use is harmless: the next use is recorded again.
+        // Losing a last-used time is harmless: the next use records it again.
         writing = flush().catch(() => {});
       }, everyMs).unref();
     },

@@ -20,7 +20,7 @@ import {
 } from './rate-limit.ts';
 import { monthAt } from './usage-ledger.ts';
 
-/** The limits of a key, or of a person or machine that makes keys. */
+/** The limits of a key, or of a person or machine that creates keys. */
 export interface LimitedAccount {
   /** Id of the owner, which does not change when a key is replaced. */
   callerId: string;
@@ -86,7 +86,7 @@ export interface LimiterOptions {
   spentSince(callerId: string, sinceMs: number): Promise<number>;
   /** The clock, in fractional epoch milliseconds. */
   now?: () => number;
-  /** Share of every limit for this process if other processes use the rest. At least one request and one slot. */
+  /** Share of every limit for this process if other processes use the rest, but at least one request and one slot. */
   share?: number;
 }
 
@@ -218,7 +218,7 @@ function endHolding({ parts, releases }: Holding, spokenChars: number): void {
 interface Member {
   account: Account;
   limits: KeyLimits;
-  /** Whether the account is the key of the call itself. */
+  /** Whether this is the entry of the calling key, not of an ancestor. */
   isOwn: boolean;
 }
 

@@ -28,9 +28,7 @@ export interface Issuer {
    * the login.
    */
   finish(url: URL, facts: LoginFacts): Promise<Claims>;
-  /**
-   * Returns the claims of a token. Throws `invalid_token` if it is not a valid token of this issuer for this audience.
-   */
+  /** Returns the claims of a token. Throws `invalid_token` if the token is invalid or meant for another audience. */
   verify(token: string): Promise<Claims>;
 }
 

@@ -23,7 +23,7 @@ export const rateOf = ({ requestsPerMinute }: Pick<KeyLimits, 'requestsPerMinute
   burst: Math.min(burstMax, requestsPerMinute),
 });
 
-/** Number of characters left of a monthly quota, and the end of the month. */
+/** Number of characters left in a monthly quota, and the end of the month. */
 export interface LeftOfMonth {
   characters: number;
   endsMs: number;

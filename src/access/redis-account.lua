@@ -1,5 +1,5 @@
 -- Applies the limits of a key and its ancestors. The key and each ancestor have an owner; the last owner is the
--- account. Every operation is atomic over all owners, and a rejected call is not charged. The Redis keys of an account
+-- account. Every operation is atomic for all owners, and a rejected call is not charged. The Redis keys of an account
 -- share a hash tag, so that one slot of a cluster stores them. Times are whole microseconds of the server's clock.
 --
 --     KEYS  for each owner, the owner of the key itself first; the keys of the account have no `owner:`:

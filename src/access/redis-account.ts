@@ -11,7 +11,7 @@ import { type Month, monthAt } from './usage-ledger.ts';
 export interface AccountReply {
   outcome: 'taken' | 'rejected' | 'ended' | 'read' | 'unread' | 'late' | 'characters' | 'full';
   nowUs: number;
-  /** The current month by the clock of Redis. */
+  /** The current month by the Redis server's clock. */
   month: Month;
   /** Index in `owners` of the owner that decided the outcome; 0 is the owner of the key itself. */
   decider: number;
@@ -49,7 +49,7 @@ export interface SlotOptions {
   replaced: Slot | undefined;
   /** Whether the request is refunded if too few characters are left. */
   refundsRequest: boolean;
-  /** Whether the slot is taken even if no slot is free. */
+  /** Whether to take a slot even if none is free. */
   needsNoSlot: boolean;
 }
 
@@ -65,7 +65,7 @@ interface RedisAccountsOptions {
 
 /** Time for which a slot stays taken after its last renewal. */
 const leaseMs = 30_000;
-/** Time for which Redis marks a key as ended. No replica caches a valid key for this long. */
+/** Time for which Redis marks a key as permanently invalid. No replica caches a valid key for this long. */
 const endedMs = 3_600_000;
 /** Largest number of ledger reads for one reply. A read that takes longer than Redis accepts is repeated. */
 export const ledgerReadsMax = 3;
@@ -110,7 +110,7 @@ export function createRedisAccounts(options: RedisAccountsOptions) {
     },
     endSlot: (chain: Chain, { month, name }: Slot, spokenChars: number) =>
       run('end_slot', chain, { month, args: [name, spokenChars] }),
-    /** Extends the leases of slots, reports their recorded characters, and takes slots again that Redis has lost. */
+    /** Extends the leases of slots, reports their recorded characters, and retakes slots that Redis has lost. */
     renewSlots(chain: Chain, slots: readonly Slot[]) {
       const args = slots.flatMap(({ name, recordedChars }) => [name, recordedChars]);
       return run('renew_slots', chain, { args: [leaseMs * 1000, ...args] });
@@ -212,7 +212,7 @@ function toStates(states: readonly (number | string | null)[]): OwnerState[] {
   });
 }
 
-/** A key that has ended, alone or with all its descendants, and keys that it had replaced. */
+/** A key that has become permanently invalid, alone or with its descendants, and keys that it had replaced. */
 export interface EndedKey {
   accountId: string;
   keyId: string;
@@ -220,7 +220,7 @@ export interface EndedKey {
   predecessorsEnded?: readonly string[];
 }
 
-/** Makes all replicas reject keys that have ended. */
+/** Makes all replicas reject keys that have become permanently invalid. */
 export async function markEnded(
   { redis, prefix }: Pick<RedisAccountsOptions, 'redis' | 'prefix'>,
   { accountId, keyId, haveDescendantsEnded, predecessorsEnded = [] }: EndedKey,
@@ -228,6 +228,6 @@ export async function markEnded(
   const ended = [keyId, ...predecessorsEnded].map((id) => `ended:${id}`);
   const markers = [...ended, ...(haveDescendantsEnded ? [`below:${keyId}`] : [])];
   const keys = markers.map((marker) => nameOf(prefix, accountId, marker));
-  // Errors of Redis are ignored, because replicas read the change from the database within half a second.
+  // Redis errors are ignored, because replicas read the change from the database within half a second.
   await redis.run(endScript, keys, [endedMs]).catch(() => {});
 }

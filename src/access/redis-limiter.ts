@@ -28,7 +28,7 @@ import { openSlotLeases, type SlotLeases } from './slot-leases.ts';
 interface RedisLimiter extends Limiter {
   /** Makes all replicas reject the key, if Redis is available. */
   markEnded(ended: EndedKey): Promise<void>;
-  /** Charges a failed attempt of an address. Resolves to the microseconds until all attempts are available again. */
+  /** Charges a failed attempt from an address. Resolves to the microseconds until all attempts are available again. */
   takeAttempt(address: string, rate: Rate): Promise<number>;
   readonly state: LimiterState;
   /** Resolves when all ended slots are released in Redis. */

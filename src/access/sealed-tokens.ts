@@ -11,9 +11,9 @@ import { makeFolder, writeOnce } from '../runtime/files.ts';
 
 export type SealUse = 'login' | 'session' | 'access' | 'ticket' | 'live-ticket' | 'webhook';
 
-/** Maximum length of a token from a client. If the facts have their own limit, this limit covers the rest. */
+/** Maximum length of a token from a client. If the payload has its own limit, this limit covers the rest. */
 const tokenCharsMax = 4096;
-/** Adds the length of the facts, which are encoded in base64. */
+/** Adds the length of the payload, which is encoded in base64. */
 const charsMaxFor = (factsBytesMax: number | undefined) =>
   tokenCharsMax + (factsBytesMax === undefined ? 0 : Math.ceil((factsBytesMax * 4) / 3));
 
@@ -25,8 +25,8 @@ export function createSeal(secret: string) {
   const key = createHash('sha256').update(`sonant seal ${secret}`).digest();
   return {
     /**
-     * Encrypts facts into a token that is valid for `seconds` seconds. Throws if the token is too long for `open`. A
-     * token with large facts needs the same `factsBytesMax` in `close` and in `open`.
+     * Encrypts a payload into a token that is valid for `seconds` seconds. Throws if the token is too long for `open`.
+     * A token with a large payload needs the same `factsBytesMax` in `close` and in `open`.
      */
     async close(use: SealUse, facts: Facts, seconds: number, factsBytesMax?: number): Promise<string> {
       const { EncryptJWT } = await import('jose');
@@ -38,7 +38,7 @@ export function createSeal(secret: string) {
       if (text.length > charsMaxFor(factsBytesMax)) throw new Error(`the facts are too large for a token of ${use}`);
       return text;
     },
-    /** Returns the facts of a token. Undefined if the token has another use, is forged or has expired. */
+    /** Returns the payload of a token. Undefined if the token has another use, is forged or has expired. */
     async open(use: SealUse, text: string | undefined, factsBytesMax?: number): Promise<Facts | undefined> {
       if (!text || text.length > charsMaxFor(factsBytesMax)) return undefined;
       const { jwtDecrypt } = await import('jose');

@@ -1,5 +1,5 @@
-// Rules for who may make keys after signing in: by subject, by domain of a verified e-mail address, or by group. If
-// there are no rules, nobody may make keys. The first person to sign in has no more rights than others.
+// Rules for who may create keys after signing in: by subject, by domain of a verified e-mail address, or by group. If
+// there are no rules, nobody may create keys. The first person to sign in has no more rights than others.
 import { createHash } from 'node:crypto';
 import { Failure } from '../errors.ts';
 import { usualLimits } from './key-limits.ts';

@@ -1,6 +1,6 @@
 // Sign-in for managing keys: people sign in at the issuer; machines use client credentials or exchange a token of the
-// issuer. There is no session table: sessions are encrypted cookies, bearer tokens are encrypted strings, and both
-// expire soon.
+// issuer. There is no session table: sessions are encrypted cookies, bearer tokens are encrypted strings, and both are
+// short-lived.
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { Failure } from '../errors.ts';
 import type { KeyCaller } from './key-verifier.ts';
@@ -112,7 +112,7 @@ export function createSignIn({ seal, issuer, signInRules, clients, keyScopes }: 
       return { ...toHolder(facts), scopes: tokenScopes.filter((scope) => given.includes(scope)) };
     },
     async tokenForClient(id, secret, scopes) {
-      // The check of an unknown client takes as long as the check of a wrong secret.
+      // Checking an unknown client takes as long as checking a wrong secret.
       const hash = hashes.get(id) ?? noHash;
       const isRight = timingSafeEqual(createHash('sha256').update(secret).digest(), hash);
       return isRight && hashes.has(id) ? seal.close('access', { kind: 'client', id, scopes }, tokenSeconds) : undefined;

@@ -63,8 +63,8 @@ export function openSlotLeases(redis: Pick<Redis, 'onBack' | 'isAway'>, accounts
   const drop = (chain: Chain, slot: Slot) => {
     const { held, dropped } = slotsOf(chain);
     held.delete(slot);
-    // Further slots are not dropped, because their leases expire. One dropped slot is enough for a new count of the
-    // month.
+    // Further slots are not dropped, because their leases expire. One dropped slot is enough to trigger a new count of
+    // the month.
     if (dropped.size < slotsAtOnce) dropped.add(slot);
   };
 

@@ -1,6 +1,6 @@
-// Makes captions of a complete text, as WebVTT (W3C) or SubRip. A cue has at most two lines, is shown while its words
-// are spoken, and ends at a sentence if possible, otherwise at a line, a clause or a word. Cues do not overlap, and the
-// last cue stays until the audio ends.
+// Creates captions for a complete text, as WebVTT (W3C) or SubRip. A cue has at most two lines, is shown while its
+// words are spoken, and ends at a sentence if possible, otherwise at a line, a clause or a word. Cues do not overlap,
+// and the last cue stays until the audio ends.
 //     WEBVTT                              1
 //                                         00:00:00,176 --> 00:00:03,550
 //     00:00:00.176 --> 00:00:03.550       The train leaves at half past nine.
@@ -32,12 +32,12 @@ const cueSecondsMin = 1;
 /** Time for which a cue stays after its last word, unless the next cue begins. */
 const lingerSeconds = 0.5;
 const lineBreak = /\r\n|[\n\r\u2028\u2029]/g;
-/** Text after a word that belongs to the word: all text up to a space, and closing marks after a space as in French. */
+/** Text that is shown with the preceding word: all text up to a space, and closing marks after a space as in French. */
 const closingMarks = /^\S*(?:\s+[\p{Terminal_Punctuation}\p{Pe}\p{Pf}…]+(?=\s|$))*/u;
 
 export interface CaptionedText {
   text: string;
-  /** Canonical BCP-47 tag, which decides how sentences end. */
+  /** Canonical BCP-47 tag, which determines where sentences end. */
   languageCode: string;
   /** Maps a word's position in the caller's text to its position in `text`. Absent if both texts are equal. */
   locate?(word: TimedWord): TimedWord;
@@ -137,7 +137,7 @@ function toLines(tokens: readonly Token[]): string[] {
 
 /**
  * Returns the index of the token that begins the second line: the number of tokens if one line is enough, undefined if
- * two lines are not enough. Measures without joining strings, because every word causes a call.
+ * two lines are not enough. Measures without joining strings, because this function is called for every word.
  */
 function secondLineOf(tokens: readonly Token[]): number | undefined {
   const { from, line } = tokens[0]!;
@@ -186,7 +186,7 @@ function toTokens({ text, languageCode }: CaptionedText, words: readonly TimedWo
   return tokens;
 }
 
-/** Returns the part of the gap after a word that belongs to the word. */
+/** Returns the part of a gap that is shown with the preceding word. */
 function tailOf(gap: string): string {
   const end = gap.search(lineBreak);
   return end < 0 ? closingMarks.exec(gap)![0] : gap.slice(0, end);
@@ -283,7 +283,7 @@ export function toCaptioned({ source, items }: MarkedText, languageCode: string)
       continue;
     }
     for (const { text: written, from, to } of item.pieces) {
-      // Line ends in a document are only layout, so they become spaces.
+      // Line breaks in a document are only layout, so they become spaces.
       const shown = item.isLiteral ? written.replace(/\s/g, ' ') : written;
       stretches.push({ from: offsetOf(from), to: offsetOf(to), at: chars, length: countChars(shown) });
       put(shown);

@@ -1,5 +1,6 @@
-// Finds the clip of an equal request by the same caller. A clip that is returned as a link is marked as used, so that
-// it is not removed at once to make room. If the audio itself is returned, a slow or unreachable store is not an error.
+// Finds the clip of an equal earlier request from the same caller. A clip that is returned as a link is marked as used,
+// so that it is not removed at once to make room. If audio is returned directly, a slow or unreachable store is not an
+// error.
 import { Failure } from '../errors.ts';
 import type { Casting } from '../speech/cast.ts';
 import { bestCasting, type CastSpeech } from '../speech/plan.ts';
@@ -68,7 +69,7 @@ export function createClipCache({ speech, clips, memory, index, patience, keepMs
       clip.usedAtMs = nowMs;
       return true;
     } catch (error) {
-      // The clip exists even if the database has no room for the mark.
+      // The clip exists even if the database has no room to record its use.
       if (error instanceof Failure && error.reason === 'storage_full') return true;
       throw error;
     }

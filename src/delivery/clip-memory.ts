@@ -1,4 +1,4 @@
-// Caches stored audio in memory. A clip is cached at its second read, and dropped after half a minute or when the clip
+// Caches stored audio in memory. A clip is cached on its second read, and dropped after half a minute or when the clip
 // is removed. The total size is limited. A clip that is being read counts until its reader is done, so that slow
 // readers cannot exceed the limit.
 import type { ByteRange, ClipStore } from './stores/clip-store.ts';
@@ -10,7 +10,7 @@ const clipBytesMax = 4 << 20;
 const heldClipsMax = 4_096;
 /** Time for which a clip may still be served from memory after another process or a person has removed it. */
 const heldMsMaxDefault = 30_000;
-/** Largest number of clips that were read once and are cached at the next read. */
+/** Maximum number of remembered clips that were read once. The next read caches such a clip. */
 const readOnceMax = 4_096;
 /** Maximum size of a piece. A reader that stalls keeps its piece in memory. */
 const pieceBytes = 256 * 1024;

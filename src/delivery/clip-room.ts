@@ -12,7 +12,7 @@ const diskMs = 1_000;
 /** Share of the file system for audio if no quota is set, and the share of that space for one account. */
 const diskShareMax = 0.5;
 const accountShareMax = 0.25;
-/** Share of the file system that audio leaves free for the database, the log and other files. */
+/** Share of the file system that audio must leave free for the database, the log and other files. */
 const freeShareMin = 0.1;
 const freeBytesMax = 1 << 30;
 
@@ -56,7 +56,7 @@ export interface ClipRoom {
   reserve(request: RoomRequest): Promise<Reservation>;
   /** Must be called when a clip and its file have been removed. */
   noteRemoved(clip: Pick<StoredClipRow, 'accountId' | 'byteCount'>): void;
-  /** Removes clips until the file system has its minimum of free space. Returns false if this is impossible. */
+  /** Removes clips until the file system has the minimum free space. Returns false if this is impossible. */
   restore(): Promise<boolean>;
   /** The last known state. */
   state(): RoomState;
@@ -78,7 +78,7 @@ export function createClipRoom({ clips, index, limits, onFault }: ClipRoomOption
   };
   const remover = createClipRemover({ clips, index, onFault, onRemoved: noteRemoved });
   const remove = createRemove(remover, disk);
-  /** Room is made for one clip after another. */
+  /** Makes room for one clip at a time. */
   const inTurn = createTurns();
   const refresh = () => Promise.all([bytes.refresh(), disk.refresh()]);
 
@@ -106,7 +106,7 @@ export function createClipRoom({ clips, index, limits, onFault }: ClipRoomOption
     async grow(written) {
       reserved.written = written;
       if (written + bytesPerClip <= reserved.bytes) return;
-      // Requests more than needed, so that not every write has to make room.
+      // Requests more room than needed, so that not every write has to make room.
       const next = quota.withMargin(written + bytesPerClip);
       await inTurn(async () => {
         await makeRoom({ accountId: reserved.accountId, bytes: next - reserved.bytes, isLinked });
@@ -206,7 +206,7 @@ function createQuota(limits: RoomLimits, bytes: StoredBytes, disk: Pick<DiskWatc
 
 type DiskWatch = ReturnType<typeof createDiskWatch>;
 
-/** Free space that audio leaves on a file system of this size. */
+/** Free space that stored audio must leave on a file system of this size. */
 export const freeBytesMin = ({ sizeBytes }: Pick<Disk, 'sizeBytes'>): number =>
   Math.min(freeShareMin * sizeBytes, freeBytesMax);
 
@@ -247,7 +247,7 @@ interface StoredBytes {
   /** Stored and reserved bytes of an account, or of all accounts. */
   held(accountId?: string): number;
   stored(): number;
-  /** Reserved bytes that are not written yet. */
+  /** Reserved bytes that have not been written yet. */
   outstanding(): number;
   /** Accounts with more than `bytes` bytes, largest first. */
   accountsAbove(bytes: number): string[];

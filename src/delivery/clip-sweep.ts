@@ -1,5 +1,5 @@
 // Removes the files of expired clips every minute, and their rows a week later. Once a day, also removes files that a
-// crash left without a row. Restores the minimum of free space. A clip that cannot be removed is skipped until the next
+// crash left without a row. Restores the minimum free space. A clip that cannot be removed is skipped until the next
 // sweep. A sweep works in small batches, so that requests are not delayed.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Failure, isOfOthers } from '../errors.ts';
@@ -30,7 +30,7 @@ interface ClipSweepOptions {
 export function openClipSweep(options: ClipSweepOptions) {
   const { clips, index, room, isNeeded = async () => false, onFault } = options;
   const removeExpired = createExpiredRemoval(options);
-  /** Keys of discarded files that are not removed yet. */
+  /** Keys of discarded files that have not been removed yet. */
   const discarded = new Set<string>();
   let sweptLeftoversAt = 0;
   let isClosed = false;

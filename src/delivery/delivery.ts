@@ -1,7 +1,7 @@
-// Delivers complete speech. A request for a link is answered when its clip is stored. A request for audio is also
-// stored, but its answer does not depend on the store. An equal request of the same caller is answered from the stored
-// clip or joins the running synthesis. A stream is also stored if it requests a link. A clip has an unguessable URL and
-// expires.
+// Delivers complete speech. A request for a link is answered when its clip is stored. Audio that is returned directly
+// is also stored, but the answer does not depend on the store. An equal request from the same caller is answered from
+// the stored clip or joins the running synthesis. A stream is stored if a link is requested. A clip has an unguessable
+// URL and expires.
 import { audioFormats, type FormatName } from '../audio/formats.ts';
 import type { Voice } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';

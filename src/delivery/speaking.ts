@@ -143,7 +143,7 @@ interface SoundMemory {
 interface HeldSound {
   /** Adds an event of a stream. Returns false without adding the event if there is no room for its audio. */
   add(event: SpeechEvent): boolean;
-  /** Returns the added events in the order of a stream, without the times of words. */
+  /** Returns the added events in the order of a stream, without word times. */
   events(): (SpeechInfo | SpeechAudio | SpeechDone)[];
   readonly info: SpeechInfo;
   readonly done: SpeechDone;

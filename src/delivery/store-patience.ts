@@ -1,4 +1,4 @@
-// Runs optional work on the store of clips. Work that fails because the store is full or unreachable, or that takes too
+// Runs optional work on the clip store. Work that fails because the store is full or unreachable, or that takes too
 // long, is abandoned. While the store is slow or unreachable, one attempt at a time probes the store, and no caller
 // waits for the attempt.
 import { Failure } from '../errors.ts';

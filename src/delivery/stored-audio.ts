@@ -12,11 +12,11 @@ interface StoredAudioOptions {
   read: ClipMemory['read'];
   /** Returns the captions of a clip, or undefined if there are none. */
   captionsOf(clipId: string): Promise<readonly Cue[] | undefined>;
-  /** The C2PA manifest of a clip; undefined if the file of the clip is missing. Absent if no manifests are made. */
+  /** The C2PA manifest of a clip; undefined if the file of the clip is missing. Absent if no manifests are created. */
   manifestOf?: ((clip: ClipRow) => Promise<Buffer | undefined>) | undefined;
   /** Set if the store itself serves audio. */
   linkTo?: LinkTo | undefined;
-  /** Whether the clip may be deleted before it expires, because a cloned person can withdraw consent. */
+  /** Whether the clip may be deleted early, if the person behind a cloned voice withdraws consent. */
   isRevocable(clip: ClipRow): boolean;
 }
 

@@ -1,5 +1,5 @@
-// Makes the C2PA manifest of stored audio at the first request. The manifest is stored, because making it again would
-// read all of the audio.
+// Creates the C2PA manifest of stored audio on the first request. The manifest is stored, because creating it again
+// would require reading all of the audio.
 import { buffer } from 'node:stream/consumers';
 import { type OpenSigner, signBeside } from '../provenance/places.ts';
 import type { ClipRow } from '../store/clip-rows.ts';
@@ -15,7 +15,7 @@ type MarkedClip = Pick<ClipRow, 'clipId' | 'origin'>;
 const flights = createSingleFlight();
 const never = new AbortController().signal;
 
-/** Returns undefined if the audio does not exist or was made without an origin. */
+/** Returns undefined if the audio does not exist or has no origin. */
 export async function openManifest(
   clips: ClipStore,
   { clipId, origin }: MarkedClip,
@@ -29,7 +29,7 @@ export async function openManifest(
     const audio = origin ? await clips.open(clipId) : undefined;
     if (!audio) return undefined;
     const manifest = await signBeside(audio.body, JSON.parse(origin!), openSigner);
-    // If the store is full, the next request makes another manifest.
+    // If the store is full, the next request creates another manifest.
     await storeBeside(clips, manifestOf(clipId), manifestType, manifest).catch(() => {});
     return manifest;
   };

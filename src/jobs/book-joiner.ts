@@ -43,7 +43,7 @@ export async function joinBook(job: JobRow, tools: JobTools, signal: AbortSignal
     const clip = { ...stored, expiresAtMs };
     await addOrRemove(clip, tools);
     reservation.keep(clip.byteCount);
-    // If a voice has ended in the meantime, its chapters are gone, and the joined file must be removed too.
+    // If a voice was deleted or withdrawn meanwhile, its chapters are gone and the joined file must be removed too.
     if (!(await areLive(finished, tools))) return await removeChapterAudio(tools, clip.clipId, job.ownerId);
     const { clipId: audioId, seconds } = clip;
     const ended = await rows.end(job.jobKey, { status: 'succeeded', nowMs, expiresAtMs, audioId, seconds });

@@ -1,5 +1,5 @@
-// Speaks a chapter into its file. Segments that are not stored yet are spoken and stored. All segments are then encoded
-// together, so that interruptions of the work do not change the file.
+// Speaks a chapter into its file. Segments that have not been stored yet are spoken and stored. All segments are then
+// encoded together, so that interruptions of the work do not change the file.
 import { encodedRateOf } from '../audio/book-file/book-file.ts';
 import { storeClip } from '../delivery/stored-clip.ts';
 import { expectedBytesOf } from '../speech/estimate.ts';
@@ -93,7 +93,7 @@ interface ChapterPlanOptions {
   chapter: number;
   partCount: number;
   title: string;
-  /** Fields of speech, from the job and from the chapter. */
+  /** Speech fields from the job and from the chapter. */
   speech: Readonly<Record<string, unknown>>;
   caller: Caller;
 }

@@ -1,6 +1,6 @@
-// Limits and intervals of jobs.
+// Limits and intervals for jobs.
 
-/** Maximum number of code points and of chapters of a job. */
+/** Maximum number of code points and of chapters per job. */
 export const jobCharsMax = 2_000_000;
 export const jobChaptersMax = 500;
 /** Maximum number of unfinished jobs per account. */
@@ -22,7 +22,7 @@ export const ssmlCharsMax = 50_000;
 /** Length of the lease of a chapter, and interval at which a process renews the lease. */
 export const chapterLeaseMs = 15_000;
 export const chapterRenewalMs = 4_000;
-/** Interval of the checks for chapters to speak and for jobs to delete. */
+/** Interval between checks for chapters to speak, and for jobs to delete. */
 export const chapterPollMs = 1_000;
 export const jobSweepMs = 60_000;
 /** Retries after temporary failures: first delay, longest delay, and number of tries. */

@@ -1,6 +1,6 @@
 // Parses the request for a job. The rules of the contract check the shape and range of fields; texts, the cover, the
-// webhook and the fields of speech are checked here. The rules for fields of speech are in speech/fields.ts; these
-// fields are stored unchanged.
+// webhook and the speech fields are checked here. The rules for speech fields are in speech/fields.ts; these fields are
+// stored unchanged.
 import {
   type ChapterInput,
   type CreateJobRequest,
@@ -27,7 +27,7 @@ import {
 type Fields = Readonly<Record<string, unknown>>;
 
 export interface JobSettings {
-  /** Fields of speech as sent, by JSON name. */
+  /** Speech fields as sent, by JSON name. */
   speech: Fields;
   gapSeconds: number;
   keepHours: number | undefined;
@@ -40,7 +40,7 @@ export interface JobSettings {
 
 export interface JobRequest {
   settings: JobSettings;
-  /** The request for speech that all chapters share, without their texts. */
+  /** The speech request that all chapters share, without their texts. */
   speech: SpeechRequest;
   chapters: readonly ChapterRequest[];
   chars: number;
@@ -48,7 +48,7 @@ export interface JobRequest {
 
 export interface ChapterRequest {
   title: string;
-  /** Fields of speech that differ from the fields of the job. */
+  /** Speech fields that differ from the speech fields of the job. */
   speech: Fields;
   parts: readonly (TextPart & { chars: number })[];
   chars: number;
@@ -57,7 +57,7 @@ export interface ChapterRequest {
 }
 
 const ofOneRequest: readonly string[] = ['method', 'return_format', 'timestamps'];
-/** Names of the fields of speech that a job may have. */
+/** Names of the speech fields that a job may have. */
 const jobSpeechNames = Object.values(speechFields)
   .map(({ json }) => json)
   .filter((name) => !ofOneRequest.includes(name));
@@ -65,7 +65,7 @@ const jobSpeechNames = Object.values(speechFields)
 const toRequest = (fields: Fields): SpeechRequest =>
   parseSpeechRequest({ ...fields, method: 'rest', return_format: 'url' }, { limits: { charsMax: ssmlCharsMax } });
 
-/** Returns the request for speech of one part of a chapter. */
+/** Returns the speech request for one part of a chapter. */
 export const toPartRequest = (ofJob: Fields, ofChapter: Fields, text: string): SpeechRequest =>
   toRequest({ ...ofJob, ...ofChapter, text });
 
@@ -135,7 +135,7 @@ function checkSize(chapters: readonly Chapter[]): void {
 
 type NameOf = ChapterRequest['nameOf'];
 
-/** Fields of speech that the chapter itself states. */
+/** Speech fields that the chapter itself sets. */
 const ownSpeechOf = ({ voiceId, languageCode }: Chapter): Fields => ({
   ...(voiceId !== '' && { voice_id: voiceId }),
   ...(languageCode !== undefined && { language_code: languageCode }),
@@ -189,7 +189,7 @@ function* parseChapter(
   return { title, speech, parts, chars: parts.reduce((sum, { chars }) => sum + chars, 0), nameOf: ownName };
 }
 
-/** Replaces the position in a part, such as in "line 1, column 5: ...", by the position in the text of the chapter. */
+/** Replaces the position in a part, such as in "line 1, column 5: ...", with the position in the chapter. */
 function inWhole(message: string, text: string, offset: number): string {
   const start = positionIn(text, offset);
   return message.replace(/^line (\d+), column (\d+)/, (_, line, column) =>
@@ -236,7 +236,7 @@ const pngStart = Buffer.from('89504e470d0a1a0a', 'hex');
 const pngEnd = Buffer.from('0000000049454e44ae426082', 'hex');
 const jpegStart = Buffer.from('ffd8', 'hex');
 const jpegEnd = Buffer.from('ffd9', 'hex');
-/** Length of the tail in which the end mark of a picture is searched. Some programs append zeros and line ends. */
+/** Length of the tail that is searched for a picture's end mark. Some programs append NUL bytes and line breaks. */
 const slackBytes = 64;
 
 /** Whether the picture has a start, a size in pixels and an end, and is small enough for a job. */

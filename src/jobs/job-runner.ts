@@ -1,6 +1,6 @@
 // Leases waiting chapters of jobs and speaks them, starting with the account that has the fewest chapters in progress.
 // Each job has one chapter in progress at a time, so that an interruption costs the job at most one segment. Several
-// processes share the chapters of a store. If a process dies, another process takes over when the leases have ended.
+// processes share the chapters of a store. If a process dies, another process takes over when the leases have expired.
 import { type Failure, failureTable, type Reason, toFailure } from '../errors.ts';
 import type { ChapterId, OpenChapter } from '../store/job-leases.ts';
 import type { ChapterRow, JobRow } from '../store/job-rows.ts';
@@ -70,7 +70,7 @@ export function openJobRunner(options: JobRunnerOptions): JobRunner {
     }
     if (working.size >= chaptersMax) makeRoom(open.filter((each) => countOf(each) === 0));
   };
-  /** Stops a chapter of an account with several chapters in this process, if an account without any chapter waits. */
+  /** If an account without running chapters waits, stops a chapter of an account with several in this process. */
   const makeRoom = (waiting: readonly OpenChapter[]) => {
     if (waiting.length === 0) return;
     const all = [...working.values()];
@@ -187,7 +187,7 @@ async function endJob(
 
 export const audioOf = (chapters: readonly ChapterRow[]): string[] => chapters.flatMap(({ audioId }) => audioId ?? []);
 
-/** Whether the failure is temporary. An exhausted limit of characters is not temporary: it lasts until next month. */
+/** Whether the failure is temporary. An exhausted character limit is not temporary: it lasts until next month. */
 const mayPass = ({ reason, facts }: Failure): boolean =>
   (failureTable[reason].retryable && facts.limitReason !== 'characters') ||
   reason === 'engine_timeout' ||

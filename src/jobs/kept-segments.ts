@@ -22,7 +22,7 @@ export interface KeepSegmentsOptions {
   rows: Pick<JobRows, 'findSegment' | 'addSegment' | 'countCharged' | 'deleteSegmentsOfVoice'>;
   clips: Pick<ClipStore, 'create' | 'open' | 'remove'>;
   holder: string;
-  /** Returns the end of the lease, which is renewed whenever a segment is stored. */
+  /** Returns the expiry time of the lease. Storing a segment renews the lease. */
   leaseUntilMs(): number;
   /** Charges characters to the quota. Throws if the remaining quota is smaller. */
   take(chars: number, signal: AbortSignal): Promise<Taken>;
@@ -58,7 +58,7 @@ export function keepSegments(options: KeepSegmentsOptions): KeepSegment {
   let sinceMs = performance.now();
 
   const { read, write } = openSegmentClips(clips);
-  /** Removes segments that were stored after their voice had ended, and throws. */
+  /** If the voice may no longer be used, removes its segments and throws. */
   const checkVoice = async ({ rendering }: PlannedCut): Promise<void> => {
     if (!rendering?.ended?.aborted) return;
     await removeSegmentsOfVoice({ rows, clips }, rendering.voice.voiceId);
@@ -124,7 +124,7 @@ export function keepSegments(options: KeepSegmentsOptions): KeepSegment {
 const heardSecondsOf = ({ rendering }: PlannedCut, spoken: SpokenPcm): number =>
   secondsOf(spoken) / (rendering?.tempo ?? 1);
 
-/** Opens the store for the audio of segments. */
+/** Opens the clip store for segment audio. */
 const openSegmentClips = (clips: KeepSegmentsOptions['clips']) => ({
   async read({ clipKey, sampleRateHz, words }: SegmentRow): Promise<SpokenPcm | undefined> {
     const stored = clipKey === null ? undefined : await clips.open(clipKey);

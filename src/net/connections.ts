@@ -1,6 +1,6 @@
 // Limits the open connections of the listeners in total and per address. A connection is idle while no request on it is
-// being served. At a limit, the connection that has been idle longest is closed for a new connection. At the limit per
-// address, the closed connection has the same address; at the total limit, the address with the most connections.
+// being served. At a limit, a new connection replaces the connection that has been idle longest. At the limit per
+// address, it replaces one from its own address; at the total limit, one from the address with the most connections.
 import type { Socket } from 'node:net';
 import { networkOf } from './client-addresses.ts';
 import {
@@ -15,7 +15,7 @@ export interface Connections {
   admit(socket: Socket): boolean;
   /** Marks the connection as in use, for a request or another reason. Returns the function that ends this use. */
   use(socket: Endpoints): () => void;
-  /** Distributes the requests on the connections over the turns of the event loop. */
+  /** Distributes the requests on the connections over event loop turns. */
   readonly turns: Turns;
 }
 
@@ -197,7 +197,7 @@ export class FairShares<Member extends object> {
     return true;
   }
 
-  /** Displaces a member of the address with the most members, if this address has more than the newcomer's. */
+  /** Displaces a member of the address with the most members, if it has more members than the newcomer's address. */
   #displaceOther({ count }: Share<Member>): boolean {
     let largest: Share<Member> | undefined;
     for (const share of this.#shares.values()) {

@@ -19,7 +19,7 @@ export interface Recipient {
 
 const problemType = 'application/problem+json';
 
-/** `status` overrides the status in the table of failures. */
+/** `status` overrides the status in the failure table. */
 export function toFailureReply(
   failure: Failure,
   { requestId, accept }: Recipient,

@@ -12,7 +12,7 @@ export interface ListenAddress {
   port: number;
 }
 
-/** The certificate and its key as PEM texts. */
+/** The certificate and its key as PEM strings. */
 export interface Tls {
   cert: string;
   key: string;
@@ -36,7 +36,7 @@ interface ListenerOptions {
   what: string;
   connections: Connections;
   accept(socket: Socket): void;
-  /** Called with errors of accepting connections, such as too many open files. */
+  /** Called with errors from accepting connections, such as too many open files. */
   onFault(fault: unknown): void;
 }
 

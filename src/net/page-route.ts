@@ -1,6 +1,6 @@
-// Adds the route of a page for browsers: GET, and HEAD without the body. A URL with a final slash is redirected to the
-// URL without the slash, so that the relative links of the page work. The redirect is relative, because a proxy may add
-// a prefix to paths.
+// Adds the route for a browser page: GET, and HEAD without the body. A URL with a final slash is redirected to the URL
+// without the slash, so that the relative links of the page work. The redirect is relative, because a proxy may add a
+// prefix to paths.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 const method = ['GET', 'HEAD'];

@@ -81,7 +81,7 @@ const nothing = Buffer.alloc(0);
 const isGone = (request: NodeRequest): boolean =>
   request.destroyed || ('stream' in request && request.stream.destroyed);
 
-/** Largest number of large request bodies that are read at the same time, over all transports. */
+/** Largest number of large request bodies that are read at the same time, across all transports. */
 const uploadsMax = 8;
 const retryAfterSeconds = 5;
 

@@ -1,4 +1,4 @@
-// Limits of connections, headers and bodies, for all listeners.
+// Limits on connections, headers and bodies, for all listeners.
 
 /** Largest request body, before and after decompression. */
 export const requestBytesMax = 1 << 20;

@@ -1,6 +1,6 @@
 // Parses JSON (RFC 8259) restricted by I-JSON (RFC 7493), so that all parsers agree: valid UTF-8, no duplicate members,
-// no lone surrogates, limited depth and number of values. Violations throw `invalid_request`. An object with duplicates
-// has fewer parsed members than its text has colons. Large bodies are parsed in steps.
+// no lone surrogates, limited depth and number of values. Violations throw `invalid_request`. Duplicates are detected
+// by counting: they leave fewer parsed members than the text has colons. Large bodies are parsed in steps.
 
 import { isAscii } from 'node:buffer';
 import { Failure, type FieldViolation } from '../errors.ts';
@@ -172,7 +172,7 @@ const isBlank = (byte: number) => byte === 0x20 || byte === 0x0a || byte === 0x0
 const parse = (bytes: Uint8Array, brackets = '', end = ''): unknown =>
   parseText(brackets.slice(0, 1) + decode(bytes) + end + brackets.slice(1));
 
-/** Decodes UTF-8. Most texts are ASCII and only need a copy. */
+/** Decodes UTF-8. Most text is ASCII, which only needs a copy. */
 function decode(bytes: Uint8Array): string {
   if (isAscii(bytes)) return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
   try {
@@ -216,7 +216,7 @@ function* readStrictJson(
   return value;
 }
 
-/** Limits of the reported violations, because names come from the caller and may be as long as the body. */
+/** Limits on the reported violations, because names come from the caller and may be as long as the body. */
 const faultsMax = 100;
 const fieldCharsMax = 100;
 const inspectedPerStep = 256;

@@ -1,6 +1,6 @@
-// Runs background work, such as the segments of jobs, on processors that interactive speech leaves free. Owners take
+// Runs background work, such as the segments of jobs, on processors that interactive speech leaves free. Accounts take
 // turns. When interactive speech needs a processor, the newest work is interrupted and restarted later. Work that has
-// waited for `patienceMs` runs anyway and is not interrupted, so that jobs end under constant load.
+// waited for `patienceMs` runs anyway and is not interrupted, so that jobs finish even under constant load.
 import { availableParallelism } from 'node:os';
 import { onAbort } from '../runtime/abort.ts';
 import { FairQueue } from '../runtime/fair-queue.ts';

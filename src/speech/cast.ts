@@ -22,7 +22,7 @@ export interface Cast {
   voiceOf(style: RunStyle): CastVoice;
 }
 
-/** Chooses the engine of a voice. */
+/** Chooses an engine for a voice. */
 export type Casting = (voice: CastVoice) => Binding;
 
 /** Maximum number of voices besides the request's main voice. */

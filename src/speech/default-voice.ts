@@ -1,5 +1,5 @@
-// Finds the default voice of a caller, for requests that name no voice: the first voice of the caller's list that can
-// speak. The list of `voice.ts` begins with the voice of SONANT_DEFAULT_VOICE, or else with the chosen voice, or else
+// Finds the default voice of a caller, for requests that name no voice: the first voice on the caller's list that can
+// speak. The list from `voice.ts` begins with the voice of SONANT_DEFAULT_VOICE, or else with the chosen voice, or else
 // with the first engine's first voice.
 import type { OfferedVoice, Voices } from './voice.ts';
 

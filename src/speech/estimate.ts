@@ -13,13 +13,13 @@ export interface Estimate {
   warnings: readonly string[];
 }
 
-/** Speaking rate of people, in characters of spoken text per second. */
+/** Typical human speaking rate, in characters of spoken text per second. */
 export const charsPerSecond = 14.5;
 /** Length of a slice, and of the pause after a slice. A segment of text takes a few milliseconds and is not divided. */
 const sliceMs = 4;
 const pauseMs = 4;
 
-/** Estimates the size of the audio roughly, from the number of characters alone. */
+/** Roughly estimates the size of the audio from the number of characters alone. */
 export const expectedBytesOf = ({ chars, pauseMs, format, sampleRateHz, speakingRate }: SpeechRequest): number =>
   bytesOf(chars / charsPerSecond / speakingRate + pauseMs / 1000, format, sampleRateHz);
 

@@ -16,7 +16,7 @@ import { countChars } from '../text/count-chars.ts';
 import { toLanguageCode } from '../text/language-code.ts';
 import type { MarkupKind } from '../text/read-markup.ts';
 
-/** Parts of a field's JSON schema that the rows use. The schema is made from the protos. */
+/** Parts of a field's JSON schema that the rows use. The schema is generated from the protos. */
 interface FieldSchema extends Readonly<Record<string, unknown>> {
   description: string;
   type: string;
@@ -29,7 +29,7 @@ interface FieldSchema extends Readonly<Record<string, unknown>> {
   items: FieldSchema;
 }
 
-/** Name of a field, and its schema from a message of the protos. */
+/** Name of a field, and its schema from a message in the protos. */
 const named = (json: string, desc: DescMessage = SynthesizeSpeechRequestSchema) => ({
   json,
   schema: memberSchema(desc, json, 'request') as FieldSchema,
@@ -38,7 +38,7 @@ const named = (json: string, desc: DescMessage = SynthesizeSpeechRequestSchema) 
 /** Reports a violation of a field. */
 export type ReportViolation = (reason: FieldReason, message: string, allowed?: FieldViolation['allowed']) => void;
 
-/** Makes the row of a boolean field. */
+/** Creates the row for a boolean field. */
 export const toggle = (json: string, fallback: boolean, desc?: DescMessage) => ({
   ...named(json, desc),
   parse(given: unknown, report: ReportViolation): boolean {
@@ -47,7 +47,7 @@ export const toggle = (json: string, fallback: boolean, desc?: DescMessage) => (
   },
 });
 
-/** Makes the row of a field whose allowed values and default come from the protos. */
+/** Creates the row for a field whose allowed values and default come from the protos. */
 export function choice<T>(json: string, desc?: DescMessage) {
   const row = named(json, desc);
   return { ...row, parse: oneOf<T>(row.schema.enum, row.schema.default) };
@@ -61,7 +61,7 @@ const oneOf =
     return given as T;
   };
 
-/** Makes the row of a number whose type, range and default come from the protos. */
+/** Creates the row for a number whose type, range and default come from the protos. */
 export function amount(json: string, desc?: DescMessage) {
   const row = named(json, desc);
   const { type, minimum: min, maximum: max, default: fallback } = row.schema;
@@ -77,7 +77,7 @@ export function amount(json: string, desc?: DescMessage) {
 }
 
 const lexiconIds = named('lexicon_ids');
-/** Maximum number of lexicons of a request, and of a voice. */
+/** Maximum number of lexicons per request, and per voice. */
 export const lexiconIdsMax = lexiconIds.schema.maxItems;
 
 export interface TextLimits {
@@ -97,7 +97,7 @@ const { text, chunks } = textFields;
 
 /** Maximum length of a text with markup, as a multiple of the number of spoken characters allowed. */
 export const markedLengthFactor = 5;
-/** Limits of the text of one API request, in spoken code points. */
+/** Limits on the text of one API request, in spoken code points. */
 export const textLimits: TextLimits = {
   charsMax: text.schema.maxLength / markedLengthFactor,
   chunksMax: chunks.schema.maxItems,
@@ -105,10 +105,10 @@ export const textLimits: TextLimits = {
   totalCharsMax: 50_000,
 };
 
-/** The names of the values of an enum of the protos. */
+/** Value names of an enum in the protos. */
 type NamesOf<Values> = Exclude<Lowercase<Extract<keyof Values, string>>, 'unspecified'>;
 
-/** Formats of captions. */
+/** Caption formats. */
 export type CaptionKind = NamesOf<typeof CaptionFormat>;
 const captions = named('captions');
 export const captionKinds: readonly CaptionKind[] = captions.schema.items.enum;
@@ -136,9 +136,9 @@ export interface SpeechFields {
   normalize: boolean;
   /** Unique ids. If several lexicons define a word, the first lexicon applies. */
   lexiconIds: readonly string[];
-  /** Free text that describes how to speak. */
+  /** Free-form text that describes how to speak. */
   instructions: string | undefined;
-  /** Seed of the engine's random choices. */
+  /** Seed for the engine's random choices. */
   seed: number | undefined;
 }
 
@@ -159,7 +159,7 @@ export interface FieldRow<Value> {
    * or undefined to leave the key unchanged, so that a new field does not invalidate existing keys.
    */
   changesSound: boolean | ((value: Value) => unknown);
-  /** Set if the field only applies to a stream of events. */
+  /** Set if the field applies only to a stream of events. */
   isForEvents?: true;
 }
 
@@ -171,7 +171,7 @@ export const ownLanguage = 'und';
 /** Value of `language_code` with which Sonant chooses the language of each sentence. */
 export const autoLanguage = 'auto';
 
-/** Sample rates and formats of responses and of live speech. */
+/** Sample rates and formats for responses and for live speech. */
 const sampleRate = choice<number>('sample_rate');
 export const outputSampleRatesHz: readonly number[] = sampleRate.schema.enum;
 export const liveSampleRate = choice<number>('sample_rate', LiveStartSchema);
@@ -288,7 +288,7 @@ export const speechFields: { readonly [Name in keyof SpeechFields]: FieldRow<Spe
       else return given;
       return [];
     },
-    // Stored captions serve all kinds, so the key states only whether there are captions.
+    // Stored captions can be returned in every format, so the key states only whether there are captions.
     changesSound: (kinds) => kinds.length > 0,
   },
   markup: {
@@ -353,7 +353,7 @@ export const speechFields: { readonly [Name in keyof SpeechFields]: FieldRow<Spe
 
 type NamedRow = Pick<FieldRow<unknown>, 'json' | 'names' | 'flag' | 'schema' | 'isForEvents'>;
 
-/** All rows, in the order in which the documents list them. */
+/** All rows, in the order in which the documentation lists them. */
 export const speechFieldRows: readonly NamedRow[] = [
   speechFields.voiceId,
   textFields.text,

@@ -1,6 +1,7 @@
 // Guesses the language of each sentence, among the languages of the request's voices, if the request leaves the choice
-// to Sonant. A sentence keeps the language of the previous sentence, or else of its voice, unless another language
-// scores clearly higher. `npm run bench languages` measures the thresholds. Languages stated in markup are kept.
+// to Sonant. A sentence gets the language of the previous sentence, or else the voice's language, unless another
+// language scores clearly higher. `npm run bench languages` measures the thresholds. Languages stated in markup are
+// kept.
 
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
@@ -65,7 +66,7 @@ const codeFor = ({ offered, languageCode }: CastVoice, language: string): string
 
 type Detector = typeof import('eld/extrasmall')['eld'];
 
-/** Codes of the library `eld` for languages that it lists under another code, or replaces by a close relative. */
+/** Codes in the library `eld` for languages that it lists under another code or replaces with a close relative. */
 const namesInTable: Readonly<Record<string, string>> = { nb: 'no', nn: 'no', id: 'ms', fil: 'tl', bs: 'hr', cmn: 'zh' };
 /** `eld` reads at most 380 bytes, so more characters would have no effect. */
 const charsMax = 380;

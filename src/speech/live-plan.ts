@@ -32,7 +32,7 @@ import {
 import { createTextCutter, type PlannedCut, peekSpoken } from './text-cutter.ts';
 import { type Binding, type OfferedVoice, type Voices, voicesFor } from './voice.ts';
 
-/** The fields that apply to all of live speech. */
+/** The fields that apply to all turns of live speech. */
 export type LiveFields = Omit<SpokenFields, 'captions'>;
 
 export interface PlannedLive {
@@ -47,7 +47,7 @@ export interface PlannedLive {
 
 type TakePart = (index: number, chars: number) => Promise<void>;
 
-/** The caller's concurrency slot and charges while live speech is spoken. */
+/** The caller's concurrency slot and charges during live speech. */
 export interface LivePlace {
   /** Charges the characters of a part, and takes a slot if none is held. */
   take(chars: number): Promise<void>;
@@ -92,7 +92,7 @@ interface Cutting {
   /** Voices that the caller may use. */
   voices: Voices;
   lexiconsOf: ReturnType<typeof createVoiceLexicons>;
-  /** Warnings of the parts that have arrived so far. */
+  /** Warnings from the parts that have arrived so far. */
   warnings: Warning[];
 }
 

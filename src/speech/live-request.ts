@@ -1,4 +1,4 @@
-// Parses the start message of live speech: the fields of fields.ts with the formats and sample rates of telephones,
+// Parses the start message of live speech: the fields from fields.ts, with telephone formats and sample rates, plus
 // `bufferMs` and `disclosure`.
 import { LiveStartSchema } from '../../gen/sonant/v1/speech_pb.ts';
 import type { FormatName } from '../audio/formats.ts';

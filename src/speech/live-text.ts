@@ -1,5 +1,5 @@
-// The text of a turn of live speech, which grows while it is spoken. The text is divided into parts that are spoken one
-// by one. Each part is available as soon as it is complete. Several readers can read all parts from the start.
+// The text of one turn of live speech, growing while it is spoken. The text is divided into parts that are spoken in
+// order. Each part is available as soon as it is complete. Several readers can read all parts from the start.
 import { countChars } from '../text/count-chars.ts';
 import { PartCutter } from '../text/part-cutter.ts';
 import type { MarkupKind } from '../text/read-markup.ts';
@@ -68,7 +68,7 @@ export class LiveText {
     for (const part of this.#cutter.push(rest)) this.#add(part, false);
   }
 
-  /** Turns the pending text into a part, if the text ends with a sentence. */
+  /** Makes the pending text a part if the text ends with a complete sentence. */
   endPhrase(): void {
     const part = this.#cutter.endPhrase();
     if (part !== undefined) this.#add(part, false);

@@ -1,8 +1,8 @@
-// Determines the origin that the files of a request state.
+// Determines the origin to write into the files of a request.
 import { joinOrigins, type Origin, sourceTypes } from '../audio/origin.ts';
 import type { Cast, Casting } from './cast.ts';
 
-/** Facts about the installation that files state. */
+/** Information about the installation that is written into files. */
 export type Marking = Pick<Origin, 'software' | 'operator'>;
 
 /** Returns the origin of a request whose engines are chosen by `casting`; undefined without marking. */

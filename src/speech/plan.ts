@@ -70,11 +70,11 @@ export interface SpeechPlan {
   ended: AbortSignal | undefined;
   /** Versions of the lexicons that the voices use; empty if they use none. */
   lexiconVersions: readonly string[];
-  /** Origin that the file states; undefined without marking. */
+  /** Origin that the file states; undefined if files do not state it. */
   origin?: Origin | undefined;
   /** Warnings; in live speech, each part that arrives may add some. */
   warnings: readonly Warning[];
-  /** The cuts, each made when it is read. */
+  /** The cuts, each created when it is read. */
   cuts: CutSource<PlannedCut>;
 }
 
@@ -88,7 +88,7 @@ export interface CastSpeech {
   cast: Cast;
   /** See `SpeechPlan.lexiconVersions`. */
   lexiconVersions: readonly string[];
-  /** Facts for the origin of files; undefined if files do not state their origin. */
+  /** Information for the origin of files; undefined if files do not state their origin. */
   marking?: Marking | undefined;
   /** Throws a Failure if the voice cannot speak the text. */
   plan(): PlannedSpeech;
@@ -136,7 +136,7 @@ export function castSpeech(
 
 interface SpokenTexts {
   written: readonly MarkedText[];
-  /** Texts after lexicons are applied. */
+  /** Texts after lexicons have been applied. */
   texts: readonly MarkedText[];
   /** Whether a lexicon bound to a voice has been deleted. */
   isIncomplete: boolean;

@@ -1,6 +1,6 @@
-// Starts the next segments of a request, up to a limit, while the current segment is read, and yields them in order.
-// Only reads start segments, so a reader that stops also stops the engine. For a slow reader, prefetched segments are
-// dropped and spoken again later, because buffered audio is large.
+// Starts the next segments of a request, up to a limit, while the current segment is read, and yields them in order. A
+// segment starts only when the reader reads, so a reader that stops also stops the engine. For a slow reader,
+// prefetched segments are dropped and spoken again later, because buffered audio is large.
 
 export interface Begun<Cut, Piece> {
   cut: Cut;
@@ -31,7 +31,7 @@ interface Speech<Piece> {
 
 /**
  * Yields each cut with the pieces of its audio, in order. Starts at most `atOnce` unfinished cuts. If the reader
- * returns early, all started speech and the source of cuts are ended.
+ * returns early, the source of cuts and all started speech are stopped.
  */
 export async function* prefetch<Cut, Piece>(
   cuts: CutSource<Cut>,
@@ -91,7 +91,7 @@ export async function* prefetch<Cut, Piece>(
   }
 }
 
-/** Ends the source without waiting, because an asynchronous source first completes its pending cut. */
+/** Closes the source without waiting, because an asynchronous source first completes its pending cut. */
 function endCuts<Cut>(cuts: CutSource<Cut>): void {
   const ended = cuts.return?.(undefined);
   if (ended instanceof Promise) ended.catch(() => {});
@@ -136,7 +136,7 @@ function pullCuts<Cut>(cuts: CutSource<Cut>, hasRoom: () => boolean, add: (cut: 
   };
 }
 
-/** Pulls the first piece at once; further pieces are pulled by the reader. A failure is thrown to the reader. */
+/** Pulls the first piece at once; further pieces are pulled by the reader. The reader receives any failure. */
 function beginNow<Piece>(source: AsyncIterable<Piece>, abort: () => void): Speech<Piece> {
   const iterator = source[Symbol.asyncIterator]();
   let first: Promise<IteratorResult<Piece>> | undefined = iterator.next();
@@ -146,7 +146,7 @@ function beginNow<Piece>(source: AsyncIterable<Piece>, abort: () => void): Speec
     first = undefined;
     return result;
   };
-  // `return` alone is too late: a generator that awaits its first piece handles `return` only after the piece.
+  // `return` alone is too late: a generator that awaits its first piece handles `return` only afterwards.
   const end = () => {
     abort();
     iterator.return?.()?.catch(() => {});

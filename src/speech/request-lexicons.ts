@@ -1,5 +1,5 @@
 // Finds the lexicons of a request: first the lexicons that the request names, then the lexicons bound to the voice. A
-// lexicon that changes after a request was planned does not affect that request.
+// change to a lexicon does not affect requests that are already planned.
 import { Failure, type FieldViolation } from '../errors.ts';
 import { applyLexicons } from '../text/apply-lexicons.ts';
 import type { Lexicon } from '../text/lexicon.ts';
@@ -37,8 +37,8 @@ export const lexiconOwnerOf = (lexicon: Pick<OfferedLexicon, 'ownerId'>, user: V
   ownerOf(lexicon, user);
 
 /**
- * Finds the lexicons with these ids that the user may use. Throws a Failure that lists each missing id. `lexiconIds` is
- * undefined in tickets made by versions without lexicons.
+ * Finds lexicons by id among those that the user may use. Throws a Failure that lists each missing id. `lexiconIds` is
+ * undefined in tickets from versions without lexicons.
  */
 export function findLexicons(
   lexicons: Lexicons,
@@ -91,7 +91,7 @@ export function createVoiceLexicons(lexicons: Lexicons, requested: readonly Offe
 
 type LexiconsOf = ReturnType<typeof createVoiceLexicons>;
 
-/** Placeholder version of a deleted lexicon. Audio made without it carries a warning and gets its own cache key. */
+/** Placeholder version of a deleted lexicon. Audio without the lexicon has a warning and its own cache key. */
 const goneVersion = '-';
 
 /** Versions of all lexicons that the voices use; empty if they use none. */

@@ -26,7 +26,7 @@ import {
 
 /** Longest silence kept on either side of a cut, at normal speed. After a sentence, the engine's silence is kept. */
 const pauseSecondsMax: Record<Break, number> = { paragraph: Infinity, sentence: Infinity, clause: 0.1, word: 0.02 };
-/** Longest silence before the first sound. Silence there would delay the speech. */
+/** Longest silence before the first sound. More silence would delay the speech. */
 const startSecondsMax = 0.025;
 /** Silence after the last sound. */
 const endSeconds = 0.135;
@@ -50,7 +50,7 @@ export class RequestSound {
   /** Start time of the audio at the current rate and tempo, and the number of its samples sent so far. */
   #begunSeconds = 0;
   #sent = 0;
-  /** Number of samples of the segment that were sent. */
+  /** Number of the segment's samples that have been sent. */
   #segmentSent = 0;
   #segmentStart = 0;
   /** Trimmer of the segment, set with its first piece. */
@@ -58,7 +58,7 @@ export class RequestSound {
   /** Trimmer that holds the silence after the last sound; undefined after a pause. */
   #trail: SeamTrimmer | undefined;
   #times: WordTime[] = [];
-  /** Non-silent stretches of the segment, by which words are located if the engine gives no times. */
+  /** Non-silent stretches of the segment, used to locate words if the engine gives no times. */
   #sounded: Stretch[] = [];
   #isLocated = false;
   #emphasis: EmphasisEnvelope | undefined;
@@ -126,7 +126,7 @@ export class RequestSound {
 
   /** Yields the audio before the first samples of a segment, and prepares the pipeline for the segment. */
   async *#begin({ rendering, pauseBeforeMs }: PlannedCut, trimmer: SeamTrimmer, rateHz: number) {
-    // The segment begins after the pause, so that words are not timed into the silence before the segment.
+    // The segment begins after the pause, so that no word time lies in the silence before the segment.
     if (pauseBeforeMs > 0) {
       const pause = await this.#pause(pauseBeforeMs / 1000 - trimmer.leadSamples / rateHz / rendering!.tempo);
       this.#segmentStart = this.seconds;

@@ -21,7 +21,7 @@ import type { VoiceUser } from './voice.ts';
 export interface SpeechRequest extends SpeechFields {
   /** The texts to speak in order, with markup. A `rest` request has one text. */
   chunks: readonly string[];
-  /** Number of spoken Unicode code points of all chunks, which is charged. */
+  /** Number of spoken Unicode code points in all chunks. This number is charged. */
   chars: number;
   /** Sum of all pauses in the markup. */
   pauseMs: number;
@@ -106,7 +106,7 @@ function sumOf(texts: readonly MarkedText[], name: 'chars' | 'pauseMs'): number 
 const isGiven = (value: unknown, isEmptyAbsent = true): boolean =>
   (value ?? undefined) !== undefined && !(isEmptyAbsent && value === '') && !(Array.isArray(value) && !value.length);
 
-/** Collects violations. If all of them are texts that are too long, the failure is `text_too_long`. */
+/** Collects violations. If every violation is a text that is too long, the failure is `text_too_long`. */
 class Violations {
   readonly #violations: FieldViolation[] = [];
   readonly #tooLong: (FieldViolation & { limit: number; actual: number })[] = [];

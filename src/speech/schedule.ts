@@ -1,7 +1,7 @@
-// Decides which request may be spoken now. An engine has a number of seats and speaks one segment per seat at a time. A
-// request is admitted when its engine has a free seat for the first segment; each later segment waits for a turn.
-// Requests wait in a fair queue: owners take turns, and interactive requests precede bulk requests. A request whose
-// expected wait is too long is refused at once with a Retry-After. Background work yields to all requests.
+// Decides which request may be synthesized now. An engine has a number of seats and speaks one segment per seat at a
+// time. A request is admitted when its engine has a free seat for the first segment; each later segment waits for a
+// turn. Requests wait in a fair queue: accounts take turns, and interactive requests precede bulk requests. A request
+// whose expected wait is too long is refused at once with a Retry-After. Background work yields to all requests.
 import type { Seat, Turn } from '../engines/guard.ts';
 import { Failure } from '../errors.ts';
 import { onAbort } from '../runtime/abort.ts';
@@ -11,10 +11,10 @@ import type { Caller, SpeechRequest } from './request.ts';
 import type { Binding } from './voice.ts';
 
 export interface ScheduleOptions {
-  /** Maximum number of requests spoken at once, and default number of seats of an engine. */
+  /** Maximum number of requests synthesized at once, and default number of seats of an engine. */
   speakingMax: number;
   waitingMax: number;
-  /** Maximum bytes for the audio of all requests. A request that is spoken alone may exceed it. Default: no limit. */
+  /** Maximum bytes for the audio of all requests. A request that runs alone may exceed it. Default: no limit. */
   bytesMax?: number | undefined;
   processors?: number | undefined;
   /** Clock in milliseconds. Default: `performance.now`. */
@@ -22,7 +22,7 @@ export interface ScheduleOptions {
   onAdmit?: ((kind: RequestKind, waitedMs: number) => void) | undefined;
 }
 
-/** Permission to speak a request. */
+/** Permission to synthesize a request. */
 export interface Admission {
   /** Resolves when the segment may begin. A turn is urgent if the request has no audio yet. */
   turn(seat: Seat, isUrgent: boolean, signal: AbortSignal): Promise<Turn>;
@@ -47,7 +47,7 @@ const seatLeftMs = 10_000;
  * the audio of its first segment ends.
  */
 const later = { interactive: { lane: 'later', dueMs: 2_000 }, bulk: { lane: 'bulk', dueMs: 10_000 } } as const;
-/** Longest wait for the rate limit of an engine before any audio exists. */
+/** Longest wait for an engine's rate limit before the request has any audio. */
 const rateMsMax = 10_000;
 const minuteMs = 60_000;
 /** While requests wait, the seats of an engine with servers are read this often, because servers start and stop. */
@@ -111,7 +111,7 @@ class Line {
     bulk: new FairQueue<Waiter>(),
   };
   readonly #resources = new Map<string, Resource>();
-  /** Start times of the segments of the last minute, the oldest first. */
+  /** Start times of the segments from the last minute, oldest first. */
   readonly begun = { own: [] as number[], clones: [] as number[] };
   /** Times at which refused requests should be repeated, by owner. */
   readonly retries = new Map<string, number[]>();
@@ -147,7 +147,7 @@ interface Asked extends Pick<Demand, 'owner' | 'kind' | 'seat'> {
   isBackground?: boolean;
   /** The request to admit; undefined if the turn admits no request. */
   demand?: Demand;
-  /** Limits of the wait. A waiter without limits is never refused. */
+  /** Limits on the wait. A waiter without limits is never refused. */
   patience?: Pick<Demand, 'firstChars' | 'wholeChars' | 'waitMsMax' | 'deadlineMs'>;
   /** Milliseconds after which the waiter moves to the lane `due`. */
   dueMs?: number;
@@ -523,7 +523,7 @@ type RequestKind = 'interactive' | 'bulk';
 
 /** The requirements of a request. */
 export interface Demand {
-  /** The account of the caller. Owners take turns. */
+  /** The caller's account. Accounts take turns. */
   owner: string;
   kind: RequestKind;
   /** Seat of the first segment. */
@@ -540,7 +540,7 @@ export interface Demand {
   deadlineMs?: number | undefined;
 }
 
-/** Minimum text length at which a request for a link is bulk. The audio is not played before it is complete. */
+/** Text length from which a request for a link is bulk, because its audio is not played before it is complete. */
 const bulkCharsMin = 500;
 /** Length of a first segment if the engine states no limit for it. */
 const firstCharsUsual = 60;
@@ -564,7 +564,7 @@ export function demandOf(binding: Binding, request: SpeechRequest, caller: Calle
   };
 }
 
-/** The demand of a text that is played while it is spoken. */
+/** Returns the demand of a text that is played while it is spoken. */
 export function liveDemandOf(
   { engine, speaker, openClone }: Binding,
   text: Text,

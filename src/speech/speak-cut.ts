@@ -16,7 +16,7 @@ export interface Speaking {
   kept?: { keep: KeepSegment; run: RunKept } | undefined;
 }
 
-/** Yields the stored audio of a cut. If none is stored, has the cut spoken and stores its audio. */
+/** Yields the stored audio of a cut. If none is stored, calls `speak` and stores the resulting audio. */
 export type KeepSegment = (cut: PlannedCut, speak: SpeakWhole, signal: AbortSignal) => AsyncIterable<SpokenPcm>;
 
 /** Speaks a segment in the background. */
@@ -25,7 +25,7 @@ export type RunKept = (
   work: (by: AbortSignal) => ReturnType<SpeakWhole>,
 ) => ReturnType<SpeakWhole>;
 
-/** Has an engine speak the whole segment. Returns no pieces if the segment has no words. */
+/** Makes an engine speak the whole segment. Returns no pieces if the segment has no words. */
 type SpeakWhole = () => Promise<readonly SpokenPcm[]>;
 
 export function speakCut(

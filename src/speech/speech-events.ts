@@ -24,7 +24,7 @@ export interface SpeechInfo {
   others: readonly OtherVoice[];
   /** Versions of the lexicons that the voices use; empty if they use none. */
   lexiconVersions: readonly string[];
-  /** The origin that the file states; undefined without marking. */
+  /** The origin that the file states; undefined if files do not state it. */
   origin?: Origin | undefined;
   /** URL of the audio, if the audio will be stored. */
   audioUrl?: string;
@@ -37,7 +37,7 @@ export interface SpeechAudio {
   chunkIndex: number;
   /** Encoded audio of 1 to `pieceBytesMax` bytes. */
   audio: Uint8Array;
-  /** Number of code points of the chunk, including markup, whose audio has begun. */
+  /** Number of code points of the chunk (including markup) whose audio has begun. */
   chunkCharsBegun: number;
   /** Returns words whose audio has begun, even before the timestamps of the segment are complete. */
   wordsSoFar?(): readonly TimedWord[];

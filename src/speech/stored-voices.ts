@@ -1,4 +1,4 @@
-// The stored voices in memory, their aliases (each of one account or of everyone), and the choice of the default voice.
+// Keeps the stored voices in memory, with their aliases (shared or private to an account) and the chosen default voice.
 // Listeners receive the id of each changed voice, so that the cost of a change does not depend on the number of voices.
 import type { Blend, Voice } from '../engines/engine.ts';
 import type { VoiceTexts } from '../store/voice-rows.ts';
@@ -51,12 +51,12 @@ export interface VoiceConsent {
   revokedAt: Date | undefined;
 }
 
-/** Owner of an alias for everyone, in place of an account. */
+/** Owner of a shared alias, instead of an account. */
 export const ofEveryone = '';
 
 export class StoredVoices {
   readonly #voices = new Map<string, StoredVoice>();
-  /** Voice ids by owner and alias. An id may belong to no existing voice. */
+  /** Voice ids by owner and alias. The voice of an id may no longer exist. */
   readonly #named = new Map<string, string>();
   /** Keys of `#named` by voice id. */
   readonly #names = new Map<string, Set<string>>();
@@ -91,7 +91,7 @@ export class StoredVoices {
     this.#names.set(voiceId, (this.#names.get(voiceId) ?? new Set()).add(key));
   }
 
-  /** Returns the id of the voice with this alias of `ownerId`. */
+  /** Returns the id of the voice to which `ownerId` has given this alias. */
   findNamed(alias: string, ownerId = ofEveryone): string | undefined {
     return this.#named.get(`${ownerId} ${alias}`);
   }

@@ -28,22 +28,22 @@ export interface Speech {
   cast(request: SpeechRequest, caller: Caller): Promise<CastSpeech>;
   /** Finds the voices and plans the request. Rejects if the voice cannot speak the text. */
   plan(request: SpeechRequest, caller: Caller): Promise<PlannedSpeech>;
-  /** Throws `overloaded` if a stream of the request would be refused at once. Does not look at the text. */
+  /** Throws `overloaded` if a stream for the request would be refused at once. Does not look at the text. */
   checkRoom(request: SpeechRequest, caller: Caller): Promise<void>;
-  /** Speaks a planned request. */
+  /** Synthesizes a planned request. */
   speak(planned: PlannedSpeech, caller: Caller, signal: AbortSignal): AsyncGenerator<SpeechEvent, void>;
   /**
    * Speaks a plan in the background and stores each segment with `keep`. The call takes no slot and yields to
    * interactive requests. Uses only the plan's engines: if one fails, the call fails.
    */
   speakKept(plan: SpeechPlan, caller: Caller, signal: AbortSignal, keep: KeepSegment): AsyncIterable<SpeechEvent>;
-  /** Plans and speaks a request. */
+  /** Plans and synthesizes a request. */
   streamSpeech(request: SpeechRequest, caller: Caller, signal: AbortSignal): AsyncGenerator<SpeechEvent, void>;
   /** Finds the voice for live speech. */
   planLive(fields: LiveFields, caller: Caller): Promise<PlannedLive>;
   /** Speaks a turn of live speech while its text arrives. Takes a slot only while something is spoken. */
   speakTurn(planned: PlannedLive, text: LiveText, options: SpeakTurnOptions): AsyncGenerator<SpeechEvent, void>;
-  /** Milliseconds until the engine of the binding may be called again; 0 for now. */
+  /** Milliseconds until the engine of the binding may be called again; 0 if it may be called now. */
   restMs(binding: Binding): number;
 }
 
@@ -56,7 +56,7 @@ interface SpeechOptions {
   lexicons?: Lexicons | undefined;
   schedule: Schedule;
   guards?: EngineGuards;
-  /** Facts for the origin of files. Default: files do not state their origin. */
+  /** Information for the origin of files. Default: files do not state their origin. */
   marking?: Marking | undefined;
   /** Longest wait before a request begins. Default: no limit. */
   waitMsMax?: number | undefined;
@@ -71,8 +71,8 @@ export function createSpeech(options: SpeechOptions): Speech {
     voices.findCurrent(() => castSpeech(voices, request, caller, lexicons, marking));
 
   /**
-   * Runs the work with the most available engine of the voice. If that engine has used up its segments per minute, adds
-   * it to `failed` and tries the next engine.
+   * Runs the work with the best engine of the voice that may be called now. If that engine has used up its segments per
+   * minute, adds it to `failed` and tries the next engine.
    */
   async function atReadiest<Result>(
     bindings: readonly Binding[],
@@ -213,8 +213,8 @@ async function* speakPlan(plan: SpeechPlan, speaking: Speaking, present: Present
         await yieldTurn();
         signal.throwIfAborted();
       }
-      // All audio of a chunk is sent before its end is reported. The last chunk includes the audio that the encoder
-      // held back.
+      // All audio of a chunk is sent before the end of the chunk is reported. The last chunk includes the audio that
+      // the encoder held back.
       for (const event of events.put(endsRequest ? sound.end() : nothing, at, true)) yield event;
       if (rendering && rendering.voice.voiceId !== voiceId) {
         voiceId = rendering.voice.voiceId;

@@ -19,7 +19,7 @@ export interface PlannedCut {
   cut: Cut | undefined;
   rendering: Rendering | undefined;
   breakBefore: Break | undefined;
-  /** Length of the silence before and after the cut that the markup requests; 0 if none. */
+  /** Length of the silence that the markup requests before and after the cut; 0 if none. */
   pauseBeforeMs: number;
   pauseAfterMs: number;
   marks: readonly CutMark[];

@@ -1,6 +1,6 @@
 // Finds engine voices and stored voices, each bound to engines in order of preference. A stored voice replaces an
 // engine voice with the same id. Voices that a user may not use do not exist for that user. Lookup order: ids of own
-// and public voices, aliases of the user's account, aliases of everyone, and, for users of all voices, ids of other
+// and public voices, aliases of the user's account, shared aliases, and, for users of all voices, ids of other
 // accounts' voices. An account's names therefore never shadow the names of another account.
 import type { Blend, Engine, Voice } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
@@ -11,7 +11,7 @@ import { type StoredVoice, StoredVoices, type VoiceStatus } from './stored-voice
 /** The owner of a voice as a caller sees it. */
 export type VoiceOwner = 'self' | 'operator' | 'other';
 
-/** The facts that decide which voices a caller may use. */
+/** The permissions that determine which voices a caller may use. */
 export interface VoiceUser {
   /** Ids of the only usable voices; undefined if voices are not restricted by id. */
   voiceIds?: readonly string[] | undefined;
@@ -47,7 +47,7 @@ export interface OfferedVoice {
 export const blendOf = ({ kept }: OfferedVoice): Blend | undefined =>
   kept?.bindings.flatMap((each) => ('blend' in each ? [each.blend] : []))[0];
 
-/** Engines of the voice, with their ids for it. The id is undefined if Sonant made the voice, such as a clone. */
+/** Engines of the voice, each with its id for the voice; undefined if Sonant created the voice, such as a clone. */
 export const bindingIdsOf = ({ kept, bindings }: OfferedVoice): { engine: string; voiceId: string | undefined }[] =>
   kept
     ? kept.bindings.map((each) => ({ engine: each.engine, voiceId: 'speakerId' in each ? each.speakerId : undefined }))
@@ -60,7 +60,7 @@ export interface Voices {
   list(): readonly OfferedVoice[];
   /**
    * Returns the voice that the user means by this id or alias, regardless of the voice's status. Without a user, finds
-   * only ids and aliases of everyone.
+   * only ids and shared aliases.
    */
   lookUp(idOrAlias: string, user?: VoiceUser): OfferedVoice | undefined;
   /** Like `lookUp`, but throws `voice_not_found` if the voice does not exist. */
@@ -72,10 +72,10 @@ export interface Voices {
 
 interface VoicesOptions {
   stored?: StoredVoices | undefined;
-  /** Reads changes of voices and lexicons made by other processes. */
+  /** Reads changes that other processes have made to voices and lexicons. */
   readChanges?: (() => Promise<unknown>) | undefined;
   /**
-   * Id or public alias of the default voice, used if this voice can speak. This option overrides the voice chosen with
+   * Id or shared alias of the default voice, used if this voice can speak. This option overrides the voice chosen with
    * SetDefaultVoice.
    */
   preferred?: string | undefined;

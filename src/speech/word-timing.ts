@@ -1,5 +1,5 @@
-// Finds the times of the caller's words from the engine's times of spoken words. If the engine gives no times, they are
-// estimated. Times are seconds from the first sample of the request's audio.
+// Finds the times of the caller's words from the engine's word times. If the engine gives no times, estimates the
+// times. Times are seconds from the first sample of the request's audio.
 import type { WordTime } from '../engines/engine.ts';
 import type { Cut, Span } from '../text/segment.ts';
 
@@ -23,7 +23,7 @@ export interface Placement {
   tempo: number;
 }
 
-/** The caller's words of a segment with the engine's times. A word without a time is placed between its neighbours. */
+/** The caller's words in a segment, with times from the engine. A word without a time lies between its neighbours. */
 export function engineWords(cut: Cut, times: readonly WordTime[], at: Placement, wordAt: WordAt): TimedWord[] {
   const toRequest = (seconds: number) =>
     clamp(at.startSeconds + (seconds - at.droppedSeconds) / at.tempo, at.startSeconds, at.endSeconds);
@@ -64,7 +64,7 @@ const roundToMs = (seconds: number) => Math.round(seconds * 1000) / 1000;
 
 const clamp = (value: number, low: number, high: number) => Math.min(Math.max(value, low), high);
 
-/** Finds ranges of a text by code points. Lookups in text order are fast; an earlier offset restarts from the start. */
+/** Finds ranges of a text by code points. Lookups in text order are fast; an earlier offset restarts the scan. */
 export function createWordAt(text: string): WordAt {
   let index = 0;
   let passed = 0;
@@ -92,7 +92,7 @@ export interface Stretch {
 const reachSeconds = 0.4;
 const mark = /[.!?,;:\u2013\u2014]["')\]]*$/;
 
-/** A range of words, and the range of audio stretches in which they are spoken. `to` is the index after the last. */
+/** A range of words, and the range of audio stretches in which they are spoken. `to` is exclusive. */
 interface Run {
   words: readonly [from: number, to: number];
   stretches: readonly [from: number, to: number];
@@ -134,7 +134,7 @@ function toRuns(weights: readonly number[], hasMark: readonly boolean[], sounded
 
 /**
  * Returns the time at which this many seconds of speech have been played. Between two stretches, `side` chooses the end
- * of the first or the start of the second.
+ * of the first stretch or the start of the second stretch.
  */
 function timeAt(heard: readonly Stretch[], seconds: number, side: 'start' | 'end'): number {
   let left = seconds;

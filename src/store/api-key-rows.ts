@@ -1,6 +1,6 @@
-// The table `api_keys`. A row contains only the public part of the key, which serves for lookup, and a hash of the
-// complete key. Rows are never deleted: a revoked key keeps its row with the time of revocation. A change and its audit
-// record are one transaction.
+// The table `api_keys`. A row contains only the public part of the key, used for lookup, and a hash of the complete
+// key. Rows are never deleted: a revoked key keeps its row with the time of revocation. A change and its audit record
+// are one transaction.
 import { createColumns, type RowStore, type Rows, type Transaction } from './row-store.ts';
 
 export interface ApiKeyRow {
@@ -11,7 +11,7 @@ export interface ApiKeyRow {
   hashKind: 'sha256' | 'hmac-sha256';
   /** The owner of the key's audio and usage: the key itself, or the first key of its rotations. */
   ownerId: string;
-  /** Chain of the key's creators, each followed by a slash: "usr_.../key_.../". Empty if the operator made the key. */
+  /** Chain of the key's creators, each followed by a slash: "usr_.../key_.../". Empty if created by the operator. */
   path: string;
   name: string;
   /** Scopes, separated by spaces. */
@@ -20,7 +20,7 @@ export interface ApiKeyRow {
   voiceIds: string | null;
   /** Addresses, separated by spaces; null for any address. */
   allowedIps: string | null;
-  /** Limit of requests; null for the default limit. */
+  /** Request limit; null for the default limit. */
   requestsPerMinute: number | null;
   concurrency: number | null;
   charactersPerMonth: number | null;
@@ -78,7 +78,7 @@ interface ApiKeyChanged {
   predecessorsRevoked: readonly string[];
 }
 
-/** Maximum number of descendants of a key that are valid at `nowMs`, so neither revoked, expired nor replaced. */
+/** Maximum number of a key's descendants that are valid (not revoked, expired or replaced) at `nowMs`. */
 interface DescendantLimit {
   descendantsMax: number;
   nowMs: number;
@@ -130,7 +130,7 @@ async function isFull(rows: Rows, { path }: ApiKeyRow, { descendantsMax, nowMs }
   return Number(count!.living) >= descendantsMax;
 }
 
-/** Revokes the keys that match the condition, and returns their ids. Parameters of the condition begin with $2. */
+/** Revokes the keys that match the condition and returns their ids. The condition's parameters start at $2. */
 async function revokeWhere(
   rows: Rows,
   { atMs, toAudit }: NonNullable<ApiKeyDecision['ending']>,
@@ -154,7 +154,7 @@ const afterAllKeyIds = 'key_Z';
 /** Sorts after every text that begins with the path. */
 const afterPath = (path: string) => `${path}~`;
 
-/** SQL condition for the keys of a range. Its three parameters begin with $n. */
+/** SQL condition for the keys of a range. Its three parameters are $n and the next two. */
 const inRange = (n: number) => `(path >= $${n} and path < $${n + 1} or key_id = $${n + 2})`;
 const rangeValues = ({ path, ownKeyId = '' }: KeyRange) => [path, afterPath(path), ownKeyId] as const;
 
@@ -192,7 +192,7 @@ async function applyChange(
   return { row: { ...row, ...change }, descendantsRevoked: descendants.length, predecessorsRevoked };
 }
 
-/** A key that replaces all other keys whose creation has equal action, actor and detail in the audit log. */
+/** A key that replaces all other keys whose creation was recorded with the same action, actor and detail. */
 interface Superseding {
   row: ApiKeyRow;
   audit: AuditRow;
@@ -241,8 +241,8 @@ export function createApiKeyRows(store: RowStore) {
         durable,
       }),
     /**
-     * Adds the row if its id part is free, and revokes the keys that the row replaces. Their descendants then belong to
-     * the new key. Does nothing if a revoked key has the id part. Returns the replaced keys.
+     * Adds the row if its id part is free, and revokes the keys that the row replaces. Descendants of the replaced keys
+     * then belong to the new key. Does nothing if a revoked key has the id part. Returns the replaced keys.
      */
     supersede: (superseding: Superseding): Promise<ApiKeyRow[]> =>
       store.transaction((rows) => supersede(rows, superseding), { durable }),

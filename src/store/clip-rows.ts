@@ -4,7 +4,7 @@ import { createColumns, type RowStore, type RowValue } from './row-store.ts';
 
 export interface ClipRow {
   clipId: string;
-  /** Owner id of the key that made the clip and may delete it. */
+  /** Owner id of the key that created the clip and may delete it. */
   ownerId: string;
   /** Account whose quota the clip counts against. Null in rows of earlier versions, whose account is `ownerId`. */
   accountId: string | null;
@@ -23,7 +23,7 @@ export interface ClipRow {
   /** Warnings, separated by spaces. */
   warnings: string;
   createdAtMs: number;
-  /** Time at which the clip expires by age, or was deleted by its owner. */
+  /** Time at which the clip expires because of its age, or was deleted by its owner. */
   expiresAtMs: number;
   deletedAtMs: number | null;
   /** Last recorded time at which a reply linked to the clip; null if there is none. */
@@ -58,7 +58,7 @@ const columns = createColumns<ClipRow>('clips', [
 
 const toItem = (voiceId: string): string => ` ${encodeURIComponent(voiceId)} `;
 
-/** Joins ids of voices into one text in which SQL can search for an id. */
+/** Joins voice ids into one string in which SQL can search for an id. */
 export const toVoiceList = (voiceIds: readonly string[]): string | null => voiceIds.map(toItem).join('') || null;
 
 /** The ids of all voices that speak in the clip. */
@@ -74,7 +74,7 @@ export type NewClipRow = Omit<ClipRow, 'deletedAtMs' | OptionalColumn> & Partial
 export type ClipRows = ReturnType<typeof createClipRows>;
 
 interface ClipRowsOptions {
-  /** Called when this process has ended clips early. Other processes are notified of the topic `clips`. */
+  /** Called when this process has expired clips early. Other processes are notified through the topic `clips`. */
   onEnded?(): void;
 }
 
@@ -108,12 +108,12 @@ export function createClipRows(store: RowStore, { onEnded = () => {} }: ClipRows
       const row = { otherVoiceIds: null, fingerprint: null, origin: null, ...clip, deletedAtMs: null };
       await store.query(columns.insert, ...columns.valuesOf(row));
     },
-    /** Finds a clip, even if it has expired or was deleted. */
+    /** Finds a clip, even if it has expired or been deleted. */
     async find(clipId: string): Promise<ClipRow | undefined> {
       const [clip] = await store.query<ClipRow>(`${columns.select} where clip_id = $1`, clipId);
       return clip;
     },
-    /** Finds the newest clip with this audio, preferably of the account. Includes expired and deleted clips. */
+    /** Finds the newest clip with this audio, preferring clips of the account. Includes expired and deleted clips. */
     async findByFingerprint(fingerprint: string, accountId?: string): Promise<ClipRow | undefined> {
       const sql = `${columns.select} where fingerprint = $1
         order by case when ${account} = $2 then 0 else 1 end, created_at_ms desc limit 1`;
@@ -124,7 +124,7 @@ export function createClipRows(store: RowStore, { onEnded = () => {} }: ClipRows
       const sql = 'select clip_id from clips where clip_id = $1 and expires_at_ms > $2';
       return (await store.query(sql, clipId, Date.now())).length > 0;
     },
-    /** Finds the owner's newest clip with this cache key that lives at least until `untilMs`. */
+    /** Finds the owner's newest clip with this cache key that does not expire before `untilMs`. */
     async findCached(ownerId: string, cacheKey: string, untilMs: number): Promise<ClipRow | undefined> {
       const [clip] = await store.query<ClipRow>(
         `${columns.select} where owner_id = $1 and cache_key = $2 and expires_at_ms > $3
@@ -146,7 +146,7 @@ export function createClipRows(store: RowStore, { onEnded = () => {} }: ClipRows
       );
       return clip;
     },
-    /** Expires at most `limit` clips with this voice that were made before `madeBeforeMs`. Returns their number. */
+    /** Expires at most `limit` clips that use this voice and are older than `madeBeforeMs`. Returns their number. */
     async expireOfVoice(voiceId: string, madeBeforeMs: number, limit: number): Promise<number> {
       return (await end(expireOfVoice, voiceId, madeBeforeMs, Date.now(), limit, toItem(voiceId))).length;
     },
@@ -189,7 +189,7 @@ function createClipRemovalRows(store: RowStore, end: EndClips) {
       const sql = 'update clips set expires_at_ms = $2 where clip_id = $1 and expires_at_ms > $3';
       for (const clipId of clipIds) await store.query(sql, clipId, untilMs, Date.now());
     },
-    /** Lists expired clips whose files are not purged yet, oldest first. */
+    /** Lists expired clips whose files have not been purged yet, oldest first. */
     async listExpired({ nowMs, limit, after, accountId }: ExpiredQuery): Promise<StoredClipRow[]> {
       const sql = `select ${toRemove} from clips where purged_at_ms is null and expires_at_ms <= $1
         and (expires_at_ms > $2 or expires_at_ms = $2 and clip_id > $3)
@@ -215,13 +215,13 @@ function createClipRemovalRows(store: RowStore, end: EndClips) {
         and (used_at_ms is null or used_at_ms < $3) returning clip_id`;
       return (await end(sql, clipId, Date.now(), beforeMs)).length > 0;
     },
-    /** Number and total size of the clips that are not purged, per account. */
+    /** Number and total size of the clips that have not been purged, per account. */
     async sumStored(): Promise<{ accountId: string; bytes: number; clips: number }[]> {
       const sql = `select ${account} as "accountId", cast(sum(byte_count) as bigint) as bytes, count(*) as clips
         from clips where purged_at_ms is null group by ${account}`;
       return store.query(sql);
     },
-    /** Records that the files of these clips are purged. */
+    /** Records that the files of these clips have been purged. */
     markPurged: (clipIds: readonly string[], nowMs: number): Promise<void> =>
       store.transaction(
         async (rows) => {

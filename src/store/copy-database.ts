@@ -1,6 +1,6 @@
 // Copies all rows of a SQLite database into an empty database, in one transaction. SQLite allows fractions in an
-// integer column and PostgreSQL does not, so fractions are rounded. Before the commit, each copied table is read. The
-// number of its rows and its hash must be the number and the hash of the source after rounding:
+// integer column and PostgreSQL does not, so fractions are rounded. Before the commit, each copied table is read. Its
+// row count and hash must equal the row count and hash of the source table after rounding:
 //     hash = SHA-256 of all rows in key order, each as a JSON list of its values in the order of column names
 import { createHash } from 'node:crypto';
 import { Failure } from '../errors.ts';

@@ -1,6 +1,6 @@
-// The leases of job chapters. A lease gives a chapter to one process until a given time; then another process can take
-// over the chapter. A single update decides which process gets the lease, so no lock is needed. If two updates on
-// PostgreSQL change one row, the second update finds the lease taken.
+// The leases of job chapters. A lease gives a chapter to one process until a given time, after which another process
+// can take over the chapter. A single update decides which process gets the lease, so no lock is needed. If two updates
+// on PostgreSQL change one row, the second update finds the lease taken.
 import type { RowStore } from './row-store.ts';
 
 export interface ChapterId {
@@ -56,7 +56,7 @@ export function createJobLeases(store: RowStore) {
       const rows = await store.query<{ holder: string | null }>(sql, nowMs);
       return rows.flatMap(({ holder }) => holder ?? []);
     },
-    /** Ends all leases of a dead process. */
+    /** Releases all leases of a dead process. */
     async endLeasesOf(holder: string): Promise<void> {
       const sql = 'update job_chapters set lease_until_ms = 0, lease_holder = null where lease_holder = $1';
       await store.query(sql, holder);

@@ -43,14 +43,14 @@ export interface ChapterRow {
   jobKey: string;
   chapter: number;
   title: string;
-  /** Fields of speech that differ from the fields of the job, as JSON. */
+  /** Speech fields that differ from the speech fields of the job, as JSON. */
   speech: string;
   voiceId: string;
   chars: number;
   charsDone: number;
   partCount: number;
   status: 'waiting' | 'queued' | 'done';
-  /** Length of the audio; approximate until the chapter is spoken. */
+  /** Length of the audio; approximate until the chapter has been spoken. */
   seconds: number;
   sampleCount: number;
   audioId: string | null;
@@ -115,7 +115,7 @@ const activeStatuses = "('queued', 'running')";
 export interface JobRowsOptions {
   /** Called in the transaction that ends a job. */
   onEnd?(rows: Transaction, job: JobRow, chapters: readonly ChapterRow[]): Promise<void>;
-  /** Called after the transaction that ends a job is committed. */
+  /** Called when the transaction that ends a job has been committed. */
   afterEnd?(job: JobRow): void;
 }
 
@@ -186,7 +186,7 @@ const createJobReading = (store: RowStore) => ({
     const [row] = await store.query<PartRow>(sql, jobKey, chapter, part);
     return row;
   },
-  /** Lists jobs whose retention time is over. */
+  /** Lists jobs whose retention time has passed. */
   listExpired: (nowMs: number, limit: number): Promise<JobRow[]> =>
     store.query<JobRow>(`${jobs.select} where expires_at_ms <= $1 limit $2`, nowMs, limit),
 });

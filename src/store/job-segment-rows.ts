@@ -1,6 +1,6 @@
 // The table `job_segments`: the spoken segments of unfinished chapters with the clips of their audio. Segments are
-// deleted when their chapter is done, or some time after their job has failed or was canceled. One transaction writes a
-// segment, the progress of its job and its usage, so that each segment is charged once.
+// deleted when their chapter is done, or some time after their job has failed or been canceled. One transaction writes
+// a segment, the progress of its job and its usage, so that each segment is charged once.
 
 import type { ChapterId } from './job-leases.ts';
 import { createColumns, type RowStore, type Transaction } from './row-store.ts';
@@ -16,7 +16,7 @@ export interface SegmentRow {
   /** Clip of the audio; null if the segment has no audio. */
   clipKey: string | null;
   sampleRateHz: number;
-  /** The engine's times of the segment's words, as JSON. */
+  /** The word times that the engine gave for the segment, as JSON. */
   words: string;
 }
 
@@ -93,12 +93,12 @@ export function createJobSegmentRows(store: RowStore) {
     /** Deletes the segments of a voice and returns their clips. */
     deleteSegmentsOfVoice: (voiceId: string): Promise<string[]> =>
       clipsOf('delete from job_segments where voice_id = $1 returning clip_key as "clipKey"', voiceId),
-    /** Lists jobs that still have segments, and that had failed or were canceled by `endedMs`. */
+    /** Lists jobs that still have segments, and that had failed or been canceled by `endedMs`. */
     async listLeavingSegments(endedMs: number, limit: number): Promise<string[]> {
       const rows = await store.query<{ jobKey: string }>(leavingSegments, endedMs, limit);
       return rows.map(({ jobKey }) => jobKey);
     },
-    /** Deletes the segments of a job that had failed or was canceled by `endedMs`, unless it was queued again. */
+    /** Deletes the segments of a job that had failed or been canceled by `endedMs`, unless it was queued again. */
     async deleteLeftSegments(jobKey: string, endedMs: number): Promise<void> {
       const sql = `delete from job_segments where job_key = $1
         and exists (select 1 from jobs where job_key = $1 and ${hasLeft('$2')})`;

@@ -1,5 +1,5 @@
-// The table `lexicons`: lexicons with their entries as JSON. A change gets the next revision, so that a reader finds
-// everything that changed after a revision. Deleted rows are kept without content.
+// The table `lexicons`: lexicons with their entries as JSON. Each change gets the next revision, so that a reader can
+// find everything that changed after a given revision. Deleted rows are kept without content.
 import { createColumns, type RowStore, type Rows } from './row-store.ts';
 
 export interface LexiconRow {
@@ -22,7 +22,7 @@ export interface LexiconRow {
 
 export type LexiconDraft = Omit<LexiconRow, 'revision'>;
 
-/** Totals of an account's lexicons, without the lexicon that is being changed. */
+/** Totals for an account's lexicons, without the lexicon that is being changed. */
 export interface OwnedLexicons {
   count: number;
   byteCount: number;

@@ -1,6 +1,6 @@
 // The schema as a list of migrations ("steps"). Steps are only appended and never change after a release. Older
-// versions must work after a step, so that old and new replicas can run side by side during a rolling update. Otherwise
-// the step sets `stepsKnownMin`. The table `migrations` records the applied steps. Only a backup can undo a step.
+// versions should work after a step, so that a rolling update can mix old and new replicas. A step that breaks older
+// versions sets `stepsKnownMin`. The table `migrations` records the applied steps. Only a backup can undo a step.
 import type { Rows } from './row-store.ts';
 import { accountAliasStatements } from './voice-rows.ts';
 import { webhookStatements } from './webhook-rows.ts';
@@ -80,7 +80,7 @@ const jobStatements: readonly string[] = [
   'create index job_segments_by_clip on job_segments (clip_key) where clip_key is not null',
 ];
 
-/** SQL for the keys that made voices, from each voice's latest audit entry with one of these actions. */
+/** SQL for the keys that created voices, from each voice's latest audit entry with one of these actions. */
 const makersAmong = (actions: string) => `
   select born.voice_id, maker.path, maker.owner_id
     from voice_record as born
@@ -91,7 +91,7 @@ const makersAmong = (actions: string) => `
     join api_keys as maker on maker.key_id = substr(born.actor, 5)
     where born.action in ('create', 'clone')`;
 
-/** Account of the key that made a voice. The id of a key has 30 characters; the id of a person or client has 36. */
+/** Account of the key that created a voice. The id of a key has 30 characters; the id of a person or client has 36. */
 const accountId = `case
     when made.path = '' then made.owner_id
     when made.path like 'key%' then substr(made.path, 1, 30)

@@ -22,7 +22,7 @@ export async function openStore(choice: DatabaseChoice): Promise<RowStore> {
   return openPostgres(toPostgresOptions(choice));
 }
 
-/** Adds the setting that chose the folder to the error's cause, which is for the operator. */
+/** Adds the setting that chose the folder to the error's cause, which only the operator sees. */
 function nameFolder(error: unknown, { dataDir }: DatabaseChoice): never {
   if (!(error instanceof Failure) || !(error.cause instanceof Error)) throw error;
   const { reason, facts, cause } = error;

@@ -1,5 +1,5 @@
-// Makes the options of a PostgreSQL connection: timeouts and type parsers. A transaction pooler does not keep the
-// settings of a session, so each transaction behind a pooler sets its own timeouts.
+// Creates the options for a PostgreSQL connection: timeouts and type parsers. A transaction pooler does not keep
+// session settings, so each transaction behind a pooler sets its own timeouts.
 import pg from 'pg';
 
 export interface PostgresOptions {

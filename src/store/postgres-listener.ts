@@ -1,6 +1,6 @@
-// Receives notifications of a PostgreSQL database (LISTEN and NOTIFY, channel `sonant`, payload = topic) on a dedicated
-// connection. A lost connection is reopened with exponential backoff. Notifications may be lost in the meantime, so all
-// listeners are called after each connect.
+// Receives notifications from a PostgreSQL database (LISTEN and NOTIFY, channel `sonant`, payload = topic) on a
+// dedicated connection. A lost connection is reopened with exponential backoff. Notifications may be lost in the
+// meantime, so all listeners are called whenever a connection opens.
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { onAbort } from '../runtime/abort.ts';

@@ -12,7 +12,7 @@ const lock = 0x534e4e54;
 const versionMin = 13;
 /** Timeout of the migration. A step may have to rewrite a large table. */
 const migrationMsMax = 15 * 60_000;
-/** Longest wait of a step for a table lock. All later queries of the table wait behind the step. */
+/** Longest wait of a step for a table lock. All later queries on the table wait behind the step. */
 const tableLockMsMax = 5_000;
 
 export interface Schema {
@@ -56,7 +56,7 @@ async function onConnection<Result>(
     await client.connect();
     return await work({ query: async (sql, ...values) => (await client.query(sql, [...values])).rows }, client);
   } finally {
-    // The end is not awaited, because the server may not respond.
+    // The disconnect is not awaited, because the server may not respond.
     void client.end();
     await sleep(0);
   }
@@ -77,6 +77,6 @@ async function checkServer(rows: Rows): Promise<void> {
   if (encoding !== 'UTF8') throw new Error(`its encoding must be UTF8, and is ${encoding}`);
 }
 
-/** Makes PostgreSQL sort texts by bytes, as SQLite does, regardless of the locale of the database. */
+/** Makes PostgreSQL sort text by bytes, as SQLite does, regardless of the locale of the database. */
 const inByteOrder = (sql: string): string =>
   /^(create|alter) table/.test(sql) ? sql.replace(/\btext\b/g, 'text collate "C"') : sql;

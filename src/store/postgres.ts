@@ -43,7 +43,7 @@ export const openPostgres = (options: PostgresOptions): Promise<RowStore> =>
 export const inspectPostgres = (options: PostgresOptions): Promise<Schema & { name: string }> =>
   withDatabaseName(options, async (name) => ({ name, ...(await inspectSchema(options)) }));
 
-/** Runs `work`. Errors of `work` name the database. */
+/** Runs `work`. Errors from `work` name the database. */
 async function withDatabaseName<Result>(
   options: PostgresOptions,
   work: (name: string) => Promise<Result>,
@@ -196,7 +196,7 @@ class PostgresRows implements RowStore {
   async #run<Row extends object>(client: pg.PoolClient, text: string, values: readonly RowValue[]): Promise<Row[]> {
     const checked = values.map((value, i) => {
       if (value === undefined) throw new TypeError(`$${i + 1} is undefined`);
-      // PostgreSQL cannot store NUL in a text. Sonant never stores NUL, so a search for NUL must find nothing.
+      // PostgreSQL cannot store NUL in text. Sonant never stores NUL, so a search for NUL must find nothing.
       return typeof value === 'string' ? value.replaceAll('\0', '\ufffd') : value;
     });
     const name = this.#options.isPooled ? undefined : this.#nameStatement(text);
@@ -212,7 +212,7 @@ class PostgresRows implements RowStore {
     }
   }
 
-  /** Returns the name of a prepared statement. Equal texts have equal names on all connections. */
+  /** Returns the name of a prepared statement. Equal statements have equal names on all connections. */
   #nameStatement(text: string): string | undefined {
     const known = this.#names.get(text);
     if (known !== undefined || this.#names.size >= statementsMax) return known;
@@ -237,9 +237,9 @@ function isConnectionUsable(error: unknown): boolean {
 /** Errors after which a connection must be replaced: the server is stopping, broken, or has become a standby. */
 const breaking = /^(08|25006|25P03|26|42P05|57P|58|XX)/;
 /**
- * Errors of the database: no connection (08, 57P), no resources (53), no privilege (28, 42501), no such database or
- * schema (3D, 3F), a standby (25006), a timeout (25P03, 55P03, 57014), repeated conflicts (40), an internal error (58,
- * F0, XX), prepared statements lost in a pooler (26, 42P05).
+ * Database errors: no connection (08, 57P), no resources (53), no privilege (28, 42501), no such database or schema
+ * (3D, 3F), a standby (25006), a timeout (25P03, 55P03, 57014), repeated conflicts (40), an internal error (58, F0,
+ * XX), prepared statements lost in a pooler (26, 42P05).
  */
 const storageFaults = /^(08|25006|25P03|26|28|3D|3F|40001|40P01|42501|42P05|53|55P03|57|58|F0|XX)/;
 
@@ -250,7 +250,7 @@ function toStorageFailure(error: unknown): unknown {
   return state !== undefined && storageFaults.test(state) ? unavailable(error) : error;
 }
 
-/** Translates an error of the connection. */
+/** Translates a connection error. */
 const toConnectionFailure = (error: unknown): unknown => (stateOf(error) === undefined ? unavailable(error) : error);
 
 const unavailable = (cause: unknown) => new Failure('storage_unavailable', { retryAfterSeconds: 1 }, cause);

@@ -1,6 +1,6 @@
-// Shares counts between replicas, such as running requests of a server. Each replica adds the other counts:
+// Shares counts, such as a server's running requests, between replicas. Each replica adds the counts of the others:
 //
-//     HSET prefix:counts:NAME REPLICA "MS {"server":3}"     MS is the time of Redis; an entry counts for 3 s
+//     HSET prefix:counts:NAME REPLICA "MS {"server":3}"     MS is the time on the Redis server; an entry counts for 3 s
 import { randomUUID } from 'node:crypto';
 import { type Redis, toScript } from './redis.ts';
 
@@ -35,7 +35,7 @@ interface OtherCounts {
   replicas: number;
 }
 
-/** Publishes the counts of this replica, and resolves with the sums of the other replicas. Rejects with `RedisAway`. */
+/** Publishes this replica's counts, and resolves with the sums over the other replicas. Rejects with `RedisAway`. */
 export function createRedisCounts(redis: Pick<Redis, 'run'>, prefix: string) {
   const replica = randomUUID();
   return async (name: string, counts: Readonly<Record<string, number>>): Promise<OtherCounts> => {

@@ -46,7 +46,7 @@ export function createRedisLock({ redis, prefix, leaseMs = usualLeaseMs }: Redis
     const token = randomUUID();
     for (;;) {
       signal.throwIfAborted();
-      // Listens for the release message before the try, so that no message is missed.
+      // Listens for the release message before the attempt, so that no message is missed.
       const tried = new AbortController();
       const until = AbortSignal.any([signal, tried.signal, AbortSignal.timeout(leaseMs / 4)]);
       const next = once(released, name, { signal: until }).catch(() => {});

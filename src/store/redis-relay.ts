@@ -1,7 +1,7 @@
 // Streams text from the replica that has a resource to a replica that needs it, through a Redis Stream. The reader
 // creates the stream, renews its expiry and deletes entries as it reads them. The writer waits while 16 entries are
 // unread and stops when the stream is gone. A reader that gets no entry for 5 s fails, because the writer or Redis is
-// down. Each replica offers its resources again after an outage of Redis.
+// down. Each replica offers its resources again after a Redis outage.
 //     SET     prefix:relay:has:RESOURCE  REPLICA   for a day, or until withdrawn
 //     PUBLISH prefix:relay:REPLICA       {"relay":2,"id":"ID","question":"..."}
 //     XADD    prefix:relay:ID            "head" TEXT, "line" TEXT ..., then "end", or "cut" REASON; "beat" each second
@@ -23,7 +23,7 @@ interface RedisRelayOptions {
   /** A connection to the same server that is used more often, and therefore detects an outage earlier. */
   busier?: Pick<Redis, 'hasAnsweredFor'>;
   prefix: string;
-  /** Called with errors of the function passed to `serve`. */
+  /** Called with errors from the function passed to `serve`. */
   onFault(fault: unknown): void;
   /** How long a question waits for its answer. */
   askMs?: number;

@@ -115,7 +115,7 @@ export class Redis {
 
   /** Opens a separate connection for commands that block for less than `silenceMs`. Does not reconnect. */
   connect({ silenceMs }: { silenceMs: number }): RedisConnection {
-    // RESP2 returns maps, such as the reply of XREAD, as arrays.
+    // RESP2 returns maps, such as the reply to XREAD, as arrays.
     const client = this.#duplicate({ protocol: 2, socketTimeout: silenceMs, retryStrategy: () => null });
     return {
       call: (command, ...args) =>

@@ -17,7 +17,7 @@ export interface Rows {
   query<Row extends object>(sql: string, ...values: readonly RowValue[]): Promise<Row[]>;
 }
 
-/** Topics of changes of which other processes on the same database are notified. */
+/** Topics of changes that are announced to other processes on the same database. */
 export const topics = ['keys', 'voices', 'clips', 'lexicons'] as const;
 export type Topic = (typeof topics)[number];
 

@@ -1,7 +1,7 @@
 // A row store in one SQLite file in WAL mode. Readers never wait, and one process writes at a time; the command line
-// may write beside the service. If the file is busy, SQLite blocks for a few milliseconds at most, and the statement is
-// retried up to a time limit. A stored row survives a crash of the process; a durable transaction also survives a power
-// cut. The file must be on a local disk, because WAL does not work over a network.
+// may write while the service runs. If the file is busy, SQLite blocks for a few milliseconds at most, and the
+// statement is retried up to a time limit. A stored row survives a crash of the process; a durable transaction also
+// survives a power cut. The file must be on a local disk, because WAL does not work over a network.
 
 import { closeSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -22,7 +22,7 @@ const retryMs = { first: 2, max: 30 };
 const statementsMax = 200;
 const checkpointAgainMs = 200;
 
-/** "SNNT" in the header of the file marks a database of Sonant. */
+/** "SNNT" in the header of the file marks a Sonant database. */
 const applicationId = 0x534e4e54;
 
 /**
@@ -63,7 +63,7 @@ function createPrivateFile(file: string): void {
   }
 }
 
-/** Checks that the file is a database of Sonant, or marks an empty file as one, and configures the connection. */
+/** Checks that the file is a Sonant database, or marks an empty file as one, and configures the connection. */
 function claim(database: Database.Database): void {
   const own = database.transaction(() => {
     if (database.pragma('application_id', { simple: true }) === applicationId) return;
@@ -193,8 +193,8 @@ class SqliteRows implements RowStore {
 }
 
 /**
- * Runs `work` as soon as `pending` returns undefined, and retries while another process writes. Errors of `work` become
- * Failures. `pending` and `work` run in one step of the event loop.
+ * Runs `work` as soon as `pending` returns undefined, and retries while another process writes. Errors from `work`
+ * become Failures. `pending` and `work` run in one step of the event loop.
  */
 async function retryWhileBusy<Result>(
   work: () => Result,
@@ -214,7 +214,7 @@ async function retryWhileBusy<Result>(
 
 const codeOf = (error: unknown): string => (error instanceof Database.SqliteError ? error.code : '');
 
-/** Errors of the database, as opposed to errors in a statement. */
+/** Database errors, as opposed to errors in a statement. */
 const storageFaults = /^SQLITE_(BUSY|CANTOPEN|CORRUPT|IOERR|LOCKED|NOMEM|NOTADB|PERM|PROTOCOL|READONLY)/;
 
 function toStorageFailure(error: unknown): unknown {
@@ -223,7 +223,7 @@ function toStorageFailure(error: unknown): unknown {
   return storageFaults.test(code) ? new Failure('storage_unavailable', { retryAfterSeconds: 1 }, error) : error;
 }
 
-/** Returns the number of migration steps of the file. Throws if the file is damaged or not a database of Sonant. */
+/** Returns the number of applied migration steps. Throws if the file is damaged or not a Sonant database. */
 export async function inspectSqlite(file: string): Promise<number> {
   const database = new Database(file, { readonly: true, fileMustExist: true, timeout: busyMsMax });
   try {
@@ -231,7 +231,7 @@ export async function inspectSqlite(file: string): Promise<number> {
     if (fault !== 'ok') throw new Error(`it is damaged: ${String(fault).trim()}`);
     const rows: Rows = { query: async <Row extends object>(sql: string) => database.prepare(sql).all() as Row[] };
     const names = await rows.query<{ name: string }>("select name from sqlite_master where type = 'table'");
-    // A start that was killed may leave an empty file.
+    // A process that was killed during startup may leave an empty file.
     if (names.length === 0) return 0;
     if (!names.some(({ name }) => name === 'migrations')) throw new Error('it is the database of another program');
     const steps = await readSteps(rows);

@@ -17,7 +17,7 @@ export type TicketRows = ReturnType<typeof createTicketRows>;
 
 export function createTicketRows(store: RowStore) {
   return {
-    /** Adds the ticket, unless the tickets of its key, or of all keys, would then exceed a limit of characters. */
+    /** Adds the ticket, unless the tickets of its key, or of all keys, would then exceed a character limit. */
     add: (
       ticket: TicketRow,
       limits: { ofKey: number; ofAll: number },

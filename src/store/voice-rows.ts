@@ -1,6 +1,6 @@
 // The tables `voices` and `clones`: stored voices with their engine bindings, and the encrypted data of their clones. A
-// change of a voice, of its clones and aliases, and its audit entry are one transaction. The entry's number is the
-// revision of the row, so that a reader finds everything that changed after a revision. Deleted rows are kept without
+// change to a voice, its clones or its aliases is one transaction with its audit entry. The entry's number is the
+// revision of the row, so that a reader can find all changes after a given revision. Deleted rows are kept without
 // content.
 import { createColumns, type RowStore, type Rows } from './row-store.ts';
 import {
@@ -11,7 +11,7 @@ import {
   type VoiceRecordRow,
 } from './voice-record-rows.ts';
 
-/** Defaults of the texts that only describe a voice. */
+/** Default values for the texts that only describe a voice. */
 export const noTexts = { name: '', description: '' };
 export type VoiceTexts = typeof noTexts;
 type TextName = keyof VoiceTexts;
@@ -162,7 +162,7 @@ export function createVoiceRows(store: RowStore) {
 
 export interface VoiceAliasRow {
   alias: string;
-  /** The account of the alias; empty for everyone. */
+  /** The account of the alias; empty for a shared alias. */
   ownerId: string;
   /** Id of the voice; empty if the alias was removed. */
   voiceId: string;
@@ -211,7 +211,7 @@ const listChangedAliases = (rows: Rows, afterRevision: number): Promise<VoiceAli
 
 /**
  * Returns the names that other voices already have, as aliases of the same account or as ids. The id of another
- * account's private voice conflicts only with an alias of everyone.
+ * account's private voice conflicts only with a shared alias.
  */
 async function findOtherHolders(
   rows: Rows,
@@ -233,7 +233,7 @@ async function findOtherHolders(
   return held;
 }
 
-/** Replaces all aliases of the voice by these names of this account. The default voice does not change. */
+/** Replaces all aliases of the voice with these names of this account. The default voice does not change. */
 async function replaceAliases(
   rows: Rows,
   { voiceId, ownerId, revision }: Omit<VoiceAliasRow, 'alias'>,

@@ -1,6 +1,6 @@
-// The table `webhook_messages` has the messages to deliver and the outcomes of deliveries. The table `webhook_secrets`
-// has the sealed signing secret of each owner of keys. A process claims a message for a limited time. If the process
-// dies, another process claims the message.
+// The table `webhook_messages` has the messages to deliver and their delivery outcomes. The table `webhook_secrets` has
+// the sealed signing secret of each key owner. A process claims a message for a limited time. If the process dies,
+// another process claims the message.
 import { type AuditRow, addAudit } from './api-key-rows.ts';
 import { createColumns, type RowStore, type Rows } from './row-store.ts';
 

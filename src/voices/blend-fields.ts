@@ -1,5 +1,5 @@
-// Checks the bindings or the blend of a voice. The parts of a blend must be voices that the user may use, belong to one
-// group of voices of one engine, and share a language. Weights are scaled to a sum of 1.
+// Checks the bindings or the blend of a voice. The parts of a blend must be voices that the user may use, belong to the
+// same voice group of one engine, and share a language. Weights are scaled to a sum of 1.
 import { type Blend, type Engine, languagesOfBlend, type Voice } from '../engines/engine.ts';
 import type { FieldViolation } from '../errors.ts';
 import { type OfferedVoice, type Voices, type VoiceUser, voicesFor } from '../speech/voice.ts';

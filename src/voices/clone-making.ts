@@ -1,5 +1,5 @@
-// Makes clones of a person's voice. Each chosen engine makes a clone from the checked recordings. Each clone then
-// speaks a sentence, which tests the clone and determines its gain. Nothing is stored here.
+// Clones a person's voice. Each chosen engine creates a clone from the checked recordings. Each clone then speaks a
+// sentence, which tests the clone and determines its gain. Nothing is stored here.
 import { createHash } from 'node:crypto';
 import { gainDbFor } from '../audio/loudness.ts';
 import { join, type Pcm } from '../audio/pcm.ts';
@@ -230,7 +230,7 @@ function inRegion(languageCode: string, chosen: readonly CloningEngine[]): strin
   return codes[0] ?? languageCode;
 }
 
-/** Returns the sentence that the person must read: the script of an engine, or else the given or default script. */
+/** Returns the sentence that the person must read: an engine's script, or else the given or default script. */
 function scriptFor(
   { consentScript: given }: CloneFields,
   languageCode: string,

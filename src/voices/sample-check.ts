@@ -1,5 +1,5 @@
 // Checks whether a recording is good enough for a clone: length, clipping, noise, silence, tones. The thresholds were
-// found with 150 recordings of people and synthetic voices, clean and gradually degraded. No clean recording is
+// determined with 150 recordings of people and synthetic voices, clean and gradually degraded. No clean recording is
 // rejected, and the faults of rejected recordings are audible.
 
 import { toInt16 } from '../audio/level.ts';
@@ -14,7 +14,7 @@ export interface SampleFault {
 
 interface CheckedSample {
   faults: readonly SampleFault[];
-  /** The recording from shortly before the first word to shortly after the last. */
+  /** The recording from shortly before the first word to shortly after the last word. */
   trimmed: Recording;
 }
 
@@ -35,7 +35,7 @@ const speechSwingDbMin = 6;
 const digitalSilenceDbfs = -90;
 /** Minimum ratio between zero-crossing rates of frames. The ratio is at least 2 in speech, and near 1 in a tone. */
 const crossingsRatioMin = 1.5;
-/** Full scale, and the maximum share of samples at full scale. Clean recordings have at most one in 8 000. */
+/** Full scale, and the maximum share of samples at it. Clean recordings have at most one such sample in 8 000. */
 const fullScale = 0.99;
 const fullScaleShareMax = 0.002;
 /**
@@ -64,7 +64,7 @@ export function checkSample(recording: Recording, seconds: { min: number; max: n
     poor(`has a sample rate of ${sampleRateHz} Hz; at least ${sampleRateHzMin} Hz are needed`);
 
   const { levels, crossingsHz } = measureFrames(centred);
-  // A recording with so few frames can only be checked for its length.
+  // A recording with fewer frames can only be checked for its length.
   if (levels.length < loudFrames) return { faults: [...faults, ...lengthFaults(centred, seconds)], trimmed: centred };
   const loudest = levels.toSorted((a, b) => b - a)[loudFrames - 1]!;
   if (loudest < silentDbfs) {

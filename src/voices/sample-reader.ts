@@ -11,7 +11,7 @@ import type { SampleReading, SampleReadingTask, WantedSample } from './sample-re
 interface WantedSamples {
   sampleRateHz: number;
   sampleSeconds: { min: number; max: number };
-  /** Shortest allowed consent. Default: one second. */
+  /** Minimum length of the consent recording. Default: one second. */
   consentSecondsMin?: number;
 }
 
@@ -26,7 +26,7 @@ export type ReadSamples = (
   signal: AbortSignal,
 ) => Promise<Samples<Pcm>>;
 
-/** Allowed length of a consent. A consent is one sentence, so the limits do not depend on the engine. */
+/** Default minimum length of a consent recording, and its maximum length unless samples may be longer. */
 const consentSecondsMinDefault = 1;
 const consentSecondsMax = 30;
 /** Timeout for a recording. A minute of FLAC, the slowest format, takes a fraction of a second. */
@@ -98,5 +98,5 @@ async function readInThread(task: SampleReadingTask, readMsMax: number, signal: 
   }
 }
 
-/** The reader of the service: two recordings at a time, over all callers. */
+/** The service's shared reader, which reads at most two recordings at a time. */
 export const readSamples = createSampleReader();

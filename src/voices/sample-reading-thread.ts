@@ -1,5 +1,5 @@
 // The worker thread for one recording. It decodes and checks the recording in `workerData`, resamples it to 16-bit mono
-// at the requested rate, posts one message, and ends.
+// at the requested rate, posts one message, and exits.
 import { parentPort, workerData } from 'node:worker_threads';
 import { toInt16 } from '../audio/level.ts';
 import { join, type Pcm } from '../audio/pcm.ts';

@@ -1,5 +1,5 @@
 // A copy of the tables of voices and aliases in memory. The copy is updated at once after a change by this process, and
-// within half a second after a change by another process. Withdrawal of consent ends running requests with the clone.
+// within half a second after a change by another process. Withdrawal of consent ends requests that use the clone.
 import { Failure } from '../errors.ts';
 import { openPolling } from '../runtime/polling.ts';
 import { StoredVoices } from '../speech/stored-voices.ts';
@@ -11,8 +11,8 @@ export interface VoiceCacheOptions {
   rows: Pick<VoiceRows, 'listChanged' | 'listReused' | 'listChangedAliases' | 'findClone'>;
   vault: Vault;
   /**
-   * Ends the stored audio of each voice that was made before the given time, without waiting for files. Called again
-   * after a failure.
+   * For each voice, expires the stored audio that was generated before the given time, without waiting for the files to
+   * be deleted. Called again after a failure.
    */
   purge(due: ReadonlyMap<string, number>): Promise<void>;
   onFault(fault: unknown): void;
@@ -20,20 +20,20 @@ export interface VoiceCacheOptions {
 
 const pollEveryMs = 500;
 const rowsPerRead = 1_000;
-/** Longest lifetime of stored audio. If a voice ended longer ago, all its audio has expired. */
+/** Longest lifetime of stored audio. If a voice was deleted or withdrawn longer ago, all its audio has expired. */
 const audioLifeMs = 366 * 24 * 3_600_000;
 
 export type VoiceCache = Awaited<ReturnType<typeof openVoiceCache>>;
 
 export async function openVoiceCache({ rows, vault, purge, onFault }: VoiceCacheOptions) {
   const stored = new StoredVoices();
-  /** One controller per voice. A controller stays from the creation of its voice to the end of the voice. */
+  /** One controller per voice. It is kept until the voice is deleted or its consent is withdrawn. */
   const endings = new Map<string, AbortController>();
   let revision = 0;
   let namesRevision = 0;
   const openClone = (cloneId: string) => decryptClone(cloneId, rows, vault);
 
-  /** Ids of voices. Stored audio that was made before the given time must end. */
+  /** For each voice id, a time. Stored audio that was generated before this time must expire. */
   const toPurge = new Map<string, number>();
   const update = (row: VoiceRow) => {
     const { voiceId, version, createdAtMs, updatedAtMs } = row;
@@ -59,7 +59,7 @@ export async function openVoiceCache({ rows, vault, purge, onFault }: VoiceCache
     else stored.name(alias, ownerId, voiceId || undefined);
   };
 
-  /** Removes voices from `toPurge` of which only the bindings have changed, because they keep their stored audio. */
+  /** Removes voices from `toPurge` if only their bindings have changed, because such voices keep their audio. */
   const spareChanged = async () => {
     const live = [...toPurge].filter(([, madeBeforeMs]) => madeBeforeMs !== Infinity);
     for (let i = 0; i < live.length; i += rowsPerRead) {

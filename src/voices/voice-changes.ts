@@ -52,8 +52,8 @@ export interface NewVoice extends VoiceTexts, Pick<RowDraft, 'voiceId' | 'kind' 
 }
 
 /**
- * Returns the row of a new voice. If the id is the id of a deleted voice, the version numbers continue. The deleted
- * voice must have belonged to the same account, or to the operator if an admin makes the voice.
+ * Returns the row of a new voice. If a deleted voice had this id, the version numbers continue. The deleted voice must
+ * have belonged to the same account, or to the operator if an admin creates the voice.
  */
 export function toNewRow(
   before: VoiceRow | undefined,

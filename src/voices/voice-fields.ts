@@ -1,4 +1,4 @@
-// Defines the fields of requests that create, clone or change a voice. An omitted field keeps its value, or has its
+// Defines the fields of requests that create, clone or change a voice. An omitted field keeps its value, or gets its
 // default in a new voice. The contract's rules check shape and range; this folder checks references and permissions.
 import { create } from '@bufbuild/protobuf';
 import {
@@ -21,12 +21,12 @@ import { toLanguageCode } from '../text/language-code.ts';
 export interface VoiceFields extends GivenTexts {
   languageCodes?: readonly string[] | undefined;
   labels?: Readonly<Record<string, string>> | undefined;
-  /** Engine voices. An empty `voiceId` means the clone that the engine made. */
+  /** Engine voices. An empty `voiceId` means the clone that the engine created. */
   bindings?: readonly { engine: string; voiceId: string }[] | undefined;
   /** Voices of a blend, which replaces `bindings`. */
   blend?: Blend | undefined;
   enabled?: boolean | undefined;
-  /** Default of a new voice: `everyone` for the operator, and for admins except for blends; otherwise `private`. */
+  /** Default for a new voice: `everyone` for the operator, and for admins except for blends; otherwise `private`. */
   access?: VoiceAccess | undefined;
   /** All aliases of the voice. Existing aliases that are omitted are removed. */
   aliases?: readonly string[] | undefined;
@@ -44,7 +44,7 @@ export interface CloneFields {
   referenceText: string;
   consent: Uint8Array;
   speakerName: string;
-  /** Default: the script of the engine, or else the script of Sonant. */
+  /** Default: the engine's script, or else Sonant's script. */
   consentScript: string;
   /** Default: the first engine that can clone in the language. */
   engines: readonly string[];
@@ -106,7 +106,7 @@ export function checkBoundLexicons(
   lookUpLexicons(lexicons, lexiconIds, actor, faults);
 }
 
-/** Returns the new aliases, with a check that no other voice has them; undefined if aliases do not change. */
+/** Returns the new aliases and a check that no other voice has them; undefined if aliases do not change. */
 export function toAliasChange(
   { voiceId, access, ownerId }: Pick<VoiceRow, 'voiceId' | 'access' | 'ownerId'>,
   names: readonly string[] | undefined,

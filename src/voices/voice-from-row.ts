@@ -60,7 +60,7 @@ const toConsent = ({ givenAtMs, revokedAtMs, ...given }: ConsentRecord): VoiceCo
   revokedAt: revokedAtMs === undefined ? undefined : new Date(revokedAtMs),
 });
 
-/** The Failure that ends running requests of a voice that is permanently gone; undefined for other voices. */
+/** The Failure that ends running requests if the voice is permanently gone; undefined for other voices. */
 export function endOf({ status, kind }: VoiceRow): Failure | undefined {
   if (status === 'consent_revoked') {
     return new Failure('voice_not_ready', { message: 'The person whose voice this is has withdrawn their consent.' });

@@ -32,11 +32,11 @@ interface VoiceMakingOptions {
   engines: readonly Engine[];
   cloneMaking: CloneMaking;
   vault: Vault;
-  /** Maximum number of voices of an account. Does not apply to keys with the scope admin. */
+  /** Maximum number of voices of an account. Does not apply to keys with the `admin` scope. */
   voicesPerAccount: number;
 }
 
-/** Number of clones that are made at once, and number of further clones that may wait. */
+/** Number of clones that are created at once, and number of further clones that may wait. */
 const cloningMax = 4;
 
 export function createVoiceMaking(options: VoiceMakingOptions) {

@@ -86,7 +86,7 @@ export function createVoiceManagement(options: VoiceManagementOptions): VoiceMan
         const row = toChangedRow(before, fields, { engines, checks, atMs });
         const isMoved = row.access !== before.access;
         if (isMoved || names) checkMayShare(row, actor);
-        // An engine voice of which only the aliases change is not stored.
+        // An engine voice is not stored if only its aliases change.
         const isChanged = isLive(found) || Object.keys(others).length > 0;
         return {
           ...(isChanged && { row }),
@@ -190,7 +190,7 @@ function toAliasRemoval(voiceId: string, voices: Voices, actor: Actor): VoiceCha
   };
 }
 
-/** Columns that a deletion empties. The owner stays in the row, so that no other account gets the id. */
+/** Columns that a deletion clears. The owner stays in the row, so that no other account gets the id. */
 const emptied = {
   ...noTexts,
   labels: '{}',
@@ -223,7 +223,7 @@ function toStoredRow(
   return toNewRow(deleted, stored, by);
 }
 
-/** The state of a voice before a change, as far as the checks need it. */
+/** The state of a voice before a change, with only the parts that the checks need. */
 interface Speaking {
   voiceId: string;
   status: VoiceStatus | 'deleted';
@@ -254,7 +254,7 @@ function toRecord(bound: StoredBinding): BindingRecord {
   return 'blend' in bound ? { engine: bound.engine, speakerId: '', blend: bound.blend } : bound;
 }
 
-/** Reports faults of the change. Returns the new bindings and languages, if the change has any. */
+/** Reports faults in the change. Returns the new bindings and languages, if the change has any. */
 function checkChange(
   before: Speaking,
   fields: VoiceFields,
@@ -274,7 +274,7 @@ function checkChange(
   return { bindings, languageCodes };
 }
 
-/** Returns the changed row. Throws a Failure that lists all faults of the fields. */
+/** Returns the changed row. Throws a Failure that lists all faults in the fields. */
 function toChangedRow(
   before: RowDraft,
   fields: VoiceFields,

@@ -1,5 +1,5 @@
-// Ends the stored audio of voices that may no longer be used. The index expires the audio at once, in batches so that
-// other queries are not delayed. The cleanup of the clip store removes the files later.
+// Expires the stored audio of voices that may no longer be used. This happens in batches, so that other queries are not
+// delayed. The cleanup of the clip store removes the files later.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ClipMemory } from '../delivery/clip-memory.ts';
 import type { ClipSweep } from '../delivery/clip-sweep.ts';
@@ -17,7 +17,7 @@ interface VoicePurgeOptions {
 
 export const createVoicePurge =
   ({ index, segments, memory, sweep }: VoicePurgeOptions) =>
-  /** Ends the audio of each voice in `due` that was made before the given time. */
+  /** For each voice in `due`, expires the audio that was generated before the given time. */
   async (due: ReadonlyMap<string, number>): Promise<void> => {
     try {
       for (const [voiceId, madeBeforeMs] of due) {

@@ -247,7 +247,7 @@ async function withStorageFailures<Result>(work: () => Promise<Result>): Promise
   }
 }
 
-/** Converts errors of the file system to Failures. Other errors are bugs and are returned unchanged. */
+/** Converts file system errors to Failures. Other errors are bugs and are returned unchanged. */
 function toStorageFailure(error: unknown): unknown {
   const code = codeOf(error);
   if (error instanceof Failure || code === undefined) return error;

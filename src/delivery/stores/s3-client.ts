@@ -1,6 +1,6 @@
 // Loads the AWS SDK when a bucket is opened, and configures it for any S3-compatible service. Every call has a timeout
-// and makes up to three attempts. Errors of the store are `storage_unavailable`, or `storage_full` if the store reports
-// that it is full.
+// and makes up to three attempts. Store errors are `storage_unavailable`, or `storage_full` if the store reports that
+// it is full.
 import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
 import { Failure } from '../../errors.ts';
 
@@ -16,7 +16,7 @@ export interface S3Address {
 export interface Timeouts {
   /** Timeout for opening a connection. */
   connectMs: number;
-  /** Timeout of a check. */
+  /** Timeout for a check. */
   checkMs: number;
   /** Timeouts of calls with up to 1 MiB: for one attempt, and for all attempts. */
   attemptMs: number;

@@ -192,7 +192,7 @@ interface S3DraftOptions {
   bucket: S3Bucket;
   path: string;
   contentType: string;
-  /** Called with failures of the store. */
+  /** Called with store failures. */
   onFault(fault: unknown): void;
   onEnd(clearing: Promise<void>): void;
 }

@@ -1,6 +1,6 @@
-// Makes links to clips in the store itself. A signed link is valid for at most an hour, and never longer than the clip
-// or the credentials. A signed link is reused only during the first half of its lifetime, so that every client has at
-// least the second half to start the download. A public link is valid as long as the clip exists.
+// Creates links to clips in the store itself. A signed link is valid for at most an hour, and never longer than the
+// clip or the credentials. A signed link is reused only during the first half of its lifetime, so that every client has
+// at least the second half to start the download. A public link is valid as long as the clip exists.
 import type { S3Bucket } from './s3-bucket.ts';
 import { toS3Path } from './s3-clips.ts';
 
@@ -31,7 +31,7 @@ export const createPublicLinks =
   });
 
 export function createSignedLinks({ bucket, prefix }: { bucket: S3Bucket; prefix: string }): LinkTo {
-  /** Links by key of the clip, the oldest first. */
+  /** Links by clip key, oldest first. */
   const links = new Map<string, { url: string; renewAtMs: number }>();
 
   const sign = async ({ key, contentType, fileName, expiresAtMs }: LinkedClip) => {
