@@ -1,6 +1,6 @@
-// Measures how often a sentence is assigned to the right language. The sentences are 5, 10 and 20 words of the
-// Universal Declaration of Human Rights in 20 languages; the candidates are all 20 languages, or the few of a typical
-// voice. Also measures the cost of a sentence, and the gain from assuming the previous sentence's language.
+// Measures how often the language of a sentence is detected correctly. The sentences have 5, 10 or 20 words and are
+// from the Universal Declaration of Human Rights in 20 languages; the candidates are all 20 languages, or the few of a
+// typical voice. Also measures the cost per sentence, and the gain from assuming the previous language.
 import { createSentenceLanguages, scoreLanguages } from '../src/speech/guess-languages.ts';
 import { beginnings, type Language, languages, lengths, typicalSets } from '../test/text/declarations.ts';
 import type { Bench, Cell } from './measuring/bench.ts';

@@ -1,6 +1,6 @@
 // Measures the overhead of the service around an engine of fixed cost on loopback. A client calls the engine directly
-// and through the service, and measures the time to the first audio. CPU is that of this process: first of the service,
-// then, as the baseline, of a bare fetch of the same audio from the engine.
+// and through the service, and measures the time to the first audio. CPU time is that of this process: first with the
+// service, then, as the baseline, with a bare fetch of the same audio from the engine.
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';

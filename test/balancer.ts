@@ -1,4 +1,4 @@
-// The load balancer of deploy/ (a real haproxy), unchanged except for its address and those of the replicas.
+// Starts the load balancer of deploy/ (a real haproxy), unchanged except for its address and those of the replicas.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';

@@ -1,5 +1,5 @@
-// Runs before each test file: every response that a test gets from the service over HTTP is validated against
-// docs/openapi.json. Responses are passed on unchanged; a mismatch fails the test at its end.
+// Validates every response that a test gets from the service over HTTP against docs/openapi.json. Runs before each test
+// file. Responses are passed on unchanged; a mismatch fails the test when it finishes.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, expect } from 'vitest';

@@ -1,6 +1,6 @@
-// The examples, by the commands of examples/README.md with only the addresses changed: each language's client is
-// generated, compiled and run against a running service, all at once, and prints the same as REST returns. Also the
-// examples for browsers, in Chromium.
+// Tests the examples, by the commands of examples/README.md with only the addresses changed: each language's client is
+// generated, compiled and run against a running service, all at once, and prints the same output as REST returns. Also
+// tests the examples for browsers, in Chromium.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';

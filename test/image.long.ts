@@ -1,5 +1,5 @@
-// The image is built from deploy/Dockerfile on a base of Debian's packages, and runs in podman as docs/deploy.md says: it
-// speaks without privileges on a read-only file system. A second image contains a model, which it fetched from a mirror.
+// Tests the image, built from deploy/Dockerfile on a base of Debian's packages and run in podman as docs/deploy.md
+// says: it speaks without privileges on a read-only file system. A second image contains a model from a mirror.
 import { execFile, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { chown, mkdtemp, readFile, rm } from 'node:fs/promises';

@@ -1,5 +1,5 @@
-// Intelligibility of the default voice: a speech recognizer compares it with the output of the engine's own program and
-// with the same audio played backwards. Skipped if the recognizer is not installed.
+// Tests that the default voice is intelligible: a speech recognizer compares it with the output of the engine's own
+// program and with the same audio played backwards. Skipped if the recognizer is not installed.
 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-// Long-running commands restart themselves in the same process, because some memory settings apply only to a new
-// program. The operator's settings take precedence, and all other commands start only once.
+// Tests that long-running commands restart themselves in the same process, because some memory settings apply only to a
+// new program. The operator's settings take precedence, and all other commands start only once.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-// A replica as in production: `sonant serve` in its own process with its own data folder, on ports that stay the same
-// over restarts.
+// Starts a replica as in production: `sonant serve` in its own process with its own data folder, on ports that stay the
+// same across restarts.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// Starts the process of eSpeak NG's bare library (raw-library.ts) for the benches that compare with it.
+// Starts the process of eSpeak NG's bare library (raw-library.ts), with which benches compare.
 import { join } from 'node:path';
 import { startProcess } from '../measuring/asked-process.ts';
 

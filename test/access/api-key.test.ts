@@ -1,4 +1,4 @@
-// The format of a key: valid when generated, and refused in every malformed form.
+// Tests the format of a key: a generated key is valid, and every malformed key is refused.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';

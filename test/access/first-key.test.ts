@@ -1,4 +1,4 @@
-// The first key of a service: provided by the operator, or generated.
+// Tests the first key of a service, which the operator provides or the service generates.
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

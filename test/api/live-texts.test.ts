@@ -1,5 +1,5 @@
-// 200 texts of language models, spoken while they are written. Without pauses in the writing, the audio equals that of
-// the whole text; with a pause, every word is still spoken once, completely and in the same place.
+// Tests 200 texts by language models, spoken while they are written. Without pauses in the writing, the audio equals
+// that of the whole text; with a pause, every word is still spoken once, completely and in the same position.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
 import { planLive } from '../../src/speech/live-plan.ts';

@@ -1,4 +1,4 @@
-// The limiter learns how many characters of a running synthesis are in the usage ledger.
+// Tests that the limiter learns how many characters of a running synthesis are in the usage ledger.
 import { expect, test } from 'vitest';
 import type { TakeOptions } from '../../src/access/limiter.ts';
 import type { Call } from '../../src/api/call.ts';

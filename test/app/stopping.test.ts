@@ -1,4 +1,4 @@
-// A service stops when it is requested to, even if its dependencies are unreachable.
+// Tests that a service stops when requested, even if its dependencies are unreachable.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-// Writes archives for tests: tar, zip and bzip2, byte by byte, so that every field may be invalid. The bzip2 is simple:
-// blocks are sorted slowly, and every symbol has a nine-bit code.
+// Writes archives for tests (tar, zip and bzip2) byte by byte, so that any field can be made invalid. The bzip2 encoder
+// is simple: blocks are sorted slowly, and every symbol has a nine-bit code.
 import { crc32, deflateRawSync } from 'node:zlib';
 
 export interface TarEntry {

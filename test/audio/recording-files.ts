@@ -1,5 +1,5 @@
-// Writes recordings for tests: every kind of WAV, FLAC without compression, Ogg pages with checksums; MP3 and Ogg
-// Vorbis with encoders that share no code with the decoders.
+// Writes recordings for tests: every kind of WAV, uncompressed FLAC, Ogg pages with checksums; also MP3 and Ogg Vorbis,
+// with encoders that share no code with the decoders.
 import { readFile } from 'node:fs/promises';
 import { createEncoder } from 'wasm-media-encoders';
 import { openMp3Encoder } from '../../src/audio/mp3.ts';

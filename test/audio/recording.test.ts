@@ -1,6 +1,6 @@
-// Recordings of every supported kind decode to the original audio, mono, at their own rate; every malformed file is
-// refused with a message. three-tones.opus is the signal below, encoded once: ffmpeg -i three-tones.wav -c:a libopus
-// -b:a 24k -map_metadata -1 -bitexact three-tones.opus
+// Tests that recordings of every supported kind decode to the original audio, mono, at their own rate, and that every
+// malformed file is refused with a message. three-tones.opus is the signal below, encoded once: ffmpeg -i
+// three-tones.wav -c:a libopus -b:a 24k -map_metadata -1 -bitexact three-tones.opus
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { decodeRecording, recordingBytesMax } from '../../src/audio/recording/recording.ts';

@@ -1,4 +1,4 @@
-// EPUBs of every shape are read completely and in order, or refused with the reason.
+// Tests that EPUBs of every shape are read completely and in order, or refused with the reason.
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { BookChapter } from '../../src/books/book.ts';
 import { BookFault } from '../../src/books/book-fault.ts';

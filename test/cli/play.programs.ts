@@ -1,4 +1,4 @@
-// `sonant say --play`: a player receives the complete audio while it is generated, and faults of the player are
+// Tests `sonant say --play`: a player receives the complete audio while it is generated, and player errors are
 // reported.
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-// The service as an operator starts it: `sonant serve` in a new folder on free ports, until the test is over or
+// Starts the service as an operator does: `sonant serve` in a new folder on free ports, until the test finishes or
 // `onClose` is called.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';

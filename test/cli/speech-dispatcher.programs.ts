@@ -1,4 +1,4 @@
-// `spd-say -o sonant` through Speech Dispatcher itself, on a socket of its own, into PulseAudio's null sink.
+// Tests `spd-say -o sonant` through Speech Dispatcher itself, on a socket of its own, into PulseAudio's null sink.
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-// The module of Speech Dispatcher, tested through its protocol, and the file that `install` writes.
+// Tests the module for Speech Dispatcher through its protocol, and the file that `install` writes.
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

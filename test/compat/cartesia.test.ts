@@ -1,4 +1,4 @@
-// Cartesia's API with Cartesia's own client, unchanged except for the base URL.
+// Tests Cartesia's API with Cartesia's own client, unchanged except for the base URL.
 
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import Cartesia from '@cartesia/cartesia-js';

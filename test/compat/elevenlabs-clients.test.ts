@@ -1,5 +1,5 @@
-// ElevenLabs's WebSocket, with messages of real clients: LiveKit's plugin (@livekit/agents-plugin-elevenlabs 1.8.1) and
-// Pipecat's service.
+// Tests ElevenLabs's WebSocket, with messages from real clients: LiveKit's plugin (@livekit/agents-plugin-elevenlabs
+// 1.8.1) and Pipecat's service.
 import { afterAll, expect, test } from 'vitest';
 import { openTestGateway } from '../http/open-gateway.ts';
 import { alignmentsOf, type Message, openSocket, pipecatPath, soundOf, textOf } from './elevenlabs-socket.ts';

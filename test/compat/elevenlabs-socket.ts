@@ -1,4 +1,4 @@
-// A client of ElevenLabs's WebSockets: Node's own WebSocket, and the received messages by context.
+// Opens ElevenLabs's WebSockets with Node's own client, and collects the received messages by context.
 import { once } from 'node:events';
 import { expect } from 'vitest';
 

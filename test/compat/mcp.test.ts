@@ -1,4 +1,4 @@
-// MCP at /mcp: the official clients of both generations, the tools, and requests that are refused.
+// Tests MCP at /mcp: the official clients of both generations, the tools, and requests that are refused.
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { Client as SessionClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as SessionTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';

@@ -1,4 +1,4 @@
-// Conformance of engines that blend their voices: part of the contract of src/engines/engine.ts.
+// Tests engines that blend their voices against the contract in src/engines/engine.ts.
 import { expect, test } from 'vitest';
 import type { Pcm } from '../../src/audio/pcm.ts';
 import type { Engine, Voice } from '../../src/engines/engine.ts';

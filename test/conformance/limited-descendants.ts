@@ -1,4 +1,4 @@
-// Part of the limiter conformance suite: keys that descend from others count together, exactly.
+// Tests that a limiter counts a key and the keys that descend from it together, exactly. Part of the limiter suite.
 import { expect, test } from 'vitest';
 import type { Limiter } from '../../src/access/limiter.ts';
 import type { LimitStatus } from '../../src/access/rate-limit.ts';

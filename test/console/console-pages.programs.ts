@@ -1,5 +1,5 @@
-// The Voices, Keys and Usage pages of the console in Chromium, with a running service and an engine that clones voices.
-// Each page is also checked with axe in light and dark, and for overflow on a phone.
+// Tests the Voices, Keys and Usage pages of the console in Chromium, with a running service and an engine that clones
+// voices. Each page is also checked with axe in light and dark themes, and for overflow on a phone.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createUsageRows } from '../../src/store/usage-rows.ts';
 import { openCloning } from '../contract/open-cloning.ts';

@@ -1,4 +1,4 @@
-// The same marked text through every transport: the same bytes, the same number of characters, the same marks and
+// Tests the same marked text through every transport: the same bytes, the same number of characters, the same marks and
 // warnings, and the same fault if it is unreadable.
 import { on } from 'node:events';
 import { afterAll, expect, test } from 'vitest';

@@ -1,5 +1,5 @@
-// Requests while the engine's server misbehaves, in the running service through each API: a success is complete and
-// sent once, a failure follows the contract, nothing hangs, nothing is repeated after audio was sent, and nothing
+// Tests requests while the engine's server misbehaves, in the running service through each API: a success is complete
+// and sent once, a failure follows the contract, nothing hangs, nothing is repeated after audio was sent, and nothing
 // continues at the server afterwards.
 import { status as code } from '@grpc/grpc-js';
 import { describe, test } from 'vitest';

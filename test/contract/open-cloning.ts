@@ -1,4 +1,4 @@
-// The running service with an engine that clones, for tests of a person's voice: its requests, responses, log and
+// Opens the running service with an engine that clones, for tests of a person's voice: its requests, responses, log and
 // stored data.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

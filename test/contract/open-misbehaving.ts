@@ -1,5 +1,5 @@
-// The running service with engines on servers that misbehave on demand, and the requests to these servers. Engine
-// timeouts can be shortened, so that a test of silence does not take a minute.
+// Opens the running service with engines on servers that misbehave on demand, and records the requests to these
+// servers. Engine timeouts can be shortened, so that a test of silence does not take a minute.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

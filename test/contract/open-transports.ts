@@ -1,4 +1,4 @@
-// The five ways to receive speech: complete or streamed by REST, as events, and by gRPC; and how each reports an
+// Receives speech in five ways, complete or streamed over REST, as events, and by gRPC, and reads how each reports an
 // incomplete result. The cache is bypassed.
 import { OutputFormat, ReturnFormat, SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { readEvents, soundIn } from '../http/event-reader.ts';

@@ -1,4 +1,4 @@
-// All ways to request speech from a whole service with one engine. Each returns raw samples at 24 kHz, or a file in
+// Requests speech in all ways from a whole service with one engine. Each returns raw samples at 24 kHz, or a file in
 // another format. The ways are compared by the segments that they request. Segments are cached, so many ways cost
 // little.
 import { readFileSync } from 'node:fs';

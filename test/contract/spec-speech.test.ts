@@ -1,6 +1,5 @@
-// The owner's specification of the synthesis request, its results and its endpoints, row by row and rule by rule, over
-// REST: each test is named after its row. The names are a type, so a missing test does not compile, and they are also
-// counted.
+// Tests the owner's specification of the synthesis request, its results and its endpoints, row by row and rule by rule,
+// over REST. Each test is named after its row. The names are a type and are counted, so no test can be missing.
 import { afterAll, expect, test } from 'vitest';
 import { eventsIn, readEvents, soundIn } from '../http/event-reader.ts';
 import { bytesOf } from '../http/open-gateway.ts';

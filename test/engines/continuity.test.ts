@@ -1,5 +1,5 @@
-// Streams without gaps: a server that speaks 7.5 seconds of sound in a second, divided evenly among its streams,
-// receives only as many streams as it can keep up with. Time is simulated.
+// Tests that streams have no gaps. A server that generates 7.5 seconds of audio per second, divided evenly among its
+// streams, receives only as many streams as it can keep up with. Time is simulated.
 import { expect, test } from 'vitest';
 import { Concurrency, Playback } from '../../src/engines/openai-compatible/continuity.ts';
 import { createServerGroup } from '../../src/engines/openai-compatible/server-group.ts';

@@ -1,4 +1,4 @@
-// Facts about eSpeak NG's library are stored in the data folder, and used until something changes.
+// Tests that the properties of eSpeak NG's library are cached in the data folder, and used until something changes.
 import { access, cp, mkdtemp, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-// Google Cloud Text-to-Speech on loopback, from the protos of Google's own client, with the tone engine as its voice.
-// It refuses what Google refuses (google-rules.ts), and misbehaves on demand. gRPC and the REST method share a port.
+// Imitates Google Cloud Text-to-Speech on loopback, from the protos of Google's own client, with the tone engine as its
+// voice. It refuses what Google refuses (google-rules.ts), and misbehaves on demand. gRPC and REST share a port.
 import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
 import { createRequire } from 'node:module';

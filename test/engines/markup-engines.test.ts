@@ -1,4 +1,4 @@
-// Phonemes and pitch in the engines that support them: flite, and eSpeak NG if it is installed.
+// Tests phonemes and pitch in the engines that support them: flite, and eSpeak NG if it is installed.
 import { expect, test } from 'vitest';
 import { medianPitchHz } from '../../bench/measuring/pitch.ts';
 import { join } from '../../src/audio/pcm.ts';

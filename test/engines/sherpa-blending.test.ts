@@ -1,5 +1,5 @@
-// Blended voices, spoken by the real library: a blend sounds according to its weights in each kind of model with
-// styles, and blends are added and removed while others speak.
+// Tests blended voices with the real library: a blend sounds according to its weights in each kind of model with
+// styles, and blends are added and removed while other voices are in use.
 import { mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

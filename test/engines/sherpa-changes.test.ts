@@ -1,5 +1,5 @@
-// Models that appear and disappear while the service runs: they are offered and dropped without a restart, running
-// requests end unchanged, and unused models leave memory.
+// Tests models that appear and disappear while the service runs: they are offered and dropped without a restart,
+// running requests finish unchanged, and unused models leave memory.
 import { cp, mkdtemp, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-// The operator's neural models, spoken by the real library: the engine contract holds, and crashes of the processes are
-// survived.
+// Tests the operator's neural models with the real library: the engine contract holds, and the service survives crashes
+// of the model processes.
 import { globSync } from 'node:fs';
 import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

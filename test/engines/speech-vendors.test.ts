@@ -1,4 +1,4 @@
-// A table of the speech servers that people run, as the servers' sources describe them: model, voices, requested
+// Tests a table of the speech servers that people run, as the servers' sources describe them: model, voices, requested
 // formats, sample rate, answer when full, and whether the server clones. Each row is checked with the engine.
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { join, type Pcm, samplesOf } from '../../src/audio/pcm.ts';

@@ -1,6 +1,6 @@
-// An engine for tests, and an example of how to write one: one tone per word, with a pitch that depends on the word. It
-// is small, fast, deterministic, and exact in its rate and word times. It misbehaves on demand (`trouble`, which a test
-// may change between segments) and counts its work.
+// Provides an engine for tests, and an example of how to write one: one tone per word, with a pitch that depends on the
+// word. It is small, fast, deterministic, and exact in its sample rate and word times. It misbehaves on demand
+// (`trouble`, which a test may change between segments) and counts its work.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { join as joinSamples } from '../../src/audio/pcm.ts';
 import {

@@ -1,4 +1,4 @@
-// The example of a telephone call: a peer with Twilio's protocol and a real Sonant.
+// Tests the example of a telephone call with a peer that speaks Twilio's protocol, and a real Sonant.
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';

@@ -1,5 +1,5 @@
-// One process of `npm run fuzz`: feeds one target with inputs until the target's time is over. It reports each input
-// before the input is run, so that the parent knows the input that killed the process or keeps it busy.
+// Runs in a process of `npm run fuzz`, and feeds one target with inputs until the target's time is up. It reports each
+// input before the input is run, so that the parent knows the input that killed the process or keeps it busy.
 import { apiTargets } from './api-targets.ts';
 import { createDice, mutate } from './mutate.ts';
 import { parserTargets } from './parser-targets.ts';

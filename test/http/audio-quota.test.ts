@@ -1,5 +1,5 @@
-// The quota of stored audio, over HTTP: whose audio is removed when the quota is full, which requests are refused
-// before they are spoken, and that recently acknowledged audio stays.
+// Tests the quota for stored audio, over HTTP: whose audio is removed when the quota is full, which requests are
+// refused before synthesis, and that recently acknowledged audio stays.
 import type { Readable } from 'node:stream';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { expectedBytesOf } from '../../src/speech/estimate.ts';

@@ -1,4 +1,4 @@
-// The commands of the reference, run unchanged in a shell: each reaches its operation, is admitted, and is understood.
+// Tests the commands of the reference, unchanged in a shell: each reaches its operation, is admitted and is understood.
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

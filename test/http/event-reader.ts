@@ -1,4 +1,4 @@
-// Server-Sent Events as a client reads them: from text to events, and from events to their audio.
+// Parses Server-Sent Events as a client does: from text to events, and from events to their audio.
 export interface ReadEvent {
   id: string;
   event: string;

@@ -1,4 +1,4 @@
-// Stored audio in memory: audio that ends in any way is also removed from memory, and every request for it is counted.
+// Tests that audio that is removed for any reason is also removed from memory, and that all its requests are counted.
 import { expect, test } from 'vitest';
 import { expectedBytesOf } from '../../src/speech/estimate.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';

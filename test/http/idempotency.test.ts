@@ -1,4 +1,4 @@
-// Answers stored under Idempotency-Keys, and how long they are stored, with two replicas on one database.
+// Tests answers stored under Idempotency-Keys, and how long they are stored, with two replicas on one database.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,5 @@
-// Unknown parts of a request: reported if they are ignored, refused if the gateway is strict, in both cases with the
-// likely name.
+// Tests unknown parts of a request: reported if they are ignored, refused if the gateway is strict, in both cases with
+// the likely name.
 import { afterAll, describe, expect, test } from 'vitest';
 import { openTestGateway } from './open-gateway.ts';
 

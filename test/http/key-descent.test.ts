@@ -1,4 +1,4 @@
-// A key and the keys made from it: how restricting, extending and ending a key affects its descendants. A key and its
+// Tests how restricting, extending and deleting a key affects the keys that were created from it. A key and its
 // descendants together may not use more than the key alone.
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { ApiKeyService } from '../../gen/sonant/v1/api_key_pb.ts';

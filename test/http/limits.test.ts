@@ -1,4 +1,4 @@
-// Limits over HTTP: their headers in every answer, refusals, and the usage ledger.
+// Tests limits over HTTP: their headers in every answer, refusals, and the usage ledger.
 import { once } from 'node:events';
 import { Agent, request as httpRequest } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,5 +1,5 @@
-// Misbehaving peers of live speech: one that sends without end, one that requests and never reads, and many that come
-// and go. test/soak/live-connections.soak.ts has slow tests of silent peers.
+// Tests misbehaving peers of live speech: a peer that sends without end, a peer that requests and never reads, and many
+// that come and go. test/soak/live-connections.soak.ts has slow tests of silent peers.
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';

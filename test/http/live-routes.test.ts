@@ -1,4 +1,4 @@
-// Live speech over WebSocket, with Node's own client, which shares no code with the server.
+// Tests live speech over WebSocket, with Node's own client, which shares no code with the server.
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, expect, test } from 'vitest';

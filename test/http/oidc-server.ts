@@ -1,5 +1,5 @@
-// A real OpenID Connect server (oidc-provider) on loopback, with its own sign-in and consent pages, and a gateway that
-// uses it as its issuer. The server can issue invalid tokens with its key, and change its key.
+// Starts a real OpenID Connect server (oidc-provider) on loopback, with its own sign-in and consent pages, and a
+// gateway that uses it as its issuer. The server can issue invalid tokens with its key, and change its key.
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,5 +1,5 @@
-// The HTTP gateway for a test on a free port, with the tone engine and real rows, clips, keys and services in separate
-// stores (storage.ts); also returns what was logged. Closed after the test, or when `onClose` is called.
+// Opens the HTTP gateway for a test on a free port, with the tone engine and real rows, clips, keys and services in
+// separate stores (storage.ts); also returns what was logged. Closed after the test, or when `onClose` is called.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-// The running service with the engine of neural models, a mirror of models on loopback, and a table of small ones: amy
-// and ben, which speak, and cal, whose licence forbids commercial use.
+// Opens the running service with the engine for neural models, a mirror of models on loopback, and a table of small
+// models: amy and ben, which speak, and cal, whose licence forbids commercial use.
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

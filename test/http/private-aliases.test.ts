@@ -1,4 +1,4 @@
-// Ownership of names: an alias of a private voice belongs to its account, and each account may have the same alias; a
+// Tests who owns names: an alias of a private voice belongs to its account, and each account may have the same alias; a
 // name never leads to another account's voice; and a key limited to an alias is limited to its voice.
 import { afterAll, expect, test } from 'vitest';
 import { openTestGateway } from './open-gateway.ts';

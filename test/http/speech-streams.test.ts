@@ -1,4 +1,4 @@
-// The stored events of streams: for how long and how many, with a manual source and a manual clock.
+// Tests how long and how many events of streams are stored, with a manual source and a manual clock.
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import { eventBytesMax, eventBytesPerStreamMax } from '../../src/http/http-limits.ts';

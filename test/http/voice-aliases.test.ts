@@ -1,5 +1,5 @@
-// Aliases of voices: accepted wherever an id is accepted, refused if the name is taken, deleted with their voice, and
-// unknown to callers that may not use the voice.
+// Tests aliases of voices: accepted wherever an id is accepted, refused if the name is taken, deleted with their voice,
+// and unknown to callers that may not use the voice.
 import { once } from 'node:events';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';

@@ -1,4 +1,4 @@
-// Jobs over HTTP: spoken in the background into one file plus a file per chapter, completely or not at all.
+// Tests jobs over HTTP: text is synthesized in the background into one file plus a file per chapter, or not at all.
 import { create as createMessage } from '@bufbuild/protobuf';
 import { describe, expect, test } from 'vitest';
 import { CreateJobRequestSchema } from '../../gen/sonant/v1/job_service_pb.ts';

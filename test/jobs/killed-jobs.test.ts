@@ -1,5 +1,5 @@
-// Jobs whose workers are killed at any moment: another worker continues at the first missing segment, the files equal
-// those of an undisturbed run, and each character is charged once.
+// Tests jobs whose workers are killed at any moment: another worker continues at the first missing segment, the files
+// equal those of an undisturbed run, and each character is charged once.
 import { expect, test } from 'vitest';
 import { isLongRun } from '../long/run-length.ts';
 import { openKilledRunner } from './killed-runner.ts';

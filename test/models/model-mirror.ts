@@ -1,4 +1,4 @@
-// A mirror of models on loopback that has ranges and ETags like GitHub's, and misbehaves on demand.
+// Serves a mirror of models on loopback that has ranges and ETags like GitHub's, and misbehaves on demand.
 import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

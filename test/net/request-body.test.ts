@@ -1,4 +1,4 @@
-// The body of a request: complete or refused; in pieces of any size; within its time limit.
+// Tests the body of a request: complete or refused; in pieces of any size; within its time limit.
 import { type EventEmitter, once } from 'node:events';
 import { createServer as createHttp1Server, request as requestHttp1 } from 'node:http';
 import { connect, createServer } from 'node:http2';

@@ -1,5 +1,5 @@
-// The npm package: `npm run pack` makes its tarball, npm installs it into an empty folder, and the installed program creates a
-// key, speaks and stops. Works offline: the packages that it depends on are copied from the checkout.
+// Tests the npm package: `npm run pack` creates its tarball, npm installs it into an empty folder, and the installed
+// program creates a key, speaks and stops. Works offline: its dependencies are copied from the checkout.
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {

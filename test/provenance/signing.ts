@@ -1,4 +1,4 @@
-// A signer for tests, files to sign, and the verdict of the independent verifier (c2pa-rs).
+// Provides a signer for tests, files to sign, and the verdict of the independent verifier (c2pa-rs).
 import { audioFormats, type FormatName } from '../../src/audio/formats.ts';
 import type { Origin } from '../../src/audio/origin.ts';
 import { makeSelfSigned, readCredentials } from '../../src/provenance/certificate.ts';

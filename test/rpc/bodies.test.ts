@@ -1,4 +1,4 @@
-// Large requests: every transport accepts requests within its limits, and refuses requests with more fields than any
+// Tests that every transport accepts large requests within its limits, and refuses requests with more fields than any
 // request needs.
 import { gzipSync } from 'node:zlib';
 import { create, toBinary } from '@bufbuild/protobuf';

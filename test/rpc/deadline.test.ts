@@ -1,5 +1,5 @@
-// The caller's deadline and Sonant's time limit end a call when they are reached, even if the call's code ignores the
-// signal.
+// Tests that the caller's deadline and Sonant's time limit end a call when they are reached, even if the call's code
+// ignores the signal.
 import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import { explain, failureOf } from './grpc-client.ts';

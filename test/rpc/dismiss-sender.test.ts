@@ -1,5 +1,5 @@
-// Clients that still send after the answer: their data is dropped, and their streams end, so that the connection serves
-// as many calls as before.
+// Tests clients that still send after the answer: their data is dropped and their streams are closed, so that the
+// connection serves as many calls as before.
 import { once } from 'node:events';
 import type { ClientHttp2Stream, IncomingHttpHeaders } from 'node:http2';
 import { expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-// grpc.health.v1 by a gRPC client, without a key.
+// Tests grpc.health.v1 with a gRPC client, without a key.
 import { once } from 'node:events';
 import { expect, onTestFinished, test } from 'vitest';
 import { Health, type HealthCheckResponse } from '../../gen/health/v1/health_pb.ts';

@@ -1,4 +1,4 @@
-// SpeechService.LiveSpeech with @grpc/grpc-js, which shares no code with the server, and over Connect on HTTP/1.1.
+// Tests SpeechService.LiveSpeech with @grpc/grpc-js, which shares no code with the server, and Connect on HTTP/1.1.
 import { on } from 'node:events';
 import { create } from '@bufbuild/protobuf';
 import { createClient } from '@connectrpc/connect';

@@ -1,4 +1,4 @@
-// Raw gRPC over node:http2, for behaviour that a correct client does not have.
+// Sends raw gRPC over node:http2, for behaviour that a correct client does not have.
 import { once } from 'node:events';
 import { type ClientHttp2Session, connect } from 'node:http2';
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';

@@ -1,4 +1,4 @@
-// The tasks of the workers in the host's tests, and how they misbehave on demand.
+// Defines the tasks of the workers in the tests of the host, and how they misbehave on demand.
 import { isMainThread, threadId } from 'node:worker_threads';
 import type { TaskControl } from '../../src/runtime/host-child.ts';
 

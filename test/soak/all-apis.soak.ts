@@ -1,6 +1,6 @@
-// Every API at once, at twice the capacity, with faults, for MINUTES: two replicas behind the balancer on PostgreSQL,
-// Redis and S3. Passes if every byte is right, every status is documented for its situation, and no resource is held at
-// the end. The offered rate is RATE times the rate that is served while clients wait for their answers.
+// Tests every API at once, at twice the capacity, with faults, for MINUTES: two replicas behind the balancer on
+// PostgreSQL, Redis and S3. Passes if every byte is right, every status is documented for its situation, and all
+// resources are released. The offered rate is RATE times the rate that is served while clients wait for their answers.
 import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';

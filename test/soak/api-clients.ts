@@ -1,6 +1,6 @@
-// Clients of the APIs that checking-client.ts does not cover: the vendors' APIs, live speech, Wyoming, a remote engine,
-// callers that disconnect and resume, and slow readers. The answers while everything works are recorded, and later ones
-// must equal them.
+// Checks the APIs that checking-client.ts does not cover: the vendors' APIs, live speech, Wyoming, a remote engine,
+// callers that disconnect and resume, and slow readers. The answers while everything works are recorded, and later
+// answers must equal them.
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'ws';

@@ -1,6 +1,6 @@
-// The real service with an honest caller on both HTTP and gRPC, and attacks one after the other: each becomes a row of
-// a table, with the waits of honest callers and the memory at its peak and a minute later. ATTACK_SECONDS and
-// RECOVERY_SECONDS set the duration of an attack and the time until memory is measured again.
+// Attacks the real service in several ways, one after the other, beside an honest caller on both HTTP and gRPC. Each
+// attack becomes a row of a table, with the waits of honest callers and the memory at its peak and a minute later.
+// ATTACK_SECONDS and RECOVERY_SECONDS set the duration of an attack and the time until memory is measured again.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2';

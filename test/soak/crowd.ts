@@ -1,5 +1,5 @@
-// A process that holds connections of one kind open, reopens each a second after it was closed, and reports every
-// second how many connections and streams are open and how many were closed: node crowd.ts '{"kind":"watch over
+// Runs as a process that holds connections of one kind open, reopens each a second after it was closed, and reports
+// every second how many connections and streams are open and how many were closed: node crowd.ts '{"kind":"watch over
 // gRPC","connections":450,"streams":100,"address":"127.0.0.2",...}'
 import { writeSync } from 'node:fs';
 import { connect as connectHttp2 } from 'node:http2';

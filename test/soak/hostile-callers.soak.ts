@@ -1,5 +1,5 @@
-// Attacks by callers who have a key or guess one: slow bodies and slow readers, bodies that are hard to parse, bombs,
-// endless connections and live sockets, and webhook receivers that never answer.
+// Tests attacks by callers who have a key or guess one: slow bodies and slow readers, bodies that are hard to parse,
+// bombs, endless connections and live sockets, and webhook receivers that never answer.
 import { once } from 'node:events';
 import { Agent, createServer, type IncomingMessage, request } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,4 @@
-// One job whose process is killed repeatedly at random moments, with the embedded voice: on one machine, the same
+// Tests one job whose process is killed repeatedly at random moments, with the embedded voice: on one machine, the same
 // process restarted; or two replicas on PostgreSQL, Redis and S3, one of them killed at a time. The files equal those
 // of an undisturbed run, and every character is charged once.
 import { rmSync } from 'node:fs';

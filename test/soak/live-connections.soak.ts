@@ -1,5 +1,5 @@
-// Connections of live speech to the real service: many idle ones, many short ones, and peers that never start, send
-// half a frame, stop reading, or read at playback speed. Measures the cost of each, and checks what each receives.
+// Tests live speech connections to the real service: many idle, many short, and peers that never start, send half a
+// frame, stop reading, or read at playback speed. Measures the cost of each, and checks what each receives.
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { connect } from 'node:net';

@@ -1,6 +1,6 @@
-// Two replicas on one PostgreSQL and one Redis, with 50 live streams whose text is still being written when one replica
-// gets SIGTERM: every running turn is finished and equals the whole text's audio; then its client continues at the
-// other replica.
+// Tests two replicas on one PostgreSQL and one Redis, with 50 live streams whose text is still being written when one
+// replica gets SIGTERM. Every running turn is finished and equals the whole text's audio; then its client continues at
+// the other replica.
 import { once } from 'node:events';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,6 +1,5 @@
-// Texts written by language models; the embedded engine speaks up to 200 English ones, the tone engine the rest. Checks
-// that audio is the same in pieces as whole, and that pauses lose, repeat or cut no word. Reports how much sooner audio
-// starts.
+// Tests texts by language models; the embedded engine speaks up to 200 English texts, the tone engine the rest. Audio
+// is the same in pieces as whole, and pauses lose, repeat or cut no word. Reports how much sooner audio starts.
 import { tmpdir } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-// Load of all kinds on an installation until it is stopped, and the results over time.
+// Puts load of all kinds on an installation until it is stopped, and records the results over time.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Call, CheckingClient, Kind } from './checking-client.ts';
 

@@ -1,5 +1,5 @@
-// The real service in its own process, as `npm start` runs it, with a data folder in /tmp and only the embedded engine;
-// it can be killed and restarted on the same data. Also measures its CPU time and memory.
+// Starts the real service in its own process, as `npm start` does, with a data folder in /tmp and only the embedded
+// engine; it can be killed and restarted on the same data. Also measures its CPU time and memory.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';

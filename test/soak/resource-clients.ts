@@ -1,5 +1,5 @@
-// Clients of stored resources: jobs whose end a webhook announces, lexicons, cloned voices and keys. Each client
-// creates a resource, uses it, deletes it, and checks that it is gone.
+// Checks stored resources: jobs whose end a webhook announces, lexicons, cloned voices and keys. Each client creates a
+// resource, uses it, deletes it, and checks that it is gone.
 import { createHmac, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';

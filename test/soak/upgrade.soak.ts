@@ -1,6 +1,6 @@
-// An earlier version from its own commit (BEFORE) beside this one: two replicas on one PostgreSQL, Redis and S3 under
-// load, upgraded one after the other, rolled back, and upgraded again, with clients of both versions; and one process
-// on SQLite that is stopped, started in the other version, and back. Nothing fails, and nothing acknowledged is lost.
+// Tests an earlier version from its own commit (BEFORE) beside this version: two replicas on one PostgreSQL, Redis and
+// S3 under load, upgraded one after the other, rolled back, and upgraded again, with clients of both versions; and one
+// process on SQLite that is restarted in the other version and back. Nothing fails, and nothing acknowledged is lost.
 import { execFileSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-// An earlier version of Sonant from its own commit, in a new folder: with the installed packages, if that version
+// Opens an earlier version of Sonant from its own commit, in a new folder: with the installed packages, if that version
 // requires the same packages.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';

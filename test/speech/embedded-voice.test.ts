@@ -1,5 +1,5 @@
-// Speech with the embedded voice, for properties that only real speech shows: seams within a sentence add no pause,
-// parallel requests do not affect each other, speeds are as requested, and formats agree on the length.
+// Tests the embedded voice, for properties that only real speech shows: seams within a sentence add no pause, parallel
+// requests do not affect each other, speeds are as requested, and formats agree on the length.
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { join } from '../../src/audio/pcm.ts';

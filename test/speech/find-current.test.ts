@@ -1,4 +1,4 @@
-// Lookups in copies of tables: the cost of a miss, and that earlier changes are always seen.
+// Tests lookups in copies of tables: the cost of a miss, and that earlier changes are always seen.
 import { expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import { createFindCurrent } from '../../src/speech/find-current.ts';

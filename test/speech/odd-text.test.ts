@@ -1,5 +1,5 @@
-// Odd text with the embedded voice: each text is spoken, becomes a short silence, or is refused with a reason. Nothing
-// crashes, hangs, or becomes too long.
+// Tests odd text with the embedded voice: each text is spoken, becomes a short silence, or is refused with a reason.
+// Nothing crashes, hangs, or becomes too long.
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openFlite } from '../../src/engines/flite/flite.ts';

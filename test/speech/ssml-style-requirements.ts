@@ -1,5 +1,5 @@
-// The requirements of SSML 1.1 for elements that change the voice or its style, for pauses, marks and recorded audio:
-// the rows of sections 3.2 to 3.4 in ssml-requirements.ts.
+// Lists the requirements of SSML 1.1 for elements that change the voice or its style, for pauses, marks and recorded
+// audio: the rows of sections 3.2 to 3.4 in ssml-requirements.ts.
 
 export interface Requirement {
   section: string;

@@ -1,4 +1,4 @@
-// The listener of an unreachable database: the memory left by a failed connection.
+// Tests the listener of an unreachable database: the memory left by a failed connection.
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import v8 from 'node:v8';

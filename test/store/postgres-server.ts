@@ -1,5 +1,5 @@
-// PostgreSQL for tests: the server of TEST_DATABASE_URL, or an installed PostgreSQL on a Unix socket in a new folder,
-// which ends with the process that started it, even if that process is killed. Undefined if there is no PostgreSQL.
+// Starts PostgreSQL for tests: the server of TEST_DATABASE_URL, or an installed PostgreSQL on a Unix socket in a new
+// folder, which exits with the process that started it, even after SIGKILL. Undefined if there is no PostgreSQL.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, chownSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,5 +1,5 @@
-// Text from one replica to another, on a real Redis or Valkey: complete, in order, and with an end on both sides when
-// either side or the server is gone.
+// Tests text sent from one replica to another, on a real Redis or Valkey: complete, in order, and closed on both sides
+// when either side or the server is gone.
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';

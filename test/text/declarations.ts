@@ -1,5 +1,5 @@
-// The beginnings of sentences in twenty languages, 5, 10 or 20 words long, from the Universal Declaration of Human
-// Rights.
+// Provides the beginnings of sentences in twenty languages, 5, 10 or 20 words long, from the Universal Declaration of
+// Human Rights.
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 

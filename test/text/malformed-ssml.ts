@@ -1,4 +1,4 @@
-// Malformed SSML documents, equal in every run: valid documents with one defect each, and the position of the fault.
+// Provides malformed SSML documents, equal in every run: valid documents with one defect each, and its position.
 import { createRandom } from './random-text.ts';
 
 export interface MalformedDocument {

@@ -1,5 +1,5 @@
-// Reference and consent, read in threads like in the service: results, refusals, and that reading hostile input ends in
-// time.
+// Tests that reference and consent are read in threads as in the service: results, refusals, and a time limit for
+// hostile input.
 import { beforeAll, describe, expect, test } from 'vitest';
 import { secondsOf } from '../../src/audio/pcm.ts';
 import type { Recording } from '../../src/audio/recording/track.ts';

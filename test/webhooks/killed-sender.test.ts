@@ -1,4 +1,4 @@
-// A sender that is killed at any moment: the next one delivers the remaining messages, with the same ids.
+// Tests a sender that is killed at any moment: the next sender delivers the remaining messages, with the same ids.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';

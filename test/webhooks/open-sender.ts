@@ -1,4 +1,4 @@
-// Webhooks for tests: a store, a key with a secret, a manual clock, and receivers on this machine.
+// Opens webhooks for tests: a store, a key with a secret, a manual clock, and receivers on this machine.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';

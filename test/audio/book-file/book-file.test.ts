@@ -1,4 +1,4 @@
-// The file of a book with random chapters, in every format at every rate. Chapters begin at the times in the timeline
+// Tests book files with random chapters, in every format at every rate. Chapters begin at the times in the timeline
 // (checked with ffmpeg) and sound as they do alone, and ffprobe reads the chapter marks.
 import { mkdtempDisposableSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

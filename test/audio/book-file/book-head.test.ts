@@ -1,5 +1,5 @@
-// The metadata in the file of a book: tags, cover, chapter tables, true lengths; files too large for 32 bits, blocks
-// too short for FLAC, and invalid chapter files.
+// Tests the metadata in a book file: tags, cover, chapter tables and true lengths. Also covers files too large for 32
+// bits, blocks too short for FLAC, and invalid chapter files.
 import { spawnSync } from 'node:child_process';
 import { mkdtempDisposableSync, openSync, writeFileSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';

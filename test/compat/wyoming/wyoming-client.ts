@@ -1,5 +1,5 @@
-// A Wyoming listener with the whole service, and a client that sends recorded frames: exactly as the Python package
-// `wyoming` 1.7 writes and reads them.
+// Opens a Wyoming listener with the whole service, and a client that sends recorded frames: exactly as the Python
+// package `wyoming` 1.7 writes and reads them.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';

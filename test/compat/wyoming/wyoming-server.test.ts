@@ -1,4 +1,4 @@
-// The Wyoming protocol over real sockets, with the frames of Home Assistant and the `wyoming` package.
+// Tests the Wyoming protocol over real sockets, with the frames of Home Assistant and the `wyoming` package.
 import { expect, test } from 'vitest';
 import { createApiKey } from '../../../src/access/api-key.ts';
 import { allKeys } from '../../../src/store/api-key-rows.ts';

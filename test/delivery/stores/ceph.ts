@@ -1,5 +1,5 @@
-// A complete Ceph on loopback from Debian's packages: one monitor, one object store in memory, and the S3 gateway. It
-// starts in two seconds, stores everything in a folder, and ends with the process that started it.
+// Starts a complete Ceph on loopback from Debian's packages: one monitor, one object store in memory, and the S3
+// gateway. It starts in two seconds, stores everything in a folder, and exits with the process that started it.
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
