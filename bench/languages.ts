@@ -20,7 +20,7 @@ const byScore: Teller = () => (sentence, among, own) => {
   return Math.max(...scores) > -Infinity ? among[scores.indexOf(Math.max(...scores))]! : own;
 };
 
-/** Counts the single sentences that are assigned correctly without a previous sentence. */
+/** Counts the sentences whose language is detected correctly without a previous sentence. */
 function measureSingle(among: readonly Language[], wordCount: number) {
   let [right, all] = [0, 0];
   for (const language of among) {
@@ -41,7 +41,7 @@ function createRandom(seed: number): () => number {
   };
 }
 
-/** Uses texts that change between the voice's own and other languages after one to four sentences of 1 to 12 words. */
+/** Measures texts that switch to the voice's own or another language after one to four sentences of 1 to 12 words. */
 function measureTexts(teller: Teller): Map<number, { right: number; all: number }> {
   const random = createRandom(7);
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)]!;

@@ -113,7 +113,7 @@ async function measure(listen: () => Promise<Heard>, soundSeconds: number): Prom
   return { firstMs: median(firsts), cpuMsPerSecond: (user + system) / 1000 / rounds / soundSeconds };
 }
 
-/** Measures the client's times with the engine alone, and the CPU cost of a bare fetch of the same audio. */
+/** Measures the client's latency without the service, and the CPU cost of a bare fetch of the same audio. */
 async function measureBaseline(
   listen: () => Promise<Heard>,
   bare: LoadRequest,

@@ -14,7 +14,7 @@ export interface BenchReport extends Findings {
   seconds: number;
   machine: MachineFacts;
   watch: MachineWatch;
-  /** Spreads of the comparisons in rounds; absent if nothing was compared. */
+  /** Spread of each comparison over its rounds; absent if nothing was compared. */
   rounds?: RoundSpreads | undefined;
 }
 
