@@ -10,7 +10,7 @@ import { findProgram } from './programs.ts';
 export interface Addresses {
   httpPort: number;
   grpcPort: number;
-  /** Port of health and metrics. */
+  /** Port for health and metrics. */
   adminPort: number;
 }
 

@@ -30,7 +30,7 @@ const vendorPath = /^\/(?:tts\/|voices|v1\/text-to-speech\/|v1\/voices|v2)/;
 const ask = globalThis.fetch;
 globalThis.fetch = async (asked, init) => {
   const answer = await ask(asked, init);
-  // Only replies of the service have this header.
+  // Only replies from the service have this header.
   if (!answer.headers.has('x-api-version')) return answer;
   const method = (init?.method ?? (asked instanceof Request ? asked.method : 'GET')).toUpperCase();
   const { pathname: path } = new URL(answer.url);

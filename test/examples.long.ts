@@ -151,7 +151,7 @@ test('a language whose plugins are not here is left out, with the packages that 
   expect(await write('basic')).toMatchObject({ code: 2, err: expect.stringContaining('no such language: basic') });
 });
 
-/** Serves a page by the commands under a heading, until the test is over. */
+/** Serves a page by the commands under a heading, until the test finishes. */
 async function servePage(heading: string, host: string, more: Record<string, string> = {}): Promise<void> {
   const server = spawn('sh', ['-c', `(${commandsOf(heading).replaceAll('127.0.0.1:8000', host)}) 2>&1`], {
     cwd: root,

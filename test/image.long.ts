@@ -148,7 +148,7 @@ test.skipIf(!isPossible)(
     });
     const [kind, ...probe] = Docker.config.Healthcheck.Test;
     expect(kind).toBe('CMD');
-    // The health check uses the port of a container that has its own network.
+    // The health check assumes a container with its own network, so its port is replaced here.
     const port = /\d+$/.exec((await container.exec('printenv', 'SONANT_ADMIN_ADDR')).stdout.trim())![0];
     await container.exec(...probe.map((part: string) => part.replace('9090', port)));
     await expect(container.exec(...probe.map((part: string) => part.replace('9090', '1')))).rejects.toThrow();

@@ -35,7 +35,7 @@ const tellingV8Flags = `
   };
 `;
 
-/** Each start of a program, and the output of the last one. */
+/** Each program that was started, and the output of the last program. */
 async function begin(args: string[], env: Record<string, string> = {}) {
   const told = { NODE_OPTIONS: `--require ${join(folder, 'told.cjs')}` };
   const { code, out, err } = await runSonant(folder, args, '', { ...told, ...env });

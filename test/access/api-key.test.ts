@@ -36,7 +36,7 @@ test('all digits are about as likely as each other, and no key comes twice', () 
   for (const digit of keys.map((key) => key.slice(15, 58)).join('')) counts.set(digit, (counts.get(digit) ?? 0) + 1);
   const expected = (2_000 * 43) / 62;
   const chiSquared = [...digits].reduce((sum, digit) => sum + ((counts.get(digit) ?? 0) - expected) ** 2 / expected, 0);
-  // With 61 degrees of freedom, chi-squared exceeds 150 once in a thousand million runs; a modulo bias gives thousands.
+  // With 61 degrees of freedom, chi-squared exceeds 150 once in a billion runs; a modulo bias gives thousands.
   expect(chiSquared).toBeLessThan(150);
 });
 

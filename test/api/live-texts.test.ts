@@ -44,10 +44,10 @@ test('with pauses in which what there is is spoken, no word is lost, doubled or 
   expect(early).toBeGreaterThan(10);
 });
 
-/** A word that is divided over segments is reported once for each segment. */
+/** A word that is split across segments is reported once for each segment. */
 const placesOf = (events: Parameters<typeof wordsOf>[0]) => [...new Set(wordsOf(events).map(toPlace))];
 
-/** Drops a final full stop, because whether it ends an abbreviation or a sentence is inaudible. */
+/** Drops a final full stop, because an abbreviation and the end of a sentence sound alike. */
 const toPlace = ({ offset, text }: { offset: number; text: string }) => `${offset} ${text.replace(/\.$/, '')}`;
 
 test('wherever the writer pauses, every word is spoken once, as a whole', async () => {

@@ -50,7 +50,7 @@ export function tarEntry({
 export const writeTar = (entries: readonly TarEntry[]): Buffer =>
   Buffer.concat([...entries.map(tarEntry), Buffer.alloc(2 * block)]);
 
-/** Makes a tar archive of a folder with files, like the archives of releases. */
+/** Creates a tar archive of a folder with files, like release archives. */
 export const tarOf = (folder: string, files: Readonly<Record<string, string | Uint8Array>>): Buffer =>
   writeTar([
     { name: `${folder}/`, type: '5' },

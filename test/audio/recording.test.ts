@@ -117,7 +117,7 @@ describe('FLAC, MP3, Ogg', () => {
     expect(flac.samples.every((sample, i) => Math.abs(sample - sound[i]!) <= 2 ** -15)).toBe(true);
     expectThreeTones(flac);
     expectThreeTones(await decode(oggFlacFile([sound], rate)));
-    // LAME adds samples before and after.
+    // LAME adds samples before and after the audio.
     expectThreeTones(await decode(await mp3File(sound, rate)), 0.15);
     expectThreeTones(await decode(await vorbisFile(twice(sound), rate)), 0.05);
   });

@@ -30,7 +30,7 @@ export async function serve(
   return { folder, child, ended, said, ports, url: `http://127.0.0.1:${ports[0]}`, key };
 }
 
-/** The output of a first start, which ends in a curl line. */
+/** The output of a first run, whose last line is a curl command. */
 function greeting(child: ChildProcess): Promise<string> {
   return new Promise((resolve, reject) => {
     let said = '';

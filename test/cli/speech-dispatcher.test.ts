@@ -33,7 +33,7 @@ async function openModule() {
     await app.close();
   });
   let readTo = 0;
-  /** Sends commands, waits until the line has been written, and returns all lines since the last call. */
+  /** Sends commands, waits for the line `last`, and returns all lines since the previous call. */
   const send = async (text: string, last: string) => {
     input.write(text);
     const lines = () => split(written.subarray(readTo));

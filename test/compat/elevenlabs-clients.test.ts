@@ -6,7 +6,7 @@ import { alignmentsOf, type Message, openSocket, pipecatPath, soundOf, textOf } 
 
 const shared = await openTestGateway({}, afterAll);
 
-/** The request of LiveKit's plugin. */
+/** The request that LiveKit's plugin sends. */
 const liveKitPath =
   '/v1/text-to-speech/tone-low/multi-stream-input?model_id=eleven_turbo_v2_5&output_format=mp3_22050_32&language_code=en' +
   '&enable_ssml_parsing=false&enable_logging=true&inactivity_timeout=180&apply_text_normalization=auto' +

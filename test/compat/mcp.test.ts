@@ -21,7 +21,7 @@ const callerOf =
     return { blocks: content, isError, json: isError ? undefined : JSON.parse(text) };
   };
 
-/** Official clients: one of the stateless revision with a bearer token, and one of earlier revisions with X-API-Key. */
+/** Official clients: one with a bearer token for the stateless revision, one with X-API-Key for earlier revisions. */
 const clients = {
   async stateless({ url, key }: Gateway) {
     const client = new Client(about, { versionNegotiation: { mode: { pin: '2026-07-28' } } });

@@ -40,7 +40,7 @@ export function blendingConformance(speaking: () => Speaking): void {
     for (const part of [voice, other]) {
       expect(isSame(await say(part), said)).toBe(false);
     }
-    // A blend that is no longer used remains until the requests that keep it have ended.
+    // A blend that is no longer used remains until the requests that keep it have finished.
     const release = engine.keep?.(half!);
     expect(blending!.blend([])).toEqual([]);
     expect(isSame(await say(half!), said)).toBe(true);

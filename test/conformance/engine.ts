@@ -72,7 +72,7 @@ function guardOf(engine: Engine): OpenedGuard {
 
 const peakOf = (pcm: Pcm): number => pcm.samples.reduce((peak, sample) => Math.max(peak, Math.abs(sample)), 0);
 
-/** Reads until the audio ends or fails. Returns the error, or undefined. */
+/** Reads until the audio is complete or fails. Returns the error, or undefined. */
 async function refusalOf(pieces: AsyncIterable<SpokenPcm>): Promise<unknown> {
   try {
     for await (const _ of pieces);

@@ -7,7 +7,7 @@ import { explain, openGrpcClient } from '../rpc/grpc-client.ts';
 export interface SpeechOutcome {
   /** Raw samples at 24 kHz, possibly incomplete. */
   sound: Buffer;
-  /** The failure that was reported instead of audio, or after some. A cut transfer reports nothing. */
+  /** The failure that was reported instead of audio, or after some audio. A cut transfer reports nothing. */
   failure?: ReportedFailure | 'cut';
   /** All received text, to search for secrets. */
   words: string;

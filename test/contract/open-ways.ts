@@ -38,7 +38,7 @@ export type Ask = (asked: AskedText, pieces: Pieces) => Promise<Buffer>;
 
 const rateHz = 24_000;
 
-/** Speaks each segment only once. */
+/** Synthesizes each segment only once. */
 function withMemory(engine: Engine): Engine {
   const known = new Map<string, Promise<readonly SpokenPcm[]>>();
   return {

@@ -111,7 +111,7 @@ const proofs: Record<Row, () => Promise<void>> = {
     const seconds = async (fields: object) => Number((await buffer(fields)).headers.get('X-Audio-Duration'));
     const normal = await seconds({});
     expect(await seconds({ speaking_rate: 1.0 })).toBe(normal);
-    // The silence before and after the speech is always the same.
+    // The silence before and after the speech always has the same length.
     const spoken = normal - 0.16;
     for (const rate of [0.25, 2, 4])
       expect(Math.abs((await seconds({ speaking_rate: rate })) - 0.16 - spoken / rate)).toBeLessThan(0.1);

@@ -129,7 +129,7 @@ test('a server that is slower than speech from 8 streams on speaks nearly all of
   const [without, controlled] = [await simulate(false), await simulate(true)];
   console.log('streams without a gap:', { without, controlled });
   expect(without.share).toBeLessThan(0.05);
-  // This share includes the time in which the limit was not found yet.
+  // This share includes the time before the limit was found.
   expect(controlled.share).toBeGreaterThan(0.93);
   expect(controlled.shareLater).toBeGreaterThan(0.97);
   // Control uses at least three quarters of the server's capacity.

@@ -94,7 +94,7 @@ export async function openGoogleServer(
   const server = new Server();
   const rest = createHttpServer();
 
-  /** A call runs until it ends or is cancelled. */
+  /** A call runs until it finishes or is cancelled. */
   const begin = (call: { on(event: 'cancelled', heard: () => void): unknown }) => {
     const leaving = new AbortController();
     const end = () => state.running.delete(leaving);

@@ -52,7 +52,7 @@ test.each([
 );
 
 test.each([
-  // The example of the W3C recommendation.
+  // The example from the W3C recommendation.
   ['təmei̥ɾou̥', 't ax1 m ey d ow', '[[t@meI*oU]]'],
   ['kʰæt̚', 'k ae1 t', '[[kat]]'],
   ['t͡ʃɪ̈p', 'ch ih1 p', '[[tSIp]]'],

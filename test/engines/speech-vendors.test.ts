@@ -98,7 +98,7 @@ describe.each(vendorNames)('%s', (vendorName) => {
     expect(whole(pieces)).toEqual(samplesOf(await soundOf(text)));
     expect(state.bodies.map(({ response_format }) => response_format)).toEqual(asked);
     expect(state.bodies.at(-1)).toMatchObject({ model, voice: 'tone-low', input: text });
-    // The engine remembers the format and rate, and does not ask again.
+    // The engine remembers the format and rate, and does not request them again.
     await speak();
     expect(state.bodies.length).toBe(asked.length + 1);
   });

@@ -17,7 +17,7 @@ export interface VendorTrouble {
   isFailing?: boolean;
   isFull?: boolean;
   firstSoundMs?: number;
-  /** Size of the pieces that the sound is sent in. */
+  /** Size of the pieces in which the sound is sent. */
   pieceBytes?: number;
 }
 
@@ -428,7 +428,7 @@ export async function openVendor(vendorName: VendorName, change: Partial<Vendor>
     asked: [] as string[],
     bodies: [] as SpeechBody[],
     finishReason: 'stop',
-    /** Number of queries for the outcome of a speech that are not answered. */
+    /** Number of queries for the result of a synthesis that are not answered. */
     outcomesLost: 0,
     /** Whether a name that is taken is refused. */
     isStrict: false,

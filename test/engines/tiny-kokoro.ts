@@ -11,7 +11,7 @@ const toneSeconds = 0.06;
 const amplitude = 0.3;
 const tokensMax = 64;
 const styleSize = 4;
-/** A blank, silent signs, and sounds of several languages. */
+/** A blank, silent signs, and phonemes of several languages. */
 const characters = `$;:,.!?—…"() ˈˌːabcdefghijklmnopqrstuvwxyzæçðøħŋœɐɑɒɓɔɕɖɗəɚɛɜɟɡɣɤɥɦɨɪɫɬɭɯɰɱɲɳɴɵɸɹɻɽɾʁʂʃʈʊʋʌʎʏʐʑʒʔʝʲβθχᵻ̃`;
 
 export const kokoroNames = [
@@ -105,7 +105,7 @@ export async function makeTinyKokoro(folder: string, espeakData: string, chinese
   return folder;
 }
 
-/** The speed that the library gives each speaker in addition to the requested one. */
+/** The speed factor that the library gives each speaker in addition to the requested speed. */
 export const kittenSpeeds = [0.8, 0.8, 0.8, 0.8, 1.6, 1.6, 1.6, 1.6];
 
 /** Writes the model folder. */

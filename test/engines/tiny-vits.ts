@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { float, floats, int64, integers, node, writeOnnx } from './onnx-writer.ts';
 
 export const tinyCharacters = " abcdefghijklmnopqrstuvwxyz0123456789'.,?!-";
-/** Piper's marks (between sounds, before and after a sentence), silent signs, and some English sounds. */
+/** Piper's marks (between phonemes, before and after a sentence), silent signs, and some English phonemes. */
 const piperCharacters = '_^$ ,.?!ˈˌːabdefhijklmnoprstuvwxzæðŋɐɑɔəɚɛɜɡɪɹɾʃʊʌʒθᵻ';
 const toneSeconds = 0.07;
 const amplitude = 0.3;

@@ -39,7 +39,7 @@ async function openFuzzedService() {
     httpPort: service.httpPort,
     grpcPort: service.grpcPort,
     key,
-    /** Throws if the log has a bug or the service does not answer. */
+    /** Throws if the log reports a bug or the service does not answer. */
     async check() {
       const [bug] = bugs.splice(0);
       if (bug !== undefined) throw new Error(bug);

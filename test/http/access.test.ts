@@ -146,7 +146,7 @@ const listRpcCalls = (): Map<string, Call> =>
   );
 
 const kinds = Object.keys(credentials);
-/** Operations that revoke the credential that calls them. */
+/** Operations that revoke the credential used for the call. */
 const usesUp = (name: string) => /self\/revoke|RevokeOwn/.test(name);
 
 type Row = readonly [name: string, ...outcomes: Outcome[]];

@@ -38,7 +38,7 @@ const statusOf = async (url: string) => {
   return answer.status;
 };
 const statusesOf = (urls: readonly string[]) => Promise.all(urls.map(statusOf));
-/** Makes everything stored so far old and long unused. */
+/** Backdates everything stored so far, so that it is old and long unused. */
 const age = () =>
   gateway.store.query('update clips set created_at_ms = created_at_ms - 120000, used_at_ms = used_at_ms - 120000');
 const makeKey = () => gateway.makeKey();

@@ -31,7 +31,7 @@ const commands = groupsOf(document)
     curlExamplesOf(document, example).map(({ command, title }) => ({ ...example, command, title })),
   );
 
-/** Replaces the names in the examples by names of this service. */
+/** Replaces the names in the examples with names from this service. */
 const toHere = (command: string) =>
   gateway
     .here(command)

@@ -26,7 +26,7 @@ export const soundIn = (events: readonly ReadEvent[]): Buffer =>
       .map(({ data }) => Buffer.from(data.audio as string, 'base64')),
   );
 
-/** Reads the body of a reply until `isEnough` returns true (then the connection is cut) or to its end. */
+/** Reads the body of a reply to its end, or until `isEnough` returns true; then the connection is cut. */
 export async function readEvents(
   answer: Response,
   isEnough: (text: string) => boolean = () => false,

@@ -82,7 +82,7 @@ test('an expired response is not replayed', async () => {
   expect(await once(there, two)).toBe(2);
 });
 
-/** The id of a process that has ended. */
+/** The id of a process that has exited. */
 const deadPid = () => spawnSync(process.execPath, ['-e', '']).pid;
 const nobody = new Promise<number>(() => {});
 

@@ -208,7 +208,7 @@ interface ConnectFailure {
   details: { type: string; value: string }[];
 }
 
-/** Length of the head that precedes each message of a stream. */
+/** Length of the header that precedes each message of a stream. */
 const headBytes = 5;
 
 function openStream(fields: object): Promise<Response> {

@@ -16,7 +16,7 @@ const { key: admin } = await gateway.keyVerifier.create({ scopes: [...managing, 
 const long = { text_chunks: Array(50).fill('one two three four five six seven eight'), voice_id: 'tone-low' };
 const childrenCount = 20;
 
-/** A key made by the operator, a child that also manages keys, and a grandchild. */
+/** A key created by the operator, a child that also manages keys, and a grandchild. */
 async function makeFamily() {
   const made = await gateway.keyVerifier.create({ scopes: managing });
   const parent = { key: made.key, id: made.apiKey.keyId };

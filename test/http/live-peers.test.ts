@@ -8,7 +8,7 @@ import { openTestGateway, type TestGateway } from './open-gateway.ts';
 
 const path = '/api/audio/speech/live';
 const shared = await openTestGateway({}, afterAll);
-/** A timeout longer than any pause of a busy machine. */
+/** A timeout longer than any pause on a busy machine. */
 const patient = { timeout: 30_000 };
 const start = { type: 'start', voice_id: 'tone-low' };
 

@@ -15,7 +15,7 @@ export interface RawConnection {
   send(text: string | Uint8Array): Promise<void>;
   /** The first answer so far, once its headers have arrived. */
   head(): Promise<RawAnswer>;
-  /** All bytes until the connection ended, in any way. */
+  /** All bytes until the connection was closed in any way. */
   end(): Promise<Buffer>;
 }
 

@@ -97,7 +97,7 @@ test('without a reader it goes on, but not far ahead, and is given up after ten 
   expect(streams.find('aud_1', key)).toBe(stream);
   await vi.advanceTimersByTimeAsync(2);
   expect(done.aborted).toMatchObject({ reason: 'stream_expired' });
-  // The produced events can be read for one more minute, and then their end.
+  // The produced events and the final failure can be read for one more minute.
   const made = done.made + 1;
   expect(await stream.at(made - 1)).toMatchObject({ type: 'audio' });
   expect(await stream.at(made)).toMatchObject({ type: 'failed', failure: { reason: 'stream_expired' } });

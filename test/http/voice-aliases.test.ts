@@ -39,7 +39,7 @@ const faultsOf = ({ body }: Awaited<ReturnType<typeof send>>) =>
     ({ field, reason, message }) => `${field} ${reason}: ${message}`,
   );
 
-/** Ids of other vendors: OpenAI, Google, Cartesia, ElevenLabs, and servers of Kokoro. */
+/** Ids of other vendors: OpenAI, Google, Cartesia, ElevenLabs, and Kokoro servers. */
 const foreign = [
   'alloy',
   'en-US-Chirp3-HD-Achernar',

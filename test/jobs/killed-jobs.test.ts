@@ -55,7 +55,7 @@ test.each(formats)('the files of a job that is killed again and again: %s', asyn
   expect(kills).toBeGreaterThan(3);
   expect(job.status).toBe('succeeded');
   expect(tone.segments.length - segments).toBeGreaterThanOrEqual(segments);
-  // At most one segment per kill was spoken twice.
+  // At most one segment per kill was synthesized twice.
   expect(tone.segments.length - segments).toBeLessThanOrEqual(segments + kills);
   const [own, expected] = await Promise.all([filesOf(gateway, job), filesOf(gateway, first)]);
   for (const [i, file] of own.entries()) expect(file.equals(expected[i]!), `file ${i}`).toBe(true);

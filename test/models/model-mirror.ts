@@ -71,7 +71,7 @@ export async function send(response: ServerResponse, whole: Buffer, { range, ifR
   response.end(pace ? undefined : bytes);
 }
 
-/** Sends this many bytes of the requested ones, and breaks the connection. */
+/** Sends only this many of the requested bytes, and breaks the connection. */
 export const cutAfter =
   (bytesOf: (length: number) => number): Fault =>
   async ({ range, ifRange }, response, whole) => {

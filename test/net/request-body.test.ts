@@ -9,7 +9,7 @@ import { type BodyLimits, readBody } from '../../src/net/request-body.ts';
 
 const limits: BodyLimits = { bytesMax: 100_000, arrivalMs: 60_000 };
 
-/** Listens, reads one body, and returns its length or the reason of its refusal. */
+/** Listens, reads one body, and returns its length or the reason for its refusal. */
 async function open(limits: BodyLimits, httpVersion: '1.1' | '2', before = async (_: EventEmitter) => {}) {
   const read: Promise<number | string>[] = [];
   const answer = (request: Parameters<typeof readBody>[0], response: { end(): void }) => {

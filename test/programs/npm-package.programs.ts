@@ -109,7 +109,7 @@ test('its code is JavaScript whose imports exist, with protos, documents and lic
     .flatMap((file) =>
       [...readFileSync(join(installed, file), 'utf8').matchAll(/(?:from|import|URL)[ (]*['"](\.\.?\/[^'"\n]+)['"]/g)]
         .map((match) => join(dirname(file), match[1]!))
-        // The start makes the folder for compiled code.
+        // Startup creates the folder for compiled code.
         .filter((target) => !target.startsWith('node_modules/.cache') && !existsSync(join(installed, target))),
     );
   expect(missing).toEqual([]);

@@ -99,7 +99,7 @@ test.each([
   expect(await rawCall(target, jobPath, [envelope(bytes)])).toMatchObject(refused);
   const zipped = [envelope(gzipSync(bytes), 1)];
   expect(await rawCall(target, jobPath, zipped, { 'grpc-encoding': 'gzip' })).toMatchObject(refused);
-  // In gRPC, this flag has no meaning: it is the end of a stream in the Connect protocol.
+  // This flag marks the end of a stream in the Connect protocol, and has no meaning in gRPC.
   expect(await rawCall(target, jobPath, [envelope(bytes, 2)])).toMatchObject(refused);
 });
 

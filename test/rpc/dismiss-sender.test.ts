@@ -11,7 +11,7 @@ const livePath = '/sonant.v1.SpeechService/LiveSpeech';
 const atOnce = 3;
 /** Half a message; the rest never arrives. */
 const begun = Buffer.concat([envelope(Buffer.from([0xff])), Buffer.alloc(3)]);
-/** A body that is larger than a request may be. */
+/** A body that is larger than the limit for a request. */
 const tooLarge = Buffer.alloc(3 << 20, 0xff);
 
 async function statusOf(stream: ClientHttp2Stream): Promise<unknown> {

@@ -84,7 +84,7 @@ test('watchers on one connection and from one address are limited, over gRPC and
   const third = (await overConnect()).body!.getReader();
   expect(Buffer.from((await third.read()).value!).toString()).toContain('SERVING');
   expect(await (await overConnect()).text()).toContain('"resource_exhausted"');
-  // The slot of an ended call is free again.
+  // The slot of a cancelled call is free again.
   first.stream.cancel();
   await third.cancel();
   await expect.poll(async () => (await client.unary('check', { service: '' })).status).toBe(serving);

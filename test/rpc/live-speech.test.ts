@@ -37,7 +37,7 @@ async function openLive(options: Parameters<typeof openTestGateway>[0] = {}) {
   return { ...gateway, server, begin };
 }
 
-/** A timeout longer than any pause of a busy machine. */
+/** A timeout longer than any pause on a busy machine. */
 const patient = { timeout: 20_000 };
 
 const soundOf = (events: { case: string; value: Record<string, unknown> }[]) =>

@@ -42,7 +42,7 @@ export function request(session: ClientHttp2Session, path: string, headers: Reco
   return stream;
 }
 
-/** Sends the body, in one or several pieces. Returns how the call ended. */
+/** Sends the body, in one or several pieces. Returns the result of the call. */
 export async function rawCall(
   target: string,
   path: string,

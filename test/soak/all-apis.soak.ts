@@ -88,7 +88,7 @@ function askers(): Map<string, () => Promise<CallOutcome>> {
   return named;
 }
 
-/** Calls that take minutes or have their own limit are repeated when they have ended. */
+/** Calls that take minutes or have their own limit are repeated when they have finished. */
 const closedLoop = ['job', 'job', 'clone', 'lexicon', 'key', 'probe'];
 const restMsOf: Readonly<Record<string, number>> = { clone: 15_000, probe: 1_000 };
 

@@ -18,7 +18,7 @@ export const attackMs = Number(ATTACK_SECONDS) * 1000;
 const recoveryMs = Number(RECOVERY_SECONDS) * 1000;
 /** Memory growth that an attack may cause. */
 const grownBytesMax = 256 << 20;
-/** A busy machine takes this long to start and to end the service. */
+/** A busy machine takes this long to start and to stop the service. */
 export const openingMs = 5 * 60_000;
 /** Attackers have this address; honest callers have 127.0.0.1. */
 export const attackerAddress = '127.0.0.2';
@@ -89,7 +89,7 @@ export async function openAttacked(settings: Readonly<Record<string, string>> = 
   };
 }
 
-/** A caller in its own process, which ends if anything is refused. */
+/** A caller in its own process, which exits if anything is refused. */
 async function startHonest({ url, grpcPort, key }: Service) {
   const args = [join(import.meta.dirname, 'steady-caller.ts'), url, `127.0.0.1:${grpcPort}`, key];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });

@@ -80,7 +80,7 @@ function eachLine<T>(child: ChildProcess, take: (line: T) => void): void {
 
 interface Answer {
   name: 'health' | 'first sound';
-  /** Milliseconds, or the reason of a failure. */
+  /** Milliseconds, or the reason for a failure. */
   took: number | string;
 }
 

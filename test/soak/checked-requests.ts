@@ -92,7 +92,7 @@ export class RequestClient {
   }
 }
 
-/** The reason of a refusal, in the format of Sonant or of a vendor. */
+/** The reason for a refusal, in the format of Sonant or of a vendor. */
 function reasonIn(fields: Record<string, unknown>): string | undefined {
   const { error, error_code, detail } = fields as {
     error?: string | { code?: string };

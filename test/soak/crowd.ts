@@ -49,7 +49,7 @@ function openCalls(target: string, contentType: string, messages: readonly Uint8
   return socket;
 }
 
-/** Sends an HTTP/1.1 request, and reads only the head of the reply. */
+/** Sends an HTTP/1.1 request, and reads only the headers of the reply. */
 function openRequest(target: string, contentType: string, body: Uint8Array | string, method = 'POST'): Socket {
   const socket = open(httpPort);
   let isOpen = false;
@@ -120,7 +120,7 @@ function hold(): void {
     tally.closed++;
     setTimeout(hold, againMs);
   });
-  // A socket must be read to notice its end.
+  // A socket must be read to notice that it was closed.
   if (kind.startsWith('idle')) socket.resume();
 }
 

@@ -11,7 +11,7 @@ export interface FaultWindow {
   name: string;
   beganMs: number;
   endedMs: number;
-  /** How long calls may be affected after the fault's end. */
+  /** How long calls may still be affected after the fault. */
   graceMs: number;
   /** The affected APIs, if not all. */
   apis?: readonly string[];
@@ -34,7 +34,7 @@ const usualGraceMs = 15_000;
 const engineGraceMs = 75_000;
 const calmMs = 30_000;
 
-/** The replica that is killed and restarted; the others live as long as the soak. */
+/** The replica that is killed and restarted; the other replicas live as long as the soak. */
 export const killedReplica = 1;
 
 function faultsOf({ replicas, postgres, redis, s3, wires }: Installation, { openai, google }: Engines): Fault[] {
@@ -90,7 +90,7 @@ function faultsOf({ replicas, postgres, redis, s3, wires }: Installation, { open
   ];
 }
 
-/** Repeats the faults until stopped. The window of a fault stays open until the fault has ended. */
+/** Repeats the faults until stopped. The window of a fault stays open until the fault is over. */
 export function startFaults(installation: Installation, engines: Engines) {
   const windows: FaultWindow[] = [];
   const stopping = new AbortController();

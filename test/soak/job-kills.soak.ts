@@ -41,7 +41,7 @@ async function untilEnded(killed: Killed, id: string): Promise<JobJson> {
   }
 }
 
-/** Hashes of the files without their heads, because the signature in the joined file differs from run to run. */
+/** Hashes of the files without their headers, because the joined file's header has a signature that varies. */
 async function hashesOf({ ask }: Killed, job: JobJson): Promise<string[]> {
   const urls = [job.audio_url, job.captions.vtt, ...job.chapters.map((each: JobJson) => each.audio_url)];
   const hashes: string[] = [];

@@ -70,7 +70,7 @@ function play(socket: WebSocket): () => number {
 const closedWithin = (socket: WebSocket) =>
   Promise.race([once(socket, 'close').then(() => true), sleep(30_000).then(() => false)]);
 
-/** Speaks a text to its end. */
+/** Synthesizes a whole text. */
 async function say({ send, messages, bytes }: Awaited<ReturnType<typeof open>>): Promise<boolean> {
   send({ type: 'text', text: 'Good morning.' });
   send({ type: 'flush' });

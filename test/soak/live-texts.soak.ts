@@ -21,7 +21,7 @@ const sampleCount = 20;
 
 const languageCodes = [...new Set(modelTexts.map((text) => text.languageCode))];
 const { COUNT = '200' } = process.env;
-/** Texts for the embedded engine; the tone engine speaks the others. */
+/** Texts for the embedded engine; the tone engine speaks the other texts. */
 const own = new Set(modelTexts.filter(({ languageCode }) => languageCode === 'en').slice(0, Number(COUNT)));
 const tone = openTone({ sampleRateHz: 8_000, languageCodes, capabilities: { readsNumbers: false } });
 const start = { sample_rate: 16_000, timestamps: 'word', buffer_ms: 10_000 };
@@ -108,8 +108,8 @@ test('with pauses', async () => {
 });
 
 /**
- * A word that is divided over segments is reported once for each segment. A final full stop is dropped, because whether
- * it ends a word or a sentence is inaudible.
+ * A word that is split across segments is reported once for each segment. A final full stop is dropped, because an
+ * abbreviation and the end of a sentence sound alike.
  */
 const placesOf = (events: readonly LiveEvent[]) => [
   ...new Set(wordsOf(events).map(({ offset, text }) => `${offset} ${text.replace(/\.$/, '')}`)),

@@ -7,7 +7,7 @@ const usualCallers: readonly Kind[] = ['stream', 'events', 'grpc stream', 'link'
 const restMs = 300;
 
 export interface Load {
-  /** Calls that have ended. */
+  /** Calls that have finished. */
   readonly calls: readonly Call[];
   /** Lets running calls finish. */
   stop(): Promise<readonly Call[]>;

@@ -36,7 +36,7 @@ export interface ServiceOptions {
   settings?: Readonly<Record<string, string>>;
   /** Starts on the data of another service. */
   left?: Pick<Service, 'dataDir' | 'key'>;
-  /** A folder that does not exist yet, instead of a temporary one. */
+  /** A folder that does not exist yet, to use instead of a temporary folder. */
   dataDir?: string;
   args?: readonly string[];
   /** The program of another version. */
@@ -129,7 +129,7 @@ const tickMs = 10;
 export const rssOf = ({ pid }: Pick<Service, 'pid'>): number =>
   Number(readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ')[1]) * pageBytes;
 
-/** CPU time of all the service's threads so far, including ended ones. */
+/** CPU time of all the service's threads so far, including finished threads. */
 export function cpuMsOf({ pid }: Service): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'latin1')
     .replace(/^.*\) /s, '')

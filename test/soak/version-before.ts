@@ -8,7 +8,7 @@ import type { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 
 export interface VersionBefore {
   commit: string;
-  /** Path of that version's command line. */
+  /** Path of that version's main program. */
   main: string;
   /** The speech service in that version's stubs. */
   service: typeof SpeechService;

@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => flite.close());
 
-/** "spoken", "silence", or the reason of the refusal. */
+/** "spoken", "silence", or the reason for the refusal. */
 async function outcomeOf(text: string): Promise<string> {
   try {
     const fields = { voice_id: 'otto', text, sample_rate: 24000, output_format: 'pcm', speaking_rate: 4 };

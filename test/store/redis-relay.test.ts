@@ -38,7 +38,7 @@ describe.skipIf(!hasRedis)('a relay', () => {
     await expect.poll(async () => (answer = await relay.ask('mine', '?'))).toBeDefined();
     return answer!;
   };
-  /** Answers with this many lines. Records the number of lines made, and whether the reader left. */
+  /** Answers with this many lines. Records the number of lines produced, and whether the reader left. */
   const serve = async (count: number, more: { breaksAt?: number; error?: Error; waitsAt?: number } = {}) => {
     const noted = { made: 0, left: 0 };
     const opened = await open();

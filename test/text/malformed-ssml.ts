@@ -80,7 +80,7 @@ const spoils: Readonly<Record<string, Spoil>> = {
   },
 };
 
-/** Makes `count` documents, of all kinds in turn. */
+/** Creates `count` documents, of all kinds in turn. */
 export function malformedDocuments(count: number): MalformedDocument[] {
   const random = createRandom(7);
   const kinds = Object.entries(spoils);

@@ -116,7 +116,7 @@ describe('who leaves', () => {
   });
 });
 
-/** A file of frame headers only: for each header, the decoder searches half a megabyte for a matching end. */
+/** A file of nothing but frame headers: for each header, the decoder searches half a megabyte for a matching end. */
 function endlessFlac(): Buffer {
   const file = flacFile([new Float32Array(4_096)], 24_000);
   const head = file.subarray(42, 50);

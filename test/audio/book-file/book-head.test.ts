@@ -17,7 +17,7 @@ import { readWavHeader } from '../../../src/audio/wav-reader.ts';
 import { isInstalled } from '../../programs.ts';
 import { bookOf, createRandom, makeChapters, probed } from './make-book.ts';
 
-/** A picture of noise, which is larger than an Ogg page. */
+/** A noise picture that is larger than an Ogg page. */
 const picture = ['-f', 'lavfi', '-i', "nullsrc=s=256x256,geq='random(1)*255:128:128'", '-frames:v', '1'];
 const { stdout: png } = spawnSync('ffmpeg', ['-v', 'error', ...picture, '-f', 'image2pipe', '-c:v', 'png', 'pipe:1']);
 const tags: BookTags = {

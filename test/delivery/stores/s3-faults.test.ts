@@ -53,7 +53,7 @@ describe.skipIf(!hasS3)('an S3 service', () => {
     const always = (fault: Fault | undefined) => {
       proxy.faultOf = () => fault;
     };
-    /** Applies the fault to `count` matching requests, and passes the others on. */
+    /** Applies the fault to `count` matching requests, and passes on all other requests. */
     const some = (count: number, looks: RegExp, fault: Fault) => {
       let left = count;
       proxy.faultOf = ({ method, url }) => (looks.test(`${method} ${url}`) && left-- > 0 ? fault : undefined);

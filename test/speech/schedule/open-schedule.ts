@@ -39,7 +39,7 @@ export function openSchedule(options: Partial<ScheduleOptions> = {}) {
         failures.push(error);
       },
     );
-  /** Ends the request, with audio, after this time. */
+  /** Finishes the request, with audio, after this time. */
   const finish = async (name: string, ms = 100) => {
     clock.ms += ms;
     const { turn, heard, end, seat } = held.get(name)!;
