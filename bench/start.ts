@@ -1,5 +1,5 @@
 // Measures the time from the launch of the service to the first `/readyz` with status 200: with nothing compiled, as
-// after `npm ci --ignore-scripts`; at the first start after `npm ci`, with a new data folder; and at later starts.
+// after `npm ci --ignore-scripts`; at the first start after `npm ci`, with a new data folder; or at later starts.
 // Starts with npm and with node alone. Also measures the memory of the idle service. The baselines are an empty Node
 // program and a Fastify with one route.
 import { type ChildProcess, spawn } from 'node:child_process';
