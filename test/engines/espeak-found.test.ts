@@ -25,7 +25,7 @@ describe('the library of eSpeak NG, as it was found', { timeout: 60_000 }, () =>
     opened.push(engine);
     return { engine, pids };
   };
-  /** Number of samples of a sentence. */
+  /** Number of samples in the audio of a sentence. */
   const hear = async (engine: Engine): Promise<number> => {
     const voice = engine.voices.find(({ voiceId }) => voiceId === 'espeak-en-us')!;
     const segment = { voice, text: 'Good morning.', languageCode: 'en-US', speakingRate: 1, timings: false };

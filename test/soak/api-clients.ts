@@ -1,4 +1,4 @@
-// Calls and checks the APIs that checking-client.ts does not cover: the vendors' APIs, live speech, Wyoming, a remote engine,
+// Calls the APIs that checking-client.ts does not cover: the vendors' APIs, live speech, Wyoming, a remote engine,
 // callers that disconnect and resume, and slow readers. The answers while everything works are recorded, and later
 // answers must equal them.
 import { once } from 'node:events';

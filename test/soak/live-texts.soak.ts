@@ -85,7 +85,7 @@ test('with pauses', async () => {
   );
   for (const { text, whole, paused } of wrong)
     console.log(text, '\n', placesOf(whole).join(', '), '\n', placesOf(paused).join(', '));
-  // If a letter follows a stop directly, as in xe.com, a pause after the stop ends a sentence; such texts may differ.
+  // In xe.com, a letter follows the full stop; a pause after the stop ends a sentence, so such texts may differ.
   expect(wrong.filter(({ text }) => !/[.!]\p{L}/u.test(text))).toEqual([]);
   if (!canRecognize()) return;
   const heardBest = said.filter(({ isOwn, text }) => isOwn && /^[A-Za-z ,.;:!?'"-]+$/.test(text) && text.length > 60);

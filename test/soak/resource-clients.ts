@@ -168,7 +168,7 @@ export async function openResourceClients({ url, key }: { url: string; key: stri
   };
 }
 
-/** The file after its manifest, because manifests differ between jobs. Throws if the manifest is invalid. */
+/** Returns the content after the manifest, because manifests differ between jobs. Throws if the manifest is invalid. */
 function withoutManifest(file: Buffer): Buffer {
   const faults = verifyManifest(file)?.faults ?? ['there is no manifest'];
   if (faults.length > 0) throw new Error(`the manifest of the job's file: ${faults.join(', ')}`);

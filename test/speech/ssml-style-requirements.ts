@@ -21,7 +21,7 @@ export interface Requirement {
   beside?: readonly [relation: 'same' | 'longer' | 'shorter' | number, document: string];
   /** Whether the requirement only applies to engines that pause between sentences, which the tone engine does not. */
   needsBreath?: boolean;
-  /** The reason why the document is refused. */
+  /** The reason for refusing the document. */
   refused?: RegExp;
 }
 

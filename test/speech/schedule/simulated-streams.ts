@@ -105,7 +105,7 @@ export async function simulateStreams(load: SimulatedStreams) {
     firstMs: quantileOf(firstMs, 0.5),
     /** The longest wait of a listener midway through a stream. */
     gapMs: Math.max(0, ...gapMs),
-    /** The share of the time in which the engine speaks. */
+    /** The share of the time during which the engine is busy. */
     busy: busyMs / seats / (simulatedMs - warmUpMs),
     heard: firstMs.length,
     refused,
