@@ -6,7 +6,7 @@ import { openRawEngine, type RawEngine } from './measuring/raw-engine.ts';
 import { compare, cpuOf, cpuRatio, wallOf } from './measuring/rounds.ts';
 import { passage } from './measuring/texts.ts';
 
-/** Rounds for each length of text. Long texts vary less and need fewer. */
+/** Rounds for each length of text. Long texts vary less and need fewer rounds. */
 const roundsOf = new Map([
   [60, 9],
   [1000, 5],

@@ -18,7 +18,7 @@ const formats = Object.keys(sampleRateHz) as Output[];
 const text = passage(600);
 const rounds = 5;
 const goalMax = 1.05;
-/** The parts receive slices of this length, like in the pipeline. */
+/** The parts receive slices of this length, as in the pipeline. */
 const sliceSeconds = 0.25;
 
 export const bench: Bench = {

@@ -15,7 +15,7 @@ import type { Bench } from './measuring/bench.ts';
 import { median } from './measuring/rounds.ts';
 
 const sizes = { few: 1_000, many: 1_000_000 };
-/** Number of keys that are presented. */
+/** Number of keys to verify. */
 const presentedCount = 1_000;
 const rounds = 15;
 const goals = { warmUs: 30, coldUs: 60, manyToFew: 1.25 };
@@ -27,7 +27,7 @@ interface Table {
   keys: string[];
   /** Admits all keys. Returns the time of each in microseconds. */
   admitAll(keys: readonly string[]): Promise<number[]>;
-  /** Makes all cached keys expire. */
+  /** Lets all cached keys expire. */
   forget(): void;
   close(): Promise<void>;
 }

@@ -1,6 +1,6 @@
-// Measures how often a sentence is assigned to the right language. The sentences are 5, 10 and 20 words of the
-// Universal Declaration of Human Rights in 20 languages; the candidates are all 20 languages, or the few of a typical
-// voice. Also measures the cost of a sentence, and the gain from assuming the previous sentence's language.
+// Measures how often the language of a sentence is detected correctly. The sentences have 5, 10 or 20 words and are
+// from the Universal Declaration of Human Rights in 20 languages; the candidates are all 20 languages, or the few of a
+// typical voice. Also measures the cost per sentence, and the gain from assuming the previous language.
 import { createSentenceLanguages, scoreLanguages } from '../src/speech/guess-languages.ts';
 import { beginnings, type Language, languages, lengths, typicalSets } from '../test/text/declarations.ts';
 import type { Bench, Cell } from './measuring/bench.ts';
@@ -20,7 +20,7 @@ const byScore: Teller = () => (sentence, among, own) => {
   return Math.max(...scores) > -Infinity ? among[scores.indexOf(Math.max(...scores))]! : own;
 };
 
-/** Counts the single sentences that are assigned correctly without a previous sentence. */
+/** Counts the sentences whose language is detected correctly without a previous sentence. */
 function measureSingle(among: readonly Language[], wordCount: number) {
   let [right, all] = [0, 0];
   for (const language of among) {
@@ -41,7 +41,7 @@ function createRandom(seed: number): () => number {
   };
 }
 
-/** Uses texts that change between the voice's own and other languages after one to four sentences of 1 to 12 words. */
+/** Measures texts that switch to the voice's own or another language after one to four sentences of 1 to 12 words. */
 function measureTexts(teller: Teller): Map<number, { right: number; all: number }> {
   const random = createRandom(7);
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)]!;

@@ -1,5 +1,5 @@
-// Measures the cost of a decision about the limits of a key, in this process and in a local Redis or Valkey, compared
-// with a bare round trip. Decisions are made one after the other, and 64 at a time.
+// Measures the cost of checking the limits on a key, in this process and in a local Redis or Valkey, compared with a
+// bare round trip. Checks are made one after the other, and 64 at a time.
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

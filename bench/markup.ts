@@ -78,7 +78,7 @@ function refusalMs(): number[] {
     try {
       readSsml(document);
     } catch {
-      // The reason of the refusal is left to the tests.
+      // The tests check the reason for the refusal.
     }
     return performance.now() - sinceMs;
   };

@@ -10,7 +10,7 @@ import { passage, shortText } from './measuring/texts.ts';
 const requestCount = 10_000;
 const readers = 4;
 const marks = [1000, 2000, 5000, requestCount];
-/** The size at a mark is the median over this many requests before it. */
+/** The size at a mark is the median over this many requests before the mark. */
 const windowRequests = 500;
 const sampleEvery = 25;
 /** The fastest voice at a fast rate, in the simplest format. One request in ten uses `rich`. */

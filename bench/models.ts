@@ -1,7 +1,7 @@
 // Measures neural models in the real library. First, the cost of the service around a model that does almost nothing:
-// the CPU of this process and of the model's process, compared with an engine in this process with the same audio,
-// which is the cheapest possible engine. Then, the best distribution of concurrent requests over processes and threads,
-// with a model that computes as much as a model of realistic size.
+// the CPU time of this process and of the model's process, compared with the cheapest possible engine, which returns
+// the same audio in this process. Then, the best distribution of concurrent requests over processes and threads, with a
+// model that computes as much as a model of realistic size.
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -20,7 +20,7 @@ import { passage } from './measuring/texts.ts';
 const text = passage(500);
 const rounds = 5;
 const requestsAtOnce = 4;
-/** Multiplications per letter, so that a second of audio takes a few tenths of a second of one core. */
+/** Multiplications per letter, so that one core needs a few tenths of a second for a second of audio. */
 const work = 150;
 const ticksPerSecond = 100;
 const never = new AbortController().signal;

@@ -1,7 +1,7 @@
-// Offers a service with flite 1, 2 and 10 times its capacity. Measures the requests served per second and per CPU
-// second, and the time to the first audio. Also measures how soon refusals arrive, and whether clients that retry at
-// the stated time are served. Other loads: clients that leave after two seconds, 64 waiting clients, and short streams
-// among long texts. SONANT_BENCH_BEFORE names another checkout to measure too.
+// Offers a service with flite 1, 2 and 10 times the load that it can serve. Measures the requests served per second and
+// per CPU second, and the time to the first audio. Also measures how soon refusals arrive, and whether clients that
+// retry at the stated time are served. Other loads: clients that leave after two seconds, 64 waiting clients, and short
+// streams among long texts. SONANT_BENCH_BEFORE names another checkout to measure too.
 import { spawnSync } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';

@@ -1,7 +1,7 @@
 // Measures the overhead of servers around eSpeak NG: Sonant, and Flask and FastAPI with the same library
-// (bench/espeak/python_peer.py). Each server is one process that speaks one text at a time, and receives the same texts
-// over HTTP. The baseline is the bare library in a loop. CPU is that of the server and its children. Also measures the
-// texts per second for 64 clients on the same machine, without pauses.
+// (bench/espeak/python_peer.py). Each server is one process that synthesizes one text at a time, and receives the same
+// texts over HTTP. The baseline is the bare library in a loop. CPU time includes the server and its children. Also
+// measures the texts per second for 64 clients on the same machine, without pauses.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { Agent, request as httpRequest } from 'node:http';

@@ -1,6 +1,6 @@
 // Measures the overhead of a running service with the built-in voice. A service in its own process streams texts over
-// REST, one after the other. The baseline is the engine's bare program in this process on the same texts. CPU is that
-// of the service's process with its engine threads.
+// REST, one after the other. The baseline is the engine's bare program in this process on the same texts. CPU time is
+// that of the service's process, including its engine threads.
 import { join } from 'node:path';
 import { startProcess } from './measuring/asked-process.ts';
 import type { Bench, Cell, Goal } from './measuring/bench.ts';

@@ -1,6 +1,6 @@
 // Measures the overhead of the service around an engine of fixed cost on loopback. A client calls the engine directly
-// and through the service, and measures the time to the first audio. CPU is that of this process: first of the service,
-// then, as the baseline, of a bare fetch of the same audio from the engine.
+// and through the service, and measures the time to the first audio. CPU time is that of this process: first with the
+// service, then, as the baseline, with a bare fetch of the same audio from the engine.
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -113,7 +113,7 @@ async function measure(listen: () => Promise<Heard>, soundSeconds: number): Prom
   return { firstMs: median(firsts), cpuMsPerSecond: (user + system) / 1000 / rounds / soundSeconds };
 }
 
-/** Measures the client's times with the engine alone, and the CPU cost of a bare fetch of the same audio. */
+/** Measures the client's latency without the service, and the CPU cost of a bare fetch of the same audio. */
 async function measureBaseline(
   listen: () => Promise<Heard>,
   bare: LoadRequest,

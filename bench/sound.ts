@@ -1,4 +1,4 @@
-// Measures the CPU of audio processing, from the samples of an engine to the bytes of each format, and of each stage
+// Measures the CPU time of audio processing, from an engine's samples to the bytes of each format, and of each stage
 // alone. The input is speech, a quarter of a second at a time, as an engine sends it.
 import { openAudioPipeline } from '../src/audio/audio-pipeline.ts';
 import { audioFormats, type FormatName } from '../src/audio/formats.ts';

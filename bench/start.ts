@@ -1,5 +1,5 @@
-// Measures the time from the start of the service to the first `/readyz` with status 200: with nothing compiled, as
-// after `npm ci --ignore-scripts`; at the first start after `npm ci`, with a new data folder; and at later starts.
+// Measures the time from the launch of the service to the first `/readyz` with status 200: with nothing compiled, as
+// after `npm ci --ignore-scripts`; at the first start after `npm ci`, with a new data folder; or at later starts.
 // Starts with npm and with node alone. Also measures the memory of the idle service. The baselines are an empty Node
 // program and a Fastify with one route.
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -15,7 +15,7 @@ import { median } from './measuring/rounds.ts';
 
 const rounds = 5;
 const pollEveryMs = 5;
-/** Wait that is longer than the service needs to release the memory of its start. */
+/** Longer than the service needs to release the memory that only startup needed. */
 const settleMs = 5000;
 const goalsMax = { firstMs: 1000, warmMs: 500, residentMiB: 120 };
 const root = join(import.meta.dirname, '..');
@@ -134,7 +134,7 @@ async function measureBareNode(): Promise<number> {
   return performance.now() - start;
 }
 
-/** Time from the start of Fastify to its first reply. */
+/** Time from the launch of Fastify to its first reply. */
 async function measureFastify(): Promise<number> {
   const port = await freePort();
   const script = `require('fastify')().get('/readyz', async () => 'ok').listen({ port: ${port} })`;

@@ -1,6 +1,6 @@
-// Compares stored audio through the complete service (a fetch of a link, and a cache hit) with nginx and the same file, and
-// with a bare Fastify and the same bytes and headers. Each contender has its own process. The load comes from this process,
-// and CPU is the server's alone. SONANT_BENCH_BEFORE names another checkout to measure in the same rounds.
+// Compares stored audio through the complete service (a fetch of a link, and a cache hit) with nginx and the same file,
+// and with a bare Fastify and the same bytes and headers. Each contender has its own process. The load comes from this
+// process; CPU time is the server's alone. SONANT_BENCH_BEFORE names another checkout to measure too.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

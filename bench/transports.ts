@@ -1,6 +1,6 @@
-// Compares the gateway and the core with servers that only send the same bytes (node:http, node:http2, grpc-js), gRPC with
-// grpc-js in front of the same handlers, and stored audio with nginx. The audio is ready, so only the APIs are measured.
-// Each contender has its own process. The load comes from this process, and CPU is the server's alone.
+// Compares the gateway and the core with servers that only send the same bytes (node:http, node:http2, grpc-js), gRPC
+// with grpc-js in front of the same handlers, and stored audio with nginx. The audio is ready, so only the APIs are
+// measured. Each contender has its own process. The load comes from this process; CPU time is the server's alone.
 import {
   create,
   type DescMethodServerStreaming,

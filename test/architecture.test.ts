@@ -1,5 +1,5 @@
-// Rules of the code base that a machine can check: imports lead to lower folders only, file names are nouns of the
-// problem domain, files begin with a header, engines are reached only by their registry, and nothing is unused.
+// Tests rules for the code base: imports lead to lower folders only, file names are nouns of the problem domain, files
+// begin with a header, engines are reached only by their registry, and nothing is unused.
 import { globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, normalize } from 'node:path';
 import { parseSync, Visitor } from 'vite';

@@ -1,4 +1,4 @@
-// The load balancer of deploy/ (a real haproxy), unchanged except for its address and those of the replicas.
+// Starts the load balancer of deploy/ (a real haproxy), unchanged except for its address and those of the replicas.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { findProgram } from './programs.ts';
 export interface Addresses {
   httpPort: number;
   grpcPort: number;
-  /** Port of health and metrics. */
+  /** Port for health and metrics. */
   adminPort: number;
 }
 

@@ -1,5 +1,5 @@
-// The promise to gRPC clients: `.ci/breaking` accepts additions since the last release, and reports everything that was
-// renamed or removed.
+// Tests the promise to gRPC clients: `.ci/breaking` accepts additions since the last release, and reports everything
+// that was renamed or removed.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

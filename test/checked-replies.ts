@@ -1,5 +1,5 @@
-// Runs before each test file: every response that a test gets from the service over HTTP is validated against
-// docs/openapi.json. Responses are passed on unchanged; a mismatch fails the test at its end.
+// Validates every response that a test gets from the service over HTTP against docs/openapi.json. Runs before each test
+// file. Responses are passed on unchanged; a mismatch fails the test when it finishes.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, expect } from 'vitest';
@@ -30,7 +30,7 @@ const vendorPath = /^\/(?:tts\/|voices|v1\/text-to-speech\/|v1\/voices|v2)/;
 const ask = globalThis.fetch;
 globalThis.fetch = async (asked, init) => {
   const answer = await ask(asked, init);
-  // Only replies of the service have this header.
+  // Only replies from the service have this header.
   if (!answer.headers.has('x-api-version')) return answer;
   const method = (init?.method ?? (asked instanceof Request ? asked.method : 'GET')).toUpperCase();
   const { pathname: path } = new URL(answer.url);

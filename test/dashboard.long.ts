@@ -1,4 +1,4 @@
-// Checks the dashboard against Grafana's own types (@grafana/schema, installed only for this test), which refuse
+// Tests the dashboard against Grafana's own types (@grafana/schema, installed only for this test), which refuse
 // misnamed members and invalid values.
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
-// The balancer of deploy/, unchanged except for addresses, before two real replicas that share PostgreSQL, Redis and S3
-// as far as they are installed. Everything that Sonant speaks passes through piece by piece, stored data is shared, and
-// clients do not notice a rolling restart.
+// Tests the balancer of deploy/, unchanged except for addresses, before two real replicas that share PostgreSQL, Redis
+// and S3 as far as they are installed. All audio passes through piece by piece, stored data is shared, and clients do
+// not notice a rolling restart.
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

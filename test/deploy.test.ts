@@ -1,4 +1,4 @@
-// Checks deploy/ against the service: its settings, ports and versions exist, its grace periods are long enough, and the
+// Tests deploy/ against the service: its settings, ports and versions exist, its grace periods are long enough, and the
 // app of Home Assistant starts. deploy.programs.ts runs the balancer before two replicas, image.long.ts the image.
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,5 +1,5 @@
-// Runs the code in the documents: every block in order, page by page, beside one service. Skips blocks that state a
-// reason not to be run, which docs.test.ts counts.
+// Tests the code in the documentation: runs every block in order, page by page, beside one service. Skips blocks that
+// state a reason not to be run, which docs.test.ts counts.
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, extname, join } from 'node:path';

@@ -1,4 +1,4 @@
-// Checks the documents without running them: the languages of code blocks, the reasons of blocks that are not run,
+// Tests the documents without running them: the languages of code blocks, the reasons of blocks that are not run,
 // settings and paths. docs.programs.ts runs the blocks.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

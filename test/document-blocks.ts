@@ -1,4 +1,4 @@
-// Code blocks in Markdown. The text after the three backticks decides how a block is run:
+// Finds code blocks in Markdown. The text after the three backticks decides how a block is run:
 //     sh                        run by `sh -e`, in the order of the page
 //     python hello.py           saved under that name and run; the name is optional
 //     sh serve                  does not end by itself: started, and awaited until it reports that it serves

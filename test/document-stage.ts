@@ -1,5 +1,5 @@
-// Runs the blocks of the documents in a copy of the checkout, with the service that the first block starts. Only the
-// ports differ from the documents, because the documented ports may be in use.
+// Runs the code blocks of the documentation in a copy of the checkout, with the service that the first block starts.
+// Only the ports differ from the documentation, because the documented ports may be in use.
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// The table of failures matches the contract, and docs/errors.md shows the same rows.
+// Tests that the failure table matches the contract, and that docs/errors.md shows the same rows.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

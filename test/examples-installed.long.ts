@@ -1,6 +1,6 @@
-// Examples with their own lock file are installed, type-checked and run: ElevenLabs's own client, and a LiveKit agent
-// that calls a running service with TLS through the plugins of Cartesia and ElevenLabs. The service is restarted when
-// the example asks for it.
+// Tests examples with their own lock file, which are installed, type-checked and run: ElevenLabs's own client, and a
+// LiveKit agent that calls a running service with TLS through the plugins for Cartesia and ElevenLabs. The service is
+// restarted when the example requests it.
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// A short run of `npm run fuzz`, always with the same inputs; `npm run test:long` has three times as many.
+// Tests `npm run fuzz` briefly, always with the same inputs; `npm run test:long` has three times as many.
 import { expect, test } from 'vitest';
 import { apiTargets } from './fuzz/api-targets.ts';
 import { createDice, mutate } from './fuzz/mutate.ts';

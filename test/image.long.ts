@@ -1,5 +1,5 @@
-// The image is built from deploy/Dockerfile on a base of Debian's packages, and runs in podman as docs/deploy.md says: it
-// speaks without privileges on a read-only file system. A second image contains a model, which it fetched from a mirror.
+// Tests the image, built from deploy/Dockerfile on a base of Debian's packages and run in podman as docs/deploy.md
+// says: it speaks without privileges on a read-only file system. A second image contains a model from a mirror.
 import { execFile, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { chown, mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -148,7 +148,7 @@ test.skipIf(!isPossible)(
     });
     const [kind, ...probe] = Docker.config.Healthcheck.Test;
     expect(kind).toBe('CMD');
-    // The health check uses the port of a container that has its own network.
+    // The health check assumes a container with its own network, so its port is replaced here.
     const port = /\d+$/.exec((await container.exec('printenv', 'SONANT_ADMIN_ADDR')).stdout.trim())![0];
     await container.exec(...probe.map((part: string) => part.replace('9090', port)));
     await expect(container.exec(...probe.map((part: string) => part.replace('9090', '1')))).rejects.toThrow();

@@ -1,5 +1,5 @@
-// Intelligibility of the default voice: a speech recognizer compares it with the output of the engine's own program and
-// with the same audio played backwards. Skipped if the recognizer is not installed.
+// Tests that the default voice is intelligible: a speech recognizer compares it with the output of the engine's own
+// program and with the same audio played backwards. Skipped if the recognizer is not installed.
 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -49,7 +49,7 @@ describe.skipIf(!canRecognize())('the default voice is understood', { timeout: 3
   test('in MP3, as well as the raw program', async () => {
     const sounds = await say(some, { output_format: 'mp3', sample_rate: 44_100 });
     const listen = async () => wordErrorRate(some, await recognize(sounds));
-    // The recognizer is not deterministic; faults of the audio are found the second time too.
+    // The recognizer is not deterministic; faults in the audio are also found the second time.
     const once = await listen();
     const through = once > raw + 0.02 ? Math.min(once, await listen()) : once;
     expect(through).toBeLessThanOrEqual(0.25);

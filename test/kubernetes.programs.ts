@@ -1,5 +1,5 @@
-// kubectl renders the overlays of deploy/kubernetes. The result matches the types of Kubernetes' API, and all names in
-// it exist. deploy.test.ts checks the grace periods.
+// Tests the overlays of deploy/kubernetes, rendered by kubectl. The result matches the types of Kubernetes' API, and
+// all names in it exist. deploy.test.ts checks the grace periods.
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,5 @@
-// The content of a production install: only permitted licences, all packages in the bill of materials and in NOTICE,
-// and an error message for an old Node.
+// Tests the content of a production install: only permitted licences, all packages in the bill of materials and in
+// NOTICE, and an error message for an old version of Node.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-// Links between Sonant's Markdown files lead to an existing file and heading, by the anchors that GitHub generates.
+// Tests that links between Sonant's Markdown files lead to existing files and headings, by the anchors of GitHub.
 import { existsSync, globSync, statSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { expect, test } from 'vitest';

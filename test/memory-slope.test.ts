@@ -1,4 +1,4 @@
-// The memory slope that soaks report excludes the first minutes, and includes later leaks.
+// Tests that the memory slope in soak reports excludes the first minutes, and includes later leaks.
 import { expect, test } from 'vitest';
 import {
   describeSlope,

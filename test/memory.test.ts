@@ -1,5 +1,5 @@
-// Long-running commands restart themselves in the same process, because some memory settings apply only to a new
-// program. The operator's settings take precedence, and all other commands start only once.
+// Tests that long-running commands restart themselves in the same process, because some memory settings apply only to a
+// new program. The operator's settings take precedence, and all other commands start only once.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -35,7 +35,7 @@ const tellingV8Flags = `
   };
 `;
 
-/** Each start of a program, and the output of the last one. */
+/** Each program that was started, and the output of the last program. */
 async function begin(args: string[], env: Record<string, string> = {}) {
   const told = { NODE_OPTIONS: `--require ${join(folder, 'told.cjs')}` };
   const { code, out, err } = await runSonant(folder, args, '', { ...told, ...env });

@@ -1,5 +1,5 @@
-// 200 texts as language models write them, from model-texts.txt: lists, code, numbers, URLs, abbreviations, quotes,
-// emoji and CJK. Also splits them into random pieces, which may end inside a word or a surrogate pair.
+// Provides 200 texts as language models write them, from model-texts.txt: lists, code, numbers, URLs, abbreviations,
+// quotes, emoji and CJK. Also splits them into random pieces, which may end inside a word or a surrogate pair.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 

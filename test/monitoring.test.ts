@@ -1,5 +1,5 @@
-// Monitoring: Prometheus's own tool accepts the alert rules, and rules and dashboard only use metrics and labels that
-// the service has.
+// Tests that Prometheus's own tool accepts the alert rules, and that rules and dashboard only use metrics and labels
+// that the service has.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

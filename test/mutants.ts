@@ -62,7 +62,7 @@ function mutantsOf(file: string): Mutant[] {
     BinaryExpression: swap,
     LogicalExpression: swap,
     Literal(node) {
-      // Larger numbers are mostly settings of speed and size, which no test should assert.
+      // Larger numbers are mostly settings for speed and size, which no test should assert.
       if (node.value === 0 || node.value === 1) add(node, String(1 - node.value));
       if (typeof node.value === 'boolean') add(node, String(!node.value));
     },
@@ -104,7 +104,7 @@ const run = (command: string, args: string[], seconds: number): Promise<number |
   });
 
 const report = join(copy, '..', 'report.json');
-/** The test files that fail; all of them if they do not end in time. */
+/** The test files that fail; all of them if they do not finish in time. */
 async function runTests(files: readonly string[]): Promise<string[]> {
   rmSync(report, { force: true });
   const options = ['--bail=1', '--reporter=json', `--outputFile=${report}`];
@@ -118,7 +118,7 @@ async function runTests(files: readonly string[]): Promise<string[]> {
   return failed.length > 0 ? failed : [...files];
 }
 
-/** Whether a test file fails without any fault. */
+/** Whether a test file fails even if no fault is inserted. */
 const failsAnyway = new Map<string, boolean>();
 
 /** The test that noticed the fault; undefined if none did. */

@@ -1,5 +1,5 @@
-// docs/performance.md contains exactly the rendered reports; its plots are drawn to scale, state in words what they
-// show, and name missed targets.
+// Tests that docs/performance.md contains exactly the rendered reports. Its plots are drawn to scale, state in words
+// what they show, and name missed targets.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SaxesParser } from 'saxes';

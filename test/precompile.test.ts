@@ -1,5 +1,5 @@
-// The script that npm runs after an install: compiles the code of a first start, whatever the settings, and leaves
-// nothing else.
+// Tests the script that npm runs after an install: it compiles the code for a first startup, whatever the settings, and
+// leaves nothing else.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,5 +1,5 @@
-// Programs that some tests run, and libraries that they compile with. Before the tests, one line is printed for each
-// missing program or library; tests that need it are skipped. `.ci/run all` installs them all.
+// Finds the programs that some tests run, and the libraries that they compile with. Before the tests, one line is
+// printed for each missing program or library; tests that need it are skipped. `.ci/run all` installs them all.
 import { existsSync, globSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 

@@ -1,4 +1,4 @@
-// `npm run release` sets the version in all places, and turns the unreleased part of the changelog into a section.
+// Tests that `npm run release` sets the version everywhere, and turns the changelog's unreleased part into a section.
 import { spawnSync } from 'node:child_process';
 import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

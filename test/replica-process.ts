@@ -1,5 +1,5 @@
-// A replica as in production: `sonant serve` in its own process with its own data folder, on ports that stay the same
-// over restarts.
+// Starts a replica as in production: `sonant serve` in its own process with its own data folder, on ports that stay the
+// same across restarts.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { freePort } from './free-port.ts';
 export interface ReplicaProcess {
   httpPort: number;
   grpcPort: number;
-  /** Port of health and metrics. */
+  /** Port for health and metrics. */
   adminPort: number;
   /** Id of the latest process. */
   pid(): number;
@@ -18,13 +18,13 @@ export interface ReplicaProcess {
   isUp(): boolean;
   /** Starts the replica. Resolves when it serves. */
   start(more?: Readonly<Record<string, string>>): Promise<void>;
-  /** Sends the signal. Resolves when the replica has ended, with its exit code, or null if the signal ended it. */
+  /** Sends the signal. Resolves when the replica has exited, with its exit code, or null if the signal killed it. */
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
 
 /**
  * `settings` are shared with other replicas. `program` is called at each start and may return another version's
- * program. The replica is not started yet.
+ * program. Does not start the replica.
  */
 export async function createReplica(
   folder: string,

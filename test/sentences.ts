@@ -1,5 +1,5 @@
-// Forty sentences of everyday English to speak and to recognize: seven to ten ordinary words each, with numbers written
-// as words.
+// Provides forty sentences of everyday English to speak and to recognize: seven to ten ordinary words each, with
+// numbers written as words.
 export const sentences: readonly string[] = [
   'The train to the coast leaves at half past nine.',
   'My sister keeps three brown horses behind the barn.',

@@ -1,4 +1,4 @@
-// The imports of a start: only necessary files, each loaded once, and everything left out is still available on demand.
+// Tests that startup imports only the necessary files, each once, and that all others are available on demand.
 import { execFileSync } from 'node:child_process';
 import { mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

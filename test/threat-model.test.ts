@@ -1,4 +1,4 @@
-// All tests exist that the threat model names.
+// Tests that all tests named by the threat model exist.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

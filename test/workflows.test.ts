@@ -1,4 +1,4 @@
-// Checks the workflows of the forge, which cannot run here: actionlint accepts them, and their actions are pinned. No
+// Tests the workflows of the forge, which cannot run here: actionlint accepts them, and their actions are pinned. No
 // file of the repository names a registry of images or packages, because the repository's owner sets it.
 import { spawnSync } from 'node:child_process';
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs';

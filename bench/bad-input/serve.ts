@@ -1,6 +1,6 @@
-// The process of the service that `npm run bench bad-input` sends bad input to. It sends its ports and key to its
-// parent. It answers each message with the longest turn of its event loop since the previous message, in CPU time of
-// the main thread. This includes pauses of the garbage collector, but no other processes.
+// Runs the service to which `npm run bench bad-input` sends bad input, in its own process. It sends its ports and key
+// to its parent. It answers each message with the longest turn of its event loop since the previous message, in CPU
+// time of the main thread. This includes pauses for garbage collection, but no other processes.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-// JSON bodies and protobuf messages of bad input, of 1 MiB or the maximum message size, and the APIs that receive them.
-// An API has an address, its kinds of bad input, and a function that wraps each body, for example in a frame.
+// Defines bad input in JSON and protobuf, of 1 MiB or the maximum message size, and the APIs that receive it. An API
+// has an address, its kinds of bad input, and a function that wraps each body, for example in a frame.
 import { gzipSync } from 'node:zlib';
 import { toFrame } from '../transports/raw-servers.ts';
 

@@ -1,8 +1,8 @@
-// Starts the process of eSpeak NG's bare library (raw-library.ts) for the benches that compare with it.
+// Starts the process of eSpeak NG's bare library (raw-library.ts), with which benches compare.
 import { join } from 'node:path';
 import { startProcess } from '../measuring/asked-process.ts';
 
-/** Rejects if the library or koffi is missing. The process runs without the memory settings of a service. */
+/** Rejects if the library or koffi is missing. The process does not get the memory settings of the service. */
 export async function openRawLibrary() {
   const options = { execArgv: [], env: process.env };
   const { ask, close } = await startProcess(join(import.meta.dirname, 'raw-library.ts'), [], options);

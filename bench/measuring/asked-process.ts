@@ -1,5 +1,5 @@
 // Runs a contender in its own process, so that its cost is measured alone. The first message is data for the parent.
-// The process answers each message with a figure, such as its CPU time, and ends with its parent. Services get the
+// The process answers each message with a figure, such as its CPU time, and exits with its parent. Services get the
 // memory settings of a normal start.
 import { type ForkOptions, fork } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,5 +1,5 @@
-// The contract of a bench and its findings: tables, and goals with the measured figures. Figures are not rounded; columns
-// choose the digits to print.
+// Defines the contract of a bench and its findings: tables, and goals with the measured figures. Figures are not
+// rounded; columns choose the digits to print.
 
 export interface Bench {
   /** One line that states the measured quantity and the baseline. */

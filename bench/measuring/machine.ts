@@ -49,7 +49,7 @@ export interface MachineWatch {
 
 const quietShareMax = 0.1;
 
-/** Measures from now until the returned function is called. */
+/** Measures the load on the machine until the returned function is called. */
 export function watchMachine(): () => MachineWatch {
   const [loadAtStart = 0] = loadavg();
   const before = { machine: machineMs(), own: ownMs() };
@@ -86,7 +86,7 @@ export function ownCpuMs(): number {
 /** Length of a tick of /proc: 10 ms on all current Linux systems. */
 const tickMs = 10;
 
-/** CPU time in milliseconds of the children that have ended; 0 if there is no /proc. */
+/** CPU time in milliseconds of the children that have exited; 0 if there is no /proc. */
 export function childrenCpuMs(): number {
   try {
     // The times are fields 16 and 17 of `stat` (proc(5)). Its second field is a name in brackets with any characters.

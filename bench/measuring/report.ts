@@ -1,4 +1,4 @@
-// Formats findings as aligned text, and stores them as JSON with the facts of the machine.
+// Formats findings as aligned text, and stores them as JSON with a description of the machine.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Cell, type Column, type Findings, type Goal, isMet, type Table } from './bench.ts';
@@ -14,7 +14,7 @@ export interface BenchReport extends Findings {
   seconds: number;
   machine: MachineFacts;
   watch: MachineWatch;
-  /** Spreads of the comparisons in rounds; absent if nothing was compared. */
+  /** Spread of each comparison over its rounds; absent if nothing was compared. */
   rounds?: RoundSpreads | undefined;
 }
 

@@ -1,6 +1,6 @@
 // Compares contenders in rounds. In each round each contender has two turns, in opposite orders (A B C C B A), so a
 // machine that slows down or speeds up affects all equally. Ratios compare only costs of the same round. CPU time
-// includes all threads of this process and its ended children. Garbage is collected before each turn.
+// includes all threads of this process and its exited children. Garbage is collected before each turn.
 import { childrenCpuMs, collectGarbage, ownCpuMs } from './machine.ts';
 
 export type Work = () => unknown;
@@ -49,7 +49,7 @@ export const compareCpu = <Name extends string>(
 ): Promise<Costs<Name>> =>
   compare(contenders, { ...counts, measure: async (work) => ({ wallMs: 0, cpuMs: await work() }) });
 
-/** Range of the ratios of the rounds, as a share of their median. */
+/** Range of the rounds' ratios, as a share of their median. */
 export interface Spread {
   count: number;
   /** The median of the spreads. */
@@ -92,7 +92,7 @@ function spreadOf(all: readonly Costs<string>[], of: keyof Cost): Spread | undef
 export const cpuOf = (costs: readonly Cost[]): number => median(costs.map(({ cpuMs }) => cpuMs));
 export const wallOf = (costs: readonly Cost[]): number => median(costs.map(({ wallMs }) => wallMs));
 
-/** Ratio of the total CPU of `costs` to the total CPU of `over`: the median of the ratios of the rounds. */
+/** Ratio of the total CPU time of `costs` to that of `over`: the median over the rounds. */
 export const cpuRatio = (costs: readonly (readonly Cost[])[], over: readonly (readonly Cost[])[]): number =>
   median(sumsOf(costs).map((cpuMs, round) => cpuMs / sumsOf(over)[round]!));
 

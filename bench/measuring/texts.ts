@@ -1,4 +1,4 @@
-// Texts to speak, made from the forty sentences: prose of any length, in paragraphs of eight sentences.
+// Builds texts from the forty sentences: prose of any length, in paragraphs of eight sentences.
 import { sentences } from '../../test/sentences.ts';
 
 const paragraphSentences = 8;

@@ -1,4 +1,4 @@
-// The process of a service under load, with one engine: flite for `overload` and `served-voice`, eSpeak NG for
+// Runs a service under load in a process, with one engine: flite for `overload` and `served-voice`, eSpeak NG for
 // `served-espeak`. It sends its address to its parent, and answers each message with the CPU time used so far. The
 // checkout and the engine are arguments, so two checkouts can be compared.
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-// An engine of fixed cost on loopback, in its own process: a server of OpenAI's speech API that waits `thinkMs` and then
-// sends a tone of `secondsPerChar` for each character, in pieces of a tenth of a second.
+// Serves OpenAI's speech API on loopback at a fixed cost, in its own process: it waits `thinkMs` and then sends a tone
+// of `secondsPerChar` for each character, in pieces of a tenth of a second.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

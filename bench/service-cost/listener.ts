@@ -1,5 +1,5 @@
-// A client in its own process. It sends the requests that its parent orders, and reports the times of the first and the
-// last audio and the number of bytes.
+// Runs a client in its own process. It sends the requests that its parent orders, and reports the times of the first
+// and the last audio and the number of bytes.
 export interface LoadRequest {
   url: string;
   headers: Record<string, string>;

@@ -1,5 +1,5 @@
-// An HTTP/1.1 client for large responses of one known size. It counts bytes in a reused buffer without reading them, so it
-// receives far more than a JavaScript server sends.
+// Requests large responses of one known size over HTTP/1.1. It counts bytes in a reused buffer without reading them, so
+// it receives far more than a JavaScript server sends.
 import { once } from 'node:events';
 import { connect } from 'node:net';
 

@@ -1,5 +1,5 @@
-// A gRPC client on plain node:http2 with the lowest possible cost: one connection, several calls on it at once, and
-// only the status of a response is read.
+// Calls gRPC on plain node:http2 with the lowest possible cost: one connection, several calls on it at once, and only
+// the status of a response is read.
 import { once } from 'node:events';
 import { type ClientHttp2Session, connect } from 'node:http2';
 

@@ -1,5 +1,5 @@
-// An HTTP/1.1 client with the lowest possible cost, so that the server is measured: connections are kept alive, each
-// connection sends one request after the other, and only the end of a response is detected.
+// Sends HTTP/1.1 requests with the lowest possible cost, so that the server is measured: connections are kept alive,
+// each connection sends one request after the other, and only the end of a response is detected.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 

@@ -1,6 +1,6 @@
-// The servers that the APIs are compared with. They only read the request and write a constant answer: over HTTP/1.1 by
-// node:http, with all headers and events of the service, and over gRPC by plain node:http2 and by grpc-js. None of them
-// authenticates, limits, counts or logs a call.
+// Opens the servers with which the APIs are compared. They only read the request and write a constant answer: over
+// HTTP/1.1 by node:http, with all headers and events of the service, and over gRPC by plain node:http2 and by grpc-js.
+// None of them authenticates, limits, counts or logs a call.
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse } from 'node:http';
 import { createServer as createHttp2Server, type ServerHttp2Stream } from 'node:http2';

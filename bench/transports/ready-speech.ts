@@ -1,4 +1,4 @@
-// Speech that is ready, so that only the APIs are measured. All contenders send these bytes.
+// Provides ready audio, so that only the APIs are measured. All contenders send these bytes.
 
 import type { Delivery } from '../../src/delivery/delivery.ts';
 import type { Engine, Voice } from '../../src/engines/engine.ts';

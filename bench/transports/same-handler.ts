@@ -1,5 +1,5 @@
-// A grpc-js server in front of the service's own handlers. Calls are admitted, run, limited and metered as in the service,
-// so only the transport differs.
+// Opens a grpc-js server in front of the service's own handlers. Calls are admitted, run, limited and metered as in the
+// service, so only the transport differs.
 import { once } from 'node:events';
 import {
   create,

@@ -1,5 +1,5 @@
-// The process of one contender, so that its cost is measured alone. It opens the contender, sends the address to its
-// parent, and answers each message with the CPU time used so far. It ends with its parent.
+// Runs one contender in a process, so that its cost is measured alone. It opens the contender, sends the address to its
+// parent, and answers each message with the CPU time used so far. It exits with its parent.
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -78,7 +78,7 @@ async function openSonant(openOther?: typeof openSameHandler): Promise<Addresses
   const clipRows = createClipRows(store);
   const rows = createApiKeyRows(store);
   const usage = createUsageRows(store);
-  // The compared servers have no limits, so this limit is higher than a key may have.
+  // The compared servers have no limits, so this limit is higher than any key is allowed to have.
   const limiter = createLimiter({ spentSince: async () => 0, share: 1_000 });
   const keyVerifier = createKeyVerifier({ rows });
   const addresses = createFailedAttempts({ perMinute: 60 });

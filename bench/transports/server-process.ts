@@ -1,4 +1,4 @@
-// A contender in its own process, and the CPU time of that process.
+// Starts a contender in its own process, and measures the CPU time of that process.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';

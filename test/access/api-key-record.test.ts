@@ -1,4 +1,4 @@
-// A key's account is the first key in its chain of parents, even after rotations.
+// Tests that a key's account is the first key in its chain of parents, even after rotations.
 import { expect, test } from 'vitest';
 import { accountOf } from '../../src/access/api-key-record.ts';
 

@@ -1,4 +1,4 @@
-// The format of a key: valid when generated, and refused in every malformed form.
+// Tests the format of a key: a generated key is valid, and every malformed key is refused.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
@@ -36,7 +36,7 @@ test('all digits are about as likely as each other, and no key comes twice', () 
   for (const digit of keys.map((key) => key.slice(15, 58)).join('')) counts.set(digit, (counts.get(digit) ?? 0) + 1);
   const expected = (2_000 * 43) / 62;
   const chiSquared = [...digits].reduce((sum, digit) => sum + ((counts.get(digit) ?? 0) - expected) ** 2 / expected, 0);
-  // With 61 degrees of freedom, chi-squared exceeds 150 once in a thousand million runs; a modulo bias gives thousands.
+  // With 61 degrees of freedom, chi-squared exceeds 150 once in a billion runs; a modulo bias gives thousands.
   expect(chiSquared).toBeLessThan(150);
 });
 

@@ -1,4 +1,4 @@
-// A cache limited in size and time.
+// Tests a cache with limits on size and age.
 import { expect, test } from 'vitest';
 import { ExpiringCache } from '../../src/access/key-verifier.ts';
 

@@ -1,4 +1,4 @@
-// The first key of a service: provided by the operator, or generated.
+// Tests the first key of a service, which the operator provides or the service generates.
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -115,7 +115,7 @@ test('a bootstrap key that takes the place of another revokes that, and no other
   const { key: known } = await keyVerifier.create({ scopes: ['voices:read'] });
   expect((await acceptBootstrapKey({ rows, key: known })).revoked).toEqual([successor.keyId]);
   keyVerifier.forget();
-  // This key was made for the operator, so it has no parent key.
+  // This key was created for the operator, so it has no parent key.
   expect((await keyVerifier.verify(child)).scopes).toEqual(['speech:synthesize', 'speech:stream', 'voices:read']);
   expect(await acceptBootstrapKey({ rows, key: third })).toEqual(none);
   await store.close();

@@ -1,5 +1,5 @@
-// The key verifier on a real database: which keys it accepts and rejects, how soon a revocation takes effect, and what
-// it caches.
+// Tests the key verifier on a real database: which keys it accepts and rejects, how soon a revocation takes effect, and
+// what it caches.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

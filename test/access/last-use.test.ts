@@ -1,4 +1,4 @@
-// Times of last use are collected and written together, and never cause a failure.
+// Tests that last-used times are collected and written together, and never cause a failure.
 import { expect, test } from 'vitest';
 import { createLastUse } from '../../src/access/key-verifier.ts';
 import { Failure } from '../../src/errors.ts';

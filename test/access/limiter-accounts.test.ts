@@ -1,4 +1,4 @@
-// The counters of accounts in a process do not grow with the number of keys ever used.
+// Tests that the number of account counters in a process does not grow with the number of keys ever used.
 import { expect, test } from 'vitest';
 import { createAccounts } from '../../src/access/limiter.ts';
 

@@ -1,5 +1,5 @@
-// A replica in its own process. On a message, it sends more requests at once than the limits allow, and reports the
-// admitted ones. Run as: node limiter-process.ts URL PREFIX NOW_MS
+// Runs a replica in its own process. On a message, it sends more requests at once than the limits allow, and reports
+// which were admitted. Run as: node limiter-process.ts URL PREFIX NOW_MS
 import { admitted } from '../conformance/limited-descendants.ts';
 import { openReplica } from './open-redis-limiter.ts';
 

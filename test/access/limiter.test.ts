@@ -1,4 +1,4 @@
-// The limits of keys that this process enforces alone, and the limits of addresses.
+// Tests limits on keys that this process enforces alone, and limits on addresses.
 import { expect, test } from 'vitest';
 import { createFailedAttempts } from '../../src/access/failed-attempts.ts';
 import { createLimiter } from '../../src/access/limiter.ts';

@@ -1,4 +1,4 @@
-// Key management and verification for tests: the operator as actor, and a caller on this machine.
+// Opens key management and verification for tests, with the operator as actor, and a caller on this machine.
 import { operator } from '../../src/access/actor.ts';
 import type { KeyFields } from '../../src/access/api-key-record.ts';
 import { type ChangedKey, createKeyManagement } from '../../src/access/key-management.ts';

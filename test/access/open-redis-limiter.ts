@@ -11,7 +11,7 @@ export interface ReplicaOptions extends Partial<Pick<LimiterOptions, 'spentSince
   url: string;
   prefix: string;
   fallback?: FallbackName;
-  /** Time limit for an answer of Redis. The default is longer than any pause of a busy machine. */
+  /** Time limit for an answer from Redis. The default is longer than any pause on a busy machine. */
   answerMs?: number;
 }
 

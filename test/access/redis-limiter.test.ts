@@ -1,5 +1,5 @@
-// The limits that replicas share, on a real Redis or Valkey. They keep the contract, and are exact while many processes
-// use them at once. Also covers the death of a replica, and a server that is frozen, killed and restarted.
+// Tests the limits that replicas share, on a real Redis or Valkey. They keep the contract, and are exact while many
+// processes use them at once. Also covers the death of a replica, and a server that is frozen, killed and restarted.
 import { fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';

@@ -1,4 +1,4 @@
-// Requests accept exactly the existing scopes.
+// Tests that requests accept exactly the existing scopes.
 import { expect, test } from 'vitest';
 import { ApiKeySpecSchema } from '../../gen/sonant/v1/api_key_pb.ts';
 import { scopes } from '../../src/access/scopes.ts';

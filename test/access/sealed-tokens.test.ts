@@ -1,4 +1,4 @@
-// Encrypted tokens: a token, of any size, can be opened only for its own use and while it is valid.
+// Tests that an encrypted token of any size can be opened only for its own use and while it is valid.
 import { expect, test } from 'vitest';
 import { createSeal } from '../../src/access/sealed-tokens.ts';
 

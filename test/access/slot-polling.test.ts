@@ -1,4 +1,4 @@
-// A wait that ends (answer, timeout, abort, failed poll) leaves no entry in the queue for slots of other replicas.
+// Tests that polling for slots leaves no queue entry after an answer, a timeout, an abort or a failed poll.
 import { expect, test } from 'vitest';
 import { createSlotPolling } from '../../src/access/redis-slots.ts';
 

@@ -1,4 +1,4 @@
-// The usage ledger while its store refuses: nothing is lost, nothing is counted twice, and memory is bounded.
+// Tests the usage ledger while its store fails: nothing is lost or counted twice, and memory is bounded.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createUsageLedger } from '../../src/access/usage-ledger.ts';

@@ -1,4 +1,4 @@
-// A call that exceeds its deadline is ended, whatever deadlines other calls have.
+// Tests that a call is cancelled when it exceeds its deadline, whatever deadlines other calls have.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createDeadlines } from '../../src/api/deadlines.ts';

@@ -1,4 +1,4 @@
-// Refusing a stream for overload is cheap: neither its text nor the limits of its key are examined.
+// Tests that a stream is refused cheaply under overload: neither its text nor the limits on its key are examined.
 import { expect, test } from 'vitest';
 import { createMetering } from '../../src/api/metering.ts';
 import { createSpeechOperations, type SpeechOperationsOptions } from '../../src/api/speech.ts';

@@ -8,7 +8,7 @@ import { type OpenedLive, openLive, speakPieces, wordsOf } from './open-live.ts'
 
 export interface Interrupted {
   bytesAfter: number;
-  /** Time from the interrupt to the end of the engine's work; 0 if the work had already ended. */
+  /** Time from the interrupt until the engine stopped; 0 if it had already finished. */
   engineMs: number;
   isExact: boolean;
   /** The text that the service reports as spoken, and the text spoken by then according to the word times. */
@@ -19,7 +19,7 @@ export interface Interrupted {
 export interface WatchedEngine {
   engine: Engine;
   running(): number;
-  /** Time at which the engine's last segment ended. */
+  /** Time at which the engine finished its last segment. */
   endedMs(): number;
 }
 

@@ -1,4 +1,4 @@
-// Turns that are interrupted at random moments, even within a segment whose words were not reported yet.
+// Tests turns that are interrupted at random moments, even within a segment whose words have not been reported yet.
 import { expect, test } from 'vitest';
 import { openTone } from '../engines/tone-engine.ts';
 import { modelTexts } from '../model-texts.ts';

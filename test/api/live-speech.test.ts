@@ -1,4 +1,4 @@
-// Live speech with the tone engine: text arrives in pieces, audio is sent turn by turn, and an interrupt stops both.
+// Tests live speech with the tone engine: text in pieces, audio turn by turn, and interrupts that stop both.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createLimiter } from '../../src/access/limiter.ts';

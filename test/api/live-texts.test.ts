@@ -1,5 +1,5 @@
-// 200 texts of language models, spoken while they are written. Without pauses in the writing, the audio equals that of
-// the whole text; with a pause, every word is still spoken once, completely and in the same place.
+// Tests 200 texts by language models, spoken while they are written. Without pauses in the writing, the audio equals
+// that of the whole text; with a pause, every word is still spoken once, completely and in the same position.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
 import { planLive } from '../../src/speech/live-plan.ts';
@@ -44,10 +44,10 @@ test('with pauses in which what there is is spoken, no word is lost, doubled or 
   expect(early).toBeGreaterThan(10);
 });
 
-/** A word that is divided over segments is reported once for each segment. */
+/** A word that is split across segments is reported once for each segment. */
 const placesOf = (events: Parameters<typeof wordsOf>[0]) => [...new Set(wordsOf(events).map(toPlace))];
 
-/** Drops a final full stop, because whether it ends an abbreviation or a sentence is inaudible. */
+/** Drops a final full stop, because an abbreviation and the end of a sentence sound alike. */
 const toPlace = ({ offset, text }: { offset: number; text: string }) => `${offset} ${text.replace(/\.$/, '')}`;
 
 test('wherever the writer pauses, every word is spoken once, as a whole', async () => {

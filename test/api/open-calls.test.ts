@@ -1,5 +1,5 @@
-// Limits of calls without a key: their number, which call is ended to make room for another, and when calls end by
-// themselves.
+// Tests limits on calls without a key: how many may be open, which call is closed to make room for another, and when
+// calls finish by themselves.
 import { expect, onTestFinished, test } from 'vitest';
 import { openCallLimits } from '../../src/api/call-limits.ts';
 import { type OpenCall, OpenCalls } from '../../src/api/open-calls.ts';

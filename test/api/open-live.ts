@@ -1,4 +1,4 @@
-// Live speech over an engine, without a transport, limits or charges: sessions that receive text and return events.
+// Opens live speech over an engine, without transport, limits or charges: sessions receive text and return events.
 import type { Call } from '../../src/api/call.ts';
 import type { LiveEvent, LiveInput } from '../../src/api/live-session.ts';
 import { createLiveOperations } from '../../src/api/live-speech.ts';

@@ -1,4 +1,4 @@
-// Live speech with the tone engine, for tests of its charges: returns each part as it is charged, and the usage.
+// Opens live speech with the tone engine, for tests of its charges: returns each part as it is charged, and the usage.
 import { onTestFinished } from 'vitest';
 import type { Limiter } from '../../src/access/limiter.ts';
 import type { Call } from '../../src/api/call.ts';

@@ -1,4 +1,4 @@
-// The limiter learns how many characters of a running synthesis are in the usage ledger.
+// Tests that the limiter learns how many characters of a running synthesis are in the usage ledger.
 import { expect, test } from 'vitest';
 import type { TakeOptions } from '../../src/access/limiter.ts';
 import type { Call } from '../../src/api/call.ts';
@@ -6,7 +6,7 @@ import { createMetering } from '../../src/api/metering.ts';
 import type { LivePlace } from '../../src/speech/live-plan.ts';
 import type { SpeechEvent } from '../../src/speech/speech-events.ts';
 
-/** Metering that logs each taken slot, the entries of the ledger, and the reports to the slots. */
+/** Metering that logs each taken slot, the ledger entries, and the reports to the slots. */
 function openLoggedMetering() {
   const log: string[] = [];
   let slots = 0;

@@ -1,4 +1,4 @@
-// The runner: every call ends once, whatever ends it, and runs only operations that it was admitted to.
+// Tests that each call finishes exactly once, whatever ends it, and that only admitted operations run.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { checkScopes } from '../../src/access/admit.ts';

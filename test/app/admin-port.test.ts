@@ -1,5 +1,5 @@
-// The listeners of a configured service: a separate port for health and metrics, connection limits that do not affect
-// it, and ports that are set twice.
+// Tests the listeners of a configured service: a separate port for health and metrics, connection limits that do not
+// affect this port, and ports that are set twice.
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { get, type IncomingMessage } from 'node:http';

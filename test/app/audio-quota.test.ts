@@ -1,4 +1,4 @@
-// The whole service with quotas of stored audio: they come from the settings, and /readyz and /metrics report them.
+// Tests the whole service with quotas from the settings for stored audio, which /readyz and /metrics report.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// Configuration: the sources of values, and the report of all mistakes at once.
+// Tests the configuration: where values come from, and that all mistakes are reported at once.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

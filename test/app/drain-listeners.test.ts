@@ -1,4 +1,4 @@
-// All listeners are waited for until they have drained, even if one fails.
+// Tests that draining waits for all listeners, even if one fails.
 import { expect, test } from 'vitest';
 import { drainListeners } from '../../src/app/service.ts';
 

@@ -1,4 +1,4 @@
-// Log lines during a flood of calls without a key.
+// Tests the log lines that are written during a flood of calls without a key.
 import { expect, test } from 'vitest';
 import type { EndedCall } from '../../src/api/call.ts';
 import { openCallLog } from '../../src/app/logging.ts';

@@ -1,4 +1,4 @@
-// The engines that speech is opened with: a broken optional engine is skipped and reported, unless it is configured.
+// Tests that a broken optional engine is skipped and reported, or stops startup if it is configured.
 import { tmpdir } from 'node:os';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../src/app/config.ts';

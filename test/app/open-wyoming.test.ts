@@ -1,4 +1,4 @@
-// The Wyoming listener of a service: off by default, never open to strangers by mistake, and closed with the service.
+// Tests that the Wyoming listener is off by default, is never open to strangers by mistake, and closes properly.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

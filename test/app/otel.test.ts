@@ -1,4 +1,4 @@
-// OpenTelemetry's standard variables: what a configured service sends to a collector, and which values are ignored.
+// Tests OpenTelemetry's standard variables: what a configured service exports, and which values are ignored.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// Secrets of replicas on one database must be equal, or the start fails.
+// Tests that replicas on one database must have equal secrets, or startup fails.
 import { tmpdir } from 'node:os';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../src/app/config.ts';

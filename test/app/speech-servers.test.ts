@@ -1,4 +1,4 @@
-// Speech servers in a configured service: their metrics, and the counts that replicas share through Redis.
+// Tests speech servers in a configured service: their metrics, and the counts that replicas share through Redis.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// A service stops when it is requested to, even if its dependencies are unreachable.
+// Tests that a service stops when requested, even if its dependencies are unreachable.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -31,7 +31,7 @@ test.skipIf(!isInstalled('postgres'))('a database that is away is no reason not 
   const headers = { 'X-API-Key': key };
   expect((await fetch(`http://127.0.0.1:${service.httpPort}/api/voices`, { headers })).status).toBe(200);
   await postgres.kill();
-  // The failure to store the time of last use is logged, as is each failed read of the voices.
+  // The failure to store the last-used time is logged, as is each failed read of the voices.
   await service.drain();
   // An unreachable database is not a bug of Sonant, so it is a warning.
   expect(new Set(logged)).toEqual(new Set(['warn: background fault']));

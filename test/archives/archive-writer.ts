@@ -1,5 +1,5 @@
-// Writes archives for tests: tar, zip and bzip2, byte by byte, so that every field may be invalid. The bzip2 is simple:
-// blocks are sorted slowly, and every symbol has a nine-bit code.
+// Writes archives for tests (tar, zip and bzip2) byte by byte, so that any field can be made invalid. The bzip2 encoder
+// is simple: blocks are sorted slowly, and every symbol has a nine-bit code.
 import { crc32, deflateRawSync } from 'node:zlib';
 
 export interface TarEntry {
@@ -50,7 +50,7 @@ export function tarEntry({
 export const writeTar = (entries: readonly TarEntry[]): Buffer =>
   Buffer.concat([...entries.map(tarEntry), Buffer.alloc(2 * block)]);
 
-/** Makes a tar archive of a folder with files, like the archives of releases. */
+/** Creates a tar archive of a folder with files, like release archives. */
 export const tarOf = (folder: string, files: Readonly<Record<string, string | Uint8Array>>): Buffer =>
   writeTar([
     { name: `${folder}/`, type: '5' },

@@ -1,5 +1,5 @@
-// Archives of models are unpacked completely, their format is recognized by their content, and hostile archives write
-// nothing outside their folder.
+// Tests that model archives are unpacked completely, that their format is recognized by content, and that hostile
+// archives write nothing outside their folder.
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';

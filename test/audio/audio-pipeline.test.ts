@@ -1,4 +1,4 @@
-// The pipeline from an engine's samples to bytes: gain, tempo, sample rate, limiter, encoder.
+// Tests the pipeline from an engine's samples to bytes: gain, tempo, sample rate, limiter, encoder.
 import { expect, test } from 'vitest';
 import { type AudioPipelineOptions, openAudioPipeline } from '../../src/audio/audio-pipeline.ts';
 import { audioFormats } from '../../src/audio/formats.ts';

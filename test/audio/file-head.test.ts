@@ -1,4 +1,4 @@
-// Reads heads of files that an attacker made: the number and the length of tags are limited.
+// Tests limits on the number and the length of tags, with file headers that an attacker could create.
 import { expect, test } from 'vitest';
 import { readFileHead } from '../../src/audio/file-head.ts';
 

@@ -1,4 +1,4 @@
-// FLAC, decoded by Sonant's reader of recordings (libFLAC) and by ffmpeg: lossless to the last bit.
+// Tests that FLAC is lossless to the last bit, decoded by Sonant's reader of recordings (libFLAC) and by ffmpeg.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';

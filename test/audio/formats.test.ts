@@ -1,4 +1,4 @@
-// WAV, PCM and MP3, read back as a player would: headers, frames and samples.
+// Tests WAV, PCM and MP3, read back as a player would: headers, frames and samples.
 import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 import { audioFormats } from '../../src/audio/formats.ts';

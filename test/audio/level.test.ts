@@ -1,4 +1,4 @@
-// The conversion of samples to floats and back, and the curve of the limiter.
+// Tests the conversion of samples to floats and back, and the curve of the limiter.
 import { expect, test } from 'vitest';
 import { clamp, limit, toFloat, toInt16 } from '../../src/audio/level.ts';
 import { fitSine, peak, toDb, tone } from './measure-tone.ts';

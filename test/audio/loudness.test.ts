@@ -1,4 +1,4 @@
-// Expected loudness is that of EBU Tech 3341 for one channel: 3.01 LU below its stereo signals.
+// Tests loudness against the values of EBU Tech 3341, minus 3.01 LU for one channel instead of two.
 import { expect, test } from 'vitest';
 import { toFloat, toInt16 } from '../../src/audio/level.ts';
 import { gainDbFor, gainDbMax, measureLoudness, targetLoudnessLufs } from '../../src/audio/loudness.ts';

@@ -1,4 +1,4 @@
-// The tags of every format, read by programs that are not Sonant's.
+// Tests that third-party programs can read the tags in every format.
 import { execFileSync } from 'node:child_process';
 import { mkdtempDisposableSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-// Opus in Ogg: its pages are parsed, and its audio is decoded by Sonant's reader of recordings (libopus) and by ffmpeg.
+// Tests that Ogg Opus pages can be parsed, and that ffmpeg and Sonant's reader of recordings (libopus) decode them.
 import { spawnSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
 import { audioFormats } from '../../src/audio/formats.ts';

@@ -1,5 +1,5 @@
-// Writes recordings for tests: every kind of WAV, FLAC without compression, Ogg pages with checksums; MP3 and Ogg
-// Vorbis with encoders that share no code with the decoders.
+// Writes recordings for tests: every kind of WAV, uncompressed FLAC, Ogg pages with checksums; also MP3 and Ogg Vorbis,
+// with encoders that share no code with the decoders.
 import { readFile } from 'node:fs/promises';
 import { createEncoder } from 'wasm-media-encoders';
 import { openMp3Encoder } from '../../src/audio/mp3.ts';
@@ -96,7 +96,7 @@ function flacInfo(channels: number, sampleRateHz: number, samples: number, isLas
   return info;
 }
 
-/** Frames (RFC 9639, 9) of 16 bits with verbatim subframes: head, CRC-8, samples of each channel, CRC-16. */
+/** Frames (RFC 9639, 9) of 16 bits with verbatim subframes: header, CRC-8, samples of each channel, CRC-16. */
 function flacFrames(channels: Channels, sampleRateHz: number): Buffer[] {
   const frames: Buffer[] = [];
   for (let from = 0; from < channels[0]!.length; from += flacBlock) {

@@ -1,6 +1,6 @@
-// Recordings of every supported kind decode to the original audio, mono, at their own rate; every malformed file is
-// refused with a message. three-tones.opus is the signal below, encoded once: ffmpeg -i three-tones.wav -c:a libopus
-// -b:a 24k -map_metadata -1 -bitexact three-tones.opus
+// Tests that recordings of every supported kind decode to the original audio, mono, at their own rate, and that every
+// malformed file is refused with a message. three-tones.opus is the signal below, encoded once: ffmpeg -i
+// three-tones.wav -c:a libopus -b:a 24k -map_metadata -1 -bitexact three-tones.opus
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { decodeRecording, recordingBytesMax } from '../../src/audio/recording/recording.ts';
@@ -117,7 +117,7 @@ describe('FLAC, MP3, Ogg', () => {
     expect(flac.samples.every((sample, i) => Math.abs(sample - sound[i]!) <= 2 ** -15)).toBe(true);
     expectThreeTones(flac);
     expectThreeTones(await decode(oggFlacFile([sound], rate)));
-    // LAME adds samples before and after.
+    // LAME adds samples before and after the audio.
     expectThreeTones(await decode(await mp3File(sound, rate)), 0.15);
     expectThreeTones(await decode(await vorbisFile(twice(sound), rate)), 0.05);
   });

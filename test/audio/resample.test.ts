@@ -1,4 +1,4 @@
-// The output of the resampler: the input tone at the right time, and no other tone.
+// Tests the output of the resampler: the input tone at the right time, and no other tone.
 import { expect, test } from 'vitest';
 import { Resampler } from '../../src/audio/resample.ts';
 import { allAtOnce, inPieces } from './in-pieces.ts';

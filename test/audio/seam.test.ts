@@ -1,4 +1,4 @@
-// The silence that is trimmed around a segment, and the samples that are never trimmed.
+// Tests which silence around a segment is trimmed, and which samples are never trimmed.
 import { expect, test } from 'vitest';
 import { toInt16 } from '../../src/audio/level.ts';
 import { join } from '../../src/audio/pcm.ts';

@@ -1,4 +1,4 @@
-// The output of the tempo change: the right length, the same pitch and level, and no artefacts.
+// Tests the output of the tempo change: the right length, the same pitch and level, and no artefacts.
 import { expect, test } from 'vitest';
 import { Tempo, tempoFactors } from '../../src/audio/tempo.ts';
 import { allAtOnce, inPieces } from './in-pieces.ts';

@@ -1,4 +1,4 @@
-// The text of documents, however their elements are nested: no word is lost, and the order is kept.
+// Tests that the text of documents is read without losing a word and in order, however their elements are nested.
 import { describe, expect, test } from 'vitest';
 import { readDocument } from '../../src/books/document-reader.ts';
 

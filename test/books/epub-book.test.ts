@@ -1,4 +1,4 @@
-// EPUBs of every shape are read completely and in order, or refused with the reason.
+// Tests that EPUBs of every shape are read completely and in order, or refused with the reason.
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { BookChapter } from '../../src/books/book.ts';
 import { BookFault } from '../../src/books/book-fault.ts';
@@ -10,7 +10,7 @@ const show = (chapters: readonly BookChapter[]): string =>
   chapters.map(({ part, title }) => `${part}: ${title}`).join(' | ');
 const threeChapters = 'body: Chapter 1 | body: Chapter 2 | body: Chapter 3';
 
-/** Expected result of each shape: its chapters, or the reason of its refusal. */
+/** Expected result of each shape: its chapters, or the reason for its refusal. */
 const outcomes: Readonly<Record<string, string>> = {
   'EPUB 3 with a nav': threeChapters,
   'EPUB 2 with an NCX and a guide': `front: The Lighthouse Ledger | ${threeChapters} | notes: Notes`,

@@ -1,4 +1,4 @@
-// EPUBs as they occur in practice, well made or not: each with its name and its files.
+// Provides EPUBs as they occur in practice, well-formed or not: each with its name and its files.
 import { chapterPage, type Entry, type Files, nav, ncx, opf, page, pngOf, prose } from './epub-writer.ts';
 import { good, meta, navItem, three, threeEntries, threeItems } from './good-epub.ts';
 import { hostileEpubs } from './hostile-epubs.ts';

@@ -1,4 +1,4 @@
-// An EPUB 3 with three chapters and a table of contents, whose parts other test books reuse.
+// Provides an EPUB 3 with three chapters and a table of contents, whose parts are reused in other test books.
 import { chapterPage, container, type Entry, type Files, nav, opf } from './epub-writer.ts';
 
 export const three = {

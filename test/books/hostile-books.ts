@@ -1,4 +1,4 @@
-// Books that are hard to read on purpose: each with its name, type and bytes.
+// Provides books that are deliberately hard to read: each with its name, type and bytes.
 import { type Files, nav, ncx, opf, page, prose, writeEpub } from './epub-writer.ts';
 import { good, meta, navItem } from './good-epub.ts';
 

@@ -1,4 +1,4 @@
-// Encrypted and mislabelled EPUBs: each with its name and its files.
+// Provides encrypted and mislabelled EPUBs: each with its name and its files.
 import { chapterPage, type Files } from './epub-writer.ts';
 import { good } from './good-epub.ts';
 

@@ -1,4 +1,4 @@
-// Books are read from plain text, Markdown and HTML in chapters; other files are refused with the reason.
+// Tests that plain text, Markdown and HTML are read as chapters, and that other files are refused with the reason.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// `sonant book` continues after it was interrupted or killed. Also the loudness of a book's chapters.
+// Tests that `sonant book` continues after it was interrupted or killed. Also tests the loudness of a book's chapters.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// `sonant book`: a book becomes a file with marks and captions. book.programs.ts tests interrupted commands.
+// Tests `sonant book` without interruptions (for these see book.programs.ts): a file with marks and captions results.
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// Further commands: exit codes and messages, in the test's process; and each command once as a program.
+// Tests the exit codes and messages of further commands in the test's process, and each command once as a program.
 import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';

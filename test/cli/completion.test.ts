@@ -1,4 +1,4 @@
-// The scripts that complete commands, run by the shells themselves.
+// Tests the completion scripts in the shells themselves.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-// `sonant db`: an installation moves from SQLite to PostgreSQL completely, or not at all.
+// Tests `sonant db`: an installation moves from SQLite to PostgreSQL completely, or not at all.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// The memory used by the start is released once, when the service is idle.
+// Tests that memory needed only during startup is released once, when the service is idle.
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { freeStartMemory } from '../../src/cli/serve.ts';
 

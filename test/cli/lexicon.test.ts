@@ -1,4 +1,4 @@
-// `sonant lexicon` and `sonant say --lexicon`, as programs.
+// Tests `sonant lexicon` and `sonant say --lexicon`, as programs.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

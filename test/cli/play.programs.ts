@@ -1,4 +1,4 @@
-// `sonant say --play`: a player receives the complete audio while it is generated, and faults of the player are
+// Tests `sonant say --play`: a player receives the complete audio while it is generated, and player errors are
 // reported.
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -36,7 +36,7 @@ test('a player gets every sample, at the rate in its arguments', async () => {
 test('the error output of a player is reported', async () => {
   const failed = { code: 1, out: '', err: 'sonant: the player aplay failed: no sound card\n' };
   expect(await play(install('echo "no sound card" >&2; exit 1'))).toEqual(failed);
-  // The player ends while more data arrives than a pipe holds.
+  // The player exits while more data arrives than a pipe holds.
   const long = 'A sentence that takes a while to say. '.repeat(20);
   const env = install('echo "no sound card" >&2; sleep 0.2; exit 1');
   expect(await runSonant(folder, ['say', long, '--play'], '', env)).toEqual(failed);

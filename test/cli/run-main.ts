@@ -1,4 +1,4 @@
-// Runs the command line in the test's process. Like `runSonant`, but without starting a program, which takes a second.
+// Runs the command line in the test's process. Resembles `runSonant`, but starts no program, which would take a second.
 // Signals, pipes, descriptors and Node's environment are tested with `runSonant`.
 import { Readable } from 'node:stream';
 import { pathToFileURL } from 'node:url';

@@ -1,4 +1,4 @@
-// S3 by settings and the SDK's own variables: doctor reports faults, and serve stores audio only there.
+// Tests S3, set up by settings and the SDK's own variables: doctor reports faults, and serve stores audio only there.
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

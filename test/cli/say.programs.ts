@@ -1,4 +1,4 @@
-// `sonant say` as a program: signals while it waits, named and unnamed pipes, descriptors of a shell, and full disks.
+// Tests `sonant say` as a program: signals during a wait, named and unnamed pipes, shell descriptors, and full disks.
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

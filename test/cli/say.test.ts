@@ -1,4 +1,4 @@
-// `sonant say`: its files, exit codes and messages. say.programs.ts tests shells, pipes and disks.
+// Tests `sonant say`: its files, exit codes and messages. say.programs.ts tests shells, pipes and disks.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-// `sonant serve` as an operator starts it: all listeners on free ports, audio by its link, and a graceful end.
+// Tests `sonant serve` as an operator starts it: free ports for all listeners, links to audio, and graceful shutdown.
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// `sonant book --server URL`: after an interrupt or a kill, the same command continues with its job.
+// Tests `sonant book --server URL`: after an interrupt or a kill, the same command continues with its job.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

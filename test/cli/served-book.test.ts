@@ -1,5 +1,5 @@
-// `sonant book --server URL` against a running service: the same file as on this machine, despite broken connections
-// and refusals. served-book.programs.ts tests interrupted commands.
+// Tests `sonant book --server URL` against a running service: the file equals that of a local run, despite broken
+// connections and refusals. served-book.programs.ts tests interrupted commands.
 import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, request } from 'node:http';

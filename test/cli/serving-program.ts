@@ -1,4 +1,4 @@
-// The service as an operator starts it: `sonant serve` in a new folder on free ports, until the test is over or
+// Starts the service as an operator does: `sonant serve` in a new folder on free ports, until the test finishes or
 // `onClose` is called.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -30,7 +30,7 @@ export async function serve(
   return { folder, child, ended, said, ports, url: `http://127.0.0.1:${ports[0]}`, key };
 }
 
-/** The output of a first start, which ends in a curl line. */
+/** The output of a first run, whose last line is a curl command. */
 function greeting(child: ChildProcess): Promise<string> {
   return new Promise((resolve, reject) => {
     let said = '';

@@ -1,4 +1,4 @@
-// `spd-say -o sonant` through Speech Dispatcher itself, on a socket of its own, into PulseAudio's null sink.
+// Tests `spd-say -o sonant` through Speech Dispatcher itself, on a socket of its own, into PulseAudio's null sink.
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -105,7 +105,7 @@ test.skipIf(!canRun)('its voices are listed, and its first sound comes soon', { 
   }
   const sorted = took.toSorted((a, b) => a - b).map(Math.round);
   console.info(`first sound after spd-say began, in ms: ${sorted.join(' ')}`);
-  // Includes the start of spd-say and the latency of PulseAudio, on a machine that may be busy.
+  // Includes the startup of spd-say and the latency of PulseAudio, on a machine that may be busy.
   expect(sorted[5]).toBeLessThan(1500);
 });
 

@@ -1,4 +1,4 @@
-// The module of Speech Dispatcher, tested through its protocol, and the file that `install` writes.
+// Tests the module for Speech Dispatcher through its protocol, and the file that `install` writes.
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -33,7 +33,7 @@ async function openModule() {
     await app.close();
   });
   let readTo = 0;
-  /** Sends commands, waits until the line has been written, and returns all lines since the last call. */
+  /** Sends commands, waits for the line `last`, and returns all lines since the previous call. */
   const send = async (text: string, last: string) => {
     input.write(text);
     const lines = () => split(written.subarray(readTo));

@@ -1,5 +1,5 @@
-// Blends on the command line, with the real library: created from speakers by the ends of their ids, spoken, exported,
-// deleted and imported; and invalid blends are refused with the faulty argument.
+// Tests blends on the command line, with the real library: they are created from speakers by the suffixes of their ids,
+// used for speech, exported, deleted and imported. An error for an invalid blend names the faulty argument.
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-// `sonant voice get`, as a program: the best voice becomes the default of a running service, retries are reported, and
-// models are downloaded over HTTPS through a proxy.
+// Tests `sonant voice get`, as a program: the best voice becomes the default of a running service, retries are
+// reported, and models are downloaded over HTTPS through a proxy.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// `sonant voice get` killed at thirty random moments: no model is installed in part, and the next attempt continues.
+// Tests `sonant voice get`, killed at thirty random moments: nothing is partly installed, and a retry continues.
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';

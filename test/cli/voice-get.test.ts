@@ -1,4 +1,4 @@
-// A model is installed by name, URL or file, and speaks; or it is refused and leaves nothing.
+// Tests that a model is installed by name, URL or file and can speak, or is refused and leaves nothing behind.
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-// Voices of the operator are imported completely, from a folder, an archive or a file, or not at all.
+// Tests that the operator's voices are imported completely, from a folder, an archive or a file, or not at all.
 import { execFileSync } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,5 @@
-// The table of installable models: it is complete, unknown values are printed as unknown, and the operator's own rows
-// are checked.
+// Tests the table of installable models: it is complete, unknown values are printed as unknown, and the operator's own
+// rows are checked.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-// `sonant voice default` and `sonant voice alias`: their output, the voice that speaks afterwards, and keys that are
-// limited to an alias.
+// Tests `sonant voice default` and `sonant voice alias`: their output, the voice that speaks afterwards, and keys that
+// are limited to an alias.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// Commands for stored voices work without an engine, so that consent can always be withdrawn.
+// Tests that commands for stored voices work without an engine, so that consent can always be withdrawn.
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

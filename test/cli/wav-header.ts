@@ -1,4 +1,4 @@
-// The header of a WAV file that a command has written, with tags before the samples.
+// Reads the header of a WAV file that a command has written, with tags before the samples.
 import { expect } from 'vitest';
 
 /** Rate, channels and seconds of a WAV file, from its header, and the offset of its samples. */

@@ -1,4 +1,5 @@
-// Cartesia's WebSocket, with messages of Pipecat's CartesiaTTSService, and with replies parsed as in that service.
+// Tests Cartesia's WebSocket with messages from Pipecat's CartesiaTTSService, which also defines how replies are
+// parsed.
 import { once } from 'node:events';
 import { afterAll, expect, test } from 'vitest';
 import { WebSocket } from 'ws';

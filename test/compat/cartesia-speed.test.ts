@@ -1,4 +1,4 @@
-// Speeds of Cartesia clients: a factor, and the older scale from -1 to 1 with its five names.
+// Tests the speeds that Cartesia clients send: a factor, or the older scale from -1 to 1 with its five names.
 import { afterAll, expect, test } from 'vitest';
 import { openTestGateway } from '../http/open-gateway.ts';
 

@@ -1,4 +1,4 @@
-// Cartesia's API with Cartesia's own client, unchanged except for the base URL.
+// Tests Cartesia's API with Cartesia's own client, unchanged except for the base URL.
 
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import Cartesia from '@cartesia/cartesia-js';
@@ -17,18 +17,18 @@ const client = clientOf(shared);
 const raw = { container: 'raw', encoding: 'pcm_s16le', sample_rate: 24_000 } as const;
 const options = { model_id: 'sonic-3', voice: { mode: 'id', id: 'tone-low' }, output_format: raw } as const;
 
-/** A timeout longer than any pause of a busy machine. */
+/** A timeout longer than any pause on a busy machine. */
 const patient = { timeout: 20_000 };
 
 type Message = Record<string, unknown> & { type: string };
 
 async function openSocket(of = client) {
   const socket = await of.tts.websocket();
-  // Errors are read as messages.
+  // Errors arrive as messages too, so this event is ignored.
   socket.on('error', () => {});
   return {
     socket,
-    /** The messages of a context, to its end. */
+    /** All messages of a context. */
     async read(context: { receive(): AsyncIterable<unknown> }) {
       return (await Array.fromAsync(context.receive())) as Message[];
     },

@@ -1,12 +1,12 @@
-// ElevenLabs's WebSocket, with messages of real clients: LiveKit's plugin (@livekit/agents-plugin-elevenlabs 1.8.1) and
-// Pipecat's service.
+// Tests ElevenLabs's WebSocket, with messages from real clients: LiveKit's plugin (@livekit/agents-plugin-elevenlabs
+// 1.8.1) and Pipecat's service.
 import { afterAll, expect, test } from 'vitest';
 import { openTestGateway } from '../http/open-gateway.ts';
 import { alignmentsOf, type Message, openSocket, pipecatPath, soundOf, textOf } from './elevenlabs-socket.ts';
 
 const shared = await openTestGateway({}, afterAll);
 
-/** The request of LiveKit's plugin. */
+/** The request that LiveKit's plugin sends. */
 const liveKitPath =
   '/v1/text-to-speech/tone-low/multi-stream-input?model_id=eleven_turbo_v2_5&output_format=mp3_22050_32&language_code=en' +
   '&enable_ssml_parsing=false&enable_logging=true&inactivity_timeout=180&apply_text_normalization=auto' +

@@ -1,4 +1,4 @@
-// ElevenLabs's WebSockets with Node's own client: contexts opened, closed and failed, and refused upgrades.
+// Tests ElevenLabs's WebSockets with Node's own client: opened, closed and failed contexts, and refused upgrades.
 import { connect } from 'node:net';
 import { afterAll, expect, test } from 'vitest';
 import { openTestGateway } from '../http/open-gateway.ts';

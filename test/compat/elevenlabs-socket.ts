@@ -1,8 +1,8 @@
-// A client of ElevenLabs's WebSockets: Node's own WebSocket, and the received messages by context.
+// Opens ElevenLabs's WebSockets with Node's own client, and collects the received messages by context.
 import { once } from 'node:events';
 import { expect } from 'vitest';
 
-/** A timeout longer than any pause of a busy machine. */
+/** A timeout longer than any pause on a busy machine. */
 export const patient = { timeout: 20_000 };
 
 interface Alignment {
@@ -45,6 +45,6 @@ export const textOf = (messages: readonly Message[]) =>
     .flatMap(({ chars }) => chars)
     .join('');
 
-/** The request of Pipecat's service. */
+/** The request that Pipecat's service sends. */
 export const pipecatPath =
   '/v1/text-to-speech/tone-low/multi-stream-input?model_id=eleven_turbo_v2_5&output_format=pcm_24000&auto_mode=true';

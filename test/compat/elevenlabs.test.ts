@@ -1,4 +1,4 @@
-// ElevenLabs's API over HTTP, with the requests of @elevenlabs/elevenlabs-js 2.73.
+// Tests ElevenLabs's API over HTTP, with the requests of @elevenlabs/elevenlabs-js 2.73.
 import { afterAll, expect, test } from 'vitest';
 import { bytesOf, openTestGateway } from '../http/open-gateway.ts';
 

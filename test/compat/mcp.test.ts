@@ -1,4 +1,4 @@
-// MCP at /mcp: the official clients of both generations, the tools, and requests that are refused.
+// Tests MCP at /mcp: the official clients of both generations, the tools, and requests that are refused.
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { Client as SessionClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as SessionTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
@@ -21,7 +21,7 @@ const callerOf =
     return { blocks: content, isError, json: isError ? undefined : JSON.parse(text) };
   };
 
-/** Official clients: one of the stateless revision with a bearer token, and one of earlier revisions with X-API-Key. */
+/** Official clients: one with a bearer token for the stateless revision, one with X-API-Key for earlier revisions. */
 const clients = {
   async stateless({ url, key }: Gateway) {
     const client = new Client(about, { versionNegotiation: { mode: { pin: '2026-07-28' } } });

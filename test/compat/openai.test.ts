@@ -1,4 +1,4 @@
-// OpenAI's own SDK against Sonant's version of its API: common calls, and every failure.
+// Tests OpenAI's own SDK against Sonant's version of its API: common calls, and every failure.
 import OpenAI, {
   type APIError,
   APIUserAbortError,

@@ -1,4 +1,4 @@
-// Unknown addresses, as each vendor's clients request them: the error has that vendor's format.
+// Tests that an error for an unknown address has the format of the vendor whose client requests it.
 import { afterAll, expect, test } from 'vitest';
 import { openTestGateway } from '../http/open-gateway.ts';
 import { connectRaw, toAnswer } from '../http/raw-http.ts';

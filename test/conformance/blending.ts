@@ -1,4 +1,4 @@
-// Conformance of engines that blend their voices: part of the contract of src/engines/engine.ts.
+// Tests engines that blend their voices against the contract in src/engines/engine.ts.
 import { expect, test } from 'vitest';
 import type { Pcm } from '../../src/audio/pcm.ts';
 import type { Engine, Voice } from '../../src/engines/engine.ts';
@@ -40,7 +40,7 @@ export function blendingConformance(speaking: () => Speaking): void {
     for (const part of [voice, other]) {
       expect(isSame(await say(part), said)).toBe(false);
     }
-    // A blend that is no longer used remains until the requests that keep it have ended.
+    // A blend that is no longer used remains until the requests that keep it have finished.
     const release = engine.keep?.(half!);
     expect(blending!.blend([])).toEqual([]);
     expect(isSame(await say(half!), said)).toBe(true);

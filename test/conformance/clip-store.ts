@@ -1,4 +1,4 @@
-// The conformance suite of clip stores (contract: src/delivery/stores/clip-store.ts).
+// Tests any clip store against the contract in src/delivery/stores/clip-store.ts.
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ByteRange, ClipStore } from '../../src/delivery/stores/clip-store.ts';

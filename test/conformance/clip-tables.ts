@@ -1,4 +1,4 @@
-// The conformance suite for the index of clips of a row store (src/store/clip-rows.ts).
+// Tests the clip index of any row store (src/store/clip-rows.ts).
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createId } from '../../src/runtime/id.ts';
 import {

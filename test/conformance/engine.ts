@@ -1,6 +1,6 @@
-// The conformance suite of engines (contract: src/engines/engine.ts), run on the engine in its guard. The whole test of
-// an engine is engineConformance('tone', async () => openTone()). If `open` returns undefined because the engine is not
-// installed, the tests are skipped. Time limits only end hangs; they do not test speed.
+// Tests any engine, in its guard, against the contract in src/engines/engine.ts. The whole test of an engine is
+// engineConformance('tone', async () => openTone()). If `open` returns undefined because the engine is not installed,
+// the tests are skipped. Time limits only stop hanging tests; they do not test speed.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { gainDbMax, measureLoudness, targetLoudnessLufs } from '../../src/audio/loudness.ts';
 import { join, type Pcm, secondsOf } from '../../src/audio/pcm.ts';
@@ -72,7 +72,7 @@ function guardOf(engine: Engine): OpenedGuard {
 
 const peakOf = (pcm: Pcm): number => pcm.samples.reduce((peak, sample) => Math.max(peak, Math.abs(sample)), 0);
 
-/** Reads until the audio ends or fails. Returns the error, or undefined. */
+/** Reads until the audio is complete or fails. Returns the error, or undefined. */
 async function refusalOf(pieces: AsyncIterable<SpokenPcm>): Promise<unknown> {
   try {
     for await (const _ of pieces);

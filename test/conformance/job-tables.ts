@@ -1,5 +1,5 @@
-// The conformance suite for the job tables of a row store (src/store/job-rows.ts): ids of owners, leases, segments that
-// are charged once, and joining when all chapters are done.
+// Tests the job tables of any row store (src/store/job-rows.ts): owners' ids, leases, segments that are charged once,
+// and joining when all chapters are done.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createId } from '../../src/runtime/id.ts';

@@ -1,4 +1,4 @@
-// Part of the limiter conformance suite: keys that descend from others count together, exactly.
+// Tests that a limiter counts a key and the keys that descend from it together, exactly. Part of the limiter suite.
 import { expect, test } from 'vitest';
 import type { Limiter } from '../../src/access/limiter.ts';
 import type { LimitStatus } from '../../src/access/rate-limit.ts';
@@ -21,7 +21,7 @@ type Open = (spentSince?: (callerId: string) => number) => Promise<{ clock: { no
 
 export function testDescendants(openLimiter: Open): void {
   /**
-   * A grandparent with two children, each with one child. The grandchildren have `limits`; the others `limitsAbove`.
+   * A grandparent with two children, each with one child. Grandchildren have `limits`, the other keys `limitsAbove`.
    */
   async function openFamily(limitsAbove: object, limits: object = {}, spent: Record<string, number> = {}) {
     const { clock, limiter } = await openLimiter((callerId) => spent[callerId] ?? 0);

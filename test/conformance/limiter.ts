@@ -1,4 +1,4 @@
-// The conformance suite of limiters (contract: src/access/limiter.ts), with a manual clock: limits are exact under
+// Tests any limiter against the contract in src/access/limiter.ts, with a manual clock: limits are exact under
 // concurrency, and every suggested wait is long enough.
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Limiter, LimiterOptions, Synthesis } from '../../src/access/limiter.ts';

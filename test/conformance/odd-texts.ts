@@ -1,5 +1,5 @@
-// Text that an engine should rarely receive: the service cleans text first, but an engine may not rely on it. Each text
-// must yield audio, silence or a Failure, within limits (see engine.ts).
+// Provides text that an engine should rarely receive: the service cleans text first, but an engine must not rely on
+// this. Each text must yield audio, silence or a Failure, within limits (see engine.ts).
 
 const scripts = {
   latin: 'Žluťoučký kůň, Ærøskøbing, İstanbul',

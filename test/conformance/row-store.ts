@@ -1,5 +1,5 @@
-// The conformance suite of row stores (contract: src/store/row-store.ts). `place` names a new empty database, and
-// `open` opens a database by name.
+// Tests any row store against the contract in src/store/row-store.ts. `place` names a new empty database, and `open`
+// opens a database by name.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import { type Migration, migrate } from '../../src/store/migrations.ts';

@@ -1,4 +1,4 @@
-// The conformance suite for the key tables of a row store (src/store/api-key-rows.ts).
+// Tests the key tables of any row store (src/store/api-key-rows.ts).
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createId } from '../../src/runtime/id.ts';
 import {

@@ -1,5 +1,5 @@
-// Voices of an earlier version after migration: each belongs to the account of the key that made it, and stays public.
-// Aliases of private voices become their accounts' aliases.
+// Tests that voices from an earlier version, after migration, belong to the account of the key that created them, and
+// stay public. Aliases of private voices become aliases of their accounts.
 import { expect, onTestFinished, test } from 'vitest';
 import { toRecordEntry } from '../../src/access/actor.ts';
 import { toKeyHolder } from '../../src/access/sign-in-rules.ts';

@@ -1,5 +1,5 @@
-// Finds accessibility faults of a page with axe (https://github.com/dequelabs/axe-core): one line per element, the
-// worst first.
+// Finds accessibility faults on a page with axe (https://github.com/dequelabs/axe-core): one line per element, worst
+// first.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Page } from './chromium.ts';

@@ -14,7 +14,7 @@ const longestWaitMs = 50_000;
 
 export interface Page {
   goTo(url: string): Promise<void>;
-  /** Resolves when the new document is complete; `script` runs in the old one just before. */
+  /** Resolves when the new document is complete; `script` runs in the old document just before. */
   reload(script?: string): Promise<void>;
   /** The value of an expression in the page; promises are awaited. */
   run<T>(expression: string): Promise<T>;

@@ -1,5 +1,5 @@
-// The console's pages in Chromium when something is missing (a scope, an engine that clones, the service); each fault
-// is shown once.
+// Tests the console's pages in Chromium when something is missing (a scope, an engine that clones, the service); each
+// fault is shown once.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openCloning } from '../contract/open-cloning.ts';
 import { isInstalled } from '../programs.ts';

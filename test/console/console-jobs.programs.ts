@@ -1,5 +1,5 @@
-// Jobs in the console, in Chromium: a book is dropped, its chapters are chosen, spoken and watched, and the job is
-// canceled, retried and deleted. Checked with axe in light and dark, and for overflow on phones.
+// Tests the console's jobs in Chromium: a book is dropped, its chapters are chosen, synthesized and watched, and the
+// job is canceled, retried and deleted. Checked with axe in light and dark themes, and for overflow on phones.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type JobsGateway, openJobsGateway } from '../jobs/open-jobs.ts';
 import { isInstalled } from '../programs.ts';

@@ -1,5 +1,5 @@
-// Lexicons in the console, in Chromium: created, filled, played, stored, bound to a voice, exported, imported and
-// deleted. Checked with axe in light and dark, and for overflow on a phone.
+// Tests the console's lexicons in Chromium: created, filled, played, stored, bound to a voice, exported, imported and
+// deleted. Checked with axe in light and dark themes, and for overflow on a phone.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openCloning } from '../contract/open-cloning.ts';
 import { isInstalled } from '../programs.ts';

@@ -1,6 +1,6 @@
-// Models in the console, in Chromium: installed with progress, cancelled, refused, previewed and removed on their page,
-// and a model offered on the Speak page to users who may install it. Checked with axe in light and dark, and for
-// overflow on phones.
+// Tests the console's models in Chromium: a model is installed with progress, cancelled, refused, previewed and removed
+// on the Models page, and is offered on the Speak page to users who may install it. Checked with axe in light and dark
+// themes, and for overflow on phones.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { findLibrary } from '../../src/engines/sherpa-onnx/sherpa-library.ts';
 import { archives, type Installing, openInstalling, table } from '../http/open-installing.ts';

@@ -1,5 +1,5 @@
-// The Voices, Keys and Usage pages of the console in Chromium, with a running service and an engine that clones voices.
-// Each page is also checked with axe in light and dark, and for overflow on a phone.
+// Tests the Voices, Keys and Usage pages of the console in Chromium, with a running service and an engine that clones
+// voices. Each page is also checked with axe in light and dark themes, and for overflow on a phone.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createUsageRows } from '../../src/store/usage-rows.ts';
 import { openCloning } from '../contract/open-cloning.ts';
@@ -82,7 +82,7 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
     expect(await page.run('document.activeElement.id')).toBe('main');
     expect((await service.send('GET', '/api/voices/reader')).status).toBe(404);
 
-    // Admins change a voice of an engine. It cannot be deleted, but its changes can be discarded.
+    // Admins change an engine's voice. It cannot be deleted, but its changes can be discarded.
     const scopes = ['voices:read', 'voices:write', 'speech:stream', 'keys:read'];
     await useKey(await service.makeKey(scopes));
     await go('#/voices/nora', 'Nora');
@@ -221,7 +221,7 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
   });
 
   const dayBefore = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10);
-  /** Inserts usage of a month, lower on two days of each week. */
+  /** Inserts usage for a month, lower on two days of each week. */
   const insertUsage = async () => {
     const { body: key } = await service.send('GET', `${keysUrl}/self`);
     const rows = Array.from({ length: 30 }, (_, days) => {

@@ -1,6 +1,6 @@
-// Takes screenshots for docs/console: the API key prompt and the Speak, Talk and Models pages, in light, dark and on a
-// phone. The script starts its own service. console-pages.programs.ts creates data for the other pages, and takes their
-// screenshots. Needs Chromium; `npm run screenshots` runs both.
+// Takes screenshots for docs/console: the API key prompt and the Speak, Talk and Models pages, in the light theme, in
+// the dark theme and on a phone. Starts its own service. console-pages.programs.ts creates data for the other pages,
+// and takes their screenshots. Needs Chromium; `npm run screenshots` runs both.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

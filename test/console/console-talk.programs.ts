@@ -1,4 +1,4 @@
-// The Talk page of the console in Chromium: text is spoken while it is typed, words are marked as they are played, an
+// Tests the console's Talk page in Chromium: text is spoken while it is typed, words are marked as they are played, an
 // interruption stops the audio and reports the played position to the service, and lost connections are reopened.
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';

@@ -1,5 +1,5 @@
-// The expectations of a visitor of the console, in Chromium: speech continues while other pages are open. Covers
-// keyboard and phone, voices in the visitor's language, drafts, errors with their place, guides, and sign-in.
+// Tests what a visitor to the console expects, in Chromium, such as that speech continues while other pages are open.
+// Covers keyboard and phone use, voices in the visitor's language, drafts, the location of errors, guides, and sign-in.
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { openCloning } from '../contract/open-cloning.ts';
 import { openSignInGateway } from '../http/oidc-server.ts';

@@ -1,6 +1,6 @@
-// The Speak page of the console in Chromium: playback without gaps and sample for sample equal to the audio of REST,
-// word highlighting, download, errors, resuming, and accessibility (axe) in light, dark and on a phone. If SCREENSHOTS
-// names a folder, screenshots are saved there.
+// Tests the console's Speak page in Chromium: gapless playback, sample for sample equal to the REST audio, word
+// highlighting, download, errors, resuming, and accessibility (axe) in the light theme, in the dark theme and on a
+// phone. If SCREENSHOTS names a folder, screenshots are saved there.
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Socket } from 'node:net';

@@ -61,7 +61,7 @@ export async function openConsole({ url, microphone }: ConsoleOptions, onClose: 
     writeFileSync(join(SCREENSHOTS, `${name}.png`), Buffer.from(String(data), 'base64'));
   };
   const findings = (only?: string) => axeFindings(page, only ? { runOnly: [only] } : {});
-  /** Expects no axe findings in light and dark and no overflow on a phone, and takes a screenshot of each. */
+  /** Expects no axe findings in both themes and no overflow on a phone, and takes a screenshot of each. */
   const inspect = async (name: string) => {
     for (const theme of ['light', 'dark'] as const) {
       await setDisplay(theme);

@@ -1,5 +1,5 @@
-// `language_code` `auto` through every transport: the same bytes, and the language of each sentence with its words.
-// Cached audio is not reused for the same text in a stated language.
+// Tests `language_code` `auto` through every transport: the bytes are the same, and the language of each sentence is
+// reported with its words. Cached audio is not reused for the same text in a stated language.
 import { on } from 'node:events';
 import { afterAll, expect, test } from 'vitest';
 import WebSocket from 'ws';

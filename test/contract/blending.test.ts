@@ -1,5 +1,5 @@
-// A blended voice by REST and gRPC, in the running service: it sounds according to its weights on every API, belongs to
-// the account that made it, can be changed and deleted, and fails clearly while a part of it is missing.
+// Tests a blended voice over REST and gRPC, in the running service: it sounds according to its weights on every API,
+// belongs to the account that created it, can be changed and deleted, and fails clearly while a part of it is missing.
 import { afterAll, describe, expect, test } from 'vitest';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { VoiceAccess, VoiceKind, VoiceOwner, VoiceService } from '../../gen/sonant/v1/voice_pb.ts';

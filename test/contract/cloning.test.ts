@@ -1,5 +1,5 @@
-// A clone from creation to deletion, by REST and gRPC, in the running service: recordings, consent, speech in every
-// mode and format, withdrawn consent; and the clone's data never appears in anything readable.
+// Tests a clone from creation to deletion, over REST and gRPC, in the running service: recordings, consent, speech in
+// every mode and format, and withdrawn consent. The clone's data never appears in anything readable.
 import { afterAll, describe, expect, test } from 'vitest';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { VoiceKind, VoiceService, VoiceStatus } from '../../gen/sonant/v1/voice_pb.ts';

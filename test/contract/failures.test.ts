@@ -1,5 +1,5 @@
-// Every row of the table of failures, raised through REST: by its real cause if possible, otherwise by the engine or by
-// admission. The rows are a type, so a missing row does not compile.
+// Tests that every failure in the failure table reaches REST clients: by its real cause if possible, otherwise by the
+// tone engine or a replaced admission. The rows are a type, so the test does not compile if a row is missing.
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { createIssuer } from '../../src/access/oidc-issuer.ts';
 import { Failure, failureTable, type Reason } from '../../src/errors.ts';

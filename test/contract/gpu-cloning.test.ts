@@ -1,5 +1,5 @@
-// A person's voice at a speech server: cloned, spoken, lost in a restart of the server, spoken again, and gone when
-// consent is withdrawn. Only the server has the recording unencrypted.
+// Tests a person's voice at a speech server: cloned, used for speech, lost when the server restarts, used again, and
+// deleted when consent is withdrawn. Only the server has the recording unencrypted.
 import { expect, onTestFinished, test } from 'vitest';
 import { openAiCompatible } from '../../src/engines/openai-compatible/openai-compatible.ts';
 import { openVendor } from '../engines/speech-vendors.ts';

@@ -1,5 +1,5 @@
-// Stored audio in a process's memory, deleted there or at another replica because its owner deletes it or the speaker
-// withdraws consent. The audio is never served again, neither by URL nor from the cache.
+// Tests stored audio in a process's memory, deleted there or at another replica because its owner deletes it or the
+// speaker withdraws consent. The audio is never served again, neither by URL nor from the cache.
 import { afterAll, expect, test } from 'vitest';
 import { openCloning } from './open-cloning.ts';
 import { openReplicas } from './open-replicas.ts';

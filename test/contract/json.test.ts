@@ -1,4 +1,4 @@
-// Messages decoded from JSON and from queries, and encoded as JSON.
+// Tests messages decoded from JSON and from queries, and encoded as JSON.
 import { create } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { expect, test } from 'vitest';

@@ -1,5 +1,5 @@
-// Every file of every format, from every way to request speech, states its origin; raw samples state nothing. The record
-// of stored audio is found by the audio itself.
+// Tests that every file in every format, from every way to request speech, states its origin, and that raw samples
+// state nothing. The record of stored audio is found by the audio itself.
 import { afterAll, describe, expect, test } from 'vitest';
 import { readFileHead } from '../../src/audio/file-head.ts';
 import { disclosureIn } from '../../src/text/disclosure.ts';

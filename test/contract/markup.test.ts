@@ -1,4 +1,4 @@
-// The same marked text through every transport: the same bytes, the same number of characters, the same marks and
+// Tests the same marked text through every transport: the same bytes, the same number of characters, the same marks and
 // warnings, and the same fault if it is unreadable.
 import { on } from 'node:events';
 import { afterAll, expect, test } from 'vitest';
@@ -67,7 +67,7 @@ test('a document is the same audio on every API', async () => {
 
   const asText = await gateway.speak({ ...fields, text: ssml, markup: 'ssml', return_format: 'buffer' });
   expect((await bytesOf(asText)).equals(bytes)).toBe(true);
-  // SSML in `text` with `markup` makes the same request as SSML in `ssml`.
+  // SSML in `text` with `markup` is the same request as SSML in `ssml`.
   expect(asText.headers.get('X-Cache')).toBe('HIT');
   expect(asText.headers.get('X-Warnings')).toBe('ignored:foo');
 

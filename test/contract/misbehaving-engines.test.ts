@@ -1,5 +1,5 @@
-// Requests while the engine's server misbehaves, in the running service through each API: a success is complete and
-// sent once, a failure follows the contract, nothing hangs, nothing is repeated after audio was sent, and nothing
+// Tests requests while the engine's server misbehaves, in the running service through each API: a success is complete
+// and sent once, a failure follows the contract, nothing hangs, nothing is repeated after audio was sent, and nothing
 // continues at the server afterwards.
 import { status as code } from '@grpc/grpc-js';
 import { describe, test } from 'vitest';
@@ -44,7 +44,7 @@ const refusing = (times: number, as: number): { google: GoogleTrouble; batch: Go
   const trouble = { failures: { count: times, code: as, told: secret } };
   return { google: trouble, batch: trouble };
 };
-/** Delays each message, so that audio before a break arrives before the break. */
+/** Delays each message, so that audio sent before a break is received. */
 const gently = { messageDelayMs: 5 };
 const late = { firstDelayMs: 150 };
 const never = { firstDelayMs: 60_000 };
@@ -220,7 +220,7 @@ test.concurrent('an unexpected sample rate is resampled', async ({ onTestFinishe
     for (const name of transportNames) {
       const { sound: slower, failure } = await service.transports[name](voice, text);
       expect(failure, name).toBeUndefined();
-      // The silence before and after the speech is always the same.
+      // The silence before and after the speech always has the same length.
       const [longer, usual] = [slower, whole].map(({ length }) => length - 0.16 * 24_000 * 2);
       // The silence between two segments is also trimmed to the same margins.
       expect(longer! / usual!, name).toBeCloseTo(24 / 16, 1);
@@ -251,7 +251,7 @@ describe.concurrent('a request that is heard already', () => {
     if (times === 1) {
       expect(failure).toBeUndefined();
       expect(sound.equals(whole)).toBe(true);
-      // Two segments are spoken at once: the next one may be requested before the failed one is repeated.
+      // Two segments are requested at once: the next may be requested before the failed segment is repeated.
       expect(requests.toSorted()).toEqual([...parts, parts[2]].toSorted());
     } else {
       expect(failure).toBe('cut');

@@ -1,4 +1,4 @@
-// The running service with an engine that clones, for tests of a person's voice: its requests, responses, log and
+// Opens the running service with an engine that clones, for tests of a person's voice: its requests, responses, log and
 // stored data.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -82,7 +82,7 @@ export async function openCloning(
   };
   const sealedClones = (voiceId: string): Promise<Uint8Array[]> =>
     inStore(async (store) => (await createVoiceRows(store).listClones(voiceId)).map(({ sealed }) => sealed));
-  /** A key made by the operator, with its own account. */
+  /** A key created by the operator, with its own account. */
   const makeKey = (scopes: readonly string[]) =>
     inStore(async (store) => {
       const management = createKeyManagement({ rows: createApiKeyRows(store), onChange() {} });

@@ -1,5 +1,5 @@
-// The running service with engines on servers that misbehave on demand, and the requests to these servers. Engine
-// timeouts can be shortened, so that a test of silence does not take a minute.
+// Opens the running service with engines on servers that misbehave on demand, and records the requests to these
+// servers. Engine timeouts can be shortened, so that a test of silence does not take a minute.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -63,7 +63,7 @@ export async function openMisbehaving(onClose: (close: () => Promise<void>) => v
     logged,
     openAi,
     cloud,
-    /** Sets the misbehaviour from now on; the default is none. Counts of failing requests start again. */
+    /** Sets the misbehaviour from now on; the default is none. Counts of failing requests are reset. */
     misbehave({ openAi: first = {}, google: second = {} }: Trouble) {
       openAi.state.trouble = { voices, ...fresh(first) };
       cloud.state.trouble = fresh(second);
@@ -72,7 +72,7 @@ export async function openMisbehaving(onClose: (close: () => Promise<void>) => v
     wait(patience: Pick<EngineCapabilities, 'firstSoundMsMax' | 'stallMsMax'>) {
       for (const [i, engine] of engines.entries()) engine.capabilities = { ...usual[i]!, ...patience };
     },
-    /** Number of requests for speech at any server. */
+    /** Number of speech requests to all servers. */
     requestCount: () => openAi.requests.length + cloud.calls.filter(({ method }) => method !== 'list').length,
     /** Number of running requests at the servers. */
     running: () => openAi.state.running + cloud.state.running.size,

@@ -1,4 +1,4 @@
-// Replicas of the service in this process, on one PostgreSQL, one Redis and one folder of audio (or a bucket, if
+// Opens replicas of the service in this process, on one PostgreSQL, one Redis and one folder of audio (or a bucket, if
 // storage is distributed). They share state only through these servers, like replicas on many machines. Returns
 // undefined if the servers are not installed.
 import { mkdtempSync, rmSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// Shared by the tests of the specification: one service, and a text requested in each possible way.
+// Opens one service for the tests of the specification, and requests a text in each possible way.
 import { expect } from 'vitest';
 import { bytesOf, openTestGateway } from '../http/open-gateway.ts';
 

@@ -1,4 +1,4 @@
-// The five ways to receive speech: complete or streamed by REST, as events, and by gRPC; and how each reports an
+// Receives speech in five ways, complete or streamed over REST, as events, and by gRPC, and reads how each reports an
 // incomplete result. The cache is bypassed.
 import { OutputFormat, ReturnFormat, SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { readEvents, soundIn } from '../http/event-reader.ts';
@@ -7,7 +7,7 @@ import { explain, openGrpcClient } from '../rpc/grpc-client.ts';
 export interface SpeechOutcome {
   /** Raw samples at 24 kHz, possibly incomplete. */
   sound: Buffer;
-  /** The failure that was reported instead of audio, or after some. A cut transfer reports nothing. */
+  /** The failure that was reported instead of audio, or after some audio. A cut transfer reports nothing. */
   failure?: ReportedFailure | 'cut';
   /** All received text, to search for secrets. */
   words: string;

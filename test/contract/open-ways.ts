@@ -1,4 +1,4 @@
-// All ways to request speech from a whole service with one engine. Each returns raw samples at 24 kHz, or a file in
+// Requests speech in all ways from a whole service with one engine. Each returns raw samples at 24 kHz, or a file in
 // another format. The ways are compared by the segments that they request. Segments are cached, so many ways cost
 // little.
 import { readFileSync } from 'node:fs';
@@ -38,7 +38,7 @@ export type Ask = (asked: AskedText, pieces: Pieces) => Promise<Buffer>;
 
 const rateHz = 24_000;
 
-/** Speaks each segment only once. */
+/** Synthesizes each segment only once. */
 function withMemory(engine: Engine): Engine {
   const known = new Map<string, Promise<readonly SpokenPcm[]>>();
   return {

@@ -1,4 +1,4 @@
-// Work that begins at one replica continues at another. Four replicas share one PostgreSQL and one Redis.
+// Tests that work begun at one replica continues at another. Four replicas share one PostgreSQL and one Redis.
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';

@@ -1,4 +1,4 @@
-// The rules of the protos, checked by Sonant and by the standard's library: both accept the same messages, and report
+// Tests that Sonant's checker of the protos' rules and the standard's own library accept the same messages, and report
 // the same fields of invalid messages.
 import { create, type DescMessage, type MessageInitShape } from '@bufbuild/protobuf';
 import { createValidator } from '@bufbuild/protovalidate';

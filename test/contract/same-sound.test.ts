@@ -1,5 +1,5 @@
-// The samples of a text are equal in every way to request it, complete or while it is written, in any pieces. A table
-// with one line per text is written to the file that SONANT_SOUND_TABLE names.
+// Tests that the samples of a text are equal however it is requested: complete or while it is written, in any pieces. A
+// table with one line per text is written to the file that SONANT_SOUND_TABLE names.
 import { hash } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-// Texts, with languages, for all ways to request speech: dialogue, abbreviations, initials, numbers, measures,
+// Provides texts, with languages, for all ways to request speech: dialogue, abbreviations, initials, numbers, measures,
 // quotations, ellipses, lists and paragraphs. English texts are for all engines, others for engines that speak their
 // language.
 

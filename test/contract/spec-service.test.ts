@@ -1,5 +1,5 @@
-// The owner's specification of the service, voices, keys, errors, limits and version, row by row, over REST: each test
-// is named after its row. The names are a type, so a missing test does not compile, and they are also counted.
+// Tests the owner's specification of the service, voices, keys, errors, limits and version, row by row, over REST. Each
+// test is named after its row. The names are a type and are counted, so no test can be missing.
 import { afterAll, expect, test } from 'vitest';
 import { parseApiKey } from '../../src/access/api-key.ts';
 import { Failure } from '../../src/errors.ts';

@@ -1,6 +1,5 @@
-// The owner's specification of the synthesis request, its results and its endpoints, row by row and rule by rule, over
-// REST: each test is named after its row. The names are a type, so a missing test does not compile, and they are also
-// counted.
+// Tests the owner's specification of the synthesis request, its results and its endpoints, row by row and rule by rule,
+// over REST. Each test is named after its row. The names are a type and are counted, so no test can be missing.
 import { afterAll, expect, test } from 'vitest';
 import { eventsIn, readEvents, soundIn } from '../http/event-reader.ts';
 import { bytesOf } from '../http/open-gateway.ts';
@@ -112,7 +111,7 @@ const proofs: Record<Row, () => Promise<void>> = {
     const seconds = async (fields: object) => Number((await buffer(fields)).headers.get('X-Audio-Duration'));
     const normal = await seconds({});
     expect(await seconds({ speaking_rate: 1.0 })).toBe(normal);
-    // The silence before and after the speech is always the same.
+    // The silence before and after the speech always has the same length.
     const spoken = normal - 0.16;
     for (const rate of [0.25, 2, 4])
       expect(Math.abs((await seconds({ speaking_rate: rate })) - 0.16 - spoken / rate)).toBeLessThan(0.1);

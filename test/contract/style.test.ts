@@ -1,5 +1,5 @@
-// Instructions and a seed through every transport and every vendor's API: an engine that supports them receives them;
-// with any other engine, the request is spoken and the warnings name them.
+// Tests instructions and a seed through every transport and every vendor's API: an engine that supports them receives
+// them; with any other engine, the request is synthesized and the warnings name them.
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type CallOptions, createClient } from '@connectrpc/connect';

@@ -1,5 +1,5 @@
-// The longest possible texts, in scripts of three and four bytes per letter and as one endless word, reach Google
-// within its input limit of 5000 bytes, and no text is lost.
+// Tests that the longest possible texts, in scripts of three and four bytes per letter and as one endless word, reach
+// Google within its input limit of 5000 bytes, and that no text is lost.
 import { afterAll, expect, test } from 'vitest';
 import { segmentText } from '../../src/text/segment.ts';
 import { openMisbehaving } from './open-misbehaving.ts';

@@ -1,4 +1,4 @@
-// One trace over everything involved in an answer: two replicas, the store of audio, the database, and a remote engine.
+// Tests that one trace covers all parts of an answer: two replicas, audio store, database, and remote engine.
 import { expect, test } from 'vitest';
 import { openAiCompatible } from '../../src/engines/openai-compatible/openai-compatible.ts';
 import { openOpenAiServer } from '../engines/openai-server.ts';

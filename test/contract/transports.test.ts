@@ -1,5 +1,5 @@
-// One request through every transport: the same bytes if the container is the same, the same number of characters, the
-// same reason if it is refused, and a visible break if it breaks off.
+// Tests one request through every transport: the same bytes if the container is the same, the same number of
+// characters, the same reason if it is refused, and a visible break if it breaks off.
 import { type ConnectError, createClient, type Transport } from '@connectrpc/connect';
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from '@connectrpc/connect-node';
 import { afterAll, afterEach, describe, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-// Captions: cues of any text, each short enough to read while it is played, and their two formats.
+// Tests captions: cues for any text, each short enough to read while it is played, and their two formats.
 import { describe, expect, test } from 'vitest';
 import { type Cue, toCaptions, toCues } from '../../src/delivery/captions.ts';
 import { countChars } from '../../src/text/count-chars.ts';

@@ -1,5 +1,5 @@
-// The memory cache of stored audio, over files: when clips enter and leave, its size limit, and that it never returns
-// the audio of another clip.
+// Tests the memory cache of stored audio, over files: when clips enter and leave, its size limit, and that it never
+// returns the audio of another clip.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

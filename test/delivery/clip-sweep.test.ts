@@ -1,4 +1,4 @@
-// Expired audio is removed even if some files cannot be deleted, and a cleanup ends when the service ends.
+// Tests that expired audio is removed even if some files cannot be deleted, and that cleanup stops with the service.
 import { expect, test } from 'vitest';
 import { openClipSweep } from '../../src/delivery/clip-sweep.ts';
 import type { ClipStore } from '../../src/delivery/stores/clip-store.ts';

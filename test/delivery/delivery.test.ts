@@ -1,5 +1,5 @@
-// Stored speech, with the tone engine, real files and a real database: links, the cache, concurrent requests that share
-// one synthesis, stored streams, and that nothing incomplete is ever stored.
+// Tests stored speech, with the tone engine, real files and a real database: links, the cache, concurrent requests that
+// share one synthesis, and stored streams. Nothing incomplete is ever stored.
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-// A process that begins work under a lock and never ends; it reports when it has begun: node flight-holder.ts URL
-// PREFIX KEY LEASE_MS
+// Runs as a process that begins work under a lock and never finishes, and reports when it has begun: node
+// flight-holder.ts URL PREFIX KEY LEASE_MS
 
 import { createSingleFlight } from '../../src/delivery/single-flight.ts';
 import { openRedis } from '../../src/store/redis.ts';

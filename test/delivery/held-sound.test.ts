@@ -1,4 +1,4 @@
-// The memory of held audio is released when all holders have read or closed it, and not before.
+// Tests that the memory of held audio is released when all holders have read or closed it, and not before.
 import { expect, test } from 'vitest';
 import { createSoundMemory } from '../../src/delivery/speaking.ts';
 import type { SpeechAudio, SpeechDone } from '../../src/speech/speech-events.ts';

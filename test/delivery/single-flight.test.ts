@@ -1,5 +1,5 @@
-// If several processes need the same speech, only one of them makes it. Another process takes over if the first fails,
-// disconnects or dies, or if Redis dies. Uses replicas with one store of clips, on a real Redis or Valkey.
+// Tests that only one of several processes synthesizes speech that all need. Another takes over if that process fails,
+// disconnects or dies, or if Redis dies. Uses replicas with one clip store, on a real Redis or Valkey.
 import { fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';

@@ -1,4 +1,4 @@
-// Optional work is abandoned if the store of clips is slow or unreachable, and the fault is reported once.
+// Tests that optional work is abandoned if the clip store is slow or unreachable, and that the fault is reported once.
 import { expect, test } from 'vitest';
 import { createStorePatience } from '../../src/delivery/store-patience.ts';
 import { Failure } from '../../src/errors.ts';

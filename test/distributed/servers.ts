@@ -1,5 +1,5 @@
-// The servers of a distributed run, once for all tests: PostgreSQL and Redis or Valkey of TEST_DATABASE_URL and
-// TEST_REDIS_URL, or else started here. s3-server.ts provides S3. If a server is missing, no test runs.
+// Provides the servers of a distributed run, once for all tests: PostgreSQL and Redis or Valkey of TEST_DATABASE_URL
+// and TEST_REDIS_URL, or else started here. s3-server.ts provides S3. If a server is missing, no test runs.
 
 import { hasS3 } from '../delivery/stores/s3-server.ts';
 import { findProgram } from '../programs.ts';

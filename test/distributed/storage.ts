@@ -1,4 +1,4 @@
-// Storage of a test's service: SQLite, memory and a folder; or, with TEST_STORES=distributed (`npm run
+// Opens the storage of a test's service: SQLite, memory and a folder; or, with TEST_STORES=distributed (`npm run
 // test:distributed`), PostgreSQL, Redis and S3, with a separate database, prefix and bucket folder for each test.
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';

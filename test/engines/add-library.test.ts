@@ -1,4 +1,4 @@
-// If the library of neural voices is missing, npm installs it, completely or not at all.
+// Tests that npm installs a missing library for neural voices completely, or not at all.
 
 import { existsSync, readFileSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-// The breaker: closed normally, open after five consecutive failures, half open for one probe. Uses a manual clock.
+// Tests the circuit breaker: closed normally, open after five consecutive failures, half open for one probe.
 import { expect, test } from 'vitest';
 import { CircuitBreaker } from '../../src/engines/circuit-breaker.ts';
 

@@ -1,5 +1,5 @@
-// Streams without gaps: a server that speaks 7.5 seconds of sound in a second, divided evenly among its streams,
-// receives only as many streams as it can keep up with. Time is simulated.
+// Tests that streams have no gaps. A server that generates 7.5 seconds of audio per second, divided evenly among its
+// streams, receives only as many streams as it can keep up with. Time is simulated.
 import { expect, test } from 'vitest';
 import { Concurrency, Playback } from '../../src/engines/openai-compatible/continuity.ts';
 import { createServerGroup } from '../../src/engines/openai-compatible/server-group.ts';
@@ -129,7 +129,7 @@ test('a server that is slower than speech from 8 streams on speaks nearly all of
   const [without, controlled] = [await simulate(false), await simulate(true)];
   console.log('streams without a gap:', { without, controlled });
   expect(without.share).toBeLessThan(0.05);
-  // This share includes the time in which the limit was not found yet.
+  // This share includes the time before the limit was found.
   expect(controlled.share).toBeGreaterThan(0.93);
   expect(controlled.shareLater).toBeGreaterThan(0.97);
   // Control uses at least three quarters of the server's capacity.

@@ -1,4 +1,4 @@
-// A voice file as an operator would bring it: flite exports its own voice slt.
+// Creates a voice file as an operator would: flite exports its own voice slt.
 import {
   compileWasm,
   fileOf,

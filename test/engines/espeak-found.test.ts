@@ -1,4 +1,4 @@
-// Facts about eSpeak NG's library are stored in the data folder, and used until something changes.
+// Tests that the properties of eSpeak NG's library are cached in the data folder, and used until something changes.
 import { access, cp, mkdtemp, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ describe('the library of eSpeak NG, as it was found', { timeout: 60_000 }, () =>
     opened.push(engine);
     return { engine, pids };
   };
-  /** Number of samples of a sentence. */
+  /** Number of samples in the audio of a sentence. */
   const hear = async (engine: Engine): Promise<number> => {
     const voice = engine.voices.find(({ voiceId }) => voiceId === 'espeak-en-us')!;
     const segment = { voice, text: 'Good morning.', languageCode: 'en-US', speakingRate: 1, timings: false };

@@ -1,5 +1,5 @@
-// eSpeak NG's library in child processes: the engine contract, the same audio as eSpeak NG's own program, word times,
-// and segments whose process crashes, hangs or is missing.
+// Tests eSpeak NG's library in child processes: the engine contract, the same audio as eSpeak NG's own program, word
+// times, and segments whose process crashes, hangs or is missing.
 import { execFileSync, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-// The table of eSpeak NG's voices.
+// Tests the table of eSpeak NG's voices.
 import { describe, expect, test } from 'vitest';
 import { parseEspeakVoices } from '../../src/engines/espeak-ng/espeak-voices.ts';
 

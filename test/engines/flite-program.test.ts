@@ -1,4 +1,4 @@
-// The flite program: identified by its hash, discarded after a fault or when it has grown large.
+// Tests that the flite program is identified by its hash, and discarded after a fault or when it has grown large.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

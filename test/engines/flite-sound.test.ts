@@ -1,4 +1,4 @@
-// flite's audio: complete, independent of earlier and parallel segments, timed, and distinct for each voice.
+// Tests that flite's audio is complete, independent of earlier and parallel segments, timed, and distinct per voice.
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { secondsOf } from '../../src/audio/pcm.ts';

@@ -1,4 +1,4 @@
-// flite's text preparation, and the assignment of its phones to the text.
+// Tests flite's text preparation, and the assignment of its phones to the text.
 import { describe, expect, test } from 'vitest';
 import { toParts, toSpokenTokens } from '../../src/engines/flite/flite-text.ts';
 import { parsePhones, timeWords } from '../../src/engines/flite/word-times.ts';

@@ -1,4 +1,4 @@
-// The operator's voices: a flitevox file in the data folder becomes a voice, and an invalid one is reported.
+// Tests that a flitevox file in the data folder becomes a voice, and that an invalid file is reported.
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// flite keeps the contract of an engine.
+// Tests that flite keeps the contract of an engine.
 import { openFlite } from '../../src/engines/flite/flite.ts';
 import { engineConformance } from '../conformance/engine.ts';
 

@@ -1,4 +1,4 @@
-// Clones at Google: the key is made by REST, used by gRPC, and revealed to nobody.
+// Tests clones at Google: the key is created over REST, used over gRPC, and revealed to nobody.
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { inspect, promisify } from 'node:util';

@@ -1,4 +1,4 @@
-// If Google is not configured, its modules are not loaded. Otherwise doctor reports faults, but no secret.
+// Tests that Google's modules are not loaded if Google is not configured, and that doctor reports faults but no secret.
 import { execFile } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

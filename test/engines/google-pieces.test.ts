@@ -1,4 +1,4 @@
-// Text is cut within Google's limits, and none of it is lost.
+// Tests that text is cut within Google's limits, and that none of it is lost.
 import { describe, expect, test } from 'vitest';
 import { cutText } from '../../src/engines/google/google-speech.ts';
 

@@ -1,6 +1,6 @@
-// Refusals of Google Cloud Text-to-Speech and their messages, according to its documentation and users: more than 5000
-// bytes per input, long sentences, rates beyond 0.25 to 2, mismatched voices and languages, MP3 for clones, streams of
-// other voices than Chirp 3 HD and clones, and inexact consent.
+// Imitates the refusals of Google Cloud Text-to-Speech and their messages, according to its documentation and users:
+// more than 5000 bytes per input, long sentences, rates outside 0.25 to 2, mismatched voices and languages, MP3 for
+// clones, streams for voices other than Chirp 3 HD and clones, and inexact consent.
 import { create, toBinary } from '@bufbuild/protobuf';
 import { anyPack, durationFromMs } from '@bufbuild/protobuf/wkt';
 import { status as code, Metadata } from '@grpc/grpc-js';

@@ -1,5 +1,5 @@
-// Google Cloud Text-to-Speech on loopback, from the protos of Google's own client, with the tone engine as its voice.
-// It refuses what Google refuses (google-rules.ts), and misbehaves on demand. gRPC and the REST method share a port.
+// Imitates Google Cloud Text-to-Speech on loopback, from the protos of Google's own client, with the tone engine as its
+// voice. It refuses what Google refuses (google-rules.ts), and misbehaves on demand. gRPC and REST share a port.
 import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
 import { createRequire } from 'node:module';
@@ -94,7 +94,7 @@ export async function openGoogleServer(
   const server = new Server();
   const rest = createHttpServer();
 
-  /** A call runs until it ends or is cancelled. */
+  /** A call runs until it finishes or is cancelled. */
   const begin = (call: { on(event: 'cancelled', heard: () => void): unknown }) => {
     const leaving = new AbortController();
     const end = () => state.running.delete(leaving);

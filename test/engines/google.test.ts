@@ -1,4 +1,4 @@
-// The Google engine keeps the contract, and Google's rules, however Google behaves.
+// Tests that the Google engine keeps the contract, and Google's rules, however Google behaves.
 import { status as code } from '@grpc/grpc-js';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { Engine, Segment } from '../../src/engines/engine.ts';

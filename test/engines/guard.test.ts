@@ -1,4 +1,4 @@
-// The guard of an engine: nothing hangs, nothing is sent twice, and temporary failures are retried.
+// Tests the guard around an engine: nothing hangs, nothing is sent twice, and temporary failures are retried.
 import { expect, test } from 'vitest';
 import type { Engine, EngineCapabilities, Segment } from '../../src/engines/engine.ts';
 import { createEngineGuard, type EndedSegment } from '../../src/engines/guard.ts';

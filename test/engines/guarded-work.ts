@@ -1,4 +1,4 @@
-// Runs any task as a segment of a test engine, behind the guard that waits for turns and retries. For tests of pools.
+// Runs any task as a segment of a test engine, behind the guard that waits for turns and retries. For pool tests.
 import type { Engine, EngineCapabilities, Segment, SpokenPcm, Voice } from '../../src/engines/engine.ts';
 import { openGuard } from './open-guard.ts';
 

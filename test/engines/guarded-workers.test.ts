@@ -1,4 +1,4 @@
-// The guard over workers that exit, fail or hang: which segments are repeated, and by which worker.
+// Tests the guard over workers that exit, fail or hang: which segments are repeated, and by which worker.
 import { expect, onTestFinished, test } from 'vitest';
 import { Host } from '../../src/runtime/host.ts';
 import { threadLink } from '../../src/runtime/worker-links.ts';

@@ -1,4 +1,4 @@
-// Whether a process runs. An ended process may still be listed as a zombie (Z) until its parent collects it.
+// Checks whether a process runs. A finished process may still be listed as a zombie (Z) until its parent collects it.
 import { existsSync, readFileSync } from 'node:fs';
 
 export function isAlive(pid: number): boolean {

@@ -1,4 +1,4 @@
-// Phonemes and pitch in the engines that support them: flite, and eSpeak NG if it is installed.
+// Tests phonemes and pitch in the engines that support them: flite, and eSpeak NG if it is installed.
 import { expect, test } from 'vitest';
 import { medianPitchHz } from '../../bench/measuring/pitch.ts';
 import { join } from '../../src/audio/pcm.ts';
@@ -52,7 +52,7 @@ test.each([
 );
 
 test.each([
-  // The example of the W3C recommendation.
+  // The example from the W3C recommendation.
   ['təmei̥ɾou̥', 't ax1 m ey d ow', '[[t@meI*oU]]'],
   ['kʰæt̚', 'k ae1 t', '[[kat]]'],
   ['t͡ʃɪ̈p', 'ch ih1 p', '[[tSIp]]'],

@@ -1,4 +1,4 @@
-// Model folders for tests: headers without weights, and all other files that a model of the kind has.
+// Creates model folders for tests: headers without weights, and all other files that a model of the kind has.
 import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { floats, node, type ValueShape, writeOnnx } from './onnx-writer.ts';

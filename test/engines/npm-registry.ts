@@ -1,4 +1,4 @@
-// A registry of npm packages on loopback, each with one version.
+// Serves npm packages on loopback like a registry, each with one version.
 import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

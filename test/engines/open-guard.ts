@@ -1,4 +1,4 @@
-// The guard of an engine with its own scheduler: segments are spoken for callers, in turn.
+// Opens the guard around an engine with its own scheduler: segments are synthesized for callers, in turn.
 import type { Engine, Segment } from '../../src/engines/engine.ts';
 import { createEngineGuard, type EngineWatch } from '../../src/engines/guard.ts';
 import { Schedule } from '../../src/speech/schedule.ts';

@@ -1,4 +1,4 @@
-// The engine for OpenAI's interface keeps the contract, whatever its server does.
+// Tests that the engine for OpenAI's interface keeps the contract, whatever its server does.
 import { afterAll, describe, expect, test } from 'vitest';
 import { loadConfig } from '../../src/app/config.ts';
 import type { Engine, Segment } from '../../src/engines/engine.ts';

@@ -1,4 +1,4 @@
-// A server with OpenAI's speech interface on loopback, with the tone engine as its voice. On demand it is slow, silent,
+// Serves OpenAI's speech interface on loopback, with the tone engine as its voice. On demand it is slow, silent,
 // broken, over its quota, or cut off midway.
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';

@@ -1,4 +1,4 @@
-// A reader that stops: the engine is not blocked, little is buffered, and the reader still gets everything.
+// Tests a reader that stops: the engine is not blocked, little is buffered, and the reader still gets everything.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';

@@ -1,4 +1,4 @@
-// Several servers as one: work is shared, and a failing server is skipped until it recovers.
+// Tests a group of servers as one: work is shared, and a failing server is skipped until it recovers.
 import { expect, test } from 'vitest';
 import { ServerFull } from '../../src/engines/openai-compatible/server-full.ts';
 import { createServerGroup, type ServerGroupOptions } from '../../src/engines/openai-compatible/server-group.ts';

@@ -1,4 +1,4 @@
-// Several servers on loopback behind one engine, as in a service: each segment in its turn, retried by the guard.
+// Tests several servers on loopback behind one engine, as in a service: each segment in its turn, retried by the guard.
 import { expect, test } from 'vitest';
 import { secondsOf } from '../../src/audio/pcm.ts';
 import type { Engine, Segment, ServerTools } from '../../src/engines/engine.ts';

@@ -1,5 +1,5 @@
-// Blended voices, spoken by the real library: a blend sounds according to its weights in each kind of model with
-// styles, and blends are added and removed while others speak.
+// Tests blended voices with the real library: a blend sounds according to its weights in each kind of model with
+// styles, and blends are added and removed while other voices are in use.
 import { mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -98,7 +98,7 @@ describe('blended voices', { timeout: 120_000 }, () => {
     const american = await say(own('af_alloy'));
     const british = await say(own('bm_lewis'));
     expect(isSame(await say(alone!), british)).toBe(true);
-    // Each speaker's pitch is higher than the previous one's by a hundredth of the first speaker's.
+    // Each speaker's pitch exceeds the previous speaker's pitch by 1 % of the first speaker's pitch.
     const sid = (name: string) => kokoroNames.indexOf(name);
     const ratio = (one: Int16Array, other: Int16Array) => hzOf(one) / hzOf(other);
     expect(ratio(await say(half!), american)).toBeCloseTo(1 + sid('bm_lewis') / 200, 2);
@@ -178,7 +178,7 @@ describe('blended voices', { timeout: 120_000 }, () => {
     expect(isSame(sounds[0]!, whole.blend)).toBe(true);
     expect(isSame(sounds[1]!, whole.blend)).toBe(false);
     expect(isSame(await say(voice!, long), whole.blend)).toBe(true);
-    // Processes of the first set of blends end with the last request that began with that set.
+    // Processes for the first set of blends exit after the last request that began with that set.
     const gone = () => started.filter(({ isGone }) => isGone).length;
     kept();
     await expect.poll(gone, patience).toBeGreaterThan(0);
@@ -200,7 +200,7 @@ describe('blended voices', { timeout: 120_000 }, () => {
     expect(stored.blends_db).toEqual({ '0:0.25+2:0.75': voice!.gainDb });
     expect(stored.gains_db).toEqual(engine.voices.map(({ gainDb }) => gainDb));
     expect(voice!.voiceId).toBe(unheard!.voiceId);
-    // Another replica, or the next start, reads the stored gain.
+    // Another replica, or a restarted one, reads the stored gain.
     const again = await openSherpaEngine({
       ...{ dataDir: join(model, '../..'), threads: 1, processesMax: 2, modelProcessesMax: 1, idleSeconds: 600 },
       ...{ steps: 0, hearAfterMs: 3_600_000 },

@@ -1,5 +1,5 @@
-// Models that appear and disappear while the service runs: they are offered and dropped without a restart, running
-// requests end unchanged, and unused models leave memory.
+// Tests models that appear and disappear while the service runs: they are offered and dropped without a restart,
+// running requests finish unchanged, and unused models leave memory.
 import { cp, mkdtemp, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -72,7 +72,7 @@ describe('models that come and go', { timeout: 240_000 }, () => {
     const whole = new Map<string, Buffer>();
     for (const id of ['stays', 'goes']) whole.set(id, bytesOf(await Array.fromAsync(stream(id, text))));
     const streams = Array.from({ length: streamCount }, (_, n) => stream(voiceOf(n), text, n));
-    // Every stream has begun, and none has ended.
+    // Every stream has begun, and none has finished.
     const heard = await Promise.all(streams.map(async (each) => [(await each.next()).value!]));
 
     await install('comes', (path) => makeTinyVits(path, { sampleRateHz: 24_000 }));
@@ -92,7 +92,7 @@ describe('models that come and go', { timeout: 240_000 }, () => {
     const isSame = heard.map((events, n) => bytesOf(events).equals(whole.get(voiceOf(n))!));
     expect(isSame.filter((same) => same)).toHaveLength(streamCount);
     expect(ofNew.length).toBeGreaterThan(10_000);
-    // The processes of the removed model end with its last request.
+    // The processes of the removed model exit after its last request.
     const left = started.filter((process) => !process.isGone).length;
     await expect.poll(() => started.filter((process) => process.isGone).length, patience).toBeGreaterThan(0);
     expect(left).toBeLessThanOrEqual(4);

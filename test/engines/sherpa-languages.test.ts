@@ -1,4 +1,4 @@
-// Supertonic and Kokoro in the layouts of their releases, spoken by the real library: every language that a voice
+// Tests Supertonic and Kokoro in the layouts of their releases, with the real library: every language that a voice
 // claims reaches the model, with its speaker, speed and steps, checked in the child's input and in the audio.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

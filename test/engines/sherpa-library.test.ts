@@ -1,5 +1,5 @@
-// The library of neural models is not in a production install: the operator installs it into the data folder. The tests
-// imitate such an install with a copy of the sources and of all other packages, and a small package as the library.
+// Tests an installation of the library for neural models in the data folder, since a production install lacks it. The
+// tests imitate a production install: a copy of the sources and of all other packages, and a small package as library.
 import {
   cpSync,
   globSync,

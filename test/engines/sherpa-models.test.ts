@@ -1,5 +1,5 @@
-// The checks of a model folder before it is loaded: recognized kinds, and every fault with its file. The models are
-// headers without weights, except for tiny ones.
+// Tests the checks on a model folder before it is loaded: recognized kinds, and every fault with its file. The models
+// are headers without weights, except for tiny ones.
 import { mkdtemp, open, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

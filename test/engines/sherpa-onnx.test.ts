@@ -1,5 +1,5 @@
-// The operator's neural models, spoken by the real library: the engine contract holds, and crashes of the processes are
-// survived.
+// Tests the operator's neural models with the real library: the engine contract holds, and the service survives crashes
+// of the model processes.
 import { globSync } from 'node:fs';
 import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -27,7 +27,7 @@ const newDataDir = () => mkdtemp(join(folder, 'data-'));
 const settings = { threads: 1, processesMax: 2, modelProcessesMax: 1, idleSeconds: 600, steps: 0 };
 const { signal } = new AbortController();
 const patience = { timeout: 30_000 };
-/** Replaces each regular expression by a matcher of text. */
+/** Replaces each regular expression with a text matcher. */
 const toMatcher = (facts: object): object =>
   Object.fromEntries(
     Object.entries(facts).map(([key, value]) => {

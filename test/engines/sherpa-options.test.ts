@@ -1,4 +1,4 @@
-// Languages, rules, recordings and options of models, and the settings of operators for them.
+// Tests the languages, rules, recordings and options of models, and the operator's settings for them.
 import { mkdir, mkdtemp, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

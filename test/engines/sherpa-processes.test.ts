@@ -1,4 +1,4 @@
-// The processes of models: their number, when they end, and callers that wait for a process that dies.
+// Tests the processes of models: their number, when they exit, and callers that wait for a process that dies.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

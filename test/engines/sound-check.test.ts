@@ -1,5 +1,5 @@
-// Faults in the audio of a segment: each is found before it is sent, and the segment is repeated once; a second fault
-// ends the request. Good audio is never considered faulty.
+// Tests that faults in the audio of a segment are found before it is sent: the segment is repeated once, and a second
+// fault ends the request. Good audio is never considered faulty.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { join } from '../../src/audio/pcm.ts';
 import type { Engine, EngineCapabilities, Segment, SpokenPcm } from '../../src/engines/engine.ts';

@@ -1,4 +1,4 @@
-// A table of the speech servers that people run, as the servers' sources describe them: model, voices, requested
+// Tests a table of the speech servers that people run, as the servers' sources describe them: model, voices, requested
 // formats, sample rate, answer when full, and whether the server clones. Each row is checked with the engine.
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { join, type Pcm, samplesOf } from '../../src/audio/pcm.ts';
@@ -98,7 +98,7 @@ describe.each(vendorNames)('%s', (vendorName) => {
     expect(whole(pieces)).toEqual(samplesOf(await soundOf(text)));
     expect(state.bodies.map(({ response_format }) => response_format)).toEqual(asked);
     expect(state.bodies.at(-1)).toMatchObject({ model, voice: 'tone-low', input: text });
-    // The engine remembers the format and rate, and does not ask again.
+    // The engine remembers the format and rate, and does not request them again.
     await speak();
     expect(state.bodies.length).toBe(asked.length + 1);
   });

@@ -1,7 +1,7 @@
-// Imitations of speech servers on loopback, from their sources: what each accepts, refuses, lists, and sends byte for
-// byte. The voice is the tone engine. Sources: vLLM-Omni 0131cb55, SGLang-Omni 843e9ec9 (old: before #655),
-// Kokoro-FastAPI 26eec06, LocalAI 82c191af, speaches 870e1e1, openedai-speech 31f0335, mlx-audio ebf44dfc, Dynamo
-// 0b00ddce, Chatterbox-TTS-Server 68213e7, Orpheus-FastAPI 7bd4cfc, and OpenAI's reference.
+// Imitates speech servers on loopback, from their sources: what each accepts, refuses, lists, and sends byte for byte.
+// The voice is the tone engine. Sources: vLLM-Omni 0131cb55, SGLang-Omni 843e9ec9 (old: before #655), Kokoro-FastAPI
+// 26eec06, LocalAI 82c191af, speaches 870e1e1, openedai-speech 31f0335, mlx-audio ebf44dfc, Dynamo 0b00ddce,
+// Chatterbox-TTS-Server 68213e7, Orpheus-FastAPI 7bd4cfc, and OpenAI's reference.
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -17,7 +17,7 @@ export interface VendorTrouble {
   isFailing?: boolean;
   isFull?: boolean;
   firstSoundMs?: number;
-  /** Size of the pieces that the sound is sent in. */
+  /** Size of the pieces in which the sound is sent. */
   pieceBytes?: number;
 }
 
@@ -428,7 +428,7 @@ export async function openVendor(vendorName: VendorName, change: Partial<Vendor>
     asked: [] as string[],
     bodies: [] as SpeechBody[],
     finishReason: 'stop',
-    /** Number of queries for the outcome of a speech that are not answered. */
+    /** Number of queries for the result of a synthesis that are not answered. */
     outcomesLost: 0,
     /** Whether a name that is taken is refused. */
     isStrict: false,

@@ -1,6 +1,6 @@
-// A model of a few kilobytes of the Kokoro kind, in the layout of kokoro-multi-lang-v1_0 with all its speakers and the
-// installed eSpeak NG's data. It speaks each sound of the text as a tone of 60 ms at normal speed; each further speaker
-// is a little higher. A model of the Kitten kind has the same parts and a speed per speaker.
+// Writes a model of a few kilobytes of the Kokoro kind, in the layout of kokoro-multi-lang-v1_0 with all its speakers
+// and the data of the installed eSpeak NG. It plays each phoneme as a tone of 60 ms at normal speed; each further
+// speaker is a little higher. A model of the Kitten kind has the same parts and a speed per speaker.
 import { globSync } from 'node:fs';
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ const toneSeconds = 0.06;
 const amplitude = 0.3;
 const tokensMax = 64;
 const styleSize = 4;
-/** A blank, silent signs, and sounds of several languages. */
+/** A blank, silent signs, and phonemes of several languages. */
 const characters = `$;:,.!?—…"() ˈˌːabcdefghijklmnopqrstuvwxyzæçðøħŋœɐɑɒɓɔɕɖɗəɚɛɜɟɡɣɤɥɦɨɪɫɬɭɯɰɱɲɳɴɵɸɹɻɽɾʁʂʃʈʊʋʌʎʏʐʑʒʔʝʲβθχᵻ̃`;
 
 export const kokoroNames = [
@@ -105,7 +105,7 @@ export async function makeTinyKokoro(folder: string, espeakData: string, chinese
   return folder;
 }
 
-/** The speed that the library gives each speaker in addition to the requested one. */
+/** The speed factor that the library gives each speaker in addition to the requested speed. */
 export const kittenSpeeds = [0.8, 0.8, 0.8, 0.8, 1.6, 1.6, 1.6, 1.6];
 
 /** Writes the model folder. */

@@ -1,4 +1,4 @@
-// A cloning model of a few kilobytes: of the Pocket kind, in five parts that sherpa-onnx loads like any other. It
+// Writes a cloning model of a few kilobytes of the Pocket kind, in five parts that sherpa-onnx loads like any other. It
 // measures the loudness of the reference, and hums 80 ms per letter; a louder reference makes it hum higher.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

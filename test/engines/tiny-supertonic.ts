@@ -1,6 +1,6 @@
-// A model of the Supertonic kind in the layout of its release, of a few kilobytes, which sherpa-onnx loads like the
-// real one. It hums 60 ms per character: the first letter of the language sets the pitch, the second the loudness, and
-// each further speaker is higher by half of the first speaker's pitch.
+// Writes a model of a few kilobytes of the Supertonic kind, in the layout of its release, which sherpa-onnx loads like
+// the real model. It hums 60 ms per character: the first letter of the language sets the pitch, the second the
+// loudness, and each further speaker is higher by half of the first speaker's pitch.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { float, floats, int64, integers, node, type OnnxGraph, writeOnnx } from './onnx-writer.ts';

@@ -1,12 +1,12 @@
-// A voice of two kilobytes: a VITS model that sherpa-onnx loads like any other. It speaks each letter and digit as a
-// tone of 70 ms, and is silent at other known characters. Each further speaker is a fifth higher. In Piper's form, it
-// speaks the sounds that eSpeak NG makes of a text.
+// Writes a VITS model of two kilobytes that sherpa-onnx loads like any other. It plays each letter and digit as a tone
+// of 70 ms, and is silent for other known characters. Each further speaker is a fifth higher. In the Piper format, it
+// plays the phonemes that eSpeak NG produces for a text.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { float, floats, int64, integers, node, writeOnnx } from './onnx-writer.ts';
 
 export const tinyCharacters = " abcdefghijklmnopqrstuvwxyz0123456789'.,?!-";
-/** Piper's marks (between sounds, before and after a sentence), silent signs, and some English sounds. */
+/** Piper's marks (between phonemes, before and after a sentence), silent signs, and some English phonemes. */
 const piperCharacters = '_^$ ,.?!ˈˌːabdefhijklmnoprstuvwxzæðŋɐɑɔəɚɛɜɡɪɹɾʃʊʌʒθᵻ';
 const toneSeconds = 0.07;
 const amplitude = 0.3;

@@ -1,6 +1,6 @@
-// An engine for tests, and an example of how to write one: one tone per word, with a pitch that depends on the word. It
-// is small, fast, deterministic, and exact in its rate and word times. It misbehaves on demand (`trouble`, which a test
-// may change between segments) and counts its work.
+// Provides an engine for tests, and an example of how to write one: one tone per word, with a pitch that depends on the
+// word. It is small, fast, deterministic, and exact in its sample rate and word times. It misbehaves on demand
+// (`trouble`, which a test may change between segments) and counts its work.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { join as joinSamples } from '../../src/audio/pcm.ts';
 import {
@@ -22,15 +22,15 @@ import { Failure } from '../../src/errors.ts';
 export interface ToneTrouble {
   /** The error to fail with; default `engine_error`. */
   failure?: Error;
-  /** Fails, before any audio, in the segments after this many have begun. */
+  /** Fails before any audio in every segment after this many segments. */
   failsAfterSegments?: number;
-  /** Fails, in every segment, after this many pieces. */
+  /** Fails in every segment after this many pieces. */
   failsAfterPieces?: number;
-  /** Hangs until aborted, in every segment, after this many pieces. */
+  /** Hangs in every segment after this many pieces, until aborted. */
   hangsAfterPieces?: number;
   /** Waits before each piece. */
   pieceDelayMs?: number;
-  /** A fault in the audio of every segment, or of this many. */
+  /** A fault in the audio of every segment, or only of `faultySegments` segments. */
   fault?: ToneFault;
   faultySegments?: number;
   /** Sends each segment in one piece. */
@@ -46,7 +46,7 @@ export interface ToneOptions {
   /** Languages of the engine's two voices; they do not change the audio. */
   languageCodes?: readonly string[];
   capabilities?: Partial<EngineCapabilities>;
-  /** Whether the engine makes clones: tones with the pitch of the first sample. */
+  /** Whether the engine clones voices: tones with the pitch of the first sample. */
   clones?: boolean;
   /** Whether the engine blends its voices: a blend's tones lie between those of its parts. */
   blends?: boolean;
@@ -56,10 +56,10 @@ export interface ToneOptions {
 export interface ToneCounts {
   begun: number;
   finished: number;
-  /** Segments aborted by their signal or by a reader that stopped. */
+  /** Number of segments aborted by their signal or by a reader that stopped. */
   aborted: number;
   failed: number;
-  /** Segments begun and not yet ended. */
+  /** Number of segments in progress. */
   running: number;
   pieces: number;
 }

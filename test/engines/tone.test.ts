@@ -1,4 +1,4 @@
-// The tone engine keeps the contract, and misbehaves as requested.
+// Tests that the tone engine keeps the contract, and misbehaves as requested.
 import { expect, test } from 'vitest';
 import type { Segment } from '../../src/engines/engine.ts';
 import { engineConformance } from '../conformance/engine.ts';

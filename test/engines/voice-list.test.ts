@@ -1,4 +1,4 @@
-// A list of voices from a server: it arrives late, changes, and is ignored if it is empty.
+// Tests a list of voices from a server: it arrives late, changes, and is ignored if it is empty.
 import { expect, test } from 'vitest';
 import type { Voice } from '../../src/engines/engine.ts';
 import { openVoiceList } from '../../src/engines/voice-list.ts';

@@ -1,4 +1,4 @@
-// The example for Home Assistant: its client runs with the command of examples/README.md against a service with
+// Tests the example for Home Assistant: its client runs with the command of examples/README.md against a service with
 // Wyoming, and the settings that it names exist.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';

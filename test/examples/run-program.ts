@@ -1,4 +1,4 @@
-// Runs an example like a user, to its end.
+// Runs an example to completion, as a user would.
 import { spawn } from 'node:child_process';
 import { text as readAll } from 'node:stream/consumers';
 

@@ -1,6 +1,6 @@
-// Twilio's side of a bidirectional Media Stream, according to its documentation: sends the caller's audio, one frame
-// per 20 ms, plays received audio in order at the same pace, and returns each mark when everything before it was played
-// or cleared.
+// Imitates Twilio's side of a bidirectional Media Stream, according to its documentation: sends the caller's audio, one
+// frame per 20 ms, plays received audio in order at the same pace, and returns each mark when everything before it was
+// played or cleared.
 import { once } from 'node:events';
 import { WebSocket } from 'ws';
 import { fromUlaw } from '../../examples/twilio/caller-voice.ts';

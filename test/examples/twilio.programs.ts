@@ -1,4 +1,4 @@
-// The example of a telephone call: a peer with Twilio's protocol and a real Sonant.
+// Tests the example of a telephone call with a peer that speaks Twilio's protocol, and a real Sonant.
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -11,7 +11,7 @@ import { dominantFrequencyHz } from '../audio/measure-tone.ts';
 import { type GatewayTestOptions, openTestGateway } from '../http/open-gateway.ts';
 import { openTwilioPeer, samplesOf } from './twilio-peer.ts';
 
-/** A timeout longer than any pause of a busy machine. */
+/** A timeout longer than any pause on a busy machine. */
 const patient = { timeout: 30_000 };
 const authToken = 'a token of the tests';
 const publicHost = 'agent.example.com';
@@ -81,7 +81,7 @@ test('a caller hears the greeting, interrupts the answer, and is told what was h
 
   await expect.poll(() => peer.played.length, patient).toBe(greeting.length);
   expect(peer.played.equals(greeting)).toBe(true);
-  // The tone engine's words have between 200 and 500 Hz.
+  // The tone engine's words are tones between 200 and 500 Hz.
   const pitchHz = dominantFrequencyHz(samplesOf(peer.played.subarray(0, 2000)), 8000);
   expect(pitchHz > 190 && pitchHz < 510, `${pitchHz} Hz`).toBe(true);
   expect(peer.messages.filter(({ event }) => event === 'media').every(({ bytes }) => bytes === 160)).toBe(true);

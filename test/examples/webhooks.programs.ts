@@ -1,4 +1,4 @@
-// The receivers of examples/webhooks, with the real sender: they accept signed messages, and refuse changed ones.
+// Tests the receivers in examples/webhooks with the real sender: they accept signed messages and refuse altered ones.
 import { spawn, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';

@@ -1,5 +1,5 @@
-// The APIs of a real service in this process: REST bodies, raw HTTP/1.1 bytes, and messages of gRPC and of the live
-// WebSocket. No input may cause an internal error, remain unanswered, or be logged as a bug.
+// Sends inputs to the APIs of a real service in this process: REST bodies, raw HTTP/1.1 bytes, and messages over gRPC
+// and the live WebSocket. No input may cause an internal error, remain unanswered, or be logged as a bug.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { connect as connectHttp2 } from 'node:http2';
 import { connect } from 'node:net';
@@ -39,7 +39,7 @@ async function openFuzzedService() {
     httpPort: service.httpPort,
     grpcPort: service.grpcPort,
     key,
-    /** Throws if the log has a bug or the service does not answer. */
+    /** Throws if the log reports a bug or the service does not answer. */
     async check() {
       const [bug] = bugs.splice(0);
       if (bug !== undefined) throw new Error(bug);

@@ -1,5 +1,5 @@
-// One process of `npm run fuzz`: feeds one target with inputs until the target's time is over. It reports each input
-// before the input is run, so that the parent knows the input that killed the process or keeps it busy.
+// Runs in a process of `npm run fuzz`, and feeds one target with inputs until the target's time is up. It reports each
+// input before the input is run, so that the parent knows the input that killed the process or keeps it busy.
 import { apiTargets } from './api-targets.ts';
 import { createDice, mutate } from './mutate.ts';
 import { parserTargets } from './parser-targets.ts';
@@ -9,13 +9,13 @@ export type FuzzNews =
   | { is: 'fault'; input: string; fault: string }
   | { is: 'done'; name: string; inputs: number };
 
-/** Waits until the parent has received the news, because a parser does not yield to the event loop. */
+/** Waits until the parent has received the message, because a parser does not yield to the event loop. */
 const tell = (news: FuzzNews) => new Promise<void>((resolve) => process.send!(news, () => resolve()));
 const [, , index, seconds, seed] = process.argv;
 const target = await [...parserTargets, ...apiTargets][Number(index)]!();
 const dice = createDice(Number(seed));
 const until = Date.now() + Number(seconds) * 1000;
-/** Limit of CPU time for one input. Books take the most, because they are read in processes that can be ended. */
+/** Limit on CPU time for one input. Books take the most, and are read in processes that can be killed. */
 const cpuMsMax = 20_000;
 let inputs = 0;
 while (Date.now() < until) {

@@ -1,4 +1,4 @@
-// Inputs for fuzzing: valid inputs, changed at random from a seed, so that each can be reproduced.
+// Creates inputs for fuzzing: valid inputs, changed at random from a seed, so that each can be reproduced.
 import { createRandom } from '../text/random-text.ts';
 
 export interface Dice {

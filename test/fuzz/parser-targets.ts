@@ -1,4 +1,4 @@
-// The parsers of untrusted input: texts, markup, recordings, archives, models and frames, called directly.
+// Calls the parsers of untrusted input directly: texts, markup, recordings, archives, models and frames.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -12,10 +12,10 @@ import { parserTargets } from './parser-targets.ts';
 const secondsUsual = 20;
 /** Time limit for one input, on a busy machine. */
 const silentMsMax = 30_000;
-/** Limit until the first input: a busy machine loads a target slowly. */
+/** Time limit until the first input: a busy machine loads a target slowly. */
 const startMsMax = 180_000;
 const memoryMegabytesMax = 512;
-/** Reported faults per target; further ones would be the same. */
+/** Reported faults per target; further faults would be the same. */
 const faultsMax = 20;
 
 const [seconds = secondsUsual, seed = Date.now() % 1_000_000] = process.argv.slice(2).map(Number);

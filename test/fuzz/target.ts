@@ -1,5 +1,5 @@
-// A fuzzing target: a parser or an API, with valid inputs to begin with. `run` resolves if the input is accepted or
-// refused with a Failure about the input, and rejects with any other error.
+// Defines a fuzzing target: a parser or an API, with valid inputs to begin with. `run` resolves if the input is
+// accepted or refused with a Failure about the input, and rejects with any other error.
 import { Failure } from '../../src/errors.ts';
 
 export interface Target {

@@ -1,4 +1,4 @@
-// The parsers of texts: markup, plain text and live text, and phonemes.
+// Calls the parsers for texts: markup, plain text and live text, and phonemes.
 
 import { MarkupFault } from '../../src/text/marked-text.ts';
 import { PartCutter } from '../../src/text/part-cutter.ts';

@@ -1,5 +1,5 @@
-// Permissions: every operation of the HTTP API and of gRPC is called with every kind of credential, and the outcome is
-// the table in docs/access.md. After a change, `npx vitest run test/http/access.test.ts -u` writes it.
+// Tests permissions: every operation of the HTTP API and of gRPC is called with every kind of credential, and the
+// outcomes must match the table in docs/access.md. `npx vitest run test/http/access.test.ts -u` updates the table.
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { create, type DescMethod, fromBinary, toBinary } from '@bufbuild/protobuf';
@@ -146,7 +146,7 @@ const listRpcCalls = (): Map<string, Call> =>
   );
 
 const kinds = Object.keys(credentials);
-/** Operations that revoke the credential that calls them. */
+/** Operations that revoke the credential used for the call. */
 const usesUp = (name: string) => /self\/revoke|RevokeOwn/.test(name);
 
 type Row = readonly [name: string, ...outcomes: Outcome[]];

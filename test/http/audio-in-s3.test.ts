@@ -1,4 +1,4 @@
-// Stored audio with clips in S3: replies are the same, whether audio is served by Sonant or by the store itself, and
+// Tests stored audio with clips in S3: replies are the same whether Sonant or the store itself serves the audio, and
 // failures are reported while the store is unreachable.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { S3Clips } from '../../src/delivery/stores/s3-clips.ts';

@@ -1,4 +1,4 @@
-// Stored audio of a voice is served until the voice is deleted, even if its bindings change.
+// Tests that stored audio is served until its voice is deleted, even if the voice's bindings change.
 import { afterAll, expect, test } from 'vitest';
 import { openTestGateway } from './open-gateway.ts';
 

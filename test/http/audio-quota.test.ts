@@ -1,5 +1,5 @@
-// The quota of stored audio, over HTTP: whose audio is removed when the quota is full, which requests are refused
-// before they are spoken, and that recently acknowledged audio stays.
+// Tests the quota for stored audio, over HTTP: whose audio is removed when the quota is full, which requests are
+// refused before synthesis, and that recently acknowledged audio stays.
 import type { Readable } from 'node:stream';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { expectedBytesOf } from '../../src/speech/estimate.ts';
@@ -38,7 +38,7 @@ const statusOf = async (url: string) => {
   return answer.status;
 };
 const statusesOf = (urls: readonly string[]) => Promise.all(urls.map(statusOf));
-/** Makes everything stored so far old and long unused. */
+/** Backdates everything stored so far, so that it is old and long unused. */
 const age = () =>
   gateway.store.query('update clips set created_at_ms = created_at_ms - 120000, used_at_ms = used_at_ms - 120000');
 const makeKey = () => gateway.makeKey();

@@ -1,5 +1,5 @@
-// GET and HEAD /audio/{id}.{format}: the features that players and caches rely on work, and no path reaches another
-// file.
+// Tests GET and HEAD /audio/{id}.{format}: the features that players and caches rely on work, and no path reaches
+// another file.
 import { afterAll, describe, expect, test } from 'vitest';
 import { createId } from '../../src/runtime/id.ts';
 import { badKeys } from '../conformance/clip-store.ts';

@@ -1,4 +1,4 @@
-// POST /api/books returns a book in chapters that a job accepts unchanged, and refuses other files before reading them.
+// Tests that POST /api/books returns chapters that a job accepts unchanged, and refuses other files without reading.
 import { create } from '@bufbuild/protobuf';
 import { describe, expect, test } from 'vitest';
 import { BookSchema, BookService, type CodeReading, ReadBookRequestSchema } from '../../gen/sonant/v1/book_pb.ts';

@@ -1,4 +1,4 @@
-// EventSource in Chromium: a page of an allowed origin receives every byte of a stream through a ticket.
+// Tests EventSource in Chromium: a page of an allowed origin receives every byte of a stream through a ticket.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';

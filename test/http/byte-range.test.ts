@@ -1,4 +1,4 @@
-// Ranges of RFC 9110 section 14, for a file of a hundred bytes.
+// Tests ranges according to RFC 9110 section 14, for a file of a hundred bytes.
 import { expect, test } from 'vitest';
 import { parseRange } from '../../src/http/audio-routes.ts';
 

@@ -1,5 +1,5 @@
-// Nothing is sent before the first audio, an incomplete body never ends cleanly, a disconnected client costs nothing
-// more, and a client that does not read stops the engine.
+// Tests that nothing is sent before the first audio, an incomplete body never ends cleanly, a disconnected client costs
+// nothing more, and a client that does not read stops the engine.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { openTestGateway } from './open-gateway.ts';

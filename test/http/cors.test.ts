@@ -1,4 +1,4 @@
-// CORS: which pages may read responses.
+// Tests which pages may read responses, according to CORS.
 import { afterAll, describe, expect, test } from 'vitest';
 import { openTestGateway } from './open-gateway.ts';
 

@@ -1,4 +1,4 @@
-// The commands of the reference, run unchanged in a shell: each reaches its operation, is admitted, and is understood.
+// Tests the commands of the reference, unchanged in a shell: each reaches its operation, is admitted and is understood.
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -31,7 +31,7 @@ const commands = groupsOf(document)
     curlExamplesOf(document, example).map(({ command, title }) => ({ ...example, command, title })),
   );
 
-/** Replaces the names in the examples by names of this service. */
+/** Replaces the names in the examples with names from this service. */
 const toHere = (command: string) =>
   gateway
     .here(command)

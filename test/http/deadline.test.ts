@@ -1,5 +1,5 @@
-// The caller's own deadline: a call that would not begin in time is refused at once with a retry time; a call without a
-// deadline waits.
+// Tests the caller's own deadline: a call that would not begin in time is refused at once with a retry time; a call
+// without a deadline waits.
 import { expect, test } from 'vitest';
 import { openTestGateway } from './open-gateway.ts';
 

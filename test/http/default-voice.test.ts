@@ -1,5 +1,5 @@
-// The default voice: chosen without a restart, overridden by the setting, limited to the voices of a key; and the voice
-// for OpenAI's clients that name one of OpenAI's voices or none.
+// Tests the default voice: chosen without a restart, overridden by the setting, limited to the voices of a key. Also
+// tests the voice for OpenAI's clients that name one of OpenAI's voices or none.
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
 import { openRpcServer } from '../../src/rpc/server.ts';

@@ -1,4 +1,4 @@
-// The reference page /docs in Chromium: no axe findings in light and dark, no overflow on a phone.
+// Tests the reference page /docs in Chromium: no axe findings in light and dark themes, and no overflow on a phone.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';

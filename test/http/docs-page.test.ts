@@ -1,4 +1,4 @@
-// The reference page /docs: no broken links, and nothing is missing. docs-page.programs.ts opens it in a browser.
+// Tests that no link on the reference page /docs is broken, and that nothing is missing on it.
 import { afterAll, expect, test } from 'vitest';
 import { protoReference } from '../../gen/sonant/v1/reference.ts';
 import { openTestGateway } from './open-gateway.ts';

@@ -1,4 +1,4 @@
-// An estimate over HTTP: it counts as a request, speaks nothing, and needs a concurrency slot.
+// Tests estimates over HTTP: an estimate counts as a request, synthesizes nothing, and needs a concurrency slot.
 import { afterAll, expect, test } from 'vitest';
 import { openTestGateway } from './open-gateway.ts';
 

@@ -1,4 +1,4 @@
-// Server-Sent Events as a client reads them: from text to events, and from events to their audio.
+// Parses Server-Sent Events as a client does: from text to events, and from events to their audio.
 export interface ReadEvent {
   id: string;
   event: string;
@@ -26,7 +26,7 @@ export const soundIn = (events: readonly ReadEvent[]): Buffer =>
       .map(({ data }) => Buffer.from(data.audio as string, 'base64')),
   );
 
-/** Reads the body of a reply until `isEnough` returns true (then the connection is cut) or to its end. */
+/** Reads the body of a reply to its end, or until `isEnough` returns true; then the connection is cut. */
 export async function readEvents(
   answer: Response,
   isEnough: (text: string) => boolean = () => false,

@@ -1,4 +1,4 @@
-// Forms with files, read from a complete body: their content, refusals, and turns for other requests.
+// Tests forms with files, read from a complete body: their content, refusals, and yielding to other requests.
 import Fastify from 'fastify';
 import { afterAll, expect, test } from 'vitest';
 import { toFailure } from '../../src/errors.ts';

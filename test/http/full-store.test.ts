@@ -1,5 +1,5 @@
-// Responses while a store is full, slow, unreachable or was removed: audio that need not be stored is sent as usual,
-// links are refused before anything is spoken, and everything recovers by itself.
+// Tests responses while a store is full, slow, unreachable or removed: audio that need not be stored is sent as usual,
+// links are refused before synthesis, and everything recovers by itself.
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';

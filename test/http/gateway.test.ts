@@ -1,4 +1,4 @@
-// Common properties of every reply: ids and the form of failures. Also the graceful shutdown of the server.
+// Tests the common properties of every reply: ids and the form of failures. Also tests the server's graceful shutdown.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';

@@ -1,5 +1,5 @@
-// A public generator makes a client from the /openapi.json of a running service. The client compiles, and knows the
-// types of requests, responses and failures. It receives a link, audio, events, a list, and each failure by name.
+// Tests a client that a public generator creates from the /openapi.json of a running service. The client compiles, and
+// knows the types of requests, responses and failures. It receives a link, audio, events, a list and named failures.
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

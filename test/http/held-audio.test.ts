@@ -1,4 +1,4 @@
-// Stored audio in memory: audio that ends in any way is also removed from memory, and every request for it is counted.
+// Tests that audio that is removed for any reason is also removed from memory, and that all its requests are counted.
 import { expect, test } from 'vitest';
 import { expectedBytesOf } from '../../src/speech/estimate.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';
@@ -96,7 +96,7 @@ test('audio that makes room for others is served no more', async () => {
   for (let n = 0; n < 3; n++) expect(await hear()).toBe(id);
   let made = 0;
   while ((await statusOf(await fetch(url))) === 200 && made < 40) {
-    // Makes everything stored so far old and long unused.
+    // Backdates everything stored so far, so that it is old and long unused.
     await gateway.store.query(
       'update clips set created_at_ms = created_at_ms - 120000, used_at_ms = used_at_ms - 120000',
     );

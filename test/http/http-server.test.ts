@@ -1,5 +1,5 @@
-// Clients that send raw bytes slowly, in excess, or not at all. The service stays up, answers if possible, and serves
-// others in the meantime.
+// Tests clients that send raw bytes slowly, in excess, or not at all. The service stays up, answers if possible, and
+// serves others in the meantime.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, expect, test } from 'vitest';
 import { openTestGateway } from './open-gateway.ts';

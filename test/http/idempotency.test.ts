@@ -1,4 +1,4 @@
-// Answers stored under Idempotency-Keys, and how long they are stored, with two replicas on one database.
+// Tests answers stored under Idempotency-Keys, and how long they are stored, with two replicas on one database.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -82,7 +82,7 @@ test('an expired response is not replayed', async () => {
   expect(await once(there, two)).toBe(2);
 });
 
-/** The id of a process that has ended. */
+/** The id of a process that has exited. */
 const deadPid = () => spawnSync(process.execPath, ['-e', '']).pid;
 const nobody = new Promise<number>(() => {});
 

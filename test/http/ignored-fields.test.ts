@@ -1,5 +1,5 @@
-// Unknown parts of a request: reported if they are ignored, refused if the gateway is strict, in both cases with the
-// likely name.
+// Tests unknown parts of a request: reported if they are ignored, refused if the gateway is strict, in both cases with
+// the likely name.
 import { afterAll, describe, expect, test } from 'vitest';
 import { openTestGateway } from './open-gateway.ts';
 
@@ -208,7 +208,7 @@ interface ConnectFailure {
   details: { type: string; value: string }[];
 }
 
-/** Length of the head that precedes each message of a stream. */
+/** Length of the header that precedes each message of a stream. */
 const headBytes = 5;
 
 function openStream(fields: object): Promise<Response> {

@@ -1,4 +1,4 @@
-// A key and the keys made from it: how restricting, extending and ending a key affects its descendants. A key and its
+// Tests how restricting, extending and deleting a key affects the keys that were created from it. A key and its
 // descendants together may not use more than the key alone.
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { ApiKeyService } from '../../gen/sonant/v1/api_key_pb.ts';
@@ -16,7 +16,7 @@ const { key: admin } = await gateway.keyVerifier.create({ scopes: [...managing, 
 const long = { text_chunks: Array(50).fill('one two three four five six seven eight'), voice_id: 'tone-low' };
 const childrenCount = 20;
 
-/** A key made by the operator, a child that also manages keys, and a grandchild. */
+/** A key created by the operator, a child that also manages keys, and a grandchild. */
 async function makeFamily() {
   const made = await gateway.keyVerifier.create({ scopes: managing });
   const parent = { key: made.key, id: made.apiKey.keyId };

@@ -1,5 +1,5 @@
-// No form of a request gives a key more permissions than it states: null, empty lists, members of a newer version, and
-// masks.
+// Tests that no form of a request gives a key more permissions than it states: null, empty lists, members of a newer
+// version, and masks.
 import { create, type Message } from '@bufbuild/protobuf';
 import { createClient } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';

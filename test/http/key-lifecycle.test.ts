@@ -1,4 +1,4 @@
-// The permissions of a key during its life, and how it is changed, replaced and ended.
+// Tests the permissions of a key during its life, and how it is changed, replaced and revoked.
 import { afterAll, describe, expect, test } from 'vitest';
 import { operator } from '../../src/access/actor.ts';
 import { openTestGateway } from './open-gateway.ts';

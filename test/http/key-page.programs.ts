@@ -1,5 +1,5 @@
-// The key page in Chromium: sign-in through a real OpenID Connect server, then creating, replacing and revoking API
-// keys. A new key is shown once and leaves no trace. Also checks keyboard use, axe findings, and overflow on a phone.
+// Tests the key page in Chromium: sign-in through a real OpenID Connect server, then creating, replacing and revoking
+// API keys. A new key is shown once and leaves no trace. Also checks keyboard use, axe findings and phone layout.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, onTestFinished, test } from 'vitest';

@@ -1,5 +1,5 @@
-// /api/auth/api-keys: the keys that a key with keys:write may make and see, none of which exceeds its permissions, and
-// the audit records.
+// Tests /api/auth/api-keys: the keys that a key with keys:write may create and see, none of which exceeds its
+// permissions, and the audit records.
 import { create } from '@bufbuild/protobuf';
 import { createClient } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';

@@ -1,4 +1,4 @@
-// Lexicons over HTTP and gRPC: created, listed, replaced and deleted; their owners and limits; and their use by
+// Tests lexicons over HTTP and gRPC: created, listed, replaced and deleted; their owners and limits; and their use by
 // requests and voices on every API.
 import { once } from 'node:events';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';

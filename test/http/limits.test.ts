@@ -1,4 +1,4 @@
-// Limits over HTTP: their headers in every answer, refusals, and the usage ledger.
+// Tests limits over HTTP: their headers in every answer, refusals, and the usage ledger.
 import { once } from 'node:events';
 import { Agent, request as httpRequest } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -119,7 +119,7 @@ describe('over its limit', () => {
     const minutes = (performance.now() - startMs) / 60_000;
     agent.destroy();
     const let_in = (odd: number) => all.filter((code, i) => i % 2 === odd && code === 200).length;
-    // Besides its burst, each key made the requests that became due in the meantime, and no more.
+    // Besides its burst, each key was allowed only the requests that became due in the meantime.
     expect(let_in(1)).toBeGreaterThanOrEqual(1);
     expect(let_in(1)).toBeLessThanOrEqual(1 + Math.floor(minutes));
     expect(let_in(0)).toBeGreaterThanOrEqual(100);

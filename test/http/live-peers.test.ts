@@ -1,5 +1,5 @@
-// Misbehaving peers of live speech: one that sends without end, one that requests and never reads, and many that come
-// and go. test/soak/live-connections.soak.ts has slow tests of silent peers.
+// Tests misbehaving peers of live speech: a peer that sends without end, a peer that requests and never reads, and many
+// that come and go. test/soak/live-connections.soak.ts has slow tests of silent peers.
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
@@ -8,7 +8,7 @@ import { openTestGateway, type TestGateway } from './open-gateway.ts';
 
 const path = '/api/audio/speech/live';
 const shared = await openTestGateway({}, afterAll);
-/** A timeout longer than any pause of a busy machine. */
+/** A timeout longer than any pause on a busy machine. */
 const patient = { timeout: 30_000 };
 const start = { type: 'start', voice_id: 'tone-low' };
 

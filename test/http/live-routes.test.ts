@@ -1,4 +1,4 @@
-// Live speech over WebSocket, with Node's own client, which shares no code with the server.
+// Tests live speech over WebSocket, with Node's own client, which shares no code with the server.
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, expect, test } from 'vitest';
@@ -35,7 +35,7 @@ function openLive({ url, key }: Pick<Gateway, 'url' | 'key'> = shared, headers: 
   return { socket, opened: once(socket, 'open'), closed, send, until };
 }
 
-/** A timeout longer than any pause of a busy machine. */
+/** A timeout longer than any pause on a busy machine. */
 const patient = { timeout: 20_000 };
 const start = { type: 'start', voice_id: 'tone-low' };
 const soundOf = (messages: readonly (Record<string, unknown> | Buffer)[]) =>

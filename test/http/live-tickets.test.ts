@@ -1,4 +1,4 @@
-// Tickets for live speech: who may use them, how often, for what, and how they end.
+// Tests tickets for live speech: who may use them, how often, for what, and how they become invalid.
 import { once } from 'node:events';
 import { afterAll, expect, test, vi } from 'vitest';
 import { openTestGateway } from './open-gateway.ts';

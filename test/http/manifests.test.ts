@@ -1,4 +1,4 @@
-// GET and HEAD /audio/{id}.c2pa, the Link header that names it, and the manifests in the files of jobs.
+// Tests GET and HEAD /audio/{id}.c2pa, the Link header that names it, and the manifests in the files of jobs.
 import { expect, test } from 'vitest';
 import { verifyManifest } from '../../src/provenance/verify.ts';
 import { chapters, openJobsGateway } from '../jobs/open-jobs.ts';

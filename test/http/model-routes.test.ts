@@ -1,5 +1,5 @@
-// Models are installed over REST by permitted callers, from the table to a voice that speaks. Each refusal and failure
-// has a message; whenever an installation is ended, nothing is half-installed and the next attempt continues.
+// Tests that permitted callers can install models over REST, from the table to a voice that speaks. Each refusal and
+// failure has a message; whenever an installation is stopped, nothing is half-installed and the next attempt continues.
 import { chmod, mkdir, readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import grpc from '@grpc/grpc-js';

@@ -1,5 +1,5 @@
-// Machines that request a bearer token: with their own credentials, or with a token of a real OpenID Connect server;
-// and every refusal.
+// Tests machines that request a bearer token, with their own credentials or with a token from a real OpenID Connect
+// server, and every reason for a refusal.
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';

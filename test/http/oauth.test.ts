@@ -1,4 +1,4 @@
-// A person who signs in at a real OpenID Connect server: the result, and every refusal.
+// Tests a person who signs in at a real OpenID Connect server: the result, and every refusal.
 import { afterAll, describe, expect, test } from 'vitest';
 import { toCookie } from '../../src/http/cookies.ts';
 import { openBrowser, openSignInGateway, signInAs } from './oidc-server.ts';

@@ -1,5 +1,5 @@
-// A real OpenID Connect server (oidc-provider) on loopback, with its own sign-in and consent pages, and a gateway that
-// uses it as its issuer. The server can issue invalid tokens with its key, and change its key.
+// Starts a real OpenID Connect server (oidc-provider) on loopback, with its own sign-in and consent pages, and a
+// gateway that uses it as its issuer. The server can issue invalid tokens with its key, and change its key.
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -149,7 +149,7 @@ export function openBrowser() {
 
 export type Browser = ReturnType<typeof openBrowser>;
 
-/** Signs in at the issuer. Returns the address that leads back to the gateway, which is not visited yet. */
+/** Signs in at the issuer. Returns the address that leads back to the gateway, which has not been visited yet. */
 export async function signInAs(login: string, { url }: Pick<SignInGateway, 'url'>, browser: Browser): Promise<string> {
   const begin = `${url}/oauth/get-key`;
   const authorization = await browser.follow(await browser.visit(begin), begin);

@@ -1,5 +1,5 @@
-// The HTTP gateway for a test on a free port, with the tone engine and real rows, clips, keys and services in separate
-// stores (storage.ts); also returns what was logged. Closed after the test, or when `onClose` is called.
+// Opens the HTTP gateway for a test on a free port, with the tone engine and real rows, clips, keys and services in
+// separate stores (storage.ts); also returns what was logged. Closed after the test, or when `onClose` is called.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -53,7 +53,7 @@ export interface GatewayTestOptions {
   retentionMs?: number;
   /** The store of audio, if it differs from the other stores. */
   store?: { clips: ClipStore; linkTo?: LinkTo };
-  /** Whether limits of keys and addresses are enforced. */
+  /** Whether limits on keys and addresses are enforced. */
   isLimited?: boolean;
   badKeysPerMinute?: number;
   signing?: Partial<SignInOptions>;
@@ -63,11 +63,11 @@ export interface GatewayTestOptions {
   /** Engines to use instead of the tone engine. */
   engines?: Engine[];
   timeLimits?: TimeLimits;
-  /** Signs the manifests of stored audio and of the files of jobs. Default: there are none. */
+  /** Signs the manifests of stored audio and of job files. Default: there are no manifests. */
   openSigner?: OpenSigner;
-  /** Chapters of jobs that are spoken at once. */
+  /** Number of job chapters that are synthesized at once. */
   jobChaptersMax?: number;
-  /** Facts that the tags of files state. Default: files have no tags. */
+  /** Information for the tags of files. Default: files have no tags. */
   marking?: Marking;
 }
 
@@ -127,7 +127,7 @@ export async function openTestGateway(
   const usage = createUsageRows(store);
   const ledger = createUsageLedger(usage, { onFault, ...options.ledger });
   const spentSince = (keyId: string, sinceMs: number) => usage.charactersSince(keyId, dayOf(sinceMs));
-  // The time limit is longer than any pause of a busy machine; after it, limits would be enforced without Redis.
+  // The time limit is longer than any pause on a busy machine; after it, limits would be enforced without Redis.
   const sharing = await openSharedState({ config, spentSince, log: createLog('silent'), answerMs: 5_000 });
   const { limiter, addresses, singleFlight } = sharing;
   const keyVerifier = openKeys({ rows: createApiKeyRows(store), onChange: sharing.publishKeyChange });
@@ -234,7 +234,7 @@ export async function openTestGateway(
     folder,
     storage,
     store,
-    /** The store of clips, without the memory cache. */
+    /** The clip store, without the memory cache. */
     clips: opened.clips,
     rows,
     limiter,

@@ -1,5 +1,5 @@
-// The running service with the engine of neural models, a mirror of models on loopback, and a table of small ones: amy
-// and ben, which speak, and cal, whose licence forbids commercial use.
+// Opens the running service with the engine for neural models, a mirror of models on loopback, and a table of small
+// models: amy and ben, which speak, and cal, whose licence forbids commercial use.
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -55,7 +55,7 @@ export const table: readonly (Record<string, unknown> & { name: string })[] = [
 export interface InstallingOptions {
   rows?: readonly object[];
   settings?: Readonly<Record<string, string>>;
-  /** Whether there is no models folder yet. */
+  /** Whether the models folder does not exist yet. */
   isFresh?: boolean;
 }
 
@@ -77,7 +77,7 @@ export async function openInstalling(onClose: (close: () => Promise<void>) => vo
     ...options.settings,
   };
   const config = loadConfig({ env, folder, engines: definitions });
-  // An existing folder is watched from the start.
+  // An existing folder is watched from startup.
   if (!options.isFresh) mkdirSync(join(config.dataDir, 'models'), { recursive: true });
   const logged: string[] = [];
   const open = async () =>

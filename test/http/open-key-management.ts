@@ -1,4 +1,4 @@
-// The routes of /api/auth/api-keys for a test: a gateway, and a key with keys:write as the caller.
+// Opens the routes of /api/auth/api-keys for a test: a gateway, and a key with keys:write as the caller.
 import type { KeyFields } from '../../src/access/api-key-record.ts';
 import { openTestGateway } from './open-gateway.ts';
 

@@ -1,6 +1,6 @@
 // Checks received replies against the OpenAPI document: the status, the type, the headers and the body, and the events
-// of a stream. Schemas of replies count as closed: an undocumented member is a fault. Returns the faults as sentences,
-// or an empty list.
+// of a stream. Reply schemas count as closed: an undocumented member is a fault. Returns the faults as sentences, or an
+// empty list.
 import { type ErrorObject, Ajv2020 as Validator } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import type { DocumentedOperation, DocumentedResponse, OpenApi } from '../../src/http/docs/openapi-document.ts';

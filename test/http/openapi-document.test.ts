@@ -1,4 +1,4 @@
-// The OpenAPI document: valid by the rules of OpenAPI 3.1 according to an independent validator, and complete. Every
+// Tests that the OpenAPI document is complete, and valid according to an independent validator of OpenAPI 3.1. Every
 // operation is described, and every example matches its schema.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// /openapi.json and /docs exist and describe the service correctly.
+// Tests that /openapi.json and /docs exist and describe the service correctly.
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { toOpenApiTypes } from '../../proto/write-openapi-types.ts';

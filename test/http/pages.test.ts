@@ -1,4 +1,4 @@
-// Pages of every list, over REST and Connect: refused sizes, and cursors that are bound to their list and filters.
+// Tests the pages of every list, over REST and Connect: refused sizes, and cursors that are bound to list and filters.
 import { afterAll, expect, test } from 'vitest';
 import { scopes } from '../../src/access/scopes.ts';
 import { openTestGateway } from './open-gateway.ts';

@@ -1,4 +1,4 @@
-// Ownership of names: an alias of a private voice belongs to its account, and each account may have the same alias; a
+// Tests who owns names: an alias of a private voice belongs to its account, and each account may have the same alias; a
 // name never leads to another account's voice; and a key limited to an alias is limited to its voice.
 import { afterAll, expect, test } from 'vitest';
 import { openTestGateway } from './open-gateway.ts';
@@ -140,7 +140,7 @@ test('an alias that everyone and an account have is the account’s for its keys
     [200, 'mine'],
     [200, 'tone-high'],
   ]);
-  // An admin may use all voices, but an alias leads an admin only to its own and public voices.
+  // An admin may use all voices, but an alias leads an admin only to public voices and the admin's own.
   expect(await speakAs('onyx', admin)).toEqual([200, 'tone-high']);
   for (const as of [owner, other, admin]) {
     const listed = (await send('GET', '/v1/audio/voices', undefined, as)).body.voices as { id: string; name: string }[];
@@ -186,7 +186,7 @@ test('a key cannot be limited to voices that it could not use', async () => {
   const overConnect = await send('POST', '/sonant.v1.ApiKeyService/CreateApiKey', { spec }, owner);
   expect([overConnect.status, overConnect.body.code]).toEqual([400, 'invalid_argument']);
   expect(JSON.stringify(overConnect.body)).toContain('voice_ids[1]');
-  // An admin's new key starts an account, which has no private voices.
+  // An admin's new key belongs to a new account, which has no private voices.
   expect(faultsOf(await limit(['mine'], admin))).toEqual(notUsable('mine'));
   expect((await limit(['mine'], admin, 'admin')).body.voice_ids).toEqual(['mine']);
   const path = `/api/auth/api-keys/${made.body.id}`;

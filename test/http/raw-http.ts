@@ -1,4 +1,4 @@
-// Raw HTTP/1.1: sends exactly these bytes, and shows how a connection ends.
+// Sends exactly the given bytes over HTTP/1.1, and shows how a connection was closed.
 import { connect, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 import type { TestGateway } from './open-gateway.ts';
@@ -15,7 +15,7 @@ export interface RawConnection {
   send(text: string | Uint8Array): Promise<void>;
   /** The first answer so far, once its headers have arrived. */
   head(): Promise<RawAnswer>;
-  /** All bytes until the connection ended, in any way. */
+  /** All bytes until the connection was closed in any way. */
   end(): Promise<Buffer>;
 }
 

@@ -1,4 +1,4 @@
-// Checks of a request before it is answered, and their order: path, size, key, body.
+// Tests the checks on a request before it is answered, and their order: path, size, key, body.
 import { afterAll, describe, expect, test } from 'vitest';
 import { scopes } from '../../src/access/scopes.ts';
 import type { OpenApi } from '../../src/http/docs/openapi-document.ts';

@@ -1,5 +1,5 @@
-// A key that is revoked while its streams run: each of them ends within moments, with the reason if its protocol can
-// state it.
+// Tests a key that is revoked while its streams run: each of them is cut within moments, with the reason if its
+// protocol can state it.
 import { expect, onTestFinished, test } from 'vitest';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { openRpcServer } from '../../src/rpc/server.ts';

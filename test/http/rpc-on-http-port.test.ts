@@ -1,5 +1,5 @@
-// Connect on the gateway's port, and other ways to reach that port: TLS, and connections accepted by another listener.
-// test/contract/transports.test.ts compares all transports.
+// Tests Connect on the gateway's port, and other ways to reach that port: TLS, and connections accepted by another
+// listener. test/contract/transports.test.ts compares all transports.
 import { once } from 'node:events';
 import { request as secureRequest } from 'node:https';
 import { type AddressInfo, createServer } from 'node:net';

@@ -1,4 +1,4 @@
-// POST /api/audio/speech and DELETE /api/audio/{id}, over real sockets with the real service.
+// Tests POST /api/audio/speech and DELETE /api/audio/{id}, over real sockets with the real service.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';
 import { bytesOf, farVoice, openTestGateway } from './open-gateway.ts';

@@ -1,4 +1,4 @@
-// The stored events of streams: for how long and how many, with a manual source and a manual clock.
+// Tests how long and how many events of streams are stored, with a manual source and a manual clock.
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import { eventBytesMax, eventBytesPerStreamMax } from '../../src/http/http-limits.ts';
@@ -97,7 +97,7 @@ test('without a reader it goes on, but not far ahead, and is given up after ten 
   expect(streams.find('aud_1', key)).toBe(stream);
   await vi.advanceTimersByTimeAsync(2);
   expect(done.aborted).toMatchObject({ reason: 'stream_expired' });
-  // The produced events can be read for one more minute, and then their end.
+  // The produced events and the final failure can be read for one more minute.
   const made = done.made + 1;
   expect(await stream.at(made - 1)).toMatchObject({ type: 'audio' });
   expect(await stream.at(made)).toMatchObject({ type: 'failed', failure: { reason: 'stream_expired' } });

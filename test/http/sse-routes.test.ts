@@ -1,4 +1,4 @@
-// /api/audio/speech/sse by POST and by GET, and the content of its events.
+// Tests /api/audio/speech/sse by POST and by GET, and the content of its events.
 import { afterAll, describe, expect, test } from 'vitest';
 import { eventsIn, type ReadEvent, readEvents, soundIn } from './event-reader.ts';
 import { bytesOf, farVoice, openTestGateway } from './open-gateway.ts';

@@ -1,4 +1,4 @@
-// Stored voices: created, changed, disabled and deleted over REST, within the permissions of a key.
+// Tests stored voices: created, changed, disabled and deleted over REST, within the permissions of a key.
 import { afterAll, describe, expect, test } from 'vitest';
 import { openTestGateway } from './open-gateway.ts';
 

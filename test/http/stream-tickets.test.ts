@@ -1,4 +1,4 @@
-// Tickets for streams: who may use them, how often, and how they end.
+// Tests tickets for streams: who may use them, how often, and how they become invalid.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';

@@ -1,5 +1,5 @@
-// Aliases of voices: accepted wherever an id is accepted, refused if the name is taken, deleted with their voice, and
-// unknown to callers that may not use the voice.
+// Tests aliases of voices: accepted wherever an id is accepted, refused if the name is taken, deleted with their voice,
+// and unknown to callers that may not use the voice.
 import { once } from 'node:events';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
@@ -39,7 +39,7 @@ const faultsOf = ({ body }: Awaited<ReturnType<typeof send>>) =>
     ({ field, reason, message }) => `${field} ${reason}: ${message}`,
   );
 
-/** Ids of other vendors: OpenAI, Google, Cartesia, ElevenLabs, and servers of Kokoro. */
+/** Ids of other vendors: OpenAI, Google, Cartesia, ElevenLabs, and Kokoro servers. */
 const foreign = [
   'alloy',
   'en-US-Chirp3-HD-Achernar',

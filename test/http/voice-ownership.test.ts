@@ -1,5 +1,5 @@
-// Ownership of voices: an account's private voice does not exist for others, wherever a voice is named; its account and
-// admins can use, change and end it.
+// Tests who owns voices: an account's private voice does not exist for others, wherever a voice is named; its account
+// and admins can use, change and delete it.
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { openTestGateway } from './open-gateway.ts';
 

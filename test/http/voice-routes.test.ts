@@ -1,4 +1,4 @@
-// Voices, estimates, health: the routes that return no audio.
+// Tests the routes that return no audio: voices, estimates and health.
 import { afterAll, describe, expect, test } from 'vitest';
 import { farVoice, openTestGateway } from './open-gateway.ts';
 

@@ -1,5 +1,5 @@
-// Floods of a WebSocket: each message is handled in its own turn of the event loop, messages count as requests of their
-// key, and a message must arrive completely. Raw frames are sent, many per write.
+// Tests floods on a WebSocket: each message is handled in its own turn of the event loop, counts as a request by its
+// key, and must arrive completely. Raw frames are sent, many per write.
 import { once } from 'node:events';
 import { request } from 'node:http';
 import type { Socket } from 'node:net';

@@ -1,4 +1,4 @@
-// A WebSocket message is parsed like a body: a large one in steps, so that other requests do not wait.
+// Tests that a WebSocket message is parsed like a body: a large one in steps, so that other requests do not wait.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { fieldsOfMessage } from '../../src/http/web-socket.ts';

@@ -1,4 +1,4 @@
-// The secret that signs the webhooks of a key, over REST and gRPC: shown once, kept by the key's successors, and
+// Tests the secret that signs a key's webhooks, over REST and gRPC: shown once, inherited by the key's successors, and
 // recorded.
 import { afterAll, expect, test } from 'vitest';
 import { ApiKeyService } from '../../gen/sonant/v1/api_key_pb.ts';

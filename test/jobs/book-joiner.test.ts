@@ -1,5 +1,5 @@
-// If the row of the joined file cannot be added, neither the file nor its reservation stays, and the chapters are
-// joined again.
+// Tests that if the row of the joined file cannot be added, neither the file nor its reservation stays, and the
+// chapters are joined again.
 import { expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import { openJobsGateway } from './open-jobs.ts';

@@ -1,4 +1,4 @@
-// Ended jobs with a fractional `keep_hours` expire at whole milliseconds, because PostgreSQL refuses fractions.
+// Tests that a fractional `keep_hours` expires jobs at whole milliseconds, as PostgreSQL refuses fractions.
 import { expect, test } from 'vitest';
 import { type JobJson, type JobsGateway, openJobsGateway } from './open-jobs.ts';
 

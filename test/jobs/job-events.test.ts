@@ -1,4 +1,4 @@
-// The events of a job, over SSE and gRPC: each chapter once, in order, whenever the reader returns.
+// Tests the events of a job, over SSE and gRPC: each chapter once, in order, whenever the reader returns.
 import { expect, test, vi } from 'vitest';
 import {
   JobService,

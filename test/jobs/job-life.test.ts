@@ -1,4 +1,4 @@
-// The life of a job: failures, cancel, retry, deletion, lists, callers' ids, and visibility.
+// Tests the life of a job: failure, cancellation, retry, deletion, listing, ids chosen by callers, and visibility.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { create as createMessage } from '@bufbuild/protobuf';
 import { describe, expect, test, vi } from 'vitest';

@@ -1,4 +1,4 @@
-// A chapter is retried after the wait that its failure requests, and also after a wait if the job cannot be ended.
+// Tests that a chapter is retried after the wait that its failure requests, or after a wait if its job cannot finish.
 import { expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import type { Webhooks } from '../../src/webhooks/webhook.ts';

@@ -1,4 +1,4 @@
-// Jobs over HTTP: spoken in the background into one file plus a file per chapter, completely or not at all.
+// Tests jobs over HTTP: text is synthesized in the background into one file plus a file per chapter, or not at all.
 import { create as createMessage } from '@bufbuild/protobuf';
 import { describe, expect, test } from 'vitest';
 import { CreateJobRequestSchema } from '../../gen/sonant/v1/job_service_pb.ts';
@@ -58,7 +58,7 @@ describe('a job', () => {
       await rows.add(clip);
     };
     const jobs = openOwnJobs({ clips: { index: { ...rows, add }, memory: createClipMemory(clips) } });
-    // The job's chapters can be spoken again, because the end of the voice is only simulated.
+    // The job's chapters can be spoken again, because the voice's deletion is only simulated.
     const job = await untilEnded((await create()).id);
     await jobs.close();
     expect(job.audio_url).toContain(books[1]);
@@ -107,7 +107,7 @@ describe('a job', () => {
     const headers = { 'X-API-Key': key };
     const errorOf = async (text: string): Promise<JobJson> => {
       const { id } = await readJobs('', { headers, body: { voice_id: 'tone-low', text } });
-      // The events of a job end when the job ends.
+      // The event stream of a job closes when the job finishes.
       await (await sendJobs(`/${id}/events`, { headers })).text();
       const { error, usage } = await readJobs(`/${id}`, { headers });
       return { ...error, characters: usage.characters };

@@ -1,4 +1,4 @@
-// Stored segments: charged once, refunded if they are not stored, and not kept after their voice has ended.
+// Tests stored segments: charged once, refunded if they are not stored, and deleted with their voice.
 import { expect, test } from 'vitest';
 import { type KeepSegmentsOptions, keepSegments } from '../../src/jobs/kept-segments.ts';
 import type { PlannedCut } from '../../src/speech/text-cutter.ts';

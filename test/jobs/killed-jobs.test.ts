@@ -1,5 +1,5 @@
-// Jobs whose workers are killed at any moment: another worker continues at the first missing segment, the files equal
-// those of an undisturbed run, and each character is charged once.
+// Tests jobs whose workers are killed at any moment: another worker continues at the first missing segment, the files
+// equal those of an undisturbed run, and each character is charged once.
 import { expect, test } from 'vitest';
 import { isLongRun } from '../long/run-length.ts';
 import { openKilledRunner } from './killed-runner.ts';
@@ -55,7 +55,7 @@ test.each(formats)('the files of a job that is killed again and again: %s', asyn
   expect(kills).toBeGreaterThan(3);
   expect(job.status).toBe('succeeded');
   expect(tone.segments.length - segments).toBeGreaterThanOrEqual(segments);
-  // At most one segment per kill was spoken twice.
+  // At most one segment per kill was synthesized twice.
   expect(tone.segments.length - segments).toBeLessThanOrEqual(segments + kills);
   const [own, expected] = await Promise.all([filesOf(gateway, job), filesOf(gateway, first)]);
   for (const [i, file] of own.entries()) expect(file.equals(expected[i]!), `file ${i}`).toBe(true);

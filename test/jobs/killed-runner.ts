@@ -1,5 +1,5 @@
-// A worker on jobs that can be killed: after its death nothing reaches the stores, as if its process were gone. The
-// worker has the name of a dead process of this machine.
+// Runs a worker on jobs that can be killed: after its death nothing reaches the stores, as if its process were gone.
+// The worker has the name of a dead process of this machine.
 import type { ClipStore } from '../../src/delivery/stores/clip-store.ts';
 import { createId, processName } from '../../src/runtime/id.ts';
 import { createClipRows } from '../../src/store/clip-rows.ts';

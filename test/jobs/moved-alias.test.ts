@@ -1,4 +1,4 @@
-// If an alias moves to another voice while a job runs, each chapter keeps the voice that the job shows.
+// Tests that if an alias moves to another voice while a job runs, each chapter keeps the voice that the job shows.
 import { expect, test } from 'vitest';
 import { partCharsMax } from '../../src/jobs/job-limits.ts';
 import { type JobJson, openJobsGateway } from './open-jobs.ts';

@@ -1,4 +1,4 @@
-// A service with jobs for a test, and common steps: create a job, wait for its end, download its file.
+// Opens a service with jobs for a test, and provides common steps: create a job, wait for its end, download its file.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { bytesOf, openTestGateway } from '../http/open-gateway.ts';
 

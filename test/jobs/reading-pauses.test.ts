@@ -1,5 +1,5 @@
-// The pauses between the paragraphs of a chapter, measured in the audio of jobs; and texts whose audio these pauses do
-// not change.
+// Tests the pauses between the paragraphs of a chapter, measured in the audio of jobs, and texts whose audio these
+// pauses do not change.
 import { expect, test } from 'vitest';
 import { readingPausesMs } from '../../src/jobs/job-limits.ts';
 import { bytesOf } from '../http/open-gateway.ts';

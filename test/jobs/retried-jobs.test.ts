@@ -1,5 +1,5 @@
-// A retry of a failed or canceled job reuses the audio of its finished chapters, which is kept while the retry runs,
-// and the segments of its other chapters, which are kept for a day.
+// Tests that a retry of a failed or canceled job reuses the audio of its finished chapters, which is kept while the
+// retry runs, and the segments of its unfinished chapters, which are kept for a day.
 import { expect, test } from 'vitest';
 import { leftSegmentsMs } from '../../src/jobs/job-limits.ts';
 import { chapters, type JobJson, openJobsGateway } from './open-jobs.ts';

@@ -1,5 +1,5 @@
-// SSML as the text of a job and of a chapter, over REST and gRPC: audio and failures equal those of a speech request
-// with the same document.
+// Tests SSML as the text of a job and of a chapter, over REST and gRPC: audio and failures equal those of a speech
+// request with the same document.
 import { expect, test } from 'vitest';
 import { JobService, JobStatus, type WatchJobResponse } from '../../gen/sonant/v1/job_service_pb.ts';
 import { openRpcServer } from '../../src/rpc/server.ts';

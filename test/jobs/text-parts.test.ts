@@ -1,4 +1,4 @@
-// The text of a chapter in parts: the joined parts equal the text, and each part ends where a reader would stop.
+// Tests the text of a chapter in parts: joined parts equal the text, and each part ends where a reader would stop.
 import { expect, test } from 'vitest';
 import { divideText } from '../../src/jobs/job-request.ts';
 

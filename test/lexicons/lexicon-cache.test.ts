@@ -1,4 +1,4 @@
-// The lexicons in memory: changes by other processes are noticed, and the number of compiled lexicons is limited.
+// Tests the lexicons in memory: changes by other processes are noticed, and the number of compiled lexicons is limited.
 import { create } from '@bufbuild/protobuf';
 import { expect, onTestFinished, test } from 'vitest';
 import { LexiconSpecSchema } from '../../gen/sonant/v1/lexicon_pb.ts';

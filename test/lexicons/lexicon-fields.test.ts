@@ -1,4 +1,4 @@
-// Phonemes of a lexicon: all of the IPA is accepted, and other characters are refused, in JSON and in PLS.
+// Tests phonemes in lexicons: all of the IPA is accepted and other characters are refused, in JSON and in PLS.
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { expect, test } from 'vitest';
 import { LexiconSpecSchema } from '../../gen/sonant/v1/lexicon_pb.ts';

@@ -1,4 +1,4 @@
-// An HTTP proxy on loopback for HTTPS: it answers CONNECT, and leads each tunnel to a TLS server before a mirror,
+// Opens an HTTP proxy on loopback for HTTPS: it answers CONNECT, and leads each tunnel to a TLS server before a mirror,
 // whatever host and port are requested.
 import { createServer } from 'node:http';
 import { type AddressInfo, connect, type Server, type Socket } from 'node:net';

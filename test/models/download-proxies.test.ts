@@ -1,4 +1,4 @@
-// Downloads through the proxies in the environment, over HTTP and, by tunnels, over HTTPS.
+// Tests downloads through the proxies in the environment, over HTTP and, by tunnels, over HTTPS.
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { createServer, request as httpRequest } from 'node:http';

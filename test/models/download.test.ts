@@ -1,5 +1,5 @@
-// A download completes despite all faults of sources and connections, with exactly the expected bytes, or fails with
-// the reason.
+// Tests that a download completes despite all faults of sources and connections, with exactly the expected bytes, or
+// fails with the reason.
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-// The messages of failed installations contain no path and no password.
+// Tests that the messages of failed installations contain no path and no password.
 import { expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import { toInstallFailure } from '../../src/models/model-installs.ts';

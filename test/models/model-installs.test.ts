@@ -1,5 +1,5 @@
-// The progress of installations, with an engine that only copies files. Cases: a library that is installed first, an
-// unreachable source, a full disk, and the end of the service.
+// Tests the progress of installations, with an engine that only copies files. Cases: a library that is installed first,
+// an unreachable source, a full disk, and a service that stops.
 import { once } from 'node:events';
 import { statfsSync, writeFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rm, truncate, writeFile } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-// A mirror of models on loopback that has ranges and ETags like GitHub's, and misbehaves on demand.
+// Serves a mirror of models on loopback that has ranges and ETags like GitHub's, and misbehaves on demand.
 import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -71,7 +71,7 @@ export async function send(response: ServerResponse, whole: Buffer, { range, ifR
   response.end(pace ? undefined : bytes);
 }
 
-/** Sends this many bytes of the requested ones, and breaks the connection. */
+/** Sends only this many of the requested bytes, and breaks the connection. */
 export const cutAfter =
   (bytesOf: (length: number) => number): Fault =>
   async ({ range, ifRange }, response, whole) => {

@@ -1,4 +1,4 @@
-// Sources that send data forever are abandoned, and their data is kept.
+// Tests that sources that send data forever are abandoned, and that their data is kept.
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';

@@ -1,4 +1,4 @@
-// Whether an Accept header allows a type.
+// Tests whether an Accept header allows a type.
 import { expect, test } from 'vitest';
 import { asksFor } from '../../src/net/headers.ts';
 

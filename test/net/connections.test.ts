@@ -1,4 +1,4 @@
-// The connection limits: which connection is closed to make room for a new one, on real sockets.
+// Tests the connection limits: which connection is closed to make room for a new one, on real sockets.
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';

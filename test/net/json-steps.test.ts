@@ -1,4 +1,4 @@
-// Large JSON in pieces: the result equals that of JSON.parse, including refusals.
+// Tests that large JSON in pieces gives the same result as JSON.parse, and that the same inputs are rejected.
 import { expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import { countMembers, readJson } from '../../src/net/strict-json.ts';

@@ -1,4 +1,4 @@
-// Addresses and hosts that count as this machine, and others that only look like this machine.
+// Tests addresses and hosts that count as this machine, and others that only look like this machine.
 import { describe, expect, test } from 'vitest';
 import { isLoopbackHost, isLoopbackUrl } from '../../src/net/client-addresses.ts';
 

@@ -1,4 +1,4 @@
-// Public addresses: each block that is not public is tested at its edges, as are addresses that embed another address.
+// Tests public addresses at the edges of each block that is not public, and addresses that embed another address.
 import { expect, test } from 'vitest';
 import { isPublicAddress } from '../../src/net/client-addresses.ts';
 

@@ -1,4 +1,4 @@
-// The body of a request: complete or refused; in pieces of any size; within its time limit.
+// Tests the body of a request: complete or refused; in pieces of any size; within its time limit.
 import { type EventEmitter, once } from 'node:events';
 import { createServer as createHttp1Server, request as requestHttp1 } from 'node:http';
 import { connect, createServer } from 'node:http2';
@@ -9,7 +9,7 @@ import { type BodyLimits, readBody } from '../../src/net/request-body.ts';
 
 const limits: BodyLimits = { bytesMax: 100_000, arrivalMs: 60_000 };
 
-/** Listens, reads one body, and returns its length or the reason of its refusal. */
+/** Listens, reads one body, and returns its length or the reason for its refusal. */
 async function open(limits: BodyLimits, httpVersion: '1.1' | '2', before = async (_: EventEmitter) => {}) {
   const read: Promise<number | string>[] = [];
   const answer = (request: Parameters<typeof readBody>[0], response: { end(): void }) => {

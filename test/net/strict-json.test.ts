@@ -1,4 +1,4 @@
-// Strict JSON: like JSON.parse, but input that two parsers may understand differently is refused.
+// Tests strict JSON: like JSON.parse, but input that two parsers may understand differently is refused.
 import { expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import { parseStrictJson } from '../../src/net/strict-json.ts';

@@ -1,5 +1,5 @@
-// The npm package: `npm run pack` makes its tarball, npm installs it into an empty folder, and the installed program creates a
-// key, speaks and stops. Works offline: the packages that it depends on are copied from the checkout.
+// Tests the npm package: `npm run pack` creates its tarball, npm installs it into an empty folder, and the installed
+// program creates a key, speaks and stops. Works offline: its dependencies are copied from the checkout.
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -109,7 +109,7 @@ test('its code is JavaScript whose imports exist, with protos, documents and lic
     .flatMap((file) =>
       [...readFileSync(join(installed, file), 'utf8').matchAll(/(?:from|import|URL)[ (]*['"](\.\.?\/[^'"\n]+)['"]/g)]
         .map((match) => join(dirname(file), match[1]!))
-        // The start makes the folder for compiled code.
+        // Startup creates the folder for compiled code.
         .filter((target) => !target.startsWith('node_modules/.cache') && !existsSync(join(installed, target))),
     );
   expect(missing).toEqual([]);

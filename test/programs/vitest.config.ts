@@ -1,5 +1,5 @@
-// Tests that drive other programs (browsers, players, load balancers), the code of the documents, and the examples:
-// `npm run test:programs`. All files named *.programs.ts.
+// Runs tests that drive other programs (browsers, players, load balancers), the code in the documentation, and the
+// examples: `npm run test:programs`. These are all files named *.programs.ts.
 import { mergeConfig } from 'vitest/config';
 import usual from '../../vitest.config.ts';
 

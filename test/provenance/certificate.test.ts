@@ -1,4 +1,4 @@
-// The self-signed certificate is made once per data folder. An operator's certificate must have a key for ES256.
+// Tests that a self-signed certificate is created once per data folder, and that an operator's must have an ES256 key.
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';

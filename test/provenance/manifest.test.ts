@@ -1,5 +1,5 @@
-// Signed files, checked by Sonant's verifier and by an independent verifier: as made, changed, and with an expired
-// certificate. Malformed files are reported and never thrown.
+// Tests signed files with Sonant's verifier and an independent verifier: unchanged, changed, and with an expired
+// certificate. For malformed files, the verifier reports faults and never throws.
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { encodeSilence, type FormatName } from '../../src/audio/formats.ts';

@@ -1,4 +1,4 @@
-// A signer for tests, files to sign, and the verdict of the independent verifier (c2pa-rs).
+// Provides a signer for tests, files to sign, and the verdict of the independent verifier (c2pa-rs).
 import { audioFormats, type FormatName } from '../../src/audio/formats.ts';
 import type { Origin } from '../../src/audio/origin.ts';
 import { makeSelfSigned, readCredentials } from '../../src/provenance/certificate.ts';
@@ -59,7 +59,7 @@ export async function sign(plain: Buffer, format: FormatName, openSigner = creat
 /** The library has a program for Linux on x64 only. */
 export const hasIndependentVerifier = process.platform === 'linux' && process.arch === 'x64';
 
-/** The state that c2pa-rs finds, and its codes of failures. */
+/** The state that c2pa-rs finds, and its failure codes. */
 export async function verifyIndependently({ file, beside }: Signed, format: FormatName) {
   const { Reader } = await import('@contentauth/c2pa-node');
   const asset = { buffer: file, mimeType: contentTypes[format]! };

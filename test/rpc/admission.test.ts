@@ -1,4 +1,4 @@
-// The admission of calls, before a byte of the body is read, and of calls within this process.
+// Tests the admission of calls, before a byte of the body is read, and of calls within this process.
 
 import { once } from 'node:events';
 import { connect } from 'node:http2';

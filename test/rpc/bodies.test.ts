@@ -1,4 +1,4 @@
-// Large requests: every transport accepts requests within its limits, and refuses requests with more fields than any
+// Tests that every transport accepts large requests within its limits, and refuses requests with more fields than any
 // request needs.
 import { gzipSync } from 'node:zlib';
 import { create, toBinary } from '@bufbuild/protobuf';
@@ -99,7 +99,7 @@ test.each([
   expect(await rawCall(target, jobPath, [envelope(bytes)])).toMatchObject(refused);
   const zipped = [envelope(gzipSync(bytes), 1)];
   expect(await rawCall(target, jobPath, zipped, { 'grpc-encoding': 'gzip' })).toMatchObject(refused);
-  // In gRPC, this flag has no meaning: it is the end of a stream in the Connect protocol.
+  // This flag marks the end of a stream in the Connect protocol, and has no meaning in gRPC.
   expect(await rawCall(target, jobPath, [envelope(bytes, 2)])).toMatchObject(refused);
 });
 

@@ -1,5 +1,5 @@
-// The caller's deadline and Sonant's time limit end a call when they are reached, even if the call's code ignores the
-// signal.
+// Tests that the caller's deadline and Sonant's time limit end a call when they are reached, even if the call's code
+// ignores the signal.
 import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import { explain, failureOf } from './grpc-client.ts';
@@ -28,7 +28,7 @@ describe('the deadline of the caller', () => {
     const client = connectClients(services)[name];
     const call = client.synthesizeSpeech({ voiceId: 'ada', text: deaf }, { ...key, timeoutMs: 1000 });
     await expect(call).rejects.toMatchObject({ code: 4 });
-    // Connect's client also disconnects when the time is over.
+    // Connect's client also disconnects when the time is up.
     await expect
       .poll(() => services.calls)
       .toMatchObject([{ status: expect.stringMatching(/DEADLINE_EXCEEDED|CANCELLED/) }]);

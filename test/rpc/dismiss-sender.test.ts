@@ -1,5 +1,5 @@
-// Clients that still send after the answer: their data is dropped, and their streams end, so that the connection serves
-// as many calls as before.
+// Tests clients that still send after the answer: their data is dropped and their streams are closed, so that the
+// connection serves as many calls as before.
 import { once } from 'node:events';
 import type { ClientHttp2Stream, IncomingHttpHeaders } from 'node:http2';
 import { expect, test } from 'vitest';
@@ -11,7 +11,7 @@ const livePath = '/sonant.v1.SpeechService/LiveSpeech';
 const atOnce = 3;
 /** Half a message; the rest never arrives. */
 const begun = Buffer.concat([envelope(Buffer.from([0xff])), Buffer.alloc(3)]);
-/** A body that is larger than a request may be. */
+/** A body that is larger than the limit for a request. */
 const tooLarge = Buffer.alloc(3 << 20, 0xff);
 
 async function statusOf(stream: ClientHttp2Stream): Promise<unknown> {

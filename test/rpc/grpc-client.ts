@@ -1,4 +1,4 @@
-// A gRPC client that shares no code with the server: @grpc/grpc-js with the methods of a service in gen/.
+// Calls the services in gen/ with @grpc/grpc-js, which shares no code with the server.
 import {
   create,
   type DescMessage,

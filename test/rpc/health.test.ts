@@ -1,4 +1,4 @@
-// grpc.health.v1 by a gRPC client, without a key.
+// Tests grpc.health.v1 with a gRPC client, without a key.
 import { once } from 'node:events';
 import { expect, onTestFinished, test } from 'vitest';
 import { Health, type HealthCheckResponse } from '../../gen/health/v1/health_pb.ts';
@@ -84,7 +84,7 @@ test('watchers on one connection and from one address are limited, over gRPC and
   const third = (await overConnect()).body!.getReader();
   expect(Buffer.from((await third.read()).value!).toString()).toContain('SERVING');
   expect(await (await overConnect()).text()).toContain('"resource_exhausted"');
-  // The slot of an ended call is free again.
+  // The slot of a cancelled call is free again.
   first.stream.cancel();
   await third.cancel();
   await expect.poll(async () => (await client.unary('check', { service: '' })).status).toBe(serving);

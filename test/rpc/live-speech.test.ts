@@ -1,4 +1,4 @@
-// SpeechService.LiveSpeech with @grpc/grpc-js, which shares no code with the server, and over Connect on HTTP/1.1.
+// Tests SpeechService.LiveSpeech with @grpc/grpc-js, which shares no code with the server, and Connect on HTTP/1.1.
 import { on } from 'node:events';
 import { create } from '@bufbuild/protobuf';
 import { createClient } from '@connectrpc/connect';
@@ -37,7 +37,7 @@ async function openLive(options: Parameters<typeof openTestGateway>[0] = {}) {
   return { ...gateway, server, begin };
 }
 
-/** A timeout longer than any pause of a busy machine. */
+/** A timeout longer than any pause on a busy machine. */
 const patient = { timeout: 20_000 };
 
 const soundOf = (events: { case: string; value: Record<string, unknown> }[]) =>

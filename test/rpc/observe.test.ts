@@ -1,5 +1,4 @@
-// Reports about calls: each call ends once and is reported once, whatever happened to it; unreadable requests fail
-// properly too.
+// Tests that each call is reported exactly once, whatever happened to it, and that unreadable requests fail properly.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { createClient } from '@connectrpc/connect';

@@ -1,4 +1,4 @@
-// Raw gRPC over node:http2, for behaviour that a correct client does not have.
+// Sends raw gRPC over node:http2, for behaviour that a correct client does not have.
 import { once } from 'node:events';
 import { type ClientHttp2Session, connect } from 'node:http2';
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
@@ -42,7 +42,7 @@ export function request(session: ClientHttp2Session, path: string, headers: Reco
   return stream;
 }
 
-/** Sends the body, in one or several pieces. Returns how the call ended. */
+/** Sends the body, in one or several pieces. Returns the result of the call. */
 export async function rawCall(
   target: string,
   path: string,

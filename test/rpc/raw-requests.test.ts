@@ -1,5 +1,5 @@
-// Raw requests: requests that are not calls are answered, nothing is printed, and a refused caller cannot send the rest
-// of its request.
+// Tests raw requests: requests that are not calls are answered, nothing is printed, and a refused caller cannot send
+// the rest of its request.
 
 import { once } from 'node:events';
 import { connect as connectSocket, type Socket } from 'node:net';

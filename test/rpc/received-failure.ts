@@ -1,4 +1,4 @@
-// The Failure that a client reads from the status of an RPC: the inverse of rpc/status.ts.
+// Reads the Failure from the status of an RPC as a client does: the inverse of rpc/status.ts.
 import { durationMs } from '@bufbuild/protobuf/wkt';
 import type { ConnectError } from '@connectrpc/connect';
 import {

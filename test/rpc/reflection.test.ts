@@ -1,4 +1,4 @@
-// Reflection, by `buf curl` and raw: clients without protos can discover and call the services.
+// Tests that clients without protos can discover and call the services by reflection, with `buf curl` and raw calls.
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';

@@ -1,4 +1,4 @@
-// The listener: it drains gracefully, reports clearly why it cannot listen, and keeps serving whatever one client does.
+// Tests that the listener drains gracefully, says clearly why it cannot listen, and survives whatever one client does.
 import { once } from 'node:events';
 import { type AddressInfo, connect as connectSocket, createServer, type Socket } from 'node:net';
 import { type ConnectError, createClient } from '@connectrpc/connect';

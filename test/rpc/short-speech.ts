@@ -1,6 +1,6 @@
-// A minimal speech implementation for these tests: each chunk of text yields deterministic pieces of bytes. The text
-// contains commands: "pieces=20 bytes=8192 wait=5 fail=3 deaf" makes 20 pieces of 8 KiB, 5 ms apart, fails after the
-// third with `trouble.failure`, and ignores its signal. `counts` has the numbers of its calls and pieces.
+// Provides a minimal speech implementation for RPC tests: each chunk of text yields deterministic pieces of bytes. The
+// text contains commands: "pieces=20 bytes=8192 wait=5 fail=3 deaf" yields 20 pieces of 8 KiB, 5 ms apart, fails after
+// the third with `trouble.failure`, and ignores its signal. `counts` has the numbers of its calls and pieces.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SpeechOperations } from '../../src/api/speech.ts';
 import { type AudioFormat, audioFormats } from '../../src/audio/formats.ts';

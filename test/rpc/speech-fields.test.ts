@@ -1,4 +1,4 @@
-// Invalid requests of the speech service: all faults are reported at once, and equally through every protocol.
+// Tests that all faults of an invalid speech request are reported at once, and equally through every protocol.
 import { ConnectError } from '@connectrpc/connect';
 import { describe, expect, test } from 'vitest';
 import type { OutputFormat, ReturnFormat, TimestampKind } from '../../gen/sonant/v1/speech_pb.ts';

@@ -1,5 +1,5 @@
-// Failures as they are sent and received: every reason of the table with all its facts, through gRPC with a foreign
-// client, through each of Connect's protocols, and in process.
+// Tests failures as they are sent and received: every reason in the failure table with all its details, through gRPC
+// with a third-party client, through each of Connect's protocols, and in process.
 import { ConnectError } from '@connectrpc/connect';
 import { expect, test } from 'vitest';
 import { Failure, type FailureFacts, type FieldViolation, failureTable, type Reason } from '../../src/errors.ts';

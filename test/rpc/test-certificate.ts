@@ -1,4 +1,4 @@
-// A self-signed certificate for localhost and its key, for tests of TLS; the key is not secret. Valid for a century.
+// Provides a self-signed certificate for localhost, valid for a century, and its key, which is not secret.
 
 export const testCertificate = {
   cert: `-----BEGIN CERTIFICATE-----

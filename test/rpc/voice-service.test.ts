@@ -1,4 +1,4 @@
-// sonant.v1.VoiceService by a gRPC client: order, filters, pages, faults.
+// Tests sonant.v1.VoiceService with a gRPC client: order, filters, pages, faults.
 
 import { expect, onTestFinished, test } from 'vitest';
 import { VoiceAccess, VoiceKind, VoiceOwner, VoiceService, VoiceStatus } from '../../gen/sonant/v1/voice_pb.ts';

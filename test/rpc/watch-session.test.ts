@@ -1,4 +1,4 @@
-// Connections whose peer answers no ping, with a raw client and Node's own HTTP/2 server.
+// Tests connections whose peer answers no ping, with a raw client and Node's own HTTP/2 server.
 import { once } from 'node:events';
 import { connect as connectHttp2, createServer } from 'node:http2';
 import { type AddressInfo, connect } from 'node:net';

@@ -1,4 +1,4 @@
-// Listening to an AbortSignal: called once, immediately if it has already aborted, and no listener remains.
+// Tests that a listener on an AbortSignal is called once, immediately if it has already aborted, and does not remain.
 import { getEventListeners } from 'node:events';
 import { expect, test } from 'vitest';
 import { onAbort, withAbort } from '../../src/runtime/abort.ts';

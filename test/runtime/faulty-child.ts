@@ -1,4 +1,4 @@
-// A thread or forked process of the host's tests.
+// Runs as a thread or forked process in the tests of the host.
 import { serveTasks } from '../../src/runtime/host-child.ts';
 import { type FaultyStart, type FaultyTask, perform, start } from './faulty-work.ts';
 

@@ -1,5 +1,5 @@
-// A process of the host's tests that communicates through its pipes, in lines (line-codec.ts). Its argument is a
-// FaultyStart in JSON.
+// Runs as a process in the tests of the host, and communicates through its pipes, in lines (line-codec.ts). Its
+// argument is a FaultyStart in JSON.
 import { writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { WorkerReply } from '../../src/runtime/host.ts';

@@ -1,9 +1,9 @@
-// The tasks of the workers in the host's tests, and how they misbehave on demand.
+// Defines the tasks of the workers in the tests of the host, and how they misbehave on demand.
 import { isMainThread, threadId } from 'node:worker_threads';
 import type { TaskControl } from '../../src/runtime/host-child.ts';
 
 export interface FaultyStart {
-  /** The misbehaviour of a worker instead of its start or, for 'exit-later', with its first task. */
+  /** How a worker misbehaves instead of starting or, for 'exit-later', with its first task. */
   does?: 'exit' | 'hang' | 'throw' | 'exit-later';
 }
 

@@ -1,5 +1,5 @@
-// The guarantees of the host, over threads, forked processes and processes on pipes that end, fail, exit, hang, do not
-// start or do not stop.
+// Tests the guarantees of the host, over threads, forked processes and processes on pipes that finish, fail, exit,
+// hang, do not start or do not stop.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';

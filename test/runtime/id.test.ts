@@ -1,4 +1,4 @@
-// Ids: their format, their order in time, and uniqueness.
+// Tests the format of ids, their order in time, and their uniqueness.
 import { expect, test } from 'vitest';
 import { createId } from '../../src/runtime/id.ts';
 

@@ -1,4 +1,4 @@
-// Tasks and replies of faulty-program.ts, as lines of JSON.
+// Encodes the tasks and replies of faulty-program.ts as lines of JSON.
 import type { PipeCodec } from '../../src/runtime/worker-links.ts';
 import type { FaultyTask } from './faulty-work.ts';
 

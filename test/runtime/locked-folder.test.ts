@@ -1,4 +1,4 @@
-// Folders of a process: leftovers of a killed process are removed, and nothing else.
+// Tests that leftover folders of a killed process are removed, and nothing else.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// The known name that is closest to a misspelt one.
+// Tests the search for the known name that is closest to a misspelt one.
 import { expect, test } from 'vitest';
 import { nearestName } from '../../src/runtime/nearest-name.ts';
 

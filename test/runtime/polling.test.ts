@@ -1,4 +1,4 @@
-// Polling: calls during a poll share the next poll, which begins after them.
+// Tests that calls during a poll share the next poll, which begins after them.
 import { expect, test } from 'vitest';
 import { openPolling } from '../../src/runtime/polling.ts';
 

@@ -1,4 +1,4 @@
-// A process is known to be dead by its name only if it ran on this machine since the machine's start.
+// Tests that the name of a process shows that it is dead only if it ran on this machine since the machine booted.
 import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// The queue from a pusher to a puller: order, and the three ways in which it ends.
+// Tests the order of the queue from a pusher to a puller, and the three ways in which it ends.
 import { expect, test } from 'vitest';
 import { PushQueue } from '../../src/runtime/push-queue.ts';
 

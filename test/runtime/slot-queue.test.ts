@@ -1,4 +1,4 @@
-// The queue for slots: the order of admission, and how a wait ends. Quotas and limits have separate tests.
+// Tests the queue for slots: the order of admission, and the results of a wait. Quotas and limits have separate tests.
 import { expect, test } from 'vitest';
 import { SlotQueue, SlotTimeout } from '../../src/runtime/slot-queue.ts';
 

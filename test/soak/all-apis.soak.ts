@@ -1,6 +1,6 @@
-// Every API at once, at twice the capacity, with faults, for MINUTES: two replicas behind the balancer on PostgreSQL,
-// Redis and S3. Passes if every byte is right, every status is documented for its situation, and no resource is held at
-// the end. The offered rate is RATE times the rate that is served while clients wait for their answers.
+// Tests every API at once, at twice the capacity, with faults, for MINUTES: two replicas behind the balancer on
+// PostgreSQL, Redis and S3. Passes if every byte is right, every status is documented for its situation, and all
+// resources are released. The offered rate is RATE times the rate that is served while clients wait for their answers.
 import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -88,7 +88,7 @@ function askers(): Map<string, () => Promise<CallOutcome>> {
   return named;
 }
 
-/** Calls that take minutes or have their own limit are repeated when they have ended. */
+/** Calls that take minutes or have their own limit are repeated when they have finished. */
 const closedLoop = ['job', 'job', 'clone', 'lexicon', 'key', 'probe'];
 const restMsOf: Readonly<Record<string, number>> = { clone: 15_000, probe: 1_000 };
 

@@ -1,6 +1,6 @@
-// Clients of the APIs that checking-client.ts does not cover: the vendors' APIs, live speech, Wyoming, a remote engine,
-// callers that disconnect and resume, and slow readers. The answers while everything works are recorded, and later ones
-// must equal them.
+// Calls the APIs that checking-client.ts does not cover: the vendors' APIs, live speech, Wyoming, a remote engine,
+// callers that disconnect and resume, and slow readers. The answers while everything works are recorded, and later
+// answers must equal them.
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'ws';
@@ -22,7 +22,7 @@ export type ApiCall = (watch: Watch) => Promise<void>;
 
 export interface ApiClients {
   readonly apis: Readonly<Record<string, ApiCall>>;
-  /** From now on, answers must equal the recorded ones. */
+  /** From now on, answers must equal the recorded answers. */
   endLearning(): void;
   close(): void;
 }

@@ -1,6 +1,6 @@
-// The real service with an honest caller on both HTTP and gRPC, and attacks one after the other: each becomes a row of
-// a table, with the waits of honest callers and the memory at its peak and a minute later. ATTACK_SECONDS and
-// RECOVERY_SECONDS set the duration of an attack and the time until memory is measured again.
+// Attacks the real service in several ways, one after the other, beside an honest caller on both HTTP and gRPC. Each
+// attack becomes a row of a table, with the waits of honest callers and the memory at its peak and a minute later.
+// ATTACK_SECONDS and RECOVERY_SECONDS set the duration of an attack and the time until memory is measured again.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2';
@@ -18,7 +18,7 @@ export const attackMs = Number(ATTACK_SECONDS) * 1000;
 const recoveryMs = Number(RECOVERY_SECONDS) * 1000;
 /** Memory growth that an attack may cause. */
 const grownBytesMax = 256 << 20;
-/** A busy machine takes this long to start and to end the service. */
+/** A busy machine takes this long to start and to stop the service. */
 export const openingMs = 5 * 60_000;
 /** Attackers have this address; honest callers have 127.0.0.1. */
 export const attackerAddress = '127.0.0.2';
@@ -89,7 +89,7 @@ export async function openAttacked(settings: Readonly<Record<string, string>> = 
   };
 }
 
-/** A caller in its own process, which ends if anything is refused. */
+/** A caller in its own process, which exits if anything is refused. */
 async function startHonest({ url, grpcPort, key }: Service) {
   const args = [join(import.meta.dirname, 'steady-caller.ts'), url, `127.0.0.1:${grpcPort}`, key];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });

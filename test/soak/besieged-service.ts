@@ -1,6 +1,6 @@
-// The real service with many hostile connections, and an honest caller at another address, each in its own process.
-// Prints the longest wait for /healthz, the first audio of short streams with and without the attack, and the memory at
-// its peak and a minute later.
+// Opens many hostile connections to the real service, with an honest caller at another address, each in its own
+// process. Prints the longest wait for /healthz, the time to the first audio of short streams with and without the
+// attack, and the memory at its peak and a minute later.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -80,7 +80,7 @@ function eachLine<T>(child: ChildProcess, take: (line: T) => void): void {
 
 interface Answer {
   name: 'health' | 'first sound';
-  /** Milliseconds, or the reason of a failure. */
+  /** Milliseconds, or the reason for a failure. */
   took: number | string;
 }
 

@@ -1,4 +1,4 @@
-// A generated book of any length: chapters of paragraphs, all sentences different, with ordinary words that a
+// Generates a book of any length: chapters of paragraphs, all sentences different, with ordinary words that a
 // recognizer knows. Equal lengths give equal books.
 
 export interface BookText {

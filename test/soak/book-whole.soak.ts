@@ -1,5 +1,6 @@
-// A whole book with the embedded voice, spoken by `sonant book` to the end: its memory and its folder are watched,
-// ffprobe reads its chapter marks, every word is in the captions, and a recognizer recognizes sentences throughout.
+// Tests a whole book, which `sonant book` reads to the end with the embedded voice: its memory and its folder are
+// watched, ffprobe reads its chapter marks, every word is in the captions, and a recognizer checks sentences
+// throughout.
 import { execFile, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';

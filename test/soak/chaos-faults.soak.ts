@@ -1,6 +1,6 @@
-// Every part of an installation is killed, frozen, cut off, filled up and restored, under load and with a client that
-// knows the right answers. Nothing acknowledged is lost, no audio is wrong, nobody waits forever, and everything
-// recovers by itself. The results for clients are printed as rows of a table.
+// Tests that an installation recovers when any part is killed, frozen, cut off, filled up and restored, under load and
+// with a client that knows the right answers. Nothing acknowledged is lost, no audio is wrong, and nobody waits
+// forever. The results for clients are printed as rows of a table.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Fault as S3Fault } from '../delivery/stores/fault-proxy.ts';

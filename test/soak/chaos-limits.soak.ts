@@ -1,5 +1,5 @@
-// Four replicas behind the balancer, and eight clients that exceed their limits: limits are exact over all replicas,
-// equal concurrent requests are spoken once, and a key that is revoked at one replica is refused at every replica.
+// Tests four replicas behind the balancer, with eight clients that exceed their limits: limits are exact across all
+// replicas, equal concurrent requests are synthesized once, and a revoked key is refused at every replica.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { openGrpcClient } from '../rpc/grpc-client.ts';

@@ -1,5 +1,5 @@
-// All replicas of an installation are stopped by SIGTERM and restarted, one after the other, while clients that never
-// retry keep sending requests of every kind: no request fails, and no stream is cut.
+// Tests a rolling restart: all replicas are stopped by SIGTERM and restarted, one after the other, while clients that
+// never retry keep sending requests of every kind. No request fails, and no stream is cut.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Kind, kinds } from './checking-client.ts';

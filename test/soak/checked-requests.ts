@@ -1,5 +1,5 @@
-// Requests of a client that checks its answers, over HTTP and gRPC: failures are either documented or wrong; bodies are
-// read at a given speed and compared byte for byte.
+// Sends requests as a client that checks its answers, over HTTP and gRPC: failures are either documented or wrong;
+// bodies are read at a given speed and compared byte for byte.
 import { setTimeout as sleep } from 'node:timers/promises';
 import grpc from '@grpc/grpc-js';
 import { explain } from '../rpc/grpc-client.ts';
@@ -92,7 +92,7 @@ export class RequestClient {
   }
 }
 
-/** The reason of a refusal, in the format of Sonant or of a vendor. */
+/** The reason for a refusal, in the format of Sonant or of a vendor. */
 function reasonIn(fields: Record<string, unknown>): string | undefined {
   const { error, error_code, detail } = fields as {
     error?: string | { code?: string };

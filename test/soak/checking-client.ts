@@ -1,6 +1,6 @@
-// A client that knows the right answers. It requests each thing only once, and reports the result: complete and right,
-// refused with a documented failure, or visibly broken. Anything else is WRONG: other bytes, incomplete audio with a
-// clean end, a dead link, a key that was made and is unknown, an unreadable answer.
+// Sends requests as a client that knows the right answers. It requests each thing only once, and reports the result:
+// complete and right, refused with a documented failure, or visibly broken. Anything else is WRONG: other bytes,
+// incomplete audio that ends cleanly, a dead link, an unknown key that was created, an unreadable answer.
 import { SpeechService, type StreamSpeechResponse } from '../../gen/sonant/v1/speech_pb.ts';
 import { eventsIn, soundIn } from '../http/event-reader.ts';
 import { type GrpcClient, openGrpcClient } from '../rpc/grpc-client.ts';

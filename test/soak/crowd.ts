@@ -1,5 +1,5 @@
-// A process that holds connections of one kind open, reopens each a second after it was closed, and reports every
-// second how many connections and streams are open and how many were closed: node crowd.ts '{"kind":"watch over
+// Runs as a process that holds connections of one kind open, reopens each a second after it was closed, and reports
+// every second how many connections and streams are open and how many were closed: node crowd.ts '{"kind":"watch over
 // gRPC","connections":450,"streams":100,"address":"127.0.0.2",...}'
 import { writeSync } from 'node:fs';
 import { connect as connectHttp2 } from 'node:http2';
@@ -49,7 +49,7 @@ function openCalls(target: string, contentType: string, messages: readonly Uint8
   return socket;
 }
 
-/** Sends an HTTP/1.1 request, and reads only the head of the reply. */
+/** Sends an HTTP/1.1 request, and reads only the headers of the reply. */
 function openRequest(target: string, contentType: string, body: Uint8Array | string, method = 'POST'): Socket {
   const socket = open(httpPort);
   let isOpen = false;
@@ -120,7 +120,7 @@ function hold(): void {
     tally.closed++;
     setTimeout(hold, againMs);
   });
-  // A socket must be read to notice its end.
+  // A socket must be read to notice that it was closed.
   if (kind.startsWith('idle')) socket.resume();
 }
 

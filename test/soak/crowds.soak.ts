@@ -1,5 +1,5 @@
-// Many connections from one address, of every kind: streams without a key, streams with a key, one large link that
-// nobody reads, and idle connections. Callers at another address are served, and memory stays within limits.
+// Tests many connections from one address, of every kind: streams without a key, streams with a key, one large link
+// that nobody reads, and idle connections. Callers at another address are served, and memory stays within limits.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type BesiegedService, besiege, type CrowdTask, makeUsualKey, openBesieged } from './besieged-service.ts';
 import { chunksOf } from './long-text.ts';

@@ -1,5 +1,5 @@
-// Event streams that are cut at random, often within an event, and resumed with Last-Event-ID: joined, they equal the
-// uncut stream byte for byte.
+// Tests event streams that are cut at random, often within an event, and resumed with Last-Event-ID: joined, they equal
+// the uncut stream byte for byte.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventsIn, type ReadEvent, readEvents, soundIn } from '../http/event-reader.ts';

@@ -1,6 +1,6 @@
-// Faults of an installation, one after the other, each for some seconds, with pauses in between: a replica killed or
-// stopped, stores that are killed, frozen, full, cut off or silent, and engines that stall, break off and fail. Only
-// calls affected by a fault may be refused, and only as documented.
+// Causes faults in an installation, one after the other, each for some seconds, with pauses in between: a replica
+// killed or stopped, stores that are killed, frozen, full, cut off or silent, and engines that stall, break off and
+// fail. Only calls affected by a fault may be refused, and only as documented.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { openGoogleServer } from '../engines/google-server.ts';
 import type { openOpenAiServer, ServerTrouble } from '../engines/openai-server.ts';
@@ -11,7 +11,7 @@ export interface FaultWindow {
   name: string;
   beganMs: number;
   endedMs: number;
-  /** How long calls may be affected after the fault's end. */
+  /** How long calls may still be affected after the fault. */
   graceMs: number;
   /** The affected APIs, if not all. */
   apis?: readonly string[];
@@ -34,7 +34,7 @@ const usualGraceMs = 15_000;
 const engineGraceMs = 75_000;
 const calmMs = 30_000;
 
-/** The replica that is killed and restarted; the others live as long as the soak. */
+/** The replica that is killed and restarted; the other replicas live as long as the soak. */
 export const killedReplica = 1;
 
 function faultsOf({ replicas, postgres, redis, s3, wires }: Installation, { openai, google }: Engines): Fault[] {
@@ -90,7 +90,7 @@ function faultsOf({ replicas, postgres, redis, s3, wires }: Installation, { open
   ];
 }
 
-/** Repeats the faults until stopped. The window of a fault stays open until the fault has ended. */
+/** Repeats the faults until stopped. The window of a fault stays open until the fault is over. */
 export function startFaults(installation: Installation, engines: Engines) {
   const windows: FaultWindow[] = [];
   const stopping = new AbortController();

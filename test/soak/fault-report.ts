@@ -1,5 +1,5 @@
-// The effect of a fault on clients, as a row of the table in docs/reliability.md: | fault | what became of the calls
-// while it lasted | for how long after it some failed | longest silence |
+// Reports the effect of a fault on clients, as a row of the table in docs/reliability.md: | fault | results of the
+// calls during the fault | for how long after it some failed | longest silence |
 import type { Call } from './checking-client.ts';
 import { tallyOf } from './load.ts';
 

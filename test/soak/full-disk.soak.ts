@@ -1,5 +1,5 @@
-// A data folder of 60 MB that one key fills: others can still use speech, streams do not break, and space is freed
-// automatically. Then the disk is filled from outside and freed again. Needs root, to mount a file system of that size.
+// Tests a data folder of 60 MB that one key fills: others can still use speech, streams do not break, and space is
+// freed automatically. Then the disk is filled from outside and freed again. Needs root, to mount a small file system.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,6 +1,6 @@
-// A process that requests /healthz every 50 ms and short streams continuously, each on a new connection, and reports
-// the time until each reply and first audio; a refusal is reported as a failure: node honest-caller.ts HEALTH-PORT
-// HTTP-PORT KEY ADDRESS
+// Runs as a process that requests /healthz every 50 ms and short streams continuously, each on a new connection, and
+// reports the time until each reply and first audio; a refusal is reported as a failure: node honest-caller.ts
+// HEALTH-PORT HTTP-PORT KEY ADDRESS
 import { writeSync } from 'node:fs';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,5 +1,5 @@
-// Attacks by callers who have a key or guess one: slow bodies and slow readers, bodies that are hard to parse, bombs,
-// endless connections and live sockets, and webhook receivers that never answer.
+// Tests attacks by callers who have a key or guess one: slow bodies and slow readers, bodies that are hard to parse,
+// bombs, endless connections and live sockets, and webhook receivers that never answer.
 import { once } from 'node:events';
 import { Agent, createServer, type IncomingMessage, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -164,7 +164,7 @@ test('books that are bombs', () =>
   }));
 
 test('books that are hard to read', () => {
-  // The books are made in advance, because making them takes longer than the attack.
+  // The books are created in advance, because this takes longer than the attack.
   const made = hostileBooks.map(({ type, bytes }) => ({ type, bytes: bytes() }));
   const books = made.filter(({ bytes }) => bytes.length < 5 * mebibyte);
   return attacked.attack('hostile books', async (isOver) => {
@@ -314,7 +314,7 @@ test('messages of fragments without end', () =>
     const [many, few] = [fragments(16_000), fragments(60)];
     const hold = async (n: number): Promise<string> => {
       const { raw, status } = await openFlood('/api/audio/speech/live', attacked.attackersKey, () => false);
-      // Every other socket stays within the limit of fragments, and waits.
+      // Every other socket stays within the fragment limit, and waits.
       if (status === '101') await raw.write(n % 2 === 0 ? many : few);
       const since = performance.now();
       while (!raw.isClosed() && performance.now() - since < 40_000) await sleep(50);

@@ -1,4 +1,4 @@
-// Malicious clients over HTTP and gRPC while honest ones continue: the service stays up, others are served, and its
+// Tests malicious clients over HTTP and gRPC beside honest clients: the service stays up, others are served, and its
 // memory stays within limits.
 import { once } from 'node:events';
 import { constants } from 'node:http2';

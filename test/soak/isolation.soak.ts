@@ -1,5 +1,5 @@
-// Effects of callers on each other: a short request beside a long stream, the cost after a disconnect, and how fast bad
-// input is refused without reaching the engine. Times are printed, not asserted.
+// Tests how callers affect each other: a short request beside a long stream, the cost after a disconnect, and how fast
+// bad input is refused without reaching the engine. Latencies are printed, not asserted.
 
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { connect as connectHttp2 } from 'node:http2';

@@ -1,4 +1,4 @@
-// One job whose process is killed repeatedly at random moments, with the embedded voice: on one machine, the same
+// Tests one job whose process is killed repeatedly at random moments, with the embedded voice: on one machine, the same
 // process restarted; or two replicas on PostgreSQL, Redis and S3, one of them killed at a time. The files equal those
 // of an undisturbed run, and every character is charged once.
 import { rmSync } from 'node:fs';
@@ -41,7 +41,7 @@ async function untilEnded(killed: Killed, id: string): Promise<JobJson> {
   }
 }
 
-/** Hashes of the files without their heads, because the signature in the joined file differs from run to run. */
+/** Hashes of the files without their headers, because the joined file's header has a signature that varies. */
 async function hashesOf({ ask }: Killed, job: JobJson): Promise<string[]> {
   const urls = [job.audio_url, job.captions.vtt, ...job.chapters.map((each: JobJson) => each.audio_url)];
   const hashes: string[] = [];

@@ -1,5 +1,5 @@
-// A process that makes API keys in a data folder, like `sonant key create`, until it is killed, and prints each when it
-// is acknowledged: node key-maker.ts FOLDER
+// Runs as a process that creates API keys in a data folder, like `sonant key create`, until it is killed, and prints
+// each when it is acknowledged: node key-maker.ts FOLDER
 import { writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,5 +1,5 @@
-// The service killed at random moments under load of every kind. After a restart, everything acknowledged exists
-// completely, everything unfinished is complete or absent, and the database needs no repair.
+// Tests a service that is killed at random moments under load of every kind. After a restart, everything acknowledged
+// exists completely, everything unfinished is complete or absent, and the database needs no repair.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { globSync, rmSync } from 'node:fs';

@@ -1,5 +1,5 @@
-// The texts for an installation under faults, and their exact audio, recorded while everything worked: the embedded
-// engine is deterministic.
+// Provides texts for an installation under faults, and their exact audio, recorded while everything worked: the
+// embedded engine is deterministic.
 import { sentences } from '../sentences.ts';
 
 export interface KnownText {

@@ -1,5 +1,5 @@
-// Resources that an installation still holds when there are no requests: slots, leases, locks, connections, open files,
-// unfinished uploads.
+// Finds resources that an installation still holds when there are no requests: slots, leases, locks, connections, open
+// files, unfinished uploads.
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';

@@ -1,5 +1,6 @@
-// A process that opens many connections, requests the same file on each and reads it slowly, until it is ended. Reports
-// how many are open, and how many ended with the complete file: node link-reader.ts URL COUNT BYTES-A-SECOND
+// Runs as a process that opens many connections, requests the same file on each and reads it slowly, until it is
+// stopped. Reports how many are open, and how many received the complete file: node link-reader.ts URL COUNT
+// BYTES-A-SECOND
 import { writeSync } from 'node:fs';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';

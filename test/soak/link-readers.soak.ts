@@ -1,4 +1,4 @@
-// Eight hundred slow readers of one large link: the service uses little memory for each, and answers others at once.
+// Tests eight hundred slow readers of one large link: each needs little memory, and others are served at once.
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,5 +1,5 @@
-// Connections of live speech to the real service: many idle ones, many short ones, and peers that never start, send
-// half a frame, stop reading, or read at playback speed. Measures the cost of each, and checks what each receives.
+// Tests live speech connections to the real service: many idle, many short, and peers that never start, send half a
+// frame, stop reading, or read at playback speed. Measures the cost of each, and checks what each receives.
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -70,7 +70,7 @@ function play(socket: WebSocket): () => number {
 const closedWithin = (socket: WebSocket) =>
   Promise.race([once(socket, 'close').then(() => true), sleep(30_000).then(() => false)]);
 
-/** Speaks a text to its end. */
+/** Synthesizes a whole text. */
 async function say({ send, messages, bytes }: Awaited<ReturnType<typeof open>>): Promise<boolean> {
   send({ type: 'text', text: 'Good morning.' });
   send({ type: 'flush' });

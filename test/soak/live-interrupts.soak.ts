@@ -1,5 +1,5 @@
-// Interrupts at 1000 random moments, with the tone engine and the embedded one: the events after `interrupted`, how
-// soon the engine stops, and how often the reported text is right to the word.
+// Tests interrupts at 1000 random moments, with the tone engine and the embedded engine: the events after
+// `interrupted`, how soon the engine stops, and how often the reported text is right to the word.
 import { tmpdir } from 'node:os';
 import { expect, test } from 'vitest';
 import type { Engine } from '../../src/engines/engine.ts';

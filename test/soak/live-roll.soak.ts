@@ -1,6 +1,6 @@
-// Two replicas on one PostgreSQL and one Redis, with 50 live streams whose text is still being written when one replica
-// gets SIGTERM: every running turn is finished and equals the whole text's audio; then its client continues at the
-// other replica.
+// Tests two replicas on one PostgreSQL and one Redis, with 50 live streams whose text is still being written when one
+// replica gets SIGTERM. Every running turn is finished and equals the whole text's audio; then its client continues at
+// the other replica.
 import { once } from 'node:events';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -20,7 +20,7 @@ import { openService, type Service } from './open-service.ts';
 
 const { STREAMS = '50' } = process.env;
 const streamCount = Number(STREAMS);
-/** Text sent before SIGTERM, with the start of the rest. */
+/** The first piece of each text. Half of a text's pieces are sent before SIGTERM. */
 const opening = 'Good morning to all of you, dear friends. ';
 const rateHz = 8000;
 const start = { type: 'start', voice_id: 'clara', sample_rate: rateHz, buffer_ms: 10_000 };

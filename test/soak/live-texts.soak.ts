@@ -1,6 +1,5 @@
-// Texts written by language models; the embedded engine speaks up to 200 English ones, the tone engine the rest. Checks
-// that audio is the same in pieces as whole, and that pauses lose, repeat or cut no word. Reports how much sooner audio
-// starts.
+// Tests texts by language models; the embedded engine speaks up to 200 English texts, the tone engine the rest. Audio
+// is the same in pieces as whole, and pauses lose, repeat or cut no word. Reports how much sooner audio starts.
 import { tmpdir } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -22,7 +21,7 @@ const sampleCount = 20;
 
 const languageCodes = [...new Set(modelTexts.map((text) => text.languageCode))];
 const { COUNT = '200' } = process.env;
-/** Texts for the embedded engine; the tone engine speaks the others. */
+/** Texts for the embedded engine; the tone engine speaks the other texts. */
 const own = new Set(modelTexts.filter(({ languageCode }) => languageCode === 'en').slice(0, Number(COUNT)));
 const tone = openTone({ sampleRateHz: 8_000, languageCodes, capabilities: { readsNumbers: false } });
 const start = { sample_rate: 16_000, timestamps: 'word', buffer_ms: 10_000 };
@@ -86,7 +85,7 @@ test('with pauses', async () => {
   );
   for (const { text, whole, paused } of wrong)
     console.log(text, '\n', placesOf(whole).join(', '), '\n', placesOf(paused).join(', '));
-  // If a letter follows a stop directly, as in xe.com, a pause after the stop ends a sentence; such texts may differ.
+  // In xe.com, a letter follows the full stop; a pause after the stop ends a sentence, so such texts may differ.
   expect(wrong.filter(({ text }) => !/[.!]\p{L}/u.test(text))).toEqual([]);
   if (!canRecognize()) return;
   const heardBest = said.filter(({ isOwn, text }) => isOwn && /^[A-Za-z ,.;:!?'"-]+$/.test(text) && text.length > 60);
@@ -109,8 +108,8 @@ test('with pauses', async () => {
 });
 
 /**
- * A word that is divided over segments is reported once for each segment. A final full stop is dropped, because whether
- * it ends a word or a sentence is inaudible.
+ * A word that is split across segments is reported once for each segment. A final full stop is dropped, because an
+ * abbreviation and the end of a sentence sound alike.
  */
 const placesOf = (events: readonly LiveEvent[]) => [
   ...new Set(wordsOf(events).map(({ offset, text }) => `${offset} ${text.replace(/\.$/, '')}`)),

@@ -1,4 +1,4 @@
-// Load of all kinds on an installation until it is stopped, and the results over time.
+// Puts load of all kinds on an installation until it is stopped, and records the results over time.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Call, CheckingClient, Kind } from './checking-client.ts';
 
@@ -7,7 +7,7 @@ const usualCallers: readonly Kind[] = ['stream', 'events', 'grpc stream', 'link'
 const restMs = 300;
 
 export interface Load {
-  /** Calls that have ended. */
+  /** Calls that have finished. */
   readonly calls: readonly Call[];
   /** Lets running calls finish. */
   stop(): Promise<readonly Call[]>;

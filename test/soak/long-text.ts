@@ -1,4 +1,4 @@
-// Texts of any length, of ordinary sentences; all different, so that nothing is cached.
+// Generates texts of any length from ordinary sentences, all different, so that nothing is cached.
 import { sentences } from '../sentences.ts';
 
 let count = 0;

@@ -1,5 +1,5 @@
-// The waits that a replica reports for the first audio (for a slot, for a turn at the engine, for the engine), over a
-// period, from two readings of its metrics.
+// Computes the waits that a replica reports for the first audio (for a slot, for a turn at the engine, for the engine),
+// over a period, from two readings of its metrics.
 import type { ReplicaProcess } from '../replica-process.ts';
 
 type Readings = ReadonlyMap<string, number>;

@@ -1,5 +1,5 @@
-// Memory growth of a process under steady load, with its standard error. The first minutes are excluded: caches fill,
-// code is compiled, and V8 and the C library take memory for the largest load so far.
+// Computes how fast the memory of a process grows under steady load, with the standard error. The first minutes are
+// excluded: caches fill, code is compiled, and V8 and the C library take memory for the largest load so far.
 
 export interface MemorySlope {
   mibPerHour: number;

@@ -1,4 +1,4 @@
-// An installation with a client that knows the right answers, and the conditions that must hold after any fault.
+// Opens an installation and a client that knows the right answers, and checks the conditions that hold after any fault.
 import { expect } from 'vitest';
 import { type CheckingClient, openCheckingClient } from './checking-client.ts';
 import { type KnownSounds, learnSounds } from './known-sounds.ts';

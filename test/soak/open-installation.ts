@@ -1,5 +1,5 @@
-// A whole installation as in deploy/: replicas in separate processes and data folders behind the real balancer, on a
-// real PostgreSQL, Redis and Ceph, with a proxy between the replicas and each store that can cut the connection.
+// Opens a whole installation as in deploy/: replicas in separate processes and data folders behind the real balancer,
+// on a real PostgreSQL, Redis and Ceph, with a proxy between the replicas and each store that can cut the connection.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

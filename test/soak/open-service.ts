@@ -1,5 +1,5 @@
-// The real service in its own process, as `npm start` runs it, with a data folder in /tmp and only the embedded engine;
-// it can be killed and restarted on the same data. Also measures its CPU time and memory.
+// Starts the real service in its own process, as `npm start` does, with a data folder in /tmp and only the embedded
+// engine; it can be killed and restarted on the same data. Also measures its CPU time and memory.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -36,7 +36,7 @@ export interface ServiceOptions {
   settings?: Readonly<Record<string, string>>;
   /** Starts on the data of another service. */
   left?: Pick<Service, 'dataDir' | 'key'>;
-  /** A folder that does not exist yet, instead of a temporary one. */
+  /** A folder that does not exist yet, to use instead of a temporary folder. */
   dataDir?: string;
   args?: readonly string[];
   /** The program of another version. */
@@ -129,7 +129,7 @@ const tickMs = 10;
 export const rssOf = ({ pid }: Pick<Service, 'pid'>): number =>
   Number(readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ')[1]) * pageBytes;
 
-/** CPU time of all the service's threads so far, including ended ones. */
+/** CPU time of all the service's threads so far, including finished threads. */
 export function cpuMsOf({ pid }: Service): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'latin1')
     .replace(/^.*\) /s, '')

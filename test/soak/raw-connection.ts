@@ -1,4 +1,4 @@
-// Raw bytes on a connection, and HTTP/2 frames (RFC 9113 section 4.1) that a correct client would not send.
+// Sends raw bytes on a connection, and HTTP/2 frames (RFC 9113 section 4.1) that a correct client would not send.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 

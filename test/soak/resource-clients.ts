@@ -1,5 +1,5 @@
-// Clients of stored resources: jobs whose end a webhook announces, lexicons, cloned voices and keys. Each client
-// creates a resource, uses it, deletes it, and checks that it is gone.
+// Checks stored resources: jobs whose end a webhook announces, lexicons, cloned voices and keys. Each client creates a
+// resource, uses it, deletes it, and checks that it is gone.
 import { createHmac, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -15,7 +15,7 @@ import { RequestClient, readAll, Seen, same, Watch } from './checked-requests.ts
 export interface ResourceClients {
   readonly apis: Readonly<Record<'job' | 'lexicon' | 'clone' | 'key', ApiCall>>;
   endLearning(): void;
-  /** Ended jobs whose webhook has not arrived yet. */
+  /** Finished jobs whose webhook has not arrived yet. */
   unannounced(): readonly string[];
   /** Number of webhooks with a wrong signature. */
   readonly forged: number;
@@ -168,7 +168,7 @@ export async function openResourceClients({ url, key }: { url: string; key: stri
   };
 }
 
-/** The file after its manifest, which differs from job to job. Throws if the manifest does not hold. */
+/** Returns the content after the manifest, because manifests differ between jobs. Throws if the manifest is invalid. */
 function withoutManifest(file: Buffer): Buffer {
   const faults = verifyManifest(file)?.faults ?? ['there is no manifest'];
   if (faults.length > 0) throw new Error(`the manifest of the job's file: ${faults.join(', ')}`);

@@ -1,7 +1,7 @@
-// Two hundred readers that request ten minutes of audio and then read nothing, and two hundred more: the service
+// Tests two hundred readers that request ten minutes of audio and then read nothing, and two hundred more: the service
 // produces only what the buffers hold, uses little memory for each, serves others, and recovers when they have gone.
-// The cost of a reader is measured with the second group: the first also makes V8 and the C library allocate memory for
-// many streams.
+// The cost of a reader is measured with the second group, since the first group also makes V8 and the C library
+// allocate memory for many streams.
 import { connect as connectHttp2 } from 'node:http2';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,6 +1,6 @@
-// A process that requests short texts over HTTP and gRPC, one after the other, until it is ended. Reports how long each
-// pair of requests took and how often it was refused for overload. Any other failure ends the process with an error:
-// node steady-caller.ts URL GRPC-TARGET KEY
+// Runs as a process that requests short texts over HTTP and gRPC, one after the other, until it is stopped. Reports how
+// long each pair of requests took and how often it was refused for overload. Any other failure stops the process with
+// an error: node steady-caller.ts URL GRPC-TARGET KEY
 import { writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { status } from '@grpc/grpc-js';

@@ -1,6 +1,6 @@
-// An earlier version from its own commit (BEFORE) beside this one: two replicas on one PostgreSQL, Redis and S3 under
-// load, upgraded one after the other, rolled back, and upgraded again, with clients of both versions; and one process
-// on SQLite that is stopped, started in the other version, and back. Nothing fails, and nothing acknowledged is lost.
+// Tests an earlier version from its own commit (BEFORE) beside this version: two replicas on one PostgreSQL, Redis and
+// S3 under load, upgraded one after the other, rolled back, and upgraded again, with clients of both versions; and one
+// process on SQLite that is restarted in the other version and back. Nothing fails, and nothing acknowledged is lost.
 import { execFileSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -14,7 +14,7 @@ import { type CheckedInstallation, openCheckedInstallation } from './open-checke
 import { makeKey, openService, type Service } from './open-service.ts';
 import { openVersionBefore, type VersionBefore } from './version-before.ts';
 
-/** By default, BEFORE is the commit of forty merges ago. */
+/** By default, BEFORE is the commit from forty merges ago. */
 const {
   BEFORE = execFileSync('git', ['rev-list', '--first-parent', '-n', '1', '--skip', '40', 'HEAD']).toString().trim(),
 } = process.env;
@@ -97,7 +97,7 @@ test(
   30 * 60_000,
 );
 
-/** Makes a job, at a replica with jobs: the earlier version may have none, and would ignore this job. */
+/** Creates a job at a replica that has jobs; the earlier version may lack them, and would ignore this job. */
 async function makeJob(url: string, key: string, port: number): Promise<string> {
   const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' };
   const body = JSON.stringify({ voice_id: 'arthur', chapters: [{ title: 'One', text: 'The end. '.repeat(200) }] });

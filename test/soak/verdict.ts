@@ -1,4 +1,4 @@
-// The results of many calls by API: a table row for each, and everything that should not have happened.
+// Summarizes the results of many calls by API: a table row for each, and everything that should not have happened.
 import type { Outcome } from './checked-requests.ts';
 import type { FaultWindow } from './fault-cycle.ts';
 

@@ -1,4 +1,4 @@
-// An earlier version of Sonant from its own commit, in a new folder: with the installed packages, if that version
+// Opens an earlier version of Sonant from its own commit, in a new folder: with the installed packages, if that version
 // requires the same packages.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
@@ -8,7 +8,7 @@ import type { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 
 export interface VersionBefore {
   commit: string;
-  /** Path of that version's command line. */
+  /** Path of that version's main program. */
   main: string;
   /** The speech service in that version's stubs. */
   service: typeof SpeechService;

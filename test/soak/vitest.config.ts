@@ -1,5 +1,5 @@
-// The soak tests: `npm run soak`. They are slow, run one after the other, and print their measurements; they assert
-// facts and never times, since the machine may be busy. They read /proc, so they need Linux.
+// Runs the soak tests: `npm run soak`. They are slow, run one after the other, and print their measurements; they
+// assert behaviour but never timings, since the machine may be busy. They read /proc, so they need Linux.
 import { defineConfig } from 'vitest/config';
 
 // biome-ignore lint/style/noDefaultExport: that is how vitest finds it

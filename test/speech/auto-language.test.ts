@@ -1,5 +1,5 @@
-// `language_code: "auto"`: each sentence is spoken and reported in its own language, chosen among the languages of the
-// voices.
+// Tests `language_code: "auto"`: each sentence is spoken and reported in its own language, chosen among the languages
+// of the voices.
 import { expect, test } from 'vitest';
 import { parseSpeechRequest } from '../../src/speech/request.ts';
 import { Schedule } from '../../src/speech/schedule.ts';

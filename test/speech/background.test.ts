@@ -1,4 +1,4 @@
-// Background work: interactive speech precedes it, and owners take turns.
+// Tests background work: interactive speech precedes it, and the owners of requests take turns.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createBackground } from '../../src/speech/background.ts';

@@ -1,4 +1,4 @@
-// The resource that speaks a request is named by the engine, not by labels that callers write.
+// Tests that the engine, not a label from the caller, names the resource that serves a request.
 import { expect, test } from 'vitest';
 import type { Engine, Segment, Voice } from '../../src/engines/engine.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';

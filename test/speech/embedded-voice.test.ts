@@ -1,5 +1,5 @@
-// Speech with the embedded voice, for properties that only real speech shows: seams within a sentence add no pause,
-// parallel requests do not affect each other, speeds are as requested, and formats agree on the length.
+// Tests the embedded voice, for properties that only real speech shows: seams within a sentence add no pause, parallel
+// requests do not affect each other, speeds are as requested, and formats agree on the length.
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { join } from '../../src/audio/pcm.ts';
@@ -68,7 +68,7 @@ test.each([0.25, 0.5, 0.75, 1.25, 1.5, 2, 3, 4])(
   async (speaking_rate) => {
     const text = 'The old harbour master walked slowly along the stone pier, every single evening. Nobody knew why.';
     const [normal, changed] = await Promise.all([say({ text }), say({ text, speaking_rate })]);
-    // The silence before and after the speech is always the same.
+    // The silence before and after the speech always has the same length.
     const spoken = [normal, changed].map(({ seconds }) => seconds - 0.16);
     expect(Math.abs((spoken[1]! * speaking_rate) / spoken[0]! - 1)).toBeLessThan(0.03);
   },

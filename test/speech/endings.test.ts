@@ -1,5 +1,5 @@
-// The ends of speech with the tone engine: failures before and after the first audio, disconnected callers, readers
-// that stop; and a hundred callers at once.
+// Tests how speech with the tone engine ends: failures before and after the first audio, disconnected callers, readers
+// that stop, and a hundred callers at once.
 import { describe, expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import type { SpeechEvent } from '../../src/speech/speech-events.ts';

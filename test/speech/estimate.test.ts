@@ -1,4 +1,4 @@
-// Estimates of long texts give the event loop turns in between, and stop when their callers disconnect.
+// Tests that estimates for long texts yield to the event loop, and stop when their callers disconnect.
 import { expect, test } from 'vitest';
 import { estimateSpeech } from '../../src/speech/estimate.ts';
 import { castSpeech } from '../../src/speech/plan.ts';

@@ -1,4 +1,4 @@
-// One voice, two engines: the second engine speaks only if the first fails before any audio was sent.
+// Tests one voice with two engines: the second engine is used only if the first fails before any audio was sent.
 import { afterEach, expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';

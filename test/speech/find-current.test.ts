@@ -1,9 +1,9 @@
-// Lookups in copies of tables: the cost of a miss, and that earlier changes are always seen.
+// Tests lookups in copies of tables: the cost of a miss, and that earlier changes are always seen.
 import { expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import { createFindCurrent } from '../../src/speech/find-current.ts';
 
-/** A table that another process writes, a copy of it, and a count of reads; a read ends when it is released. */
+/** A table that another process writes, a copy of it, and a count of reads; a read finishes when it is released. */
 function openCopy() {
   const table = new Set<string>();
   const copy = new Set<string>();

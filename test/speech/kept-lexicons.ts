@@ -1,4 +1,4 @@
-// Lexicons for speech, without a store.
+// Provides lexicons for speech, without a store.
 import type { Lexicons, OfferedLexicon } from '../../src/speech/request-lexicons.ts';
 import { compileLexicon, type LexiconEntry } from '../../src/text/lexicon.ts';
 

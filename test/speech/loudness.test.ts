@@ -1,4 +1,4 @@
-// Voices of different engines in one text: equally loud, and without clicks between the voices.
+// Tests that voices of different engines in one text are equally loud, and that no clicks occur between them.
 import { afterAll, describe, expect, test } from 'vitest';
 import { measureLoudness } from '../../src/audio/loudness.ts';
 import type { Engine } from '../../src/engines/engine.ts';

@@ -1,4 +1,4 @@
-// Marked text, through `streamSpeech` with the tone engine: pauses to the millisecond, times of words and marks,
+// Tests marked text, through `streamSpeech` with the tone engine: pauses to the millisecond, times of words and marks,
 // several voices, and the effect of each element.
 import { expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';

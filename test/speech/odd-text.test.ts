@@ -1,5 +1,5 @@
-// Odd text with the embedded voice: each text is spoken, becomes a short silence, or is refused with a reason. Nothing
-// crashes, hangs, or becomes too long.
+// Tests odd text with the embedded voice: each text is spoken, becomes a short silence, or is refused with a reason.
+// Nothing crashes, hangs, or becomes too long.
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openFlite } from '../../src/engines/flite/flite.ts';
@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => flite.close());
 
-/** "spoken", "silence", or the reason of the refusal. */
+/** "spoken", "silence", or the reason for the refusal. */
 async function outcomeOf(text: string): Promise<string> {
   try {
     const fields = { voice_id: 'otto', text, sample_rate: 24000, output_format: 'pcm', speaking_rate: 4 };

@@ -1,4 +1,4 @@
-// Speech with the tone engine for tests, with common requests and checks.
+// Opens speech with the tone engine for tests, with common requests and checks.
 
 import { afterEach } from 'vitest';
 import { parseSpeechRequest } from '../../src/speech/request.ts';

@@ -1,4 +1,4 @@
-// Prefetching of audio, with words as cuts and their letters as audio.
+// Tests how audio is prefetched, with words as cuts and their letters as audio.
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, expect, test, vi } from 'vitest';
 import { prefetch } from '../../src/speech/prefetch.ts';

@@ -1,4 +1,4 @@
-// A thousand random texts with random lexicons.
+// Tests a thousand random texts with random lexicons.
 import { test } from 'vitest';
 import { checkRandomLexicons } from './random-lexicons.ts';
 

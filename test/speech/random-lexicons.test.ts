@@ -1,4 +1,4 @@
-// Some of the random texts with random lexicons in random-lexicons.long.ts.
+// Tests some of the random texts with random lexicons in random-lexicons.long.ts.
 import { test } from 'vitest';
 import { checkRandomLexicons } from './random-lexicons.ts';
 

@@ -1,4 +1,4 @@
-// A thousand texts with pauses at random places.
+// Tests a thousand texts with pauses at random places.
 import { test } from 'vitest';
 import { checkRandomPauses } from './random-pauses.ts';
 

@@ -1,4 +1,4 @@
-// Some of the texts with pauses at random places in random-pauses.long.ts.
+// Tests some of the texts with pauses at random places in random-pauses.long.ts.
 import { test } from 'vitest';
 import { checkRandomPauses } from './random-pauses.ts';
 

@@ -56,7 +56,7 @@ export async function checkRandomPauses(count: number): Promise<void> {
     for (const ms of pausesMs) {
       const at = lengths.findIndex((length) => Math.abs(length - ms) < 1);
       expect(at, `${ms} ms in ${where}`).toBeGreaterThanOrEqual(0);
-      // Skips gaps that the engine makes between words when it speaks slowly.
+      // Skips gaps that the engine leaves between words when it speaks slowly.
       lengths.splice(0, at + 1);
       pauses++;
     }

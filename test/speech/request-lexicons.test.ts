@@ -1,5 +1,5 @@
-// Lexicons of requests and of voices, through `streamSpeech` with the tone engine: which are used, what is charged,
-// which ids are refused, and their part in the cache key.
+// Tests lexicons of requests and of voices, through `streamSpeech` with the tone engine: which are used, what is
+// charged, which ids are refused, and their part in the cache key.
 import { expect, test } from 'vitest';
 import { bestKeyOf } from '../../src/delivery/cache-key.ts';
 import { Failure } from '../../src/errors.ts';

@@ -1,4 +1,4 @@
-// Requests: section 4 of the wire contract, rule by rule.
+// Tests requests against section 4 of the wire contract, rule by rule.
 import { expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';

@@ -1,5 +1,5 @@
-// Several voices in one text, of engines with different sample rates: permissions, loudness, no clicks, and the next
-// engine if one fails.
+// Tests several voices in one text, from engines with different sample rates: permissions, loudness, absence of clicks,
+// and fallback to the next engine.
 import { afterEach, expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import { type Caller, parseSpeechRequest } from '../../src/speech/request.ts';

@@ -1,4 +1,4 @@
-// The slot of a live turn: each part is admitted once, whichever engines speak it, and no slot is held afterwards.
+// Tests the slot of a live turn: each part is admitted once, by whichever engine, and no slot is held afterwards.
 import { expect, test } from 'vitest';
 import { LiveText } from '../../src/speech/live-text.ts';
 import { createTurnPlace } from '../../src/speech/speak-turn.ts';

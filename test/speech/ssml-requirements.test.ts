@@ -1,4 +1,4 @@
-// The requirements of SSML 1.1, with an embedded voice, eSpeak NG if it is installed, and the tone engine.
+// Tests the requirements of SSML 1.1, with an embedded voice, eSpeak NG if it is installed, and the tone engine.
 import { afterAll, describe, expect, test } from 'vitest';
 import type { Engine } from '../../src/engines/engine.ts';
 import { openEspeakNg } from '../../src/engines/espeak-ng/espeak-ng.ts';

@@ -1,5 +1,5 @@
-// The requirements of SSML 1.1 for a processor, by the sections of https://www.w3.org/TR/speech-synthesis11/, as far as
-// they are audible and do not need fetching: documents, and the expected result with any voice.
+// Lists the requirements of SSML 1.1 for a processor, by the sections of https://www.w3.org/TR/speech-synthesis11/, if
+// they are audible and need no fetching: documents, and the expected result with any voice.
 import { plain, type Requirement, style, words } from './ssml-style-requirements.ts';
 
 const head =

@@ -1,10 +1,10 @@
-// The requirements of SSML 1.1 for elements that change the voice or its style, for pauses, marks and recorded audio:
-// the rows of sections 3.2 to 3.4 in ssml-requirements.ts.
+// Lists the requirements of SSML 1.1 for elements that change the voice or its style, for pauses, marks and recorded
+// audio: the rows of sections 3.2 to 3.4 in ssml-requirements.ts.
 
 export interface Requirement {
   section: string;
   requirement: string;
-  /** A whole document if it begins with "<", or else the content of a document. */
+  /** A whole document if it begins with "<", otherwise the content of a document. */
   document: string;
   /** The words in spoken order, as written. */
   words?: string;
@@ -21,7 +21,7 @@ export interface Requirement {
   beside?: readonly [relation: 'same' | 'longer' | 'shorter' | number, document: string];
   /** Whether the requirement only applies to engines that pause between sentences, which the tone engine does not. */
   needsBreath?: boolean;
-  /** The reason for which the document is refused. */
+  /** The reason for refusing the document. */
   refused?: RegExp;
 }
 

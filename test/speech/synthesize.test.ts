@@ -1,5 +1,5 @@
-// `streamSpeech` and `synthesizeSpeech` with the tone engine: order, complete audio, seams, words, features that an
-// engine lacks, odd text.
+// Tests `streamSpeech` and `synthesizeSpeech` with the tone engine: order, complete audio, seams, words, features that
+// an engine lacks, odd text.
 import { describe, expect, test } from 'vitest';
 import { formatNames } from '../../src/speech/fields.ts';
 import { collect, fifty, joined, openSpeech as open, samplesOf, sentence, streaming } from './open-speech.ts';

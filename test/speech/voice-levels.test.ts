@@ -1,6 +1,6 @@
-// Common properties of every voice: delay of the first sound, silence at the end, no offset, and equal loudness and
-// bounded peaks in every format. ffmpeg measures loudness and true peaks. A table with a line per voice is written to
-// the file that SONANT_LEVEL_TABLE names.
+// Tests the common properties of every voice: delay of the first sound, silence at the end, no offset, and equal
+// loudness and bounded peaks in every format. ffmpeg measures loudness and true peaks. A table with one row per voice
+// is written to the file that SONANT_LEVEL_TABLE names.
 import { execFile } from 'node:child_process';
 import { appendFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-// Voices: unique ids, and the languages they cover.
+// Tests that the ids of voices are unique, and which languages voices cover.
 import { expect, test } from 'vitest';
 import type { Engine, Voice } from '../../src/engines/engine.ts';
 import { findDefault } from '../../src/speech/default-voice.ts';

@@ -1,5 +1,5 @@
-// A process that stores clips with their rows, and API keys, as fast as it can until it is killed, and prints what is
-// acknowledged: node audio-writer.ts FOLDER
+// Runs as a process that stores clips with their rows, and API keys, as fast as it can until it is killed, and prints
+// what is acknowledged: node audio-writer.ts FOLDER
 import { writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';

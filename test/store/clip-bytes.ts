@@ -1,4 +1,4 @@
-// The bytes of a clip are derived from its id, so that its completeness can be checked.
+// Derives the bytes of a clip from its id, so that its completeness can be checked.
 import { crc32 } from 'node:zlib';
 import { patternBytes } from '../conformance/pattern-bytes.ts';
 

@@ -1,4 +1,4 @@
-// A service killed at any moment: everything acknowledged exists afterwards, and nothing incomplete does.
+// Tests a service killed at any moment: everything acknowledged exists afterwards, and nothing incomplete does.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';

@@ -1,5 +1,5 @@
-// The query for chapters that every process makes every second: its cost grows with the unfinished jobs, and not with
-// the chapters that canceled or failed jobs keep for a retry.
+// Tests the query for chapters that every process runs every second: its cost grows with the unfinished jobs, but not
+// with the chapters that canceled or failed jobs keep for a retry.
 import { expect, test } from 'vitest';
 import { createJobLeases } from '../../src/store/job-leases.ts';
 import type { RowValue } from '../../src/store/row-store.ts';

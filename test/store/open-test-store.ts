@@ -1,4 +1,4 @@
-// A SQLite database in a new folder, closed and removed when the test has ended.
+// Opens a SQLite database in a new folder, closed and removed after the test.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

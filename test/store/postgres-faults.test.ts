@@ -1,4 +1,4 @@
-// Faults of PostgreSQL (killed, frozen); and PgBouncer in between, with which the store also keeps the contract.
+// Tests faults in PostgreSQL (killed, frozen), and the store's contract with PgBouncer in between.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
 import type { Failure } from '../../src/errors.ts';

@@ -1,4 +1,4 @@
-// The listener of an unreachable database: the memory left by a failed connection.
+// Tests the listener of an unreachable database: the memory left by a failed connection.
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import v8 from 'node:v8';
@@ -22,7 +22,7 @@ test('connections that failed are not kept', async () => {
   const listener = new PostgresListener({ host: '127.0.0.1', port, user: 'nobody', database: 'none' });
   listener.listen('keys', () => {});
   await expect.poll(() => connects).toBeGreaterThan(4);
-  // At most two clients exist: the one that has just failed, and its successor.
+  // At most two clients exist: the client that has just failed, and its successor.
   expect(countClients() - before).toBeLessThanOrEqual(2);
   await listener.close();
 });

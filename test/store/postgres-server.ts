@@ -1,5 +1,5 @@
-// PostgreSQL for tests: the server of TEST_DATABASE_URL, or an installed PostgreSQL on a Unix socket in a new folder,
-// which ends with the process that started it, even if that process is killed. Undefined if there is no PostgreSQL.
+// Starts PostgreSQL for tests: the server of TEST_DATABASE_URL, or an installed PostgreSQL on a Unix socket in a new
+// folder, which exits with the process that started it, even after SIGKILL. Undefined if there is no PostgreSQL.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, chownSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ const nobody = { uid: 65_534, gid: 65_534 };
 const isRoot = process.getuid?.() === 0;
 const user = isRoot ? nobody : {};
 
-/** Runs a program, and ends it with the given signal when standard input ends, which means that its starter is gone. */
+/** Runs a program, and stops it with the given signal when standard input closes, since then the parent is gone. */
 const owner = 'exec 4<&0; "$@" </dev/null & pid=$!; echo $pid; (cat <&4 >/dev/null; kill -$0 $pid) & wait $pid';
 
 export interface PostgresServer {
@@ -29,7 +29,7 @@ export interface OwnPostgresServer extends PostgresServer {
   url: string;
   /** Process id of the postmaster, the parent of the backends. */
   readonly pid: number;
-  /** Ends the server at once like a crash, or by the given signal; SIGINT is PostgreSQL's fast shutdown. */
+  /** Stops the server at once like a crash, or by the given signal; SIGINT is PostgreSQL's fast shutdown. */
   kill(signal?: 'SIGINT' | 'SIGQUIT' | 'SIGKILL'): Promise<void>;
   /** Starts the server again after `kill`. */
   start(): Promise<void>;

@@ -1,4 +1,4 @@
-// PostgreSQL: the contract, and faults that only concurrent processes cause.
+// Tests PostgreSQL: the contract, and faults that only concurrent processes cause.
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,4 +1,4 @@
-// Counts that replicas share: the sums of the other replicas, without replicas that ended or died.
+// Tests counts that replicas share: the sums of the other replicas, without replicas that stopped or died.
 import { expect, onTestFinished, test } from 'vitest';
 import { openRedis } from '../../src/store/redis.ts';
 import { createRedisCounts } from '../../src/store/redis-counts.ts';

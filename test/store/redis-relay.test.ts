@@ -1,5 +1,5 @@
-// Text from one replica to another, on a real Redis or Valkey: complete, in order, and with an end on both sides when
-// either side or the server is gone.
+// Tests text sent from one replica to another, on a real Redis or Valkey: complete, in order, and closed on both sides
+// when either side or the server is gone.
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -38,7 +38,7 @@ describe.skipIf(!hasRedis)('a relay', () => {
     await expect.poll(async () => (answer = await relay.ask('mine', '?'))).toBeDefined();
     return answer!;
   };
-  /** Answers with this many lines. Records the number of lines made, and whether the reader left. */
+  /** Answers with this many lines. Records the number of lines produced, and whether the reader left. */
   const serve = async (count: number, more: { breaksAt?: number; error?: Error; waitsAt?: number } = {}) => {
     const noted = { made: 0, left: 0 };
     const opened = await open();

@@ -1,5 +1,5 @@
-// A real Redis or Valkey for tests: the server of TEST_REDIS_URL, or else a program in PATH, on a socket in a new
-// folder, without persistence. It ends with the process that opened it.
+// Starts a real Redis or Valkey for tests: the server of TEST_REDIS_URL, or else a program in PATH, on a socket in a
+// new folder, without persistence. It exits with the process that opened it.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';

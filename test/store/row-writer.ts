@@ -1,4 +1,5 @@
-// A process that writes rows as fast as it can, and prints which are acknowledged: node row-writer.ts FILE NAME COUNT
+// Runs as a process that writes rows as fast as it can, and prints acknowledged rows: node row-writer.ts FILE NAME
+// COUNT
 import { writeSync } from 'node:fs';
 import { createId } from '../../src/runtime/id.ts';
 import { createClipRows } from '../../src/store/clip-rows.ts';

@@ -1,4 +1,4 @@
-// SQLite: the contract, and faults that only a file has.
+// Tests SQLite: the contract, and faults that only a file has.
 import { execFile, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';

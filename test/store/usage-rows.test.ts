@@ -1,4 +1,4 @@
-// The ledger of a killed process: everything acknowledged is there, and nothing is there in part.
+// Tests the ledger of a killed process: everything acknowledged is there, and nothing is there in part.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';

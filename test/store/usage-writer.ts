@@ -1,4 +1,4 @@
-// A process that records usage as fast as it can, and prints what is acknowledged: node usage-writer.ts FILE
+// Runs as a process that records usage as fast as it can, and prints acknowledged usage: node usage-writer.ts FILE
 import { writeSync } from 'node:fs';
 import { createUsageLedger } from '../../src/access/usage-ledger.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';

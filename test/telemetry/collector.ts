@@ -1,4 +1,4 @@
-// An OpenTelemetry collector on loopback: a real HTTP server that stores its input and answers as requested.
+// Runs an OpenTelemetry collector on loopback: a real HTTP server that stores its input and answers as requested.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,4 @@
-// The log: which lines are written, and that any value can be logged.
+// Tests which lines the log contains, and that any value can be logged.
 import { expect, test } from 'vitest';
 import { createLog, type LogFacts } from '../../src/telemetry/log.ts';
 

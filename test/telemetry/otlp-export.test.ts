@@ -1,4 +1,4 @@
-// Spans and metrics at a collector: a real HTTP server that can be slow, broken or unreachable.
+// Tests spans and metrics at a collector: a real HTTP server that can be slow, broken or unreachable.
 import { expect, test, vi } from 'vitest';
 import { type OtlpTarget, openOtlpExport } from '../../src/telemetry/otlp-export.ts';
 import { createMetrics } from '../../src/telemetry/prometheus.ts';

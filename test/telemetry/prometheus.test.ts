@@ -1,4 +1,4 @@
-// Numbers in Prometheus format: every family once, labels escaped, cumulative buckets.
+// Tests metrics in Prometheus format: every family once, labels escaped, cumulative buckets.
 import { expect, test } from 'vitest';
 import { createMetrics } from '../../src/telemetry/prometheus.ts';
 

@@ -1,4 +1,4 @@
-// Log lines during a flood of requests: a few, and a count.
+// Tests that the log of a flood of requests has only a few lines and a count.
 import { expect, test } from 'vitest';
 import { openRepeatedLines, repeatedLinesPerMinute } from '../../src/telemetry/log.ts';
 

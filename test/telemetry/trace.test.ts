@@ -1,4 +1,4 @@
-// Traces: which caller headers are accepted, and the parents of spans.
+// Tests which caller headers traces accept, and the parents of spans.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';

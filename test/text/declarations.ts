@@ -1,5 +1,5 @@
-// The beginnings of sentences in twenty languages, 5, 10 or 20 words long, from the Universal Declaration of Human
-// Rights.
+// Provides the beginnings of sentences in twenty languages, 5, 10 or 20 words long, from the Universal Declaration of
+// Human Rights.
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
@@ -14,7 +14,7 @@ export const languages = Object.keys(declarations) as (keyof typeof declarations
 export type Language = (typeof languages)[number];
 export const lengths = [5, 10, 20] as const;
 
-/** Languages of voices that speak several: all of them, and closely related ones. */
+/** Language sets of multilingual voices: all languages, and closely related languages. */
 export const typicalSets: readonly (readonly Language[])[] = [
   ['en', 'de'],
   ['en', 'es'],

@@ -1,4 +1,4 @@
-// The sentence that discloses a synthetic voice, before plain text and in documents.
+// Tests the sentence that discloses a synthetic voice, before plain text and in documents.
 import { expect, test } from 'vitest';
 import { withDisclosure } from '../../src/text/disclosure.ts';
 

@@ -1,4 +1,4 @@
-// Numbers of every kind, as written and as a careful newsreader would say them.
+// Tests numbers of every kind, as written and as a careful newsreader would say them.
 import { expect, test } from 'vitest';
 import { spoken, toRows } from './spoken.ts';
 

@@ -1,4 +1,4 @@
-// Words, signs, names and whole sentences, as written and as a careful newsreader would say them.
+// Tests words, signs, names and whole sentences, as written and as a careful newsreader would say them.
 import { expect, test } from 'vitest';
 import { spoken, toRows } from './spoken.ts';
 

@@ -1,4 +1,4 @@
-// The share of sentences whose language is detected correctly, and the scores of text that shows no language.
+// Tests the share of sentences whose language is detected correctly, and the scores of text that is in no language.
 import { expect, test } from 'vitest';
 import { createSentenceLanguages, scoreLanguages } from '../../src/speech/guess-languages.ts';
 import { beginnings, languages, typicalSets } from './declarations.ts';

@@ -1,4 +1,4 @@
-// Lexicons on texts: which words they match, and the resulting marked text.
+// Tests which words of a text are matched by lexicons, and the resulting marked text.
 import { expect, test } from 'vitest';
 import { applyLexicons } from '../../src/text/apply-lexicons.ts';
 import { compileLexicon, type LexiconEntry, matchLexicons } from '../../src/text/lexicon.ts';

@@ -1,4 +1,4 @@
-// Malformed SSML documents, equal in every run: valid documents with one defect each, and the position of the fault.
+// Provides malformed SSML documents, equal in every run: valid documents with one defect each, and its position.
 import { createRandom } from './random-text.ts';
 
 export interface MalformedDocument {
@@ -80,7 +80,7 @@ const spoils: Readonly<Record<string, Spoil>> = {
   },
 };
 
-/** Makes `count` documents, of all kinds in turn. */
+/** Creates `count` documents, of all kinds in turn. */
 export function malformedDocuments(count: number): MalformedDocument[] {
   const random = createRandom(7);
   const kinds = Object.entries(spoils);

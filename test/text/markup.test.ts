@@ -1,4 +1,4 @@
-// Markup is removed, and its words are kept. Paragraphs are divided by " / ".
+// Tests that markup is removed, and that its words are kept. Paragraphs are divided by " / ".
 import { expect, test } from 'vitest';
 import { spoken } from './spoken.ts';
 

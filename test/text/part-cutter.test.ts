@@ -1,4 +1,4 @@
-// A text that arrives in pieces is split at pauses for breath, whatever its pieces are.
+// Tests that a text that arrives in pieces is split at pauses for breath, whatever its pieces are.
 import { describe, expect, test } from 'vitest';
 import { PartCutter } from '../../src/text/part-cutter.ts';
 import { createRandom, createText } from './random-text.ts';

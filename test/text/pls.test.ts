@@ -1,4 +1,4 @@
-// Pronunciation lexicons of the W3C: reading, writing, and refusals with line and column.
+// Tests pronunciation lexicons in the W3C format: reading, writing, and refusals with line and column.
 import { expect, test } from 'vitest';
 import { atOnce } from '../../src/runtime/steps.ts';
 import type { LexiconEntry } from '../../src/text/lexicon.ts';

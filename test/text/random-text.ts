@@ -1,4 +1,4 @@
-// Deterministic texts of awkward fragments.
+// Generates deterministic texts from awkward fragments.
 
 /** Numbers in [0, 1), equal for equal seeds (xorshift). */
 export function createRandom(seed: number): () => number {

@@ -1,4 +1,4 @@
-// SSML's say-as in the languages that have a table; English is also tested with documents (ssml tests).
+// Tests SSML's say-as in languages that have a table; English is also tested with documents (ssml tests).
 import { expect, test } from 'vitest';
 import { sayAs } from '../../src/text/say-as.ts';
 

@@ -1,4 +1,4 @@
-// The scripts of a text, and whether a language can handle them.
+// Tests the detected scripts of a text, and whether a language can handle them.
 import { expect, test } from 'vitest';
 import { inspectScripts } from '../../src/text/scripts.ts';
 

@@ -1,5 +1,5 @@
-// Properties of every text: no letter or digit is lost, spans are in order and in range, limits are kept, and the
-// result can be spoken. The texts are deterministic, of awkward fragments.
+// Tests the properties of every segmented text: no letter or digit is lost, spans are in order and in range, limits are
+// kept, and the result can be spoken. The texts are deterministic, made of awkward fragments.
 import { expect, test } from 'vitest';
 import { segmentText } from '../../src/text/segment.ts';
 import { createRandom, createText } from './random-text.ts';

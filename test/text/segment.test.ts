@@ -1,4 +1,4 @@
-// The places at which text is cut, and the words of the caller's chunk to which each cut maps.
+// Tests where text is cut, and to which words of the caller's chunk each cut maps.
 import { expect, test } from 'vitest';
 import { readParagraph, windowCharsMax } from '../../src/text/paragraphs.ts';
 import { type Cut, type SegmentOptions, segmentText } from '../../src/text/segment.ts';

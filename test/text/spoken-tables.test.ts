@@ -1,5 +1,5 @@
-// The spoken form in each language that has a table: cases checked by hand, readable for a speaker of the language, in
-// spoken/<language>.txt.
+// Tests the spoken form in each language that has a table: cases checked by hand, readable for a speaker of the
+// language, in spoken/<language>.txt.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-// Shared by the tests of spoken text: the complete spoken form of a text, and tables of expected results.
+// Provides, for the tests of spoken text, the complete spoken form of a text, and tables of expected results.
 import { segmentText } from '../../src/text/segment.ts';
 
 /** The complete spoken form of a text; paragraphs are divided by " / ". */

@@ -1,4 +1,4 @@
-// SSML as text: the spoken text, refusals with their position, and the effect of each element.
+// Tests SSML as text: the spoken text, refusals with their position, and the effect of each element.
 import { expect, test } from 'vitest';
 import { type MarkedText, MarkupFault, positionIn } from '../../src/text/marked-text.ts';
 import { isSsml, readSsml } from '../../src/text/ssml.ts';

@@ -1,4 +1,4 @@
-// The languages in which a clone is made, and the consent texts in them; test/contract/ covers the rest.
+// Tests the languages in which a clone is created, and the consent texts in them; test/contract/ covers the rest.
 import { expect, test } from 'vitest';
 import type { Cloning } from '../../src/engines/engine.ts';
 import { Failure, type FieldViolation } from '../../src/errors.ts';

@@ -1,5 +1,5 @@
-// Recordings that are good enough to clone from, real speech with gradually increasing faults, and recordings without
-// speech.
+// Tests recordings that are good enough to clone from, real speech with gradually increasing faults, and recordings
+// without speech.
 import { beforeAll, describe, expect, test } from 'vitest';
 import { join } from '../../src/audio/pcm.ts';
 import type { Recording } from '../../src/audio/recording/track.ts';

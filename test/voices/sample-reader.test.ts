@@ -1,5 +1,5 @@
-// Reference and consent, read in threads like in the service: results, refusals, and that reading hostile input ends in
-// time.
+// Tests that reference and consent are read in threads as in the service: results, refusals, and a time limit for
+// hostile input.
 import { beforeAll, describe, expect, test } from 'vitest';
 import { secondsOf } from '../../src/audio/pcm.ts';
 import type { Recording } from '../../src/audio/recording/track.ts';
@@ -116,7 +116,7 @@ describe('who leaves', () => {
   });
 });
 
-/** A file of frame headers only: for each header, the decoder searches half a megabyte for a matching end. */
+/** A file of nothing but frame headers: for each header, the decoder searches half a megabyte for a matching end. */
 function endlessFlac(): Buffer {
   const file = flacFile([new Float32Array(4_096)], 24_000);
   const head = file.subarray(42, 50);

@@ -1,4 +1,4 @@
-// A sample like a person's, spoken by the embedded voice, and ways to degrade it.
+// Provides a sample like a person's, spoken by the embedded voice, and ways to degrade it.
 
 import { toFloat } from '../../src/audio/level.ts';
 import { join } from '../../src/audio/pcm.ts';

@@ -1,4 +1,4 @@
-// The vault: sealed data opens unchanged, and only for its clone.
+// Tests that sealed data in the vault opens unchanged, and only for its clone.
 import { expect, test } from 'vitest';
 import { createVault } from '../../src/voices/clone-vault.ts';
 

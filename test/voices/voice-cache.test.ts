@@ -1,5 +1,5 @@
-// The cache of stored voices: a voice that ends is removed from the cache, even if the change was missed, and its audio
-// is deleted.
+// Tests the cache of stored voices: a deleted voice is removed from the cache, even if the change was missed, and its
+// audio is deleted.
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { operator, toRecordEntry } from '../../src/access/actor.ts';
 import { ofEveryone, type StoredVoices } from '../../src/speech/stored-voices.ts';

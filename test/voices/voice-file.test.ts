@@ -1,4 +1,4 @@
-// A voice as a file: an import elsewhere gives the same voice if the master key is the same; incomplete files are
+// Tests a voice as a file: an import elsewhere gives the same voice if the master key is the same; incomplete files are
 // refused.
 import { beforeEach, expect, test } from 'vitest';
 import { operator, toRecordEntry } from '../../src/access/actor.ts';

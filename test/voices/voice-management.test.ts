@@ -1,4 +1,4 @@
-// Changes of a stored voice, whose languages stay among its bindings' languages. Also the number of voices per account.
+// Tests changes to stored voices, whose languages stay among their bindings' languages, and the number per account.
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { type Actor, operator } from '../../src/access/actor.ts';
 import type { Failure } from '../../src/errors.ts';

@@ -1,5 +1,4 @@
-// The immediate effects when voices end, while the files of their audio cannot be removed: the voices and the links are
-// gone.
+// Tests that deleted voices and their links are gone at once, even while the files of their audio cannot be removed.
 import { expect, onTestFinished, test } from 'vitest';
 import { operator, toRecordEntry } from '../../src/access/actor.ts';
 import { openClipSweep } from '../../src/delivery/clip-sweep.ts';

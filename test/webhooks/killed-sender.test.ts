@@ -1,4 +1,4 @@
-// A sender that is killed at any moment: the next one delivers the remaining messages, with the same ids.
+// Tests a sender that is killed at any moment: the next sender delivers the remaining messages, with the same ids.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -55,7 +55,7 @@ test(`${kills} kills while messages are sent lose none`, async () => {
   };
   const before = await delivered();
   expect(before).toBeLessThan(ids.length);
-  // The last sender starts when the leases of the killed senders are over.
+  // The last sender starts when the leases of the killed senders have expired.
   const last = await openTestSender(store, { now: () => Date.now() + leaseMs });
   await last.settle();
   expect(await delivered()).toBe(ids.length);

@@ -1,4 +1,4 @@
-// A process that sends the due messages of a database until it is killed: node message-sender.ts FILE SECRET
+// Runs as a process that sends the due messages of a database until it is killed: node message-sender.ts FILE SECRET
 import { createSeal } from '../../src/access/sealed-tokens.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
 import { createWebhookRows } from '../../src/store/webhook-rows.ts';

@@ -1,4 +1,4 @@
-// Webhooks for tests: a store, a key with a secret, a manual clock, and receivers on this machine.
+// Opens webhooks for tests: a store, a key with a secret, a manual clock, and receivers on this machine.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
@@ -46,7 +46,7 @@ export interface SenderSetting extends Partial<SenderOptions> {
   target?: Partial<TargetOptions>;
 }
 
-/** Opens a sender of the store's messages. A second sender stands for a second replica. */
+/** Opens a sender for the store's messages. A second sender stands for a second replica. */
 export async function openTestSender(store: RowStore, { target, ...given }: SenderSetting = {}) {
   const clock = { ms: Date.UTC(2030, 0, 2) };
   const now = () => clock.ms;

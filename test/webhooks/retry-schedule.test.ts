@@ -1,4 +1,4 @@
-// Retries of a message: the delays grow, vary at random, and end after a day. Retry-After is honoured within limits.
+// Tests retries of a message: the delays grow, vary at random, stop after a day, and honour Retry-After within limits.
 import { expect, test } from 'vitest';
 import { nextAttemptMs } from '../../src/webhooks/webhook-sender.ts';
 

@@ -1,5 +1,5 @@
-// Messages reach no internal address, whether given by number, by name or by a name that changes. TLS connections reach
-// only the host of the name.
+// Tests that messages reach no internal address, whether given by number, by name or by a name that changes. TLS
+// connections reach only the host of the name.
 import { describe, expect, test } from 'vitest';
 import { testCertificate } from '../rpc/test-certificate.ts';
 import { openReceiver, openSigned } from './open-sender.ts';

@@ -1,4 +1,4 @@
-// Messages to receivers on this machine: verified by the public library of Standard Webhooks, retried on a manual
+// Tests messages to receivers on this machine: verified by the public library of Standard Webhooks, retried on a manual
 // clock, and sent by several senders on one table.
 
 import { once } from 'node:events';

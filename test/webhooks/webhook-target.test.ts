@@ -1,4 +1,4 @@
-// Allowed targets of webhooks: numeric addresses in every form, names, and targets that the operator allows.
+// Tests the allowed webhook targets: numeric addresses in every form, names, and targets that the operator allows.
 import { describe, expect, test } from 'vitest';
 import { createWebhookTargets, ForbiddenTarget, type TargetOptions } from '../../src/webhooks/webhook-target.ts';
 

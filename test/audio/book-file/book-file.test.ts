@@ -1,4 +1,4 @@
-// The file of a book with random chapters, in every format at every rate. Chapters begin at the times in the timeline
+// Tests book files with random chapters, in every format at every rate. Chapters begin at the times in the timeline
 // (checked with ffmpeg) and sound as they do alone, and ffprobe reads the chapter marks.
 import { mkdtempDisposableSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -29,11 +29,11 @@ const titles = [
  * settled.
  */
 const snrDbMin: Partial<Record<FormatName, number>> = { opus: 35 };
-/** An Opus decoder predicts each frame from the ones before it, so it needs a few frames to converge. */
+/** An Opus decoder predicts each frame from the frames before it, so it needs a few frames to converge. */
 const settleSeconds: Partial<Record<FormatName, number>> = { opus: 0.2 };
 /** Half of the longest frame, which is an MP3 frame at 44.1 kHz. */
 const halfFrameSeconds = 0.0131;
-/** Lengths of the longest chapter, and of the others. */
+/** Lengths of the longest chapter, and of the other chapters. */
 const chapterSecondsMax = isLongRun ? { longest: 30, other: 2 } : { longest: 1, other: 0.5 };
 const rates = outputSampleRatesHz;
 const markedFormats = ['mp3', 'opus', 'flac', 'wav'] as const;

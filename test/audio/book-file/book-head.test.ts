@@ -1,5 +1,5 @@
-// The metadata in the file of a book: tags, cover, chapter tables, true lengths; files too large for 32 bits, blocks
-// too short for FLAC, and invalid chapter files.
+// Tests the metadata in a book file: tags, cover, chapter tables and true lengths. Also covers files too large for 32
+// bits, blocks too short for FLAC, and invalid chapter files.
 import { spawnSync } from 'node:child_process';
 import { mkdtempDisposableSync, openSync, writeFileSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,7 +17,7 @@ import { readWavHeader } from '../../../src/audio/wav-reader.ts';
 import { isInstalled } from '../../programs.ts';
 import { bookOf, createRandom, makeChapters, probed } from './make-book.ts';
 
-/** A picture of noise, which is larger than an Ogg page. */
+/** A noise picture that is larger than an Ogg page. */
 const picture = ['-f', 'lavfi', '-i', "nullsrc=s=256x256,geq='random(1)*255:128:128'", '-frames:v', '1'];
 const { stdout: png } = spawnSync('ffmpeg', ['-v', 'error', ...picture, '-f', 'image2pipe', '-c:v', 'png', 'pipe:1']);
 const tags: BookTags = {

@@ -1,4 +1,4 @@
-// Makes books of random chapters for tests, and reads their files with ffmpeg and ffprobe.
+// Creates books of random chapters for tests, and reads their files with ffmpeg and ffprobe.
 import { spawnSync } from 'node:child_process';
 import { mkdtempDisposableSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-// Frames of the Wyoming protocol over real sockets: complete, in pieces, too large, and malformed.
+// Tests Wyoming protocol frames over real sockets: complete, in pieces, too large, and malformed.
 import { expect, test } from 'vitest';
 import { frameOf, openWyoming } from './wyoming-client.ts';
 

@@ -1,5 +1,5 @@
-// A Wyoming listener with the whole service, and a client that sends recorded frames: exactly as the Python package
-// `wyoming` 1.7 writes and reads them.
+// Opens a Wyoming listener with the whole service, and a client that sends recorded frames: exactly as the Python
+// package `wyoming` 1.7 writes and reads them.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
@@ -64,12 +64,12 @@ export function openClient(port: number, host = '127.0.0.1') {
     socket,
     closed,
     send: (type: string, data?: object) => socket.write(frameOf(type, data)),
-    /** The next event; undefined when the connection has ended. */
+    /** The next event; undefined when the connection has been closed. */
     async next(): Promise<Received | undefined> {
       const { value, done } = await events.next();
       return done ? undefined : value;
     },
-    /** All events up to one of this type, or to the end of the connection. */
+    /** All events up to the first of this type, or until the connection is closed. */
     async until(type: string): Promise<Received[]> {
       const seen: Received[] = [];
       for (;;) {

@@ -1,11 +1,11 @@
-// The Wyoming protocol over real sockets, with the frames of Home Assistant and the `wyoming` package.
+// Tests the Wyoming protocol over real sockets, with the frames of Home Assistant and the `wyoming` package.
 import { expect, test } from 'vitest';
 import { createApiKey } from '../../../src/access/api-key.ts';
 import { allKeys } from '../../../src/store/api-key-rows.ts';
 import type { TestGateway } from '../../http/open-gateway.ts';
 import { frameOf, openClient, openWyoming, soundOf } from './wyoming-client.ts';
 
-/** A timeout longer than any pause of a busy machine. */
+/** A timeout longer than any pause on a busy machine. */
 const patient = { timeout: 20_000 };
 const format = { rate: 24_000, width: 2, channels: 1 };
 const typesOf = (events: readonly { type: string }[]) => [...new Set(events.map(({ type }) => type))];

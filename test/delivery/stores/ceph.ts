@@ -1,5 +1,5 @@
-// A complete Ceph on loopback from Debian's packages: one monitor, one object store in memory, and the S3 gateway. It
-// starts in two seconds, stores everything in a folder, and ends with the process that started it.
+// Starts a complete Ceph on loopback from Debian's packages: one monitor, one object store in memory, and the S3
+// gateway. It starts in two seconds, stores everything in a folder, and exits with the process that started it.
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -31,7 +31,7 @@ export async function startCeph(folder: string): Promise<Ceph & { stop(): Promis
   const daemons: ChildProcess[] = [];
   const start = (program: string, ...args: string[]) => {
     const log = openSync(join(folder, 'log', `${program}.out`), 'w');
-    // Each daemon is killed when this process ends, however it ends.
+    // Each daemon is killed when this process exits for any reason.
     const line = ['--pdeathsig', 'KILL', program, '-c', conf, '-f', ...args];
     daemons.push(spawn('setpriv', line, { stdio: ['ignore', log, log] }));
   };
@@ -110,7 +110,7 @@ rgw enable usage log = false
 rgw bucket quota ttl = 0
 `;
 
-/** A keyring for all daemons, made before the monitor runs: the gateway insists on cephx. */
+/** A keyring for all daemons, created before the monitor runs: the gateway insists on cephx. */
 async function makeKeyring(file: string): Promise<void> {
   const all = ['--cap', 'osd', 'allow *', '--cap', 'mgr', 'allow *', '--cap', 'mds', 'allow *'];
   const names = { 'mon.': [], 'client.admin': all, 'client.rgw': all, 'osd.0': all };

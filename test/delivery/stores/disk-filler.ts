@@ -1,4 +1,4 @@
-// A process that fills the small disk of a folder, and reports the result: node disk-filler.ts FOLDER
+// Runs as a process that fills the small disk of a folder, and reports the result: node disk-filler.ts FOLDER
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { openLocalClips } from '../../../src/delivery/stores/local-clips.ts';

@@ -1,5 +1,5 @@
-// A proxy in front of a real S3 service that passes each request on, or refuses, freezes, slows, cuts or answers it
-// itself.
+// Opens a proxy in front of a real S3 service that passes each request on, or refuses, freezes, slows, cuts or answers
+// it itself.
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse, request as send } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,4 @@
-// Clips in a folder: the contract, and faults that only a folder has.
+// Tests clips in a folder: the contract, and faults that only a folder has.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

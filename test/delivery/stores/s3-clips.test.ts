@@ -1,4 +1,4 @@
-// Clips in a bucket of a real S3 service: the contract, and faults that only a bucket has.
+// Tests clips in a bucket of a real S3 service: the contract, and faults that only a bucket has.
 import { buffer } from 'node:stream/consumers';
 import { HeadObjectCommand, PutBucketPolicyCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

@@ -1,5 +1,5 @@
-// Clips in a bucket whose service is unreachable, slow, full, or breaks midway: incomplete clips are never visible,
-// acknowledged ones exist, every call ends, and everything recovers without a restart.
+// Tests clips in a bucket whose service is unreachable, slow or full, or breaks midway: incomplete clips are never
+// visible, acknowledged clips exist, every call finishes, and everything recovers without a restart.
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -53,7 +53,7 @@ describe.skipIf(!hasS3)('an S3 service', () => {
     const always = (fault: Fault | undefined) => {
       proxy.faultOf = () => fault;
     };
-    /** Applies the fault to `count` matching requests, and passes the others on. */
+    /** Applies the fault to `count` matching requests, and passes on all other requests. */
     const some = (count: number, looks: RegExp, fault: Fault) => {
       let left = count;
       proxy.faultOf = ({ method, url }) => (looks.test(`${method} ${url}`) && left-- > 0 ? fault : undefined);

@@ -1,6 +1,6 @@
-// A real S3 service for tests: that of TEST_S3_ENDPOINT (with TEST_S3_ACCESS_KEY and TEST_S3_SECRET_KEY), or else Ceph,
-// if it is installed. vitest calls `setup` once before a run. The first test that needs Ceph starts it for all tests,
-// and Ceph ends with vitest.
+// Provides a real S3 service for tests: that of TEST_S3_ENDPOINT (with TEST_S3_ACCESS_KEY and TEST_S3_SECRET_KEY), or
+// else Ceph, if it is installed. vitest calls `setup` once before a run. The first test that needs Ceph starts it for
+// all tests, and Ceph exits with vitest.
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, watch, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-// Admission: the number of requests that are spoken and that wait, with fairness between callers.
+// Tests admission, which limits how many requests are synthesized and how many wait, with fairness between callers.
 import { expect, test } from 'vitest';
 import { Failure } from '../../../src/errors.ts';
 import { type Demand, Schedule, type ScheduleOptions } from '../../../src/speech/schedule.ts';

@@ -1,6 +1,6 @@
-// More streams than an engine can speak: running streams continue, new ones are admitted in time or refused and later
-// served quickly, and the engine is always busy. The limits are wider than typical results, which vary a little at
-// random.
+// Tests more streams than an engine can serve: running streams continue, new ones are admitted in time or refused and
+// later served quickly, and the engine is always busy. The limits are wider than typical results, which vary a little
+// at random.
 import { expect, test } from 'vitest';
 import { parseSpeechRequest } from '../../../src/speech/request.ts';
 import { Schedule } from '../../../src/speech/schedule.ts';

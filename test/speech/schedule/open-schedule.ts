@@ -1,5 +1,5 @@
-// A scheduler with a manual clock, and requests that are recorded by name. The owner of a request is the first letter
-// of its name.
+// Opens a scheduler with a manual clock, and requests that are recorded by name. The owner of a request is the first
+// letter of its name.
 import type { EngineCapabilities } from '../../../src/engines/engine.ts';
 import type { Seat } from '../../../src/engines/guard.ts';
 import type { Failure } from '../../../src/errors.ts';
@@ -39,7 +39,7 @@ export function openSchedule(options: Partial<ScheduleOptions> = {}) {
         failures.push(error);
       },
     );
-  /** Ends the request, with audio, after this time. */
+  /** Finishes the request, with audio, after this time. */
   const finish = async (name: string, ms = 100) => {
     clock.ms += ms;
     const { turn, heard, end, seat } = held.get(name)!;

@@ -1,4 +1,4 @@
-// Overload, on a manual clock: which requests are admitted, in which order they wait, and which are refused at once.
+// Tests overload on a manual clock: which requests are admitted, the order in which they wait, and early refusals.
 import { expect, test } from 'vitest';
 import type { Demand } from '../../../src/speech/schedule.ts';
 import { demandAt, never, openSchedule, seatAt, settle } from './open-schedule.ts';

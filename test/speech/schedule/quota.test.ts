@@ -1,4 +1,4 @@
-// An engine's own limits, shared fairly: counted in segments, not in time.
+// Tests that an engine's own limits are shared fairly, counted in segments instead of time.
 
 import { expect, test } from 'vitest';
 import { Failure } from '../../../src/errors.ts';

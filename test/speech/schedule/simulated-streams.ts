@@ -105,7 +105,7 @@ export async function simulateStreams(load: SimulatedStreams) {
     firstMs: quantileOf(firstMs, 0.5),
     /** The longest wait of a listener midway through a stream. */
     gapMs: Math.max(0, ...gapMs),
-    /** The share of the time in which the engine speaks. */
+    /** The share of the time during which the engine is busy. */
     busy: busyMs / seats / (simulatedMs - warmUpMs),
     heard: firstMs.length,
     refused,
@@ -113,7 +113,7 @@ export async function simulateStreams(load: SimulatedStreams) {
   };
 }
 
-/** Wakes sleepers in the order of their times. All consequences of one end before the next wakes. */
+/** Wakes sleepers in the order of their times. All consequences of one wake-up finish before the next sleeper wakes. */
 function createClock() {
   let nowMs = 0;
   const sleeping: { atMs: number; wake(): void }[] = [];
@@ -159,7 +159,7 @@ export interface SimulatedClients {
   seats: number;
   /** Clients that request one sentence repeatedly, and return after the requested wait. */
   polite?: number;
-  /** Requests of impatient clients, relative to the engine's capacity. */
+  /** Load from impatient clients, relative to the engine's capacity. */
   offered?: number;
   /** Impatient clients disconnect if they have received nothing after this time. */
   leaveMs?: number;

@@ -1,4 +1,4 @@
-// Turns at an engine: how long later segments wait for first segments, and models that do not block each other.
+// Tests turns at an engine: how long later segments wait for first segments, and models that do not block each other.
 import { expect, test } from 'vitest';
 import type { Seat } from '../../../src/engines/guard.ts';
 import { Schedule } from '../../../src/speech/schedule.ts';
