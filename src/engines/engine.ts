@@ -114,7 +114,7 @@ export interface EngineCapabilities {
   stallMsMax?: number;
 }
 
-/** Capabilities of one voice that differ from the engine's. */
+/** Capabilities of one voice that differ from those of the engine. */
 export type SpeakerCapabilities = Partial<
   Pick<
     EngineCapabilities,

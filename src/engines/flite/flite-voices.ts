@@ -20,7 +20,7 @@ interface StockVoice {
   voiceId: string;
   character: string;
   model: Model;
-  /** Mean pitch, if it differs from the model's. The pitch of every model but rms can be changed. */
+  /** Mean pitch, if it differs from that of the model. The pitch of every model but rms can be changed. */
   pitchHz?: number;
   gainDb: number;
 }
