@@ -20,7 +20,7 @@ import { passage } from './measuring/texts.ts';
 const text = passage(500);
 const rounds = 5;
 const requestsAtOnce = 4;
-/** Multiplications per letter, so that one core needs a few tenths of a second for a second of audio. */
+/** Multiplications per letter, chosen so that one core takes a few tenths of a second per second of audio. */
 const work = 150;
 const ticksPerSecond = 100;
 const never = new AbortController().signal;

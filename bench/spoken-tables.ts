@@ -27,7 +27,7 @@ interface Count {
   alike: number;
 }
 
-/** Phonemes without stress, length, pauses and word gaps, which depend on the spelling. */
+/** Phonemes only: stress, length, pauses and word gaps are removed, because they depend on the spelling. */
 const phonemesOf = (text: string, code: string): string =>
   execFileSync('espeak-ng', ['-v', code, '-q', '-x', '--', text], { encoding: 'utf8' }).replace(/[',_|%=?;:!\s-]/g, '');
 

@@ -84,7 +84,7 @@ export type SpeechDeltaEvent = {
   audio: string;
 };
 
-/** Start and end of one word of the caller's text. */
+/** The start and end of one word of the caller's text. */
 export type WordTimestamp = {
   /** The word as the caller wrote it. */
   text: string;
@@ -280,7 +280,7 @@ export type CreateJob = {
   normalize?: boolean;
   /** Silence between two chapters, in seconds. */
   chapter_gap_seconds?: number;
-  /** The http or https URL to notify when the job ends, by Standard Webhooks. */
+  /** The http or https URL to notify when the job ends, as specified by Standard Webhooks. */
   webhook_url?: string;
   /** How long the job and its audio are kept after the job has ended, in hours. Default: as long as other audio. */
   keep_hours?: number;
@@ -370,11 +370,11 @@ export type Job = {
   metadata: Record<string, string>;
   /** When the job was created. */
   created_at: string;
-  /** When synthesis began; not set before. */
+  /** When synthesis began; unset until then. */
   started_at: string | null;
-  /** When the job ended; not set before. */
+  /** When the job ended; unset until then. */
   ended_at: string | null;
-  /** When the job is deleted with its audio; not set before the job has ended. */
+  /** When the job is deleted with its audio; unset until the job has ended. */
   expires_at: string | null;
   progress: JobProgress;
   /** Chapters of the job. */
@@ -390,7 +390,7 @@ export type Job = {
 
 /** Response of ListJobs. */
 export type ListJobsResponse = {
-  /** The jobs, the newest first. */
+  /** The jobs, newest first. */
   jobs: Job[];
   /** Token of the next page; empty on the last page. */
   next_cursor: string | null;
@@ -605,7 +605,7 @@ export type LexiconEntry = {
   alphabet?: string;
   /** BCP-47 language of the texts to which the entry applies. Default: any. */
   language_code?: string;
-  /** Whether upper and lower case must match. Default: sensitive. */
+  /** Whether upper and lower case must match. Default: "sensitive". */
   case?: string;
 };
 
@@ -903,7 +903,7 @@ export type RotateApiKeyResponse = {
   made_by: string | null;
 };
 
-/** The secret that signs the webhooks of a key by Standard Webhooks, without the secret itself. */
+/** The secret that signs the webhooks of a key as specified by Standard Webhooks, without the secret itself. */
 export type WebhookSecret = {
   /** The first characters of the secret, to recognize it. */
   hint: string;
@@ -1224,7 +1224,7 @@ export type LexiconEntryInput = {
   alphabet?: "ipa" | "x-sampa";
   /** BCP-47 language of the texts to which the entry applies. Default: any. */
   language_code?: string;
-  /** Whether upper and lower case must match. Default: sensitive. */
+  /** Whether upper and lower case must match. Default: "sensitive". */
   case?: "sensitive" | "insensitive";
 };
 

@@ -1,5 +1,5 @@
 // Tests the code in the documentation: runs every block in order, page by page, beside one service. Skips blocks that
-// state a reason not to be run, which docs.test.ts counts.
+// state why they are not run; docs.test.ts counts these blocks.
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, extname, join } from 'node:path';

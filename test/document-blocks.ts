@@ -1,7 +1,7 @@
 // Finds code blocks in Markdown. The text after the three backticks decides how a block is run:
 //     sh                        run by `sh -e`, in the order of the page
 //     python hello.py           saved under that name and run; the name is optional
-//     sh serve                  does not end by itself: started, and awaited until it reports that it serves
+//     sh serve                  started, and must report that it is serving; it runs until it is stopped
 //     sh needs ffmpeg           run if that program is installed (test/programs.ts lists missing ones)
 //     sh not-run: needs Docker  shown only, for that reason; test/docs.test.ts counts them
 import { globSync, readFileSync } from 'node:fs';

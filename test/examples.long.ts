@@ -1,6 +1,6 @@
-// Tests the examples, by the commands of examples/README.md with only the addresses changed: each language's client is
-// generated, compiled and run against a running service, all at once, and prints the same output as REST returns. Also
-// tests the examples for browsers, in Chromium.
+// Tests the examples with the commands from examples/README.md, in which only the addresses are changed. The clients of
+// all languages are generated, compiled and run concurrently against a service. Each client must print what REST
+// returns. Also tests the examples for browsers, in Chromium.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
@@ -151,7 +151,7 @@ test('a language whose plugins are not here is left out, with the packages that 
   expect(await write('basic')).toMatchObject({ code: 2, err: expect.stringContaining('no such language: basic') });
 });
 
-/** Serves a page by the commands under a heading, until the test finishes. */
+/** Serves a page with the commands under a heading, until the test finishes. */
 async function servePage(heading: string, host: string, more: Record<string, string> = {}): Promise<void> {
   const server = spawn('sh', ['-c', `(${commandsOf(heading).replaceAll('127.0.0.1:8000', host)}) 2>&1`], {
     cwd: root,

@@ -36,7 +36,7 @@ test('an install compiles what the first start runs, without settings, and leave
   for await (const said of service.stdout) if (String(said).includes('Sonant serves')) break;
   service.kill('SIGTERM');
   await once(service, 'exit');
-  // A package may require a file only when it is called.
+  // Some packages load a file only when one of their functions is called.
   expect(countFiles(compiled) - before).toBeLessThan(5);
 }, 60_000);
 

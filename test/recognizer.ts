@@ -19,7 +19,7 @@ const framesPerSecond = 100;
 /** Silence around each recording, so that the recognizer finds its start and end. */
 const marginSeconds = 0.2;
 
-/** Largest number of states per frame: a tenth of the default, with equal results in less time. */
+/** Largest number of states per frame: a tenth of the default, with the same results in less time. */
 const statesMax = 3000;
 
 /** A complete file, or headerless samples. */

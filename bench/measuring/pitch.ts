@@ -10,7 +10,7 @@ const voiceHz = { min: 60, max: 350 };
 /** A frame is voiced if it is loud relative to the whole and its periods are alike. */
 const loudEnough = 0.5;
 const alikeEnough = 0.5;
-/** A shift of two periods may match slightly better than one, so the shortest shift that is nearly the best counts. */
+/** A shift of two periods may match slightly better than one, so the shortest shift close to the best is used. */
 const nearlyBest = 0.97;
 /** Pitches further from the median are octave errors or belong to unvoiced frames. */
 const halfOctave = Math.SQRT2;

@@ -1,5 +1,5 @@
 // Renders docs/performance.md and its plots from the stored reports only, so that the page contains only measured figures
-// and equal reports give equal bytes.
+// and the same reports give the same bytes.
 import { type Cell, type Column, isMet, type Table } from '../measuring/bench.ts';
 import type { BenchReport } from '../measuring/report.ts';
 import { toSvg } from './bar-chart.ts';

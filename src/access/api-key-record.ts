@@ -12,7 +12,7 @@ import { defaultScopes, isScope, type Scope } from './scopes.ts';
 
 /**
  * The fields of a request. An omitted field gets its default in a new key and keeps its value in an update. Null means
- * no restriction. The rules of the API contract have checked the shape and range of all fields.
+ * no restriction. The shape and range of all fields have already been checked.
  */
 export interface KeyFields {
   /** Default: "unnamed". */

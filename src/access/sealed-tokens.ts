@@ -38,7 +38,7 @@ export function createSeal(secret: string) {
       if (text.length > charsMaxFor(factsBytesMax)) throw new Error(`the facts are too large for a token of ${use}`);
       return text;
     },
-    /** Returns the payload of a token. Undefined if the token has another use, is forged or has expired. */
+    /** Returns the payload of a token. Undefined if the token is for a different use, is forged or has expired. */
     async open(use: SealUse, text: string | undefined, factsBytesMax?: number): Promise<Facts | undefined> {
       if (!text || text.length > charsMaxFor(factsBytesMax)) return undefined;
       const { jwtDecrypt } = await import('jose');

@@ -11,7 +11,7 @@ interface OwnerSlots {
   dropped: Set<Slot>;
 }
 
-/** Interval of renewals: a third of the duration of a lease. */
+/** Interval between renewals: a third of the duration of a lease. */
 const renewEveryMs = 10_000;
 /** Number of slots per round trip, so that no round trip takes long. */
 const slotsAtOnce = 500;

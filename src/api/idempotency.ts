@@ -11,7 +11,7 @@ import { answerLeaseMs, answerRenewalMs, idempotencyKeyCharsMax, idempotencyMs }
 interface Once<Answer> {
   key: string;
   callerId: string;
-  /** The values that identify the request. Requests with equal values count as the same request. */
+  /** The values that identify the request. Requests with the same values count as the same request. */
   request: unknown;
   /** Returns the answer, the id of the resource that it describes, and the time until which the answer is valid. */
   work(): Promise<{ answer: Answer; subject: string; usefulUntilMs: number }>;

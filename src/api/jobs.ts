@@ -243,8 +243,8 @@ function etaOf({ status, chars, charsDone, busyMs }: JobRow): number | undefined
 }
 
 /**
- * Hash of a job request. Equal requests have equal hashes on every API: explicit defaults and the order of metadata
- * make no difference.
+ * Hash of a job request. Identical requests have the same hash on every API: explicit defaults and the order of
+ * metadata make no difference.
  */
 function fingerprintOf({ settings: { speech: _, ...settings }, speech, chapters }: JobRequest): string {
   const metadata = Object.fromEntries(

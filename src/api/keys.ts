@@ -116,7 +116,7 @@ export function withVoiceIds(fields: KeyFields, voices: Voices, user: VoiceUser,
   const usable = voicesFor(voices, user);
   const voiceIds = fields.voiceIds.map((name, i) => {
     const found = usable.lookUp(name)?.voice.voiceId;
-    // If the caller's key is limited to some voices, the check of the grant reports all other names.
+    // If the caller's key is limited to certain voices, the check of the grant reports any other name.
     if (found === undefined && (user.voiceIds?.includes(name) ?? true))
       violations.report(`voice_ids[${i}]`, 'voice_not_found', `${name} is not a voice that this key can use`);
     return found ?? name;

@@ -54,11 +54,11 @@ interface LiveSessionOptions {
 
 export class LiveSession {
   readonly #options: LiveSessionOptions;
-  /** Unfinished turns, the oldest first. */
+  /** Unfinished turns, oldest first. */
   readonly #turns: LiveTurn[] = [];
   /** The turn to which text is added. */
   #open: LiveTurn | undefined;
-  /** Completely spoken turns, the oldest first. Their audio may still be playing at the client. */
+  /** Completely spoken turns, oldest first. Their audio may still be playing at the client. */
   #spoken: LiveTurn[] = [];
   #turnCount = 0;
   #waitingChars = 0;

@@ -1,6 +1,6 @@
-// Charges speech to its key: a concurrency slot while it runs, characters of the monthly quota, and usage rows. The
-// usage of a whole text is stored before its response is sent, and that of a chunk before its end is reported, so it
-// counts even if the service is killed right afterwards. If the store is full or unreachable, the ledger keeps usage in
+// Charges speech to its key: a concurrency slot while it runs, characters of the monthly quota, and usage rows. Usage
+// is stored before the response to a whole text is sent, or before the end of a chunk is reported. It therefore counts
+// even if the service is then killed. If the store is full or unreachable, the ledger keeps usage in
 // memory. Characters that were not spoken are refunded.
 import type { Limiter, Synthesis, TakeOptions } from '../access/limiter.ts';
 import { dayOf, type UsageLedger } from '../access/usage-ledger.ts';

@@ -190,7 +190,7 @@ export function createVoiceOperations(voices: Voices) {
   };
 }
 
-/** The capabilities are equal for all voices, because Sonant adds the capabilities that an engine lacks. */
+/** The capabilities are the same for all voices, because Sonant adds the capabilities that an engine lacks. */
 const capabilities = {
   sampleRates: [...outputSampleRatesHz],
   outputFormats: [...formatNames],

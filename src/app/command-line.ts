@@ -66,7 +66,7 @@ export async function openKeys(config: Config) {
   return { management, webhookSecrets, close: () => kept.disposeAsync() };
 }
 
-/** Notifies the service's replicas if a key is no longer valid. */
+/** Notifies the service's replicas when a key becomes invalid. */
 async function publishKeyChange(config: Config, changed: ChangedKey): Promise<void> {
   const { redisUrl: url, redisPrefix: prefix } = config;
   if (!changed.isEnded || url === '') return;

@@ -78,7 +78,7 @@ export interface SharedState {
   shareCounts: ShareCounts | undefined;
   /** Lets a client resume an event stream that another replica holds; undefined without Redis. */
   relay: Relay | undefined;
-  /** Notifies all replicas if a key is no longer valid. Other key changes are not published. */
+  /** Notifies all replicas when a key becomes invalid. Other key changes are not published. */
   publishKeyChange(changed: ChangedKey): Promise<void>;
   /** Returns the state of the limiter; undefined without Redis. */
   limiterState(): LimiterState | undefined;

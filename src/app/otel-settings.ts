@@ -129,7 +129,7 @@ export const otelSettings = {
   },
 };
 
-/** Parses NAME=VALUE,NAME=VALUE. Returns undefined if the text has another form. */
+/** Parses NAME=VALUE,NAME=VALUE. Returns undefined if the text has a different form. */
 export function parsePairs(text: string): Readonly<Record<string, string>> | undefined {
   const pairs = text.split(',').filter((pair) => pair.trim() !== '');
   const read = pairs.map((pair) => /^\s*([^\s=]+)\s*=\s*([\x20-\x7e]*?)\s*$/.exec(pair));

@@ -169,8 +169,8 @@ export function createHeadCutter(toEnd = false): (bytes: Uint8Array) => Uint8Arr
 }
 
 /**
- * Computes the SHA-256 of a file's audio without its header. The hash stays equal if only the header differs, such as
- * in a stream of unknown length or in a copy with other tags.
+ * Computes the SHA-256 of a file's audio without its header. The hash stays the same if only the header differs, such
+ * as in a stream of unknown length or in a copy with other tags.
  */
 export function createFingerprint() {
   const cut = createHeadCutter();

@@ -1,5 +1,5 @@
 // Converts 16-bit samples to floats with a gain, limits them softly, and converts them back. The limiter has no memory,
-// so equal samples always give equal results and the level does not pump.
+// so the same samples always give the same results and the level does not pump.
 import { blockSamplesMax, blocksOf, clamped, limited, rounded, scaled } from './kernels.ts';
 
 const fullScale = 32768;

@@ -1,6 +1,6 @@
 // Encodes MP3 (MPEG-1 and MPEG-2 Audio Layer III; ISO/IEC 11172-3 and 13818-3) with LAME as WebAssembly: one channel at
 // a constant 64 kbit/s. There is no Xing frame, because the length of a stream is unknown. The output lags behind the
-// input by about 0.1 s. An encoder takes 2 MB and is reused after a reset, so equal audio gives equal bytes.
+// input by about 0.1 s. An encoder takes 2 MB and is reused after a reset, so the same audio gives the same bytes.
 import { readFile } from 'node:fs/promises';
 import type { WasmMediaEncoder } from 'wasm-media-encoders';
 import type { Encoder } from './encoder.ts';

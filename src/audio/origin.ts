@@ -1,6 +1,6 @@
 // Writes tags with the origin of generated audio: a notice that the speech is synthetic, the IPTC digital source type
 // (https://cv.iptc.org/newscodes/digitalsourcetype/), operator, software, model and voice. The tags depend only on
-// these values, so that equal audio has equal bytes. Tags by format:
+// these values, so that the same audio has the same bytes. Tags by format:
 //     WAV         "LIST" INFO before the samples: ICMT, ISRF, ITCH, ISFT; INFO has no names for the other values
 //     MP3         an ID3v2.4 tag in UTF-8; ID3v2.3 in UTF-16 in a joined book. Frames: 1: coding | text
 //                 with a custom name: 1: coding | name, 0 | text      "COMM": 1: coding | "eng" | 0 | text
@@ -20,7 +20,7 @@ export interface Origin {
   voice: string;
 }
 
-/** Returns the origin of audio with several voices. A single voice from a trained model decides the source type. */
+/** Returns the origin of audio with several voices. One voice from a trained model decides the source type. */
 export function joinOrigins(origins: readonly Origin[]): Origin | undefined {
   const textOf = (field: 'model' | 'voice') =>
     [...new Set(origins.flatMap((each) => each[field].split(', ')))].join(', ');

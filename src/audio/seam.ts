@@ -54,12 +54,12 @@ export class SeamTrimmer {
     return this.#droppedLead;
   }
 
-  /** Samples of quiet kept before the first sound. Known when the first samples are returned. */
+  /** Number of silent samples kept before the first sound. Known when the first samples are returned. */
   get leadSamples(): number {
     return this.#lead;
   }
 
-  /** Samples of quiet returned after the last sound. */
+  /** Number of silent samples returned after the last sound. */
   get trailSamples(): number {
     return this.#trail;
   }

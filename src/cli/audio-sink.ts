@@ -60,7 +60,7 @@ export async function openAudioFile(path: string, signal: AbortSignal): Promise<
   const found = await stat(path).catch(() => undefined);
   if (found?.isDirectory()) throw new UsageError(`${path} is a folder; name a file`);
   if (found?.isFIFO()) return openNamedPipe(path, signal);
-  // A device is written directly, because it can be neither replaced by a renamed file nor rewound.
+  // A device is written to directly, because it can be neither replaced by a renamed file nor rewound.
   const isPlain = !found || found.isFile();
   const target = found ? await realpath(path) : path;
   const draft = isPlain ? `${target}.part-${process.pid}` : path;

@@ -241,7 +241,7 @@ async function finishJob(id: string, { client, signal }: Served): Promise<JobJso
         noteProgress();
         lastId = event.id;
         const { job }: { job?: JobJson } = JSON.parse(event.data);
-        // The last event carries an error instead of the job. The next request states the reason.
+        // The last event carries an error instead of the job. The response to the next request states the reason.
         if (!job) break;
         const { chars, chars_done: charsDone, chapters_done: chaptersDone } = job.progress;
         progress.show({ chars, charsDone, chaptersDone, chapterCount: job.chapters.length });

@@ -8,7 +8,7 @@ import { bestCasting, type CastSpeech } from '../speech/plan.ts';
 import type { SpeechRequest } from '../speech/request.ts';
 import type { SpeechInfo } from '../speech/speech-events.ts';
 
-/** Voices as callers know them, their engine voices, the versions of their lexicons, and the origin in the file. */
+/** Voices as callers know them, their engine voices, their lexicon versions, and the origin that the file states. */
 type Speakers = Pick<SpeechInfo, 'voice' | 'speaker' | 'others' | 'lexiconVersions' | 'origin'>;
 
 /** Returns the key of the audio, which also depends on whether there are captions. */

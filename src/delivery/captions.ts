@@ -39,7 +39,7 @@ export interface CaptionedText {
   text: string;
   /** Canonical BCP-47 tag, which determines where sentences end. */
   languageCode: string;
-  /** Maps a word's position in the caller's text to its position in `text`. Absent if both texts are equal. */
+  /** Maps a word's position in the caller's text to its position in `text`. Absent if both texts are identical. */
   locate?(word: TimedWord): TimedWord;
 }
 
@@ -192,7 +192,7 @@ function tailOf(gap: string): string {
   return end < 0 ? closingMarks.exec(gap)![0] : gap.slice(0, end);
 }
 
-/** Returns the last line of the text between two words. Earlier lines have no words, so they are not spoken. */
+/** Returns the last line of `gap`, which is the text between two words. Earlier lines are not spoken. */
 function lastLineOf(gap: string): string {
   const breaks = [...gap.matchAll(lineBreak)];
   return gap.slice(breaks.at(-1)?.index ?? 0);

@@ -1,6 +1,6 @@
-// Finds the clip of an equal earlier request from the same caller. A clip that is returned as a link is marked as used,
-// so that it is not removed at once to make room. If audio is returned directly, a slow or unreachable store is not an
-// error.
+// Finds the clip of an identical earlier request from the same caller. A clip that is returned as a link is marked as
+// used, so that it is not removed at once to make room. If audio is returned directly, a slow or unreachable store is
+// not an error.
 import { Failure } from '../errors.ts';
 import type { Casting } from '../speech/cast.ts';
 import { bestCasting, type CastSpeech } from '../speech/plan.ts';

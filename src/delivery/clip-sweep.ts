@@ -78,7 +78,7 @@ export function openClipSweep(options: ClipSweepOptions) {
   timer.unref();
   return {
     run,
-    /** Leaves files to the next sweeps, which remove the files. No row may refer to these files. */
+    /** Leaves the files for the next sweep to remove. No row may refer to these files. */
     discard(keys: readonly string[]): void {
       for (const key of keys) discarded.add(key);
     },

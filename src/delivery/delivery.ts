@@ -1,7 +1,7 @@
 // Delivers complete speech. A request for a link is answered when its clip is stored. Audio that is returned directly
-// is also stored, but the answer does not depend on the store. An equal request from the same caller is answered from
-// the stored clip or joins the running synthesis. A stream is stored if a link is requested. A clip has an unguessable
-// URL and expires.
+// is also stored, but the answer does not depend on the store. An identical request from the same caller is answered
+// from the stored clip or joins the running synthesis. A stream is stored if a link is requested. A clip has an
+// unguessable URL and expires.
 import { audioFormats, type FormatName } from '../audio/formats.ts';
 import type { Voice } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
@@ -24,7 +24,7 @@ import { accountOf, type ClipRecord, storeClip } from './stored-clip.ts';
 import type { ClipStore } from './stores/clip-store.ts';
 
 export interface Delivery {
-  /** Finds the cached clip of an equal request by the same caller. The request then needs no plan. */
+  /** Finds the cached clip of an identical request by the same caller. The request then needs no plan. */
   findCached(found: CastSpeech, caller: Caller): Promise<ClipRow | undefined>;
   /** Opens a cached clip. Undefined if the clip was removed in the meantime. */
   openCached(clip: ClipRow, found: CastSpeech): Promise<Delivered | undefined>;

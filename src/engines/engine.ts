@@ -46,7 +46,7 @@ export interface Segment {
   timings: boolean;
   /** Whether the caller has received no audio yet. Urgent segments begin before others. */
   urgent: boolean;
-  /** Whether nobody waits for the segment. It is aborted when interactive speech begins, and repeated later. */
+  /** Whether nobody waits for the segment. If so, it is aborted when interactive speech begins, and repeated later. */
   isBackground?: boolean;
   /** Whether an earlier attempt produced faulty audio. The engine should then speak differently if it can. */
   isAgain?: boolean;
@@ -74,7 +74,7 @@ export interface EngineCapabilities {
   pitches?: { min: number; max: number };
   /** Whether the engine follows instructions on how to speak. If not, the caller gets a warning. */
   instructions?: boolean;
-  /** Whether equal seeds give equal audio, as far as the engine can ensure it. If not, the caller gets a warning. */
+  /** Whether the same seed gives the same audio, as far as possible. If not, the caller gets a warning. */
   seed?: boolean;
   /** Whether the engine reports word times. If not, they are estimated. */
   timings: boolean;
@@ -103,7 +103,7 @@ export interface EngineCapabilities {
    */
   isSynthetic?: boolean;
   /**
-   * Whether equal segments have identical samples. Audio that a slow reader does not read can then be dropped and
+   * Whether a repeated segment has identical samples. Audio that a slow reader does not read can then be dropped and
    * generated again.
    */
   isRepeatable?: boolean;
@@ -114,7 +114,7 @@ export interface EngineCapabilities {
   stallMsMax?: number;
 }
 
-/** Capabilities of one voice that differ from the engine's. */
+/** Capabilities of one voice that differ from those of the engine. */
 export type SpeakerCapabilities = Partial<
   Pick<
     EngineCapabilities,
@@ -205,7 +205,7 @@ export interface Engine {
   speak(segment: Segment, signal: AbortSignal): AsyncIterable<SpokenPcm>;
   /**
    * Converts IPA phonemes to the engine's notation for `Segment.phonemes`. Returns undefined if the voice cannot
-   * pronounce the phonemes. Absent if no voice of the engine can.
+   * pronounce the phonemes. Absent if none of the engine's voices can pronounce phonemes.
    */
   toPhonemes?(ipa: string, voice: Voice, languageCode: string): string | undefined;
   /**

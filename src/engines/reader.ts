@@ -1,6 +1,6 @@
 // Takes audio as fast as the engine speaks, so that a slow reader does not occupy the engine. If the reader stops for
-// some seconds and the engine can repeat the segment, only `stalledBytesMax` bytes are kept. The rest is dropped, and
-// spoken again when the reader continues. For other engines, the whole segment is kept. Small waiting pieces are
+// several seconds and the engine can repeat the segment, only `stalledBytesMax` bytes are kept. The rest is dropped,
+// and spoken again when the reader continues. For other engines, the whole segment is kept. Small waiting pieces are
 // joined, since each piece costs a turn of the event loop.
 import { join } from '../audio/pcm.ts';
 import { Failure } from '../errors.ts';

@@ -56,7 +56,7 @@ function begin(reply: FastifyReply, headers: Headers): void {
 /** Cache of header names in lower case. */
 const lowerCase = new Map<string, string>();
 
-/** Fastify stores header names in lower case. Node would send a second header for a name in another case. */
+/** Fastify stores header names in lower case. Node would send a second header for a name in a different case. */
 function lowerCaseOf(name: string): string {
   const known = lowerCase.get(name);
   if (known !== undefined) return known;

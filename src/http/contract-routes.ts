@@ -1,5 +1,5 @@
 // Serves the RPCs that have `google.api.http` over REST: decodes each request into the message of its RPC, calls the
-// handler that Connect calls too, and encodes the response as JSON.
+// same handler as Connect, and encodes the response as JSON.
 import {
   create,
   type DescField,

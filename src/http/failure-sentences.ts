@@ -1,5 +1,5 @@
 // Renders a failure as one text, for the APIs of other vendors. The errors of these APIs have no list of details, and
-// their list of voices has another URL.
+// their list of voices has a different URL.
 import type { Failure } from '../errors.ts';
 
 /** The message of the failure and its details in one text. `listUrl` is the URL of the vendor API's list of voices. */

@@ -20,7 +20,7 @@ export const formTextBytesMax = 8 * 1024;
 export const formPartsMax = 40;
 /** Unknown names in X-Ignored-Fields are cut to this length. */
 export const ignoredFieldCharsMax = 64;
-/** Interval of keepalive comments in an event stream. */
+/** Interval between keepalive comments in an event stream. */
 export const keepaliveEveryMs = 15_000;
 /** For how long and for how many bytes synthesis continues without a reader. */
 export const readerGraceMs = 10_000;
@@ -29,7 +29,7 @@ export const unreadBytesMax = 1 << 20;
 export const eventsKeptMs = 60_000;
 export const eventBytesPerStreamMax = 4 << 20;
 export const eventBytesMax = 64 << 20;
-/** WebSocket: interval of pings, and how long the peer may be silent. */
+/** WebSocket: the interval between pings, and how long the peer may be silent. */
 export const socketPingMs = 20_000;
 export const socketSilentMsMax = 60_000;
 /** A message whose sending took at least this long counts as a sign of life, because the peer was reading. */

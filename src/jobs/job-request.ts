@@ -1,4 +1,4 @@
-// Parses the request for a job. The rules of the contract check the shape and range of fields; texts, the cover, the
+// Parses the request for a job. The shape and range of fields have already been checked; texts, the cover, the
 // webhook and the speech fields are checked here. The rules for speech fields are in speech/fields.ts; these fields are
 // stored unchanged.
 import {
@@ -210,7 +210,7 @@ function parseSpeech(fields: Fields, report: Report, nameOf = (field: string) =>
   }
 }
 
-/** Returns the failure for an SSML document that is too long. Unlike a plain text, a document cannot be divided. */
+/** Returns the failure for an SSML document that is too long. Unlike plain text, a document cannot be divided. */
 function tooLong({ facts: { limit = ssmlCharsMax, actual = limit }, cause }: Failure, field: string): Failure {
   const message = `has ${actual} code points in one SSML document, over the limit of ${limit}`;
   const details: FieldViolation[] = [{ field, reason: 'too_long', message }];

@@ -94,7 +94,7 @@ export function createTurns({ atOnce, waitingPerAddressMax }: TurnsOptions): Tur
   let [waiting, scheduled] = [0, 0];
   const schedule = () => {
     scheduled++;
-    // Each task has its own immediate, so that the work that a task starts runs before the next task.
+    // Each task has its own immediate, so that work started by one task runs before the next task.
     setImmediate(startNext);
   };
   const startNext = () => {

@@ -51,7 +51,7 @@ export const serve = <S extends DescService>(service: S, implementation: Service
   implementation: implementation as ServedService['implementation'],
 });
 
-/** Serves a service with the handlers that the REST API uses too. */
+/** Serves a service with the same handlers as the REST API. */
 export function serveHandlers<S extends DescService>(service: S, handlers: Handlers<S>): ServedService {
   const implementation = Object.fromEntries(
     service.methods.map((method: DescMethod) => {

@@ -1,5 +1,5 @@
 // sonant.v1.SpeechService: converts messages to requests for speech, and results to messages. A message is first
-// written as its JSON fields, so that the parsers in src/speech apply equal rules and defaults to every API.
+// written as its JSON fields, so that the parsers in src/speech apply the same rules and defaults to every API.
 import type { DescMessage, Message, MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { ServiceImpl } from '@connectrpc/connect';

@@ -23,7 +23,7 @@ export interface WorkerLink<Task, Piece, Facts = unknown, End = unknown> {
   readonly exited: Promise<unknown>;
   onReply: (reply: WorkerReply<Piece, Facts, End>) => void;
   send(task: Task): void;
-  /** Asks the worker to finish its task soon, with any reply. */
+  /** Asks the worker to finish its task soon; any reply is accepted. */
   cancel(): void;
   kill(): void;
   /** Makes the worker keep this process alive. */
@@ -260,7 +260,7 @@ export class Host<Task, Piece, Facts = unknown, End = unknown> {
     this.#placeWaiting();
   }
 
-  /** Puts the run of a worker that did not start back to the front of the queue. */
+  /** If a worker did not start, returns its run to the front of the queue. */
   #returnRun(worker: Worker<Task, Piece, Facts, End>): void {
     const { run } = worker;
     if (!run || this.#isClosed) return;

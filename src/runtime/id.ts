@@ -43,8 +43,8 @@ function randomText(chars: number): string {
   return randomChars.toString('latin1', from, randomCharsUsed);
 }
 
-// Name of this process in data shared by several processes. Cloned machines have equal host names, so the name
-// includes the boot id.
+// Name of this process in data shared by several processes. Cloned machines have the same host name, so this
+// name includes the boot id.
 //     host|0ea67c1e-...|pid:[4026531836]|4711|run_01JD...
 //     host name, boot id (Linux), process id namespace (Linux), process id, run id
 

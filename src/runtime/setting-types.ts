@@ -40,7 +40,7 @@ interface TextChecks {
   isAllowed?: (given: string) => boolean;
 }
 
-/** A text setting. Its default is always allowed; without `fallback`, the default is an empty text. */
+/** A text setting. Its default is always allowed; without `fallback`, the default is an empty string. */
 export function textSetting(setting: Omit<Declared<string>, 'fallback'> & TextChecks): Setting<string> {
   const { isAllowed = () => true, fallback = '', allowed = 'any text', ...rest } = setting;
   return { ...rest, fallback, allowed, parse: (given) => (given === fallback || isAllowed(given) ? given : undefined) };

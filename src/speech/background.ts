@@ -15,7 +15,7 @@ export interface Background {
 
 /** Quiet time before work starts, so that no work starts in the short gap between two segments of a stream. */
 const quietMs = 200;
-/** Work that has waited this long starts despite interactive speech, at intervals of at least this length. */
+/** Work that has waited this long starts even during interactive speech. Such starts are at least this far apart. */
 const patienceMs = 10_000;
 
 interface Waiting {

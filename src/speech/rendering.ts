@@ -90,7 +90,7 @@ export function createRenderer(options: RenderOptions) {
   };
 }
 
-/** Returns an equal rendering from `others`, or else `rendering`. */
+/** Returns an identical rendering from `others`, or else `rendering`. */
 function sameAs(rendering: Rendering, others: Iterable<Rendering>): Rendering {
   const keys = ['binding', 'languageCode', 'engineRate', 'tempo', 'gainDb', 'pitch'] as const;
   for (const other of others) if (keys.every((key) => other[key] === rendering[key])) return other;
@@ -98,8 +98,8 @@ function sameAs(rendering: Rendering, others: Iterable<Rendering>): Rendering {
 }
 
 /**
- * Joins neighbouring runs that are spoken alike, unless a sentence ends between them, so that markup without effect
- * does not divide sentences.
+ * Joins neighbouring runs that are spoken in the same way, unless a sentence ends between them, so that markup without
+ * effect does not divide sentences.
  */
 function joinRuns(items: readonly MarkedItem[], renderingOf: (style: RunStyle) => Rendering): MarkedItem[] {
   const groups: [MarkedItem, ...MarkedRun[]][] = [];

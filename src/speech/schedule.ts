@@ -113,7 +113,7 @@ class Line {
   readonly #resources = new Map<string, Resource>();
   /** Start times of the segments from the last minute, oldest first. */
   readonly begun = { own: [] as number[], clones: [] as number[] };
-  /** Times at which refused requests should be repeated, by owner. */
+  /** For each owner, the times at which refused requests should be repeated. */
   readonly retries = new Map<string, number[]>();
   held = 0;
   bulkHeld = 0;
@@ -464,7 +464,7 @@ export class Schedule {
     return undefined;
   }
 
-  /** Sets a timer for the next admission that can happen before a turn ends: by rate limit, bulk age or new servers. */
+  /** Sets a timer for the next time when a rate limit ends, a bulk turn may begin, or the servers are checked again. */
   #setTimer(line: Line): void {
     clearTimeout(line.timer);
     const delays = Object.values(line.lanes).flatMap((lane) => [...lane].map(({ seat }) => this.#rateMs(line, seat)));

@@ -51,7 +51,7 @@ export interface VoiceConsent {
   revokedAt: Date | undefined;
 }
 
-/** Owner of a shared alias, instead of an account. */
+/** The owner that is stored for a shared alias, which belongs to no account. */
 export const ofEveryone = '';
 
 export class StoredVoices {

@@ -164,7 +164,7 @@ export function createSpeech(options: SpeechOptions): Speech {
   };
 }
 
-/** Returns the best engine that may be called now; if there is none, the best engine. */
+/** Returns the best engine that may be called now; if none may be called, the best of all engines. */
 const readiest = (bindings: readonly Binding[], restMs: (binding: Binding) => number): Binding =>
   bindings.toSorted((a, b) => Math.sign(restMs(a)) - Math.sign(restMs(b)))[0]!;
 

@@ -6,7 +6,7 @@ export interface AnswerRow {
   ownerId: string;
   /** The idempotency key. */
   name: string;
-  /** Hash of the request; equal for a repeated request. */
+  /** Hash of the request; the same for a repeated request. */
   fingerprint: string;
   /** The reply as JSON; null while the request is in progress. */
   answer: string | null;

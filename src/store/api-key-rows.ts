@@ -149,9 +149,9 @@ const isBelow = 'path >= $2 and path < $3';
 const isInGrace = 'owner_id = $2 and replaced_by is not null and coalesce(expires_at_ms > $1, true)';
 
 const anyRow = 'select key_id from api_keys limit 1';
-/** Sorts after every key id, because the first digit of a ULID is at most 7. */
+/** A string that sorts after every key id, because the first digit of a ULID is at most 7. */
 const afterAllKeyIds = 'key_Z';
-/** Sorts after every text that begins with the path. */
+/** Returns a string that sorts after all strings that begin with the path. */
 const afterPath = (path: string) => `${path}~`;
 
 /** SQL condition for the keys of a range. Its three parameters are $n and the next two. */

@@ -209,7 +209,7 @@ function createClipRemovalRows(store: RowStore, end: EndClips) {
         and ${account} = $1 and used_at_ms < $2 and expires_at_ms > $3 order by created_at_ms limit $4`;
       return store.query<StoredClipRow>(sql, accountId, beforeMs, Date.now(), limit);
     },
-    /** Expires a clip to free space, unless it was used since `beforeMs`. Returns whether the clip has expired. */
+    /** Expires a clip to free space, unless it has been used since `beforeMs`. Returns whether the clip has expired. */
     async expireUnused(clipId: string, beforeMs: number): Promise<boolean> {
       const sql = `update clips set deleted_at_ms = $2, expires_at_ms = $2 where clip_id = $1 and expires_at_ms > $2
         and (used_at_ms is null or used_at_ms < $3) returning clip_id`;

@@ -1,6 +1,6 @@
 // The tables `jobs`, `job_chapters` and `job_parts`: long texts that are spoken in the background. Only the holder of a
-// chapter's lease may write to the chapter, and only until the job has ended. The chapter after the last one stands for
-// joining all chapters, and is queued when all other chapters are done. `revision` rises with every change.
+// chapter's lease may write to the chapter, and only until the job has ended. The row after the last chapter represents
+// the joining of all chapters, and is queued when all chapters are done. `revision` rises with every change.
 
 import { createJobLeases } from './job-leases.ts';
 import { createJobSegmentRows } from './job-segment-rows.ts';
@@ -179,7 +179,7 @@ const createJobReading = (store: RowStore) => ({
       order by job_key desc limit $4`;
     return store.query<JobRow>(sql, ownerId, after, status, limit);
   },
-  /** The chapters in order, without the chapter that stands for joining. */
+  /** The chapters in order, without the row for joining. */
   chaptersOf: (jobKey: string) => chaptersOf(store, jobKey),
   async findPart(jobKey: string, chapter: number, part: number): Promise<PartRow | undefined> {
     const sql = `select ${partColumns} from job_parts where job_key = $1 and chapter = $2 and part = $3`;
@@ -193,7 +193,7 @@ const createJobReading = (store: RowStore) => ({
 
 export type JobRows = ReturnType<typeof createJobRows>;
 
-/** The chapters in order, without the chapter that stands for joining. */
+/** The chapters in order, without the row that represents the joining of all chapters. */
 const chaptersOf = (rows: Rows, jobKey: string): Promise<ChapterRow[]> =>
   rows.query<ChapterRow>(
     `${chapters.select} where job_key = $1 and chapter <

@@ -212,7 +212,7 @@ class PostgresRows implements RowStore {
     }
   }
 
-  /** Returns the name of a prepared statement. Equal statements have equal names on all connections. */
+  /** Returns the name of a prepared statement. Identical statements have the same name on all connections. */
   #nameStatement(text: string): string | undefined {
     const known = this.#names.get(text);
     if (known !== undefined || this.#names.size >= statementsMax) return known;
@@ -234,7 +234,7 @@ function isConnectionUsable(error: unknown): boolean {
   return state !== undefined && !breaking.test(state);
 }
 
-/** Errors after which a connection must be replaced: the server is stopping, broken, or has become a standby. */
+/** Errors after which a connection must be replaced: the server is stopping, is broken, or has become a standby. */
 const breaking = /^(08|25006|25P03|26|42P05|57P|58|XX)/;
 /**
  * Database errors: no connection (08, 57P), no resources (53), no privilege (28, 42501), no such database or schema

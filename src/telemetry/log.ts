@@ -40,7 +40,7 @@ function toPlain(_key: string, value: unknown): unknown {
 }
 
 interface RepeatedLines<Kind> {
-  /** Logs or counts the line. Lines with equal names are counted together. */
+  /** Logs or counts the line. Lines with the same name are counted together. */
   add(name: string, kind: Kind, write: () => void): void;
   /** Reports the remaining counts and stops the timer. */
   close(): void;

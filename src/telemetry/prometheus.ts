@@ -103,7 +103,7 @@ function findOrAdd<Point>(series: Map<string, Point>, labels: Labels, none: () =
   return point;
 }
 
-/** Builds a cheap key of the labels, because every call looks up several metrics. */
+/** Builds a key from the labels. It must be cheap, because every call looks up several metrics. */
 function toKey(labels: Labels): string {
   let key = '';
   for (const name in labels) key += `${name}\0${labels[name]}\0`;

@@ -114,7 +114,7 @@ export interface Tracing {
 }
 
 interface Sampling {
-  /** Share of traces to record. The trace id decides, so services with equal shares record the same traces. */
+  /** Share of traces to record. The trace id decides, so services with the same share record the same traces. */
   share: number;
   /** Whether a caller's trace is recorded if and only if the caller records it. */
   isParentBased: boolean;

@@ -6,7 +6,7 @@ import { parse } from 'smol-toml';
 
 /**
  * How to speak a number: by a CLDR rule set (names of private sets begin with "%%"), by a rule set for numbers up to a
- * limit and another form for larger numbers, or by the first pattern that matches the complete number.
+ * limit and a different form for larger numbers, or by the first pattern that matches the complete number.
  */
 export type NumberForm = string | { rules: string; to: number; then: string } | readonly FormCase[];
 

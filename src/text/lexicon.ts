@@ -1,6 +1,6 @@
 // A compiled pronunciation lexicon. It matches complete words from left to right, the longest entry first. The cost per
-// text does not depend on the number of entries. Variants of quotes, hyphens, white space and composed accents are
-// equal; letter case is ignored if an entry states so.
+// text does not depend on the number of entries. Variants of quotes, hyphens, white space and composed accents
+// match each other; letter case is ignored if an entry states so.
 import type { Said } from './marked-text.ts';
 import { segmenterFor } from './tokenize.ts';
 import { foreignToIpa, toIpa } from './x-sampa.ts';
@@ -21,7 +21,7 @@ export interface LexiconEntry {
   alphabet?: PhoneticAlphabet;
   /** Canonical BCP-47 tag. The entry applies only to text in this language. */
   languageCode?: string;
-  /** Whether letter case must match. Default: sensitive. */
+  /** Whether letter case must match. Default: "sensitive". */
   case?: LetterCase;
 }
 

@@ -85,7 +85,7 @@ export class Measures {
     return /^(?:\^?[²2]|sq)/.test(power) ? this.#square : /^(?:\^?[³3]|cu)/.test(power) ? this.#cubic : undefined;
   }
 
-  /** The spoken unit at `at` in the form after `count`, and the unit's length in the text. */
+  /** The unit at index `at`, in the spoken form that `count` requires, and the unit's length in the text. */
   #unitAt({ text }: Place, at: number, amount: string, count = amount): Reading | undefined {
     const match = matchAt(unitPattern, text, at);
     if (!match) return undefined;

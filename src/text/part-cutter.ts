@@ -68,7 +68,7 @@ export class PartCutter {
     this.#clauseCharsMin = opens ? firstClauseCharsMin : clauseCharsMin;
   }
 
-  /** Whether some text has not been returned in a part. */
+  /** Whether there is text that no part has returned yet. */
   get hasText(): boolean {
     return this.#text !== '';
   }

@@ -105,7 +105,7 @@ function findScript(codePoint: number): number {
   return script < 0 ? other : script;
 }
 
-/** Caches scripts by language, because finding a language's scripts takes longer than counting a sentence. */
+/** Caches scripts by language, because finding them takes longer than counting the letters of a sentence. */
 const knownScripts = new Map<string, ReadonlySet<string>>();
 const knownScriptsMax = 256;
 

@@ -119,8 +119,8 @@ function takeTokens(pending: SpokenToken[], limit: number): SpokenToken[] {
   const fits = ends.length;
   if (fits === pending.length) return pending.splice(0);
   const room = limit - (fits > 0 ? ends[fits - 1]! + 1 : 0);
-  // A token is split if it is too long for one cut, or if it is a number in groups that would leave this cut almost
-  // empty. An earlier clause break takes precedence.
+  // A token is split if it is too long for one cut, or if it is a grouped number and this cut would be almost empty
+  // without it. An earlier clause break takes precedence.
   const { say } = pending[fits]!;
   const hasClauseBreak = pending.slice(0, fits).some((token) => token.breakAfter >= breakStrength.clause);
   const isLong = say.length > limit && room >= limit / 4;

@@ -266,7 +266,7 @@ class Verbalization {
     this.#gap = ' ';
   }
 
-  /** Appends punctuation before a word. An empty text only separates words. */
+  /** Appends punctuation before a word. An empty string only separates words. */
   open(say: string): void {
     if (say === '' || this.say.endsWith(say)) return;
     this.say += this.#gap + say;

@@ -1,5 +1,5 @@
 // Speaks numbers, dates, times, sums and measures in a language, by its table (language-table.ts) and CLDR data.
-// Methods convert written text to words. They return undefined for text of another kind.
+// Methods convert written text to words. They return undefined for text of any other kind.
 import { hasTable, type LanguageTable, type NumberForm, readTable, toRows } from './language-table.ts';
 import { type Currency, type Noun, Nouns } from './nouns.ts';
 import { NumberFormat, namedDigitsMax, parseRoman } from './number-words.ts';

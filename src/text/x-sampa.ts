@@ -1,7 +1,7 @@
 // Phonetic alphabets: converts X-SAMPA (https://en.wikipedia.org/wiki/X-SAMPA) to the International Phonetic Alphabet,
 // and normalizes IPA. Marks that only group sounds are removed.
 
-/** Symbols of X-SAMPA and IPA, longest first, so that "r\`" is not read as "r". All other symbols are equal in both. */
+/** Symbols of X-SAMPA and IPA, longest first, so that "r\`" is not read as "r". Other symbols are the same in both. */
 const symbols: readonly (readonly [sampa: string, ipa: string])[] = Object.entries({
   'J\\_<': 'ʄ',
   'G\\_<': 'ʛ',

@@ -200,7 +200,7 @@ function measurePeaks({ samples }: Recording, level: number): { above: number; f
     if (size >= level) above++;
     counts[Math.min(bins - 1, Math.floor((size / peak) * bins))]!++;
   }
-  // Counts down to the peak level, and then to nine tenths of the peak level.
+  // Counts the loudest samples: first those above the peak level, then those above nine tenths of the peak level.
   let passed = 0;
   let top = bins;
   while (top > 0 && passed < samples.length / 1_000) passed += counts[--top]!;

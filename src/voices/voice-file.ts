@@ -73,7 +73,7 @@ interface VoiceImport {
   access?: VoiceAccess | undefined;
 }
 
-/** Stores the voice from the file and returns its id. Rejects a file that `exportVoice` has not written. */
+/** Stores the voice from the file and returns its id. Rejects a file that `exportVoice` did not write. */
 export async function importVoiceFile(text: string, { rows, vault, access }: VoiceImport): Promise<string> {
   const file = parseFile(text);
   const { voiceId, name } = file;

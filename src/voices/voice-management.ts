@@ -247,7 +247,7 @@ function toSpeaking({ voice, kept, bindings }: OfferedVoice): Speaking {
   };
 }
 
-/** Converts a binding for the checks of a change, which do not need the id of a clone. */
+/** Converts a binding for `checkChange`, which does not need the id of a clone. */
 function toRecord(bound: StoredBinding): BindingRecord {
   if ('openClone' in bound)
     return { engine: bound.engine, cloneId: '', gainDb: bound.gainDb, languageCodes: bound.languageCodes };

@@ -1,6 +1,6 @@
-// Tests the monthly count in Redis when it is read from the usage ledger, to which running streams have already written
-// some characters. These characters count once, even if Redis was unreachable, lost its data, or considered a stream's
-// replica dead.
+// Tests the monthly count that Redis gets from the usage ledger after running streams have written some of their
+// characters to the ledger. These characters count once, even if Redis was unreachable, lost its data, or considered a
+// stream's replica dead.
 import { afterEach, expect, test } from 'vitest';
 import { refusalOf, silent, usual } from '../conformance/limited-descendants.ts';
 import { hasOwnRedis, openOwnRedisServer } from '../store/redis-server.ts';

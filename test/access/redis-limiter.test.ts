@@ -144,7 +144,7 @@ describe.skipIf(!hasRedis)('with a server', () => {
     const [limit, otherLimit] = [limitOf(one), limitOf(other)];
     for (let i = 0; i < 5; i++) limit.noteFailure('10.0.0.1');
     otherLimit.check('10.0.0.1');
-    // The other replica learns that the address is blocked only at its own first failure.
+    // The other replica does not learn that the address is blocked until it notes a failure itself.
     await expect
       .poll(() => one.limiter.takeAttempt('10.0.0.1', { perMinute: 5, burst: 5 }))
       .toBeGreaterThan(50_000_000);

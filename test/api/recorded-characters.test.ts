@@ -6,7 +6,7 @@ import { createMetering } from '../../src/api/metering.ts';
 import type { LivePlace } from '../../src/speech/live-plan.ts';
 import type { SpeechEvent } from '../../src/speech/speech-events.ts';
 
-/** Metering that logs each taken slot, the ledger entries, and the reports to the slots. */
+/** Metering that logs each slot when it is taken, the ledger entries, and the characters reported to each slot. */
 function openLoggedMetering() {
   const log: string[] = [];
   let slots = 0;

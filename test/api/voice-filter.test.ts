@@ -1,5 +1,5 @@
-// Tests the filter for lists of voices: the searched text of a voice is computed once, however many words and queries
-// there are.
+// Tests the filter for lists of voices: the text that is searched is computed once per voice, however many words and
+// queries there are.
 import { expect, test } from 'vitest';
 import { toPredicate } from '../../src/api/voice-filter.ts';
 import { createVoices } from '../../src/speech/voice.ts';

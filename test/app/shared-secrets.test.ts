@@ -1,4 +1,4 @@
-// Tests that replicas on one database must have equal secrets, or startup fails.
+// Tests that startup fails unless all replicas on one database have the same secrets.
 import { tmpdir } from 'node:os';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../src/app/config.ts';

@@ -8,7 +8,7 @@ export interface TarEntry {
   /** '0' a file, '5' a folder, '1' a hard link, '2' a symbolic link, '3' a device, 'x' a pax header, and so on. */
   type?: string;
   link?: string;
-  /** A false size for the header. */
+  /** A wrong size for the header. */
   size?: number;
   group?: string;
   checksum?: number;

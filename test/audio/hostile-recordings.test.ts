@@ -1,5 +1,5 @@
-// Tests hundreds of damaged files (truncated, flipped, overwritten), equal in each run: each is read within limits
-// or refused with a message. The checksums in Ogg files are corrected, so that the damage reaches the decoder.
+// Tests hundreds of damaged files (truncated, flipped, overwritten), the same in each run: each is read within
+// limits or refused with a message. The checksums in Ogg files are corrected, so that the damage reaches the decoder.
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { decodeRecording } from '../../src/audio/recording/recording.ts';

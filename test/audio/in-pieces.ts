@@ -14,7 +14,7 @@ export function inPieces(stream: Stream, samples: Float32Array): Float32Array {
   return join(Float32Array, [...out, stream.flush()]);
 }
 
-/** Splits the samples into pieces of none, one, a few and some thousand samples, in turn. */
+/** Splits the samples into pieces of zero, one, a few and several thousand samples, in turn. */
 export function* pieces<T extends Float32Array | Int16Array>(samples: T): Generator<T> {
   const sizes = [0, 1, 480, 7, 1600, 5000, 2];
   for (let from = 0, n = 0; from < samples.length; n++) {

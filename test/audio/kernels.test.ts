@@ -1,5 +1,5 @@
-// Tests edge cases of the compiled loops: every length near a vector or a block, unaligned addresses, extreme values,
-// and many streams that share one memory.
+// Tests edge cases of the compiled loops: every length near that of a vector or block, unaligned addresses, extreme
+// values, and many streams that share one memory.
 import { expect, test } from 'vitest';
 import { blockSamplesMax, blocksOf, clamped, countAbove, countAudible, rounded } from '../../src/audio/kernels.ts';
 import { factorOf, limit, toFloat, toInt16 } from '../../src/audio/level.ts';

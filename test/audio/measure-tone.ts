@@ -15,7 +15,7 @@ export function tone({ frequencyHz, sampleRateHz, seconds, amplitude = 0.5 }: To
   return Float32Array.from({ length: Math.round(seconds * sampleRateHz) }, (_, i) => amplitude * Math.sin(step * i));
 }
 
-/** White noise within -amplitude..amplitude, equal in each run. */
+/** White noise within -amplitude..amplitude, the same in each run. */
 export function noise(length: number, amplitude: number): Float32Array {
   let state = 1;
   return Float32Array.from({ length }, () => {
@@ -89,7 +89,7 @@ export function fundamentalHz(samples: Samples, sampleRateHz: number): number {
     return product / Math.sqrt(power || 1);
   };
   const likenesses = Array.from({ length: last - first + 1 }, (_, n) => likeness(first + n));
-  // Twice the period is equally similar, so the first peak that is nearly the highest counts.
+  // A shift of two periods is just as similar, so the first peak close to the highest one is used.
   const enough = 0.9 * Math.max(...likenesses);
   const at = likenesses.findIndex((value, n) => value >= enough && value >= (likenesses[n + 1] ?? 0));
   return sampleRateHz / (first + at + vertex(likenesses, at));

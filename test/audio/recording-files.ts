@@ -13,7 +13,7 @@ export interface WavKind {
   bits?: 8 | 16 | 24 | 32 | 64;
   isFloat?: boolean;
   isExtensible?: boolean;
-  /** A false size for the data chunk. */
+  /** A wrong size for the data chunk. */
   dataBytes?: number;
   /** Writes RF64, with the true size in its ds64 chunk. */
   isLarge?: boolean;

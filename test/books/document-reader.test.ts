@@ -69,7 +69,7 @@ describe('tag soup', () => {
   const attributed = ['ol start=4', 'li value=7', 'td colspan=2', 'a href=#n', 'h3 id=n', 'div role=heading'];
   const names = [...structure, ...structure, ...inline, ...attributed];
 
-  /** Numbers from 0 to 1, equal for equal seeds. */
+  /** Numbers from 0 to 1, the same for the same seed. */
   function randomOf(seed: number): () => number {
     let state = seed;
     return () => {

@@ -85,7 +85,7 @@ export const ncx = (entries: readonly Entry[]): string => {
 const things = ['lamp', 'ledger', 'harbour', 'keeper', 'gull', 'storm', 'letter', 'boat', 'stair', 'window'];
 const deeds = ['waited for', 'remembered', 'turned towards', 'wrote about', 'lost', 'mended'];
 
-/** Meaningless sentences, equal for equal seeds. */
+/** Meaningless sentences, the same for the same seed. */
 export function prose(seed: number, sentences = 6): string {
   return Array.from({ length: sentences }, (_, n) => {
     const at = seed * 7 + n * 3;

@@ -39,7 +39,7 @@ async function run(
   restored.defer(() => reading.mockRestore());
   const out = capture('stdout', restored);
   const err = capture('stderr', restored);
-  // main.ts runs its command when it is loaded. With another query it is loaded again, but its imports are not.
+  // main.ts runs its command when it is loaded. With a different query it is loaded again, but its imports are not.
   await import(/* @vite-ignore */ `${module}?run=${++runs}`);
   return {
     code: Number(process.exitCode),

@@ -62,7 +62,7 @@ test(
     }
     const here = await book('long.txt', '-o', 'long.mp3');
     expect([here.code, here.err]).toEqual([2, expect.stringContaining('add --server')]);
-    // Gives the same flags in another order.
+    // Gives the same flags in a different order.
     const last = await atService('-o', 'long.mp3', 'long.txt', '--json');
     expect([last.code, last.err]).toEqual([0, '']);
     ids.add(JSON.parse(last.out).job_id);

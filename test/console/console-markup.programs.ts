@@ -1,5 +1,5 @@
-// Tests markup on the Speak page in Chromium: the toolbar, keyboard use, colours, and audio equal to that of REST for
-// the same markup.
+// Tests markup on the Speak page in Chromium: the toolbar, keyboard use, colours, and audio identical to that of REST
+// for the same markup.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openCloning } from '../contract/open-cloning.ts';
 import { isInstalled } from '../programs.ts';

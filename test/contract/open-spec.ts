@@ -10,7 +10,7 @@ export interface Told {
 
 export const failureFrom = async (answer: Response | Promise<Response>) => (await (await answer).json()) as Told;
 
-/** Samples per second of 16-bit PCM with this duration. */
+/** The sample rate of 16-bit PCM, computed from its duration. */
 export const rateOf = (audio: Buffer, seconds: number) => audio.length / 2 / seconds;
 
 export async function openSpec(onClose: (close: () => Promise<void>) => void) {

@@ -1,5 +1,5 @@
-// Requests speech in all ways from a whole service with one engine. Each returns raw samples at 24 kHz, or a file in
-// another format. The ways are compared by the segments that they request. Segments are cached, so many ways cost
+// Requests speech in all ways from a whole service with one engine. Each returns raw samples at 24 kHz, or a file in a
+// different format. The ways are compared by the segments that they request. Segments are cached, so many ways cost
 // little.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -147,7 +147,7 @@ export async function openWays(
     return Buffer.concat(seen.flatMap(({ type, payload }) => (type === 'audio-chunk' ? [payload] : [])));
   };
 
-  /** Ways that take a complete text. */
+  /** Functions that send a complete text. */
   const whole: Record<string, (asked: AskedText) => Promise<Buffer>> = {
     'REST, buffer': async (asked) =>
       bytesOf(await post('/api/audio/speech', { ...rest(asked), text: asked.text, return_format: 'buffer' })),
@@ -193,7 +193,7 @@ export async function openWays(
     },
   };
 
-  /** Ways that take a text while it is written. */
+  /** Functions that send a text piece by piece, as if it were being written. */
   const live: Record<string, Ask> = {
     async 'gRPC, live'(asked, pieces) {
       const stream = grpc.bidi('liveSpeech', { metadata });

@@ -1,4 +1,4 @@
-// Tests that the samples of a text are equal however it is requested: complete or while it is written, in any pieces. A
+// Tests that a text has the same samples however it is requested: complete or while it is written, in any pieces. A
 // table with one line per text is written to the file that SONANT_SOUND_TABLE names.
 import { hash } from 'node:crypto';
 import { appendFileSync } from 'node:fs';

@@ -34,7 +34,7 @@ const heard = async (answer: Response) => {
   return warningsIn(answer.headers);
 };
 
-/** Sends the messages over a WebSocket. Returns the received messages until it is idle or closed. */
+/** Sends the messages over a WebSocket. Returns the messages received until the socket is idle or closed. */
 async function talk({ url, key }: TestGateway, path: string, messages: readonly object[]) {
   const options = { headers: { 'X-API-Key': key, 'xi-api-key': key } } as unknown as string[];
   const socket = new WebSocket(url.replace('http', 'ws') + path, options);

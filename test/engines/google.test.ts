@@ -134,7 +134,7 @@ describe('long text reaches Google in pieces that it takes, and all of it:', () 
   };
   const click = Buffer.alloc(4_800, 50);
   const sound = Buffer.concat([wavHeader(24_000, click), click]);
-  /** Calls the engine without the audio check, which would refuse a click as the audio of a long text. */
+  /** Calls the engine without the audio check, because the check refuses long texts whose audio is a click. */
   const speakClick = (engine: Engine, text: string, voiceId: string) =>
     Array.fromAsync(engine.speak(segment(engine, text, voiceId), new AbortController().signal));
 

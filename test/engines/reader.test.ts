@@ -41,7 +41,7 @@ interface Heard {
   words: WordTime[];
 }
 
-/** Stops reading for a while after some pieces. */
+/** Pauses reading after the pieces that `stops` lists. */
 async function hear(
   source: AsyncIterable<SpokenPcm> | Iterable<SpokenPcm>,
   stops: Readonly<Record<number, Promise<unknown>>> = {},

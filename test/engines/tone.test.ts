@@ -1,4 +1,4 @@
-// Tests that the tone engine keeps the contract, and misbehaves as requested.
+// Tests that the tone engine keeps the contract, and misbehaves as instructed.
 import { expect, test } from 'vitest';
 import type { Segment } from '../../src/engines/engine.ts';
 import { engineConformance } from '../conformance/engine.ts';

@@ -7,7 +7,7 @@ export interface Dice {
   pick<T>(items: readonly T[]): T;
 }
 
-/** Equal seeds give equal numbers. */
+/** The same seed gives the same numbers. */
 export function createDice(seed: number): Dice {
   const random = createRandom(seed);
   const below = (max: number) => Math.floor(random() * max);

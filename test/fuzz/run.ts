@@ -15,7 +15,7 @@ const silentMsMax = 30_000;
 /** Time limit until the first input: a busy machine loads a target slowly. */
 const startMsMax = 180_000;
 const memoryMegabytesMax = 512;
-/** Reported faults per target; further faults would be the same. */
+/** Maximum number of faults reported per target; more faults would only repeat them. */
 const faultsMax = 20;
 
 const [seconds = secondsUsual, seed = Date.now() % 1_000_000] = process.argv.slice(2).map(Number);

@@ -163,7 +163,7 @@ async function callAll(calls: ReadonlyMap<string, Call>): Promise<Row[]> {
   return rows;
 }
 
-/** Operations with equal outcomes share a row. */
+/** Operations with the same outcomes share a row. */
 function toTable(rows: readonly Row[]): string {
   const head = ['operations', ...kinds];
   const groups = Map.groupBy(rows, ([, ...outcomes]) => outcomes.join(' | '));

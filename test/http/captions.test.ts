@@ -1,4 +1,4 @@
-// Tests captions for a whole text: requested with a link, reported in headers, and available as long as the audio.
+// Tests captions for a whole text: requested with a link, reported in headers, and available while the audio is.
 import { spawnSync } from 'node:child_process';
 import { createClient } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';

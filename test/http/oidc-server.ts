@@ -149,7 +149,7 @@ export function openBrowser() {
 
 export type Browser = ReturnType<typeof openBrowser>;
 
-/** Signs in at the issuer. Returns the address that leads back to the gateway, which has not been visited yet. */
+/** Signs in at the issuer. Returns the address that leads back to the gateway, without visiting it. */
 export async function signInAs(login: string, { url }: Pick<SignInGateway, 'url'>, browser: Browser): Promise<string> {
   const begin = `${url}/oauth/get-key`;
   const authorization = await browser.follow(await browser.visit(begin), begin);

@@ -24,7 +24,7 @@ interface Found {
 /** Headers of the connection and of browsers, which operations do not document. */
 const apart =
   /^(connection|keep-alive|date|transfer-encoding|content-(length|type|security-policy)|vary|set-cookie|pragma|(x-)?(content-type|frame)-options|referrer-policy|strict-transport-security|(access-control|cross-origin)-.*|permissions-policy)$/;
-/** Pages for browsers and RPCs, which are not operations. */
+/** Paths that are not operations, such as those of RPCs and of pages for browsers. */
 const elsewhere = /^\/(docs|mcp$|openapi\.json|console|oauth\/(?!get-key)|sonant\.v1\.|grpc\.)/;
 
 export function createOpenApiCheck(document: OpenApi) {

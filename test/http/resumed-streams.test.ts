@@ -1,4 +1,4 @@
-// Tests that a stream can be resumed after its connection broke.
+// Tests that a stream can be resumed after its connection breaks.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';
 import { type ReadEvent, readEvents, soundIn } from './event-reader.ts';

@@ -68,7 +68,7 @@ describe('a private voice', () => {
       expect((await send(method, path, body)).status, path).toBe(200);
     const begun = gateway.tone.counts.begun;
     for (const [i, [method, path, body]] of waysToName(id).entries()) {
-      // The errors of OpenAI's API have another format.
+      // Errors of OpenAI's API have a different format.
       if (path.startsWith('/v1/')) continue;
       const [, unknownPath, unknownBody] = waysToName('nobody')[i]!;
       const refused = await send(method, path, body, other);

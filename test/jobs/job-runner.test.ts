@@ -1,4 +1,4 @@
-// Tests that a chapter is retried after the wait that its failure requests, or after a wait if its job cannot finish.
+// Tests when a chapter is retried: after the delay that its failure states, or after a pause if its job cannot finish.
 import { expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import type { Webhooks } from '../../src/webhooks/webhook.ts';

@@ -147,7 +147,7 @@ describe('a store that is away for a moment', () => {
   const removing = /update clips set deleted_at_ms/;
   const hourMs = 3_600_000;
 
-  /** A job of one chapter whose store fails once at each statement, before or after its transaction is committed. */
+  /** Runs a job with one chapter. Each statement fails once, before or after its transaction is committed. */
   async function speak(statements: readonly RegExp[], isCommitted = false) {
     const gateway = await openJobsGateway();
     const { store, create, untilEnded, download, tone } = gateway;

@@ -77,7 +77,7 @@ test('cut at a random byte 50 times, it goes on each time, and sends no byte twi
   await expectWhole();
 });
 
-/** Leaves the state of a process that was killed midway. */
+/** Creates the state that a process leaves behind if it is killed midway. */
 async function fetchSome(): Promise<void> {
   mirror.fault = (request, response, bytes) =>
     request.count === 1 ? cutAfter(() => 400_000)(request, response, bytes) : !!response.writeHead(404).end();

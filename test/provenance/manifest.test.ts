@@ -84,7 +84,7 @@ test('a changed byte anywhere in a manifest is noticed, except in its padding', 
     const report = verify({ ...signed, beside: flipped(beside!, at) });
     return report?.faults.length === 0;
   });
-  // Unnoticed changes: toggles and types of boxes, and names of boxes that the claim does not refer to.
+  // Some changes go unnoticed: the toggles and types of all boxes, and the names of boxes outside the claim.
   expect(unnoticed.length).toBeLessThan(200);
 });
 

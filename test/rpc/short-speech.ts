@@ -1,6 +1,6 @@
-// Provides a minimal speech implementation for RPC tests: each chunk of text yields deterministic pieces of bytes. The
+// Provides a minimal speech implementation for RPC tests: each chunk of text yields deterministic byte arrays. The
 // text contains commands: "pieces=20 bytes=8192 wait=5 fail=3 deaf" yields 20 pieces of 8 KiB, 5 ms apart, fails after
-// the third with `trouble.failure`, and ignores its signal. `counts` has the numbers of its calls and pieces.
+// the third with `trouble.failure`, and ignores its signal. `counts` holds the number of calls and of pieces.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SpeechOperations } from '../../src/api/speech.ts';
 import { type AudioFormat, audioFormats } from '../../src/audio/formats.ts';

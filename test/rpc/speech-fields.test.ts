@@ -1,4 +1,4 @@
-// Tests that all faults of an invalid speech request are reported at once, and equally through every protocol.
+// Tests that all faults of an invalid speech request are reported at once, in the same way through every protocol.
 import { ConnectError } from '@connectrpc/connect';
 import { describe, expect, test } from 'vitest';
 import type { OutputFormat, ReturnFormat, TimestampKind } from '../../gen/sonant/v1/speech_pb.ts';

@@ -1,5 +1,5 @@
 // Tests sonant.v1.SpeechService through every protocol: gRPC by @grpc/grpc-js, gRPC-Web and Connect by Connect's
-// clients. Equal requests return the same bytes and the same result.
+// clients. Identical requests return the same bytes and the same result.
 import { toJson } from '@bufbuild/protobuf';
 import type { ConnectError } from '@connectrpc/connect';
 import { describe, expect, test } from 'vitest';

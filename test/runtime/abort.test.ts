@@ -1,4 +1,4 @@
-// Tests that a listener on an AbortSignal is called once, immediately if it has already aborted, and does not remain.
+// Tests that a listener on an AbortSignal is called once (at once if the signal has already aborted) and is removed.
 import { getEventListeners } from 'node:events';
 import { expect, test } from 'vitest';
 import { onAbort, withAbort } from '../../src/runtime/abort.ts';

@@ -1,5 +1,5 @@
 // Generates a book of any length: chapters of paragraphs, all sentences different, with ordinary words that a
-// recognizer knows. Equal lengths give equal books.
+// recognizer knows. The same length gives the same book.
 
 export interface BookText {
   chapters: { title: string; sentences: string[] }[];
@@ -73,7 +73,7 @@ export function bookOf(chars: number): BookText {
   return { chapters, markdown };
 }
 
-/** `count` different items; equal items give equal samples. */
+/** `count` different items; the same items give the same sample. */
 export function sampleOf<T>(items: readonly T[], count: number): T[] {
   const random = createRandom(items.length);
   const left = [...items];

@@ -1,5 +1,5 @@
 // Tests four replicas behind the balancer, with eight clients that exceed their limits: limits are exact across all
-// replicas, equal concurrent requests are synthesized once, and a revoked key is refused at every replica.
+// replicas, identical concurrent requests are synthesized once, and a revoked key is refused at every replica.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { openGrpcClient } from '../rpc/grpc-client.ts';

@@ -1,4 +1,4 @@
-// Causes faults in an installation, one after the other, each for some seconds, with pauses in between: a replica
+// Causes faults in an installation, one after the other, each for several seconds, with pauses in between: a replica
 // killed or stopped, stores that are killed, frozen, full, cut off or silent, and engines that stall, break off and
 // fail. Only calls affected by a fault may be refused, and only as documented.
 import { setTimeout as sleep } from 'node:timers/promises';

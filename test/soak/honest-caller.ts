@@ -9,7 +9,7 @@ const [healthPort, httpPort, key, localAddress] = process.argv.slice(2) as [stri
 const timeoutMs = 60_000;
 const minBytes = 1000;
 
-/** The time until `isEnough` bytes of the reply have arrived. */
+/** Returns the time until `bytesMin` bytes of the reply have arrived. */
 function ask(port: string, path: string, bytesMin: number, body?: object): Promise<number> {
   const since = performance.now();
   const headers = { 'X-API-Key': key, ...(body && { 'Content-Type': 'application/json' }) };

@@ -98,7 +98,7 @@ async function loadAndKill(served: Service, promised: Promised): Promise<void> {
   isOver = true;
   await Promise.all([served.kill(), maker.kill('SIGKILL')]);
   await asking;
-  // A truncated last line was not an acknowledgement.
+  // A truncated last line does not count as an acknowledgement.
   promised.keys.push(...(await made).split('\n').slice(0, -1));
 }
 

@@ -51,7 +51,7 @@ export async function learnSounds(post: Post): Promise<KnownSounds> {
   return { short, long };
 }
 
-/** Combines the audio of two versions, either of which may answer. */
+/** Combines the audio of two versions of the service, because either version may answer a request. */
 export function joinSounds(before: KnownSounds, after: KnownSounds): KnownSounds {
   const join = (texts: readonly KnownText[], others: readonly KnownText[]) =>
     texts.map((text, n) => ({

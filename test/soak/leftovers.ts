@@ -8,7 +8,7 @@ import type { Installation } from './open-installation.ts';
 
 export interface Handles {
   files: number;
-  /** Threads that run JavaScript. The number in pools varies by one. */
+  /** Threads that run JavaScript. Thread pools may grow or shrink by one thread. */
   threads: number;
   sockets: number;
   /** The kinds of files and the number of each. */
@@ -18,7 +18,7 @@ export interface Handles {
 /** Files of each thread's event loop: an epoll, an eventfd, an io_uring, and both ends of a pipe. */
 const filesOfThread = 5;
 
-/** Open files of a process, without the files of event loops, and its sockets. */
+/** Counts the sockets of a process and its other open files, except the files of event loops. */
 export function handlesOf(pid: number): Handles {
   const folder = `/proc/${pid}/fd`;
   const targets = readdirSync(folder).flatMap((fd) => {

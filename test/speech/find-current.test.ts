@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import { createFindCurrent } from '../../src/speech/find-current.ts';
 
-/** A table that another process writes, a copy of it, and a count of reads; a read finishes when it is released. */
+/** A table that another process writes, a copy of the table, and a count of reads. After `hold`, reads wait. */
 function openCopy() {
   const table = new Set<string>();
   const copy = new Set<string>();

@@ -1,4 +1,4 @@
-// Tests how audio is prefetched, with words as cuts and their letters as audio.
+// Tests how audio is prefetched. In the tests, words stand for cuts, and their letters for audio.
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, expect, test, vi } from 'vitest';
 import { prefetch } from '../../src/speech/prefetch.ts';

@@ -1,4 +1,4 @@
-// Tests some of the texts with pauses at random places in random-pauses.long.ts.
+// Tests texts with pauses at random places. random-pauses.long.ts tests more of these texts.
 import { test } from 'vitest';
 import { checkRandomPauses } from './random-pauses.ts';
 

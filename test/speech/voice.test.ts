@@ -1,4 +1,4 @@
-// Tests that the ids of voices are unique, and which languages voices cover.
+// Tests lists of voices: unique ids, order, aliases and languages.
 import { expect, test } from 'vitest';
 import type { Engine, Voice } from '../../src/engines/engine.ts';
 import { findDefault } from '../../src/speech/default-voice.ts';

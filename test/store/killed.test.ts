@@ -30,7 +30,7 @@ async function writeAndDie(ms: number): Promise<string[]> {
   await once(child.stdout, 'readable');
   await sleep(ms);
   child.kill('SIGKILL');
-  // A truncated last line was not an acknowledgement.
+  // A truncated last line does not count as an acknowledgement.
   return (await said).split('\n').slice(0, -1);
 }
 

@@ -1,4 +1,4 @@
-// Runs as a process that opens a PostgreSQL database, and prints the migration steps that the database then has: node
+// Runs as a process that opens a PostgreSQL database, and prints the migration steps that have been applied: node
 // postgres-opener.ts URL
 import { openPostgres } from '../../src/store/postgres.ts';
 

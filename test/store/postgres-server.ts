@@ -118,7 +118,7 @@ export interface Pooler {
   stop(): Promise<void>;
 }
 
-/** PgBouncer before a test server; it gives each transaction another connection. */
+/** PgBouncer in front of a test server; it gives each transaction a different connection. */
 export async function startPgBouncer({ folder }: OwnPostgresServer): Promise<Pooler | undefined> {
   const programs = findProgram('pgbouncer');
   if (programs === undefined) return undefined;

@@ -95,7 +95,7 @@ return {redis.call('XLEN', found), redis.call('PTTL', found)}`);
     expect(await relay.ask('yours', '?')).toBeUndefined();
     expect(await ask(relay)).toBeDefined();
     expect(await holder.ask('mine', '?')).toBeUndefined();
-    // A replica that has died did not withdraw its offer, but no longer listens.
+    // A replica that died has not withdrawn its offer, but it no longer listens.
     holding.close();
     await expect.poll(() => relay.ask('mine', '?')).toBeUndefined();
   });

@@ -1,4 +1,4 @@
-// Runs an OpenTelemetry collector on loopback: a real HTTP server that stores its input and answers as requested.
+// Runs an OpenTelemetry collector on loopback: a real HTTP server that stores requests and answers as instructed.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

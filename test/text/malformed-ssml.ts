@@ -1,4 +1,4 @@
-// Provides malformed SSML documents, equal in every run: valid documents with one defect each, and its position.
+// Provides malformed SSML documents, the same in every run: valid documents with one defect each, and its position.
 import { createRandom } from './random-text.ts';
 
 export interface MalformedDocument {

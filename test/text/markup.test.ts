@@ -1,4 +1,4 @@
-// Tests that markup is removed, and that its words are kept. Paragraphs are divided by " / ".
+// Tests that markup is removed, and that its words are kept. Paragraphs are separated by " / ".
 import { expect, test } from 'vitest';
 import { spoken } from './spoken.ts';
 

@@ -1,6 +1,6 @@
 // Generates deterministic texts from awkward fragments.
 
-/** Numbers in [0, 1), equal for equal seeds (xorshift). */
+/** Numbers in [0, 1), the same for the same seed (xorshift). */
 export function createRandom(seed: number): () => number {
   let state = (seed * 2654435761) >>> 0 || 1;
   return () => {

@@ -1,7 +1,7 @@
 // Provides, for the tests of spoken text, the complete spoken form of a text, and tables of expected results.
 import { segmentText } from '../../src/text/segment.ts';
 
-/** The complete spoken form of a text; paragraphs are divided by " / ". */
+/** The complete spoken form of a text; paragraphs are separated by " / ". */
 export const spoken = (text: string, languageCode = 'en-US', spellOut = true): string =>
   [...segmentText(text, { languageCode, spellOut, segmentCharsMax: 100_000 })]
     .map((cut) => cut.text + (cut.breakAfter === 'paragraph' ? ' / ' : ' '))

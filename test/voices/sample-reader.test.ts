@@ -1,5 +1,5 @@
-// Tests that reference and consent are read in threads as in the service: results, refusals, and a time limit for
-// hostile input.
+// Tests reading the reference and consent recordings in threads, as the service does: results, refusals, and a time
+// limit for hostile input.
 import { beforeAll, describe, expect, test } from 'vitest';
 import { secondsOf } from '../../src/audio/pcm.ts';
 import type { Recording } from '../../src/audio/recording/track.ts';

@@ -612,7 +612,7 @@ export const RevokeOwnApiKeyResponseSchema: GenMessage<RevokeOwnApiKeyResponse> 
   messageDesc(file_sonant_v1_api_key, 18);
 
 /**
- * The secret that signs the webhooks of a key by Standard Webhooks, without the secret itself.
+ * The secret that signs the webhooks of a key as specified by Standard Webhooks, without the secret itself.
  *
  * @generated from message sonant.v1.WebhookSecret
  */

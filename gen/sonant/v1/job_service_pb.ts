@@ -125,21 +125,21 @@ export type Job = Message<"sonant.v1.Job"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * When synthesis began; not set before.
+   * When synthesis began; unset until then.
    *
    * @generated from field: google.protobuf.Timestamp started_at = 8;
    */
   startedAt?: Timestamp | undefined;
 
   /**
-   * When the job ended; not set before.
+   * When the job ended; unset until then.
    *
    * @generated from field: google.protobuf.Timestamp ended_at = 9;
    */
   endedAt?: Timestamp | undefined;
 
   /**
-   * When the job is deleted with its audio; not set before the job has ended.
+   * When the job is deleted with its audio; unset until the job has ended.
    *
    * @generated from field: google.protobuf.Timestamp expires_at = 10;
    */
@@ -483,7 +483,7 @@ export type CreateJobRequest = Message<"sonant.v1.CreateJobRequest"> & {
   chapterGapSeconds?: number | undefined;
 
   /**
-   * The http or https URL to notify when the job ends, by Standard Webhooks.
+   * The http or https URL to notify when the job ends, as specified by Standard Webhooks.
    *
    * @generated from field: string webhook_url = 13;
    */
@@ -663,7 +663,7 @@ export const ListJobsRequestSchema: GenMessage<ListJobsRequest> = /*@__PURE__*/
  */
 export type ListJobsResponse = Message<"sonant.v1.ListJobsResponse"> & {
   /**
-   * The jobs, the newest first.
+   * The jobs, newest first.
    *
    * @generated from field: repeated sonant.v1.Job jobs = 1;
    */
@@ -1069,7 +1069,7 @@ export const JobService: GenService<{
     output: typeof GetJobResponseSchema;
   },
   /**
-   * Lists the jobs of the key, the newest first.
+   * Lists the jobs of the key, newest first.
    *
    * @generated from rpc sonant.v1.JobService.ListJobs
    */

@@ -139,7 +139,7 @@ export type LexiconEntry = Message<"sonant.v1.LexiconEntry"> & {
   languageCode: string;
 
   /**
-   * Whether upper and lower case must match. Default: sensitive.
+   * Whether upper and lower case must match. Default: "sensitive".
    *
    * @generated from field: string case = 6;
    */

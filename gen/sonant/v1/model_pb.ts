@@ -564,7 +564,7 @@ export const InstallState = {
   UNSPECIFIED: 0,
 
   /**
-   * The installation waits until the installation of another model ends.
+   * The installation waits for the installation of another model to finish.
    *
    * @generated from enum value: INSTALL_STATE_QUEUED = 1;
    */

@@ -48,7 +48,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "StreamSpeech",
-          "comment": "Synthesizes texts in order and streams the audio as it is produced.\n\nOrder of the events: one `info`; then `audio`, `timestamps` and `chunk_done` as the chunks are synthesized; last, one `done`. Nothing is sent before the first audio exists, so an earlier failure has only a status. A stream that ends with status OK has sent all its audio; a stream that fails later ends with another status.\n\nFails like SynthesizeSpeech.",
+          "comment": "Synthesizes texts in order and streams the audio as it is produced.\n\nOrder of the events: one `info`; then `audio`, `timestamps` and `chunk_done` as the chunks are synthesized; last, one `done`. Nothing is sent before the first audio exists, so an earlier failure has only a status. A stream that ends with status OK has sent all its audio; a stream that fails later ends with a different status.\n\nFails like SynthesizeSpeech.",
           "input": "StreamSpeechRequest",
           "output": "StreamSpeechResponse",
           "isStream": true,
@@ -348,7 +348,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "ListJobs",
-          "comment": "Lists the jobs of the key, the newest first.",
+          "comment": "Lists the jobs of the key, newest first.",
           "input": "ListJobsRequest",
           "output": "ListJobsResponse",
           "isStream": false,
@@ -532,7 +532,7 @@ export const protoReference: ProtoReference = {
       "methods": [
         {
           "name": "GetUsage",
-          "comment": "Returns the usage of the calling key, of the keys that it has replaced, and of all its descendants, between two days (UTC).\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for invalid days, or for more than 366 days.",
+          "comment": "Returns the usage of the calling key, of the keys that it has replaced, and of all its descendants, between two days (UTC).\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for invalid dates, or for a range of more than 366 days.",
           "input": "GetUsageRequest",
           "output": "GetUsageResponse",
           "isStream": false,
@@ -856,7 +856,7 @@ export const protoReference: ProtoReference = {
           "name": "timestamps",
           "number": 3,
           "type": "SpeechTimestamps",
-          "comment": "Start and end of words, if requested.",
+          "comment": "The start and end of each word, if requested.",
           "oneof": "event"
         },
         {
@@ -986,7 +986,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "SpeechTimestamps",
-      "comment": "Start and end of words.",
+      "comment": "The start and end of each word.",
       "fields": [
         {
           "name": "chunk_index",
@@ -1016,7 +1016,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "WordTimestamp",
-      "comment": "Start and end of one word of the caller's text.",
+      "comment": "The start and end of one word of the caller's text.",
       "fields": [
         {
           "name": "text",
@@ -1327,7 +1327,7 @@ export const protoReference: ProtoReference = {
           "name": "timestamps",
           "number": 3,
           "type": "LiveTimestamps",
-          "comment": "Start and end of words, if requested.",
+          "comment": "The start and end of each word, if requested.",
           "oneof": "event"
         },
         {
@@ -1440,7 +1440,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "LiveTimestamps",
-      "comment": "Start and end of words of a turn.",
+      "comment": "The start and end of each word in a turn.",
       "fields": [
         {
           "name": "turn",
@@ -2826,7 +2826,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "WebhookSecret",
-      "comment": "The secret that signs the webhooks of a key by Standard Webhooks, without the secret itself.",
+      "comment": "The secret that signs the webhooks of a key as specified by Standard Webhooks, without the secret itself.",
       "fields": [
         {
           "name": "hint",
@@ -3107,7 +3107,7 @@ export const protoReference: ProtoReference = {
           "name": "id_prefix",
           "number": 15,
           "type": "string",
-          "comment": "For an id in a path: the common prefix of all ids. If a method is not allowed on a path whose id has another prefix, the path counts as unknown."
+          "comment": "For an id in a path: the common prefix of all ids. If a method is not allowed on a path whose id has a different prefix, the path counts as unknown."
         }
       ]
     },
@@ -3323,19 +3323,19 @@ export const protoReference: ProtoReference = {
           "name": "started_at",
           "number": 8,
           "type": "google.protobuf.Timestamp",
-          "comment": "When synthesis began; not set before."
+          "comment": "When synthesis began; unset until then."
         },
         {
           "name": "ended_at",
           "number": 9,
           "type": "google.protobuf.Timestamp",
-          "comment": "When the job ended; not set before."
+          "comment": "When the job ended; unset until then."
         },
         {
           "name": "expires_at",
           "number": 10,
           "type": "google.protobuf.Timestamp",
-          "comment": "When the job is deleted with its audio; not set before the job has ended."
+          "comment": "When the job is deleted with its audio; unset until the job has ended."
         },
         {
           "name": "progress",
@@ -3599,7 +3599,7 @@ export const protoReference: ProtoReference = {
           "name": "webhook_url",
           "number": 13,
           "type": "string",
-          "comment": "The http or https URL to notify when the job ends, by Standard Webhooks."
+          "comment": "The http or https URL to notify when the job ends, as specified by Standard Webhooks."
         },
         {
           "name": "keep_hours",
@@ -3719,7 +3719,7 @@ export const protoReference: ProtoReference = {
           "name": "jobs",
           "number": 1,
           "type": "repeated Job",
-          "comment": "The jobs, the newest first."
+          "comment": "The jobs, newest first."
         },
         {
           "name": "next_cursor",
@@ -3940,7 +3940,7 @@ export const protoReference: ProtoReference = {
           "name": "case",
           "number": 6,
           "type": "string",
-          "comment": "Whether upper and lower case must match. Default: sensitive."
+          "comment": "Whether upper and lower case must match. Default: \"sensitive\"."
         }
       ]
     },
@@ -4862,7 +4862,7 @@ export const protoReference: ProtoReference = {
         {
           "name": "TIMESTAMP_KIND_WORD",
           "number": 1,
-          "comment": "Start and end of each word."
+          "comment": "The start and end of each word."
         }
       ]
     },
@@ -5143,7 +5143,7 @@ export const protoReference: ProtoReference = {
         {
           "name": "INSTALL_STATE_QUEUED",
           "number": 1,
-          "comment": "The installation waits until the installation of another model ends."
+          "comment": "The installation waits for the installation of another model to finish."
         },
         {
           "name": "INSTALL_STATE_WAITING",

@@ -284,8 +284,8 @@ export type RestField = Message<"sonant.v1.RestField"> & {
   nullIfUnset: boolean;
 
   /**
-   * For an id in a path: the common prefix of all ids. If a method is not allowed on a path whose id has another
-   * prefix, the path counts as unknown.
+   * For an id in a path: the common prefix of all ids. If a method is not allowed on a path whose id has a
+   * different prefix, the path counts as unknown.
    *
    * @generated from field: string id_prefix = 15;
    */

@@ -435,7 +435,7 @@ export type StreamSpeechResponse = Message<"sonant.v1.StreamSpeechResponse"> & {
     case: "audio";
   } | {
     /**
-     * Start and end of words, if requested.
+     * The start and end of each word, if requested.
      *
      * @generated from field: sonant.v1.SpeechTimestamps timestamps = 3;
      */
@@ -610,7 +610,7 @@ export const SpeechAudioSchema: GenMessage<SpeechAudio> = /*@__PURE__*/
   messageDesc(file_sonant_v1_speech, 6);
 
 /**
- * Start and end of words.
+ * The start and end of each word.
  *
  * @generated from message sonant.v1.SpeechTimestamps
  */
@@ -693,7 +693,7 @@ export const SpeechTimestamps_QualitySchema: GenEnum<SpeechTimestamps_Quality> =
   enumDesc(file_sonant_v1_speech, 7, 0);
 
 /**
- * Start and end of one word of the caller's text.
+ * The start and end of one word of the caller's text.
  *
  * @generated from message sonant.v1.WordTimestamp
  */
@@ -1189,7 +1189,7 @@ export type LiveSpeechResponse = Message<"sonant.v1.LiveSpeechResponse"> & {
     case: "audio";
   } | {
     /**
-     * Start and end of words, if requested.
+     * The start and end of each word, if requested.
      *
      * @generated from field: sonant.v1.LiveTimestamps timestamps = 3;
      */
@@ -1344,7 +1344,7 @@ export const LiveAudioSchema: GenMessage<LiveAudio> = /*@__PURE__*/
   messageDesc(file_sonant_v1_speech, 20);
 
 /**
- * Start and end of words of a turn.
+ * The start and end of each word in a turn.
  *
  * @generated from message sonant.v1.LiveTimestamps
  */
@@ -1938,7 +1938,7 @@ export const TimestampKind = {
   UNSPECIFIED: 0,
 
   /**
-   * Start and end of each word.
+   * The start and end of each word.
    *
    * @generated from enum value: TIMESTAMP_KIND_WORD = 1;
    */
@@ -1987,7 +1987,7 @@ export const SpeechService: GenService<{
    *
    * Order of the events: one `info`; then `audio`, `timestamps` and `chunk_done` as the chunks are synthesized; last,
    * one `done`. Nothing is sent before the first audio exists, so an earlier failure has only a status. A stream that
-   * ends with status OK has sent all its audio; a stream that fails later ends with another status.
+   * ends with status OK has sent all its audio; a stream that fails later ends with a different status.
    *
    * Fails like SynthesizeSpeech.
    *

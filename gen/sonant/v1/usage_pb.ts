@@ -235,7 +235,7 @@ export const UsageService: GenService<{
    * Returns the usage of the calling key, of the keys that it has replaced, and of all its descendants, between two
    * days (UTC).
    *
-   * Fails with INVALID_ARGUMENT (INVALID_REQUEST) for invalid days, or for more than 366 days.
+   * Fails with INVALID_ARGUMENT (INVALID_REQUEST) for invalid dates, or for a range of more than 366 days.
    *
    * @generated from rpc sonant.v1.UsageService.GetUsage
    */

@@ -6,7 +6,7 @@ import { unreadable } from './track.ts';
 
 interface FrameHeader {
   bytes: number;
-  /** Version and sample rate, which are equal in all frames of a file. */
+  /** Version and sample rate, which are the same in all frames of a file. */
   kind: number;
 }
 

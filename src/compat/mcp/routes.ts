@@ -141,7 +141,7 @@ const serverInfo = { name: 'sonant', title: 'Sonant text to speech', version: ap
 const capabilities = { tools: {} };
 const instructions =
   'Speaks text. Give the user the link that speak returns; it expires. list_voices finds a voice by language or words.';
-/** Cache rules for answers that are equal for all keys and do not change while the process runs. */
+/** Cache rules for answers that are the same for all keys and do not change while the process runs. */
 const cached = { ttlMs: 3_600_000, cacheScope: 'public' };
 
 async function answer(method: string, params: Fields, answering: Answering): Promise<object> {

@@ -38,7 +38,7 @@ export async function openWyomingServer(options: WyomingServerOptions): Promise<
     }
     open.delete(socket);
   };
-  // A client that has sent everything may close its sending side, and still get its answer.
+  // A client that has sent everything may close its sending side, and still receives the answer.
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
     const { remoteAddress = '' } = socket;
     // The connection handles the event 'close', which follows 'error'.

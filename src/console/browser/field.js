@@ -42,7 +42,7 @@ export function showFieldErrors(form, errors) {
     if (!target) return true;
     const errorText = /** @type {HTMLElement} */ (target.querySelector('.field-error'));
     const sentence = toSentence(message);
-    // Several API fields may share one form field. Equal sentences are shown once.
+    // Several API fields may share one form field. Identical sentences are shown once.
     if (![...errorText.children].some(({ textContent }) => textContent === sentence))
       errorText.append(element('span', {}, sentence), ' ');
     const control = /** @type {HTMLElement} */ (target.querySelector('input, select, textarea, button'));

@@ -26,7 +26,7 @@ export class LivePlayer {
 
   /**
    * @param {number} sampleRateHz
-   * @param {(seconds: number, atMs: number) => void} onStart Called when position `seconds` was played, at `atMs`.
+   * @param {(seconds: number, atMs: number) => void} onStart Called after position `seconds` was played, at `atMs`.
    */
   constructor(sampleRateHz, onStart) {
     this.sampleRateHz = sampleRateHz;

@@ -146,7 +146,7 @@ function toFileBody(speech, format, returnFormat) {
   };
 }
 
-/** Functions that write the request as code, by language. @type {Readonly<Record<string, Writer>>} */
+/** For each language, a function that turns the request into code. @type {Readonly<Record<string, Writer>>} */
 const codeWriters = {
   curl: (body, file) => {
     const json = JSON.stringify(body, null, 2).replaceAll("'", "'\\''");

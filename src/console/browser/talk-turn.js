@@ -65,7 +65,7 @@ export class TalkTurn {
     this.startSeconds = this.endSeconds = startSeconds;
   }
 
-  /** Called when the turn's first audio was played, unless earlier audio was still playing. @param {number} atMs */
+  /** Called after the turn's first audio was played, unless earlier audio was still playing. @param {number} atMs */
   noteSound(atMs) {
     this.#soundMs = atMs;
     this.#showAccount();

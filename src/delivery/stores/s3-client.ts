@@ -28,7 +28,7 @@ export interface Timeouts {
   uploadMs: number;
 }
 
-/** Sends a call with the SDK's options for its limits. */
+/** Sends a call. The time limits for the call are options of the SDK. */
 type Send<Answer> = (limit: { abortSignal: AbortSignal; requestTimeout: number }) => Promise<Answer>;
 
 const usualTimeouts: Timeouts = {

@@ -53,7 +53,7 @@ const childFile = fileURLToPath(new URL('./library-child.ts', import.meta.url));
 /** A sentence takes milliseconds, so a process that sends nothing for this long hangs. */
 const firstSoundMsMax = 30_000;
 const segmentCharsMax = 240;
-/** Speeds that a setting of words per minute reaches to within 3 %. At other speeds, the error varies between texts. */
+/** Speed factors that are accurate to within 3 %. At other speeds, the error varies between texts. */
 const speakingRates = { min: 0.92, max: 1.08 };
 
 /** The real speed grows with words per minute to the power of 1.07 (measured with version 1.51). */

@@ -1,5 +1,5 @@
-// The built-in voices: flite's four voices, and three of them also at another pitch. The gains bring them to -21 LUFS
-// (measured with ffmpeg's ebur128 over twelve sentences).
+// The built-in voices: flite's four voices, and three of them also at a different pitch. The gains bring them to -21
+// LUFS (measured with ffmpeg's ebur128 over twelve sentences).
 import type { Voice } from '../engine.ts';
 
 /** A voice, with flite's parameters. */
@@ -20,7 +20,7 @@ interface StockVoice {
   voiceId: string;
   character: string;
   model: Model;
-  /** Mean pitch, if it differs from the model's. The pitch of every model but rms can be changed. */
+  /** Mean pitch, if it differs from that of the model. The pitch of every model but rms can be changed. */
   pitchHz?: number;
   gainDb: number;
 }

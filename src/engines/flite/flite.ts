@@ -138,7 +138,7 @@ async function inspect(dataDir: string): Promise<EngineReport> {
   try {
     await readWasm();
     const { length } = await readVoiceFiles(dataDir);
-    // Imported voices are checked by speaking with them.
+    // Imported voices are checked by synthesizing a sentence with each voice.
     if (length > 0) await tryOut(dataDir);
     const own = length === 0 ? '' : ` and ${length} of your own`;
     return { state: 'ready', message: `${stockSpeakers.length} voices${own}, English` };

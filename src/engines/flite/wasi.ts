@@ -1,5 +1,5 @@
 // An in-memory WASI preview 1 host with the thirteen calls that flite makes. There is no disk, no network and no
-// environment, and the clock stands still, so that equal input gives equal output. A descriptor is an index into
+// environment, and the clock stands still, so that the same input gives the same output. A descriptor is an index into
 // `#open`: 0 stdin, 1 stdout, 2 stderr, 3 the folder ".", then opened files.
 // https://github.com/WebAssembly/WASI/blob/main/legacy/preview1/docs.md
 import { createHash } from 'node:crypto';

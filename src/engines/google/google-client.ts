@@ -35,7 +35,7 @@ export type GoogleClient = Awaited<ReturnType<typeof openGoogleClient>>;
 export const streamRateHz = 24_000;
 const scope = 'https://www.googleapis.com/auth/cloud-platform';
 const usualPort = 443;
-/** Longer than any segment may take. The segment's signal cancels its call earlier. */
+/** Never reached in practice, because the signal of the segment cancels the call first. */
 const timeout = 15 * 60_000;
 const calling = { timeout, retry: null };
 /** Metadata that makes the call part of the current trace. */

@@ -45,7 +45,7 @@ const loweredFarAbove = 1.25;
 /** Share of the limit that must be in use when a stream begins. A stream at lower load does not raise the limit. */
 const fullShare = 0.9;
 
-/** Limits how many streams a server speaks at once, to at most `max`. */
+/** Limits the number of streams that a server speaks at once to at most `max`. */
 export class Concurrency {
   readonly #max: number;
   #gapShare = 0;

@@ -1,4 +1,4 @@
-// Several equal servers that act as one. A request goes to the less busy of two random servers, counting the requests
+// Several servers that act as one. A request goes to the less busy of two random servers, counting the requests
 // of all replicas; a clone goes to servers that have spoken it. A full server is skipped for a while, and a failed one
 // for a growing time. A new or failed server must speak a test sentence before it gets requests. A server whose address
 // is gone finishes its streams.

@@ -1,7 +1,7 @@
 // Client of a server with OpenAI's HTTP interface: POST /v1/audio/speech streams audio, and GET /v1/audio/voices lists
-// voices (OpenAI has no such list). Servers differ, so WAVs and Server-Sent Events are read besides raw samples. A
-// response with status 200 is checked, since it may be empty, a JSON error or an MP3. An unknown sample rate is taken
-// from a test sentence in a WAV.
+// voices (OpenAI has no such list). Servers differ, so WAVs and Server-Sent Events are accepted as well as raw
+// samples. A response with status 200 is checked, since it may be empty, a JSON error or an MP3. If the sample rate is
+// unknown, a test sentence is requested as a WAV, whose header states the rate.
 import type { Pcm } from '../../audio/pcm.ts';
 import { readWavHeader } from '../../audio/wav-reader.ts';
 import { Failure } from '../../errors.ts';
@@ -240,7 +240,7 @@ export function createSpeechServer(
     if (!isEvents) await checkOutcome(answer, signal);
   }
 
-  /** Throws if the audio was cut off, which SGLang-Omni reports only afterwards and at another URL. */
+  /** Throws if the audio was cut off, which SGLang-Omni reports only afterwards and at a different URL. */
   async function checkOutcome(answer: Response, signal: AbortSignal): Promise<void> {
     const id = answer.headers.get('x-sglang-omni-speech-id');
     if (id === null) return;

@@ -192,7 +192,7 @@ function arrangePages(
   return filled;
 }
 
-/** Moves each style into a free place, preferably its main part's, since the speed of that part is most similar. */
+/** Moves each style into a free place, preferably that of its main part, whose speed is closest. */
 function fill(styles: (BlendedStyle | undefined)[], free: number[], waiting: BlendedStyle[]): boolean {
   const count = waiting.length;
   while (free.length > 0 && waiting.length > 0) {

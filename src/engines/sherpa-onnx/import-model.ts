@@ -1,4 +1,4 @@
-// Imports a model: copies it into a staging folder, checks it, tests it by speaking, and only then renames it into
+// Imports a model: copies it into a staging folder, checks it, tests its speech, and only then renames it into
 // place. A refused model leaves nothing behind.
 import { existsSync } from 'node:fs';
 import { copyFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';

@@ -17,7 +17,7 @@ export interface SpokenBy {
   speed?: number;
   /** Seed, for a model that generates audio from noise. Default: 1. */
   seed?: number | undefined;
-  /** Whether the text is spoken a second time. A model that generates audio from noise then uses another seed. */
+  /** Whether the text is spoken a second time. A model that generates audio from noise then uses a different seed. */
   isAgain?: boolean;
 }
 
@@ -56,7 +56,7 @@ export function toLibraryRequest(by: SpokenBy): ModelRequest {
   const { model, text, speaker, reference, speed = 1, seed, isAgain = false } = by;
   const extra: LibraryOptions = {
     ...model.extra,
-    // Equal seeds give equal audio. The library accepts 31-bit seeds.
+    // The same seed gives the same audio. The library accepts 31-bit seeds.
     ...(model.isSeeded && { seed: (seed ?? (isAgain ? 2 : 1)) & 0x7fff_ffff }),
     ...model.optionsFor?.(languageOf(by)),
     ...speaker?.extra,

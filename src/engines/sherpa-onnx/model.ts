@@ -32,7 +32,7 @@ export interface StyleFile {
   /** Place of the file's path in the library's configuration: kind of model, and member. */
   kind: string;
   member: string;
-  /** Each list, speaker by speaker. The file's header precedes the first list. */
+  /** The lists in the file, each in the order of the speakers. The file's header precedes the first list. */
   sections: readonly { offset: number; bytesPerSpeaker: number }[];
   /** Factors by which the library multiplies each speaker's speed; empty if there are none. */
   speeds: readonly number[];
@@ -40,7 +40,7 @@ export interface StyleFile {
 
 /** A weighted sum of styles: speaker numbers and weights, which add up to 1. */
 export interface BlendedStyle {
-  /** Equal styles have equal keys. */
+  /** Identical styles have the same key. */
   key: string;
   parts: readonly { sid: number; weight: number }[];
 }
@@ -62,7 +62,7 @@ export interface ModelFacts {
   styles?: StyleFile;
   /** Number of refinement steps, for a model that has them: more steps sound better but take longer. */
   steps?: number;
-  /** Whether the model generates audio from noise; equal seeds give equal audio. */
+  /** Whether the model generates audio from noise; the same seed gives the same audio. */
   isSeeded?: boolean;
   /** Speeds that the model itself reaches. Default: only 1. The audio is stretched for other speeds. */
   speakingRates?: { min: number; max: number };

@@ -1,5 +1,5 @@
 // Starts or resumes a stream of events, and sends it until it ends or its client disconnects. Nothing is sent before
-// the first audio, so that a failure until then has its own status.
+// the first audio, so that an earlier failure can have its own status.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Admit } from '../../access/admit.ts';
 import { speechOperations } from '../../api/operation.ts';

@@ -1,5 +1,5 @@
 // /api/audio/speech/sse: speech as events, by POST, by GET, or by GET with a ticket. GET .../{audio id} resumes a
-// stream after its connection broke; DELETE ends the stream.
+// stream after its connection breaks; DELETE ends the stream.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { speechOperations } from '../../api/operation.ts';
 import type { SpeechOperations } from '../../api/speech.ts';

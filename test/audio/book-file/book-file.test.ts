@@ -1,5 +1,5 @@
 // Tests book files with random chapters, in every format at every rate. Chapters begin at the times in the timeline
-// (checked with ffmpeg) and sound as they do alone, and ffprobe reads the chapter marks.
+// (checked with ffmpeg) and sound the same as when encoded alone, and ffprobe reads the chapter marks.
 import { mkdtempDisposableSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

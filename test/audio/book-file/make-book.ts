@@ -14,7 +14,7 @@ export interface MadeChapter extends BookChapter {
   bytes: Uint8Array;
 }
 
-/** Numbers from 0 to 1, equal for equal seeds. */
+/** Numbers from 0 to 1, the same for the same seed. */
 export function createRandom(seed: number): () => number {
   let state = seed;
   return () => {

@@ -18,7 +18,7 @@ export type Fault =
   | { kind: 'lose-answer' }
   /** Passes on this much of the answer's body, and then resets the connection or leaves it open. */
   | { kind: 'cut-answer' | 'stall-answer'; afterBytes: number }
-  /** Pauses before each piece of the request's body and of the answer's. */
+  /** Pauses before each piece of the request body and of the response body. */
   | { kind: 'slow'; pauseMs: number };
 
 export async function openFaultProxy(target: string, onClose: (close: () => Promise<void>) => void = onTestFinished) {

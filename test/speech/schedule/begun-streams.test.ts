@@ -71,7 +71,7 @@ test('a request waits while the engine of its voice is behind with what has begu
   const third = stream();
   const heard = third.next();
   while (schedule.state.waiting.interactive === 0) await new Promise((resolve) => setImmediate(resolve));
-  // The later segment would become due before its turn if first segments always preceded it.
+  // After this time, the later segment is due, so it precedes the first segment that is waiting.
   await new Promise((resolve) => setTimeout(resolve, 2000));
   holder.end();
   await later;
