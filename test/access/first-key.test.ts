@@ -22,7 +22,7 @@ async function newService() {
   return { dataDir, store, rows, keyVerifier: openKeys({ rows }) };
 }
 
-test('with no key at all one is created, in a file that only its owner can read, and only once', async () => {
+test('if no key exists, one key is created, only once, in a file that only its owner can read', async () => {
   const { dataDir, rows, keyVerifier, store } = await newService();
   const first = (await makeFirstKey({ rows, dataDir }))!;
   expect(first.file).toBe(join(dataDir, 'first-key'));

@@ -6,7 +6,7 @@ import type { Failure } from '../../src/errors.ts';
 import { limiterConformance } from '../conformance/limiter.ts';
 
 limiterConformance('memory', async (options) => ({ limiter: createLimiter(options), close: async () => {} }));
-test('failed attempts per address and minute are limited, and an IPv6 network is one address', () => {
+test('failed attempts per address per minute are limited, and an IPv6 network counts as one address', () => {
   let nowMs = 0;
   const limit = createFailedAttempts({ perMinute: 10, now: () => nowMs });
   const fail = (address: string) => {

@@ -266,13 +266,17 @@ describe('in a process,', () => {
     ['a line of 30 MB', 'too_deep', 'is nested too deeply'],
     ['newlines of 30 MB', 'too_large', 'needs too much memory to read'],
     ['underscores and words', 'too_slow', 'needs more than 5 s to read'],
-  ])('a book of %s is refused, and ends no other process', { timeout: 120_000 }, async (name, reason, message) => {
-    const { type, bytes } = hostileBooks.find((book) => book.name === name)!;
-    await expect(read(bytes(), { type })).rejects.toMatchObject({
-      reason: 'invalid_request',
-      facts: { details: [{ field: 'book', reason, message }] },
-    });
-  });
+  ])(
+    'a hostile book is refused without ending another process: %s',
+    { timeout: 120_000 },
+    async (name, reason, message) => {
+      const { type, bytes } = hostileBooks.find((book) => book.name === name)!;
+      await expect(read(bytes(), { type })).rejects.toMatchObject({
+        reason: 'invalid_request',
+        facts: { details: [{ field: 'book', reason, message }] },
+      });
+    },
+  );
 
   test.each([
     ['UTF-16LE', false],

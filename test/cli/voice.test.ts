@@ -80,7 +80,7 @@ test('whose a stored voice is and who may use it is listed, set, exported and im
   });
 });
 
-test('the master key is readable by its owner only and never shown; doctor reports a wrong one', async () => {
+test('the master key is readable only by its owner and never shown, and doctor reports a wrong key', async () => {
   const vault = createVault(() => readDataDirSecret(join(folder, 'data'), 'master-key'));
   await storeClone('eve', [{ cloneId: 'cln_eve', sealed: await vault.seal(Buffer.from('eve'), 'cln_eve') }]);
   expect(statSync(join(folder, 'data', 'master-key')).mode & 0o777).toBe(0o600);

@@ -77,7 +77,7 @@ export function tableConformance(name: string, open: () => Promise<RowStore>): v
       expect(await rows.list({ path: 'key_B/', ownKeyId: row.keyId }, 100)).toHaveLength(1);
     });
 
-    test('a change that fails leaves neither itself nor its record', async () => {
+    test('if a change fails, neither the change nor its record is stored', async () => {
       const rows = createApiKeyRows(store);
       const row = await add(rows);
       const added = apiKeyRow({ idPart: row.idPart });

@@ -123,7 +123,7 @@ describe('by REST', () => {
     expect((await send('PATCH', `/api/voices/${voiceId}`, { enabled: true })).status).toBe(409);
   });
 
-  test('a clone needs a recording of consent and of speech, and every fault is reported', async () => {
+  test('a clone needs recordings of consent and of speech, and every fault is reported', async () => {
     const noise = new Blob([new Uint8Array(40_000)]);
     for (const [fields, faults] of [
       [{ consent_audio: undefined }, ['consent_audio']],

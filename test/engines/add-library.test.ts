@@ -88,7 +88,7 @@ test('an interruption ends npm', async () => {
   expect(findVersion(dataDir)).toBe(undefined);
 });
 
-test('npm gets no secret of the service, and what it needs to reach a registry', async () => {
+test('npm gets what it needs to reach a registry, but no secret of the service', async () => {
   onTestFinished(() => void vi.unstubAllEnvs());
   const secrets = ['SONANT_MASTER_KEY', 'SONANT_DATABASE_URL', 'AWS_SECRET_ACCESS_KEY'];
   for (const name of secrets) vi.stubEnv(name, 'secret');

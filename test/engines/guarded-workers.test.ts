@@ -75,7 +75,7 @@ test('a segment that fails is not spoken again, and its worker takes the next', 
   expect(started()).toBe(1);
 });
 
-test('a worker that hangs is a timeout and is ended, and the next segment gets another', async () => {
+test('a worker that hangs times out and is stopped, and the next segment gets a new worker', async () => {
   const { run, started } = open(1, { firstSoundMsMax: 4_000 });
   await run({ does: 'end' });
   expect(await reasonOf(run({ does: 'hang' }))).toBe('engine_timeout');

@@ -85,7 +85,7 @@ test('a diacritic that makes another sound of a language is kept', () => {
   expect(toFlitePhones(toIpa('bʌtn̩', 'ipa')!)).toBe('b ah1 t ax n');
 });
 
-test('nothing of the markup reaches the engine as text', () => {
+test('no characters of markup in a text reach the engine', () => {
   const hostile = 'a <phoneme ph="x"> [[b]] & c';
   expect(toFliteText(toSpokenTokens(hostile))).not.toMatch(/[<>&[\]]/);
   const ranges = [{ from: 2, to: 10, phonemes: 't ax' }];

@@ -43,7 +43,7 @@ const age = () =>
   gateway.store.query('update clips set created_at_ms = created_at_ms - 120000, used_at_ms = used_at_ms - 120000');
 const makeKey = () => gateway.makeKey();
 
-test('a key that fills its quota loses its own oldest, and nobody else does', async () => {
+test('a key that fills its quota loses its own oldest audio, and no other key loses any', async () => {
   await open({ accountBytesMax: fewClips });
   const [greedy, other] = [await makeKey(), await makeKey()];
   const others = [await link(other)];

@@ -115,7 +115,7 @@ describe('a client that leaves', () => {
   });
 });
 
-test('a reader that does not read stops the engine', async () => {
+test('a client that stops reading stops the engine', async () => {
   const gateway = await openTestGateway();
   const raw = connectRaw(gateway);
   raw.socket.pause();

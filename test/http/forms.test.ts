@@ -40,7 +40,7 @@ test('a large file is read whole, in many turns of the event loop', async () => 
   expect(large.turns).toBeGreaterThan(small.turns + 100);
 });
 
-test('a form of too many parts is refused when they are too many, not when all have been read', async () => {
+test('a form is refused as soon as it has too many parts, before the rest is read', async () => {
   const { reply, turns } = await send(`${part('name', 'Anna').repeat(100_000)}--x--\r\n`);
   expect(reply.message).toContain('more than 40 parts');
   expect(turns).toBeLessThan(50);

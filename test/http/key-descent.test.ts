@@ -215,7 +215,7 @@ describe('20 keys’ worth of children', () => {
     return { limited, parent, children: await childrenOf(limited, parent) };
   };
 
-  test('have no more requests a minute than the one key, and an honest key keeps its own', async () => {
+  test('a key and its descendants share one limit on requests per minute, and other keys are not affected', async () => {
     const { limited, parent, children } = await newFamily();
     const startMs = performance.now();
     const requests = [parent, ...children].flatMap((key) =>

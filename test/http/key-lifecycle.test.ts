@@ -16,7 +16,7 @@ describe('what a key may', () => {
     expect(token.status).toBe(401);
   });
 
-  test('is limited to its voices, wherever a voice is named', async () => {
+  test('a key is limited to its voices, wherever a request names a voice', async () => {
     const { key } = await make({ voice_ids: ['tone-low'] });
     const headers = { 'X-API-Key': key };
     const { voices } = (await (await gateway.send('/api/voices', { headers })).json()) as {
@@ -39,7 +39,7 @@ describe('what a key may', () => {
     await low.arrayBuffer();
   });
 
-  test('is limited to its addresses', async () => {
+  test('a key with allowed addresses is refused from all other addresses', async () => {
     const { key: near } = await make({ allowed_ips: ['127.0.0.1'] });
     const { key: far } = await make({ allowed_ips: ['10.0.0.0/8', '::1'] });
     expect([await speaks(near), await speaks(far)]).toEqual([200, 403]);

@@ -189,7 +189,7 @@ describe('a key never exceeds the one that made it', () => {
     [{ allowed_ips: ['0.0.0.0/0'] }, 400, 'allowed_ips'],
     [{ limits: { requests_per_minute: 61 } }, 400, 'limits.requests_per_minute'],
     [{ limits: { characters_per_month: 1_001 } }, 400, 'limits.characters_per_month'],
-  ])('%j is refused', async (body, status, told) => {
+  ])('a key that would exceed its creator is refused: %j', async (body, status, told) => {
     const answer = await send('', body, { key: (await parent).key });
     expect(answer.status).toBe(status);
     expect(JSON.stringify(answer.json)).toContain(told);

@@ -22,28 +22,31 @@ describe('a machine', () => {
     ['HTTP Basic', {}, basic('ci', 'the secret of ci')],
     ['HTTP Basic with odd characters', {}, basic('other', 'x:y z')],
     ['the body', { client_id: 'ci', client_secret: 'the secret of ci' }, {}],
-  ])('with credentials by %s gets a token that manages keys and cannot speak', async (_, fields, headers) => {
-    const { status, headers: told, json } = await token({ grant_type, ...fields }, headers);
-    expect([status, told.get('Cache-Control'), told.get('Pragma')]).toEqual([200, 'no-store', 'no-cache']);
-    expect(json).toEqual({
-      access_token: expect.any(String),
-      token_type: 'Bearer',
-      expires_in: 900,
-      scope: 'keys:read keys:write',
-    });
-    const made = await withBearer(json.access_token, keys, { method: 'POST' });
-    const { key } = (await made.json()) as { key: string };
-    expect(made.status).toBe(201);
-    expect((await gateway.send('/api/voices', { headers: { 'X-API-Key': key } })).status).toBe(200);
-    for (const [path, error] of [
-      ['/api/voices', 'invalid_api_key'],
-      ['/api/audio/speech/sse', 'invalid_api_key'],
-      ['/api/auth/api-keys/self', 'invalid_api_key'],
-    ]) {
-      const answer = await withBearer(json.access_token, path);
-      expect([answer.status, await answer.json()]).toMatchObject([401, { error }]);
-    }
-  });
+  ])(
+    'a machine gets a token that can manage keys and cannot be used for speech: credentials in %s',
+    async (_, fields, headers) => {
+      const { status, headers: told, json } = await token({ grant_type, ...fields }, headers);
+      expect([status, told.get('Cache-Control'), told.get('Pragma')]).toEqual([200, 'no-store', 'no-cache']);
+      expect(json).toEqual({
+        access_token: expect.any(String),
+        token_type: 'Bearer',
+        expires_in: 900,
+        scope: 'keys:read keys:write',
+      });
+      const made = await withBearer(json.access_token, keys, { method: 'POST' });
+      const { key } = (await made.json()) as { key: string };
+      expect(made.status).toBe(201);
+      expect((await gateway.send('/api/voices', { headers: { 'X-API-Key': key } })).status).toBe(200);
+      for (const [path, error] of [
+        ['/api/voices', 'invalid_api_key'],
+        ['/api/audio/speech/sse', 'invalid_api_key'],
+        ['/api/auth/api-keys/self', 'invalid_api_key'],
+      ]) {
+        const answer = await withBearer(json.access_token, path);
+        expect([answer.status, await answer.json()]).toMatchObject([401, { error }]);
+      }
+    },
+  );
 
   test.each([
     ['keys:read', 'keys:read', 200, 403],

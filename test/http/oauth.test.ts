@@ -66,7 +66,7 @@ describe('a person', () => {
     expect((await send(`${keys}/${apiKey.keyId}`, { method: 'DELETE' })).status).toBe(404);
   });
 
-  test('whom the rules do not name is refused, and gets no session', async () => {
+  test('a person whom no rule names is refused, and gets no session', async () => {
     for (const login of ['eve', 'mallory']) {
       const browser = openBrowser();
       const answer = await browser.visit(await signInAs(login, gateway, browser));
@@ -136,7 +136,7 @@ describe('a sign-in is refused', () => {
     expect(await refusal(await openBrowser().visit(back))).toEqual([400, true]);
   });
 
-  test('with a code that was used before, even with its original cookie', async () => {
+  test('a sign-in with a used code is refused, even with its original cookie', async () => {
     const browser = openBrowser();
     const back = await signInAs('ada', gateway, browser);
     const jar = browser.jars.get(new URL(gateway.url).host)!;
@@ -173,7 +173,7 @@ describe('a sign-in is refused', () => {
 });
 
 describe('a session', () => {
-  test('refuses requests from other sites and those without the CSRF token', async () => {
+  test('a session refuses requests from other sites and requests without the CSRF token', async () => {
     const { send, csrf } = await signedIn();
     const body = { name: 'stolen' };
     for (const headers of [
@@ -242,7 +242,7 @@ describe('every reply of the page', () => {
     }
   });
 
-  test('and of the service, has HSTS over TLS', async () => {
+  test('responses of the service have HSTS and other security headers over TLS', async () => {
     const secure = await openTestGateway({ settings: { baseUrl: () => 'https://sonant.test' } });
     for (const path of ['/api/voices', '/healthz', '/docs', '/nothing']) {
       const { headers } = await secure.send(path);

@@ -11,7 +11,7 @@ const sse = '/api/audio/speech/sse';
 /** Minutes of audio, one piece at a time. */
 const chunks = { text_chunks: Array(50).fill('one two three four five six seven eight'), voice_id: 'tone-low' };
 
-test('ends every stream of that key, over REST, SSE and gRPC, and nobody else’s', async () => {
+test('revoking a key ends every stream of that key, over REST, SSE and gRPC, and no other stream', async () => {
   const gateway = await openTestGateway({ trouble: { pieceDelayMs: 20 } });
   const { key, apiKey } = await gateway.keyVerifier.create({});
   const headers = { 'X-API-Key': key };

@@ -63,7 +63,7 @@ describe('a private voice', () => {
     expect(await make(id)).toMatchObject({ status: 201, body: { owner: 'self', access: 'private' } });
   });
 
-  test('does not exist for another account, wherever it is named, though it was spoken and cached before', async () => {
+  test('a private voice does not exist for another account, even if the voice was spoken and cached before', async () => {
     for (const [method, path, body] of waysToName(id).filter(([, path]) => path.startsWith('/api/audio')))
       expect((await send(method, path, body)).status, path).toBe(200);
     const begun = gateway.tone.counts.begun;
@@ -115,7 +115,7 @@ describe('a private voice', () => {
     expect([got.status, got.body.owner]).toEqual([200, 'self']);
   });
 
-  test('that an admin shares can be used by others, not changed; and is withdrawn by its owner', async () => {
+  test('others can use but not change a voice that an admin shares, and its owner can withdraw it', async () => {
     expect((await send('PATCH', `/api/voices/${id}`, { access: 'everyone' })).status).toBe(403);
     expect((await send('PATCH', `/api/voices/${id}`, { access: 'everyone' }, admin)).body.access).toBe('everyone');
     const shared = await send('GET', `/api/voices/${id}`, undefined, other);

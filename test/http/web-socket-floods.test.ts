@@ -55,7 +55,7 @@ test.each([
   [live, start, { type: 'text', text: '', unknown: 1 }, '"warning"'],
   ['/tts/websocket', '', { transcript: 'a' }, '"type":"error"'],
   ['/v1/text-to-speech/tone-low/multi-stream-input', '', { text: 5 }, '"error"'],
-])('others are served between the messages of %s', async (path, first, flood, answer) => {
+])('other clients are served during a flood of WebSocket messages to %s', async (path, first, flood, answer) => {
   const { socket, count } = await connect(shared, path);
   const frames = Array.from({ length: flooded }, () => message(flood));
   const others = fetch(`${shared.url}/healthz`);

@@ -166,7 +166,7 @@ describe('a caller', () => {
     });
   });
 
-  test('sees no jobs of other keys', async () => {
+  test('a key sees no jobs of other keys', async () => {
     const { create, untilEnded, makeKey, send, readJson } = await openJobsGateway();
     const { id } = await create();
     const headers = { 'X-API-Key': await makeKey(scopes) };

@@ -104,7 +104,7 @@ test('a newcomer never displaces a member of an address that has as few as its o
   expect(shares.size).toBe(4);
 });
 
-test('requests start in turns between addresses, and those of one that wait are limited', async () => {
+test('addresses take turns to start requests, and the number of waiting requests per address is limited', async () => {
   const started: string[] = [];
   const turns = createTurns({ atOnce: 1, waitingPerAddressMax: 3 });
   const take = (address: string, name: string) => turns.take(address, () => started.push(name));

@@ -105,7 +105,7 @@ test('members are counted, and what is too deep or has too many values is refuse
   expect(() => count(`[${'1,'.repeat(30)}1]`)).toThrow('too many');
 });
 
-test('others have their turns between the steps', async () => {
+test('other tasks run between the steps of a long task', async () => {
   let turns = 0;
   let isOver = false;
   const turn = () => {

@@ -61,7 +61,7 @@ test('a watcher is notified of NOT_SERVING, and then the stream ends', async () 
 
 const watchPath = '/grpc.health.v1.Health/Watch';
 
-test('watchers on one connection and from one address are limited, over gRPC and Connect', async () => {
+test('health watches per connection and per address are limited, over gRPC and Connect', async () => {
   const { client, webUrl } = await open({ openLimits: { ...openCallLimits, perConnectionMax: 2, perAddressMax: 3 } });
   const watch = () => {
     const stream = client.stream('watch', { service: '' });

@@ -21,7 +21,7 @@ test('one segment at a time where there are two processors, and owners take turn
   expect(order).toEqual(['a1', 'a2', 'b1', 'a3']);
 });
 
-test('interactive speech ends a segment, which is made again when it is over', async () => {
+test('interactive speech interrupts a job segment, which is repeated afterwards', async () => {
   const turns = createBackground(2);
   const attempts: AbortSignal[] = [];
   const begun = Promise.withResolvers<void>();

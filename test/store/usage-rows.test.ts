@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { openSqlite } from '../../src/store/sqlite.ts';
 
-test('5 kills at random moments lose nothing that was acknowledged', async () => {
+test('five kills at random moments lose no acknowledged usage', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'sonant-usage-'));
   const file = join(folder, 'sonant.db');
   const store = await openSqlite(file);

@@ -23,7 +23,7 @@ function verify(secret: string, { headers, body }: { headers: object; body: stri
   return JSON.parse(body);
 }
 
-test('a message arrives once, signed, and is verified by the library of Standard Webhooks', async () => {
+test('a signed message arrives once, and the Standard Webhooks library verifies it', async () => {
   const receiver = await openReceiver();
   const { send, rows, keyId, secret } = await openSigned({ now: Date.now });
   const messageId = await send(receiver.url, { keyId, data: { id: 'job_1', title: 'Größe 審判' }, atMs: Date.now() });

@@ -8,7 +8,7 @@ const resolvesTo =
   async () =>
     addresses;
 
-describe('a webhook to an inside address by number', () => {
+describe('a numeric internal address', () => {
   test.for([
     'https://127.0.0.1/',
     'https://127.1/',
@@ -28,7 +28,7 @@ describe('a webhook to an inside address by number', () => {
     'https://100.100.100.200/',
     'https://１２７.0.0.1/',
     'https://127。0。0。1/',
-  ])('is refused: %s', async (url) => {
+  ])('a webhook to a numeric internal address is refused: %s', async (url) => {
     expect(targets().faultOf(url)).toMatch(/neither public/);
     await expect(targets().addressesOf(new URL(url))).rejects.toThrow(ForbiddenTarget);
   });

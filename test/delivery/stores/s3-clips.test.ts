@@ -153,7 +153,7 @@ describe.skipIf(!hasS3)('S3', () => {
       await clips.close();
     });
 
-    test('that is signed expires with the clip, and has the public address of the store', async () => {
+    test('a signed link expires with its audio, and has the public address of the store', async () => {
       const bucket = await server.openBucket();
       const clips = new S3Clips({ bucket, prefix });
       const key = await keep(clips, patternBytes(10));

@@ -35,10 +35,13 @@ test.each([
   { offered: 3, leaveMs: 2000 },
   { offered: 10, leaveMs: 2000, owners: 20 },
   { offered: 10, leaveMs: 1000 },
-])('at $offered times capacity, with callers that leave after $leaveMs ms, nothing is spoken in vain', async (load) => {
-  const { goodput } = await simulateClients({ seats: 2, ...load });
-  expect(goodput).toBeGreaterThan(0.9);
-});
+])(
+  'under overload, nine tenths of the capacity serve callers who still wait: $offered times, $leaveMs ms',
+  async (load) => {
+    const { goodput } = await simulateClients({ seats: 2, ...load });
+    expect(goodput).toBeGreaterThan(0.9);
+  },
+);
 
 test('callers that disconnect while they wait, or soon after, do not make others be refused', async () => {
   const { ask, admitted, refused, held, clock } = await openMeasured(300);
