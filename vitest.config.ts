@@ -1,15 +1,19 @@
-// The tests: everything in test/ named *.test.ts. Threads and child processes of engines need a moment to start on a
-// busy machine, so the limits are wide; no test asserts a time. Many wait for programs: two files at once even on two
-// cores. What Node has compiled is kept from process to process: Sonant itself is started a hundred times.
+// The tests: everything in test/ named *.test.ts. `npm test` runs those that are not in slow-files.ts, and `npm run
+// test:slow` runs the others; `npx vitest run FILE` runs any file. The time limits are wide, because threads and child
+// processes start slowly on a busy machine; no test asserts a time. Many tests wait for programs, so two files run at
+// once even on two cores. All processes share what Node has compiled: Sonant itself is started a hundred times.
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { slowFiles } from './test/slow-files.ts';
 
+const { TEST_SUITE } = process.env;
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules/.compiled');
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
+    include: TEST_SUITE === 'slow' ? [...slowFiles] : ['test/**/*.test.ts'],
+    exclude: TEST_SUITE === 'quick' ? [...slowFiles] : [],
     setupFiles: ['test/checked-replies.ts'],
     globalSetup: ['test/programs.ts', 'test/delivery/stores/s3-server.ts'],
     testTimeout: 60_000,

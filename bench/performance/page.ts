@@ -41,9 +41,8 @@ machine. A ratio is the median of several rounds; most benches run each program 
 npm run bench transports # one bench or several; without a name all of them
 npm run bench report     # writes this page and its plots from the newest reports
 \`\`\``,
-  `Measure on an idle machine. A bench leaves out programs that are not installed (nginx, ffmpeg, Flask, FastAPI, PyAV); \`espeak\` and
-\`served-espeak\` need eSpeak NG's library and koffi, \`replicas\` needs PostgreSQL and Redis. [Load testing](load-testing.md) shows how to
-measure a service on another machine.`,
+  `Measure on an idle machine. A bench leaves out programs that are not installed (nginx, ffmpeg, Flask, FastAPI, PyAV). [Load
+testing](load-testing.md) shows how to measure a service on another machine.`,
 ];
 
 function goalsOf(reports: Reports): string[] {
@@ -79,8 +78,7 @@ function conditionsOf(reports: readonly BenchReport[]): string[] {
   return [
     '## Conditions',
     lines.map((line) => `- ${line}`).join('\n'),
-    `"Used by others" is the share of CPU time that other programs used; above 10 %, the measurement counts as disturbed. A plus after the
-commit means that files differed from it.`,
+    `"Used by others" is the CPU time of other programs; above 10 %, a measurement is disturbed. A plus means that files differed from the commit.`,
     ...tableOf({ columns, rows }),
   ];
 }

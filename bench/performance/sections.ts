@@ -92,8 +92,7 @@ worker and no log; Fastify alone sends the same bytes and headers from memory.`,
     title: 'APIs',
     text: `The cost of an API without an engine: the description of a voice, 100 KB of audio in one response, a stream of 20 pieces of 8 KiB, and
 stored audio of 100 KB. node:http and node:http2 send the same bytes without keys, limits, usage or log. "Same handler" is @grpc/grpc-js
-with Sonant's handlers. Sonant's gRPC server is Connect, which costs a small call about three times the CPU time of @grpc/grpc-js. With
-eSpeak NG and 60 characters, a call takes 1.14 (stream) to 1.17 (unary) times the CPU time that it took with a hand-written server.`,
+with Sonant's handlers. Sonant's gRPC server is Connect, which needs far more CPU time than @grpc/grpc-js for a small call.`,
     benches: [
       {
         bench: 'transports',
@@ -127,14 +126,8 @@ eSpeak NG and 60 characters, a call takes 1.14 (stream) to 1.17 (unary) times th
   },
   {
     title: 'Around an engine',
-    text: `The cost that the service adds to its engine.
-
-| bench | compares |
-|---|---|
-| \`service-cost\` | a test engine of fixed cost, called directly, with the same engine in the service |
-| \`espeak\` | eSpeak NG's library with the engine, and with the pipeline around it |
-| \`served-espeak\` | the service with Flask and FastAPI around the same library, one process each, without keys, limits, usage, checks of the audio and streaming. At 22 050 Hz, Sonant also finds the time of each word |
-| \`served-voice\` | the program flite with the built-in voice in the service |`,
+    text: `The cost that the service adds to its engine. In \`served-espeak\`, Flask and FastAPI have one process each, and no keys, limits, usage,
+checks of the audio or streaming; at 22 050 Hz, Sonant also finds the time of each word.`,
     benches: [
       {
         bench: 'service-cost',
