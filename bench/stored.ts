@@ -42,6 +42,7 @@ export const bench: Bench = {
     const before = beforeRoot === undefined ? undefined : await start(opened, 'sonant', beforeRoot);
     const rows: Cell[][] = [];
     const goals: Goal[] = [];
+    let base = 'Fastify';
     for (const { title, chars, count, fileMin, hitMin } of sizes) {
       const bytes = (await makeClip(sonant, chars)).length;
       const nginx = await openNginx(opened, bytes);
@@ -56,7 +57,7 @@ export const bench: Bench = {
         ...{ rounds, warmUps },
         measure: (contender) => costOfLoad(contender, count),
       });
-      const base = nginx ? 'nginx' : 'Fastify';
+      if (nginx) base = 'nginx';
       const shareOf = (name: string) => costs[base]!.map(({ wallMs }, n) => wallMs / costs[name]![n]!.wallMs);
       for (const [n, name] of Object.keys(contenders).entries()) {
         const shares = shareOf(name);
@@ -72,7 +73,7 @@ export const bench: Bench = {
     }
     const columns = [
       ...[{ name: 'sound' }, { name: 'server' }, { name: 'requests/s' }, { name: 'CPU us/request' }],
-      ...['share of nginx', 'least', 'most'].map((name) => ({ name, digits: 3 })),
+      ...[`share of ${base}`, 'least', 'most'].map((name) => ({ name, digits: 3 })),
     ];
     return { tables: [{ title: `${connections} connections`, columns, rows }], goals };
   },

@@ -137,7 +137,7 @@ export type SpeechChunkDoneEvent = {
   end: number;
 };
 
-/** The usage that is charged. */
+/** Characters that are charged, and seconds of audio. */
 export type SpeechUsage = {
   /** Number of Unicode code points that are charged for all chunks. */
   characters: number;

@@ -210,9 +210,9 @@ export class Host<Task, Piece, Facts = unknown, End = unknown> {
     const { start, isReturned } = run;
     const own = this.#usableWorkers(start);
     const free = own.filter((each) => !each.run).sort(byUse);
-    const ready = free.find(({ isReady }) => isReady);
-    if (isReturned && !ready && own.length > 0) return false;
-    const worker = ready ?? free[0] ?? this.#startFurther(start, own.length);
+    const mayStart = !isReturned || own.length === 0;
+    const worker =
+      free.find(({ isReady }) => isReady) ?? free[0] ?? (mayStart ? this.#startFurther(start, own.length) : undefined);
     if (!worker) return false;
     worker.run = run;
     run.worker = worker;

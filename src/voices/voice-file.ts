@@ -162,7 +162,8 @@ function parseFile(text: string): VoiceFile {
     fault('bindings', 'type', 'must be a list of complete bindings, at least one');
   const isCloned = kind === 'cloned';
   if (isCloned && !isConsent(file.consent)) fault('consent', 'required', 'is required for a clone');
-  if (bindings.some((bound) => bound && 'sealed' in bound) && !isCloned) fault('kind', 'conflict', 'must be cloned');
+  if (bindings.some((bound) => bound && 'sealed' in bound) && !isCloned)
+    fault('kind', 'conflict', 'must be cloned, because a binding contains a clone');
   if (faults.length > 0) {
     const all = faults.map(({ field, message }) => `${field} ${message}`).join('; ');
     throw new Failure('invalid_request', {

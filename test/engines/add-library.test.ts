@@ -64,9 +64,13 @@ test('the library of an earlier release is replaced, and still used offline', as
   const { signal } = new AbortController();
   await addLibrary({ dataDir, isOffline: true, signal, print() {} }, { findVersion, npm });
   expect(findVersion(dataDir)).toBe('1.0.0');
-  await add(npm);
+  await add(await writeNpm('exit 7'));
+  expect(findVersion(dataDir)).toBe('1.0.0');
+  expect(printed.at(-1)).toContain('npm exited with 7');
+  expect(printed.at(-1)).toContain('continues to use version 1.0.0');
+  await add(await writeNpm(installs));
   expect(findVersion(dataDir)).toBe(current);
-  expect(printed.join()).toContain(`installing ${librarySpec} in place of 1.0.0`);
+  expect(printed.at(-1)).toContain(`installing ${librarySpec} in place of 1.0.0`);
 });
 
 test('a failure of npm, or none of npm at all, is told, and leaves nothing', async () => {

@@ -159,6 +159,23 @@ describe.each(Object.entries(kinds))('a %s', (kind, openLink) => {
     expect(links.length).toBe(2);
   });
 
+  test('that becomes ready after its run was aborted takes a run that was returned', async () => {
+    const given: FaultyStart = {};
+    const { host, links, run } = open({ given, workersMax: 3 });
+    const running = host.run({ does: 'listen', pieces: ['{worker}'] }, never);
+    const { value: first } = await running.next();
+    const left = new AbortController();
+    const starting = run({ does: 'end' }, left.signal);
+    await expect.poll(() => links.length, { interval: 1 }).toBe(2);
+    given.does = 'exit';
+    const returned = run({ does: 'end', pieces: ['{worker}'] });
+    left.abort('left');
+    await expect(starting).rejects.toBe('left');
+    expect(await returned).not.toEqual([first]);
+    expect(links.length).toBe(3);
+    await running.return(undefined);
+  });
+
   test('that takes too long to start is killed', async () => {
     const { run } = open({ given: { does: 'hang' }, startMsMax: 300 });
     await expect(run({ does: 'end' })).rejects.toMatchObject({ reason: 'engine_unavailable' });

@@ -34,8 +34,14 @@ const findInstalled = (dataDir: string): string | undefined =>
 
 /** Version of the library in the data folder; undefined if there is none. */
 function findVersion(dataDir: string): string | undefined {
-  if (!findInstalled(dataDir)) return undefined;
-  return JSON.parse(readFileSync(join(installedFolder(dataDir), 'package.json'), 'utf8')).version;
+  try {
+    return (
+      findInstalled(dataDir) && JSON.parse(readFileSync(join(installedFolder(dataDir), 'package.json'), 'utf8')).version
+    );
+  } catch {
+    // Node still finds a library whose folder has been deleted.
+    return undefined;
+  }
 }
 
 /** The package with the binary for this platform. */
@@ -82,9 +88,8 @@ export async function addLibrary(
   { dataDir, isOffline = false, signal, print }: PrepareOptions,
   { findVersion, npm }: LibraryTools = tools,
 ): Promise<void> {
-  const version = findVersion(dataDir);
   const isCurrent = () => findVersion(dataDir) === pins.version;
-  if (isCurrent() || (isOffline && version)) return;
+  if (isCurrent() || (isOffline && findVersion(dataDir))) return;
   if (isOffline) throw refuse(explainMissingLibrary(dataDir));
   makeFolder(dataDir);
   const lock = await takeLock(join(dataDir, '.libraries.lock'), signal, () =>
@@ -92,6 +97,7 @@ export async function addLibrary(
   );
   try {
     if (isCurrent()) return;
+    const version = findVersion(dataDir);
     const replacing = version ? ` in place of ${version}` : '';
     print(
       `installing ${librarySpec}${replacing}, which runs neural models, with npm; its licence is ${libraryLicence}`,
@@ -103,6 +109,10 @@ export async function addLibrary(
     try {
       await install(npm, stage, signal);
       await replaceFolder(stage, join(dataDir, 'libraries'));
+    } catch (error) {
+      if (!version || signal.aborted) throw error;
+      print(`${(error as Error).message}; Sonant continues to use version ${version}`);
+      return;
     } finally {
       await rm(stage, { recursive: true, force: true });
     }

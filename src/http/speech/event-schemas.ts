@@ -70,7 +70,11 @@ const doneSchema = event('SpeechDoneEvent', 'speech.audio.done', 'The last event
   duration,
   bytes: member(SpeechDoneSchema, 'bytes'),
   audio_url: { type: ['string', 'null'], format: 'uri', description: 'URL of the stored audio; null if not stored.' },
-  usage: objectSchema('SpeechUsage', { characters: chars, audio_seconds: duration }, 'The usage that is charged.'),
+  usage: objectSchema(
+    'SpeechUsage',
+    { characters: chars, audio_seconds: duration },
+    'Characters that are charged, and seconds of audio.',
+  ),
 });
 const errorSchema = event(
   'SpeechErrorEvent',
