@@ -1,5 +1,5 @@
 // Runs the tests of the HTTP APIs, the contract, jobs and webhooks on PostgreSQL, Redis and S3 (storage.ts): `npm run
-// test:distributed`. The files are those of `npm test` and `npm run test:programs`.
+// test:distributed`. The files are also part of the other suites.
 import { mergeConfig } from 'vitest/config';
 import usual from '../../vitest.config.ts';
 

@@ -34,7 +34,8 @@ async function connect({ url, key: usual }: TestGateway, path = live, key = usua
     received = Buffer.concat([received, bytes]);
   });
   socket.on('error', () => {});
-  const isClosed = once(socket, 'close');
+  // A connection that is reset is closed too; `once` of `node:events` would reject then.
+  const isClosed = new Promise((resolve) => socket.once('close', resolve));
   return {
     socket,
     isClosed,

@@ -1,5 +1,5 @@
 // Runs slow tests (compilers, a speech recognizer, many texts): `npm run test:long`. These are all files named
-// *.long.ts, and files of `npm test` that have more cases here.
+// *.long.ts, and some *.test.ts files, which have more cases here.
 import { mergeConfig } from 'vitest/config';
 import usual from '../../vitest.config.ts';
 
