@@ -46,7 +46,7 @@ describe.skipIf(!hasRedis)('with a server', () => {
 
   limiterConformance('Redis', (options) => openReplica({ url, prefix: newPrefix(), ...options }));
 
-  test('four concurrent processes are together granted exactly the limits', async () => {
+  test('four concurrent processes together are granted exactly the limits', async () => {
     const args = [url, newPrefix(), String(Date.UTC(2026, 10, 21))];
     const file = join(import.meta.dirname, 'limiter-process.ts');
     const processes = Array.from({ length: 4 }, () => fork(file, args));

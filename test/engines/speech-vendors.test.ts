@@ -420,7 +420,7 @@ describe('a clone', () => {
     expect((untold.cause as Error).message).toContain('too short');
   });
 
-  test('a recording that cannot be deleted now is reported without its transcript, and deleted later', async () => {
+  test('a recording that cannot be deleted now is logged without its transcript, and deleted later', async () => {
     const { cloning, logged, state } = await openEngine('vLLM-Omni', [], 200);
     const clone = await cloning.make(sample(), signal);
     state.isReadOnly = true;

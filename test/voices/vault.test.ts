@@ -13,7 +13,7 @@ test('what is sealed opens again, and does not reveal its content', async () => 
   expect(await vaultOf(master).seal(plain, 'cln_1')).not.toEqual(sealed);
 });
 
-test('clone data cannot be decrypted with another key, for another clone, or after any byte has changed', async () => {
+test('clone data cannot be decrypted with another key, as the data of another clone, or after any byte has changed', async () => {
   const vault = vaultOf(master);
   const sealed = await vault.seal(plain, 'cln_1');
   await expect(vaultOf(`${master}!`).open(sealed, 'cln_1')).rejects.toThrow();

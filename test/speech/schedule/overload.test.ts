@@ -36,7 +36,7 @@ test.each([
   { offered: 10, leaveMs: 2000, owners: 20 },
   { offered: 10, leaveMs: 1000 },
 ])(
-  'under overload, nine tenths of the capacity serve callers who still wait: $offered times, $leaveMs ms',
+  'under overload, nine tenths of the capacity serve callers who have not given up: $offered times, $leaveMs ms',
   async (load) => {
     const { goodput } = await simulateClients({ seats: 2, ...load });
     expect(goodput).toBeGreaterThan(0.9);
