@@ -2,6 +2,7 @@
 import { extname } from 'node:path';
 import type { BookKind } from './book.ts';
 import { BookFault } from './book-fault.ts';
+import { markedCharset } from './decode-text.ts';
 
 /** Supported media types and extensions. */
 export const bookTypes: Readonly<Record<string, BookKind>> = {
@@ -42,23 +43,15 @@ export function findBookKind(bytes: Buffer, { type, name }: { type?: string; nam
     throw new BookFault('format', `is ${other}, which is not supported; convert it to EPUB or plain text first`);
   const stated = bookTypes[type ?? ''] ?? extensions[extname(name ?? '').toLowerCase()];
   if (stated === 'epub') throw new BookFault('damaged', 'is not an EPUB: it is not a zip archive');
-  const isWide = /^(?:\xff\xfe|\xfe\xff)/.test(start);
-  if (!isWide && hasBinary(bytes))
+  const charset = markedCharset(bytes);
+  if (!charset?.startsWith('utf-16') && bytes.subarray(0, 64 * 1024).includes(0))
     throw new BookFault(
       'format',
       'is neither text nor a supported book format; send EPUB, Markdown, HTML or plain text',
     );
   if (stated === 'html' || stated === 'markdown') return stated;
-  // Removes the NUL bytes of UTF-16, and the byte order mark of UTF-16 or UTF-8.
-  const readable = start.replace(/\0|^(?:\xff\xfe|\xfe\xff|\xef\xbb\xbf)/g, '');
+  const readable = charset ? new TextDecoder(charset).decode(bytes.subarray(0, 1024)) : start;
   return htmlStart.test(readable) ? 'html' : 'text';
 }
 
 const htmlStart = /^\s*(?:<\?xml[^>]*>\s*)?(?:<!--[\s\S]{0,500}?-->\s*)?<(?:!doctype html|html)\b/i;
-
-const hasBinary = (bytes: Buffer): boolean => {
-  const searched = bytes.subarray(0, 64 * 1024);
-  // HTML in UTF-16 without a byte order mark has many NUL bytes, but begins with "<" and NUL, in either order.
-  const isWideHtml = /^(?:<\0|\0<)/.test(searched.toString('latin1', 0, 2));
-  return !isWideHtml && searched.includes(0);
-};

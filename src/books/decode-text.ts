@@ -17,7 +17,8 @@ export function decodeText(bytes: Uint8Array, stated?: string): string {
 /** Whether a charset of this name exists. */
 export const isCharset = (label: string): boolean => known(label) !== undefined;
 
-function markedCharset(bytes: Uint8Array): string | undefined {
+/** The charset that the first bytes show; undefined if they show none. */
+export function markedCharset(bytes: Uint8Array): string | undefined {
   const [first, second, third] = bytes;
   if (first === 0xef && second === 0xbb && third === 0xbf) return 'utf-8';
   if (first === 0xff && second === 0xfe) return 'utf-16le';

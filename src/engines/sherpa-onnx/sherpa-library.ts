@@ -27,16 +27,17 @@ export const libraryLicence = 'GPL-3.0, because it contains eSpeak NG';
  * neither exists.
  */
 export const findLibrary = (dataDir: string, ownModule = import.meta.url): string | undefined =>
-  findWhole(() => createRequire(ownModule).resolve(packageName)) ?? findInstalled(dataDir);
+  findOwn(ownModule) ?? findWhole(() => createRequire(import.meta.url).resolve(installedFolder(dataDir)));
 
-const findInstalled = (dataDir: string): string | undefined =>
-  findWhole(() => createRequire(import.meta.url).resolve(installedFolder(dataDir)));
+const findOwn = (ownModule: string): string | undefined =>
+  findWhole(() => createRequire(ownModule).resolve(packageName));
 
-/** Version of the library in the data folder; undefined if there is none. */
+/** Version of the library. A package beside Sonant takes precedence over the data folder, and is used in any version. */
 function findVersion(dataDir: string): string | undefined {
+  if (findOwn(import.meta.url)) return pins.version;
   try {
     return (
-      findInstalled(dataDir) && JSON.parse(readFileSync(join(installedFolder(dataDir), 'package.json'), 'utf8')).version
+      findLibrary(dataDir) && JSON.parse(readFileSync(join(installedFolder(dataDir), 'package.json'), 'utf8')).version
     );
   } catch {
     // Node still finds a library whose folder has been deleted.
@@ -77,11 +78,7 @@ interface LibraryTools {
   npm: string;
 }
 
-const tools: LibraryTools = {
-  // A package beside Sonant is used in any version, because it takes precedence over the data folder.
-  findVersion: (dataDir) => (findLibrary(dataDir) === findInstalled(dataDir) ? findVersion(dataDir) : pins.version),
-  npm: 'npm',
-};
+const tools: LibraryTools = { findVersion, npm: 'npm' };
 
 /** Installs the library, or replaces a version that an earlier release installed. */
 export async function addLibrary(
