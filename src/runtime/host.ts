@@ -72,7 +72,7 @@ interface Run<Task, Piece, Facts, End> {
   unread: number;
   end: End | undefined;
   isCancelled: boolean;
-  /** Whether the worker chosen for this run failed to start. The run then waits for a worker that is ready. */
+  /** Whether the worker chosen for this run failed to start. Such a run starts no worker while others exist. */
   isReturned: boolean;
   /** Undefined while the run waits, and after it has ended. */
   worker: Worker<Task, Piece, Facts, End> | undefined;
