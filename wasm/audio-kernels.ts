@@ -154,8 +154,8 @@ export function countAudible(from: usize, count: i32, frame: i32, quiet: i32): i
 }
 
 /** How many 16-bit samples are of that size or larger. */
-export function countAbove(from: usize, count: i32, size: i32): i32 {
-  let above = 0;
+export function countAtLeast(from: usize, count: i32, size: i32): i32 {
+  let sum = 0;
   // A lane counts to 65535 at most.
   for (; count >= 8; ) {
     let counts = i16x8.splat(0);
@@ -163,14 +163,14 @@ export function countAbove(from: usize, count: i32, size: i32): i32 {
     for (let rounds = 0; count >= 8 && rounds < 65535; rounds++, count -= 8, from += 16)
       counts = i16x8.sub(counts, i16x8.ge_u(i16x8.abs(v128.load(from)), sizes));
     const sums = i32x4.extadd_pairwise_i16x8_u(counts);
-    above +=
+    sum +=
       i32x4.extract_lane(sums, 0) +
       i32x4.extract_lane(sums, 1) +
       i32x4.extract_lane(sums, 2) +
       i32x4.extract_lane(sums, 3);
   }
-  for (; count > 0; count--, from += 2) above += i32(abs<i32>(load<i16>(from)) >= size);
-  return above;
+  for (; count > 0; count--, from += 2) sum += i32(abs<i32>(load<i16>(from)) >= size);
+  return sum;
 }
 
 /** The largest size of 16-bit samples: 0 to 32768. */

@@ -93,8 +93,9 @@ export async function checkSharedSecrets(config: Config, rows: FingerprintRows):
   if (!config.areSecretsNew)
     for (const [name, fingerprint] of fingerprints) compare(name, fingerprint, (await rows.find(name)) ?? fingerprint);
   if (mistakes.length > 0) throw new ConfigError(mistakes);
-  // Another replica may have recorded its own fingerprints in the meantime.
-  for (const [name, fingerprint] of fingerprints)
+  // Another replica may have recorded its own fingerprints in the meantime. Then the rest is not recorded.
+  for (const [name, fingerprint] of fingerprints) {
     compare(name, fingerprint, await rows.record(name, fingerprint, config.areSecretsNew));
-  if (mistakes.length > 0) throw new ConfigError(mistakes);
+    if (mistakes.length > 0) throw new ConfigError(mistakes);
+  }
 }

@@ -26,7 +26,7 @@ interface Kernels {
   clamp(from: number, to: number, count: number): void;
   round(from: number, to: number, count: number): void;
   countAudible(from: number, count: number, frame: number, quiet: number): number;
-  countAbove(from: number, count: number, size: number): number;
+  countAtLeast(from: number, count: number, size: number): number;
 }
 
 const floatBytes = 4;
@@ -122,8 +122,8 @@ export const countAudible = (samples: Int16Array, frame: number, quiet: number):
   kernels.countAudible(addressOf(samples), samples.length, frame, quiet);
 
 /** Counts the samples whose absolute value is at least `size`. */
-export const countAbove = (samples: Int16Array, size: number): number =>
-  kernels.countAbove(addressOf(samples), samples.length, size);
+export const countAtLeast = (samples: Int16Array, size: number): number =>
+  kernels.countAtLeast(addressOf(samples), samples.length, size);
 
 const places = new Map<Float32Array, number>();
 let weightsEnd = 0;

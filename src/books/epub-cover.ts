@@ -28,7 +28,8 @@ export async function readCover(
   if (!bytes) return { warning: 'The cover is omitted: it is damaged.' };
   const start = bytes.toString('latin1', 0, 16);
   const contentType = signatures.find(([, signature]) => signature.test(start))?.[0];
-  return contentType ? { cover: { contentType, bytes } } : {};
+  if (!contentType) return { warning: 'The cover is omitted: it is not a JPEG, PNG, GIF or WebP picture.' };
+  return { cover: { contentType, bytes } };
 }
 
 /** Reads a file; undefined if it is unreadable, because a book can be read without its cover. */

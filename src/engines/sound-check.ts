@@ -3,7 +3,7 @@
 // audible. The first audible piece is held back until the next piece or the end, unless it is long enough for the whole
 // text. So a streaming engine is delayed by at most one piece.
 import anyAscii from 'any-ascii';
-import { blockSamplesMax, blocksOf, countAbove, countAudible } from '../audio/kernels.ts';
+import { blockSamplesMax, blocksOf, countAtLeast, countAudible } from '../audio/kernels.ts';
 import { secondsOf } from '../audio/pcm.ts';
 import { Failure } from '../errors.ts';
 import type { Segment, SpokenPcm } from './engine.ts';
@@ -89,7 +89,7 @@ function inspect({ samples, sampleRateHz }: SpokenPcm): { audible: number; clipp
   let clippedCount = 0;
   for (const [block] of blocksOf(samples, blockSamples)) {
     audible += countAudible(block, frame, audiblePeak);
-    clippedCount += countAbove(block, clippedPeak);
+    clippedCount += countAtLeast(block, clippedPeak);
   }
   return { audible: audible / sampleRateHz, clipped: clippedCount };
 }

@@ -11,14 +11,15 @@ const masterKey = 'a master key of thirty-two chars.';
 
 async function open() {
   const { folder, store } = await openSqliteInFolder();
-  const start = async (env: Record<string, string>) => {
+  const rows = createFingerprintRows(store);
+  const start = async (env: Record<string, string>, seen = rows) => {
     const config = loadConfig({ env, folder, engines: [] });
-    return checkSharedSecrets(config, createFingerprintRows(store)).then(
+    return checkSharedSecrets(config, seen).then(
       () => [],
       ({ mistakes }) => mistakes.map(({ name }: { name: string }) => name),
     );
   };
-  return { store, start };
+  return { store, rows, start };
 }
 
 test('must match the stored ones, and may differ where the operator accepts it', async () => {
@@ -53,4 +54,16 @@ test('that are refused leave no fingerprint of the others', async () => {
     'SONANT_MASTER_KEY',
   ]);
   expect(await start({ ...env, SONANT_KEY_PEPPER: 'y' })).toEqual([]);
+});
+
+test('that another replica records at the same time leave no mixture', async () => {
+  const { store, rows, start } = await open();
+  const other = { SONANT_SECRET: `${secret}!`, SONANT_MASTER_KEY: `${masterKey}!` };
+  const record: typeof rows.record = async (name, ...rest) => {
+    if (name === 'SONANT_SECRET') await rows.record(name, 'of the other replica', false);
+    return rows.record(name, ...rest);
+  };
+  expect(await start(other, { ...rows, record })).toEqual(['SONANT_SECRET']);
+  const names = await store.query('select name from fingerprints');
+  expect(names).toEqual([{ name: 'SONANT_SECRET' }]);
 });

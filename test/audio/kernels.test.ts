@@ -1,7 +1,7 @@
 // Tests edge cases of the compiled loops: every length near that of a vector or block, unaligned addresses, extreme
 // values, and many streams that share one memory.
 import { expect, test } from 'vitest';
-import { blockSamplesMax, blocksOf, clamped, countAbove, countAudible, rounded } from '../../src/audio/kernels.ts';
+import { blockSamplesMax, blocksOf, clamped, countAtLeast, countAudible, rounded } from '../../src/audio/kernels.ts';
 import { factorOf, limit, toFloat, toInt16 } from '../../src/audio/level.ts';
 import { Resampler } from '../../src/audio/resample.ts';
 import { allAtOnce, inPieces } from './in-pieces.ts';
@@ -63,14 +63,14 @@ test('a peak is found and bent wherever it stands, and nothing beside it is touc
 test('loud samples are counted, the most negative too', () => {
   for (const length of lengths) {
     const sound = new Int16Array(length);
-    expect(countAbove(sound, 32_766)).toBe(0);
+    expect(countAtLeast(sound, 32_766)).toBe(0);
     sound.fill(-32768);
-    expect(countAbove(sound, 32_766)).toBe(length);
+    expect(countAtLeast(sound, 32_766)).toBe(length);
     expect(countAudible(sound, 160, 64)).toBe(length);
     sound.fill(0);
     if (length === 0) continue;
     sound[length - 1] = 32_766;
-    expect(countAbove(sound, 32_766)).toBe(1);
+    expect(countAtLeast(sound, 32_766)).toBe(1);
     expect(countAudible(sound, 160, 64)).toBe(length % 160 || 160);
   }
 });

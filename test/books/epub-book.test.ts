@@ -138,6 +138,14 @@ test('metadata and the cover are read', async () => {
   expect(newer.metadata).toEqual({ description: 'A tale.', series: 'Coasts' });
 });
 
+test('a cover in another format is omitted, with a warning', async () => {
+  const [, files] = epubShapes.find(([shape]) => shape === 'EPUB 2 with an NCX and a guide')!;
+  const bytes = writeEpub({ ...files(), 'OEBPS/cover.png': '<svg xmlns="http://www.w3.org/2000/svg"/>' });
+  const { cover, warnings } = await readEpubBook(bytes, { readsCode: false });
+  expect(cover).toBeUndefined();
+  expect(warnings).toEqual(['The cover is omitted: it is not a JPEG, PNG, GIF or WebP picture.']);
+});
+
 test('code is read on request', async () => {
   const { chapters, warnings } = await read('drop caps, page numbers, ruby, verse, a table and code', true);
   expect(chapters[1]!.text).toMatch(/x = 1$/);
