@@ -19,6 +19,8 @@ const outcomes: Readonly<Record<string, string>> = {
   'nested contents: parts, chapters, sections': 'body: Chapter 1 | body: Chapter 2 | body: Chapter 3 | body: Chapter 4',
   'a manual: chapters with sections, each chapter one document':
     'body: The Lighthouse Manual | body: About the lamp | body: Lighting it | body: Oil',
+  'parts with long introductions, and chapters that no number names, each one document':
+    'body: The Coast | body: Of lamps | body: The Sea | body: Of tides',
   'parts of long chapters that no number names, in one document':
     'front: Preface | body: Of things 10 | body: Of things 11 | body: Of things 20 | body: Of things 21 | body: The Return',
   'the title above all short chapters, several in a document, and a licence':

@@ -115,6 +115,21 @@ export const epubShapes: readonly (readonly [shape: string, files: () => Files])
     }),
   ],
   [
+    'parts with long introductions, and chapters that no number names, each one document',
+    () => ({
+      ...meta,
+      'OEBPS/content.opf': opf({ items: ['a=a.xhtml', 'b=b.xhtml', 'c=c.xhtml', 'd=d.xhtml'], manifest: navItem }),
+      'OEBPS/nav.xhtml': nav([
+        ['The Coast', 'a.xhtml', [['Of lamps', 'b.xhtml']]],
+        ['The Sea', 'c.xhtml', [['Of tides', 'd.xhtml']]],
+      ]),
+      'OEBPS/a.xhtml': page(`<h1>The Coast</h1><p>${prose(1, 12)}</p>`),
+      'OEBPS/b.xhtml': page(`<h1>Of lamps</h1><p>${prose(2, 12)}</p>`),
+      'OEBPS/c.xhtml': page(`<h1>The Sea</h1><p>${prose(3, 12)}</p>`),
+      'OEBPS/d.xhtml': page(`<h1>Of tides</h1><p>${prose(4, 12)}</p>`),
+    }),
+  ],
+  [
     'parts of long chapters that no number names, in one document',
     () => ({
       ...meta,

@@ -174,6 +174,22 @@ export class ResumableStream {
     this.#resize(bytesOf(event));
   }
 
+  /**
+   * Copies the audio of all kept events into one buffer. The C library returns a large buffer to the system, but keeps
+   * the memory of small ones: those that are kept for a minute lie between others, so the free memory is in many parts.
+   */
+  #joinAudio(): void {
+    const sounds = this.#events.filter((event) => event.type === 'audio');
+    const all = Buffer.concat(sounds.map(({ audio }) => audio));
+    let at = 0;
+    for (const [n, event] of this.#events.entries()) {
+      if (event.type !== 'audio') continue;
+      const { length } = event.audio;
+      this.#events[n] = { ...event, audio: all.subarray(at, at + length) };
+      at += length;
+    }
+  }
+
   #resize(bytes: number): void {
     this.heldBytes += bytes;
     this.#watcher.resized(bytes);
@@ -181,6 +197,7 @@ export class ResumableStream {
 
   #end(): void {
     this.#hasEnded = true;
+    this.#joinAudio();
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.drop(callerLeft), eventsKeptMs).unref();
     this.#watcher.ended();
