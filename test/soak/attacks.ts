@@ -59,6 +59,7 @@ export async function openAttacked(settings: Readonly<Record<string, string>> = 
       // Calls that were running at the end are served as well.
       while (honest.times.length < since + servedMeanwhile + 2 && service.isUp()) await sleep(50);
       const { median, worst } = medianAndWorst(honest.times.slice(since));
+      const health = medianAndWorst(honest.health.slice(since)).worst;
       const refused = honest.refusals.slice(since).reduce((sum, count) => sum + count, 0);
       const most = mostRss();
       expect(service.isUp()).toBe(true);
@@ -69,7 +70,10 @@ export async function openAttacked(settings: Readonly<Record<string, string>> = 
       const waits = `${servedMeanwhile} pairs, median ${median.toFixed(0)} ms, worst ${worst.toFixed(0)} ms, ${refused} refusals`;
       const memory = [before, most, rssOf(service)].map((bytes) => mib(bytes).replace(' MiB', ''));
       const { currentTestName } = expect.getState();
-      rows.push(`| ${name} | ${outcome}; ${cpuShare} % CPU | ${waits} | ${memory.join(' | ')} | ${currentTestName} |`);
+      const probes = `${health.toFixed(0)} ms`;
+      rows.push(
+        `| ${name} | ${outcome}; ${cpuShare} % CPU | ${waits} | ${probes} | ${memory.join(' | ')} | ${currentTestName} |`,
+      );
       console.log(rows.at(-1));
     },
     async end() {
@@ -79,8 +83,8 @@ export async function openAttacked(settings: Readonly<Record<string, string>> = 
       console.log(
         [
           `without an attack, pairs take ${usualText}`,
-          '| attack | what was done | honest callers, a request on each API | MiB before | at most | a minute later | test |',
-          '|---|---|---|---|---|---|---|',
+          '| attack | what was done | honest callers, a request on each API | longest wait for /healthz | MiB before | at most | a minute later | test |',
+          '|---|---|---|---|---|---|---|---|',
           ...rows,
         ].join('\n'),
       );
@@ -95,13 +99,15 @@ async function startHonest({ url, grpcPort, key }: Service) {
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   const times: number[] = [];
   const refusals: number[] = [];
+  const health: number[] = [];
   child.stdout.setEncoding('utf8').on('data', (lines: string) => {
-    for (const [took, refused] of lines
+    for (const [took, refused, healthMs] of lines
       .trim()
       .split('\n')
       .map((line) => line.split(' ').map(Number))) {
       times.push(took!);
       refusals.push(refused!);
+      health.push(healthMs!);
     }
   });
   await sleep(3000);
@@ -110,6 +116,7 @@ async function startHonest({ url, grpcPort, key }: Service) {
   return {
     times,
     refusals,
+    health,
     usual: times.slice(warm),
     async stop() {
       expect(child.exitCode, 'none has failed').toBeNull();

@@ -1,6 +1,7 @@
-// Runs as a process that requests short texts over HTTP and gRPC, one after the other, until it is stopped. Reports how
-// long each pair of requests took and how often it was refused for overload. Any other failure stops the process with
-// an error: node steady-caller.ts URL GRPC-TARGET KEY
+// Runs as a process that requests short texts over HTTP and gRPC, one after the other, until it is stopped, and /healthz
+// ten times a second. Reports how long each pair of requests took, how often it was refused for overload, and the
+// longest wait for /healthz since the pair before. Any other failure stops the process with an error:
+// node steady-caller.ts URL GRPC-TARGET KEY
 import { writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { status } from '@grpc/grpc-js';
@@ -19,6 +20,17 @@ async function untilServed<T>(ask: () => Promise<T | undefined>): Promise<T> {
     await sleep(1000);
   }
 }
+
+let healthMs = 0;
+async function probeHealth(): Promise<never> {
+  for (;;) {
+    const since = performance.now();
+    await (await fetch(`${url}/healthz`)).arrayBuffer();
+    healthMs = Math.max(healthMs, performance.now() - since);
+    await sleep(100);
+  }
+}
+void probeHealth();
 
 let refused = 0;
 for (let n = 0; ; n++) {
@@ -42,6 +54,7 @@ for (let n = 0; ; n++) {
     }),
   );
   if (reply.audio.case !== 'audioUrl') throw new Error('no link');
-  writeSync(1, `${performance.now() - since} ${refused}\n`);
+  writeSync(1, `${performance.now() - since} ${refused} ${healthMs}\n`);
+  healthMs = 0;
   await sleep(50);
 }
