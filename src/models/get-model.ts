@@ -94,7 +94,7 @@ export async function getModel({ row, engine }: OfferedModel, options: GetOption
   }
   const onWait = () => onStage('waiting');
   return withModelLock(folder, name, { signal, print, onWait }, async () => {
-    if (!engine.models.library.isHere(dataDir)) onStage('preparing');
+    onStage('preparing');
     await engine.models.prepare({ dataDir, isOffline, signal, print });
     if (existsSync(join(folder, name))) return { name, voiceIds: undefined };
     onStage('downloading');

@@ -204,7 +204,8 @@ function chooseEngines(
   if (names.length === 0) {
     const first = engines.find(speaks);
     const spoken = [...new Set(engines.flatMap(({ cloning }) => cloning.sampleLanguageCodes))].join(', ');
-    if (!first) fault('language_code', 'unsupported_language', `must be one of ${spoken} for a clone`);
+    if (!first)
+      fault('language_code', 'unsupported_language', `must be a language that an engine can clone: ${spoken}`);
     return first ? [first] : [];
   }
   const known = engines.map(({ name }) => name);
@@ -215,7 +216,8 @@ function chooseEngines(
       return [];
     }
     const languages = found.cloning.sampleLanguageCodes.join(', ');
-    if (!speaks(found)) fault('language_code', 'unsupported_language', `must be one of ${languages} for ${name}`);
+    if (!speaks(found))
+      fault('language_code', 'unsupported_language', `must be a language that ${name} can clone: ${languages}`);
     return [found];
   });
 }
