@@ -249,7 +249,6 @@ function postMessage({ url, address, headers, body, signal, ca }: PostRequest): 
   request.once('response', (answer) => {
     resolve({ status: answer.statusCode!, retryAfter: answer.headers['retry-after'] });
     answer.destroy();
-    request.destroy();
   });
   request.end(body);
   return promise;

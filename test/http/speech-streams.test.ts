@@ -13,7 +13,7 @@ const key = 'key_1';
 const soundOf = (bytes: number): SpeechEvent => ({
   type: 'audio',
   chunkIndex: 3,
-  audio: new Uint8Array(bytes),
+  audio: Buffer.alloc(bytes, 7),
   chunkCharsBegun: 1,
   charsBegun: 1,
 });
@@ -65,6 +65,17 @@ const readAll = async (stream: { at(n: number): Promise<StreamEvent | undefined>
   while (await stream.at(n)) n++;
   return n;
 };
+
+test('the audio of an ended stream is in one buffer, unchanged', async () => {
+  const { stream } = openStream(new ResumableStreams(), { count: 50, bytes: 4096 });
+  const running = [await stream.at(0), await stream.at(1)];
+  await readAll(stream);
+  const ended = Array.from({ length: 50 }, (_, n) => stream.held(n));
+  expect(ended.slice(0, 2)).toEqual(running);
+  const audioOf = (event: StreamEvent | undefined) => (event?.type === 'audio' ? event.audio : undefined);
+  expect(new Set(ended.map((event) => audioOf(event)?.buffer)).size).toBe(1);
+  expect(audioOf(ended[49])?.buffer.byteLength).toBe(50 * 4096);
+});
 
 test('events are made as they are asked for, once, however often they are read', async () => {
   const { stream, done } = openStream(new ResumableStreams());
