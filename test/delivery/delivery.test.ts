@@ -3,17 +3,19 @@
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { keptMsMin } from '../../src/delivery/clip-remover.ts';
 import { createClipRoom } from '../../src/delivery/clip-room.ts';
 import { createDelivery, type Delivered, type Delivery } from '../../src/delivery/delivery.ts';
 import { openLocalClips } from '../../src/delivery/stores/local-clips.ts';
+import { Failure } from '../../src/errors.ts';
 import { estimateSpeech } from '../../src/speech/estimate.ts';
 import { soundFactsOf } from '../../src/speech/fields.ts';
 import { type Caller, parseSpeechRequest } from '../../src/speech/request.ts';
 import { Schedule } from '../../src/speech/schedule.ts';
 import { createSpeech, type Speech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
-import { createClipRows } from '../../src/store/clip-rows.ts';
+import { type ClipRows, createClipRows } from '../../src/store/clip-rows.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
 import { openTone, type ToneEngine } from '../engines/tone-engine.ts';
 
@@ -27,7 +29,7 @@ let folder: string;
 let tone: ToneEngine;
 let delivery: Delivery;
 let speech: Speech;
-let markUnwritable: () => void;
+let index: ClipRows;
 /** Called when a file of a clip was opened. */
 let onOpened: (key: string) => void;
 let close: () => Promise<void>;
@@ -48,10 +50,7 @@ beforeEach(async () => {
   const voices = createVoices([tone]);
   speech = createSpeech({ voices, schedule: new Schedule({ speakingMax: 4, waitingMax: 4 }) });
   const links = { baseUrl: () => 'https://tts.example', keepMs: 3_600_000 };
-  const index = createClipRows(store);
-  markUnwritable = () => {
-    index.add = () => Promise.reject(new Error('full'));
-  };
+  index = createClipRows(store);
   const limits = { bytesMax: 0, accountBytesMax: 0 };
   const room = createClipRoom({ clips, index, limits, onFault });
   delivery = createDelivery({ speech, clips, index, room, links, onFault });
@@ -62,6 +61,7 @@ beforeEach(async () => {
   };
 });
 afterEach(async () => {
+  vi.useRealTimers();
   await close();
   rmSync(folder, { recursive: true });
 });
@@ -86,7 +86,7 @@ test('a text becomes a file with true sizes, an address and an end', async () =>
 });
 
 test('a clip without a row is removed', async () => {
-  markUnwritable();
+  index.add = () => Promise.reject(new Error('full'));
   await expect(deliver()).rejects.toThrow('full');
   expect(storedFiles()).toEqual([]);
 });
@@ -104,6 +104,15 @@ test('a repeated request of the same caller is answered from the cache, without 
   ]) {
     expect((await deliver(other)).cached).toBe(false);
   }
+});
+
+test('a clip is answered from the cache even if the database has no room to record its use', async () => {
+  const first = await deliver();
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + keptMsMin });
+  index.markUsed = () => Promise.reject(new Failure('storage_full'));
+  expect(await deliver()).toMatchObject({ audioId: first.audioId, cached: true });
+  index.markUsed = async () => false;
+  expect(await deliver()).toMatchObject({ cached: false });
 });
 
 test('instructions and a seed are part of the cache key, which is as it was without them', async () => {
