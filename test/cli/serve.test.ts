@@ -10,6 +10,7 @@ import { createGrpcTransport } from '@connectrpc/connect-node';
 import { expect, onTestFinished, test } from 'vitest';
 import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
 import { serve } from './serving-program.ts';
+import { runSonant } from './sonant-program.ts';
 
 test('speaks, stores, plays from the link, deletes, and ends on a signal', async () => {
   const { child, ended, url, key, said } = await serve([], { SONANT_LEAVE_SECONDS: '1' });
@@ -43,6 +44,21 @@ test('serves gRPC and REST on one port', async () => {
   const { voices: listed } = await voices.listVoices({}, { headers: { 'x-api-key': key } });
   const answer = await fetch(`${url}/api/voices`, { headers: { 'X-API-Key': key } });
   expect(((await answer.json()) as { voices: unknown[] }).voices).toHaveLength(listed.length);
+});
+
+test('64 clients that each ask for a sentence at once are all served', async () => {
+  // Waits as long as a busy machine needs.
+  const { url, folder } = await serve([], { SONANT_WAITING_SECONDS: '60' });
+  const limits = ['--concurrency', '100', '--requests-per-minute', '6000'];
+  const { out } = await runSonant(folder, ['key', 'create', '--name', 'x', '--json', ...limits]);
+  const headers = { 'X-API-Key': JSON.parse(out).key, 'Content-Type': 'application/json' };
+  const ask = async (_: unknown, n: number) => {
+    const sentence = { voice_id: 'arthur', text: `I am client ${n}.`, return_format: 'buffer' };
+    const asked = { method: 'POST', headers, body: JSON.stringify(sentence) };
+    const answer = await fetch(`${url}/api/audio/speech`, asked);
+    return [answer.status, (await answer.arrayBuffer()).byteLength > 20_000];
+  };
+  expect(await Promise.all(Array.from({ length: 64 }, ask))).toEqual(Array(64).fill([200, true]));
 });
 
 /**

@@ -263,6 +263,9 @@ test('voices are found by text, gender and language, and one by its id or alias'
     ['language=e_', 'language'],
     ['starting_after=lucy&starting_after=far', 'starting_after'],
     ['starting_after=nobody', 'starting_after'],
+    ['q=bright&starting_after=tone-low', 'starting_after'],
+    ['gender=masculine&starting_after=lucy', 'starting_after'],
+    ['language=fr&starting_after=lucy', 'starting_after'],
     [`q=${'a'.repeat(201)}`, 'q'],
   ] as const) {
     const refused = await fetch(`${shared.url}/voices?${query}`, { headers: own });

@@ -1,8 +1,10 @@
 // Tests ElevenLabs's WebSocket, with messages from real clients: LiveKit's plugin (@livekit/agents-plugin-elevenlabs
 // 1.8.1) and Pipecat's service.
-import { afterAll, expect, test } from 'vitest';
+import { tmpdir } from 'node:os';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { openFlite } from '../../src/engines/flite/flite.ts';
 import { openTestGateway } from '../http/open-gateway.ts';
-import { alignmentsOf, type Message, openSocket, pipecatPath, soundOf, textOf } from './elevenlabs-socket.ts';
+import { alignmentsOf, type Message, openSocket, patient, pipecatPath, soundOf, textOf } from './elevenlabs-socket.ts';
 
 const shared = await openTestGateway({}, afterAll);
 
@@ -41,6 +43,28 @@ test('LiveKit: sentences with a flush each, then an empty flush and the end; tim
     ),
   ).toBe(true);
   expect(soundOf(messages).readUInt16BE(0) & 0xffe0, 'MPEG audio').toBe(0xffe0);
+});
+
+test('words in auto mode are the same sound, whether or not the service catches up with them', async () => {
+  const flite = await openFlite({ threads: 1, dataDir: tmpdir() });
+  onTestFinished(() => flite.close());
+  const gateway = await openTestGateway({ engines: [flite] });
+  const spoken = async (pausesAfter: readonly string[]) => {
+    const path = '/v1/text-to-speech/clara/stream-input?output_format=pcm_24000&auto_mode=true';
+    const { opened, send, closed, seen } = openSocket(path, gateway);
+    await opened;
+    for (const text of 'It was Tom. He is 5 ft. 3 in. tall. then he left. Bye.'.split(' ')) {
+      send({ text });
+      if (pausesAfter.includes(text)) await expect.poll(() => textOf(seen), patient).toContain(`${text} `);
+    }
+    send({ text: '' });
+    expect(await closed).toBe(1000);
+    return soundOf(seen);
+  };
+  const sound = await spoken([]);
+  expect(sound.length).toBeGreaterThan(48_000);
+  for (const pauses of [['tall.'], ['Tom.', 'tall.', 'left.']])
+    expect((await spoken(pauses)).equals(sound), pauses.join()).toBe(true);
 });
 
 /** Words and times as Pipecat reads them (calculate_word_times). */

@@ -135,12 +135,12 @@ test('voices are searched, page by page', async () => {
   }
   expect(ids).toEqual(all.voices.map((voice) => voice.voice_id));
   expect((await search('?search=TONE-HIGH')).voices.map((voice) => voice.voice_id)).toEqual(['tone-high']);
-  const unknown = await fetch(`${shared.url}/v2/voices?next_page_token=nobody`, { headers: headersOf() });
   const message = expect.stringContaining('next_page_token');
-  expect([unknown.status, await unknown.json()]).toMatchObject([
-    400,
-    { detail: { status: 'invalid_request', message } },
-  ]);
+  for (const query of ['next_page_token=nobody', `search=tone-high&next_page_token=${ids[0]}`]) {
+    const unknown = await fetch(`${shared.url}/v2/voices?${query}`, { headers: headersOf() });
+    const detail = { status: 'invalid_request', message };
+    expect([unknown.status, await unknown.json()], query).toMatchObject([400, { detail }]);
+  }
   const refused = await fetch(`${shared.url}/v2/voices`, { headers: headersOf('snt_wrong') });
   expect([refused.status, await refused.json()]).toMatchObject([401, { detail: { status: 'invalid_api_key' } }]);
 });

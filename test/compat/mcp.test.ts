@@ -105,6 +105,9 @@ describe.each(Object.entries(clients))('the official client, %s', (_name, connec
     expect(invalid).toContain('inline: must be true or false');
     expect(await textOf('get_job', { job_id: 'none' })).toBe('Job not found for this key.');
     expect(await textOf('list_voices', { limit: 0 })).toContain('limit: ');
+    const { next_cursor: cursor } = (await call('list_voices', { limit: 1 })).json;
+    for (const filter of [{ text: 'tone' }, { engine: 'tone' }, { language_code: 'en' }])
+      expect(await textOf('list_voices', { ...filter, cursor })).toContain('cursor: ');
   });
 });
 

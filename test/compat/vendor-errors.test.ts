@@ -31,6 +31,7 @@ test.each<[keyof typeof shapes, string, Record<string, string>]>([
   ['elevenlabs', '/v1/user', theirs],
   ['elevenlabs', '/v1/user/subscription', theirs],
   ['elevenlabs', '/v1/history?page_size=1', theirs],
+  ['elevenlabs', '/v1/history/x', theirs],
   ['elevenlabs', '/v1/models/eleven_v3/more', theirs],
   ['elevenlabs', '/v1/voices/lucy/samples/x', {}],
   ['elevenlabs', '/v1/text-to-speech', {}],
@@ -51,16 +52,20 @@ test.each<[keyof typeof shapes, string, Record<string, string>]>([
   ['sonant', '/api/nothing', cartesia],
   ['sonant', '/v3/voices', theirs],
 ])('%s: %s', async (vendor, path, headers) => {
-  const { status, body } = await ask('GET', path, headers);
-  expect([status, body]).toEqual([404, shapes[vendor]('not_found')]);
+  for (const method of ['GET', 'POST', 'PATCH', 'DELETE']) {
+    const { status, body } = await ask(method, path, headers);
+    expect([status, body], method).toEqual([404, shapes[vendor]('not_found')]);
+  }
 });
 
 test.each<[keyof typeof shapes, string, Record<string, string>]>([
+  ['elevenlabs', '/v1/voices/add', theirs],
   ['elevenlabs', '/v1/voices/lucy/settings', {}],
   ['openai', '/v1/models/tts-1', bearer],
   ['cartesia', '/voices/lucy', {}],
-])('%s: DELETE %s is not allowed', async (vendor, path, headers) => {
-  const { status, body, headers: told } = await ask('DELETE', path, headers);
-  expect([status, body]).toEqual([405, shapes[vendor]('method_not_allowed')]);
-  expect(told.allow).toBe('GET');
+])('%s: only GET %s is allowed', async (vendor, path, headers) => {
+  for (const method of ['POST', 'PATCH', 'DELETE']) {
+    const { status, body, headers: told } = await ask(method, path, headers);
+    expect([status, body, told.allow], method).toEqual([405, shapes[vendor]('method_not_allowed'), 'GET']);
+  }
 });

@@ -8,6 +8,8 @@ import { openTestGateway, type TestGateway } from './open-gateway.ts';
 
 const shared = await openTestGateway({ isLimited: true }, afterAll);
 const live = '/api/audio/speech/live';
+const cartesia = '/tts/websocket';
+const [elevenLabs, multi] = ['', 'multi-'].map((kind) => `/v1/text-to-speech/tone-low/${kind}stream-input`);
 const [text, ping, final] = [0x1, 0x9, 0x80];
 
 /** A masked frame; a mask of zeros changes nothing. */
@@ -53,12 +55,14 @@ async function connect({ url, key: usual }: TestGateway, path = live, key = usua
 const flooded = 1000;
 
 test.each([
-  [live, start, { type: 'text', text: '', unknown: 1 }, '"warning"'],
-  ['/tts/websocket', '', { transcript: 'a' }, '"type":"error"'],
-  ['/v1/text-to-speech/tone-low/multi-stream-input', '', { text: 5 }, '"error"'],
+  [live, start, message({ type: 'text', text: '', unknown: 1 }), '"warning"'],
+  [cartesia, '', message({ transcript: 'a' }), '"type":"error"'],
+  [multi!, '', message({ text: 5 }), '"error"'],
+  // A message that is refused would close this connection.
+  [elevenLabs!, '', Buffer.concat([message({}), frame(final | ping, 'answered')]), 'answered'],
 ])('other clients are served during a flood of WebSocket messages to %s', async (path, first, flood, answer) => {
   const { socket, count } = await connect(shared, path);
-  const frames = Array.from({ length: flooded }, () => message(flood));
+  const frames = Array.from({ length: flooded }, () => flood);
   const others = fetch(`${shared.url}/healthz`);
   socket.write(Buffer.concat([Buffer.from(first), ...frames]));
   await others;
@@ -68,19 +72,29 @@ test.each([
   socket.destroy();
 });
 
+const refusals: Record<string, string> = {
+  [live]: '"error":"rate_limit_exceeded"',
+  [cartesia]: '"error_code":"rate_limit_exceeded"',
+};
+
 test.each([
-  ['messages', message({ type: 'text', text: '' })],
-  ['pings', frame(final | ping, '')],
-])('500 %s count as a request of the key', async (_, flood) => {
+  ['messages', live, message({ type: 'text', text: '' })],
+  ['pings', live, frame(final | ping, '')],
+  ['messages', cartesia, message({ context_id: 'none', cancel: true })],
+  ['messages', elevenLabs!, message({})],
+  ['messages', multi!, message({})],
+])('500 %s to %s count as a request of the key', async (_, path, flood) => {
   const { key } = await shared.keyVerifier.create({ limits: { requestsPerMinute: 2 } });
-  const { socket, count, closeCode } = await connect(shared, live, key);
-  const interrupt = message({ type: 'interrupt' });
-  socket.write(Buffer.concat([start, ...Array.from({ length: 997 }, () => flood), interrupt]));
-  await expect.poll(() => count('"interrupted"'), { timeout: 20_000 }).toBe(1);
-  expect(count('rate_limit')).toBe(0);
+  const { socket, count, closeCode } = await connect(shared, path, key);
+  const first = path === live ? start : flood;
+  const last = frame(final | ping, 'the 999th');
+  socket.write(Buffer.concat([first, ...Array.from({ length: 997 }, () => flood), last]));
+  await expect.poll(() => count('the 999th'), { timeout: 20_000 }).toBe(1);
+  const refusal = refusals[path] ?? 'requests a minute';
+  expect(count(refusal)).toBe(0);
   socket.write(flood);
   expect(await closeCode()).toBe(1008);
-  expect(count('"error":"rate_limit_exceeded"')).toBe(1);
+  expect(count(refusal)).toBe(1);
 });
 
 test('a message in 64 fragments is taken, and one of more is refused', async () => {

@@ -16,8 +16,8 @@ import type { Raw } from './raw-connection.ts';
 const { ATTACK_SECONDS = '8', RECOVERY_SECONDS = '60' } = process.env;
 export const attackMs = Number(ATTACK_SECONDS) * 1000;
 const recoveryMs = Number(RECOVERY_SECONDS) * 1000;
-/** Memory growth that an attack may cause. */
-const grownBytesMax = 256 << 20;
+/** Memory growth that an attack may cause, if it states no limit of its own. */
+const grownBytesMaxUsual = 256 << 20;
 /** A busy machine takes this long to start and to stop the service. */
 export const openingMs = 5 * 60_000;
 /** Attackers have this address; honest callers have 127.0.0.1. */
@@ -32,7 +32,7 @@ export interface Attacked {
   attackersKey: string;
   /** A key of another account, with the usual limits and scopes. */
   usualKey: string;
-  attack(name: string, act: Attack): Promise<void>;
+  attack(name: string, act: Attack, grownBytesMax?: number): Promise<void>;
   /** Requires that every honest request was finally served; prints the table. */
   end(): Promise<void>;
 }
@@ -48,7 +48,7 @@ export async function openAttacked(settings: Readonly<Record<string, string>> = 
     service,
     attackersKey,
     usualKey,
-    async attack(name, act) {
+    async attack(name, act, grownBytesMax = grownBytesMaxUsual) {
       const [before, cpuMs, mostRss] = [rssOf(service), cpuMsOf(service), watchRss(service)];
       const since = honest.times.length;
       const start = performance.now();
