@@ -203,6 +203,7 @@ test.each([
   ['key create --expires-in-days x', '--expires-in-days: must be'],
   ['key create --allowed-ips nope', '--allowed-ips: must be'],
   ['key create --voices ,', '--voices: must be'],
+  ['key create --voices arthur,nobody', '--voices: nobody is not a voice that this key can use'],
   ['key create --requests-per-minute 0', '--requests-per-minute: must be'],
   ['key create --characters-per-month x', '--characters-per-month: must be'],
   ['key create app', 'sonant key create takes only flags'],
@@ -318,17 +319,18 @@ test('serve reports all mistakes of the settings at once, with the ports in use,
   });
 });
 
-test('doctor finds an issuer that answers as one does, and its keys', async () => {
-  const paths: string[] = [];
-  const issuer = createHttpServer(({ url = '' }, response) => {
-    paths.push(url);
-    const { port } = issuer.address() as AddressInfo;
-    const root = `http://127.0.0.1:${port}`;
+/** Runs doctor with an issuer that answers each path: with JSON, with a status, or never (undefined). */
+async function doctorWithIssuer(answerTo: (path: string, root: string) => object | number | undefined) {
+  const issuer = createHttpServer(({ url = '', headers }, response) => {
+    const answer = answerTo(url, `http://${headers.host}`);
     response.setHeader('Content-Type', 'application/json');
-    if (url === '/keys') response.end('{"keys":[]}');
-    else response.end(JSON.stringify({ issuer: root, jwks_uri: `${root}/keys` }));
+    if (typeof answer === 'number') response.writeHead(answer).end();
+    else if (answer) response.end(JSON.stringify(answer));
   }).listen(0, '127.0.0.1');
-  onTestFinished(() => void issuer.close());
+  onTestFinished(() => {
+    issuer.close();
+    issuer.closeAllConnections();
+  });
   await once(issuer, 'listening');
   const { port } = issuer.address() as AddressInfo;
   const env = {
@@ -339,12 +341,40 @@ test('doctor finds an issuer that answers as one does, and its keys', async () =
     SONANT_OIDC_CLIENT_ID: 'sonant',
     SONANT_OIDC_SUBJECTS: '*',
   };
-  const { code, out } = await sonant(['doctor'], '', env);
+  return sonant(['doctor'], '', env);
+}
+
+test('doctor finds an issuer that answers as one does, and its keys', async () => {
+  const paths: string[] = [];
+  const { code, out } = await doctorWithIssuer((path, root) => {
+    paths.push(path);
+    return path === '/keys' ? { keys: [] } : { issuer: root, jwks_uri: `${root}/keys` };
+  });
   expect(code).toBe(0);
   expect(out).toMatch(/^ready +settings +all are valid/m);
   expect(out).toMatch(/^ready +ports +the ports are free/m);
   expect(out).toMatch(/^ready +OIDC issuer +http:\/\/127\.0\.0\.1:\d+ answers$/m);
   expect(paths.at(-1)).toBe('/keys');
+});
+
+test.each<[string, Parameters<typeof doctorWithIssuer>[0], RegExp]>([
+  ['never answers', () => undefined, /no answer in time/],
+  ['answers 500', () => 500, /unexpected HTTP response status code/],
+  [
+    'states another issuer',
+    (_, root) => ({ issuer: 'https://other.example', jwks_uri: `${root}/keys` }),
+    /does not match the expected issuer/,
+  ],
+  [
+    'answers 500 for its keys',
+    (path, root) => (path === '/keys' ? 500 : { issuer: root, jwks_uri: `${root}/keys` }),
+    /Expected 200 OK from the JSON Web Key Set/,
+  ],
+])('doctor reports an issuer that %s', async (_, answerTo, told) => {
+  const { code, out } = await doctorWithIssuer(answerTo);
+  const [line = ''] = /^.* OIDC issuer .*$/m.exec(out) ?? [];
+  expect([code, line]).toEqual([1, expect.stringMatching(/^broken /)]);
+  expect(line).toMatch(told);
 });
 
 test('doctor reports a data folder that is not a folder', async () => {

@@ -56,23 +56,26 @@ function withMemory(engine: Engine): Engine {
 interface WaysOptions {
   format?: Exclude<FormatName, 'ulaw' | 'alaw'>;
   marking?: Marking;
+  /** Whether the caller is an admin, who may use the voices of all accounts. */
+  isAdmin?: boolean;
 }
 
 export async function openWays(
   real: Engine,
   onClose: (close: () => Promise<void>) => void,
-  { format = 'pcm', marking }: WaysOptions = {},
+  { format = 'pcm', marking, isAdmin = true }: WaysOptions = {},
 ) {
   const engine = withMemory(real);
   const gateway = await openTestGateway({ engines: [engine], ...(marking && { marking }) }, onClose);
   const { url, services, runner, operations, speech } = gateway;
   const key = await gateway.makeKey([
-    'admin',
+    ...(isAdmin ? ['admin'] : []),
     'speech:synthesize',
     'speech:stream',
     'voices:read',
     'jobs:read',
     'jobs:write',
+    'voices:write',
   ]);
   const onFault = (fault: unknown) => void gateway.faults.push(fault);
   const address = { host: '127.0.0.1', port: 0 };

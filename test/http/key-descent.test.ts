@@ -92,22 +92,35 @@ describe('narrowing a key narrows those below it at once, and widening it widens
     expect((await send('', { scopes: ['speech:stream'] }, { key: child.key })).status).toBe(403);
   });
 
+  const allLimits = { requests_per_minute: 99, concurrency: 3, characters_per_month: 9 };
   test.each([
     ['voice_ids', { voice_ids: ['far'] }],
     ['allowed_ips', { allowed_ips: ['127.0.0.0/8'] }],
     ['expires_in_days', { expires_in_days: 9 }],
+    ['limits.requests_per_minute', { limits: { requests_per_minute: 99 } }],
+    ['limits.concurrency', { limits: { concurrency: 3 } }],
     ['limits.characters_per_month', { limits: { characters_per_month: 9 } }],
+    ['limits', { limits: allLimits }],
+    ['scopes', { scopes: ['keys:write', 'keys:read'] }],
   ])('null does not lift a restriction of %s, in a new key or in its own', async (field, restriction) => {
-    const { child, patch } = await makeFamily();
-    expect(await patch(restriction)).toBe(200);
     const [name, member] = field.split('.') as [string, string?];
     const lifted = { [name]: member === undefined ? null : { [member]: null } };
-    for (const [path, method] of [
-      ['', 'POST'],
-      [`/${child.id}`, 'PATCH'],
-    ] as const) {
-      const { status, json } = await send(path, lifted, { key: child.key, method });
-      expect([method, status, json.details]).toMatchObject([method, 400, [{ field, reason: 'range' }]]);
+    const fields = field === 'limits' ? Object.keys(allLimits).map((each) => `limits.${each}`) : [field];
+    const details = fields.map((each) => ({ field: each, reason: 'range' }));
+    const refusal =
+      field === 'scopes' ? { status: 403, json: { error: 'insufficient_scope' } } : { status: 400, json: { details } };
+    for (const restricted of ['parent', 'child'] as const) {
+      const family = await makeFamily();
+      const { child } = family;
+      const restricting = await send(`/${family[restricted].id}`, restriction, { key: admin, method: 'PATCH' });
+      expect(restricting.status).toBe(200);
+      const before = await selfOf(child.key);
+      for (const [path, method] of [
+        ['', 'POST'],
+        [`/${child.id}`, 'PATCH'],
+      ] as const)
+        expect(await send(path, lifted, { key: child.key, method }), `${restricted} ${method}`).toMatchObject(refusal);
+      expect(await selfOf(child.key)).toEqual(before);
     }
   });
 

@@ -73,6 +73,20 @@ describe('a key that changes', () => {
     expect((await send(`/${id}`, undefined, { method: 'PATCH' })).status).toBe(400);
   });
 
+  test.each([
+    ['requests_per_minute', 600],
+    ['concurrency', 20],
+    ['characters_per_month', null],
+  ])('%s: null brings back %s, and no other limit, in a new key too', async (name, usual) => {
+    const limits = { requests_per_minute: 5, concurrency: 3, characters_per_month: 9 };
+    const { id } = await make({ limits });
+    const change = { limits: { [name]: null } };
+    const { status, json } = await send(`/${id}`, change, { method: 'PATCH' });
+    expect([status, json.limits]).toEqual([200, { ...limits, [name]: usual }]);
+    expect((await send(`/${id}`)).json.limits).toEqual({ ...limits, [name]: usual });
+    expect((await make({ limits: { ...limits, [name]: null } })).limits).toEqual({ ...limits, [name]: usual });
+  });
+
   test('takes effect at once', async () => {
     const { id, key } = await make();
     expect(await speaks(key)).toBe(200);

@@ -6,12 +6,19 @@ import { openTestGateway } from './open-gateway.ts';
 
 const shared = await openTestGateway({ settings: { allowedOrigins: ['https://app.example'] } }, afterAll);
 const path = '/api/audio/speech/live';
+const elevenLabs = '/v1/text-to-speech/tone-low';
+/** The paths of all WebSockets. */
+const paths = [path, '/tts/websocket', `${elevenLabs}/stream-input`, `${elevenLabs}/multi-stream-input`];
 
 type Gateway = Awaited<ReturnType<typeof openTestGateway>>;
 
-function openLive({ url, key }: Pick<Gateway, 'url' | 'key'> = shared, headers: Record<string, string> = {}) {
+function openLive(
+  { url, key }: Pick<Gateway, 'url' | 'key'> = shared,
+  headers: Record<string, string> = {},
+  to = path,
+) {
   const options = { headers: { 'X-API-Key': key, ...headers } } as unknown as string[];
-  const socket = new WebSocket(url.replace('http', 'ws') + path, options);
+  const socket = new WebSocket(url.replace('http', 'ws') + to, options);
   socket.binaryType = 'arraybuffer';
   const received: (Record<string, unknown> | Buffer)[] = [];
   const waiting: (() => void)[] = [];
@@ -184,7 +191,7 @@ test('a message that is too large closes the connection', async () => {
 });
 
 test('a refused upgrade is an ordinary HTTP error', async () => {
-  const upgrade = (headers: Record<string, string>) => {
+  const upgrade = async (headers: Record<string, string>, to = path) => {
     const { hostname, port } = new URL(shared.url);
     const socket = connect(Number(port), hostname);
     const all = {
@@ -196,16 +203,23 @@ test('a refused upgrade is an ordinary HTTP error', async () => {
       ...headers,
     };
     const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
-    socket.write(`GET ${path} HTTP/1.1\r\n${lines.join('')}\r\n`);
-    return Array.fromAsync(socket).then((pieces) => Buffer.concat(pieces as Buffer[]).toString());
+    socket.write(`GET ${to} HTTP/1.1\r\n${lines.join('')}\r\n`);
+    let answer = '';
+    for await (const piece of socket) {
+      answer += piece;
+      // An upgrade that is accepted has no end.
+      if (answer.startsWith('HTTP/1.1 101')) break;
+    }
+    return answer;
   };
   expect(await upgrade({})).toMatch(/^HTTP\/1.1 401 [\s\S]*X-Request-Id: [\s\S]*"error":"invalid_api_key"/i);
-  const foreign = await upgrade({ 'X-API-Key': shared.key, Origin: 'https://evil.example' });
-  expect(foreign).toMatch(/^HTTP\/1.1 403 [\s\S]*"error":"access_denied"/);
   const { protocol, host } = new URL(shared.url);
   expect(protocol).toBe('http:');
-  const ofOtherScheme = await upgrade({ 'X-API-Key': shared.key, Origin: `https://${host}` });
-  expect(ofOtherScheme).toMatch(/^HTTP\/1.1 403 [\s\S]*"error":"access_denied"/);
+  for (const to of paths)
+    for (const Origin of ['https://evil.example', `https://${host}`])
+      expect(await upgrade({ 'X-API-Key': shared.key, Origin }, to), to).toMatch(
+        /^HTTP\/1.1 403 [\s\S]*"(error|error_code|status)":"access_denied"/,
+      );
   const version = await upgrade({ 'X-API-Key': shared.key, 'Sec-WebSocket-Version': '12' });
   expect(version).toMatch(/^HTTP\/1.1 400 [\s\S]*Sec-WebSocket-Version: 13/i);
   for (const [name, value] of [
@@ -219,10 +233,12 @@ test('a refused upgrade is an ordinary HTTP error', async () => {
   }
   const plain = await shared.send(path);
   expect([plain.status, ((await plain.json()) as { error: string }).error]).toEqual([400, 'invalid_request']);
-  for (const origin of ['https://app.example', shared.url, 'http://sonant.test']) {
-    const allowed = openLive(shared, { Origin: origin });
-    await allowed.opened;
-    allowed.socket.close();
+  for (const to of paths) {
+    for (const origin of ['https://app.example', shared.url, 'http://sonant.test']) {
+      const allowed = openLive(shared, { Origin: origin }, to);
+      await allowed.opened;
+      allowed.socket.close();
+    }
   }
 });
 

@@ -197,6 +197,26 @@ test('a key that is limited to some voices sees no others, and creates none', as
   expect([made.status, made.body.error]).toEqual([403, 'access_denied']);
 });
 
+test('an account has 200 voices at most, counted when it makes several at once; one that is deleted makes room', async () => {
+  const owner = await gateway.makeKey(scopes);
+  const add = (voice_id: string) =>
+    send('POST', '/api/voices', { voice_id, name: 'One', bindings: bound('tone-low') }, owner);
+  await add('first');
+  const others = 'name, description, kind, status, language_codes, labels, version, bindings, owner_id';
+  const copy = `insert into voices (voice_id, revision, ${others}, access, created_at_ms, updated_at_ms)
+    select $1, $2, ${others}, access, 1, 1 from voices where voice_id = 'first'`;
+  for (let n = 1; n < 198; n++) await gateway.store.query(copy, `many-${n}`, -n);
+  const made = await Promise.all(['a', 'b', 'c'].map((name) => add(`many-${name}`)));
+  const refused = made.filter(({ status }) => status !== 201);
+  const message = 'This account already has 200 voices, which is the limit. Delete some first.';
+  const refusal = { status: 400, body: { error: 'invalid_request', message, limit: 200, actual: 200 } };
+  expect(refused).toMatchObject([refusal]);
+  expect((await make('of-another-account')).status).toBe(201);
+  expect((await send('DELETE', '/api/voices/first', undefined, owner)).status).toBe(204);
+  expect((await add('first')).status).toBe(201);
+  expect(await add('one-more')).toMatchObject(refusal);
+});
+
 test('the read scope does not allow writes', async () => {
   const reader = await gateway.makeKey(['voices:read']);
   const { status, body } = await send('POST', '/api/voices', { name: 'X', bindings: bound('tone-low') }, reader);

@@ -377,6 +377,9 @@ test('voices without end, and changes of them', () =>
       changes.push((await change).status);
       await sleep(Math.max(0, 59 - (performance.now() - probed)));
     }
+    for (const status of made) expect([201, 400]).toContain(status);
+    expect(made.filter((status) => status === 201).length).toBeLessThanOrEqual(200);
+    expect(new Set(changes)).toEqual(new Set([200]));
     const { median, worst } = medianAndWorst(probes);
     const waits = `median ${median.toFixed(0)} ms, worst ${worst.toFixed(0)} ms`;
     return `${tally(made)}; then ${tally(changes)} changes of one, 17 a second at most, with /healthz: ${waits}`;
