@@ -4,6 +4,7 @@ import {
   describeSlope,
   leastInQuarters,
   type MemorySample,
+  meansInQuarters,
   memorySlopeOf,
   warmUpMinutes,
 } from './soak/memory-slope.ts';
@@ -41,4 +42,5 @@ test('the least in each quarter leaves out garbage', () => {
     (_, n): MemorySample => [n, 100 + Math.floor(n / 10) + (n % 5 === 0 ? 0 : 50)],
   );
   expect(leastInQuarters(samples)).toEqual([100, 101, 102, 103]);
+  expect(meansInQuarters(samplesOf((minute) => Math.floor(minute), 4))).toEqual([0, mib, 2 * mib, 3 * mib]);
 });

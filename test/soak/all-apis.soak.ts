@@ -17,7 +17,7 @@ import { type Engines, faultOf, killedReplica, startFaults } from './fault-cycle
 import { learnSounds } from './known-sounds.ts';
 import { callersOf, type Handles, handlesOf, readLeaked } from './leftovers.ts';
 import { readWaits, toWaits } from './measured-waits.ts';
-import { describeSlope, leastInQuarters, type MemorySample, memorySlopeOf } from './memory-slope.ts';
+import { describeSlope, leastInQuarters, type MemorySample, meansInQuarters, memorySlopeOf } from './memory-slope.ts';
 import { type Installation, openInstallation } from './open-installation.ts';
 import { medianAndWorst, mib, rssOf, settled } from './open-service.ts';
 import { openResourceClients, type ResourceClients } from './resource-clients.ts';
@@ -31,6 +31,10 @@ const flightsMax = 500;
 const leakMsMax = 120_000;
 const sayEveryMs = 60_000;
 const readHeapEveryMs = 5_000;
+/** In a shorter run, caches may still fill in the second quarter. */
+const growthMinutesMin = 30;
+/** Mean memory in the last quarter, divided by that in the second quarter. */
+const growthMax = 1.05;
 
 interface Opened {
   installation: Installation;
@@ -254,6 +258,7 @@ test(
     const table = toTable(calls, touched);
     const still = firstMsOf(calm);
     const loaded = firstMsOf(calls.filter((call) => call.api === 'probe' && !touched(call)));
+    const means = meansInQuarters(memory);
     const files = after.map(({ files }, n) => files - before[n]!.files);
     const lines = [
       ...table.lines,
@@ -271,7 +276,7 @@ test(
       ),
       `webhooks: ${kept.announced} jobs announced, ${kept.unannounced().length} not, ${kept.forged} forged`,
       `memory of the replica that was never killed: ${mib(memory[0]![1])} at first, ${mib(memory.at(-1)![1])} at last, at most ` +
-        `${mib(medianAndWorst(memory.map(([, bytes]) => bytes)).worst)}; ${describeSlope(memorySlopeOf(memory))}`,
+        `${mib(medianAndWorst(memory.map(([, bytes]) => bytes)).worst)}; ${describeSlope(memorySlopeOf(memory))}; mean in each quarter: ${means.map(mib).join(', ')}`,
       `objects on the heap of its main thread, at least, in each quarter: ${leastInQuarters(heap).map(mib).join(', ')}`,
       `first sound of one sentence: median ${medianAndWorst(still).median.toFixed(0)} ms without load (${still.length}), ` +
         `${medianAndWorst(loaded).median.toFixed(0)} ms with (${loaded.length}): ` +
@@ -290,6 +295,7 @@ test(
     expect(table.wrong).toEqual([]);
     expect(table.unexpected).toEqual([]);
     expect(leaked).toEqual({});
+    if (minutes >= growthMinutesMin) expect(means[3]! / means[1]!, 'growth of memory').toBeLessThan(growthMax);
     expect(callers).toEqual([0, 0]);
     expect(Math.max(...files), 'open files').toBeLessThanOrEqual(0);
     expect([kept.unannounced(), kept.forged]).toEqual([[], 0]);

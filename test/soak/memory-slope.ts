@@ -32,12 +32,17 @@ export function memorySlopeOf(samples: readonly MemorySample[]): MemorySlope | u
   return { mibPerHour: slope, standardError: Math.sqrt(residuals / (blocks - 2) / squares), meanMib: y };
 }
 
-/** The minimum in each quarter of the samples, which is closest to the retained memory without garbage. */
-export const leastInQuarters = (samples: readonly MemorySample[]): number[] =>
+const quartersOf = (samples: readonly MemorySample[]): number[][] =>
   [0, 1, 2, 3].map((quarter) => {
     const own = samples.slice((quarter * samples.length) / 4, ((quarter + 1) * samples.length) / 4);
-    return Math.min(...own.map(([, bytes]) => bytes));
+    return own.map(([, bytes]) => bytes);
   });
+
+/** The minimum in each quarter of the samples, which is closest to the retained memory without garbage. */
+export const leastInQuarters = (samples: readonly MemorySample[]): number[] =>
+  quartersOf(samples).map((own) => Math.min(...own));
+
+export const meansInQuarters = (samples: readonly MemorySample[]): number[] => quartersOf(samples).map(mean);
 
 /** A sentence for a report. */
 export function describeSlope(slope: MemorySlope | undefined): string {
