@@ -35,9 +35,12 @@ test.each([
   'No.|Then we stay.',
   'Go.|He is here.',
   'We met Bob.|He left.',
+  'It was made in the U.S.|She left.',
   'Hi.|How are you?|I am fine.|And you?|Good.',
 ])('each sentence is a cut: %s', (text) => {
-  expect(texts(text.replaceAll('|', ' '))).toEqual(text.split('|'));
+  const whole = text.replaceAll('|', ' ');
+  expect(texts(whole, { spellOut: false })).toEqual(text.split('|'));
+  expect(texts(whole)).toHaveLength(text.split('|').length);
 });
 
 test.each([
