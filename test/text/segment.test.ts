@@ -220,6 +220,14 @@ test('a text is looked at one window at a time', () => {
   expect(cuts.next().value).toMatchObject({ text: 'word '.repeat(12).trim() });
 });
 
+test.each([
+  ['50 headings', '# a\n'.repeat(50), 50],
+  ['50 000 characters of ranges', '1–2'.repeat(50_000 / 3), 25],
+])('%s are read in many steps', (_name, text, steps) => {
+  const places = new Set(cut(text).map(({ spans: [first] }) => first!.offset));
+  expect(places.size).toBeGreaterThanOrEqual(steps);
+});
+
 test('text in which nothing can be said has no cuts', () => {
   for (const text of ['', ' \n\n ', '😀', '... !!! ---', '\u0000\u200b', '```\n```']) expect(cut(text)).toEqual([]);
 });
