@@ -21,6 +21,8 @@ const outcomes: Readonly<Record<string, string>> = {
     'body: The Lighthouse Manual | body: About the lamp | body: Lighting it | body: Oil',
   'parts with long introductions, and chapters that no number names, each one document':
     'body: The Coast | body: Of lamps | body: The Sea | body: Of tides',
+  'chapters beside and below parts, with sections below chapters':
+    'body: The Landing | body: The Path | body: The Hill | body: Of lamps | body: Of tides',
   'parts of long chapters that no number names, in one document':
     'front: Preface | body: Of things 10 | body: Of things 11 | body: Of things 20 | body: Of things 21 | body: The Return',
   'the title above all short chapters, several in a document, and a licence':

@@ -130,6 +130,30 @@ export const epubShapes: readonly (readonly [shape: string, files: () => Files])
     }),
   ],
   [
+    'chapters beside and below parts, with sections below chapters',
+    () => ({
+      ...meta,
+      'OEBPS/content.opf': opf({
+        items: [...threeItems, 'a=a.xhtml', 'c4=4.xhtml', 'b=b.xhtml', 'c5=5.xhtml'],
+        manifest: navItem,
+      }),
+      'OEBPS/nav.xhtml': nav([
+        ['The Landing', '1.xhtml', sections(1, 2)],
+        ['The Path', '2.xhtml'],
+        ['The Hill', '3.xhtml', sections(3, 4)],
+        ['The Coast', 'a.xhtml', [['Of lamps', '4.xhtml', sections(4, 2)]]],
+        ['The Sea', 'b.xhtml', [['Of tides', '5.xhtml', sections(5, 3)]]],
+      ]),
+      'OEBPS/1.xhtml': page(`<h1>The Landing</h1><p>${prose(1, 12)}</p>${sectionsText(1, 2)}`),
+      'OEBPS/2.xhtml': page(`<h1>The Path</h1><p>${prose(2, 12)}</p>`),
+      'OEBPS/3.xhtml': page(`<h1>The Hill</h1>${sectionsText(3, 4)}`),
+      'OEBPS/a.xhtml': page('<h1>The Coast</h1>'),
+      'OEBPS/4.xhtml': page(`<h1>Of lamps</h1><p>${prose(4, 12)}</p>${sectionsText(4, 2)}`),
+      'OEBPS/b.xhtml': page('<h1>The Sea</h1>'),
+      'OEBPS/5.xhtml': page(`<h1>Of tides</h1>${sectionsText(5, 3)}`),
+    }),
+  ],
+  [
     'parts of long chapters that no number names, in one document',
     () => ({
       ...meta,

@@ -3,10 +3,11 @@
 import { hash } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { Engine } from '../../src/engines/engine.ts';
 import { openEspeakNg } from '../../src/engines/espeak-ng/espeak-ng.ts';
 import { openFlite } from '../../src/engines/flite/flite.ts';
+import { openTone } from '../engines/tone-engine.ts';
 import { isLongRun } from '../long/run-length.ts';
 import { oddPieces, openWays, wholeText, wordByWord } from './open-ways.ts';
 import { englishTexts, otherTexts } from './same-texts.ts';
@@ -16,6 +17,20 @@ const isOfThisRun = (_: unknown, i: number) => isLongRun || process.env.SONANT_S
 const english = englishTexts.map((text) => ['en-US', text] as const).filter(isOfThisRun);
 const flite = await openFlite({ threads: availableParallelism(), dataDir: tmpdir() });
 const espeakNg = await openEspeakNg();
+
+const sentences = [
+  ...['It was Tom.', 'Then he left.', 'Yes.', 'Then we can go.', 'No.', 'Then we stay.', 'Go.', 'He is here.'],
+  ...['We met Bob.', 'He left.', 'It was made in the U.S.', 'She left.', 'Dr. Smith came at 5 p.m. on Monday.'],
+  ...['He is 5 ft. 3 in. tall.', 'He was 5.', '6 people came.', '"Really?" he said.', 'What?!', 'Why not?', 'Come in.'],
+];
+
+test.each(['REST, buffer', 'say', 'job'])('an engine is given each sentence in its own segment: %s', async (way) => {
+  const tone = openTone();
+  const ways = await openWays(tone, onTestFinished);
+  const asked = { voiceId: 'tone-low', languageCode: 'en', text: sentences.join(' ') };
+  await (way === 'job' ? ways.speakChapters([asked]) : ways.whole[way]!(asked));
+  expect(tone.segments.map(({ text }) => text)).toEqual(sentences);
+});
 
 describeWays(flite, english);
 if (espeakNg) describeWays(espeakNg, [...english, ...otherTexts.filter(isOfThisRun)]);

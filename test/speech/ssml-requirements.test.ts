@@ -92,3 +92,15 @@ describe.each(voicePairs)('by %s', (voiceId, other) => {
     else expect(Math.abs(longer - (relation === 'same' ? 0 : relation / 1000))).toBeLessThan(sameSeconds);
   });
 });
+
+test.each(voicePairs.filter(([voiceId]) => !voiceId.startsWith('tone-')))(
+  '3.1.10: the phonemes of the example in the recommendation are heard in place of the text, by %s',
+  async (voiceId, other) => {
+    const text = 'potato and an onion';
+    const example = `<phoneme alphabet="ipa" ph="təmei̥ɾou̥">${text}</phoneme>`;
+    const heard = await speak(voiceId, other, `Take a ripe ${example} now.`);
+    expect(heard.warnings).toEqual([]);
+    const spelled = await speak(voiceId, other, `Take a ripe ${text} now.`);
+    expect(spelled.seconds - heard.seconds).toBeGreaterThan(sameSeconds);
+  },
+);

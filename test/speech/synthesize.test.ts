@@ -88,6 +88,20 @@ describe('a stream', () => {
     expect(sizes.length).toBeLessThan(joined(events).length / 4000);
   });
 
+  test('of 50 headings lets the event loop go on at each of them', async () => {
+    const { stream, tone } = open();
+    let [turns, isOver] = [0, false];
+    const turn = () => {
+      turns++;
+      if (!isOver) setImmediate(turn);
+    };
+    turn();
+    for await (const _ of stream({ text: '# a\n'.repeat(50) }));
+    isOver = true;
+    expect(tone.counts.begun).toBe(50);
+    expect(turns).toBeGreaterThanOrEqual(50);
+  });
+
   test('says every word of the text, in order', async () => {
     const { stream } = open({ capabilities: { segmentCharsMax: 30 } });
     const events = await collect(stream({ text: fifty, timestamps: 'word' }));

@@ -35,9 +35,12 @@ test.each([
   'No.|Then we stay.',
   'Go.|He is here.',
   'We met Bob.|He left.',
+  'It was made in the U.S.|She left.',
   'Hi.|How are you?|I am fine.|And you?|Good.',
 ])('each sentence is a cut: %s', (text) => {
-  expect(texts(text.replaceAll('|', ' '))).toEqual(text.split('|'));
+  const whole = text.replaceAll('|', ' ');
+  expect(texts(whole, { spellOut: false })).toEqual(text.split('|'));
+  expect(texts(whole)).toHaveLength(text.split('|').length);
 });
 
 test.each([
@@ -215,6 +218,14 @@ test('a text is looked at one window at a time', () => {
   expect(first.whole).toBe(false);
   const cuts = segmentText(long, { languageCode: 'en', spellOut: true, segmentCharsMax: 240, firstCharsMax: 60 });
   expect(cuts.next().value).toMatchObject({ text: 'word '.repeat(12).trim() });
+});
+
+test.each([
+  ['50 headings', '# a\n'.repeat(50), 50],
+  ['50 000 characters of ranges', '1–2'.repeat(50_000 / 3), 25],
+])('%s are read in many steps', (_name, text, steps) => {
+  const places = new Set(cut(text).map(({ spans: [first] }) => first!.offset));
+  expect(places.size).toBeGreaterThanOrEqual(steps);
 });
 
 test('text in which nothing can be said has no cuts', () => {
