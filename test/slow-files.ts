@@ -52,6 +52,7 @@ export const slowFiles: readonly string[] = [
   'test/http/model-routes.test.ts',
   'test/http/resumed-streams.test.ts',
   'test/http/web-socket-floods.test.ts',
+  'test/jobs/book-joiner.test.ts',
   'test/jobs/job-events.test.ts',
   'test/jobs/job-life.test.ts',
   'test/jobs/jobs.test.ts',

@@ -12,7 +12,7 @@ import { hasPlace, signFile } from '../provenance/places.ts';
 import { createId } from '../runtime/id.ts';
 import { autoLanguage } from '../speech/fields.ts';
 import type { SpeechRequest } from '../speech/request.ts';
-import { type ClipRow, type NewClipRow, toVoiceList } from '../store/clip-rows.ts';
+import { type ClipRow, toVoiceList } from '../store/clip-rows.ts';
 import type { ChapterRow, JobRow } from '../store/job-rows.ts';
 import { storeBookCaptions } from './chapter-captions.ts';
 import { expiryOf, type JobSettings, toPartRequest } from './job-request.ts';
@@ -41,7 +41,7 @@ export async function joinBook(job: JobRow, tools: JobTools, signal: AbortSignal
     const expiresAtMs = expiryOf(settings, nowMs, keepMs);
     // If a failure of the store leaves it unknown whether the job has ended, the clip stays and expires with the job.
     const clip = { ...stored, expiresAtMs };
-    await addOrRemove(clip, tools);
+    await orRemove(index.add(clip), clip.clipId, tools);
     reservation.keep(clip.byteCount);
     // If a voice was deleted or withdrawn meanwhile, its chapters are gone and the joined file must be removed too.
     if (!(await areLive(finished, tools))) return await removeChapterAudio(tools, clip.clipId, job.ownerId);
@@ -55,12 +55,12 @@ export async function joinBook(job: JobRow, tools: JobTools, signal: AbortSignal
   }
 }
 
-/** Adds the clip's row. On failure, removes the file, which otherwise only the store's daily cleanup would remove. */
-async function addOrRemove(clip: NewClipRow, { clips, index, onFault }: JobTools): Promise<void> {
+/** If the work fails, removes the file and its captions, which otherwise only the store's daily cleanup would remove. */
+async function orRemove(work: Promise<void>, audioId: string, { clips, onFault }: JobTools): Promise<void> {
   try {
-    await index.add(clip);
+    await work;
   } catch (error) {
-    await removeClip(clips, clip.clipId).catch(onFault);
+    await removeClip(clips, audioId).catch(onFault);
     throw error;
   }
 }
@@ -97,7 +97,8 @@ interface Joining {
   reservation: Reservation;
 }
 
-async function storeBook(joining: Joining, { clips, openSigner }: JobTools, signal: AbortSignal): Promise<ClipRow> {
+async function storeBook(joining: Joining, tools: JobTools, signal: AbortSignal): Promise<ClipRow> {
+  const { clips, openSigner } = tools;
   const { job, settings, request, finished, reservation } = joining;
   const { format, sampleRateHz, captions } = request;
   const { contentType } = audioFormats[format];
@@ -133,7 +134,7 @@ async function storeBook(joining: Joining, { clips, openSigner }: JobTools, sign
     const starts = timeline.chapters.map(({ startSample }) => startSample / rateHz);
     const captioned = finished.map(({ clip }, i) => ({ audioId: clip.clipId, startSeconds: starts[i]! }));
     if (captions.length > 0) await storeBookCaptions(clips, audioId, captioned);
-    await draft.commit(file?.head);
+    await orRemove(draft.commit(file?.head), audioId, tools);
   } finally {
     await draft.discard();
   }

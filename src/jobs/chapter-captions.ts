@@ -7,7 +7,7 @@ import type { SpeechEvent } from '../speech/speech-events.ts';
 import type { TimedWord } from '../speech/word-timing.ts';
 import { type MarkupKind, readMarkup } from '../text/read-markup.ts';
 
-type Drafts = Pick<ClipStore, 'create'>;
+type Drafts = Pick<ClipStore, 'create' | 'remove'>;
 
 /** Opens a file of captions, to which cues are added in order. */
 async function openCues(clips: Drafts, audioId: string) {
@@ -24,6 +24,7 @@ async function openCues(clips: Drafts, audioId: string) {
       await draft.commit();
     },
     discard: () => draft.discard(),
+    remove: () => clips.remove(captionsOf(audioId)),
   };
 }
 
@@ -34,13 +35,14 @@ interface CaptionOptions {
   textOf(part: number): string;
 }
 
-/** Yields all events unchanged. Stores the captions before the event `done`. */
+/** Yields all events unchanged. Stores the captions before the event `done`, and removes them if its reader fails. */
 export async function* storeChapterCaptions(
   events: AsyncIterable<SpeechEvent>,
   { clips, markup, languageCode, textOf }: CaptionOptions,
 ): AsyncGenerator<SpeechEvent> {
   let cues: Awaited<ReturnType<typeof openCues>> | undefined;
   let words: TimedWord[] = [];
+  let isUnread = false;
   try {
     for await (const event of events) {
       if (event.type === 'info') cues = await openCues(clips, event.audioId);
@@ -50,10 +52,13 @@ export async function* storeChapterCaptions(
         if (words.length > 0) await cues!.add(toCues(captioned, words, event.endSeconds));
         words = [];
       } else if (event.type === 'done') await cues!.commit();
+      isUnread = event.type === 'done';
       yield event;
+      isUnread = false;
     }
   } finally {
     await cues?.discard();
+    if (isUnread) await cues?.remove().catch(() => undefined);
   }
 }
 

@@ -10,6 +10,7 @@ import { isInstalled } from '../programs.ts';
 import { encode, encodedRateOf } from './encode.ts';
 import { pieces } from './in-pieces.ts';
 import { dominantFrequencyHz, fitSine, middle, noise, tone } from './measure-tone.ts';
+import { oggPage } from './recording-files.ts';
 
 const { opus } = audioFormats;
 const rateOf = (sampleRateHz: number) => encodedRateOf('opus', sampleRateHz);
@@ -102,6 +103,23 @@ test('many streams at once keep apart, whatever goes into one of them, and none 
   for (const [n, encoder] of encoders.entries()) outs[n]!.push(encoder.end());
   for (const out of outs) expect(join(Uint8Array, out)).toEqual(alone);
   expect(() => encoders[0]!.encode(samples)).toThrow();
+});
+
+test('pages end with the file, also after a page without a body, and a file that is cut in a page is refused', () => {
+  const packet = Buffer.alloc(300, 1);
+  const ends = [329, 356, 685];
+  const file = Buffer.concat([
+    oggPage([packet], { flags: 2 }),
+    oggPage([], { page: 1 }),
+    oggPage([packet], { flags: 4, page: 2 }),
+  ]);
+  // Reads one page more than there are at most, since a loop that never ends would block this process.
+  const read = (bytes: Buffer) => [...oggPages(bytes).take(4)].map(({ length }) => length);
+  expect(read(file)).toEqual([329, 27, 329]);
+  for (let length = 1; length < file.length; length++)
+    if (!ends.includes(length)) expect(() => read(file.subarray(0, length)), `${length}`).toThrow('ends too early');
+  for (const end of ends)
+    expect(() => read(Buffer.concat([file.subarray(0, end), Buffer.alloc(27)]))).toThrow('an Ogg page is missing');
 });
 
 const hasFfmpeg = isInstalled('ffmpeg');

@@ -9,6 +9,7 @@ import {
   toVoiceList,
 } from '../../src/store/clip-rows.ts';
 import type { RowStore } from '../../src/store/row-store.ts';
+import { withNotices } from '../store/open-test-store.ts';
 
 /** `open` returns a new empty store each time. */
 export function clipTableConformance(name: string, open: () => Promise<RowStore>): void {
@@ -131,6 +132,19 @@ export function clipTableConformance(name: string, open: () => Promise<RowStore>
       expect([await clips.deletePurgedBeyond(1, 2), await clips.deletePurgedBeyond(1, 2)]).toEqual([2, 1]);
       expect((await clips.find(ids.at(-1)!))?.clipId).toBe(ids.at(-1));
       expect(await clips.deletePurgedBeyond(0, 2)).toBe(1);
+    });
+
+    test('each change that ends clips early notifies other processes once, and no other change does', async () => {
+      const { rows, announced } = withNotices(store);
+      const clips = createClipRows(rows);
+      const made = [clipRow(), clipRow({ voiceId: 'ended' }), clipRow()] as const;
+      for (const clip of made) await clips.add(clip);
+      for (let again = 0; again < 2; again++) {
+        await clips.markDeleted(made[0].clipId, 'key_owner', 500);
+        await clips.expireOfVoice('ended', 2 ** 45, 10);
+        await clips.expireUnused(made[2].clipId, 1_000);
+      }
+      expect(announced).toEqual(Array(3).fill('clips'));
     });
 
     test('the newest clip with the same audio is found, even after it has expired', async () => {

@@ -25,6 +25,23 @@ const sendWith =
     return { status: answer.status, headers: answer.headers, bytes, body: isJson ? JSON.parse(bytes.toString()) : {} };
   };
 
+/** Clones a voice of a built-in engine as `ada`. Returns the status. */
+async function clone({ url }: Replica, key: string): Promise<number> {
+  const headers = { 'X-API-Key': key };
+  const record = async (text: string) => {
+    const body = JSON.stringify({ voice_id: 'arthur', text, return_format: 'buffer' });
+    const as = { ...headers, 'Content-Type': 'application/json' };
+    return (await fetch(`${url}/api/audio/speech`, { method: 'POST', headers: as, body })).blob();
+  };
+  const body = new FormData();
+  const fields = { voice_id: 'ada', name: 'Ada', language_code: 'en-US', speaker_name: 'Ada L.' };
+  for (const [name, value] of Object.entries(fields)) body.set(name, value);
+  const sentence = 'The boat left the harbour early, long before the sun came up. Nobody had seen it go.';
+  body.set('reference_audio', await record(sentence));
+  body.set('consent_audio', await record('I agree that my voice becomes tones.'));
+  return (await fetch(`${url}/api/voices`, { method: 'POST', headers, body })).status;
+}
+
 describe('four replicas', () => {
   beforeEach((context) => context.skip(!opened, 'not found here'));
   const [a, b, c, d] = (opened?.replicas ?? []) as [Replica, Replica, Replica, Replica];
@@ -173,16 +190,7 @@ describe('four replicas', () => {
   });
 
   test('a voice created at one speaks at another, and one disabled at one is disabled at all', async () => {
-    const record = async (text: string) =>
-      (await speak(a, text, {}, { voice_id: 'arthur', return_format: 'buffer' })).bytes;
-    const body = new FormData();
-    const fields = { voice_id: 'ada', name: 'Ada', language_code: 'en-US', speaker_name: 'Ada L.' };
-    for (const [name, value] of Object.entries(fields)) body.set(name, value);
-    const sentence = 'The boat left the harbour early, long before the sun came up. Nobody had seen it go.';
-    body.set('reference_audio', new Blob([await record(sentence)]));
-    body.set('consent_audio', new Blob([await record('I agree that my voice becomes tones.')]));
-    const made = await fetch(`${a.url}/api/voices`, { method: 'POST', headers: { 'X-API-Key': key }, body });
-    expect(made.status).toBe(201);
+    expect(await clone(a, key)).toBe(201);
     await expect.poll(async () => (await speak(b, 'I am Ada.', {}, { voice_id: 'ada' })).status, patient).toBe(200);
     const { audio_url } = (await speak(b, 'I am Ada.', {}, { voice_id: 'ada' })).body;
     expect((await send(c, 'POST', '/api/voices/ada/consent/revoke')).status).toBe(200);
@@ -339,6 +347,19 @@ describe('two replicas that are not notified of the changes of each other', () =
     },
   );
 
+  test('so is a cloned voice', async () => {
+    expect(await clone(a, key)).toBe(201);
+    expect((await send(b, 'GET', '/api/voices/ada')).status).toBe(200);
+    expect(await speak({ voice_id: 'ada' })).toBe(200);
+  });
+
+  test('so is an alias that a voice is given which both know', async () => {
+    const { id } = await makeVoice();
+    expect(await speak({ voice_id: id })).toBe(200);
+    expect((await send(a, 'PATCH', `/api/voices/${id}`, { aliases: [`${id}-new`] })).status).toBe(200);
+    expect(await speak({ voice_id: `${id}-new` })).toBe(200);
+  });
+
   test('so is a lexicon', async () => {
     expect(await speak({ voice_id: 'tone-low', lexicon_ids: [await makeLexicon()] })).toBe(200);
     const read = async (method: string, body?: object) =>
@@ -358,12 +379,38 @@ describe('two replicas that are not notified of the changes of each other', () =
     expect(body).toMatchObject({ voice_name: id, chars: 'cloud'.length });
   });
 
-  test('so are a key and a job', async () => {
+  test('so is a key, and it is changed, rotated and revoked at both', async () => {
     const own = await create('/api/auth/api-keys', { name: 'x' });
-    expect((await send(b, 'GET', `/api/auth/api-keys/${own.id}`)).status).toBe(200);
-    expect((await send(b, 'GET', '/api/voices', undefined, { 'X-API-Key': own.key })).status).toBe(200);
-    const job = await create('/api/audio/jobs', { voice_id: 'tone-low', text });
-    expect((await send(b, 'GET', `/api/audio/jobs/${job.id}`)).status).toBe(200);
+    const use = async (of: string) => (await send(b, 'GET', '/api/voices', undefined, { 'X-API-Key': of })).status;
+    const path = `/api/auth/api-keys/${own.id}`;
+    expect((await send(b, 'GET', path)).status).toBe(200);
+    expect((await send(a, 'PATCH', path, { scopes: ['usage:read'] })).status).toBe(200);
+    expect(await use(own.key)).toBe(403);
+    expect((await send(b, 'PATCH', path, { scopes: ['voices:read'] })).status).toBe(200);
+    expect(await use(own.key)).toBe(200);
+    const { body: next } = await send(a, 'POST', `${path}/rotate`, { grace_seconds: 0 });
+    expect([await use(next.key), await use(own.key)]).toEqual([200, 401]);
+    expect((await send(a, 'DELETE', `/api/auth/api-keys/${next.id}`)).status).toBe(204);
+    expect(await use(next.key)).toBe(401);
+  });
+
+  test('so is a job, and each replica continues what the other did with it', async () => {
+    for (const { tone } of [a, b]) tone.trouble = { pieceDelayMs: 20 };
+    const { id } = await create('/api/audio/jobs', { voice_id: 'tone-low', text: `${text} `.repeat(500) });
+    const path = `/api/audio/jobs/${id}`;
+    const events = await fetch(`${b.url}${path}/events`, { headers: metadata });
+    const listed = (await send(b, 'GET', '/api/audio/jobs')).body.jobs as { id: string }[];
+    expect(listed.map((job) => job.id)).toContain(id);
+    expect((await send(b, 'POST', `${path}/cancel`)).status).toBe(200);
+    expect((await readEvents(events)).at(-1)!.data.job).toMatchObject({ id, status: 'canceled' });
+    expect((await send(a, 'GET', path)).body.status).toBe('canceled');
+    expect((await send(a, 'POST', `${path}/retry`)).status).toBe(202);
+    expect((await send(b, 'GET', path)).body.status).toMatch(/queued|running/);
+    expect((await send(a, 'POST', `${path}/cancel`)).status).toBe(200);
+    expect((await send(b, 'POST', `${path}/retry`)).status).toBe(202);
+    expect((await send(b, 'DELETE', path)).status).toBe(204);
+    for (const replica of [a, b]) expect((await send(replica, 'GET', path)).status).toBe(404);
+    for (const { tone } of [a, b]) tone.trouble = {};
   });
 
   test('what was never made, and what was deleted, is not found at either', async () => {

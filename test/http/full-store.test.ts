@@ -16,6 +16,8 @@ let texts = 0;
 const freshText = () => `Text number ${texts++}, which nobody has heard before.`;
 const errorOf = async (answer: Response) => [answer.status, ((await answer.json()) as { error: string }).error];
 const sse = '/api/audio/speech/sse';
+const bytesMax = 100_000_000;
+const counted = { isLimited: true, room: { bytesMax } };
 
 async function openGrpc({ services }: TestGateway) {
   const server = await openRpcServer({ services, address: { host: '127.0.0.1', port: 0 }, onFault() {} });
@@ -60,6 +62,32 @@ const usageOf = async (gateway: TestGateway) => {
   return { requests: Number(sum!.requests), characters: Number(sum!.characters) };
 };
 
+const full = () => Promise.reject(new Failure('storage_full'));
+const bug = new Error('a bug');
+
+function breakDrafts(clips: TestGateway['clips'], broken: object): void {
+  const create = clips.create.bind(clips);
+  clips.create = async (...given) => Object.assign(await create(...given), broken);
+}
+
+/** Asserts that no slot is held, and no room but that of the clips in the index. */
+async function expectBalance(gateway: TestGateway, key = gateway.key) {
+  const { schedule, limiter, room, rows, ledger } = gateway;
+  const { callerId, accountId } = await gateway.keyVerifier.verify(key, '127.0.0.1');
+  const bytesPerClip = 4096;
+  const held = async () => {
+    const kept = await rows.sumStored();
+    const { storedBytes, freeBytes } = room.state();
+    return {
+      slots: [schedule.state.speaking, await limiter.running(callerId, accountId)],
+      reserved: bytesMax - freeBytes! - storedBytes,
+      unknown: kept.reduce((rest, { bytes, clips }) => rest - bytes - clips * bytesPerClip, storedBytes),
+      pending: ledger.pendingRows,
+    };
+  };
+  await expect.poll(held).toEqual({ slots: [0, 0], reserved: 0, unknown: 0, pending: 0 });
+}
+
 describe('while the store of audio', () => {
   const away = new Failure('storage_unavailable', { retryAfterSeconds: 1 });
   const states: Record<string, (untilBack: Promise<never>) => Promise<never>> = {
@@ -71,7 +99,7 @@ describe('while the store of audio', () => {
     const { promise: untilBack, reject: comeBack } = Promise.withResolvers<never>();
     untilBack.catch(() => {});
     const fail = () => failUntil(untilBack);
-    const gateway = await openTestGateway();
+    const gateway = await openTestGateway(counted);
     const { create, open } = gateway.clips;
     const heardBefore = freshText();
     await bytesOf(await gateway.speak({ text: heardBefore, return_format: 'buffer' }));
@@ -93,24 +121,53 @@ describe('while the store of audio', () => {
     };
     await expect.poll(cacheOf).toBe('HIT');
     expect((await gateway.speak({ text: freshText() })).status).toBe(200);
+    await expectBalance(gateway);
   });
 
   test('breaks while a buffer is stored, the buffer is whole and no half of it is kept', async () => {
-    const gateway = await openTestGateway();
-    const { create } = gateway.clips;
-    gateway.clips.create = async (...given) => {
-      const draft = await create.apply(gateway.clips, given);
-      return Object.assign(draft, { commit: () => Promise.reject(new Failure('storage_full')) });
-    };
+    const gateway = await openTestGateway(counted);
+    breakDrafts(gateway.clips, { commit: full });
     const heard = await hear(gateway, freshText());
     expect(heard.buffer.length).toBeGreaterThan(1000);
     expect(await gateway.store.query('select clip_id from clips')).toEqual([]);
+    await expectBalance(gateway);
+  });
+
+  test.each<[string, (gateway: TestGateway) => void]>([
+    ['the file is not created', ({ clips }) => Object.assign(clips, { create: full })],
+    ['the file is not written', ({ clips }) => breakDrafts(clips, { write: full })],
+    ['the file is not committed', ({ clips }) => breakDrafts(clips, { commit: full })],
+    [
+      'the row is not added',
+      ({ store }) => {
+        const query = store.query.bind(store);
+        store.query = (sql, ...values) => (sql.startsWith('insert into clips') ? full() : query(sql, ...values));
+      },
+    ],
+    ['the usage is not recorded', ({ usage }) => Object.assign(usage, { addAll: () => Promise.reject(bug) })],
+  ])('fails a link, since %s, the link is not charged, and nothing is held', async (_, breakStore) => {
+    const gateway = await openTestGateway(counted);
+    const { clips, store, usage, keyVerifier } = gateway;
+    const [{ create }, { query }, { addAll }] = [clips, store, usage];
+    const text = freshText();
+    // Characters for one link only.
+    const { key } = await keyVerifier.create({ limits: { charactersPerMonth: text.length } });
+    const ask = () => gateway.speak({ text }, { headers: { 'X-API-Key': key } });
+    breakStore(gateway);
+    expect((await ask()).status).toBeGreaterThanOrEqual(500);
+    await expectBalance(gateway, key);
+    expect(await usageOf(gateway)).toEqual({ requests: 0, characters: 0 });
+    Object.assign(clips, { create });
+    Object.assign(store, { query });
+    Object.assign(usage, { addAll });
+    expect((await ask()).status).toBe(200);
+    await expectBalance(gateway, key);
   });
 });
 
 describe('while the database has no room', () => {
   test('streams and buffers go on, and what they cost is recorded when there is room', async () => {
-    const gateway = await openTestGateway({ ledger: { retryMs: 50 } });
+    const gateway = await openTestGateway({ ...counted, ledger: { retryMs: 50 } });
     const { addAll } = gateway.usage;
     gateway.usage.addAll = () => Promise.reject(new Failure('storage_full'));
     const text = freshText();
@@ -120,10 +177,11 @@ describe('while the database has no room', () => {
     await expect.poll(() => gateway.ledger.pendingRows).toBe(0);
     expect(await usageOf(gateway)).toEqual({ requests: 4, characters: 4 * text.length });
     expect(gateway.faults).toHaveLength(1);
+    await expectBalance(gateway);
   });
 
   test('and none is left in memory either, calls are refused before they begin, and not charged', async () => {
-    const gateway = await openTestGateway({ ledger: { retryMs: 50, pendingRowsMax: 1 } });
+    const gateway = await openTestGateway({ ...counted, ledger: { retryMs: 50, pendingRowsMax: 1 } });
     const { addAll } = gateway.usage;
     gateway.usage.addAll = () => Promise.reject(new Failure('storage_full'));
     expect((await gateway.speak({ text: freshText(), return_format: 'buffer' })).status).toBe(200);
@@ -142,11 +200,11 @@ describe('while the database has no room', () => {
     await expect.poll(() => gateway.ledger.pendingRows).toBe(0);
     await hear(gateway, freshText());
     expect((await usageOf(gateway)).requests).toBe(5);
+    await expectBalance(gateway);
   });
 
   test('a stream whose last usage cannot be recorded for another reason is reported', async () => {
-    const gateway = await openTestGateway();
-    const bug = new Error('a bug');
+    const gateway = await openTestGateway(counted);
     gateway.usage.addAll = () => Promise.reject(bug);
     gateway.tone.trouble.pieceDelayMs = 20;
     const answer = await gateway.speak({ method: 'streaming', text_chunks: [`${freshText()} `.repeat(20)] });
@@ -154,6 +212,7 @@ describe('while the database has no room', () => {
     await reader.read();
     await reader.cancel();
     await expect.poll(() => gateway.faults).toContain(bug);
+    await expectBalance(gateway);
   });
 });
 

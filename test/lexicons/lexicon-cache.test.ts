@@ -10,17 +10,17 @@ import { createLexiconManagement } from '../../src/lexicons/lexicon-management.t
 import { atOnce } from '../../src/runtime/steps.ts';
 import { createLexiconRows } from '../../src/store/lexicon-rows.ts';
 import { matchLexicons } from '../../src/text/lexicon.ts';
-import { openSqliteInFolder } from '../store/open-test-store.ts';
+import { openSqliteInFolder, withNotices } from '../store/open-test-store.ts';
 
 async function open() {
-  const { store } = await openSqliteInFolder();
-  const rows = createLexiconRows(store);
+  const watched = withNotices((await openSqliteInFolder()).store);
+  const rows = createLexiconRows(watched.rows);
   const replica = async () => {
     const cache = await openLexiconCache({ rows, onFault: () => {} });
     onTestFinished(() => cache.close());
     return { cache, management: createLexiconManagement({ rows, cache, lexiconsPerAccount: 2 }) };
   };
-  return { replica };
+  return { replica, announced: watched.announced };
 }
 
 const fields = (alias: string) => {
@@ -45,6 +45,17 @@ test('what one replica makes, replaces and deletes, the others see, and one that
   await one.management.remove(lexiconId, operator);
   await expect.poll(() => saidBy(other.cache, lexiconId)).toBeUndefined();
   expect((await replica()).cache.list()).toEqual([]);
+});
+
+test('each change notifies other processes once', async () => {
+  const { replica, announced } = await open();
+  const { management } = await replica();
+  const { lexiconId } = await management.create(fields('first'), operator);
+  expect(announced).toEqual(['lexicons']);
+  await management.replace(lexiconId, fields('second'), operator);
+  expect(announced).toHaveLength(2);
+  await management.remove(lexiconId, operator);
+  expect(announced).toEqual(Array(3).fill('lexicons'));
 });
 
 test('an account has as many as it may, counted by the database', async () => {

@@ -46,6 +46,14 @@ test('a thousand guesses at once share one read, and none is found', async () =>
   expect(reads()).toBe(1);
 });
 
+test('guesses one after the other cost at most one read in 20 ms', async () => {
+  const { find, reads } = openCopy();
+  const startMs = performance.now();
+  for (let n = 0; n < 20; n++) await find(`guess-${n}`).catch(() => {});
+  // A timer may fire 1 ms too early.
+  expect(reads()).toBeLessThanOrEqual(1 + (performance.now() - startMs) / 18);
+});
+
 test('what is made while a read runs is found by a read that begins after it', async () => {
   const { table, releases, find, hold, reads } = openCopy();
   hold();

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import type { RowStore, Topic } from '../../src/store/row-store.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
 
 export async function openSqliteInFolder() {
@@ -13,4 +14,17 @@ export async function openSqliteInFolder() {
     rmSync(folder, { recursive: true });
   });
   return { folder, store };
+}
+
+/** The store, and the topics that its transactions announce to other processes. Nobody hears of them. */
+export function withNotices(store: RowStore) {
+  const announced: Topic[] = [];
+  const rows: RowStore = {
+    query: (...asked) => store.query(...asked),
+    listen: (...asked) => store.listen(...asked),
+    close: () => store.close(),
+    transaction: (work, options) =>
+      store.transaction(({ query }) => work({ query, notify: async (topic) => void announced.push(topic) }), options),
+  };
+  return { rows, announced };
 }

@@ -11,7 +11,7 @@ import { openVoiceCache } from '../../src/voices/voice-cache.ts';
 import type { VoiceFields } from '../../src/voices/voice-fields.ts';
 import { createVoiceManagement, type VoiceManagement } from '../../src/voices/voice-management.ts';
 import { openTone } from '../engines/tone-engine.ts';
-import { openSqliteInFolder } from '../store/open-test-store.ts';
+import { openSqliteInFolder, withNotices } from '../store/open-test-store.ts';
 
 const german = { engine: 'german', voiceId: 'german-low' };
 const french = { engine: 'french', voiceId: 'french-low' };
@@ -22,15 +22,9 @@ const create = async (voiceId: string, fields: VoiceFields, actor: Actor) =>
   management.create(voiceId, fields, management.checkNew(voiceId, fields, actor, []), actor);
 
 beforeEach(async () => {
-  announced = [];
-  const { store } = await openSqliteInFolder();
-  const rows = createVoiceRows({
-    query: (...asked) => store.query(...asked),
-    listen: (...asked) => store.listen(...asked),
-    close: () => store.close(),
-    transaction: (work, options) =>
-      store.transaction(({ query }) => work({ query, notify: async (topic) => void announced.push(topic) }), options),
-  });
+  const watched = withNotices((await openSqliteInFolder()).store);
+  announced = watched.announced;
+  const rows = createVoiceRows(watched.rows);
   const vault = createVault(async () => 'a master key of thirty-two chars.');
   const voiceCache = await openVoiceCache({ rows, vault, purge: async () => {}, onFault: () => {} });
   onTestFinished(() => voiceCache.close());
@@ -50,6 +44,8 @@ test('each change notifies other processes once', async () => {
     () => create('another', { name: 'Another', bindings: [german] }, operator),
     () => management.update('another', { name: 'Renamed' }, operator),
     () => management.update('another', { aliases: ['alias'] }, operator),
+    () => management.chooseDefault('another', operator),
+    () => management.chooseDefault(undefined, operator),
     () => management.remove('another', operator),
   ];
   for (const [index, change] of changes.entries()) {
