@@ -56,6 +56,19 @@ export async function openResourceClients({ url, key }: { url: string; key: stri
       }
     }
   };
+  /** Deletes a resource. A fault may hide the reply to a deletion that succeeded; the next attempt then finds nothing. */
+  const remove = async (path: string, watch: Watch, msMax: number): Promise<void> => {
+    let isRepeated = false;
+    await untilDone(async () => {
+      const hasBegun = isRepeated;
+      isRepeated = true;
+      try {
+        await send('DELETE', path, watch);
+      } catch (error) {
+        if (!hasBegun || !(error as Error).message.startsWith(`${path}: 404 `)) throw error;
+      }
+    }, msMax);
+  };
   /** Waits until the work fails because the resource is gone: other replicas notice a deletion later. */
   const untilGone = async (work: () => Promise<unknown>) => {
     for (const since = performance.now(); ; ) {
@@ -106,7 +119,7 @@ export async function openResourceClients({ url, key }: { url: string; key: stri
       }
       // The webhook of a job that is deleted at once may or may not be sent.
       for (let n = 0; n < 60 && !hooks.heard.has(id); n++) await sleep(500);
-      await untilDone(() => send('DELETE', path, watch), jobMsMax);
+      await remove(path, watch, jobMsMax);
     },
     async lexicon(watch) {
       const entries = [{ grapheme: 'Sonant', alias: 'the house over there' }];
@@ -115,8 +128,7 @@ export async function openResourceClients({ url, key }: { url: string; key: stri
       try {
         check('lexicon', await speak(fields, watch), watch);
       } finally {
-        const remove = () => send('DELETE', `/api/lexicons/${made.lexicon_id}`, watch);
-        await untilDone(remove, goneMsMax * 6);
+        await remove(`/api/lexicons/${made.lexicon_id}`, watch, goneMsMax * 6);
       }
       await untilGone(() => speak(fields, watch));
     },
@@ -141,14 +153,14 @@ export async function openResourceClients({ url, key }: { url: string; key: stri
         await untilDone(() => send('POST', `/api/voices/${voice_id}/consent/revoke`, watch), 60_000);
         await untilGone(() => speak({ voice_id }, watch));
       } finally {
-        await untilDone(() => send('DELETE', `/api/voices/${voice_id}`, watch), 60_000);
+        await remove(`/api/voices/${voice_id}`, watch, 60_000);
       }
     },
     async key(watch) {
       const made = await json(await send('POST', '/api/auth/api-keys', watch, { name: 'soak' }));
       const own = new RequestClient(url, made.key);
       await readAll(await own.get('/api/voices', watch), watch);
-      await untilDone(() => send('DELETE', `/api/auth/api-keys/${made.id}`, watch), 60_000);
+      await remove(`/api/auth/api-keys/${made.id}`, watch, 60_000);
       await untilGone(async () => readAll(await own.get('/api/voices', watch), watch));
     },
   };
