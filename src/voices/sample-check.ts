@@ -179,10 +179,10 @@ function measureFrames({ samples, sampleRateHz }: Recording): SampleFrames {
   return { levels, crossingsHz };
 }
 
-/** Returns the value below which this share (0 to 1) of the values lies. */
+/** Returns the value below which this share (0 to 0.99) of the values lies. */
 function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? lowestDb;
+  return sorted[Math.floor(share * sorted.length)] ?? lowestDb;
 }
 
 const bins = 4_096;
