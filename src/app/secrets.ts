@@ -93,7 +93,7 @@ export async function checkSharedSecrets(config: Config, rows: FingerprintRows):
   if (!config.areSecretsNew)
     for (const [name, fingerprint] of fingerprints) compare(name, fingerprint, (await rows.find(name)) ?? fingerprint);
   if (mistakes.length > 0) throw new ConfigError(mistakes);
-  // Another replica may have recorded its own fingerprints in the meantime. Then the rest is not recorded.
+  // Another replica may have recorded its own fingerprints in the meantime. Then no further one is recorded.
   for (const [name, fingerprint] of fingerprints) {
     compare(name, fingerprint, await rows.record(name, fingerprint, config.areSecretsNew));
     if (mistakes.length > 0) throw new ConfigError(mistakes);

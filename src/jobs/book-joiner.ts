@@ -41,7 +41,7 @@ export async function joinBook(job: JobRow, tools: JobTools, signal: AbortSignal
     const expiresAtMs = expiryOf(settings, nowMs, keepMs);
     // If a failure of the store leaves it unknown whether the job has ended, the clip stays and expires with the job.
     const clip = { ...stored, expiresAtMs };
-    await orRemove(index.add(clip), clip.clipId, tools);
+    await removeOnFailure(index.add(clip), clip.clipId, tools);
     reservation.keep(clip.byteCount);
     // If a voice was deleted or withdrawn meanwhile, its chapters are gone and the joined file must be removed too.
     if (!(await areLive(finished, tools))) return await removeChapterAudio(tools, clip.clipId, job.ownerId);
@@ -56,7 +56,7 @@ export async function joinBook(job: JobRow, tools: JobTools, signal: AbortSignal
 }
 
 /** If the work fails, removes the file and its captions, which otherwise only the store's daily cleanup would remove. */
-async function orRemove(work: Promise<void>, audioId: string, { clips, onFault }: JobTools): Promise<void> {
+async function removeOnFailure(work: Promise<void>, audioId: string, { clips, onFault }: JobTools): Promise<void> {
   try {
     await work;
   } catch (error) {
@@ -134,7 +134,7 @@ async function storeBook(joining: Joining, tools: JobTools, signal: AbortSignal)
     const starts = timeline.chapters.map(({ startSample }) => startSample / rateHz);
     const captioned = finished.map(({ clip }, i) => ({ audioId: clip.clipId, startSeconds: starts[i]! }));
     if (captions.length > 0) await storeBookCaptions(clips, audioId, captioned);
-    await orRemove(draft.commit(file?.head), audioId, tools);
+    await removeOnFailure(draft.commit(file?.head), audioId, tools);
   } finally {
     await draft.discard();
   }

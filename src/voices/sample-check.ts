@@ -179,7 +179,7 @@ function measureFrames({ samples, sampleRateHz }: Recording): SampleFrames {
   return { levels, crossingsHz };
 }
 
-/** Returns the value below which this share (0 to 0.99) of the values lies. */
+/** Returns the value below which this share (at least 0, less than 1) of the values lies. */
 function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.floor(share * sorted.length)] ?? lowestDb;

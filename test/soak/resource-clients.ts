@@ -58,14 +58,13 @@ export async function openResourceClients({ url, key }: { url: string; key: stri
   };
   /** Deletes a resource. A fault may hide the reply to a deletion that succeeded; the next attempt then finds nothing. */
   const remove = async (path: string, watch: Watch, msMax: number): Promise<void> => {
-    let isRepeated = false;
+    let attempts = 0;
     await untilDone(async () => {
-      const hasBegun = isRepeated;
-      isRepeated = true;
+      attempts++;
       try {
         await send('DELETE', path, watch);
       } catch (error) {
-        if (!hasBegun || !(error as Error).message.startsWith(`${path}: 404 `)) throw error;
+        if (attempts === 1 || !(error as Error).message.startsWith(`${path}: 404 `)) throw error;
       }
     }, msMax);
   };

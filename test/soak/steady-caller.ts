@@ -1,6 +1,6 @@
 // Runs as a process that requests short texts over HTTP and gRPC, one after the other, until it is stopped, and /healthz
 // ten times a second. Reports how long each pair of requests took, how often it was refused for overload, and the
-// longest wait for /healthz since the pair before. Any other failure stops the process with an error:
+// longest wait for /healthz since the previous pair. Any other failure stops the process with an error:
 // node steady-caller.ts URL GRPC-TARGET KEY
 import { writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
