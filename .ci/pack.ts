@@ -1,6 +1,6 @@
 // Makes the npm package: `npm run pack [FOLDER]` writes its tarball into FOLDER (default: the checkout) and prints the
 // path. The package contains JavaScript, because Node does not strip types below node_modules. It has no install script
-// and no dependency on the package `node`; clients of cloud services are optional peers. Some dependencies are included
+// and no dependency on Node's own packages; clients of cloud services are optional peers. Some dependencies are included
 // as copies without the files that Sonant does not use, because those files would take a third of the installed size.
 import { execFileSync } from 'node:child_process';
 import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -116,6 +116,7 @@ const { version, description, license, type, engines, bin, dependencies, optiona
 const all = { ...dependencies, ...optionalDependencies };
 const { GITHUB_SERVER_URL = '', GITHUB_REPOSITORY } = process.env;
 const isService = (each: string) => services.includes(each);
+const isNode = (each: string) => /^node-(darwin|linux|win)-/.test(each);
 const manifest = {
   ...{ name, version, description, license, type, engines, bin },
   gitHead: readCommit(),
@@ -130,8 +131,11 @@ const manifest = {
   },
   files: ['src', 'gen', 'proto', 'docs', 'NOTICE', 'CHANGELOG.md'],
   publishConfig: { access: 'public' },
-  dependencies: { ...only(dependencies, (each) => each !== 'node' && !isService(each)), ...further.dependencies },
-  optionalDependencies: { ...only(optionalDependencies, (each) => !isService(each)), ...further.optionalDependencies },
+  dependencies: { ...only(dependencies, (each) => !isService(each)), ...further.dependencies },
+  optionalDependencies: {
+    ...only(optionalDependencies, (each) => !isService(each) && !isNode(each)),
+    ...further.optionalDependencies,
+  },
   peerDependencies: Object.fromEntries(
     Object.entries(only(all, isService)).map(([each, known]) => [each, `^${known}`]),
   ),

@@ -4,7 +4,7 @@
 // dependencies also need.)
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, matchesGlob } from 'node:path';
 import bundled from './bundled.json' with { type: 'json' };
 
 interface LockedPackage {
@@ -46,8 +46,7 @@ interface Bundle {
 }
 
 const bundles = Object.entries(bundled as Readonly<Record<string, Bundle>>);
-const bundleOf = (name: string): Bundle | undefined =>
-  bundles.find(([key]) => (key.endsWith('*') ? name.startsWith(key.slice(0, -1)) : name === key))?.[1];
+const bundleOf = (name: string): Bundle | undefined => bundles.find(([pattern]) => matchesGlob(name, pattern))?.[1];
 
 /** Lists the packages that `npm ci --omit=dev` installs in a folder, for all platforms. */
 export function readInstalled(folder: string): InstalledPackage[] {

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 const oldestNode = 24;
 if (Number(process.versions.node.split('.')[0]) < oldestNode) {
   process.stderr.write(
-    `sonant: Node ${oldestNode} or newer is needed, but this is ${process.version}; see https://nodejs.org (in a checkout, npm ci installs it, and npm start uses it)\n`,
+    `sonant: Node ${oldestNode} or newer is needed, but this is ${process.version}; see https://nodejs.org (in a checkout, npm ci installs it on most systems, and npm start uses it)\n`,
   );
   process.exit(1);
 }

@@ -1,5 +1,5 @@
-// Tests the content of a production install: only permitted licences, all packages in the bill of materials and in
-// NOTICE, and an error message for an old version of Node.
+// Tests the content of a production install: only permitted licences, pinned packages, all packages in the bill of
+// materials and in NOTICE, and an error message for an old version of Node.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -88,6 +88,16 @@ test('the bill of materials lists every production package, with what is compile
   expect(refs.size).toBe(components.length);
   expect(dependencies.flatMap(({ dependsOn }) => dependsOn).filter((ref) => !refs.has(ref))).toEqual([]);
   expect(metadata.component).toMatchObject({ name: 'sonant', version: packageFile.version, type: 'application' });
+});
+
+test('every package is pinned, with its checksum, and npm runs no script of a package', () => {
+  const { dependencies, optionalDependencies, devDependencies, allowScripts } = packageFile;
+  const wanted = Object.entries({ ...dependencies, ...optionalDependencies, ...devDependencies });
+  expect(wanted.filter(([, version]) => !/^\d[\w.-]*$/.test(version))).toEqual([]);
+  const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
+  const locked = Object.entries<{ integrity?: string }>(packages).filter(([path]) => path !== '');
+  expect(locked.filter(([, { integrity }]) => !integrity?.startsWith('sha512-')).map(([path]) => path)).toEqual([]);
+  expect(Object.values(allowScripts).filter(Boolean)).toEqual([]);
 });
 
 test('npm run sbom prints it', () => {
