@@ -1,5 +1,5 @@
-// Finds the programs that some tests run, and the libraries that they compile with. Before the tests, one line is
-// printed for each missing program or library; tests that need it are skipped. `.ci/run all` installs them all.
+// Finds the programs that some tests run, and the libraries that they compile with. Tests that need a missing one are
+// skipped, which skipped-tests.ts summarises. `.ci/run all` installs them all.
 import { existsSync, globSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
@@ -74,10 +74,10 @@ function byVersion(one: string, other: string): number {
   return second! - first!;
 }
 
-/** Called by vitest once, before all tests. */
-export function setup(): void {
-  for (const [program, pack] of Object.entries(packages)) {
-    if (!isInstalled(program as Program) && !isInstalled(standIns[program as Program] ?? (program as Program)))
-      console.log(`not found: ${program} (apt-get install ${pack}); tests that need it are skipped`);
-  }
+/** The missing programs and libraries, with their Debian packages. */
+export function missingPrograms(): { programs: string[]; packages: string[] } {
+  const programs = (Object.keys(packages) as Program[]).filter(
+    (program) => !isInstalled(program) && !isInstalled(standIns[program] ?? program),
+  );
+  return { programs, packages: [...new Set(programs.flatMap((program) => packages[program].split(' ')))] };
 }

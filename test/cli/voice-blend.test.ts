@@ -23,7 +23,7 @@ afterAll(() => rm(folder, { recursive: true }));
 const sonant = (...args: string[]) => runSonant(folder, args, '', { SONANT_DATA_DIR: 'data' });
 
 describe('sonant voice blend', { timeout: 240_000 }, () => {
-  beforeEach((context) => context.skip(!findLibrary(''), 'not found here'));
+  beforeEach((context) => context.skip(!findLibrary(''), 'the package sherpa-onnx-node was not found'));
 
   test('makes a voice of speakers, which is spoken with, exported, deleted and imported', async () => {
     const made = await sonant('voice', 'blend', 'warm', 'hum-Ada:3', 'Dot:1');

@@ -17,7 +17,7 @@ import { runSonant } from './sonant-program.ts';
 let place: string;
 let mirror: Mirror;
 beforeEach(async (context) => {
-  context.skip(!findLibrary(''), 'the package sherpa-onnx-node was not found here');
+  context.skip(!findLibrary(''), 'the package sherpa-onnx-node was not found');
   place = await mkdtemp(join(tmpdir(), 'sonant-get-'));
   mirror = await openMirror({ 'tts-models/vits-amy.tar.bz2': archive });
 });

@@ -19,7 +19,7 @@ const pinOf = (bytes: Uint8Array) => ({ bytes: bytes.length, sha256: sha256Of(by
 test('killed at 30 random moments: nothing half-installed, and each try goes on where the one before was', {
   timeout: 1_200_000,
 }, async (context) => {
-  context.skip(!findLibrary(''), 'the package sherpa-onnx-node was not found here');
+  context.skip(!findLibrary(''), 'the package sherpa-onnx-node was not found');
   const place = await mkdtemp(join(tmpdir(), 'sonant-kills-'));
   onTestFinished(() => rm(place, { recursive: true }));
   const archive = bzip2(

@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(root, { recursive: true }));
 beforeEach(async (context) => {
-  context.skip(!findLibrary(''), 'the package sherpa-onnx-node was not found here');
+  context.skip(!findLibrary(''), 'the package sherpa-onnx-node was not found');
   place = await mkdtemp(join(root, 'case-'));
   mirror = await openMirror({ 'tts-models/vits-amy.tar.bz2': archive, 'vocoder-models/vocos.onnx': part });
 });

@@ -50,7 +50,7 @@ test('a file that is no model is ignored, and an unreadable one is an error', as
 });
 
 describe('a model', { timeout: 60_000 }, () => {
-  beforeEach((context) => context.skip(!findLibrary(root), 'the package sherpa-onnx-node was not found here'));
+  beforeEach((context) => context.skip(!findLibrary(root), 'the package sherpa-onnx-node was not found'));
 
   test('in a folder is copied, tested and measured', async () => {
     const folder = await makeTinyVits(join(root, 'choir'), { speakers: 2 });

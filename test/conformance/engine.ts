@@ -108,12 +108,12 @@ export function engineConformance(
 
     beforeAll(async () => {
       const opened = await open();
-      if (!opened) return console.log(`${name}: its tests are skipped, since ${needs} was not found here`);
+      if (!opened) return;
       engine = opened;
       guard = guardOf(engine);
       voice = engine.voices.find(({ languageCodes }) => languageCodes.includes('en')) ?? engine.voices[0]!;
     });
-    beforeEach((context) => context.skip(engine === undefined, 'not found here'));
+    beforeEach((context) => context.skip(engine === undefined, `${needs} was not found`));
     afterAll(() => guard?.close());
 
     const segment = (text: string, asked: Partial<Segment> = {}): Segment => {

@@ -10,7 +10,6 @@ import { openReplicas, type Replica } from './open-replicas.ts';
 const patient = { timeout: 10_000 };
 const opened = await openReplicas(4, afterAll);
 const silent = await openReplicas(2, afterAll, { isSilent: true });
-if (!opened) console.log('replicas: their tests are skipped, since PostgreSQL or Redis was not found here');
 
 const sendWith =
   (key: string) =>
@@ -43,7 +42,7 @@ async function clone({ url }: Replica, key: string): Promise<number> {
 }
 
 describe('four replicas', () => {
-  beforeEach((context) => context.skip(!opened, 'not found here'));
+  beforeEach((context) => context.skip(!opened, 'PostgreSQL or Redis was not found'));
   const [a, b, c, d] = (opened?.replicas ?? []) as [Replica, Replica, Replica, Replica];
   const all = [a, b, c, d];
   const key = opened?.key ?? '';
@@ -244,7 +243,7 @@ describe('four replicas', () => {
 });
 
 describe('two replicas that are not notified of the changes of each other', () => {
-  beforeEach((context) => context.skip(!silent, 'not found here'));
+  beforeEach((context) => context.skip(!silent, 'PostgreSQL or Redis was not found'));
   const [a, b] = (silent?.replicas ?? []) as [Replica, Replica];
   const key = silent?.key ?? '';
   const send = sendWith(key);
@@ -268,7 +267,7 @@ describe('two replicas that are not notified of the changes of each other', () =
   const post = async (path: string, body: object) => (await send(b, 'POST', path, body)).status;
   const speak = (fields: object) => post('/api/audio/speech', { text, ...fields });
   const stream = { method: 'streaming', text: undefined, text_chunks: [text] };
-  const grpc = openGrpcClient(SpeechService, silent?.replicas[1]?.target ?? '');
+  const grpc = silent && openGrpcClient(SpeechService, silent.replicas[1]!.target);
   const metadata = { 'x-api-key': key };
 
   /** The last message of live speech. */
@@ -303,7 +302,7 @@ describe('two replicas that are not notified of the changes of each other', () =
       'spoken by gRPC',
       true,
       async (voiceId) =>
-        (await Array.fromAsync(grpc.stream('streamSpeech', { voiceId, textChunks: [text] }, { metadata }))).length > 0,
+        (await Array.fromAsync(grpc!.stream('streamSpeech', { voiceId, textChunks: [text] }, { metadata }))).length > 0,
     ],
     [
       'spoken by the API of OpenAI',

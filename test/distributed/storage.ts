@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { GetObjectCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
+import { GetObjectCommand, ListObjectsV2Command, NoSuchKey } from '@aws-sdk/client-s3';
 import pg from 'pg';
 import { openS3Server } from '../delivery/stores/s3-server.ts';
 import { startPostgres } from '../store/postgres-server.ts';
@@ -45,22 +45,34 @@ export async function createStorage(folder: string): Promise<Storage> {
   };
 }
 
+/** The service may delete a file, such as a journal, after it was listed. */
 function readFolder(folder: string): Kept[] {
-  return readdirSync(folder, { recursive: true })
-    .map((name) => join(folder, String(name)))
-    .filter((file) => statSync(file).isFile())
-    .map((place) => ({ place, bytes: readFileSync(place) }));
+  return readdirSync(folder, { recursive: true }).flatMap((name) => {
+    const place = join(folder, String(name));
+    if (!statSync(place, { throwIfNoEntry: false })?.isFile()) return [];
+    try {
+      return [{ place, bytes: readFileSync(place) }];
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+      throw error;
+    }
+  });
 }
 
+/** The service may delete an object after it was listed. */
 async function readBucket(Prefix: string): Promise<Kept[]> {
   const { client, bucketName: Bucket } = await bucket!;
   const { Contents = [] } = await client.send(new ListObjectsV2Command({ Bucket, Prefix }));
-  return Promise.all(
-    Contents.map(async ({ Key }) => {
+  const kept = Contents.map(async ({ Key }) => {
+    try {
       const { Body } = await client.send(new GetObjectCommand({ Bucket, Key }));
-      return { place: Key!, bytes: await buffer(Body as NodeJS.ReadableStream) };
-    }),
-  );
+      return [{ place: Key!, bytes: await buffer(Body as NodeJS.ReadableStream) }];
+    } catch (error) {
+      if (error instanceof NoSuchKey) return [];
+      throw error;
+    }
+  });
+  return (await Promise.all(kept)).flat();
 }
 
 async function readRows(databaseUrl: string): Promise<Kept[]> {

@@ -34,7 +34,7 @@ describe('the library of eSpeak NG', { timeout: 60_000 }, () => {
     hasLibrary = engine !== undefined;
     await engine?.close();
   });
-  beforeEach((context) => context.skip(!hasLibrary, 'not found here'));
+  beforeEach((context) => context.skip(!hasLibrary, 'the library of eSpeak NG was not found'));
   afterAll(() => Promise.all(opened.map((guard) => guard.close())));
 
   /** Opens the engine. Also returns the ids of the started processes. */

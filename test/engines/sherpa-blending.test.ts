@@ -45,7 +45,7 @@ const patience = { timeout: 60_000 };
 const text = 'Good morning to all of you.';
 
 describe('blended voices', { timeout: 120_000 }, () => {
-  beforeEach((context) => context.skip(!findLibrary(''), 'not found here'));
+  beforeEach((context) => context.skip(!findLibrary(''), 'the package sherpa-onnx-node was not found'));
   const espeakData = findEspeakData();
 
   async function open(
@@ -83,7 +83,7 @@ describe('blended voices', { timeout: 120_000 }, () => {
   const makeKokoro = (path: string, data: string) => makeTinyKokoro(path, data, '');
   const makeSupertonic = (path: string) => makeTinySupertonic(path);
   const needEspeak = (context: TestContext) =>
-    context.skip(espeakData === undefined, 'the data of espeak-ng was not found here');
+    context.skip(espeakData === undefined, 'the data of espeak-ng was not found');
 
   test('a blend of Kokoro sounds as its weights say, and with all of the weight on one part as that part', async (context) => {
     needEspeak(context);

@@ -27,7 +27,7 @@ const streamCount = 100;
 const text = 'all is well here. the boat left early. nobody had seen it go. '.repeat(12);
 
 describe('models that come and go', { timeout: 240_000 }, () => {
-  beforeEach((context) => context.skip(!findLibrary(''), 'not found here'));
+  beforeEach((context) => context.skip(!findLibrary(''), 'the package sherpa-onnx-node was not found'));
 
   async function open(options: Partial<SherpaOnnxOptions> = {}) {
     const dataDir = await mkdtemp(join(folder, 'data-'));
@@ -122,7 +122,7 @@ describe('models that come and go', { timeout: 240_000 }, () => {
 
   test('a request ends with the data of eSpeak NG that it began with', async (context) => {
     const data = findEspeakData();
-    context.skip(data === undefined, 'the data of espeak-ng was not found here');
+    context.skip(data === undefined, 'the data of espeak-ng was not found');
     const { models, install, ids, stream } = await open();
     await install('piper', async (path) => {
       await makeTinyVits(path, { isPiper: true });

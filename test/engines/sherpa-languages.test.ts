@@ -36,7 +36,7 @@ const words: Readonly<Record<string, string>> = {
 };
 
 describe('models of many languages', { timeout: 120_000 }, () => {
-  beforeEach((context) => context.skip(!findLibrary(''), 'not found here'));
+  beforeEach((context) => context.skip(!findLibrary(''), 'the package sherpa-onnx-node was not found'));
   const espeakData = findEspeakData();
 
   /** Opens the service's path from a request to the child process, and records the child's input. */
@@ -94,7 +94,7 @@ describe('models of many languages', { timeout: 120_000 }, () => {
   });
 
   test('Kokoro speaks each speaker\u2019s language as eSpeak NG knows it, Chinese by its lexicon, with the speed', async (context) => {
-    context.skip(espeakData === undefined, 'the data of espeak-ng was not found here');
+    context.skip(espeakData === undefined, 'the data of espeak-ng was not found');
     const dataDir = await mkdtemp(join(folder, 'data-'));
     await makeTinyKokoro(join(dataDir, 'models/kokoro'), espeakData!, words.zh!);
     const { engine, say } = await open(dataDir);

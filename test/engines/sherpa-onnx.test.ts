@@ -50,7 +50,7 @@ engineConformance(
 );
 
 describe('models of one\u2019s own', { timeout: 60_000 }, () => {
-  beforeEach((context) => context.skip(!findLibrary(''), 'not found here'));
+  beforeEach((context) => context.skip(!findLibrary(''), 'the package sherpa-onnx-node was not found'));
 
   const open = async (dataDir: string, options: Partial<SherpaOnnxOptions> = {}): Promise<Engine> => {
     const engine = await openSherpaEngine({ dataDir, ...settings, ...options });
@@ -230,7 +230,7 @@ describe('models of one\u2019s own', { timeout: 60_000 }, () => {
 
   test('of Piper\u2019s shape say what eSpeak NG makes of the text, numbers too', async (context) => {
     const data = globSync('/usr/{lib/*,share,lib64}/espeak-ng-data')[0];
-    context.skip(data === undefined, 'the data of espeak-ng was not found here');
+    context.skip(data === undefined, 'the data of espeak-ng was not found');
     const dataDir = await newDataDir();
     const model = await makeTinyVits(join(dataDir, 'models/piper'), { isPiper: true, sampleRateHz: 22_050 });
     await symlink(data!, join(model, 'espeak-ng-data'));

@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }));
 
 describe('the processes of models', { timeout: 60_000 }, () => {
-  beforeEach((context) => context.skip(!findLibrary(folder), 'not found here'));
+  beforeEach((context) => context.skip(!findLibrary(folder), 'the package sherpa-onnx-node was not found'));
 
   const { signal } = new AbortController();
   const makeModel = async (name: string): Promise<Model> =>

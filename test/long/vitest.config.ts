@@ -24,7 +24,6 @@ export default mergeConfig(
     test: {
       include: ['test/**/*.long.ts', ...longer],
       env: { TEST_RUN: 'long' },
-      globalSetup: ['test/programs.ts'],
     },
   },
 );
