@@ -108,7 +108,7 @@ async function openTable(size: number): Promise<Table> {
     for (let i = n; i < Math.min(size, n + 10_000); i++) {
       const parsed = createApiKey();
       if (i % step === 0) keys.push(parsed.key);
-      batch.push(toApiKeyRow({}, { parsed, grant: operator.grant, nowMs }));
+      batch.push(toApiKeyRow({}, { parsed, madeBy: 'operator', grant: operator.grant, nowMs }));
     }
     await store.transaction((batchRows) => insertAll(batchRows, batch));
   }

@@ -807,7 +807,7 @@ export type CreateApiKeyResponse = {
   limits: ApiKeyLimits;
   /** Id of the key that replaced this key; empty if it was not replaced. */
   replaced_by: string | null;
-  /** Id of the key or person that created this key; empty if the operator created it. */
+  /** Id of the key, person or machine that created this key, also by rotation; empty if the operator created it. */
   made_by: string | null;
 };
 
@@ -838,7 +838,7 @@ export type ApiKey = {
   limits: ApiKeyLimits;
   /** Id of the key that replaced this key; empty if it was not replaced. */
   replaced_by: string | null;
-  /** Id of the key or person that created this key; empty if the operator created it. */
+  /** Id of the key, person or machine that created this key, also by rotation; empty if the operator created it. */
   made_by: string | null;
 };
 
@@ -899,7 +899,7 @@ export type RotateApiKeyResponse = {
   limits: ApiKeyLimits;
   /** Id of the key that replaced this key; empty if it was not replaced. */
   replaced_by: string | null;
-  /** Id of the key or person that created this key; empty if the operator created it. */
+  /** Id of the key, person or machine that created this key, also by rotation; empty if the operator created it. */
   made_by: string | null;
 };
 

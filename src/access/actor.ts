@@ -2,6 +2,7 @@
 import { createId } from '../runtime/id.ts';
 import type { VoiceUser } from '../speech/voice.ts';
 import { type AuditRow, allKeys } from '../store/api-key-rows.ts';
+import { operatorId } from './api-key-record.ts';
 import type { KeyGrant } from './key-grant.ts';
 import type { KeyCaller } from './key-verifier.ts';
 import { scopes } from './scopes.ts';
@@ -21,7 +22,7 @@ export const operator: Actor = {
   name: 'operator',
   address: '',
   requestId: '',
-  accountId: 'operator',
+  accountId: operatorId,
   grant: { range: allKeys, scopes },
   usesAllVoices: true,
 };

@@ -54,14 +54,17 @@ export interface ApiKey {
 
 /** Maximum length of a chain in which each key created the next key. */
 const generationsMax = 8;
+/** The creator of keys that the command line or the first start creates. */
+export const operatorId = 'operator';
 const dayMs = 24 * 60 * 60 * 1000;
 /** A key without a row is compared with this hash, so that the comparison takes as long as for a key with a row. */
 const noHash = Buffer.alloc(32);
 
-/** The secret of a new key, its creator's grant, and the current time. */
+/** The secret of a new key, its creator and the creator's grant, and the current time. */
 interface NewKey {
   parsed: ParsedApiKey;
   pepper?: Pepper | undefined;
+  madeBy: string;
   grant: KeyGrant;
   nowMs: number;
 }
@@ -84,7 +87,7 @@ function toPermissions(fields: KeyFields, grant: KeyGrant, nowMs: number) {
 }
 
 /** Returns the row of a new key. Throws a Failure with all fields that exceed the grant. */
-export function toApiKeyRow(fields: KeyFields, { parsed, pepper, grant, nowMs }: NewKey): ApiKeyRow {
+export function toApiKeyRow(fields: KeyFields, { parsed, pepper, madeBy, grant, nowMs }: NewKey): ApiKeyRow {
   if (grant.range.path.split('/').length > generationsMax) {
     throw new Failure('access_denied', {
       message: `This key cannot create keys: derived keys can be nested ${generationsMax} deep.`,
@@ -111,6 +114,7 @@ export function toApiKeyRow(fields: KeyFields, { parsed, pepper, grant, nowMs }:
     revokedAtMs: null,
     lastUsedAtMs: null,
     replacedBy: null,
+    madeBy,
   };
 }
 
@@ -118,13 +122,13 @@ export function toApiKeyRow(fields: KeyFields, { parsed, pepper, grant, nowMs }:
  * Returns the row of a key's successor, which has the same permissions but a new id and secret. Fails if the key
  * exceeds the actor's grant, because the actor receives the new secret.
  */
-export function toSuccessorRow(row: ApiKeyRow, { parsed, pepper, grant, nowMs }: NewKey): ApiKeyRow {
+export function toSuccessorRow(row: ApiKeyRow, { parsed, pepper, madeBy, grant, nowMs }: NewKey): ApiKeyRow {
   const { scopes, voiceIds = null, allowedIps = null, limits } = toApiKey(row, nowMs);
   const { charactersPerMonth = null } = limits;
   const { expiresAtMs } = row;
   requireWithin(grant, { scopes, voiceIds, allowedIps, limits: { ...limits, charactersPerMonth }, expiresAtMs });
   const own = { keyId: createId('key'), idPart: parsed.idPart, ...hashOf(parsed, pepper) };
-  return { ...row, ...own, createdAtMs: nowMs, lastUsedAtMs: null };
+  return { ...row, ...own, madeBy, createdAtMs: nowMs, lastUsedAtMs: null };
 }
 
 /** Reports fields of a change that exceed the grant. */
@@ -190,7 +194,7 @@ export function toApiKey(row: ApiKeyRow, nowMs: number): ApiKey {
       charactersPerMonth: row.charactersPerMonth ?? usualLimits.charactersPerMonth,
     },
     replacedBy: row.replacedBy ?? undefined,
-    madeBy: row.path.split('/').at(-2),
+    madeBy: row.madeBy === operatorId ? undefined : (row.madeBy ?? row.path.split('/').at(-2)),
   };
 }
 

@@ -9,7 +9,7 @@ import { makeFolder, writeOnce } from '../runtime/files.ts';
 import type { ApiKeyRows } from '../store/api-key-rows.ts';
 import { operator, toAuditRow } from './actor.ts';
 import { createApiKey, type ParsedApiKey, type Pepper, parseApiKey } from './api-key.ts';
-import { isRowOf, toApiKeyRow } from './api-key-record.ts';
+import { isRowOf, operatorId, toApiKeyRow } from './api-key-record.ts';
 import { firstKeyScopes } from './scopes.ts';
 
 interface Table {
@@ -80,7 +80,7 @@ export async function makeFirstKey({
 function toOperatorKey(name: string, parsed: ParsedApiKey, pepper: Pepper | undefined) {
   const nowMs = Date.now();
   const { grant } = operator;
-  const row = toApiKeyRow({ name, scopes: firstKeyScopes }, { parsed, pepper, grant, nowMs });
+  const row = toApiKeyRow({ name, scopes: firstKeyScopes }, { parsed, pepper, madeBy: operatorId, grant, nowMs });
   const audit = toAuditRow({ action: 'create', keyId: row.keyId, atMs: nowMs, detail: { name } }, operator);
   return { row, audit };
 }

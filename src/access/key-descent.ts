@@ -35,7 +35,7 @@ export async function traceDescent(
     const maker = await rows.findNewest(id);
     if (!maker || maker.revokedAtMs !== null) return undefined;
     const own = rightsOf(maker, nowMs);
-    above.push({ callerId: maker.ownerId, keyId: maker.keyId, limits: own.limits });
+    above.push({ callerId: maker.ownerId, limits: own.limits });
     rights = commonRights(rights, own);
   }
   return { rights: { ...rights, limits: commonLimits(rights.limits, ...above.map(({ limits }) => limits)) }, above };

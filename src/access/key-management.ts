@@ -35,35 +35,26 @@ export interface KeyManagement {
   /** Creates a successor with the same permissions. The old key expires after the grace period. */
   rotate(keyId: string, graceSeconds: number, actor: Actor): Promise<MadeKey>;
   /**
-   * Permanently revokes the key, its descendants, and the keys that it replaced if they are still valid. A key that was
-   * itself replaced is revoked alone. Rows stay in the table.
+   * Permanently revokes the key, all keys that it made, including successors of itself, and all keys that these made. If
+   * the key has no successor, its descendants and the valid keys that it replaced are revoked too. Rows stay in the table.
    */
   revoke(keyId: string, actor: Actor): Promise<RevokedKey>;
 }
 
 export interface RevokedKey {
   apiKey: ApiKey;
-  /** Number of descendants and replaced keys that were revoked with `apiKey`. */
+  /** Number of other keys that were revoked with `apiKey`. */
   othersRevoked: number;
 }
 
-export interface ChangedKey {
-  keyId: string;
-  /** The first ancestor of the key, or the owner of a key without ancestors. */
-  accountId: string;
-  /** Whether the key can never be valid again. */
-  isEnded: boolean;
-  /** Whether all descendants of the key have become permanently invalid too. */
-  haveDescendantsEnded: boolean;
-  /** Ids of the replaced keys that have become permanently invalid too. */
-  predecessorsEnded: readonly string[];
-}
+/** Ids of the keys that have become permanently invalid, by account. */
+export type EndedKeys = ReadonlyMap<string, readonly string[]>;
 
 interface KeyManagementOptions {
   rows: ApiKeyRows;
   pepper?: Pepper | undefined;
   /** Called after a key has changed, before the changing call returns. */
-  onChange(changed: ChangedKey): void | Promise<void>;
+  onChange(ended: EndedKeys): void | Promise<void>;
   now?: () => number;
 }
 
@@ -76,13 +67,13 @@ export function createKeyManagement({ rows, pepper, onChange, now = Date.now }: 
   const change = async (keyId: string, { grant }: Actor, decide: Parameters<ApiKeyRows['change']>[2]) => {
     const changed = await rows.change(keyId, grant.range, decide);
     if (!changed) throw noSuchKey();
-    const { row, descendantsRevoked, predecessorsRevoked: predecessorsEnded } = changed;
+    const { row, othersRevoked } = changed;
     const apiKey = toApiKey(row, now());
     // An expired key can be extended unless it was replaced.
     const isEnded = apiKey.status === 'revoked' || (apiKey.status === 'expired' && apiKey.replacedBy !== undefined);
-    const haveDescendantsEnded = apiKey.status === 'revoked' && apiKey.replacedBy === undefined;
-    await onChange({ keyId, accountId: accountOf(row), isEnded, haveDescendantsEnded, predecessorsEnded });
-    return { apiKey, othersRevoked: descendantsRevoked + predecessorsEnded.length };
+    const ended = Map.groupBy(isEnded ? [row, ...othersRevoked] : [], accountOf);
+    await onChange(new Map(Array.from(ended, ([accountId, rows]) => [accountId, rows.map((each) => each.keyId)])));
+    return { apiKey, othersRevoked: othersRevoked.length };
   };
 
   const checkChange: KeyManagement['checkChange'] = (fields, { grant }, violations) =>
@@ -93,7 +84,7 @@ export function createKeyManagement({ rows, pepper, onChange, now = Date.now }: 
     checkChange,
     async create(fields, actor) {
       const parsed = createApiKey();
-      const row = toApiKeyRow(fields, { parsed, pepper, grant: actor.grant, nowMs: now() });
+      const row = toApiKeyRow(fields, { parsed, pepper, madeBy: makerOf(actor), grant: actor.grant, nowMs: now() });
       const { keyId, createdAtMs: atMs } = row;
       const audit = toAuditRow({ action: 'create', keyId, atMs, detail: toDetail(row) }, actor);
       const outcome = await rows.add(row, audit, { descendantsMax, nowMs: atMs });
@@ -131,7 +122,7 @@ export function createKeyManagement({ rows, pepper, onChange, now = Date.now }: 
         checkNotReplaced(row);
         if (nowMs >= (row.expiresAtMs ?? Infinity)) throw unchangeable('This key has expired.');
         const parsed = createApiKey();
-        const added = toSuccessorRow(row, { parsed, pepper, grant: actor.grant, nowMs });
+        const added = toSuccessorRow(row, { parsed, pepper, madeBy: makerOf(actor), grant: actor.grant, nowMs });
         made = { key: parsed.key, apiKey: toApiKey(added, nowMs) };
         const expiresAtMs = Math.min(row.expiresAtMs ?? Infinity, nowMs + graceSeconds * 1000);
         const changed = { expiresAtMs, replacedBy: added.keyId };
@@ -147,6 +138,9 @@ export function createKeyManagement({ rows, pepper, onChange, now = Date.now }: 
   };
 }
 
+/** The id of the key, or else of the person, machine or operator. */
+const makerOf = ({ accountId, grant }: Actor): string => grant.range.ownKeyId ?? accountId;
+
 const tooManyDescendants = () => {
   const message = `This key already has ${descendantsMax} derived keys, which is the limit. Revoke some of them.`;
   return new Failure('access_denied', { message, limit: descendantsMax, actual: descendantsMax });
@@ -156,15 +150,10 @@ const noSuchKey = () => new Failure('not_found', { message: 'API key not found.'
 const unchangeable = (message: string) =>
   new Failure('invalid_request', { message, details: [{ field: 'id', reason: 'state', message }] });
 
-/**
- * Also revokes the descendants of the key, and the valid keys that it replaced, because these have the same
- * permissions. A key that was itself replaced is revoked alone, because its descendants now belong to its successor.
- */
-function toRevocation({ keyId, revokedAtMs, replacedBy }: ApiKeyRow, actor: Actor, atMs: number): ApiKeyDecision {
+function toRevocation({ keyId, revokedAtMs }: ApiKeyRow, actor: Actor, atMs: number): ApiKeyDecision {
   const toAudit = (endedId: string, detail: object = { with: keyId }) =>
     toAuditRow({ action: 'revoke', keyId: endedId, atMs, detail }, actor);
-  const revoked = { change: { revokedAtMs: revokedAtMs ?? atMs }, audit: toAudit(keyId, {}) };
-  return replacedBy === null ? { ...revoked, ending: { atMs, toAudit } } : revoked;
+  return { change: { revokedAtMs: revokedAtMs ?? atMs }, audit: toAudit(keyId, {}), ending: { atMs, toAudit } };
 }
 
 function checkNotRevoked({ revokedAtMs }: ApiKeyRow): void {

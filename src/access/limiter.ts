@@ -24,7 +24,6 @@ import { monthAt } from './usage-ledger.ts';
 export interface LimitedAccount {
   /** Id of the owner, which does not change when a key is replaced. */
   callerId: string;
-  keyId?: string;
   limits: KeyLimits;
 }
 

@@ -10,7 +10,6 @@
 --           5  {account}:owner:month:2026-11  characters in the ledger when it was read, plus later syntheses
 --           then, only for take_request:
 --              {account}:ended:key_...        exists if the key was revoked
---              {account}:below:key_...        for each ancestor: exists if all descendants of the ancestor were revoked
 --
 --     ARGV  1 operation  2 current time, in tests  3 month  4 its start  5 its end  6 number of owners
 --           7... arguments of the operation
@@ -108,7 +107,7 @@ end
 local operations = {}
 
 -- Arguments for each owner: interval, capacity. Outcomes: "taken"; "rejected" by the owner with the longest wait;
--- "ended" if the key or an ancestor was revoked.
+-- "ended" if the key was revoked.
 function operations.take_request()
   for i = 5 * owner_count + 1, #KEYS do
     if redis.call('EXISTS', KEYS[i]) == 1 then return { 'ended', now, 1 } end

@@ -4,6 +4,7 @@
 import { readFileSync } from 'node:fs';
 import { Failure } from '../errors.ts';
 import { type Redis, toScript } from '../store/redis.ts';
+import type { EndedKeys } from './key-management.ts';
 import { accountIdOf, chainOf, type Limited, type LimitedAccount, type LimiterOptions } from './limiter.ts';
 import { intervalOf, type LimitStatus, leastOf, type Rate, rateOf, toLimitStatus } from './rate-limit.ts';
 import { type Month, monthAt } from './usage-ledger.ts';
@@ -83,10 +84,8 @@ export function createRedisAccounts(options: RedisAccountsOptions) {
   return {
     ...createCounts(run, options.spentSince),
     takeRequest(caller: Limited) {
-      const { above = [] } = caller;
-      const markers = [`ended:${caller.keyId}`, ...above.flatMap(({ keyId }) => (keyId ? [`below:${keyId}`] : []))];
       return run('take_request', toChain(caller), {
-        markers,
+        markers: [`ended:${caller.keyId}`],
         args: chainOf(caller).flatMap(({ limits }) => ratesOf(rateOf(limits))),
       });
     },
@@ -212,22 +211,14 @@ function toStates(states: readonly (number | string | null)[]): OwnerState[] {
   });
 }
 
-/** A key that has become permanently invalid, alone or with its descendants, and keys that it had replaced. */
-export interface EndedKey {
-  accountId: string;
-  keyId: string;
-  haveDescendantsEnded: boolean;
-  predecessorsEnded?: readonly string[];
-}
-
 /** Makes all replicas reject keys that have become permanently invalid. */
 export async function markEnded(
   { redis, prefix }: Pick<RedisAccountsOptions, 'redis' | 'prefix'>,
-  { accountId, keyId, haveDescendantsEnded, predecessorsEnded = [] }: EndedKey,
+  ended: EndedKeys,
 ): Promise<void> {
-  const ended = [keyId, ...predecessorsEnded].map((id) => `ended:${id}`);
-  const markers = [...ended, ...(haveDescendantsEnded ? [`below:${keyId}`] : [])];
-  const keys = markers.map((marker) => nameOf(prefix, accountId, marker));
-  // Redis errors are ignored, because replicas read the change from the database within half a second.
-  await redis.run(endScript, keys, [endedMs]).catch(() => {});
+  for (const [accountId, keyIds] of ended) {
+    const keys = keyIds.map((keyId) => nameOf(prefix, accountId, `ended:${keyId}`));
+    // Redis errors are ignored, because replicas read the change from the database within half a second.
+    await redis.run(endScript, keys, [endedMs]).catch(() => {});
+  }
 }

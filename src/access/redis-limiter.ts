@@ -4,6 +4,7 @@ import { Failure } from '../errors.ts';
 import { createId } from '../runtime/id.ts';
 import { type Redis, RedisAway } from '../store/redis.ts';
 import type { FallbackLimiter } from './fallback-limiter.ts';
+import type { EndedKeys } from './key-management.ts';
 import {
   chainOf,
   type Limited,
@@ -14,20 +15,13 @@ import {
   type TakeOptions,
 } from './limiter.ts';
 import { checkFitsQuota, type Rate, rateOf, takeOne, tooManyRequests } from './rate-limit.ts';
-import {
-  type Chain,
-  createRedisAccounts,
-  type EndedKey,
-  markEnded,
-  type RedisAccounts,
-  toChain,
-} from './redis-account.ts';
+import { type Chain, createRedisAccounts, markEnded, type RedisAccounts, toChain } from './redis-account.ts';
 import { createRedisSlots, type HeldSlot } from './redis-slots.ts';
 import { openSlotLeases, type SlotLeases } from './slot-leases.ts';
 
 interface RedisLimiter extends Limiter {
   /** Makes all replicas reject the key, if Redis is available. */
-  markEnded(ended: EndedKey): Promise<void>;
+  markEnded(ended: EndedKeys): Promise<void>;
   /** Charges a failed attempt from an address. Resolves to the microseconds until all attempts are available again. */
   takeAttempt(address: string, rate: Rate): Promise<number>;
   readonly state: LimiterState;

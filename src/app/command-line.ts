@@ -1,5 +1,5 @@
 // Opens the parts of Sonant that commands use. The service itself is not started.
-import { type ChangedKey, createKeyManagement } from '../access/key-management.ts';
+import { createKeyManagement, type EndedKeys } from '../access/key-management.ts';
 import { markEnded } from '../access/redis-account.ts';
 import type { EngineDefinition } from '../engines/engine.ts';
 import type { Lexicons, OfferedLexicon } from '../speech/request-lexicons.ts';
@@ -59,7 +59,7 @@ export async function openKeys(config: Config) {
   await using opened = new AsyncDisposableStack();
   const store = await openStore(config);
   opened.defer(() => store.close());
-  const onChange = (changed: ChangedKey) => publishKeyChange(config, changed);
+  const onChange = (ended: EndedKeys) => publishEnded(config, ended);
   const management = createKeyManagement({ rows: createApiKeyRows(store), pepper: pepperOf(config), onChange });
   const webhookSecrets = createWebhookSecrets({ rows: createWebhookRows(store), seal: await openSeal(config) });
   const kept = opened.move();
@@ -67,11 +67,11 @@ export async function openKeys(config: Config) {
 }
 
 /** Notifies the service's replicas when a key becomes invalid. */
-async function publishKeyChange(config: Config, changed: ChangedKey): Promise<void> {
+async function publishEnded(config: Config, ended: EndedKeys): Promise<void> {
   const { redisUrl: url, redisPrefix: prefix } = config;
-  if (!changed.isEnded || url === '') return;
+  if (ended.size === 0 || url === '') return;
   const redis = await asConfigError(config, 'SONANT_REDIS_URL', () => openRedis({ url, prefix }));
-  await markEnded({ redis, prefix }, changed);
+  await markEnded({ redis, prefix }, ended);
   redis.close();
 }
 

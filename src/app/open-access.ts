@@ -5,7 +5,7 @@ import { createAdmit } from '../access/admit.ts';
 import { createFailedAttempts, type FailedAttempts } from '../access/failed-attempts.ts';
 import { createFallbackLimiter } from '../access/fallback-limiter.ts';
 import { acceptBootstrapKey, makeFirstKey } from '../access/first-key.ts';
-import { type ChangedKey, createKeyManagement } from '../access/key-management.ts';
+import { createKeyManagement, type EndedKeys } from '../access/key-management.ts';
 import { createKeyVerifier } from '../access/key-verifier.ts';
 import { createLimiter, type Limiter, type LimiterOptions } from '../access/limiter.ts';
 import { type LimiterState, openRedisLimiter } from '../access/redis-limiter.ts';
@@ -42,9 +42,9 @@ export async function openAccess({ config, log, opened, metrics }: Opening, stor
   const sharing = await openSharedState({ config, spentSince, log });
   opened.defer(() => sharing.close());
   if (sharing.limiterState()) metrics.watchRedis(() => sharing.limiterState()!);
-  const onChange = (changed: ChangedKey) => {
+  const onChange = (ended: EndedKeys) => {
     keyVerifier.forget();
-    return sharing.publishKeyChange(changed);
+    return sharing.publishEndedKeys(ended);
   };
   const keys = createKeyManagement({ rows, pepper, onChange });
   const signing = await signInOptionsOf(config);
@@ -79,7 +79,7 @@ export interface SharedState {
   /** Lets a client resume an event stream that another replica holds; undefined without Redis. */
   relay: Relay | undefined;
   /** Notifies all replicas when a key becomes invalid. Other key changes are not published. */
-  publishKeyChange(changed: ChangedKey): Promise<void>;
+  publishEndedKeys(ended: EndedKeys): Promise<void>;
   /** Returns the state of the limiter; undefined without Redis. */
   limiterState(): LimiterState | undefined;
   close(): Promise<void>;
@@ -110,7 +110,7 @@ export async function openSharedState({
       singleFlight: createSingleFlight(),
       shareCounts: undefined,
       relay: undefined,
-      publishKeyChange: async () => {},
+      publishEndedKeys: async () => {},
       limiterState: () => undefined,
       close: async () => {},
     };
@@ -140,7 +140,7 @@ export async function openSharedState({
       prefix,
       onFault: (fault) => log.error('stream not relayed to another replica', { cause: fault }),
     }),
-    publishKeyChange: async (changed) => (changed.isEnded ? limiter.markEnded(changed) : undefined),
+    publishEndedKeys: limiter.markEnded,
     limiterState: () => limiter.state,
     async close() {
       await limiter.close();

@@ -61,9 +61,9 @@ export const keyCommand: Command = {
        sonant key revoke ID [--json]
 
 A key is shown once, when it is created; only its hash is stored. A revoked key stops working within a second, and with it
-its streams, the keys derived from it and the keys that it has replaced. rotate creates a new key with the same scopes and
-limits, which replaces the old key. Revoking a replaced key ends only that key. The commands need the database of a service;
-to create keys before the first start, run sonant db migrate first.`,
+its streams, all keys that it made and the keys that it has replaced. rotate creates a new key with the same scopes and
+limits, which replaces the old key. A key that was replaced with rotate can be revoked without ending its successor. The
+commands need the database of a service; to create keys before the first start, run sonant db migrate first.`,
   async run(line) {
     const { args, openKeys, print } = line;
     const { values, positionals } = parseCommandArgs({ args, options, allowPositionals: true });

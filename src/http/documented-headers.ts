@@ -62,11 +62,7 @@ export const replyHeaders = {
     'Warnings: `nothing_spoken`, `transliterated`, `fallback_engine`, and `ignored:` with the name of markup or of a field.',
     'transliterated',
   ),
-  'X-Descendants-Revoked': header(
-    'Number of other keys that were revoked with this key: its descendants, and keys that it has replaced.',
-    2,
-    whole,
-  ),
+  'X-Descendants-Revoked': header('Number of other keys that were revoked with this key.', 2, whole),
   'X-Ignored-Fields': header(
     'Unknown members of the body and parameters of the query, which were ignored.',
     'langauge_code, colour',

@@ -1,6 +1,7 @@
 // The table `api_keys`. A row contains only the public part of the key, used for lookup, and a hash of the complete
 // key. Rows are never deleted: a revoked key keeps its row with the time of revocation. A change and its audit record
 // are one transaction.
+import { Failure } from '../errors.ts';
 import { createColumns, type RowStore, type Rows, type Transaction } from './row-store.ts';
 
 export interface ApiKeyRow {
@@ -30,6 +31,11 @@ export interface ApiKeyRow {
   lastUsedAtMs: number | null;
   /** The key that replaces this key after a rotation. */
   replacedBy: string | null;
+  /**
+   * The key or signed-in account that created this key, or `operator`. Null if a version that did not record this
+   * created the key during an upgrade; such a key counts as made by the key that it replaced.
+   */
+  madeBy: string | null;
 }
 
 export interface ApiKeyUse {
@@ -66,17 +72,17 @@ export interface ApiKeyDecision {
   change: ApiKeyChange;
   added?: ApiKeyRow;
   audit: AuditRow;
-  /** Set to revoke all descendants and all predecessors that are still valid, each with an audit record. */
+  /** Set to also revoke the keys of `endedWith`, each with an audit record. */
   ending?: { atMs: number; toAudit(keyId: string): AuditRow };
 }
 
 interface ApiKeyChanged {
   row: ApiKeyRow;
-  /** Number of descendants that were revoked with the key. */
-  descendantsRevoked: number;
-  /** Ids of replaced keys that were revoked with the key. */
-  predecessorsRevoked: readonly string[];
+  /** Other keys that were revoked with the key. */
+  othersRevoked: readonly EndedKeyRow[];
 }
+
+export type EndedKeyRow = Pick<ApiKeyRow, 'keyId' | 'ownerId' | 'path'>;
 
 /** Maximum number of a key's descendants that are valid (not revoked, expired or replaced) at `nowMs`. */
 interface DescendantLimit {
@@ -105,8 +111,12 @@ const columns = createColumns<ApiKeyRow>('api_keys', [
   'revokedAtMs',
   'lastUsedAtMs',
   'replacedBy',
+  'madeBy',
 ]);
 async function insert(rows: Rows, row: ApiKeyRow): Promise<boolean> {
+  // The creator may have been revoked after its request was admitted.
+  const isRevoked = 'select key_id from api_keys where key_id = $1 and revoked_at_ms is not null';
+  if ((await rows.query(isRevoked, row.madeBy)).length > 0) throw new Failure('invalid_api_key');
   const sql = `${columns.insert} on conflict (id_part) do nothing returning key_id`;
   return (await rows.query(sql, ...columns.valuesOf(row))).length > 0;
 }
@@ -116,9 +126,6 @@ async function insertAudited(rows: Rows, row: ApiKeyRow, audit: AuditRow): Promi
   if (isAdded) await addAudit(rows, audit);
   return isAdded;
 }
-
-/** Prefix of the paths of all descendants of the key. */
-const pathBelow = ({ path, ownerId }: Pick<ApiKeyRow, 'path' | 'ownerId'>) => `${path}${ownerId}/`;
 
 /** Whether the first ancestor has reached the limit. No other ancestor has more descendants. */
 async function isFull(rows: Rows, { path }: ApiKeyRow, { descendantsMax, nowMs }: DescendantLimit): Promise<boolean> {
@@ -130,23 +137,34 @@ async function isFull(rows: Rows, { path }: ApiKeyRow, { descendantsMax, nowMs }
   return Number(count!.living) >= descendantsMax;
 }
 
-/** Revokes the keys that match the condition and returns their ids. The condition's parameters start at $2. */
-async function revokeWhere(
-  rows: Rows,
-  { atMs, toAudit }: NonNullable<ApiKeyDecision['ending']>,
-  condition: string,
-  ...values: readonly string[]
-): Promise<string[]> {
-  const sql = `update api_keys set revoked_at_ms = $1 where revoked_at_ms is null and ${condition}
-    returning key_id as "keyId"`;
-  const ended = await rows.query<{ keyId: string }>(sql, atMs, ...values);
-  for (const { keyId } of ended) await addAudit(rows, toAudit(keyId));
-  return ended.map(({ keyId }) => keyId);
-}
+/**
+ * The key $2, and every key that a key of this set made. A successor of a key made by itself is thus in the set, and a
+ * successor made by another key, a person or the operator is not. Without a successor, the set also has all descendants
+ * of a key, and the keys that it replaced and that are in their grace period, because these have the same permissions.
+ */
+const endedWith = `with recursive ended (key_id, owner_id, path, replaced_by) as (
+  select key_id, owner_id, path, replaced_by from api_keys where key_id = $2
+  union select other.key_id, other.owner_id, other.path, other.replaced_by from ended join api_keys as other
+    on other.made_by = ended.key_id
+    or other.key_id = ended.replaced_by and other.made_by is null
+    or other.path >= ended.path || ended.owner_id || '/' and other.path < ended.path || ended.owner_id || '/~'
+      and ended.replaced_by is null
+    or other.owner_id = ended.owner_id and ended.replaced_by is null and other.replaced_by is not null
+      and coalesce(other.expires_at_ms > $1, true)
+)`;
 
-const isBelow = 'path >= $2 and path < $3';
-/** Condition for replaced keys in their grace period. After the grace period, a key can never be valid again. */
-const isInGrace = 'owner_id = $2 and replaced_by is not null and coalesce(expires_at_ms > $1, true)';
+/** Revokes the other keys of `endedWith`, and returns them. */
+async function revokeOthers(
+  rows: Rows,
+  keyId: string,
+  { atMs, toAudit }: NonNullable<ApiKeyDecision['ending']>,
+): Promise<EndedKeyRow[]> {
+  const sql = `${endedWith} update api_keys set revoked_at_ms = $1 where revoked_at_ms is null and key_id <> $2
+    and key_id in (select key_id from ended) returning key_id as "keyId", owner_id as "ownerId", path`;
+  const ended = await rows.query<EndedKeyRow>(sql, atMs, keyId);
+  for (const each of ended) await addAudit(rows, toAudit(each.keyId));
+  return ended;
+}
 
 const anyRow = 'select key_id from api_keys limit 1';
 /** A string that sorts after every key id, because the first digit of a ULID is at most 7. */
@@ -185,11 +203,9 @@ async function applyChange(
   }
   if (added && !(await insert(rows, added))) throw new Error('two keys were given one id part');
   await addAudit(rows, audit);
-  const path = pathBelow(row);
-  const descendants = ending ? await revokeWhere(rows, ending, isBelow, path, afterPath(path)) : [];
-  const predecessorsRevoked = ending ? await revokeWhere(rows, ending, isInGrace, row.ownerId) : [];
+  const othersRevoked = ending ? await revokeOthers(rows, keyId, ending) : [];
   await rows.notify('keys');
-  return { row: { ...row, ...change }, descendantsRevoked: descendants.length, predecessorsRevoked };
+  return { row: { ...row, ...change }, othersRevoked };
 }
 
 /** A key that replaces all other keys whose creation was recorded with the same action, actor and detail. */
@@ -203,8 +219,15 @@ async function supersede(rows: Transaction, { row, audit, toEndAudit }: Supersed
   const [present] = await rows.query<ApiKeyRow>(`${columns.select} where id_part = $1`, row.idPart);
   if (present && present.revokedAtMs !== null) return [];
   const madeAlike = 'select key_id from audit where action = $2 and actor = $3 and detail = $4';
+  // A successor that a replaced key made of itself is replaced too.
+  const alike = `with recursive alike (key_id, replaced_by) as (
+    select key_id, replaced_by from api_keys where key_id in (${madeAlike})
+    union select made.key_id, made.replaced_by from alike join api_keys as made
+      on made.key_id = alike.replaced_by and made.made_by = alike.key_id
+  )`;
   const former = await rows.query<ApiKeyRow>(
-    `${columns.select} where revoked_at_ms is null and id_part <> $1 and key_id in (${madeAlike}) order by key_id desc`,
+    `${alike} ${columns.select} where revoked_at_ms is null and id_part <> $1 and key_id in (select key_id from alike)
+      order by key_id desc`,
     row.idPart,
     audit.action,
     audit.actor,

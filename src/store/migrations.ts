@@ -101,6 +101,20 @@ const accountId = `case
 /** Includes deletions, because the id of a deleted voice may belong to another voice now. */
 const makers = makersAmong("'create', 'clone', 'import', 'delete'");
 
+/**
+ * Reads the creators of keys from the audit. The path of a key that a person or client made begins with the id of that
+ * account, which has 36 characters.
+ */
+export const keyCreatorStatement = `update api_keys
+  set made_by = case when actor like 'key:%' then substr(actor, 5) when actor = 'operator' then actor
+    else substr(path, 1, 36) end
+  from (
+    select key_id as made_id, actor from audit where action = 'create'
+    union all
+    select replaced_by, actor from audit join api_keys as former on former.key_id = audit.key_id
+      where action = 'rotate' and replaced_by is not null
+  ) as made where made.made_id = api_keys.key_id`;
+
 export const voiceOwnerStatements: readonly string[] = [
   'alter table voices add column owner_id text',
   "alter table voices add column access text not null default 'everyone'",
@@ -356,6 +370,14 @@ const migrations: readonly Migration[] = [
       'alter table clips add column fingerprint text',
       'alter table clips add column origin text',
       'create index clips_by_fingerprint on clips (fingerprint) where fingerprint is not null',
+    ],
+  },
+  {
+    name: 'creators of keys',
+    statements: [
+      'alter table api_keys add column made_by text',
+      'create index api_keys_made_by on api_keys (made_by)',
+      keyCreatorStatement,
     ],
   },
 ];

@@ -121,6 +121,21 @@ test('a bootstrap key that takes the place of another revokes that, and no other
   await store.close();
 });
 
+test('a bootstrap key that takes the place of another revokes the successors that the other made of itself', async () => {
+  const { rows, keyVerifier, store } = await newService();
+  const [first, second] = [createApiKey().key, createApiKey().key];
+  await acceptBootstrapKey({ rows, key: first });
+  const stolen = await keyVerifier.verify(first);
+  const actor = { ...operator, ...stolen, address: '', requestId: '' };
+  const { apiKey, key: successor } = await keyVerifier.management.rotate(stolen.keyId, 0, actor);
+  const { revoked } = await acceptBootstrapKey({ rows, key: second });
+  expect(revoked.toSorted()).toEqual([stolen.keyId, apiKey.keyId].toSorted());
+  keyVerifier.forget();
+  await expect(keyVerifier.verify(successor)).rejects.toMatchObject({ reason: 'invalid_api_key' });
+  expect((await keyVerifier.verify(second)).callerId).toBe(stolen.callerId);
+  await store.close();
+});
+
 test('a bootstrap key that is malformed, or is not the one of its row, is refused', async () => {
   const { rows, store } = await newService();
   const { key } = createApiKey();

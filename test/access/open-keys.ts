@@ -1,19 +1,19 @@
 // Opens key management and verification for tests, with the operator as actor, and a caller on this machine.
 import { operator } from '../../src/access/actor.ts';
 import type { KeyFields } from '../../src/access/api-key-record.ts';
-import { type ChangedKey, createKeyManagement } from '../../src/access/key-management.ts';
+import { createKeyManagement, type EndedKeys } from '../../src/access/key-management.ts';
 import { createKeyVerifier, type KeyVerifierOptions } from '../../src/access/key-verifier.ts';
 
 export interface OpenKeysOptions extends KeyVerifierOptions {
   /** Called after the cache of the verifier is cleared. */
-  onChange?: (changed: ChangedKey) => Promise<void>;
+  onChange?: (ended: EndedKeys) => Promise<void>;
 }
 
 export function openKeys({ onChange = async () => {}, ...options }: OpenKeysOptions) {
   const keyVerifier = createKeyVerifier(options);
-  const onKeyChange = (changed: ChangedKey) => {
+  const onKeyChange = (ended: EndedKeys) => {
     keyVerifier.forget();
-    return onChange(changed);
+    return onChange(ended);
   };
   const management = createKeyManagement({ ...options, onChange: onKeyChange });
   return {

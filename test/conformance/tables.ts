@@ -8,6 +8,7 @@ import {
   createApiKeyRows,
   listAudit,
 } from '../../src/store/api-key-rows.ts';
+import { keyCreatorStatement } from '../../src/store/migrations.ts';
 import type { RowStore } from '../../src/store/row-store.ts';
 
 /** `open` returns a new empty store each time. */
@@ -117,13 +118,13 @@ export function tableConformance(name: string, open: () => Promise<RowStore>): v
       const toAudit = (keyId: string) => ({ ...next(auditRow({ ...key, keyId })), action: 'revoke' as const });
       const ending = { atMs: 9, toAudit };
       const decide = () => ({ change: { revokedAtMs: 9 }, audit: toAudit(key.keyId), ending });
-      expect(await rows.change(key.keyId, all, decide)).toMatchObject({ descendantsRevoked: 2 });
+      expect(await rows.change(key.keyId, all, decide)).toMatchObject({ othersRevoked: { length: 2 } });
       const times = [key, child, grandchild, past, beside].map(
         async ({ idPart }) => (await rows.find(idPart))!.revokedAtMs,
       );
       expect(await Promise.all(times)).toEqual([9, 9, 9, 5, null]);
       expect((await listAudit(store, grandchild.keyId)).map(({ action }) => action)).toEqual(['create', 'revoke']);
-      expect(await rows.change(key.keyId, all, decide)).toMatchObject({ descendantsRevoked: 0 });
+      expect(await rows.change(key.keyId, all, decide)).toMatchObject({ othersRevoked: [] });
     });
 
     test('with a key the keys of its owner are revoked that are in their grace, each with a record; no others', async () => {
@@ -138,8 +139,9 @@ export function tableConformance(name: string, open: () => Promise<RowStore>): v
       const ending = { atMs: 9, toAudit };
       const decide = () => ({ change: { revokedAtMs: 9 }, audit: toAudit(key.keyId), ending });
       const changed = (await rows.change(key.keyId, all, decide))!;
-      expect(changed.predecessorsRevoked.toSorted()).toEqual(ofGrace.map(({ keyId }) => keyId).toSorted());
-      expect(changed.descendantsRevoked).toBe(0);
+      expect(changed.othersRevoked.map(({ keyId }) => keyId).toSorted()).toEqual(
+        ofGrace.map(({ keyId }) => keyId).toSorted(),
+      );
       const times = [key, ...ofGrace, over, past, other].map(
         async ({ idPart }) => (await rows.find(idPart))!.revokedAtMs,
       );
@@ -162,6 +164,46 @@ export function tableConformance(name: string, open: () => Promise<RowStore>): v
       expect(await rows.find(row.idPart)).toMatchObject({ ownerId: former.keyId, revokedAtMs: null });
       expect((await rows.find(other.idPart))!.revokedAtMs).toBeNull();
       expect(await supersede()).toEqual([]);
+    });
+
+    test('keys of earlier versions get their creators from the audit', async () => {
+      const rows = createApiKeyRows(store);
+      const account = `usr_${'0'.repeat(32)}`;
+      const make = async (actor: string, given: Partial<ApiKeyRow> = {}) => {
+        const row = apiKeyRow(given);
+        await rows.add(row, { ...auditRow(row), actor }, unlimited);
+        return row;
+      };
+      const rotate = async ({ keyId }: ApiKeyRow, actor: string) => {
+        const added = apiKeyRow({ path: `${account}/` });
+        const audit = { ...auditRow(apiKeyRow({ keyId })), actor, action: 'rotate' as const };
+        await rows.change(keyId, all, () => ({ change: { replacedBy: added.keyId }, added, audit }));
+        return added;
+      };
+      const ofOperator = await make('operator');
+      const ofPerson = await make('user:https://id.example|ada', { path: `${account}/` });
+      const ofKey = await make(`key:${ofPerson.keyId}`, { path: `${account}/${ofPerson.keyId}/` });
+      const ofItself = await rotate(ofPerson, `key:${ofPerson.keyId}`);
+      const ofAdmin = await rotate(ofItself, 'user:https://id.example|ada');
+      await store.query(keyCreatorStatement);
+      const found = [ofOperator, ofPerson, ofKey, ofItself, ofAdmin].map(({ idPart }) => rows.find(idPart));
+      expect((await Promise.all(found)).map((row) => row!.madeBy)).toEqual([
+        'operator',
+        account,
+        ...[ofPerson.keyId, ofPerson.keyId],
+        account,
+      ]);
+    });
+
+    test('a successor whose creator is not recorded counts as made by the key that it replaced', async () => {
+      const rows = createApiKeyRows(store);
+      const successor = await add(rows);
+      const key = await add(rows, { replacedBy: successor.keyId, madeBy: 'operator' });
+      const toAudit = (keyId: string) => ({ ...next(auditRow({ ...key, keyId })), action: 'revoke' as const });
+      const ending = { atMs: 9, toAudit };
+      const decide = () => ({ change: { revokedAtMs: 9 }, audit: toAudit(key.keyId), ending });
+      const { othersRevoked } = (await rows.change(key.keyId, all, decide))!;
+      expect(othersRevoked.map(({ keyId }) => keyId)).toEqual([successor.keyId]);
     });
 
     test('the newest rotation stands for an owner, across owners too', async () => {
@@ -227,6 +269,7 @@ function apiKeyRow(given: Partial<ApiKeyRow> = {}): ApiKeyRow {
     revokedAtMs: null,
     lastUsedAtMs: null,
     replacedBy: null,
+    madeBy: null,
     ...given,
   };
 }

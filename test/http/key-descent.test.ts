@@ -5,7 +5,7 @@ import { ApiKeyService } from '../../gen/sonant/v1/api_key_pb.ts';
 import { operator } from '../../src/access/actor.ts';
 import { toKeyHolder } from '../../src/access/sign-in-rules.ts';
 import { openRpcServer } from '../../src/rpc/server.ts';
-import { createApiKeyRows } from '../../src/store/api-key-rows.ts';
+import { createApiKeyRows, listAudit } from '../../src/store/api-key-rows.ts';
 import { failureOf, openGrpcClient } from '../rpc/grpc-client.ts';
 import { openTestGateway, type TestGateway } from './open-gateway.ts';
 import { managing, openKeyManagement, keysUrl as url } from './open-key-management.ts';
@@ -175,14 +175,63 @@ describe('revoking a key', () => {
     expect(await failureOf(refused)).toMatchObject({ code: 16 });
   });
 
-  test('that was replaced ends only it; the keys below belong to its successor', async () => {
+  test('revokes the successors that it made of itself and all that they made, however long ago it ended', async () => {
     const { parent, grandchild } = await makeFamily();
-    const next = (await send(`/${parent.id}/rotate`, { grace_seconds: 60 }, { key: admin })).json;
-    expect(await revoke(parent.id)).toBe('0');
-    expect([await speaks(parent.key), await speaks(next.key), await speaks(grandchild.key)]).toEqual([401, 200, 200]);
-    await send(`/${next.id}`, { scopes: ['keys:read'] }, { key: admin, method: 'PATCH' });
-    expect(await speaks(grandchild.key)).toBe(403);
-    expect([await revoke(next.id), await speaks(grandchild.key)]).toEqual(['2', 401]);
+    const second = (await send(`/${parent.id}/rotate`, { grace_seconds: 0 }, { key: parent.key })).json;
+    const third = (await send(`/${second.id}/rotate`, { grace_seconds: 60 }, { key: second.key })).json;
+    const last = await make({}, third.key);
+    const keys = [parent, second, third, last, grandchild].map(({ key }) => key);
+    expect(await Promise.all(keys.map((key) => speaks(key)))).toEqual([401, 200, 200, 200, 200]);
+    expect((await send(`/${third.id}`, undefined, { key: admin })).json.made_by).toBe(second.id);
+    expect(await revoke(parent.id)).toBe('5');
+    expect(await Promise.all(keys.map((key) => speaks(key)))).toEqual([401, 401, 401, 401, 401]);
+  });
+
+  test.each(['an admin key', 'the operator', 'the person of the account'])(
+    'that %s has replaced spares its successor, with the grace period, and ends what it made itself',
+    async (maker) => {
+      const { grant, accountId } = toKeyHolder('user', `https://id.example|${maker}`, managing);
+      const person = { ...operator, grant, accountId };
+      const { management } = gateway.keyVerifier;
+      const { key, apiKey } = await management.create({ scopes: managing }, person);
+      const { keyId } = apiKey;
+      const own = await make({}, key);
+      const next =
+        maker === 'an admin key'
+          ? (await send(`/${keyId}/rotate`, { grace_seconds: 60 }, { key: admin })).json
+          : await management.rotate(keyId, 60, maker === 'the operator' ? operator : person);
+      const later = (await send('/self', undefined, { key: next.key })).json;
+      const ofNext = await make({}, next.key);
+      const family = [key, own.key, next.key, ofNext.key];
+      expect(await Promise.all(family.map((each) => speaks(each)))).toEqual([200, 200, 200, 200]);
+      expect(await revoke(keyId)).toBe('1');
+      expect(await Promise.all(family.map((each) => speaks(each)))).toEqual([401, 401, 200, 200]);
+      expect(await revoke(later.id)).toBe('1');
+      expect(await speaks(ofNext.key)).toBe(401);
+    },
+  );
+
+  test('ends the keys that it made as an admin, and their descendants', async () => {
+    const { key: stolen, apiKey } = await gateway.keyVerifier.create({ scopes: [...managing, 'admin'] });
+    const made = await make({ scopes: managing }, stolen);
+    const below = await make({}, made.key);
+    const { parent } = await makeFamily();
+    const rotated = (await send(`/${parent.id}/rotate`, { grace_seconds: 60 }, { key: stolen })).json;
+    expect((await send(`/${made.id}`, undefined, { key: admin })).json.made_by).toBe(apiKey.keyId);
+    expect(Number(await revoke(apiKey.keyId))).toBeGreaterThanOrEqual(3);
+    const keys = [stolen, made.key, below.key, rotated.key];
+    expect(await Promise.all(keys.map((key) => speaks(key)))).toEqual([401, 401, 401, 401]);
+    expect((await listAudit(gateway.store, below.id)).map(({ action }) => action)).toEqual(['create', 'revoke']);
+  });
+
+  test('refuses the keys that a request of it is about to make', async () => {
+    const { key, apiKey } = await gateway.keyVerifier.create({ scopes: [...managing, 'admin'] });
+    const { management, verify, revoke: end } = gateway.keyVerifier;
+    const actor = { ...operator, ...(await verify(key)), address: '', requestId: '' };
+    const { apiKey: other } = await gateway.keyVerifier.create({});
+    await end(apiKey.keyId);
+    for (const late of [management.create({}, actor), management.rotate(other.keyId, 0, actor)])
+      await expect(late).rejects.toMatchObject({ reason: 'invalid_api_key' });
   });
 
   test('that has expired ends those below it until it is extended', async () => {

@@ -130,7 +130,7 @@ export async function openTestGateway(
   // The time limit is longer than any pause on a busy machine; after it, limits would be enforced without Redis.
   const sharing = await openSharedState({ config, spentSince, log: createLog('silent'), answerMs: 5_000 });
   const { limiter, addresses, singleFlight } = sharing;
-  const keyVerifier = openKeys({ rows: createApiKeyRows(store), onChange: sharing.publishKeyChange });
+  const keyVerifier = openKeys({ rows: createApiKeyRows(store), onChange: sharing.publishEndedKeys });
   const seal = createSeal('a secret of the tests');
   const signInRules = { subjects: [], domains: [], groups: [] };
   const signIn = createSignIn({ seal, issuer: undefined, signInRules, clients: [], keyScopes: [], ...signing });

@@ -260,7 +260,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "RevokeApiKey",
-          "comment": "Permanently revokes a key, all its descendants and the keys that it has replaced, and ends their open streams within a second. If the key was itself replaced, no other key is revoked. Fails like GetApiKey.",
+          "comment": "Permanently revokes a key and all keys that it made, including successors of itself, and ends their open streams within a second. A successor made by an account or administrator stays valid. If there is no successor, also revokes all descendants of the key and the still valid keys that it has replaced. Fails like GetApiKey.",
           "input": "RevokeApiKeyRequest",
           "output": "RevokeApiKeyResponse",
           "isStream": false,
@@ -2522,7 +2522,7 @@ export const protoReference: ProtoReference = {
           "name": "made_by",
           "number": 14,
           "type": "string",
-          "comment": "Id of the key or person that created this key; empty if the operator created it."
+          "comment": "Id of the key, person or machine that created this key, also by rotation; empty if the operator created it."
         }
       ]
     },
@@ -2780,7 +2780,7 @@ export const protoReference: ProtoReference = {
           "name": "descendants_revoked",
           "number": 2,
           "type": "int32",
-          "comment": "Number of other keys that were revoked with this key: its descendants, and the still valid keys that it has replaced."
+          "comment": "Number of other keys that were revoked with this key."
         }
       ]
     },
@@ -2820,7 +2820,7 @@ export const protoReference: ProtoReference = {
           "name": "descendants_revoked",
           "number": 2,
           "type": "int32",
-          "comment": "Number of other keys that were revoked with this key: its descendants, and the still valid keys that it has replaced."
+          "comment": "Number of other keys that were revoked with this key."
         }
       ]
     },

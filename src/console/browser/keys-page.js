@@ -228,12 +228,13 @@ function toActions({ id, name, replaced_by }, { api, notify, showError }, { onCr
     notify(`${name} is replaced. The old key works for one more day.`);
   };
   const revoke = async () => {
-    const text = `Programs that use ${name}, or keys derived from it, stop working at once, including their open streams. This cannot be undone.`;
+    const text = `Programs that use ${name}, or keys made with it, stop working at once, including their open streams. This cannot be undone.`;
     if (!(await isConfirmed({ title: `Revoke ${name}?`, text, yes: 'Revoke' }))) return;
-    await api.requestJson(`${path}/${id}`, { method: 'DELETE' });
+    const reply = await api.send(`${path}/${id}`, { method: 'DELETE' });
+    const count = Number(reply.headers.get('X-Descendants-Revoked'));
     await onChange();
     document.getElementById('created-keys')?.focus();
-    notify(`${name} is revoked.`);
+    notify(`${name} is revoked${count > 0 ? `, and with it ${count} other ${count === 1 ? 'key' : 'keys'}` : ''}.`);
   };
   return element(
     'div',

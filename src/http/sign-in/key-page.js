@@ -8,7 +8,7 @@ const [form, newKey, list, status, dialog] = ['create', 'new-key', 'keys', 'stat
 async function request(path, { method = 'GET', body } = {}) {
   const headers = { 'X-CSRF-Token': csrf, ...(body && { 'Content-Type': 'application/json' }) };
   const response = await fetch(api + path, { method, headers, ...(body && { body: JSON.stringify(body) }) });
-  if (response.status === 204) return undefined;
+  if (response.status === 204) return response.headers;
   const result = await response.json();
   if (response.ok) return result;
   if (response.status === 401) throw new Error('Your session has ended. Reload the page to sign in again.');
@@ -89,8 +89,8 @@ function toItem(key) {
   });
   const revoke = button('Revoke', name, 'danger', async () => {
     if (!(await isConfirmed(name))) return;
-    await request(`/${id}`, { method: 'DELETE' });
-    notify(`${name} is revoked.`);
+    const count = Number((await request(`/${id}`, { method: 'DELETE' })).get('X-Descendants-Revoked'));
+    notify(`${name} is revoked${count > 0 ? `, and with it ${count} other ${count === 1 ? 'key' : 'keys'}` : ''}.`);
     await load();
   });
   item.append(element('div', { className: 'row' }, ...(replaced_by ? [] : [replace]), revoke));
@@ -99,7 +99,7 @@ function toItem(key) {
 
 function isConfirmed(name) {
   find('confirm-text').textContent =
-    `Programs that use ${name}, or keys derived from it, stop working at once. This cannot be undone.`;
+    `Programs that use ${name}, or keys made with it, stop working at once. This cannot be undone.`;
   dialog.returnValue = '';
   dialog.showModal();
   return new Promise((resolve) => {
