@@ -1,7 +1,7 @@
 // Reads 16-bit little-endian samples from the bytes that an engine's program or server sends: raw samples, or a WAV
 // that is still being written. A WAV ends at the size in its header, or at the end of the bytes if that size is
 // implausible. Several WAVs may follow each other. Two channels are mixed into one.
-import { type Pcm, samplesOf } from '../audio/pcm.ts';
+import { join, type Pcm, samplesOf } from '../audio/pcm.ts';
 import { pcmTag, readWavHeader, type WavFormat } from '../audio/wav-reader.ts';
 import { Failure } from '../errors.ts';
 
@@ -11,6 +11,8 @@ const sampleRateHzMax = 48_000;
 const channelsMax = 2;
 /** A size of this many bytes or more means hours of audio, so it is a placeholder. */
 const guessedBytesMin = 1_000_000_000;
+/** Shorter pieces are joined, because each piece takes memory of its own until it is read. */
+const pieceSecondsMin = 0.01;
 
 export interface BareFormat {
   sampleRateHz: number;
@@ -43,6 +45,14 @@ async function* readPcm(
   let left = 0;
   /** Remaining bytes of a chunk without audio, which are skipped. */
   let skipped = 0;
+  let parts: Int16Array[] = [];
+  let partSamples = 0;
+  const takeParts = (): Pcm => {
+    const samples = join(Int16Array, parts);
+    parts = [];
+    partSamples = 0;
+    return { samples, sampleRateHz: format!.sampleRateHz };
+  };
   for await (const piece of bytes) {
     // Some servers send each piece of audio as a separate WAV.
     if (left === Infinity && rest.length === 0 && isWav(piece)) place = 'header';
@@ -72,6 +82,7 @@ async function* readPcm(
           isRiff || !findBare ? wavIn(rest) : { ...(await findBare()), ...bareStart };
         if (!begun) break;
         if (format && format.sampleRateHz !== begun.sampleRateHz) throw broken('its rate changes');
+        checkRate(begun.sampleRateHz);
         format = begun;
         place = 'samples';
         left = begun.byteCount;
@@ -83,12 +94,15 @@ async function* readPcm(
       const whole = rest.subarray(0, bytesNow - (bytesNow % (2 * channels)));
       rest = rest.subarray(whole.length);
       left -= whole.length;
-      if (whole.length > 0) yield { samples: mixed(samplesOf(whole), channels), sampleRateHz };
+      if (whole.length > 0) parts.push(mixed(samplesOf(whole), channels));
+      partSamples += whole.length / (2 * channels);
+      if (partSamples >= pieceSecondsMin * sampleRateHz) yield takeParts();
       if (left > 0 && left < 2 * channels) throw broken('its size is not one of whole samples');
       if (left > 0) break;
       place = 'after samples';
     }
   }
+  if (partSamples > 0) yield takeParts();
   if (place === 'after samples') return;
   if (!format && !findBare) throw broken('it ends before its samples');
   if (place === 'samples' && left < Infinity) throw cutOff();
@@ -136,5 +150,10 @@ function wavIn(bytes: Buffer): BegunSound | undefined {
 function refuseOther({ tag, channels, sampleRateHz, bytesPerSample }: WavFormat): void {
   if (tag !== pcmTag || channels < 1 || channels > channelsMax || bytesPerSample !== 2)
     throw broken(`format ${tag}, ${channels} channels, ${8 * bytesPerSample} bits`);
-  if (sampleRateHz < sampleRateHzMin || sampleRateHz > sampleRateHzMax) throw broken(`${sampleRateHz} Hz`);
+  checkRate(sampleRateHz);
+}
+
+function checkRate(sampleRateHz: number): void {
+  const isUsual = Number.isInteger(sampleRateHz) && sampleRateHz >= sampleRateHzMin && sampleRateHz <= sampleRateHzMax;
+  if (!isUsual) throw broken(`${sampleRateHz} Hz`);
 }

@@ -167,7 +167,9 @@ class S3Body extends Readable {
   #push(bytes: Uint8Array): void {
     clearTimeout(this.#stallTimer);
     this.#missingBytes -= bytes.length;
-    if (!this.push(bytes)) this.#source.pause();
+    // Without Content-Length, the store could send bytes without end.
+    if (this.#missingBytes < 0) this.#fail(new Error('the store sent more bytes than it stated'));
+    else if (!this.push(bytes)) this.#source.pause();
   }
 
   #end(): void {

@@ -35,6 +35,8 @@ export type GoogleClient = Awaited<ReturnType<typeof openGoogleClient>>;
 export const streamRateHz = 24_000;
 const scope = 'https://www.googleapis.com/auth/cloud-platform';
 const usualPort = 443;
+/** Longest message from Google, enough for the WAV of the longest segment. */
+const messageBytesMax = 32 << 20;
 /** Never reached in practice, because the signal of the segment cancels the call first. */
 const timeout = 15 * 60_000;
 const calling = { timeout, retry: null };
@@ -67,6 +69,8 @@ export async function openGoogleClient({ credentials, endpoint }: GoogleLogin) {
     auth,
     apiEndpoint: hostname,
     port: Number(port) || usualPort,
+    // Google's client sets no limit of its own.
+    'grpc.max_receive_message_length': messageBytesMax,
     ...(isOpen && { sslCreds: google.grpc.credentials.createInsecure() }),
   });
   // The login is awaited here, because a failed login would otherwise be an unhandled rejection.

@@ -19,8 +19,8 @@ interface SpeechEvent {
   error?: unknown;
 }
 
-/** Longest line, enough for several minutes of audio. */
-const eventCharsMax = 64 << 20;
+/** Longest event, enough for two minutes of audio at 24 kHz. */
+const eventBytesMax = 8 << 20;
 
 /** Yields the bytes of the audio. A sample rate in an event is stored in `stated` before its audio is yielded. */
 export async function* soundOfEvents(
@@ -77,36 +77,44 @@ function parseEvent(data: string): SpeechEvent {
   throw new Failure('engine_error', { retryAfterSeconds: 0 }, new Error('an event is not JSON'));
 }
 
+const newLine = 0x0a;
 const dataIn = (line: string): string | undefined =>
   line.startsWith('data:') ? line.slice(line[5] === ' ' ? 6 : 5) : undefined;
 
-/** The data of each event, with its lines joined. */
+/** The data of each event, with its lines joined. Each byte is read once, however small the pieces are. */
 async function* dataOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let lines: string[] = [];
-  let lineChars = 0;
-  let rest = '';
+  let eventBytes = 0;
+  /** The beginning of a line whose end has not arrived. */
+  let begun = Buffer.alloc(0);
+  let begunBytes = 0;
+  const add = (bytes: Uint8Array) => {
+    eventBytes += bytes.length;
+    if (eventBytes > eventBytesMax) throw new Failure('engine_error', {}, new Error('an event is too long'));
+    // The buffer doubles, because a string or list of all pieces would take more memory than the line.
+    if (begunBytes + bytes.length > begun.length)
+      begun = Buffer.concat([begun.subarray(0, begunBytes)], 2 * (begunBytes + bytes.length));
+    begun.set(bytes, begunBytes);
+    begunBytes += bytes.length;
+  };
   for await (const piece of body) {
-    // Only the new characters can contain the end of the line.
-    let from = rest.length;
-    rest += decoder.decode(piece, { stream: true });
     let start = 0;
-    for (let end = rest.indexOf('\n', from); end >= 0; end = rest.indexOf('\n', from)) {
-      const line = rest.slice(start, rest[end - 1] === '\r' ? end - 1 : end);
+    for (let end = piece.indexOf(newLine); end >= 0; end = piece.indexOf(newLine, start)) {
+      add(piece.subarray(start, end + 1));
+      const line = decoder.decode(begun.subarray(0, begunBytes)).replace(/\r?\n$/, '');
       start = end + 1;
-      from = start;
+      begunBytes = 0;
       const data = dataIn(line);
       if (data !== undefined) lines.push(data);
-      lineChars += data?.length ?? 0;
-      if (line !== '' || lines.length === 0) continue;
-      yield lines.join('\n');
+      if (line !== '') continue;
+      if (lines.length > 0) yield lines.join('\n');
       lines = [];
-      lineChars = 0;
+      eventBytes = 0;
     }
-    rest = rest.slice(start);
-    if (lineChars + rest.length > eventCharsMax)
-      throw new Failure('engine_error', {}, new Error('an event is too long'));
+    add(piece.subarray(start));
   }
   // Some servers leave out the empty line after "[DONE]".
-  if ([...lines, dataIn(rest.trimEnd())].join('') === '[DONE]') yield '[DONE]';
+  const rest = dataIn(decoder.decode(begun.subarray(0, begunBytes)).trimEnd());
+  if ([...lines, rest].join('') === '[DONE]') yield '[DONE]';
 }
