@@ -25,6 +25,7 @@ export interface Lexicons {
   find(lexiconId: string): OfferedLexicon | undefined;
 }
 
+/** Also leaves out the lexicons that are bound to voices. */
 export const noLexicons: Lexicons = { find: () => undefined };
 
 /** Maximum ratio of a text's length with aliases from lexicons to its length without them. */
@@ -81,7 +82,7 @@ export function createVoiceLexicons(lexicons: Lexicons, requested: readonly Offe
   return (voice: CastVoice): VoiceLexicons => {
     const before = known.get(voice);
     if (before) return before;
-    const boundIds = voice.offered.kept?.lexiconIds ?? [];
+    const boundIds = lexicons === noLexicons ? [] : (voice.offered.kept?.lexiconIds ?? []);
     const bound = boundIds.flatMap((lexiconId) => lexicons.find(lexiconId) ?? []);
     const used = { lexicons: [...requested, ...bound], isIncomplete: bound.length < boundIds.length };
     known.set(voice, used);

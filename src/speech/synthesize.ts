@@ -26,8 +26,11 @@ import type { Binding, Voices } from './voice.ts';
 export interface Speech {
   /** Finds the voices of the request. See `castSpeech` for the failures. */
   cast(request: SpeechRequest, caller: Caller): Promise<CastSpeech>;
-  /** Finds the voices and plans the request. Rejects if the voice cannot speak the text. */
-  plan(request: SpeechRequest, caller: Caller): Promise<PlannedSpeech>;
+  /**
+   * Finds the voices and plans the request. Rejects if the voice cannot speak the text. Default for `lexicons`: those of
+   * the service.
+   */
+  plan(request: SpeechRequest, caller: Caller, lexicons?: Lexicons): Promise<PlannedSpeech>;
   /** Throws `overloaded` if a stream for the request would be refused at once. Does not look at the text. */
   checkRoom(request: SpeechRequest, caller: Caller): Promise<void>;
   /** Synthesizes a planned request. */
@@ -67,8 +70,8 @@ export function createSpeech(options: SpeechOptions): Speech {
   const restMs = ({ engine, speaker, openClone }: Binding) =>
     guardOf(engine).restMs(speaker.voiceId, openClone !== undefined);
 
-  const cast = (request: SpeechRequest, caller: Caller) =>
-    voices.findCurrent(() => castSpeech(voices, request, caller, lexicons, marking));
+  const cast = (request: SpeechRequest, caller: Caller, used = lexicons) =>
+    voices.findCurrent(() => castSpeech(voices, request, caller, used, marking));
 
   /**
    * Runs the work with the best engine of the voice that may be called now. If that engine has used up its segments per
@@ -144,7 +147,7 @@ export function createSpeech(options: SpeechOptions): Speech {
 
   return {
     cast,
-    plan: async (request, caller) => (await cast(request, caller)).plan(),
+    plan: async (request, caller, used) => (await cast(request, caller, used)).plan(),
     async checkRoom(given, caller) {
       const { request, main } = await voices.findCurrent(() => findVoice(voices, given, caller));
       await atReadiest(main.bindings, (binding) => schedule.check(demandOf(binding, request, caller, waitMsMax)));

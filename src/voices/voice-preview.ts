@@ -1,6 +1,8 @@
-// Returns a sample of a voice: a sentence in the voice's first language, spoken once and cached for all callers.
+// Returns a sample of a voice: a sentence in the voice's first language, spoken once and cached for all callers. The
+// sample is free and needs no scope for speech, so it uses no lexicons: a lexicon could replace the sentence.
 import type { Delivery } from '../delivery/delivery.ts';
 import { type Caller, parseSpeechRequest } from '../speech/request.ts';
+import { noLexicons } from '../speech/request-lexicons.ts';
 import type { Speech } from '../speech/synthesize.ts';
 import { type Voices, voicesFor } from '../speech/voice.ts';
 
@@ -35,7 +37,8 @@ export const createVoicePreview =
       sample_rate: 24_000,
       return_format: 'buffer',
     });
-    const { open } = await delivery.deliver(await speech.plan(request, owner), owner, signal, { fresh: false });
+    const planned = await speech.plan(request, owner, noLexicons);
+    const { open } = await delivery.deliver(planned, owner, signal, { fresh: false });
     return { audio: Buffer.concat(await Array.fromAsync(open())), contentType: 'audio/mpeg', text };
   };
 

@@ -234,6 +234,23 @@ test('a preview is a sentence in the voice’s own language, spoken once', async
   expect(gateway.tone.counts.begun - begun).toBeLessThanOrEqual(2);
 });
 
+test('a preview speaks no lexicon, however the lexicons of the voice change', async () => {
+  await make('bound');
+  const listen = async () => {
+    const answer = await gateway.send('/api/voices/bound/preview', { headers: { 'X-API-Key': key } });
+    return Buffer.from(await answer.arrayBuffer());
+  };
+  const before = await listen();
+  const begun = gateway.tone.counts.begun;
+  for (const alias of ['any text at all, of any length', 'another text']) {
+    const entries = [{ grapheme: 'voice', alias }];
+    const { body } = await send('POST', '/api/lexicons', { name: 'Any text', entries });
+    expect((await send('PATCH', '/api/voices/bound', { lexicon_ids: [body.lexicon_id] })).status).toBe(200);
+    expect((await listen()).equals(before)).toBe(true);
+  }
+  expect(gateway.tone.counts.begun).toBe(begun);
+});
+
 test('cloning where no engine can clone is refused for good, with all else that is wrong', async () => {
   expect((await send('GET', '/api/cloning')).body).toEqual({ engines: [] });
   const body = new FormData();
