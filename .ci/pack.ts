@@ -15,13 +15,7 @@ import { hasTable } from '../src/text/language-table.ts';
 const name = '@sonant/server';
 
 /** Optional peers, which the operator installs to use a cloud service or Redis. */
-const services = [
-  '@aws-sdk/client-s3',
-  '@aws-sdk/s3-request-presigner',
-  '@google-cloud/text-to-speech',
-  'google-gax',
-  'ioredis',
-];
+const services = ['@aws-sdk/client-s3', '@aws-sdk/s3-request-presigner', 'google-auth-library', 'ioredis'];
 
 const root = join(import.meta.dirname, '..');
 const modules = join(root, 'node_modules');

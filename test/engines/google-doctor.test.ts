@@ -1,13 +1,16 @@
-// Tests that Google's modules are not loaded if Google is not configured, and that doctor reports faults but no secret.
+// Tests that Google's library is not loaded if Google is not configured, and that doctor reports faults but no secret.
 import { execFile } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { status as code } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { google } from '../../src/engines/google/google.ts';
+import { google, openGoogle } from '../../src/engines/google/google.ts';
 import { openGoogleServer } from './google-server.ts';
 
 const settings = {
@@ -67,6 +70,34 @@ describe('doctor says', () => {
     });
   });
 
+  test.each([
+    ['refused', 400, '{"error":"invalid_grant"}', 'cannot sign in: Error code invalid_grant', undefined],
+    ['not answered now', 0, '', 'cannot sign in: the connection was closed', 0],
+  ])('that the login is %s', async (_, status, body, message, retryAfterSeconds) => {
+    const tokens = createServer((request, response) =>
+      status ? response.writeHead(status, { 'Content-Type': 'application/json' }).end(body) : request.socket.destroy(),
+    );
+    await once(tokens.listen(0, '127.0.0.1'), 'listening');
+    const { port } = tokens.address() as AddressInfo;
+    const account = {
+      type: 'external_account',
+      audience: '//iam.example/pool',
+      subject_token_type: 'urn:ietf:params:oauth:token-type:jwt',
+      token_url: `http://127.0.0.1:${port}/`,
+      credential_source: { file: fileOf('token', 'any') },
+    };
+    process.env.GOOGLE_APPLICATION_CREDENTIALS = fileOf('account.json', JSON.stringify(account));
+    const opened = openGoogle({ ...settings, credentials: 'adc', endpoint: '127.0.0.1:9', isListNeeded: true });
+    const failure = await opened.catch((error) => error);
+    delete process.env.GOOGLE_APPLICATION_CREDENTIALS;
+    tokens.close();
+    expect(failure).toMatchObject({
+      reason: 'engine_unavailable',
+      cause: { message: expect.stringContaining(message) },
+    });
+    expect(failure.facts.retryAfterSeconds).toBe(retryAfterSeconds);
+  });
+
   test('that Google cannot be reached, though there is a login', async () => {
     const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
     const pem = privateKey.export({ type: 'pkcs8', format: 'pem' });
@@ -88,7 +119,7 @@ describe('doctor says', () => {
   });
 });
 
-describe('Google’s client', () => {
+describe('Google’s library', () => {
   const root = join(import.meta.dirname, '../..');
   /** Runs as if no package of Google were installed; reports at the end which modules were requested. */
   const without = `
@@ -96,7 +127,7 @@ describe('Google’s client', () => {
     const tried = [];
     registerHooks({
       resolve(name, context, next) {
-        if (!/^(@google-cloud|google-|@grpc.grpc-js)/.test(name)) return next(name, context);
+        if (!/^google-/.test(name)) return next(name, context);
         tried.push(name);
         throw Object.assign(new Error('Cannot find package'), { code: 'ERR_MODULE_NOT_FOUND' });
       },
@@ -120,7 +151,7 @@ describe('Google’s client', () => {
       const settings = ${JSON.stringify({ ...settings, endpoint: 'http://127.0.0.1:9' })};
       console.log((await google.inspect(settings)).message);`;
     const { stdout, stderr } = await run(['--input-type=module', '-e', script]);
-    expect(stdout).toContain('npm install @google-cloud/text-to-speech');
-    expect(stderr).toContain('looked for ["@google-cloud/text-to-speech"');
+    expect(stdout).toContain('npm install google-auth-library');
+    expect(stderr).toContain('looked for ["google-auth-library"');
   });
 });

@@ -34,7 +34,7 @@ export function toStatus(error: unknown) {
 export interface VoiceRequest {
   languageCode: string;
   name: string;
-  voiceClone: { voiceCloningKey: string } | null;
+  voiceClone?: { voiceCloningKey: string };
 }
 
 export interface AudioRequest {
@@ -46,13 +46,17 @@ export interface AudioRequest {
 export interface ListedGoogleVoice {
   name: string;
   languageCodes: string[];
-  ssmlGender: string;
+  ssmlGender: 'MALE' | 'FEMALE';
   naturalSampleRateHertz: number;
 }
 
 const bytesMax = 5_000;
 
-export const googleVoice = (name: string, languageCode: string, ssmlGender: string): ListedGoogleVoice => ({
+export const googleVoice = (
+  name: string,
+  languageCode: string,
+  ssmlGender: ListedGoogleVoice['ssmlGender'],
+): ListedGoogleVoice => ({
   name,
   languageCodes: [languageCode],
   ssmlGender,

@@ -1,22 +1,21 @@
-// Imitates Google Cloud Text-to-Speech on loopback, from the protos of Google's own client, with the tone engine as its
-// voice. It refuses what Google refuses (google-rules.ts), and misbehaves on demand. gRPC and REST share a port.
+// Imitates Google Cloud Text-to-Speech on loopback, from Google's protos, with the tone engine as its voice. It uses
+// @grpc/grpc-js, which shares no code with the client. It refuses what Google refuses (google-rules.ts), and misbehaves on demand. gRPC and REST share a port.
 import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
-import { createRequire } from 'node:module';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { json as readJson } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { create, type DescMessage, fromBinary, type MessageInitShape, toBinary, toJson } from '@bufbuild/protobuf';
 import {
   status as code,
   Server,
   ServerCredentials,
   type ServerDuplexStream,
   type ServerUnaryCall,
-  type ServiceDefinition,
   type sendUnaryData,
 } from '@grpc/grpc-js';
-import { GrpcClient } from 'google-gax';
 import { onTestFinished } from 'vitest';
+import { SsmlVoiceGender, TextToSpeech } from '../../gen/google/cloud/texttospeech/v1/cloud_tts_pb.ts';
 import {
   type AudioRequest,
   checkAudio,
@@ -168,15 +167,30 @@ export async function openGoogleServer(
     if (!requests.voice) throw new Refusal('The first message must contain a streaming_config.');
   }
 
-  const { google } = new GrpcClient().loadProtoJSON(
-    createRequire(import.meta.url)('@google-cloud/text-to-speech/build/protos/protos.json'),
-  ) as unknown as { google: { cloud: { texttospeech: { v1: { TextToSpeech: { service: ServiceDefinition } } } } } };
-  server.addService(google.cloud.texttospeech.v1.TextToSpeech.service, {
+  const service = TextToSpeech.methods.map(({ name, localName, input, output, methodKind }) => {
+    const isStream = methodKind === 'bidi_streaming';
+    const method = {
+      path: `/${TextToSpeech.typeName}/${name}`,
+      requestStream: isStream,
+      responseStream: isStream,
+      requestDeserialize: (bytes: Buffer) => toJson(input, fromBinary(input, bytes), { alwaysEmitImplicit: true }),
+      responseSerialize: (answer: MessageInitShape<DescMessage>) =>
+        Buffer.from(toBinary(output, create(output, answer))),
+      // The server does not use them.
+      requestSerialize: () => Buffer.alloc(0),
+      responseDeserialize: () => ({}),
+    };
+    return [localName, method] as const;
+  });
+  server.addService(Object.fromEntries(service), {
     listVoices(_call: unknown, answer: sendUnaryData<unknown>) {
       calls.push({ method: 'list', texts: [] });
       try {
         failAsConfigured();
-        answer(null, { voices: state.trouble.voices ?? usualVoices });
+        const voices = (state.trouble.voices ?? usualVoices).map((voice) => {
+          return { ...voice, ssmlGender: SsmlVoiceGender[voice.ssmlGender] };
+        });
+        answer(null, { voices });
       } catch (error) {
         answer(toStatus(error));
       }

@@ -64,7 +64,7 @@ describe('what it asks for', () => {
       {
         method: 'stream',
         texts: ['One two three.'],
-        voice: { name: charon, languageCode: 'en-US', voiceClone: null },
+        voice: { name: charon, languageCode: 'en-US' },
         audio: { audioEncoding: 'PCM', sampleRateHertz: 24_000, speakingRate: 1.25 },
       },
     ]);
@@ -204,10 +204,6 @@ describe('where Google fails', () => {
   const fails = (failing: number, retrySeconds?: number): GoogleTrouble => ({
     failures: { count: 1, code: failing, ...(retrySeconds && { retrySeconds }) },
   });
-  /** The gRPC error of a call whose login failed. */
-  const notSignedIn = (why: string): GoogleTrouble => ({
-    failures: { count: 1, code: code.UNKNOWN, logged: `Getting metadata from plugin failed with error: ${why}` },
-  });
   const once = { bytes: 9_601, what: 'break', code: code.INTERNAL } as const;
   const odd = { messageBytes: 4_801, after: { bytes: 4_801, what: 'end' } as const };
 
@@ -219,8 +215,6 @@ describe('where Google fails', () => {
     ['for a moment', fails(code.UNAVAILABLE), 'engine_unavailable', 0],
     ['giving up', fails(code.ABORTED), 'engine_unavailable', 0],
     ['refusing an expired login', fails(code.UNAUTHENTICATED), 'engine_unavailable', undefined],
-    ['refusing to renew a login', notSignedIn('invalid_grant'), 'engine_unavailable', undefined],
-    ['not renewing it now', notSignedIn('connect ECONNREFUSED'), 'engine_unavailable', 0],
     ['refusing the project', fails(code.PERMISSION_DENIED), 'engine_unavailable', undefined],
     ['being late', fails(code.DEADLINE_EXCEEDED), 'engine_timeout', undefined],
     ['refusing what was asked', fails(code.INVALID_ARGUMENT), 'engine_error', undefined],

@@ -1,10 +1,10 @@
-// Google's client, reduced to the calls that this engine makes. Opening the engine imports the client and signs it in.
-// The client's own retries and timeouts are off. Cloning keys are requested over REST with the client's login, since
-// the client has no method for them.
+// Google's API, reduced to the calls that this engine makes, without retries and timeouts. Opening the engine loads
+// Google's library for logins, and signs in. Cloning keys are requested over REST with the same login, since the gRPC
+// service has no method for them.
 import { readFile } from 'node:fs/promises';
-import type { TextToSpeechClient } from '@google-cloud/text-to-speech';
+import type { CallOptions } from '@connectrpc/connect';
 import { Failure, type Reason } from '../../errors.ts';
-import { onAbort } from '../../runtime/abort.ts';
+import { onAbort, withAbort } from '../../runtime/abort.ts';
 import { reasonOf } from '../../runtime/system-errors.ts';
 import { traceHeaders } from '../../telemetry/trace.ts';
 import type { ListedVoice } from './google-voices.ts';
@@ -34,77 +34,121 @@ export type GoogleClient = Awaited<ReturnType<typeof openGoogleClient>>;
 
 export const streamRateHz = 24_000;
 const scope = 'https://www.googleapis.com/auth/cloud-platform';
-const usualPort = 443;
 /** Longest message from Google, enough for the WAV of the longest segment. */
 const messageBytesMax = 32 << 20;
-/** Never reached in practice, because the signal of the segment cancels the call first. */
-const timeout = 15 * 60_000;
-const calling = { timeout, retry: null };
-/** Metadata that makes the call part of the current trace. */
-const traced = <Options extends object>(options: Options) => ({ ...options, otherArgs: { headers: traceHeaders() } });
 
 const load = async () => {
-  try {
-    const [{ TextToSpeechClient: Client }, gax] = await Promise.all([
-      import('@google-cloud/text-to-speech'),
-      import('google-gax'),
+  const [{ ConnectError, createClient }, { createGrpcTransport, Http2SessionManager }, speech, rpc, auth] =
+    await Promise.all([
+      import('@connectrpc/connect'),
+      import('@connectrpc/connect-node'),
+      import('../../../gen/google/cloud/texttospeech/v1/cloud_tts_pb.ts'),
+      import('../../../gen/google/rpc/error_details_pb.ts'),
+      import('google-auth-library').catch((cause) => {
+        const message =
+          'Google needs a package that is not installed; install it with "npm install google-auth-library"';
+        throw new Failure('engine_unavailable', { message }, cause);
+      }),
     ]);
-    return { Client, grpc: gax.grpc, ...gax.googleAuthLibrary };
-  } catch (cause) {
-    const message =
-      'Google needs packages that are not installed; install them with "npm install @google-cloud/text-to-speech google-gax"';
-    throw new Failure('engine_unavailable', { message }, cause);
-  }
+  return { ConnectError, createClient, createGrpcTransport, Http2SessionManager, ...speech, ...rpc, ...auth };
 };
 type Loaded = Awaited<ReturnType<typeof load>>;
 
 export async function openGoogleClient({ credentials, endpoint }: GoogleLogin) {
   const google = await load();
   const isOpen = endpoint.startsWith('http://');
-  const { hostname, port } = new URL(isOpen ? endpoint : `https://${endpoint}`);
+  const url = isOpen ? endpoint : `https://${endpoint}`;
   const auth = isOpen
     ? new google.GoogleAuth({ authClient: new google.PassThroughClient() })
     : await findLogin(google, credentials);
-  const client: TextToSpeechClient = new google.Client({
-    auth,
-    apiEndpoint: hostname,
-    port: Number(port) || usualPort,
-    // Google's client sets no limit of its own.
-    'grpc.max_receive_message_length': messageBytesMax,
-    ...(isOpen && { sslCreds: google.grpc.credentials.createInsecure() }),
-  });
-  // The login is awaited here, because a failed login would otherwise be an unhandled rejection.
-  await client.initialize().catch((cause) => {
+  await auth.getClient().catch((cause) => {
     const message = 'SONANT_GOOGLE_CREDENTIALS is adc, but this environment has no Google login';
     throw new Failure('engine_unavailable', { message }, new Error((cause as Error).message));
   });
-  const url = isOpen ? endpoint : `https://${endpoint}`;
+  const sessionManager = new google.Http2SessionManager(url);
+  const client = google.createClient(
+    google.TextToSpeech,
+    google.createGrpcTransport({ baseUrl: url, sessionManager, readMaxBytes: messageBytesMax }),
+  );
+  /** Returns the authentication headers. Abandons the work on abort, since the library accepts no signal. */
+  const signIn = async (signal: AbortSignal) =>
+    new Headers(await withAbort(signal, auth.getRequestHeaders(url).catch(loginRefused)));
+
+  /** Makes a call within the current trace. */
+  async function* call<T>(
+    signal: AbortSignal,
+    run: (options: CallOptions) => AsyncIterable<T>,
+    secret?: string,
+  ): AsyncGenerator<T> {
+    // Connect sends CANCEL only if the signal has the usual reason.
+    const leaving = new AbortController();
+    using _ = onAbort(signal, () => leaving.abort());
+    try {
+      const headers = await signIn(signal);
+      for (const [name, value] of Object.entries(traceHeaders())) headers.set(name, value);
+      yield* run({ headers, signal: leaving.signal });
+      signal.throwIfAborted();
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof Failure) throw error;
+      const answered = google.ConnectError.from(error);
+      const { code, rawMessage: message } = answered;
+      const [{ retryDelay } = {}] = answered.findDetails(google.RetryInfoSchema);
+      const delaySeconds = Number(retryDelay?.seconds ?? 0) + (retryDelay?.nanos ?? 0) / 1e9;
+      throw googleFailure({ code, message, delaySeconds }, secret);
+    } finally {
+      leaving.abort();
+    }
+  }
   return {
     async listVoices(signal: AbortSignal): Promise<ListedVoice[]> {
-      const [{ voices }] = await answered(client.listVoices({}, { ...calling, signal }), signal);
-      return (voices ?? []).map(({ name, languageCodes, ssmlGender }) => {
-        return { name: name ?? '', languageCodes: languageCodes ?? [], gender: String(ssmlGender) };
+      const [answer] = await Array.fromAsync(call(signal, (options) => once(client.listVoices({}, options))));
+      return answer!.voices.map(({ name, languageCodes, ssmlGender }) => {
+        return { name, languageCodes, gender: google.SsmlVoiceGenderSchema.value[ssmlGender]?.name ?? '' };
       });
     },
-    /** Returns the bytes of a complete WAV. */
-    async speak({ voice, text, speakingRate }: SpeechOptions & { text: string }, signal: AbortSignal): Promise<Buffer> {
-      // No sample rate is requested: the WAV states the voice's own rate.
-      const audioConfig = { audioEncoding: 'LINEAR16' as const, speakingRate };
-      const options = { input: { text }, voice: toSelection(voice), audioConfig };
-      const [{ audioContent }] = await answered(
-        client.synthesizeSpeech(options, { ...traced(calling), signal }),
-        signal,
-      );
-      return Buffer.from((audioContent as Uint8Array | null) ?? []);
+    /** Yields the bytes of a complete WAV. */
+    async *speak({ voice, text, speakingRate }: SpeechOptions & { text: string }, signal: AbortSignal) {
+      const request = {
+        input: { inputSource: { case: 'text' as const, value: text } },
+        voice: toSelection(voice),
+        // No sample rate is requested: the WAV states the voice's own rate.
+        audioConfig: { audioEncoding: google.AudioEncoding.LINEAR16, speakingRate },
+      };
+      for await (const { audioContent } of call(signal, (options) => once(client.synthesizeSpeech(request, options))))
+        yield toBuffer(audioContent);
     },
     /** Speaks all texts in one call. Yields the bytes of raw samples as Google generates them. */
-    stream: (options: StreamOptions, signal: AbortSignal) => streamSpeech(client, options, signal),
-    /** `url` is the URL of the REST API. `signIn` returns the authentication headers for it. */
+    async *stream({ voice, texts, speakingRate }: StreamOptions, signal: AbortSignal) {
+      const streamingAudioConfig = {
+        audioEncoding: google.AudioEncoding.PCM,
+        sampleRateHertz: streamRateHz,
+        speakingRate,
+      };
+      // The input stream ends at once, because Google gives up after five seconds if it stays open.
+      async function* requests() {
+        const value = { voice: toSelection(voice), streamingAudioConfig };
+        yield { streamingRequest: { case: 'streamingConfig' as const, value } };
+        for (const text of texts) {
+          const inputSource = { case: 'text' as const, value: text };
+          yield { streamingRequest: { case: 'input' as const, value: { inputSource } } };
+        }
+      }
+      const run = (options: CallOptions) => client.streamingSynthesize(requests(), options);
+      for await (const { audioContent } of call(signal, run, voice.cloningKey)) yield toBuffer(audioContent);
+    },
+    /** URL of the REST API. */
     url,
-    signIn: async () => new Headers(await auth.getRequestHeaders(url).catch(loginRefused)),
-    close: (): Promise<void> => client.close(),
+    signIn,
+    close: () => sessionManager.abort(),
   };
 }
+
+async function* once<T>(answer: Promise<T>): AsyncGenerator<T> {
+  yield await answer;
+}
+
+const toBuffer = ({ buffer, byteOffset, byteLength }: Uint8Array) => Buffer.from(buffer, byteOffset, byteLength);
 
 /** The login of a service account, which signs its own tokens, or the environment's login. */
 async function findLogin({ GoogleAuth, JWT }: Loaded, credentials: string) {
@@ -125,8 +169,13 @@ async function findLogin({ GoogleAuth, JWT }: Loaded, credentials: string) {
   return new GoogleAuth({ authClient });
 }
 
+/** Only a login without an answer may be repeated. The library wraps the errors of connections. */
 const loginRefused = (error: Error): never => {
-  throw new Failure('engine_unavailable', {}, new Error(error.message));
+  let inner = error;
+  while (inner.cause instanceof Error) inner = inner.cause;
+  const isUnanswered = /^(E[A-Z]|UND_ERR)/.test(String((inner as NodeJS.ErrnoException).code));
+  const facts = isUnanswered ? { retryAfterSeconds: passingSeconds } : {};
+  throw new Failure('engine_unavailable', facts, new Error(`cannot sign in: ${reasonOf(inner)}`));
 };
 
 const toSelection = ({ languageCode, name, cloningKey }: GoogleVoice) => ({
@@ -135,53 +184,11 @@ const toSelection = ({ languageCode, name, cloningKey }: GoogleVoice) => ({
   ...(cloningKey !== undefined && { voiceClone: { voiceCloningKey: cloningKey } }),
 });
 
-async function answered<T>(answer: Promise<T>, signal: AbortSignal): Promise<T> {
-  try {
-    return await answer;
-  } catch (error) {
-    signal.throwIfAborted();
-    throw googleFailure(error);
-  }
-}
-
-async function* streamSpeech(
-  client: TextToSpeechClient,
-  { voice, texts, speakingRate }: StreamOptions,
-  signal: AbortSignal,
-): AsyncGenerator<Buffer> {
-  const call = client.streamingSynthesize(traced(calling));
-  let isLeft = false;
-  const leave = () => {
-    // The call is cancelled at most once: while the client closes, a second cancellation fails.
-    if (!isLeft) call.cancel();
-    isLeft = true;
-    call.destroy();
-  };
-  // Errors after the cancellation are ignored.
-  call.on('error', () => undefined);
-  using _ = onAbort(signal, leave);
-  try {
-    const streamingAudioConfig = { audioEncoding: 'PCM', sampleRateHertz: streamRateHz, speakingRate };
-    call.write({ streamingConfig: { voice: toSelection(voice), streamingAudioConfig } });
-    for (const text of texts) call.write({ input: { text } });
-    // The input stream is closed at once, because Google gives up after five seconds if it stays open.
-    call.end();
-    for await (const { audioContent } of call) yield Buffer.from(audioContent ?? []);
-    signal.throwIfAborted();
-  } catch (error) {
-    signal.throwIfAborted();
-    throw googleFailure(error, voice.cloningKey);
-  } finally {
-    leave();
-  }
-}
-
 interface GoogleStatus {
-  code?: number;
-  /** In gRPC errors, the message without the code. */
-  details?: string;
-  message?: string;
-  statusDetails?: readonly unknown[];
+  code: number;
+  message: string;
+  /** The delay after which Google allows a repetition; 0 if Google states none. */
+  delaySeconds: number;
 }
 
 /** Names of the gRPC status codes, by number. */
@@ -208,9 +215,6 @@ const quotaSeconds = 30;
 const passingSeconds = 0;
 const sentenceCharsMax = 500;
 const tooLong = /sentences? that (?:is|are) too long/i;
-/** Matches the message of a call whose login failed or is temporarily unavailable. */
-const loginFailed = /metadata from plugin failed/i;
-const unreachable = /ECONN|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|socket hang up|network|timeout/i;
 
 /**
  * Failures by status code, with the retry delay of temporary faults for which Google states no delay. All other codes
@@ -230,19 +234,13 @@ const outcomes: Readonly<Record<string, { reason: Reason; retryAfterSeconds?: nu
 };
 
 /** The Failure for an error that Google returned, or for a failed connection. */
-export function googleFailure(error: unknown, secret = ''): Failure {
-  if (error instanceof Failure) return error;
-  const { code, details, message, statusDetails = [] } = error as GoogleStatus;
-  const sentence = withoutSecret(String(details ?? message ?? error).slice(0, sentenceCharsMax), secret);
-  const codeName = code === undefined ? undefined : codeNames[code];
-  const cause = new Error(codeName ? `Google answers ${codeName}: ${sentence}` : sentence);
-  if (loginFailed.test(sentence)) {
-    const facts = unreachable.test(sentence) ? { retryAfterSeconds: passingSeconds } : {};
-    return new Failure('engine_unavailable', facts, cause);
-  }
-  const { reason, retryAfterSeconds } = outcomes[codeName ?? ''] ?? { reason: 'engine_error' };
+export function googleFailure({ code, message, delaySeconds }: GoogleStatus, secret = ''): Failure {
+  const codeName = codeNames[code]!;
+  const sentence = withoutSecret(message.slice(0, sentenceCharsMax), secret);
+  const cause = new Error(`Google answers ${codeName}: ${sentence}`);
+  const { reason, retryAfterSeconds } = outcomes[codeName] ?? { reason: 'engine_error' };
   if (retryAfterSeconds === undefined) return new Failure(reason, {}, cause);
-  return new Failure(reason, { retryAfterSeconds: delaySecondsOf(statusDetails) ?? retryAfterSeconds }, cause);
+  return new Failure(reason, { retryAfterSeconds: delaySeconds || retryAfterSeconds }, cause);
 }
 
 /**
@@ -252,31 +250,18 @@ export function googleFailure(error: unknown, secret = ''): Failure {
 export function toGoogleStatus(httpStatus: number, answer: unknown): GoogleStatus {
   const { error } = (answer ?? {}) as { error?: { status?: unknown; message?: unknown; details?: unknown } };
   const named = codeNames.indexOf(String(error?.status));
-  const code = named > 0 ? named : codeNames.indexOf(codeOfHttp[httpStatus] ?? 'UNKNOWN');
+  const details: { retryDelay?: unknown }[] = Array.isArray(error?.details) ? error.details : [];
+  const delay = details.map((detail) => Number.parseFloat(String(detail?.retryDelay))).find((seconds) => seconds > 0);
   return {
-    code,
-    details: typeof error?.message === 'string' ? error.message : `status ${httpStatus}`,
-    statusDetails: Array.isArray(error?.details) ? error.details : [],
+    code: named > 0 ? named : codeNames.indexOf(codeOfHttp[httpStatus] ?? 'UNKNOWN'),
+    message: typeof error?.message === 'string' ? error.message : `status ${httpStatus}`,
+    delaySeconds: delay ?? 0,
   };
 }
 
 /** Whether Google would accept the text in shorter sentences. */
 export const isSentenceTooLong = (error: unknown): boolean =>
   error instanceof Failure && error.cause instanceof Error && tooLong.test(error.cause.message);
-
-/** The delay in RetryInfo: `{seconds, nanos}` in gRPC, "12.5s" in JSON. */
-function delaySecondsOf(details: readonly unknown[]): number | undefined {
-  for (const detail of details) {
-    const { retryDelay } = (detail ?? {}) as { retryDelay?: string | { seconds?: unknown; nanos?: unknown } };
-    if (retryDelay === undefined || retryDelay === null) continue;
-    const seconds =
-      typeof retryDelay === 'string'
-        ? Number(retryDelay.replace(/s$/, ''))
-        : Number(retryDelay.seconds ?? 0) + Number(retryDelay.nanos ?? 0) / 1e9;
-    if (seconds > 0) return seconds;
-  }
-  return undefined;
-}
 
 /** Removes the secret, because Google may quote refused input or its beginning. */
 function withoutSecret(sentence: string, secret: string): string {

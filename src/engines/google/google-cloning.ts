@@ -9,7 +9,6 @@ import { toFloat } from '../../audio/level.ts';
 import type { Pcm } from '../../audio/pcm.ts';
 import { wavFile } from '../../audio/wav.ts';
 import { Failure } from '../../errors.ts';
-import { withAbort } from '../../runtime/abort.ts';
 import type { CloneSample, Cloning } from '../engine.ts';
 import { type GoogleClient, googleFailure, toGoogleStatus } from './google-client.ts';
 import { consentScripts, languagesOfAmericans, toGoogleLanguage } from './google-voices.ts';
@@ -46,8 +45,7 @@ export function createCloning(client: GoogleClient, closing: AbortSignal): Cloni
 }
 
 async function requestKey(client: GoogleClient, sample: CloneSample, signal: AbortSignal): Promise<string> {
-  // Abandons the work on abort, since signing in accepts no signal.
-  const headers = await withAbort(signal, client.signIn());
+  const headers = await client.signIn(signal);
   headers.set('Content-Type', 'application/json');
   const body = JSON.stringify({
     reference_audio: toAudio(sample.reference),

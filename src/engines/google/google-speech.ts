@@ -51,7 +51,7 @@ function call(client: GoogleClient, texts: readonly string[], speaker: GoogleSpe
   const { voice, streams, speakingRate } = speaker;
   return streams
     ? barePcm(client.stream({ voice, texts, speakingRate }, signal), streamRateHz)
-    : wavPcm(once(client.speak({ voice, text: texts.join(''), speakingRate }, signal)));
+    : wavPcm(client.speak({ voice, text: texts.join(''), speakingRate }, signal));
 }
 
 function toSpeaker({ voice, languageCode, speakingRate, clone }: Segment): GoogleSpeaker {
@@ -59,7 +59,6 @@ function toSpeaker({ voice, languageCode, speakingRate, clone }: Segment): Googl
     const named = { languageCode: languageOf(voice), name: voice.voiceId };
     return { voice: named, streams: isStreaming(voice), speakingRate };
   }
-  // A clone is always streamed: with logging on, Google's client logs other calls completely, including the key.
   const cloningKey = Buffer.from(clone).toString('utf8');
   // A language without a region gets the region of the clone.
   const own = voice.languageCodes.find((code) => code.startsWith(`${languageCode}-`)) ?? languageCode;
@@ -69,10 +68,6 @@ function toSpeaker({ voice, languageCode, speakingRate, clone }: Segment): Googl
 /** Removes lone surrogates, and control characters except tabs and new lines. */
 const toPlainText = (text: string): string =>
   text.toWellFormed().replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, ' ');
-
-async function* once(bytes: Promise<Buffer>): AsyncGenerator<Buffer> {
-  yield await bytes;
-}
 
 interface PieceLimits {
   /** Maximum size of a piece; large enough for any single character. */

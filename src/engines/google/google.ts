@@ -1,5 +1,5 @@
 // Google Cloud Text-to-Speech: stock voices, whose list is refreshed periodically, and clones. A configured login
-// enables the engine; otherwise Google's client is not loaded.
+// enables the engine; otherwise Google's library for logins is not loaded.
 import { Failure, toFailure } from '../../errors.ts';
 import { integerSetting, listSetting, textSetting } from '../../runtime/setting-types.ts';
 import { defineEngine, type Engine, type EngineReport } from '../engine.ts';
@@ -34,8 +34,8 @@ export async function openGoogle(options: GoogleOptions): Promise<Engine> {
     },
     refreshMs: options.refreshMs,
     isNeededNow: options.isListNeeded,
-  }).catch(async (error) => {
-    await client.close();
+  }).catch((error) => {
+    client.close();
     throw error;
   });
 
@@ -61,7 +61,7 @@ export async function openGoogle(options: GoogleOptions): Promise<Engine> {
     async close() {
       closing.abort(new Failure('engine_unavailable'));
       list.close();
-      await client.close();
+      client.close();
     },
   };
 }
