@@ -49,6 +49,7 @@ export const failureTable = Object.freeze({
   not_found: row(404, 'NOT_FOUND', false, 'Nothing exists at this path.'),
   method_not_allowed: row(405, 'UNIMPLEMENTED', false, 'This path does not support the method. See the Allow header.'),
   voice_not_ready: row(409, 'FAILED_PRECONDITION', false, 'The voice exists, but cannot speak now.'),
+  request_timeout: row(408, 'DEADLINE_EXCEEDED', true, 'The request body arrived too slowly.'),
   idempotency_conflict: row(409, 'ABORTED', false, 'This Idempotency-Key is in use by another request.'),
   audio_expired: row(410, 'NOT_FOUND', false, 'The audio has expired. Request it again.'),
   stream_expired: row(410, 'NOT_FOUND', false, 'The stream can no longer be resumed. Request it again.'),

@@ -36,6 +36,7 @@ test('statuses are those of the contract', () => {
     not_found: 404,
     method_not_allowed: 405,
     voice_not_ready: 409,
+    request_timeout: 408,
     idempotency_conflict: 409,
     audio_expired: 410,
     stream_expired: 410,

@@ -7,6 +7,7 @@ import { type Call, callerLeft } from '../api/call.ts';
 import type { Operation } from '../api/operation.ts';
 import type { Runner } from '../api/runner.ts';
 import type { RunningCall } from '../api/running-call.ts';
+import { setOwner } from '../net/request-owner.ts';
 import type { TraceHeaders } from '../telemetry/trace.ts';
 import { cookieOf, sessionCookie } from './cookies.ts';
 
@@ -44,23 +45,29 @@ export interface Admission {
 }
 
 export function createAdmission(runner: Runner): Admission {
-  const begin = (request: FastifyRequest, reply: FastifyReply): RunningCall => {
+  const admit = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    presented: Parameters<RunningCall['admit']>[0],
+    ...operations: Operation[]
+  ) => {
     const { id: requestId, ip: address } = request;
     const readTrace = () => traceOf(request);
     request.call = runner.begin({ api: 'rest', requestId, address, readTrace, reportLimits: limitReporter(reply) });
-    return request.call;
+    await request.call.admit(presented, ...operations);
+    setOwner(request.raw, request.call.caller.accountId);
   };
   const admitBy =
     (keyOf: (request: FastifyRequest) => string | undefined, othersOf = noOthers): AdmitTo =>
     (...operations) =>
     (request, reply) =>
-      begin(request, reply).admit({ key: keyOf(request), ...othersOf(request) }, ...operations);
+      admit(request, reply, { key: keyOf(request), ...othersOf(request) }, ...operations);
   return {
     admitTo: admitBy(apiKeyOf, othersOf),
     admitBearerTo: admitBy((request) => apiKeyOf(request) ?? bearerOf(request)),
     admitAnyTo: admitBy(anyKeyOf),
     admit: (request, reply, operation) =>
-      begin(request, reply).admit({ key: apiKeyOf(request), ...othersOf(request) }, operation),
+      admit(request, reply, { key: apiKeyOf(request), ...othersOf(request) }, operation),
     async beginCall(request, api, operation) {
       const { id: requestId, ip: address } = request;
       const call = runner.begin({ api, requestId, address, readTrace: () => traceOf(request), reportLimits() {} });
@@ -68,7 +75,7 @@ export function createAdmission(runner: Runner): Admission {
       return call;
     },
     admitWith: (ticketKeyId, request, reply, operation) =>
-      begin(request, reply).admit({ key: undefined, ticketKeyId }, operation),
+      admit(request, reply, { key: undefined, ticketKeyId }, operation),
   };
 }
 

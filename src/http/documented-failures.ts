@@ -121,7 +121,7 @@ function failuresOf(operation: RouteDocs): Reason[] {
   if (isForKey(operation) && scopes?.length !== 0) add('insufficient_scope');
   if (bearer === 'token') add('invalid_token');
   if (parameters || body || isForKey(operation)) add('invalid_request');
-  if (body) add('payload_too_large', 'unsupported_media_type');
+  if (body) add('request_timeout', 'payload_too_large', 'unsupported_media_type');
   return reasons.filter((reason) => met.has(reason));
 }
 

@@ -7,12 +7,12 @@ import { bookTypes } from '../books/book-kind.ts';
 import { bookUploadBytesMax } from '../books/book-limits.ts';
 import { endpointsOf } from '../contract/schema.ts';
 import { Failure } from '../errors.ts';
-import { readBody, takeUploadSlot } from '../net/request-body.ts';
+import { readBody } from '../net/request-body.ts';
 import { uploadArrivalMs } from '../net/request-limits.ts';
 import { type ContractRoutesOptions, contractRoute } from './contract-routes.ts';
 import { documented, type RouteBody } from './route-docs.ts';
 
-const limits = { bytesMax: bookUploadBytesMax, arrivalMs: uploadArrivalMs, takeSlot: takeUploadSlot };
+const limits = { bytesMax: bookUploadBytesMax, arrivalMs: uploadArrivalMs };
 
 interface UploadedFile {
   /** The name of the file's content in messages, such as "book". */

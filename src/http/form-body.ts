@@ -5,7 +5,7 @@ import type { IncomingMessage } from 'node:http';
 import { Busboy } from '@fastify/busboy';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Failure } from '../errors.ts';
-import { readBody, takeUploadSlot } from '../net/request-body.ts';
+import { readBody } from '../net/request-body.ts';
 import { uploadArrivalMs, uploadBytesMax } from '../net/request-limits.ts';
 import { ownTurn } from '../runtime/steps.ts';
 import { formPartsMax, formTextBytesMax } from './http-limits.ts';
@@ -18,7 +18,7 @@ export class FormBody {
   readonly files = new Map<string, Uint8Array>();
 }
 
-const limits = { bytesMax: uploadBytesMax, arrivalMs: uploadArrivalMs, takeSlot: takeUploadSlot };
+const limits = { bytesMax: uploadBytesMax, arrivalMs: uploadArrivalMs };
 
 /**
  * Forms are parsed in pieces of this size, so that a form with too many small parts (0.3 ms of CPU per KiB) is rejected

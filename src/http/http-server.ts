@@ -10,6 +10,7 @@ import { toFailureReply } from '../net/failure-reply.ts';
 import { apiVersion, HttpResponse, toRequestId } from '../net/headers.ts';
 import type { Tls } from '../net/listen.ts';
 import { handshakeMs, headerBytesMax, headersMax } from '../net/request-limits.ts';
+import { setAddress } from '../net/request-owner.ts';
 import {
   headersArrivalMs,
   keepAliveMs,
@@ -49,8 +50,11 @@ export function createHttpServer(given: HttpServerOptions): Server {
     : createServer(options);
   // Node's limit is switched off, because Node would silently drop the headers beyond it.
   server.maxHeadersCount = 0;
-  const takeTurn = (request: IncomingMessage, work: () => void) =>
-    connections.turns.take(clientAddressOf(request, isBehindProxy), work);
+  const takeTurn = (request: IncomingMessage, work: () => void) => {
+    const address = clientAddressOf(request, isBehindProxy);
+    setAddress(request, address);
+    return connections.turns.take(address, work);
+  };
   /** Current number of unanswered requests per connection. */
   const unanswered = new WeakMap<Socket, number>();
   const take = (request: IncomingMessage, response: ServerResponse) => {

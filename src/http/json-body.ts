@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type Fields, isObject } from '../contract/unknown-fields.ts';
 import { Failure } from '../errors.ts';
-import { type BodyLimits, readBody, takeBody, takeUploadSlot } from '../net/request-body.ts';
+import { type BodyLimits, readBody, takeBody } from '../net/request-body.ts';
 import { bodyArrivalMs, requestBytesMax, uploadArrivalMs } from '../net/request-limits.ts';
 import { parseStrictJson, parseStrictJsonInSteps, pieceBytes } from '../net/strict-json.ts';
 import { notJsonMessage } from './thrown-failure.ts';
@@ -11,7 +11,7 @@ import { notJsonMessage } from './thrown-failure.ts';
 const usualLimits: BodyLimits = { bytesMax: requestBytesMax, arrivalMs: bodyArrivalMs };
 
 function limitsOf(bytesMax: number | undefined): BodyLimits {
-  return bytesMax === undefined ? usualLimits : { bytesMax, arrivalMs: uploadArrivalMs, takeSlot: takeUploadSlot };
+  return bytesMax === undefined ? usualLimits : { bytesMax, arrivalMs: uploadArrivalMs };
 }
 
 /** Accepts only JSON bodies; other types fail with `unsupported_media_type`. */
@@ -41,7 +41,7 @@ function readJson(
   checkEncoding(request, notJsonMessage);
   const { jsonBytesMax, jsonValuesMax: valuesMax } = request.routeOptions.config;
   const limits = limitsOf(jsonBytesMax);
-  const bytes = limits.takeSlot ? undefined : takeBody(payload, limits);
+  const bytes = takeBody(payload, limits);
   if (!bytes) return readArriving(payload, limits, valuesMax);
   if (bytes.length > pieceBytes) return parseStrictJsonInSteps(bytes, { valuesMax });
   done(null, bytes.length === 0 ? undefined : parseStrictJson(bytes, { valuesMax }));

@@ -1,7 +1,7 @@
 // Checks client addresses against IPv4 and IPv6 addresses and CIDR blocks ("10.0.0.0/8", RFC 4632 and RFC 4291). An
 // IPv4-mapped IPv6 address ("::ffff:10.0.0.1") counts as its IPv4 address.
+import type { IncomingHttpHeaders } from 'node:http';
 import { BlockList, isIP, isIPv6 } from 'node:net';
-import type { NodeRequest } from './request-body.ts';
 
 interface Block {
   address: string;
@@ -56,7 +56,10 @@ export function isBlockWithin(block: string, blocks: readonly string[]): boolean
   });
 }
 
-type Addressed = Pick<NodeRequest, 'headers'> & { socket: { remoteAddress?: string | undefined } | null | undefined };
+interface Addressed {
+  headers: IncomingHttpHeaders;
+  socket: { remoteAddress?: string | undefined } | null | undefined;
+}
 
 export function clientAddressOf({ headers, socket }: Addressed, isBehindProxy: boolean): string {
   const forwarded = isBehindProxy ? String(headers['x-forwarded-for'] ?? '') : '';

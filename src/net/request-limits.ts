@@ -19,6 +19,13 @@ export const lexiconValuesMax = 160_000;
 export const liveMessageBytesMax = 256 * 1024;
 /** Time in which a request body must arrive. */
 export const bodyArrivalMs = 30_000;
+/** At least this much of a body must arrive in each interval (1 KiB per second). */
+export const bodyPaceMs = 5_000;
+export const bodyPaceBytes = 5 * 1024;
+/** Number of request bodies above `slotlessBytesMax` that are received at the same time, and that may wait. */
+export const bodySlotsMax = 16;
+export const bodiesWaitingMax = 512;
+export const slotlessBytesMax = 64 * 1024;
 /** Longest wait of a stream for a client that reads nothing. */
 export const readerStallMs = 2 * 60_000;
 /** Largest number of connections, and of connections closed per second for new connections of the same address. */

@@ -35,7 +35,7 @@ import { bookUploadBytesMax } from '../books/book-limits.ts';
 import { toViolation, type UnknownField, unknownField, unknownFieldsMax } from '../contract/unknown-fields.ts';
 import { Failure, toFailure } from '../errors.ts';
 import { toRequestId } from '../net/headers.ts';
-import { type BodyLimits, type NodeRequest, readBody, takeUploadSlot } from '../net/request-body.ts';
+import { type BodyLimits, type NodeRequest, readBody } from '../net/request-body.ts';
 import {
   bodyArrivalMs,
   jobBytesMax,
@@ -73,7 +73,7 @@ export const ignoredMembersKey: ContextKey<readonly UnknownField[]> = createCont
   description: 'ignored',
 });
 /** Node's request object, if any. Only a request with this object can be refused while its connection stays open. */
-const nodeRequestKey = createContextKey<NodeRequest | undefined>(undefined);
+export const nodeRequestKey = createContextKey<NodeRequest | undefined>(undefined);
 
 export const toContextValues = (request: NodeRequest, address: string): ContextValues =>
   createContextValues()
@@ -91,7 +91,7 @@ export const openServices: readonly DescService[] = [Health, ServerReflection, S
 
 export function limitsOf(method: DescMethod): RequestLimits {
   const usual = { arrivalMs: bodyArrivalMs, bytesMax: requestBytesMax, valuesMax: requestValuesMax };
-  const upload = { ...usual, bytesMax: uploadBytesMax, arrivalMs: uploadArrivalMs, takeSlot: takeUploadSlot };
+  const upload = { ...usual, bytesMax: uploadBytesMax, arrivalMs: uploadArrivalMs };
   if (method === JobService.method.createJob) return { ...upload, bytesMax: jobBytesMax, valuesMax: jobValuesMax };
   if (method === VoiceService.method.cloneVoice) return upload;
   if (method === BookService.method.readBook || method === ProvenanceService.method.inspectAudio)

@@ -20,7 +20,8 @@ import { callStream, callUnary, type Handlers } from '../api/service-handlers.ts
 import { throwNamed, type UnknownField, unknownFieldsMax } from '../contract/unknown-fields.ts';
 import { Failure, toFailure } from '../errors.ts';
 import { apiVersion, headerText, toRequestId } from '../net/headers.ts';
-import { addressKey, connectionKey, ignoredMembersKey, limitsOf, openServices } from './bodies.ts';
+import { setOwner } from '../net/request-owner.ts';
+import { addressKey, connectionKey, ignoredMembersKey, limitsOf, nodeRequestKey, openServices } from './bodies.ts';
 import { reasonOfCode, toConnectError } from './status.ts';
 
 const apiKeyHeader = 'x-api-key';
@@ -114,6 +115,7 @@ export function createCallRunner(runner: Runner): CallRunner {
     const key = requestHeader.get(apiKeyHeader) ?? undefined;
     const authorization = requestHeader.get('authorization') ?? undefined;
     await running.admit({ key, authorization }, operation).catch(refuse);
+    setOwner(values.get(nodeRequestKey), running.caller.accountId);
   };
 
   const interceptor: Interceptor = (proceed) => async (request) => {

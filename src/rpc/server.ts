@@ -21,6 +21,7 @@ import { type Connections, createConnections } from '../net/connections.ts';
 import { apiVersion, toRequestId } from '../net/headers.ts';
 import { type ListenAddress, openListener } from '../net/listen.ts';
 import { farewellMs, handshakeMs, headerBytesMax, headersMax, readerStallMs } from '../net/request-limits.ts';
+import { setAddress } from '../net/request-owner.ts';
 import { type Handler, toContextValues } from './bodies.ts';
 import { toStatus } from './calls.ts';
 import type { Services } from './services.ts';
@@ -142,6 +143,7 @@ function createListener({ services, connections, isBehindProxy, onFault }: Liste
     response.on('error', ignore);
     const handler = byPath.get(request.url?.split('?', 1)[0] ?? '');
     const address = clientAddressOf(request, isBehindProxy);
+    setAddress(request, address);
     const isOpen = handler !== undefined && services.isOpen(handler);
     // Refusals do not stop a client that needs no key, so calls from a barred address are dropped.
     const isUnwanted = () => isOpen && services.isBarred(address);

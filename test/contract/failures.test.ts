@@ -1,5 +1,8 @@
 // Tests that every failure in the failure table reaches REST clients: by its real cause if possible, otherwise by the
 // tone engine or a replaced admission. The rows are a type, so the test does not compile if a row is missing.
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { createIssuer } from '../../src/access/oidc-issuer.ts';
 import { Failure, failureTable, type Reason } from '../../src/errors.ts';
@@ -64,6 +67,16 @@ const raisedBy: Record<Reason, () => Promise<Response>> = {
   not_found: () => send('/nothing'),
   method_not_allowed: () => send('/api/voices', { method: 'DELETE' }),
   voice_not_ready: byEngine(new Failure('voice_not_ready')),
+  request_timeout: async () => {
+    const headers = { 'X-API-Key': gateway.key, 'Content-Type': 'application/json' };
+    const sent = request(`${gateway.url}/api/audio/speech`, { method: 'POST', headers }).on('error', () => {});
+    sent.flushHeaders();
+    const [reply] = (await once(sent, 'response')) as [IncomingMessage];
+    return new Response(await text(reply), {
+      status: reply.statusCode!,
+      headers: reply.headers as Record<string, string>,
+    });
+  },
   idempotency_conflict: async () => {
     const headers = { 'Idempotency-Key': 'one' };
     await (await speak(fresh(), { headers })).arrayBuffer();

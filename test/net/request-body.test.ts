@@ -3,9 +3,11 @@ import { type EventEmitter, once } from 'node:events';
 import { createServer as createHttp1Server, request as requestHttp1 } from 'node:http';
 import { connect, createServer } from 'node:http2';
 import { type AddressInfo, connect as connectSocket } from 'node:net';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { toFailure } from '../../src/errors.ts';
 import { type BodyLimits, readBody } from '../../src/net/request-body.ts';
+import { bodyPaceBytes, bodyPaceMs, bodySlotsMax, slotlessBytesMax } from '../../src/net/request-limits.ts';
+import { setOwner } from '../../src/net/request-owner.ts';
 
 const limits: BodyLimits = { bytesMax: 100_000, arrivalMs: 60_000 };
 
@@ -70,7 +72,75 @@ test('one byte more than allowed is too many', async () => {
 test('a body that does not arrive in time is not waited for', async () => {
   const { port, outcome } = await open({ ...limits, arrivalMs: 50 }, '2');
   (await openStream(port)).write('x');
-  expect(await outcome()).toBe('invalid_request');
+  expect(await outcome()).toBe('request_timeout');
+});
+
+test.each(['1.1', '2'] as const)('a body slower than 1 KiB/s for 5 s is refused over HTTP/%s', async (version) => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const arrived = Promise.withResolvers<EventEmitter>();
+  const { port, outcome } = await open(limits, version, async (request) => arrived.resolve(request));
+  const sent = version === '2' ? await openStream(port) : requestHttp1({ port, method: 'POST' }).on('error', () => {});
+  if ('flushHeaders' in sent) sent.flushHeaders();
+  const request = await arrived.promise;
+  await expect.poll(() => request.listenerCount('data')).toBe(1);
+  const refused = outcome();
+  const sendAndWait = async (bytes: number) => {
+    const received = once(request, 'data');
+    sent.write(Buffer.alloc(bytes));
+    await received;
+    vi.advanceTimersByTime(bodyPaceMs);
+    await new Promise(setImmediate);
+  };
+  await sendAndWait(bodyPaceBytes);
+  await sendAndWait(bodyPaceBytes);
+  expect(request.listenerCount('data')).toBe(1);
+  await sendAndWait(300);
+  expect(request.listenerCount('data')).toBe(0);
+  expect(await refused).toBe('request_timeout');
+});
+
+/** A server whose requests belong to the account in their path. Resolves with the outcomes of the bodies by path. */
+async function openOwned() {
+  const outcomes: string[] = [];
+  const server = createHttp1Server((request, response) => {
+    const account = request.url!.split('/')[1]!;
+    setOwner(request, account);
+    Array.fromAsync(readBody(request, { ...limits, bytesMax: 1 << 20 }))
+      .then(
+        ([bytes]) => `${account}: ${bytes!.length}`,
+        (error) => `${account}: ${toFailure(error).reason}`,
+      )
+      .then((outcome) => {
+        outcomes.push(outcome);
+        response.end();
+      });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const { port } = server.address() as AddressInfo;
+  /** Sends the beginning of a body. Returns the function that sends the rest. */
+  const begin = (account: string, bytes: number) => {
+    const sent = requestHttp1({ port, method: 'POST', path: `/${account}` }).on('error', () => {});
+    sent.write(Buffer.alloc(bytes));
+    return () => void sent.end('x');
+  };
+  return { begin, outcomes };
+}
+
+test('unfinished bodies of one account delay neither its small bodies nor the bodies of others', async () => {
+  const { begin, outcomes } = await openOwned();
+  const large = slotlessBytesMax + 1;
+  const finish = Array.from({ length: bodySlotsMax + 1 }, () => begin('one', large));
+  begin('one', 300)();
+  begin('other', large)();
+  await expect.poll(() => outcomes.toSorted()).toEqual(['one: 301', `other: ${large + 1}`]);
+  for (const end of finish) end();
+  await expect.poll(() => outcomes.length).toBe(finish.length + 2);
+  expect(new Set(outcomes.slice(2))).toEqual(new Set([`one: ${large + 1}`]));
 });
 
 test('a caller who leaves half-way has sent no request', async () => {

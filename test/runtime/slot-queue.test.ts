@@ -20,6 +20,29 @@ test('owners take turns, each in the order of its requests', async () => {
   expect([queue.held, queue.waiting]).toEqual([0, 0]);
 });
 
+test('an owner of a shared queue cannot hold all slots, and waits before owners with fewer slots', async () => {
+  const queue = new SlotQueue({ slotsMax: 8, isShared: true });
+  const held: string[] = [];
+  const take = async (name: string) => {
+    const release = await queue.take({ signal, owner: name[0]! });
+    held.push(name);
+    return release;
+  };
+  const ofA = Array.from({ length: 8 }, (_, n) => take(`a${n}`));
+  const others = ['b1', 'b2', 'b3', 'c1', 'c2', 'd1', 'e1'].map(take);
+  await Promise.all([...ofA.slice(0, 4), ...['b', 'c', 'd'].map((_, n) => others[[0, 3, 5][n]!])]);
+  expect(held).toEqual(['a0', 'a1', 'a2', 'a3', 'b1', 'b2', 'c1', 'd1']);
+  expect([queue.held, queue.waiting]).toEqual([8, 7]);
+
+  (await ofA[0]!)();
+  await others[6];
+  expect(held.at(-1)).toBe('e1');
+  for (const one of [...ofA.slice(1, 4), ...others.slice(0, 2)]) (await one)();
+  for (const one of [...ofA, ...others]) void one.then((release) => release());
+  await Promise.all([...ofA, ...others]);
+  await expect.poll(() => [queue.held, queue.waiting]).toEqual([0, 0]);
+});
+
 test('a wait ends with an abort or a timeout, and leaves nothing behind', async () => {
   const queue = new SlotQueue({ slotsMax: 1 });
   const release = await queue.take({ signal });
