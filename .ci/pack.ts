@@ -40,8 +40,6 @@ const copies: Readonly<Record<string, Copy>> = {
   eld: { files: ['LICENSE', 'src/*.js', 'src/*/*extrasmall.js'] },
   // Omits the source of the binary, which is in packages of its own.
   koffi: { files: ['LICENSE.txt', 'in*.{js,cjs}', 'src/koffi/**/*.{js,cjs}'] },
-  // Omits the bundles for browsers, and the model that enhances speech, which Sonant does not use.
-  'ogg-opus-decoder': { files: ['README.md', 'index.js', 'src/**'], without: ['@wasm-audio-decoders/opus-ml'] },
 };
 
 const target = resolve(process.argv[2] ?? root);

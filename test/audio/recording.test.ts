@@ -1,10 +1,12 @@
 // Tests that recordings of every supported kind decode to the original audio, mono, at their own rate, and that every
 // malformed file is refused with a message. three-tones.opus is the signal below, encoded once: ffmpeg -i
 // three-tones.wav -c:a libopus -b:a 24k -map_metadata -1 -bitexact three-tones.opus
+import { execFileSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { decodeRecording, recordingBytesMax } from '../../src/audio/recording/recording.ts';
 import type { Recording, RecordingFault } from '../../src/audio/recording/track.ts';
+import { isInstalled } from '../programs.ts';
 import { dominantFrequencyHz, noise, rms, tone } from './measure-tone.ts';
 import {
   type Channels,
@@ -136,6 +138,24 @@ describe('FLAC, MP3, Ogg', () => {
     expectThreeTones(opus);
   });
 
+  test.skipIf(!isInstalled('ffmpeg')).each([
+    ['one channel', ['-ac', '1']],
+    ['two channels', ['-ac', '2']],
+    ['eight channels', ['-ac', '8', '-mapping_family', '1']],
+    ['short packets', ['-ac', '1', '-frame_duration', '2.5']],
+    [
+      'a packet on two pages',
+      ['-ac', '1', '-frame_duration', '60', '-page_duration', '9000000', '-b:a', '256k', '-vbr', 'off'],
+    ],
+  ])('Opus to its last sample: %s', async (_, encoding) => {
+    const wav = wavFile([threeTones(48_000).subarray(0, 70_001)], { sampleRateHz: 48_000 });
+    const args = ['-v', 'error', '-i', '-', ...encoding, '-c:a', 'libopus', '-f', 'opus', '-'];
+    const opus = execFileSync('ffmpeg', args, { input: wav });
+    const { samples } = await decode(opus);
+    expect(samples.length).toBe(70_001);
+    expect(Math.abs(dominantFrequencyHz(samples.subarray(50_000, 65_000), 48_000) - frequenciesHz[2]!)).toBeLessThan(5);
+  });
+
   test('behind ID3 tags, and before others', async () => {
     const mp3 = await mp3File(threeTones(24_000), 24_000);
     const tag = Buffer.concat([
@@ -181,14 +201,15 @@ describe('is refused', () => {
   });
 
   test('an Ogg file of another kind, or with channels without end', async () => {
-    const head = (text: string, channels: number) => {
-      const packet = Buffer.alloc(60, 1);
+    const head = (text: string, channels: number, fill = 1) => {
+      const packet = Buffer.alloc(60, fill);
       packet.write(text, 'latin1');
       packet[text === 'OpusHead' ? 9 : 11] = channels;
       return oggPage([packet], { flags: 2 });
     };
     expect((await faultOf(head('\x80theora', 1))).message).toContain('with an unsupported codec');
     expect((await faultOf(head('OpusHead', 255))).message).toContain('255 channels');
+    expect((await faultOf(head('OpusHead', 2, 200))).message).toContain('Opus header is invalid');
     expect((await faultOf(head('\x01vorbis', 0))).message).toContain('0 channels');
   });
 

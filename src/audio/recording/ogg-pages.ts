@@ -6,6 +6,7 @@
 import { unreadable } from './track.ts';
 
 export const pageHeadBytes = 27;
+const continuedFlag = 1;
 const firstFlag = 2;
 
 /** Yields the pages of a file. Fails if the file contains more than one stream. */
@@ -25,6 +26,28 @@ export function* oggPages(file: Buffer): Generator<Buffer> {
 
 /** The bytes of the page after its header. */
 export const pageBody = (page: Buffer): Buffer => page.subarray(pageHeadBytes + page[26]!);
+
+/**
+ * The packets that end on a page, and the parts of a packet that continues on the next page. `begun` contains these
+ * parts from the pages before. A packet ends with a size below 255.
+ */
+export function packetsOf(page: Buffer, begun: Buffer[]): { packets: Buffer[]; rest: Buffer[] } {
+  const isContinued = (page[5]! & continuedFlag) !== 0;
+  const packets: Buffer[] = [];
+  const isCut = isContinued && begun.length === 0;
+  let parts = isContinued ? begun : [];
+  let at = pageHeadBytes + page[26]!;
+  for (const size of page.subarray(pageHeadBytes, at)) {
+    parts.push(page.subarray(at, at + size));
+    at += size;
+    if (size === 255) continue;
+    packets.push(Buffer.concat(parts));
+    parts = [];
+  }
+  // A packet whose beginning is missing cannot be decoded.
+  if (isCut) packets.shift();
+  return { packets, rest: parts };
+}
 
 /** Length of the page that begins at this offset; undefined if more bytes are needed. */
 export function pageLengthAt(bytes: Buffer, at: number): number | undefined {

@@ -5,6 +5,7 @@
 import { floatTag, pcmTag, readWavHeader, type WavData, type WavFormat } from '../wav-reader.ts';
 import { isMp3, mp3Frames, skipTags } from './mp3-frames.ts';
 import { oggPages, pageBody } from './ogg-pages.ts';
+import { openOpus } from './opus-recording.ts';
 import { type Recording, RecordingFault, refuseOddShape, Track, unreadable } from './track.ts';
 
 const infoEnd = 42;
@@ -100,7 +101,7 @@ interface Decoded {
   errors: readonly { message: string }[];
 }
 
-/** The interface that mpg123-decoder, ogg-opus-decoder and @wasm-audio-decoders share. */
+/** The interface that mpg123-decoder and @wasm-audio-decoders share. */
 interface WasmDecoder {
   readonly ready: Promise<void>;
   decode(bytes: Uint8Array): Decoded | Promise<Decoded>;
@@ -173,7 +174,8 @@ export async function decodeRecording(bytes: Uint8Array, { secondsMax }: { secon
 }
 
 async function readOgg(file: Buffer, track: Track): Promise<void> {
-  const head = pageBody(oggPages(file).next().value!);
+  const firstPage: Buffer = oggPages(file).next().value!;
+  const head = pageBody(firstPage);
   const has = (text: string, lengthMin: number) =>
     head.length >= lengthMin && head.toString('latin1', 0, text.length) === text;
   // The rate is checked when the audio is decoded. Opus always has 48 kHz.
@@ -182,13 +184,12 @@ async function readOgg(file: Buffer, track: Track): Promise<void> {
     await decodePieces(await open(), oggPages(file), track);
   };
   if (has('\x01vorbis', 30)) await decode(head[11]!, openVorbis);
-  else if (has('OpusHead', 19)) await decode(head[9]!, openOpus);
+  else if (has('OpusHead', 19)) await decode(head[9]!, () => openOpus(firstPage));
   else if (has('\x7fFLAC', 51)) await decode(((head[29]! >> 1) & 7) + 1, openFlac);
   else throw unreadable(`is an Ogg file with an unsupported codec; ${accepted}`);
 }
 
 const openMp3 = async (): Promise<WasmDecoder> => new (await import('mpg123-decoder')).MPEGDecoder();
 const openFlac = async (): Promise<WasmDecoder> => new (await import('@wasm-audio-decoders/flac')).FLACDecoder();
-const openOpus = async (): Promise<WasmDecoder> => new (await import('ogg-opus-decoder')).OggOpusDecoder();
 const openVorbis = async (): Promise<WasmDecoder> =>
   new (await import('@wasm-audio-decoders/ogg-vorbis')).OggVorbisDecoder();
