@@ -1,7 +1,7 @@
 // Idempotency-Key (draft-ietf-httpapi-idempotency-key-header): a request that is repeated with the same key gets the
 // same answer for a day, from any replica. A different request with the same key is rejected, as is a repetition while
 // the first request runs. A key can be used again after its request failed or its process died: while a request runs,
-// its process renews a lease.
+// its process renews a lease, by the clock of the database.
 import { createHash } from 'node:crypto';
 import { Failure } from '../errors.ts';
 import { isDead, processName } from '../runtime/id.ts';
@@ -36,31 +36,32 @@ interface IdempotencyOptions {
 
 export function createIdempotency(options: IdempotencyOptions): Idempotency {
   const { rows, isAlive, runner = processName, leaseMs = answerLeaseMs } = options;
-  const repeatOrTake = async (begun: AnswerRow): Promise<AnswerRow | undefined> => {
+  const repeatOrTake = async (begun: AnswerRow, nowMs: number): Promise<AnswerRow | undefined> => {
     const { ownerId, name } = begun;
-    const before = await rows.begin(begun, Date.now());
+    const before = await rows.begin(begun, nowMs);
     if (before?.answer && !(await isAlive(before.subject))) await rows.deleteBySubject(ownerId, before.subject);
     // The lease of a dead process on this machine is released at once.
     else if (before && before.answer === null && before.runner !== null && isDead(before.runner))
       await rows.release(ownerId, name, before.runner);
     else return before;
-    return rows.begin(begun, Date.now());
+    return rows.begin(begun, nowMs);
   };
 
   return {
     async once({ key, callerId, request, work }) {
       const fingerprint = createHash('sha256').update(JSON.stringify(request)).digest('base64');
-      const untilMs = Date.now() + leaseMs;
+      const nowMs = await rows.now();
+      const untilMs = nowMs + leaseMs;
       const begun = { ownerId: callerId, name: key, fingerprint, answer: null, subject: '', untilMs, runner };
-      await rows.deleteExpired(Date.now(), deletedAtOnce);
-      const before = await repeatOrTake(begun);
+      await rows.deleteExpired(nowMs, deletedAtOnce);
+      const before = await repeatOrTake(begun, nowMs);
       if (before) return repeat(before, fingerprint);
       // A failed renewal is retried. If no renewal succeeds in time, the lease expires.
-      const renew = () => void rows.renew(callerId, key, runner, Date.now() + leaseMs).catch(() => {});
-      const renewing = setInterval(renew, Math.min(answerRenewalMs, leaseMs / 3)).unref();
+      const renew = async () => rows.renew(callerId, key, runner, (await rows.now()) + leaseMs);
+      const renewing = setInterval(() => void renew().catch(() => {}), Math.min(answerRenewalMs, leaseMs / 3)).unref();
       try {
         const { answer, subject, usefulUntilMs } = await work();
-        const lastMs = Math.min(Date.now() + idempotencyMs, usefulUntilMs);
+        const lastMs = Math.min((await rows.now()) + idempotencyMs, usefulUntilMs);
         await rows.finish({ ...begun, answer: JSON.stringify(answer), subject, untilMs: lastMs });
         return answer;
       } catch (error) {

@@ -106,7 +106,7 @@ export function createJobHandlers(options: JobHandlersOptions) {
     async cancelJob({ jobId }: CancelJobRequest, call: Call) {
       const job = await find(call, jobId);
       const settings: JobSettings = JSON.parse(job.settings);
-      const nowMs = Date.now();
+      const nowMs = await rows.now();
       const expiresAtMs = expiryOf(settings, nowMs, keepMs);
       const ended = await rows.end(job.jobKey, { status: 'canceled', nowMs, expiresAtMs });
       runner.leave(job.jobKey);
@@ -123,7 +123,7 @@ export function createJobHandlers(options: JobHandlersOptions) {
     },
     async deleteJob({ jobId }: DeleteJobRequest, call: Call) {
       const job = await find(call, jobId);
-      const nowMs = Date.now();
+      const nowMs = await rows.now();
       await rows.end(job.jobKey, { status: 'canceled', nowMs, expiresAtMs: nowMs });
       runner.leave(job.jobKey);
       await removeJob(options, job);

@@ -39,6 +39,8 @@ const factsBytesMax: Readonly<Record<TicketUse, number | undefined>> = {
   ticket: requestBytesMax + 4096,
   'live-ticket': undefined,
 };
+/** The row decides when a ticket expires. The seal lasts longer, because the clocks of replicas may differ. */
+const sealedSeconds = 3600;
 const limits = { ofKey: ticketCharsPerKeyMax, ofAll: ticketCharsMax };
 
 /** Each ticket counts as at least `ticketCharsMin`, since a ticket for one letter takes memory too. */
@@ -51,9 +53,9 @@ const charsHeldBy = ({ chunks }: SpeechRequest) =>
 export function createTickets({ rows, seal }: { rows: TicketRows; seal: Seal }): Tickets {
   const issue = async (use: TicketUse, keyId: string, chars: number, about: object) => {
     const ticketId = createId('tkt', ticketIdBits);
-    const nowMs = Date.now();
+    const nowMs = await rows.now();
     const expiresAtMs = nowMs + ticketMs;
-    const sealed = await seal.close(use, { ...about, ticketId }, ticketMs / 1000, factsBytesMax[use]);
+    const sealed = await seal.close(use, { ...about, ticketId }, sealedSeconds, factsBytesMax[use]);
     const outcome = await rows.add({ ticketId, keyId, chars, sealed, expiresAtMs }, limits, nowMs);
     const retryAfterSeconds = ticketMs / 1000;
     if (outcome === 'key') {
@@ -64,7 +66,7 @@ export function createTickets({ rows, seal }: { rows: TicketRows; seal: Seal }):
     return { ticketId, expiresAtMs };
   };
   const take = async (use: TicketUse, ticketId: string) => {
-    const row = isTicketId(ticketId) ? await rows.take(ticketId, Date.now()) : undefined;
+    const row = isTicketId(ticketId) ? await rows.take(ticketId, await rows.now()) : undefined;
     const facts = row && (await seal.open(use, row.sealed, factsBytesMax[use]));
     return facts?.ticketId === ticketId ? { facts, keyId: row!.keyId, expiresAtMs: row!.expiresAtMs } : undefined;
   };

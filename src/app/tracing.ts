@@ -135,6 +135,7 @@ export function traceStore(store: RowStore, system: string): RowStore {
     query: (sql, ...values) =>
       measured(span(sql.trimStart().split(/\s/, 1)[0]!, sql), () => store.query(sql, ...values)),
     transaction: (work, options) => measured(span('transaction'), () => store.transaction(work, options)),
+    now: () => store.now(),
     listen: (topic, onChange) => store.listen(topic, onChange),
     close: () => store.close(),
   };

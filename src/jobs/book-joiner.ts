@@ -37,7 +37,7 @@ export async function joinBook(job: JobRow, tools: JobTools, signal: AbortSignal
   const reservation = await room.reserve({ accountId: job.accountId, bytes, isLinked: true });
   try {
     const stored = await storeBook({ job, settings, request, finished, reservation }, tools, signal);
-    const nowMs = Date.now();
+    const nowMs = await rows.now();
     const expiresAtMs = expiryOf(settings, nowMs, keepMs);
     // If a failure of the store leaves it unknown whether the job has ended, the clip stays and expires with the job.
     const clip = { ...stored, expiresAtMs };

@@ -41,7 +41,7 @@ export async function speakChapter(job: JobRow, row: ChapterRow, tools: JobTools
     rows,
     clips,
     holder,
-    leaseUntilMs: () => Date.now() + chapterLeaseMs,
+    leaseUntilMs: async () => (await rows.now()) + chapterLeaseMs,
     take,
     offsetOf: (part) => partOf(part).offset,
   });

@@ -54,16 +54,16 @@ export function openJobRunner(options: JobRunnerOptions): JobRunner {
     working.set(chapter.jobKey, { ...chapter, leaving, done });
   };
   const fill = async () => {
-    for (const each of await rows.listHolders(Date.now()))
+    for (const each of await rows.listHolders(await rows.now()))
       if (each !== holder && isDead(each)) await rows.endLeasesOf(each);
-    const open = (await rows.listOpen(Date.now(), openMax)).filter(({ jobKey }) => !working.has(jobKey));
+    const open = (await rows.listOpen(await rows.now(), openMax)).filter(({ jobKey }) => !working.has(jobKey));
     if (open.length === 0) return;
-    const held = await rows.countHeld(Date.now());
+    const held = await rows.countHeld(await rows.now());
     const countOf = ({ accountId }: OpenChapter) => held.get(accountId) ?? 0;
     while (!isClosed && working.size < chaptersMax && open.length > 0) {
       const next = open.reduce((best, each) => (countOf(each) < countOf(best) ? each : best));
       open.splice(open.indexOf(next), 1);
-      const nowMs = Date.now();
+      const nowMs = await rows.now();
       if (!(await rows.claim(next, holder, nowMs, nowMs + chapterLeaseMs))) continue;
       held.set(next.accountId, countOf(next) + 1);
       start(next);
@@ -110,7 +110,7 @@ export function openJobRunner(options: JobRunnerOptions): JobRunner {
 async function work(id: ChapterId, options: JobRunnerOptions, leaving: AbortController): Promise<void> {
   const { rows, holder } = options;
   const stopRenewing = renewLease(id, options, leaving);
-  let notBeforeMs = 0;
+  let waitMs = 0;
   try {
     const job = await rows.findByKey(id.jobKey);
     const chapter = (await rows.chaptersOf(id.jobKey)).find((each) => each.chapter === id.chapter);
@@ -119,21 +119,24 @@ async function work(id: ChapterId, options: JobRunnerOptions, leaving: AbortCont
   } catch (error) {
     if (leaving.signal.aborted || error instanceof LeaseLost) return;
     // If `afterFailure` throws, the chapter is not retried at once.
-    notBeforeMs = Date.now() + retryMs.max;
-    notBeforeMs = (await afterFailure(error, id, options)) ?? 0;
+    waitMs = retryMs.max;
+    waitMs = (await afterFailure(error, id, options)) ?? 0;
   } finally {
     stopRenewing();
-    await rows.release(id, holder, notBeforeMs);
+    await rows.release(id, holder, waitMs > 0 ? (await rows.now()) + waitMs : 0);
   }
 }
 
 function renewLease(id: ChapterId, { rows, holder }: JobRunnerOptions, leaving: AbortController): () => void {
-  let untilMs = Date.now() + chapterLeaseMs;
+  let renewedMs = performance.now();
   const renew = async () => {
-    const nextMs = Date.now() + chapterLeaseMs;
-    const isHeld = await rows.renew(id, holder, nextMs).catch(() => Date.now() < untilMs);
-    if (isHeld) untilMs = Math.max(untilMs, nextMs);
-    else leaving.abort(new LeaseLost());
+    const begunMs = performance.now();
+    try {
+      if (!(await rows.renew(id, holder, (await rows.now()) + chapterLeaseMs))) leaving.abort(new LeaseLost());
+      renewedMs = begunMs;
+    } catch {
+      if (performance.now() - renewedMs >= chapterLeaseMs) leaving.abort(new LeaseLost());
+    }
   };
   const timer = setInterval(() => void renew(), chapterRenewalMs).unref();
   return () => clearInterval(timer);
@@ -149,7 +152,7 @@ export interface JobFault {
   text: string | undefined;
 }
 
-/** Returns the time of the next try after a temporary failure. After any other failure, ends the job. */
+/** Returns the wait before the next try after a temporary failure. After any other failure, ends the job. */
 async function afterFailure(error: unknown, id: ChapterId, options: JobRunnerOptions): Promise<number | undefined> {
   const { rows, holder, keepMs, onFault } = options;
   const failure = toFailure(error instanceof SegmentFault ? error.cause : error);
@@ -157,9 +160,9 @@ async function afterFailure(error: unknown, id: ChapterId, options: JobRunnerOpt
   if (mayPass(failure)) {
     const attempts = await rows.noteAttempt(id, holder);
     const waitMs = Math.min(retryMs.max, retryMs.first * 2 ** Math.min(attempts - 1, 10));
-    if (attempts <= attemptsMax) return Date.now() + Math.max(waitMs, waitMsOf(failure));
+    if (attempts <= attemptsMax) return Math.max(waitMs, waitMsOf(failure));
   }
-  const nowMs = Date.now();
+  const nowMs = await rows.now();
   const job = await rows.findByKey(id.jobKey);
   if (!job) return undefined;
   const settings: JobSettings = JSON.parse(job.settings);

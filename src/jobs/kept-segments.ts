@@ -23,7 +23,7 @@ export interface KeepSegmentsOptions {
   clips: Pick<ClipStore, 'create' | 'open' | 'remove'>;
   holder: string;
   /** Returns the expiry time of the lease. Storing a segment renews the lease. */
-  leaseUntilMs(): number;
+  leaseUntilMs(): Promise<number>;
   /** Charges characters to the quota. Throws if the remaining quota is smaller. */
   take(chars: number, signal: AbortSignal): Promise<Taken>;
   /** Start of a part in the chapter, in code points. */
@@ -97,7 +97,7 @@ export function keepSegments(options: KeepSegmentsOptions): KeepSegment {
     sinceMs = performance.now();
     const words = JSON.stringify(spoken?.words ?? []);
     const row = { ...id, segment, fingerprint, voiceId, clipKey, sampleRateHz: spoken?.sampleRateHz ?? 0, words };
-    const progress = { holder, leaseUntilMs: leaseUntilMs(), chars: charsUpTo, seconds: soFar.seconds, busyMs };
+    const progress = { holder, leaseUntilMs: await leaseUntilMs(), chars: charsUpTo, seconds: soFar.seconds, busyMs };
     const taken = await takeOwn();
     let countedChars = 0;
     try {

@@ -31,6 +31,7 @@ export type AnswerRows = ReturnType<typeof createAnswerRows>;
 
 export function createAnswerRows(store: RowStore) {
   return {
+    now: () => store.now(),
     /** Adds the row. If an unexpired row with this owner and name exists, returns that row instead. */
     async begin(row: AnswerRow, nowMs: number): Promise<AnswerRow | undefined> {
       const begin = `${columns.insert} on conflict (owner_id, name) do update set fingerprint = $3, answer = $4, subject = $5, until_ms = $6, runner = $7

@@ -35,6 +35,7 @@ const isActive = (job: string) => `(select status from jobs where job_key = ${jo
 
 export function createJobLeases(store: RowStore) {
   return {
+    now: () => store.now(),
     /** Lists the first free chapter of each unfinished job. The oldest job of every account comes first. */
     listOpen: (nowMs: number, limit: number): Promise<OpenChapter[]> =>
       store.query<OpenChapter>(firstOpen, nowMs, limit),

@@ -108,6 +108,11 @@ class PostgresRows implements RowStore {
     return result;
   }
 
+  async now(): Promise<number> {
+    const sql = 'select floor(extract(epoch from clock_timestamp()) * 1000)::bigint as ms';
+    return Number((await this.query<{ ms: number }>(sql))[0]!.ms);
+  }
+
   listen(topic: Topic, onChange: () => void): () => void {
     return this.#options.isPooled ? () => {} : this.#listener.listen(topic, onChange);
   }

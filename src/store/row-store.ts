@@ -43,6 +43,11 @@ export interface RowStore extends Rows {
    */
   transaction<Result>(work: (rows: Transaction) => Promise<Result>, options?: TransactionOptions): Promise<Result>;
   /**
+   * The time on the clock of the database. Leases and other times that replicas compare use this clock, because the
+   * clocks of replicas may differ.
+   */
+  now(): Promise<number>;
+  /**
    * Calls `onChange` soon after a notification of the topic, and whenever a notification may have been missed. Returns
    * a function that stops listening. A store may receive no notifications, so listeners must also poll.
    */

@@ -136,6 +136,11 @@ class SqliteRows implements RowStore {
     }
   }
 
+  /** All processes on the database share the clock of this machine. */
+  async now(): Promise<number> {
+    return Date.now();
+  }
+
   /** SQLite does not notify other processes. */
   listen(): () => void {
     return () => {};

@@ -17,6 +17,7 @@ export type TicketRows = ReturnType<typeof createTicketRows>;
 
 export function createTicketRows(store: RowStore) {
   return {
+    now: () => store.now(),
     /** Adds the ticket, unless the tickets of its key, or of all keys, would then exceed a character limit. */
     add: (
       ticket: TicketRow,

@@ -112,6 +112,7 @@ const ownerOf = '(select owner_id from api_keys where key_id = $1)';
 export type WebhookRows = ReturnType<typeof createWebhookRows>;
 
 export const createWebhookRows = (store: RowStore) => ({
+  now: () => store.now(),
   /** Lists unclaimed due messages, limited per host and account. Accounts take turns in the order of the list. */
   listDue(nowMs: number, { perHost, perAccount, limit }: DueLimits): Promise<DueMessage[]> {
     const ofHosts = `select message_id, account_id, host, due_at_ms,

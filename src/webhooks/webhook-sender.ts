@@ -69,7 +69,7 @@ function createRunning() {
 }
 
 export function openWebhookSender(options: SenderOptions) {
-  const { rows, onFault, now = Date.now, limits = { pollMs, attemptMs } } = options;
+  const { rows, onFault, now = rows.now, limits = { pollMs, attemptMs } } = options;
   const closing = new AbortController();
   const running = createRunning();
   let looking: Promise<void> | undefined;
@@ -77,7 +77,8 @@ export function openWebhookSender(options: SenderOptions) {
   let sweptAtMs = 0;
 
   const begin = async (message: DueMessage): Promise<void> => {
-    const claimed = await rows.claim(message.messageId, now(), now() + leaseMs);
+    const nowMs = await now();
+    const claimed = await rows.claim(message.messageId, nowMs, nowMs + leaseMs);
     if (!claimed) return;
     const done = attempt(claimed, options, AbortSignal.any([closing.signal, AbortSignal.timeout(limits.attemptMs)]))
       .catch(async (error: unknown) => {
@@ -95,11 +96,12 @@ export function openWebhookSender(options: SenderOptions) {
   const look = async (): Promise<void> => {
     while (isWoken && !closing.signal.aborted) {
       isWoken = false;
-      if (now() - sweptAtMs > sweepMs) {
-        sweptAtMs = now();
-        await rows.deleteEnded(now() - endedKeepMs);
+      const nowMs = await now();
+      if (nowMs - sweptAtMs > sweepMs) {
+        sweptAtMs = nowMs;
+        await rows.deleteEnded(nowMs - endedKeepMs);
       }
-      const due = await rows.listDue(now(), dueLimits);
+      const due = await rows.listDue(nowMs, dueLimits);
       for (const message of due) if (!closing.signal.aborted && running.canTake(message)) await begin(message);
     }
   };
@@ -136,12 +138,13 @@ export function openWebhookSender(options: SenderOptions) {
 }
 
 interface AttemptOptions {
-  rows: Pick<WebhookRows, 'end' | 'postpone'>;
+  rows: Pick<WebhookRows, 'end' | 'now' | 'postpone'>;
   secrets: Pick<WebhookSecrets, 'signing' | 'isLost'>;
   targets: WebhookTargets;
   /** Called for each message whose delivery has ended. */
   onEnd?(ended: EndedMessage): void;
-  now?: () => number;
+  /** Default: the clock of the database. */
+  now?: () => number | Promise<number>;
   random?: () => number;
   /** Certificates to trust instead of Node's own. */
   ca?: string;
@@ -161,10 +164,10 @@ const userAgent = 'Sonant-Webhooks';
 
 /** Makes one attempt and records it. Rejects only if the record cannot be written or the sender is closing. */
 async function attempt(message: WebhookMessageRow, options: AttemptOptions, signal: AbortSignal): Promise<void> {
-  const { rows, secrets, now = Date.now, random = Math.random, onEnd } = options;
+  const { rows, secrets, now = rows.now, random = Math.random, onEnd } = options;
   const { messageId, host, attempts, createdAtMs } = message;
   const end = async (outcome: WebhookOutcome, lastResult: string) => {
-    await rows.end(messageId, outcome, lastResult, now());
+    await rows.end(messageId, outcome, lastResult, await now());
     onEnd?.({ messageId, host, outcome, attempts, lastResult });
   };
   const signing = await secrets.signing(message.keyId);
@@ -175,7 +178,7 @@ async function attempt(message: WebhookMessageRow, options: AttemptOptions, sign
   const { result, answer } = await post(message, signing, options, signal);
   if (answer && answer.status >= 200 && answer.status < 300) return end('delivered', result);
   if (answer?.status === gone) return end('gone', result);
-  const next = nextAttemptMs({ createdAtMs, attempts, nowMs: now(), retryAfter: answer?.retryAfter }, random());
+  const next = nextAttemptMs({ createdAtMs, attempts, nowMs: await now(), retryAfter: answer?.retryAfter }, random());
   if (next === undefined) return end('given up', result);
   await rows.postpone(messageId, next, result);
 }
@@ -183,7 +186,7 @@ async function attempt(message: WebhookMessageRow, options: AttemptOptions, sign
 async function post(
   { messageId, url: given, body, attempts }: WebhookMessageRow,
   signing: readonly string[],
-  { targets, ca, now = Date.now }: AttemptOptions,
+  { rows, targets, ca, now = rows.now }: AttemptOptions,
   signal: AbortSignal,
 ): Promise<{ result: string; answer?: PostAnswer }> {
   try {
@@ -196,7 +199,7 @@ async function post(
     const headers = {
       'Content-Type': 'application/json',
       'User-Agent': userAgent,
-      ...signedHeaders({ messageId, body, atMs: now() }, signing),
+      ...signedHeaders({ messageId, body, atMs: await now() }, signing),
     };
     const answer = await postMessage({ url, address, headers, body, signal, ca });
     return { result: `status ${answer.status}`, answer };

@@ -37,7 +37,7 @@ function open({ charged = 0, rowFails = false } = {}) {
       remove: async (key) => void clips.delete(key),
     },
     holder: 'me',
-    leaseUntilMs: () => 0,
+    leaseUntilMs: async () => 0,
     async take(chars) {
       quota += chars;
       return {

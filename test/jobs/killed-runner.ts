@@ -27,6 +27,7 @@ export function openKilledRunner(
   const rows: RowStore = {
     query: (...asked) => alive(() => store.query(...asked)) as never,
     transaction: (...asked) => alive(() => store.transaction(...asked)) as never,
+    now: () => store.now(),
     listen: () => () => {},
     close: async () => {},
   };

@@ -21,6 +21,7 @@ export function withNotices(store: RowStore) {
   const announced: Topic[] = [];
   const rows: RowStore = {
     query: (...asked) => store.query(...asked),
+    now: () => store.now(),
     listen: (...asked) => store.listen(...asked),
     close: () => store.close(),
     transaction: (work, options) =>
