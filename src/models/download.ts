@@ -6,6 +6,7 @@ import { type FileHandle, open, readFile, rename, rm, stat, writeFile } from 'no
 import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure } from '../errors.ts';
+import { retryAfterMs } from '../net/upstream-answer.ts';
 import { hashFile } from '../runtime/files.ts';
 import { reasonOf } from '../runtime/system-errors.ts';
 import { type Answer, get, unreachable } from './http-get.ts';
@@ -362,13 +363,11 @@ function resumedTotal({ headers }: Answer, { length, version }: Part): number | 
 
 /** The pause that Retry-After requests, in seconds or as a date. Throws if the pause is too long. */
 function pauseOf({ headers }: Answer, url: string, { retryAfterMsMax }: Patience): { pauseMs?: number } {
-  const given = headers['retry-after'];
-  if (given === undefined) return {};
-  const ms = /^\d{1,9}$/.test(given) ? 1000 * Number(given) : Date.parse(given) - Date.now();
-  if (Number.isNaN(ms)) return {};
+  const ms = retryAfterMs(headers['retry-after']);
+  if (ms === undefined) return {};
   if (ms > retryAfterMsMax)
     throw unreachable(`${url} asks for a retry in ${Math.ceil(ms / 1000)} s; the partial download is stored`);
-  return { pauseMs: Math.max(0, ms) };
+  return { pauseMs: ms };
 }
 
 const windowMs = 5_000;

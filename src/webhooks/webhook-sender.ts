@@ -6,6 +6,7 @@ import { request as httpRequest, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { Failure } from '../errors.ts';
+import { retryAfterMs } from '../net/upstream-answer.ts';
 import { isTimeout, withAbort } from '../runtime/abort.ts';
 import { reasonOf } from '../runtime/system-errors.ts';
 import {
@@ -272,15 +273,8 @@ export function nextAttemptMs({ createdAtMs, attempts, nowMs, retryAfter }: Atte
   if (nowMs >= lastMs) return undefined;
   const wait = waitsMs[Math.min(attempts, waitsMs.length) - 1] ?? waitsMs[0];
   const spread = wait * (1 + waitSpread * (2 * random - 1));
-  const asked = Math.min(askedMs(retryAfter, nowMs), retryAfterMsMax);
+  const asked = Math.min(retryAfterMs(retryAfter, nowMs) ?? 0, retryAfterMsMax);
   return Math.min(Math.round(nowMs + Math.max(spread, asked)), lastMs);
-}
-
-/** Delay in milliseconds that the receiver requests; 0 if the header is missing or unreadable. */
-function askedMs(retryAfter: string | undefined, nowMs: number): number {
-  if (retryAfter === undefined) return 0;
-  const ms = /^\d+$/.test(retryAfter) ? Number(retryAfter) * 1000 : Date.parse(retryAfter) - nowMs;
-  return Number.isNaN(ms) ? 0 : Math.max(0, ms);
 }
 
 interface OpenedWebhooks extends Webhooks {

@@ -1,10 +1,12 @@
-// Tests that a speech server that misbehaves on purpose costs Sonant little memory and time.
+// Tests that a speech server that misbehaves on purpose costs little memory and time, and learns and reveals nothing.
+import { status as code } from '@grpc/grpc-js';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Engine, Segment } from '../../src/engines/engine.ts';
 import { openGoogle } from '../../src/engines/google/google.ts';
 import { openOpenAiCompatible } from '../../src/engines/openai-compatible/openai-compatible.ts';
 import { soundOfEvents } from '../../src/engines/openai-compatible/speech-events.ts';
 import { Failure } from '../../src/errors.ts';
+import { createLog } from '../../src/telemetry/log.ts';
 import { type GoogleTrouble, openGoogleServer, wavHeader } from './google-server.ts';
 import { openOpenAiServer, type ServerTrouble } from './openai-server.ts';
 
@@ -112,3 +114,73 @@ test.each(['0', '1', '44100.5', '1e300', '-8000', 'NaN', '99999999'])(
     expect(await rejection(speak(engine))).toMatchObject({ reason: 'engine_error' });
   },
 );
+
+describe('the log has nothing of what a server says', () => {
+  const spoken = 'Whö "told" you of my illness?';
+  const logOf = (failure: Failure) => {
+    let line = '';
+    createLog('info', (written) => {
+      line = written;
+    }).info('call', { failure, cause: failure.cause });
+    return line;
+  };
+
+  test.each<[string, ServerTrouble]>([
+    ['in an error', { failures: { count: 9, status: 400 } }],
+    ['in an error of a full server', { failures: { count: 9, status: 503 } }],
+    ['in a page', { instead: { type: 'text/html', body: '' } }],
+    ['in an error under a false name', { instead: { type: 'audio/pcm', body: '' } }],
+    ['in an event', { instead: { type: 'text/event-stream', body: 'data: ' } }],
+    ['in a content type', { instead: { type: `application/json; a="${options('').apiKey}"`, body: '{}' } }],
+  ])('%s', async (_, trouble) => {
+    const { engine } = await open(trouble);
+    // Servers quote the end of a request too, in any encoding.
+    const body = JSON.stringify({ error: { message: `${spoken} ${options('').apiKey}`, end: spoken.slice(9) } });
+    if (trouble.failures) trouble.failures.body = body;
+    if (trouble.instead?.body === 'data: ') trouble.instead.body += `${body}\n\n`;
+    else if (trouble.instead) trouble.instead.body ||= body;
+    const line = logOf(await rejection(speak(engine, spoken)));
+    expect(line).toMatch(/the server answers \d+ \((html|json|pcm|event-stream|unknown type), \d+ bytes\)/);
+    expect(line).not.toMatch(/illness|told|sk-of/);
+  });
+
+  test('at Google', async () => {
+    const { engine } = await openAtGoogle({ failures: { count: 9, code: code.INTERNAL, logged: `no: ${spoken}` } });
+    const line = logOf(await rejection(speak(engine, spoken)));
+    expect(line).toContain('Google answers INTERNAL');
+    expect(line).not.toMatch(/illness|told/);
+  });
+});
+
+test('a wait of years at Google is limited to a minute', async () => {
+  const { engine } = await openAtGoogle({ failures: { count: 9, code: code.RESOURCE_EXHAUSTED, retrySeconds: 1e9 } });
+  expect((await rejection(speak(engine))).facts.retryAfterSeconds).toBe(60);
+});
+
+describe('a redirect', () => {
+  test('to another origin is not followed', async () => {
+    const other = await openOpenAiServer();
+    const { engine, state } = await open();
+    const location = `${other.url}/audio/speech`;
+    for (const status of [301, 302, 303, 307, 308]) {
+      state.trouble.failures = { count: 1, status, headers: { Location: location } };
+      const failure = await rejection(speak(engine));
+      expect((failure.cause as Error).message).toBe(`the server answers ${status} (json, 26 bytes)`);
+    }
+    expect(other.requests).toEqual([]);
+  });
+
+  test('within the server is followed once, with the text and the key', async () => {
+    const { engine, requests, state } = await open();
+    state.trouble.failures = { count: 1, status: 307, headers: { Location: '/v1/audio/speech/' } };
+    expect((await speak(engine)).length).toBeGreaterThan(0);
+    expect(requests.map(({ path }) => path)).toEqual(['/v1/audio/speech', '/v1/audio/speech/']);
+    expect(requests[1]).toMatchObject({
+      authorization: 'Bearer sk-of-the-operator',
+      body: { input: 'One two three.' },
+    });
+    state.trouble.failures = { count: 9, status: 307, headers: { Location: '/v1/audio/speech/' } };
+    expect(await rejection(speak(engine))).toMatchObject({ reason: 'engine_unavailable' });
+    expect(requests).toHaveLength(4);
+  });
+});

@@ -269,8 +269,12 @@ describe('sound in pieces', () => {
       `${delta}data: {"type":"speech.audio.done","finish_reason":"length"}\n\n`,
       'token limit',
     ],
-    ['breaks', `${delta}data: {"type":"error","error":{"message":"died","code":507}}\n\n`, '507 died'],
-    ['breaks in one word', `${delta}data: {"error":"died"}\n\n${done}`, '500 died'],
+    [
+      'breaks',
+      `${delta}data: {"type":"error","error":{"message":"died","code":507}}\n\n`,
+      '507 event-stream, 29 bytes',
+    ],
+    ['breaks in one word', `${delta}data: {"error":"died"}\n\n${done}`, '500 event-stream, 6 bytes'],
     ['is no JSON', 'data: died\n\n', 'not JSON'],
   ])('that %s is a failure', async (_, text, cause) => {
     await expect(heard(text)).rejects.toMatchObject({ cause: { message: expect.stringContaining(cause) } });
@@ -314,10 +318,10 @@ test.each([422, 503])('a server that quotes the request with %i does not bring i
   const server = createSpeechServer({ ...options(url), sampleRateHz: 24_000 });
   const request = { voice: 'tone-low', text: 'Whö "told" you of my illness?', instructions: 'Whisper, as if ashamed.' };
   const failure = await rejection(Array.fromAsync(server.speak(request, signal)));
-  expect((failure.cause as Error).message).toMatch(new RegExp(`^the server answers ${status}, and quotes the`));
+  expect((failure.cause as Error).message).toMatch(
+    new RegExp(`^the server answers ${status} \\(json, \\d+ bytes, Field required\\)$`),
+  );
   expect(failure instanceof ServerFull).toBe(status === 503);
-  const untold = await rejection(Array.fromAsync(server.speak({ ...request, text, instructions: '' }, signal)));
-  expect((untold.cause as Error).message).toContain('quotes the text');
 });
 
 test('a setting overrides what would be found out', async () => {
@@ -415,9 +419,7 @@ describe('a clone', () => {
     const { cloning } = await openEngine('vLLM-Omni');
     const failure = await rejection(cloning.make(sample({ reference: pcm(0.5) }), signal));
     expect(failure).toMatchObject({ reason: 'invalid_request', facts: { details: [{ field: 'reference_audio' }] } });
-    expect((failure.cause as Error).message).toBe('the server answers 400, and quotes the transcript');
-    const untold = await rejection(cloning.make(sample({ reference: pcm(0.5), referenceText: '' }), signal));
-    expect((untold.cause as Error).message).toContain('too short');
+    expect((failure.cause as Error).message).toBe('the server answers 400 (json, 133 bytes, too short)');
   });
 
   test('a recording that cannot be deleted now is logged without its transcript, and deleted later', async () => {

@@ -3,6 +3,7 @@
 // it is full.
 import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
 import { Failure } from '../../errors.ts';
+import { codeIn } from '../../net/upstream-answer.ts';
 
 export interface S3Address {
   /** Empty for Amazon's endpoint. */
@@ -160,8 +161,19 @@ const fullNames = ['QuotaExceeded', 'XMinioStorageFull', 'XMinioAdminBucketQuota
 
 export function toStorageFailure(error: unknown): Failure {
   if (error instanceof Failure) return error;
-  const { name, $metadata } = error as Error & { $metadata?: { httpStatusCode?: number } };
-  return $metadata?.httpStatusCode === 507 || fullNames.includes(name)
-    ? new Failure('storage_full', {}, error)
-    : new Failure('storage_unavailable', { retryAfterSeconds: 1 }, error);
+  const { name, $metadata, $response } = error as Error & Partial<ServiceException>;
+  const status = $metadata?.httpStatusCode ?? $response?.statusCode;
+  // The store's own message is not logged. The name of the error is the store's code.
+  const answer = new Error(`the store answers ${status}`);
+  if (codeIn(name) === name) answer.name = name;
+  const cause = status === undefined ? error : answer;
+  return status === 507 || fullNames.includes(name)
+    ? new Failure('storage_full', {}, cause)
+    : new Failure('storage_unavailable', { retryAfterSeconds: 1 }, cause);
+}
+
+/** The members of the SDK's error for an answer of the store; `$response` if the answer cannot be parsed. */
+interface ServiceException {
+  $metadata: { httpStatusCode?: number };
+  $response: { statusCode?: number };
 }

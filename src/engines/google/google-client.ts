@@ -4,6 +4,7 @@
 import { readFile } from 'node:fs/promises';
 import type { CallOptions } from '@connectrpc/connect';
 import { Failure, type Reason } from '../../errors.ts';
+import { codeIn, limitWait } from '../../net/upstream-answer.ts';
 import { onAbort, withAbort } from '../../runtime/abort.ts';
 import { reasonOf } from '../../runtime/system-errors.ts';
 import { traceHeaders } from '../../telemetry/trace.ts';
@@ -63,7 +64,7 @@ export async function openGoogleClient({ credentials, endpoint }: GoogleLogin) {
     : await findLogin(google, credentials);
   await auth.getClient().catch((cause) => {
     const message = 'SONANT_GOOGLE_CREDENTIALS is adc, but this environment has no Google login';
-    throw new Failure('engine_unavailable', { message }, new Error((cause as Error).message));
+    throw new Failure('engine_unavailable', { message }, toCause('cannot sign in', cause));
   });
   const sessionManager = new google.Http2SessionManager(url);
   const client = google.createClient(
@@ -75,11 +76,7 @@ export async function openGoogleClient({ credentials, endpoint }: GoogleLogin) {
     new Headers(await withAbort(signal, auth.getRequestHeaders(url).catch(loginRefused)));
 
   /** Makes a call within the current trace. */
-  async function* call<T>(
-    signal: AbortSignal,
-    run: (options: CallOptions) => AsyncIterable<T>,
-    secret?: string,
-  ): AsyncGenerator<T> {
+  async function* call<T>(signal: AbortSignal, run: (options: CallOptions) => AsyncIterable<T>): AsyncGenerator<T> {
     // Connect sends CANCEL only if the signal has the usual reason.
     const leaving = new AbortController();
     using _ = onAbort(signal, () => leaving.abort());
@@ -95,7 +92,7 @@ export async function openGoogleClient({ credentials, endpoint }: GoogleLogin) {
       const { code, rawMessage: message } = answered;
       const [{ retryDelay } = {}] = answered.findDetails(google.RetryInfoSchema);
       const delaySeconds = Number(retryDelay?.seconds ?? 0) + (retryDelay?.nanos ?? 0) / 1e9;
-      throw googleFailure({ code, message, delaySeconds }, secret);
+      throw googleFailure({ code, message, delaySeconds });
     } finally {
       leaving.abort();
     }
@@ -135,7 +132,7 @@ export async function openGoogleClient({ credentials, endpoint }: GoogleLogin) {
         }
       }
       const run = (options: CallOptions) => client.streamingSynthesize(requests(), options);
-      for await (const { audioContent } of call(signal, run, voice.cloningKey)) yield toBuffer(audioContent);
+      for await (const { audioContent } of call(signal, run)) yield toBuffer(audioContent);
     },
     /** URL of the REST API. */
     url,
@@ -175,8 +172,15 @@ const loginRefused = (error: Error): never => {
   while (inner.cause instanceof Error) inner = inner.cause;
   const isUnanswered = /^(E[A-Z]|UND_ERR)/.test(String((inner as NodeJS.ErrnoException).code));
   const facts = isUnanswered ? { retryAfterSeconds: passingSeconds } : {};
-  throw new Failure('engine_unavailable', facts, new Error(`cannot sign in: ${reasonOf(inner)}`));
+  const cause = isUnanswered ? new Error(`cannot sign in: ${reasonOf(inner)}`) : toCause('cannot sign in', error);
+  throw new Failure('engine_unavailable', facts, cause);
 };
+
+/** The error to log. A message of Google, which may quote texts and keys, is reduced to a known code. */
+function toCause(fault: string, { message }: Pick<Error, 'message'>): Error {
+  const code = codeIn(message);
+  return new Error(code === '' ? fault : `${fault}: ${code}`);
+}
 
 const toSelection = ({ languageCode, name, cloningKey }: GoogleVoice) => ({
   languageCode,
@@ -213,7 +217,6 @@ const codeOfHttp: Readonly<Record<number, string>> = {
 const quotaSeconds = 30;
 /** A temporary fault of unknown duration. */
 const passingSeconds = 0;
-const sentenceCharsMax = 500;
 const tooLong = /sentences? that (?:is|are) too long/i;
 
 /**
@@ -234,13 +237,12 @@ const outcomes: Readonly<Record<string, { reason: Reason; retryAfterSeconds?: nu
 };
 
 /** The Failure for an error that Google returned, or for a failed connection. */
-export function googleFailure({ code, message, delaySeconds }: GoogleStatus, secret = ''): Failure {
+export function googleFailure({ code, message, delaySeconds }: GoogleStatus): Failure {
   const codeName = codeNames[code]!;
-  const sentence = withoutSecret(message.slice(0, sentenceCharsMax), secret);
-  const cause = new Error(`Google answers ${codeName}: ${sentence}`);
+  const cause = toCause(`Google answers ${codeName}`, { message });
   const { reason, retryAfterSeconds } = outcomes[codeName] ?? { reason: 'engine_error' };
   if (retryAfterSeconds === undefined) return new Failure(reason, {}, cause);
-  return new Failure(reason, { retryAfterSeconds: delaySeconds || retryAfterSeconds }, cause);
+  return new Failure(reason, { retryAfterSeconds: limitWait(delaySeconds || retryAfterSeconds) }, cause);
 }
 
 /**
@@ -262,12 +264,3 @@ export function toGoogleStatus(httpStatus: number, answer: unknown): GoogleStatu
 /** Whether Google would accept the text in shorter sentences. */
 export const isSentenceTooLong = (error: unknown): boolean =>
   error instanceof Failure && error.cause instanceof Error && tooLong.test(error.cause.message);
-
-/** Removes the secret, because Google may quote refused input or its beginning. */
-function withoutSecret(sentence: string, secret: string): string {
-  if (secret === '') return sentence;
-  const hidden = '(cloning key)';
-  return sentence
-    .replaceAll(secret, hidden)
-    .replace(/[\w+/=-]{6,}/g, (word) => (secret.includes(word) ? hidden : word));
-}

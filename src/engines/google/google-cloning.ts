@@ -56,7 +56,7 @@ async function requestKey(client: GoogleClient, sample: CloneSample, signal: Abo
   let status: number;
   let answer: { voiceCloningKey?: unknown } | undefined;
   try {
-    const response = await fetch(client.url + path, { method: 'POST', headers, body, signal });
+    const response = await fetch(client.url + path, { method: 'POST', headers, body, redirect: 'manual', signal });
     status = response.status;
     answer = await readAnswer(response);
   } catch (error) {

@@ -5,6 +5,7 @@
 // `event:` lines may precede these lines. If the last event is missing, the audio was cut off, even if the HTTP
 // response is complete.
 import { Failure } from '../../errors.ts';
+import { describeBody } from '../../net/upstream-answer.ts';
 
 /** The audio format that the events so far have stated. */
 export interface Stated {
@@ -26,7 +27,7 @@ const eventBytesMax = 8 << 20;
 export async function* soundOfEvents(
   body: AsyncIterable<Uint8Array>,
   stated: Stated,
-  failureOf: (status: number, message: string) => Failure,
+  failureOf: (status: number, body: string) => Failure,
 ): AsyncGenerator<Buffer> {
   let isDone = false;
   for await (const data of dataOf(body)) {
@@ -58,13 +59,10 @@ function state(stated: Stated, rate: number): void {
   stated.sampleRateHz = rate;
 }
 
-function errorOf({ error }: SpeechEvent, failureOf: (status: number, message: string) => Failure): Failure {
-  const { code, message } = (typeof error === 'object' && error !== null ? error : { message: error }) as {
-    code?: unknown;
-    message?: unknown;
-  };
-  const status = Number(code);
-  return failureOf(status >= 400 && status <= 599 ? status : 500, String(message));
+function errorOf({ error }: SpeechEvent, failureOf: (status: number, body: string) => Failure): Failure {
+  const status = Number((error as { code?: unknown } | undefined)?.code);
+  const isStatus = Number.isInteger(status) && status >= 400 && status <= 599;
+  return failureOf(isStatus ? status : 500, describeBody('event-stream', JSON.stringify(error ?? '')));
 }
 
 function parseEvent(data: string): SpeechEvent {

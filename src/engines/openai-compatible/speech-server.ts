@@ -5,18 +5,12 @@
 import type { Pcm } from '../../audio/pcm.ts';
 import { readWavHeader } from '../../audio/wav-reader.ts';
 import { Failure } from '../../errors.ts';
+import { describeBody, limitWait, retryAfterMs } from '../../net/upstream-answer.ts';
 import { traceHeaders } from '../../telemetry/trace.ts';
 import { type BareFormat, barePcm } from '../pcm-stream.ts';
 import { ServerFull } from './server-full.ts';
 import { cutAtLimit, type Stated, soundOfEvents } from './speech-events.ts';
-import {
-  isCloneName,
-  openUploads,
-  type Recording,
-  type UploadedVoice,
-  uploadedIn,
-  withoutText,
-} from './uploaded-voices.ts';
+import { isCloneName, openUploads, type Recording, type UploadedVoice, uploadedIn } from './uploaded-voices.ts';
 
 /** The forms of requested audio: streamed samples, a streamed WAV, streamed events, or a complete WAV. */
 export const soundForms = ['pcm', 'wav', 'sse', 'file'] as const;
@@ -69,8 +63,6 @@ export interface SpeechServer {
 }
 
 const listBytesMax = 1 << 20;
-/** Errors are logged up to this number of characters. */
-const errorCharsMax = 500;
 const errorBytesMax = 4_096;
 /** A temporary fault of unknown duration. */
 const retrySecondsUnknown = 0;
@@ -111,8 +103,15 @@ export function createSpeechServer(
   let model: Promise<string> | undefined;
   let rateHz: Promise<number> | undefined;
 
-  const send = (path: string, request: RequestInit, signal: AbortSignal): Promise<Response> =>
-    fetch(url + path, { ...request, headers: { ...headers, ...request.headers }, signal });
+  /** Redirects are followed only within the server, because a request may contain texts, recordings and the key. */
+  async function send(path: string, request: RequestInit, signal: AbortSignal): Promise<Response> {
+    const sent: RequestInit = { ...request, headers: { ...headers, ...request.headers }, redirect: 'manual', signal };
+    const answer = await fetch(url + path, sent);
+    const target = isRedirect(answer) && URL.parse(answer.headers.get('location') ?? '', url + path);
+    if (!target || target.origin !== new URL(url).origin) return answer;
+    await answer.body?.cancel();
+    return fetch(target, sent);
+  }
 
   /** Returns a response of any status. Throws a Failure if there is no response. */
   async function reach(path: string, request: RequestInit, signal: AbortSignal): Promise<Response> {
@@ -131,10 +130,10 @@ export function createSpeechServer(
   /** The parsed list; undefined if the server has no such list, or refuses the request for it. */
   async function readList(path: string, signal: AbortSignal): Promise<unknown> {
     const answer = await reach(path, {}, signal);
-    const text = (await startOf(answer, listBytesMax, signal)).toString();
+    const body = await startOf(answer, listBytesMax, signal);
     if ([400, 404, 405, 422].includes(answer.status)) return undefined;
-    if (!answer.ok) throw answerFailure(answer, text);
-    return parseJson(text);
+    if (!answer.ok) throw answerFailure(answer, body);
+    return parseJson(body.toString());
   }
 
   const uploads = openUploads({
@@ -142,8 +141,7 @@ export function createSpeechServer(
     list: (signal) => readList('/audio/voices', signal),
     now,
     found,
-    refusalOf: async (answer, signal) =>
-      answerFailure(answer, (await startOf(answer, errorBytesMax, signal)).toString()),
+    refusalOf: async (answer, signal) => answerFailure(answer, await startOf(answer, errorBytesMax, signal)),
   });
 
   const findModel = async (): Promise<string> => {
@@ -192,7 +190,7 @@ export function createSpeechServer(
     if (clone && mayLackClone && !isRestored && (await uploads.restore(clone, text.includes(clone.name))))
       return ask(request, signal, asked, true);
     if (answer.status === 404) model = undefined;
-    throw withoutTexts(answerFailure(answer, `${type} ${text}`), request);
+    throw answerFailure(answer, text);
   }
 
   /** Finds the sample rate; undefined if the server has no room for the test sentence. */
@@ -213,7 +211,7 @@ export function createSpeechServer(
     const answer = await post({ voice, text: probeText }, 'file', signal);
     const start = await startOf(answer, answer.ok ? listBytesMax : errorBytesMax, signal);
     const isRefused = answer.status >= 400 && answer.status < 500 && answer.status !== 429;
-    if (!answer.ok && !isRefused) throw answerFailure(answer, start.toString());
+    if (!answer.ok && !isRefused) throw answerFailure(answer, start);
     const isRiff = start.toString('latin1', 0, 4) === 'RIFF';
     return (isRiff && readWavHeader(start).format?.sampleRateHz) || statedIn(answer).sampleRateHz || sampleRateHzUsual;
   }
@@ -232,9 +230,8 @@ export function createSpeechServer(
     } catch (error) {
       signal.throwIfAborted();
       // Once the audio has begun, `ServerFull` means that the server aborted the stream.
-      if (error instanceof ServerFull)
-        throw withoutTexts(new Failure('engine_error', error.facts, error.cause), request);
-      if (error instanceof Failure) throw withoutTexts(error, request);
+      if (error instanceof ServerFull) throw new Failure('engine_error', error.facts, error.cause);
+      if (error instanceof Failure) throw error;
       throw new Failure('engine_error', { retryAfterSeconds: retrySecondsUnknown }, error);
     }
     if (!isEvents) await checkOutcome(answer, signal);
@@ -293,7 +290,7 @@ async function* rawSound(answer: Response): AsyncGenerator<Buffer> {
   let isBegun = false;
   for await (const piece of answer.body ?? none()) {
     const bytes = Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);
-    if (!isBegun && isText(bytes)) throw answerFailure(answer, bytes.toString('utf8', 0, errorBytesMax));
+    if (!isBegun && isText(bytes)) throw answerFailure(answer, bytes);
     isBegun = true;
     yield bytes;
   }
@@ -336,29 +333,21 @@ async function startOf(answer: Response, bytesMax: number, signal: AbortSignal):
   return Buffer.concat(pieces).subarray(0, bytesMax);
 }
 
-const withoutTexts = (failure: Failure, { text, instructions = '' }: SpeechRequest): Failure =>
-  withoutText(withoutText(failure, text, 'text'), instructions, 'instructions');
+const isRedirect = ({ status }: Pick<Response, 'status'>): boolean => [301, 302, 307, 308].includes(status);
 
-const answerFailure = ({ status, headers }: Response, text: string): Failure =>
-  failureOf(status, text.slice(0, errorCharsMax), headers.get('retry-after'));
+const answerFailure = ({ status, headers }: Response, body: Uint8Array | string): Failure =>
+  failureOf(status, describeBody(headers.get('content-type'), body), headers.get('retry-after'));
 
 /** The failure for a status: a full server, a temporary or lasting fault of the server, or a fault of this request. */
-function failureOf(status: number, text: string, retryAfter: string | null = null): Failure {
-  const cause = new Error(`the server answers ${status}: ${text}`);
-  const retryAfterSeconds = secondsIn(retryAfter) ?? retrySecondsUnknown;
+function failureOf(status: number, body: string, retryAfter: string | null = null): Failure {
+  const cause = new Error(`the server answers ${status} (${body})`);
+  const retryAfterSeconds = limitWait(Math.ceil((retryAfterMs(retryAfter) ?? retrySecondsUnknown) / 1000));
   if (status === 429 || status === 503) return new ServerFull(retryAfterSeconds, cause);
   if (status === 502 || status === 504) return new Failure('engine_unavailable', { retryAfterSeconds }, cause);
-  // Only the operator can replace a key that is wrong or has no credit left.
-  if (status === 401 || status === 402 || status === 403) return new Failure('engine_unavailable', {}, cause);
+  // Only the operator can replace a key that is wrong or has no credit left, or the URL of a server that redirects.
+  if (isRedirect({ status }) || [401, 402, 403].includes(status)) return new Failure('engine_unavailable', {}, cause);
   const mayPass = status >= 500 && status !== 501;
   return new Failure('engine_error', mayPass ? { retryAfterSeconds } : {}, cause);
-}
-
-/** Retry-After (RFC 9110) in seconds, from a number of seconds or a date; undefined if it is neither. */
-function secondsIn(header: string | null): number | undefined {
-  if (header === null) return undefined;
-  const seconds = /^\d+$/.test(header) ? Number(header) : (Date.parse(header) - Date.now()) / 1000;
-  return seconds > 0 ? Math.ceil(seconds) : undefined;
 }
 
 function parseJson(text: string): unknown {

@@ -55,7 +55,7 @@ export function openUploads({ reach, list, refusalOf, found, now }: UploadOption
     if (!answer.ok) {
       const refusal = await refusalOf(answer, signal);
       const isThere = refusal.cause instanceof Error && /already exists/i.test(refusal.cause.message);
-      if (!isThere || isAgain) throw withoutText(refusal, text, 'transcript');
+      if (!isThere || isAgain) throw refusal;
       await remove(name, signal);
       return upload(recording, signal, true);
     }
@@ -126,18 +126,6 @@ export function uploadedIn(list: unknown): UploadedVoice[] | undefined {
     const ageMs = typeof seconds === 'number' && seconds > 0 ? Date.now() - seconds * 1000 : 0;
     return typeof name === 'string' ? [{ name, ageMs }] : [];
   });
-}
-
-/** Removes a caller's text from the cause of the failure, in case the server quotes it. Returns the same failure. */
-export function withoutText(failure: Failure, text: string, what: string): Failure {
-  if (text === '' || !(failure.cause instanceof Error)) return failure;
-  const { message } = failure.cause;
-  const begin = text.slice(0, 12);
-  const inJson = JSON.stringify(begin).slice(1, -1);
-  const inAscii = inJson.replace(/[^ -~]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
-  const isQuoted = [begin, inJson, inAscii].some((quoted) => message.includes(quoted));
-  if (isQuoted) failure.cause = new Error(`${message.split(':', 1)[0]}, and quotes the ${what}`);
-  return failure;
 }
 
 const version = 1;
