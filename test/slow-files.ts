@@ -23,6 +23,7 @@ export const slowFiles: readonly string[] = [
   'test/compat/mcp.test.ts',
   'test/compat/wyoming/wyoming-server.test.ts',
   'test/contract/cloning.test.ts',
+  'test/contract/hostile-fields.test.ts',
   'test/contract/marks.test.ts',
   'test/contract/misbehaving-engines.test.ts',
   'test/contract/replicas.test.ts',

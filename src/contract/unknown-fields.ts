@@ -10,6 +10,8 @@ export const isObject = (value: unknown): value is Fields =>
 
 /** Maximum number of unknown members that are listed in X-Ignored-Fields or as violations. */
 export const unknownFieldsMax = 20;
+/** Longer names of unknown members are cut: a caller may send a name as long as the body. */
+const nameCharsMax = 64;
 
 export interface UnknownField {
   name: string;
@@ -19,7 +21,7 @@ export interface UnknownField {
 
 /** `prefix` precedes the names of nested members. */
 export const unknownField = (name: string, known: readonly string[], prefix = ''): UnknownField => ({
-  name: prefix + name,
+  name: prefix + name.slice(0, nameCharsMax),
   // Computed on demand, because only a few of many unknown members are reported.
   get meant() {
     const meant = nearestName(name, known);

@@ -18,8 +18,6 @@ export const formBytesMax = 32 * 1024;
 /** Maximum size of a text part and maximum number of parts in a form with recordings. */
 export const formTextBytesMax = 8 * 1024;
 export const formPartsMax = 40;
-/** Unknown names in X-Ignored-Fields are cut to this length. */
-export const ignoredFieldCharsMax = 64;
 /** Interval between keepalive comments in an event stream. */
 export const keepaliveEveryMs = 15_000;
 /** For how long and for how many bytes synthesis continues without a reader. */

@@ -16,7 +16,6 @@ import {
 import { Failure, type FieldViolation } from '../errors.ts';
 import { headerText } from '../net/headers.ts';
 import type { ReplyHeaderName } from './documented-headers.ts';
-import { ignoredFieldCharsMax } from './http-limits.ts';
 import { isForKey, type RouteDocs } from './route-docs.ts';
 
 interface SortedFields {
@@ -119,7 +118,7 @@ export function withoutIgnored(reply: FastifyReply): void {
   for (const name of ['X-Ignored-Fields', 'X-Did-You-Mean']) reply.removeHeader(name);
 }
 
-const listItem = (name: string) => headerText(name.slice(0, ignoredFieldCharsMax)).replaceAll(',', '%2C');
+const listItem = (name: string) => headerText(name).replaceAll(',', '%2C');
 
 /** Returns the failure with the unknown members of the request in its details. */
 export function withUnknownFields(failure: Failure, request: FastifyRequest): Failure {

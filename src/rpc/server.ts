@@ -25,7 +25,7 @@ import { setAddress } from '../net/request-owner.ts';
 import { type Handler, toContextValues } from './bodies.ts';
 import { toStatus } from './calls.ts';
 import type { Services } from './services.ts';
-import { toPlainAnswer } from './status.ts';
+import { shorten, toPlainAnswer } from './status.ts';
 
 export const streamsPerConnectionMax = 100;
 /**
@@ -34,6 +34,11 @@ export const streamsPerConnectionMax = 100;
  */
 const resetBurst = 200;
 const resetsPerSecond = 33;
+/**
+ * Largest header list that Node accepts, which resets a stream with more and sends no status. It is larger than
+ * `headerBytesMax`, so that a request above that limit gets a status. nghttp2 closes the connection above 64 KiB.
+ */
+const headerListBytesMax = 64 * 1024;
 /** How long the server discards the rest of a request after the response. */
 const dropMs = 250;
 /** Memory of a connection, including audio that waits to be read. */
@@ -117,7 +122,7 @@ function createHttp2Server(tls: RpcServerOptions['tls'], listener: Listener): Se
     maxSessionMemory: connectionMemoryMiB,
     streamResetBurst: resetBurst,
     streamResetRate: resetsPerSecond,
-    settings: { maxConcurrentStreams: streamsPerConnectionMax, maxHeaderListSize: headerBytesMax },
+    settings: { maxConcurrentStreams: streamsPerConnectionMax, maxHeaderListSize: headerListBytesMax },
   };
   return tls
     ? createSecureServer({ ...options, ...tls, handshakeTimeout: handshakeMs }, listener)
@@ -176,8 +181,9 @@ interface Exchange {
 
 async function answer(handler: Handler | undefined, { request, response, address }: Exchange): Promise<void> {
   const { stream } = request;
-  const call = handler && toCall(request, address);
-  const reply = handler && call ? await handler(call) : refuse(handler, request);
+  const hasLargeHeaders = sizeOf(request.rawHeaders) > headerBytesMax;
+  const call = handler && !hasLargeHeaders ? toCall(request, address) : undefined;
+  const reply = handler && call ? await handler(call) : refuse(handler, request, hasLargeHeaders);
   // The client has disconnected, so the source of the response is closed.
   if (stream.destroyed) return void reply.body?.[Symbol.asyncIterator]().return?.().catch(ignore);
   stream.once('wantTrailers', () => {
@@ -192,6 +198,8 @@ async function answer(handler: Handler | undefined, { request, response, address
   await universalResponseToNodeResponse(sent, response as unknown as ServerResponse);
 }
 
+const sizeOf = (rawHeaders: readonly string[]): number => rawHeaders.reduce((sum, { length }) => sum + length, 0);
+
 /** Returns undefined if the request names no host or its path is malformed. */
 function toCall(request: Http2ServerRequest, address: string): UniversalServerRequest | undefined {
   try {
@@ -202,16 +210,22 @@ function toCall(request: Http2ServerRequest, address: string): UniversalServerRe
 }
 
 /** For an unknown method, gRPC clients get the status UNIMPLEMENTED, and other clients get 404. */
-function refuse(handler: Handler | undefined, { headers }: Http2ServerRequest): UniversalServerResponse {
+function refuse(
+  handler: Handler | undefined,
+  { headers }: Http2ServerRequest,
+  hasLargeHeaders: boolean,
+): UniversalServerResponse {
   const requestId = toRequestId(headers['x-request-id']);
   const recipient = { requestId, accept: headers.accept };
-  if (handler) {
+  const isGrpc = /^application\/grpc(\+|;|$)/.test(headers['content-type'] ?? '');
+  if (handler && !hasLargeHeaders) {
     const message = 'The request must name a host, and its path must be well-formed.';
     return toPlainAnswer(new Failure('invalid_request', { message }), recipient);
   }
-  const isGrpc = /^application\/grpc(\+|;|$)/.test(headers['content-type'] ?? '');
-  if (!isGrpc) return toPlainAnswer(new Failure('not_found'), recipient);
-  const failure = new Failure('method_not_allowed', { message: 'Method not found.' });
+  const message = `The headers are larger than ${headerBytesMax} bytes.`;
+  const tooLarge = handler && new Failure('invalid_request', { message });
+  if (!isGrpc) return toPlainAnswer(tooLarge ?? new Failure('not_found'), recipient);
+  const failure = tooLarge ?? new Failure('method_not_allowed', { message: 'Method not found.' });
   const header = new Headers({
     'content-type': 'application/grpc',
     'x-request-id': requestId,
@@ -220,11 +234,14 @@ function refuse(handler: Handler | undefined, { headers }: Http2ServerRequest): 
   return { status: 200, header, trailer: setTrailerStatus(new Headers(), toStatus(failure, 'grpc', requestId)) };
 }
 
-/** Re-encodes grpc-message. Connect escapes more characters than gRPC, and some clients decode only gRPC's escapes. */
+/**
+ * Re-encodes grpc-message. Connect escapes more characters than gRPC, and some clients decode only gRPC's escapes. Cuts
+ * it too: Connect's own messages repeat a header of any length, and clients refuse long trailers.
+ */
 function escapeMessage(trailer: Headers): Headers {
   const message = trailer.get('grpc-message');
   if (message) {
-    const bytes = Buffer.from(decodeURIComponent(message)).toString('latin1');
+    const bytes = Buffer.from(shorten(decodeURIComponent(message))).toString('latin1');
     const escaped = (byte: string) => `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`;
     trailer.set('grpc-message', bytes.replace(/[^ -$&-~]/g, escaped));
   }

@@ -105,7 +105,7 @@ function describe({ message, allowed = [] }: FieldViolation): string {
 }
 
 /** Cuts text to a length, and replaces lone surrogates, which cannot be sent. */
-const shorten = (text: string, charsMax = failureMessageCharsMax) =>
+export const shorten = (text: string, charsMax = failureMessageCharsMax) =>
   (text.length > charsMax ? `${text.slice(0, charsMax)}...` : text).toWellFormed();
 
 /**

@@ -56,9 +56,9 @@ export function choice<T>(json: string, desc?: DescMessage) {
 const oneOf =
   <T>(values: readonly (T & (string | number))[], fallback: T) =>
   (given: unknown, report: ReportViolation): T => {
-    if (given === undefined) return fallback;
-    if (!values.includes(given as never)) report('enum', `must be one of ${values.join(', ')}`, values);
-    return given as T;
+    if (given === undefined || values.includes(given as never)) return (given ?? fallback) as T;
+    report('enum', `must be one of ${values.join(', ')}`, values);
+    return fallback;
   };
 
 /** Creates the row for a number whose type, range and default come from the protos. */
@@ -202,7 +202,7 @@ export const speechFields: { readonly [Name in keyof SpeechFields]: FieldRow<Spe
       else if (typeof given !== 'string') report('type', 'must be a string');
       else if (given === '' || countChars(given) > maxLength) report('length', `must be 1 to ${maxLength} characters`);
       else if (given.includes('\0')) report('encoding', 'contains a NUL character');
-      return String(given ?? '');
+      return typeof given === 'string' ? given : '';
     },
     // `delivery/cache-key.ts` adds the voice to the key, with its version and its engine.
     changesSound: false,

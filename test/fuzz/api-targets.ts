@@ -19,12 +19,14 @@ import type { OpenTarget, Target } from './target.ts';
 
 const answerMsMax = 20_000;
 
-async function openFuzzedService() {
+/** Opens a service with the tone engine. Its jobs are stored, but not spoken. */
+export async function openFuzzedService() {
   const folder = mkdtempSync(join(tmpdir(), 'sonant-fuzz-'));
   const definitions = [defineTone({ languageCodes: ['en', 'de'] })];
   const env = {
     ...{ SONANT_HTTP_ADDR: '127.0.0.1:0', SONANT_GRPC_ADDR: '127.0.0.1:0', SONANT_DRAIN_SECONDS: '0' },
-    ...{ SONANT_CONNECTIONS_PER_ADDRESS: '4096', SONANT_DATA_DIR: folder },
+    ...{ SONANT_CONNECTIONS_PER_ADDRESS: '4096', SONANT_DATA_DIR: folder, SONANT_JOB_CHAPTERS: '0' },
+    ...{ SONANT_MODELS_OFFLINE: '1', SONANT_BAD_KEYS_PER_MINUTE: '1000000', SONANT_VOICES_PER_ACCOUNT: '10000' },
   };
   const config = loadConfig({ env, folder, engines: definitions });
   const bugs: string[] = [];
@@ -32,13 +34,14 @@ async function openFuzzedService() {
   const service = await openService({ config, definitions, log, isSinglePort: false });
   const keys = await openKeys(config);
   const limits = { requestsPerMinute: 1_000_000, concurrency: 1_000 };
-  const { key } = await keys.management.create({ scopes: firstKeyScopes, limits }, operator);
-  await keys.close();
+  const makeKey = async () => (await keys.management.create({ scopes: firstKeyScopes, limits }, operator)).key;
+  const key = await makeKey();
   return {
     url: `http://127.0.0.1:${service.httpPort}`,
     httpPort: service.httpPort,
     grpcPort: service.grpcPort,
     key,
+    makeKey,
     /** Throws if the log reports a bug or the service does not answer. */
     async check() {
       const [bug] = bugs.splice(0);
@@ -47,6 +50,7 @@ async function openFuzzedService() {
       if (status !== 200) throw new Error(`/healthz answers ${status}`);
     },
     async close() {
+      await keys.close();
       await service.drain();
       rmSync(folder, { recursive: true });
     },

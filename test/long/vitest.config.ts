@@ -7,6 +7,7 @@ import usual from '../../vitest.config.ts';
 const longer = [
   'test/audio/book-file/book-file.test.ts',
   'test/books/read-book.test.ts',
+  'test/contract/hostile-fields.test.ts',
   'test/contract/same-sound.test.ts',
   'test/fuzz.test.ts',
   'test/http/limits.test.ts',

@@ -85,7 +85,7 @@ export function parseGeneration(given: Fields): Generation {
   };
   const parsed = parseStartOf(start, theirs, faults);
   ignored.push(...ignoredWithin(fields));
-  return { start: parsed, encoding, transcript: String(transcript), contextId, ignored };
+  return { start: parsed, encoding, transcript: transcript as string, contextId, ignored };
 }
 
 const ignoredWithin = (fields: Fields): UnknownField[] =>
@@ -111,7 +111,8 @@ function readOutputFormat(given: unknown, faults: FieldViolation[]) {
     return { format: 'wav', encoding: undefined, sampleRate };
   }
   if (container !== 'raw') return refuse('container', ['raw', 'wav', 'mp3']);
-  if (!Object.hasOwn(rawFormats, String(encoding))) return refuse('encoding', Object.keys(rawFormats));
+  if (typeof encoding !== 'string' || !Object.hasOwn(rawFormats, encoding))
+    return refuse('encoding', Object.keys(rawFormats));
   return { format: rawFormats[encoding as Encoding], encoding: encoding as Encoding, sampleRate };
 }
 

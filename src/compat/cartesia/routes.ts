@@ -147,7 +147,8 @@ const toCartesiaVoice = ({ id, voice: { name, description, languageCodes, labels
   created_at: '1970-01-01T00:00:00Z',
 });
 
-const genderOf = ({ gender = '' }: Readonly<Record<string, string>>) => genders[gender] ?? null;
+const genderOf = ({ gender = '' }: Readonly<Record<string, string>>) =>
+  Object.hasOwn(genders, gender) ? genders[gender] : null;
 
 function toVoicePage(ready: readonly OfferedVoice[], query: Fields) {
   const { gender = '' } = query;

@@ -92,7 +92,8 @@ function toStart(
 
 /** Parses a format such as mp3_44100_128: encoding, sample rate, and bit rate, which Sonant chooses itself. */
 function readOutputFormat(given: unknown, faults: FieldViolation[]) {
-  const [, format, rate] = /^(pcm|mp3|wav|opus|ulaw|alaw)_(\d+)(?:_\d+)?$/.exec(String(given)) ?? [];
+  const [, format, rate] =
+    /^(pcm|mp3|wav|opus|ulaw|alaw)_(\d+)(?:_\d+)?$/.exec(typeof given === 'string' ? given : '') ?? [];
   const sample_rate = Number(rate);
   if (format !== undefined && liveSampleRatesHz.includes(sample_rate)) return { output_format: format, sample_rate };
   const message = `must be pcm, mp3, wav, opus, ulaw or alaw at ${liveSampleRatesHz.join(', ')} Hz, such as mp3_44100_128`;

@@ -169,6 +169,7 @@ async function callTool(
   { name, arguments: given = {} }: Fields,
   { tools, request, reply }: Answering,
 ): Promise<object> {
+  if (typeof name !== 'string') throw new RpcError(codes.invalidParams, 'name must be a string.');
   const tool = tools.find((each) => each.name === name);
   if (!tool) throw new RpcError(codes.invalidParams, `Unknown tool: ${name}`, { status: 200 });
   if (!isObject(given)) throw new RpcError(codes.invalidParams, 'arguments must be an object.', { status: 200 });
