@@ -29,7 +29,8 @@ Prints a script for the shell to read when it starts:
       const ids = await withOpened(await openApp(), async ({ voices }) =>
         voices.list().flatMap(({ voice, aliases }) => [voice.voiceId, ...aliases]),
       );
-      print(ids.join('\n'));
+      // bash expands the words that it offers, so an id may not contain its special characters.
+      print(ids.filter((id) => /^[\w.:+/()@-]+$/.test(id)).join('\n'));
       return 0;
     }
     const write = Object.hasOwn(writers, shell) ? writers[shell] : undefined;

@@ -6,6 +6,7 @@ import { runInNewContext } from 'node:vm';
 import type { Config } from '../app/config.ts';
 import type { Service } from '../app/service.ts';
 import { isLoopbackHost } from '../net/client-addresses.ts';
+import { shellWord } from '../runtime/shell-word.ts';
 import { type Command, type CommandLine, flag, parseCommandArgs } from './command.ts';
 
 const options = { 'single-port': flag('serve HTTP and gRPC on SONANT_HTTP_ADDR') };
@@ -71,7 +72,7 @@ function greet({ print }: CommandLine, config: Config, service: Service): void {
   print(`\nThere was no API key, so one was created. It is stored in ${firstKey.file}.`);
   if (!isLocal) return;
   print(`\n  ${firstKey.key}\n\nIt is shown only now. Try it:\n`);
-  print(`curl -sSf ${baseUrl}/api/audio/speech -H 'X-API-Key: ${firstKey.key}' -H 'Content-Type: application/json' \\
+  print(`curl -sSf ${shellWord(`${baseUrl}/api/audio/speech`)} -H 'X-API-Key: ${firstKey.key}' -H 'Content-Type: application/json' \\
   -d '{"voice_id":"arthur","text":"Hello. This is Sonant.","return_format":"buffer"}' -o hello.wav\n`);
 }
 

@@ -10,6 +10,7 @@ import { toCount, toDate, toRelativeTime, toTimeAgo } from './formatting.js';
 import { icon } from './icon.js';
 import { loading } from './notices.js';
 import { chips, factList, missingScope, pageHead } from './page-elements.js';
+import { quoteForShell } from './request-code.js';
 
 /** @type {Page} */
 export const keysPage = {
@@ -120,8 +121,8 @@ function createNewKeyCard({ notify, showError, signal }) {
 /** @param {string} key */
 const toCurl = (key) =>
   [
-    `curl -sSf ${serviceUrl}/api/audio/speech \\`,
-    `  -H 'X-API-Key: ${key}' \\`,
+    `curl -sSf ${quoteForShell(`${serviceUrl}/api/audio/speech`)} \\`,
+    `  -H ${quoteForShell(`X-API-Key: ${key}`)} \\`,
     `  -H 'Content-Type: application/json' \\`,
     `  -d '{"voice_id":"arthur","text":"Hello.","return_format":"buffer"}' \\`,
     '  -o hello.wav',

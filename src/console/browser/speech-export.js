@@ -1,5 +1,4 @@
 // Exports speech: as a file in each format that the voice supports, as links, and as code that sends the same request.
-// The code reads the API key from the environment variable SONANT_API_KEY and never contains it.
 /** @import { Api } from './api.js' */
 /** @import { Speech } from './speech-stream.js' */
 import { serviceUrl } from './api.js';
@@ -7,6 +6,7 @@ import { copyText } from './clipboard.js';
 import { element, fill } from './element.js';
 import { icon } from './icon.js';
 import { tabs } from './page-elements.js';
+import { codeWriters, toFileName } from './request-code.js';
 import { toRequestFields } from './speech-stream.js';
 
 /**
@@ -48,7 +48,7 @@ export function createDownload({ speech, formats, samples }, { api, showError, s
     const pending = urls.get(name) ?? urlOf(name);
     urls.set(name, pending);
     pending.catch(() => urls.delete(name));
-    element('a', { href: await pending, download: `${speech.voiceId}.${name}` }).click();
+    element('a', { href: await pending, download: toFileName(speech.voiceId, name) }).click();
   };
   /** @param {string} name */
   const share = async (name) => {
@@ -96,7 +96,12 @@ export function createCodePanel(getRequest, { notify, showError }) {
   const show = () => {
     const { speech, format } = getRequest();
     const write = codeWriters[language];
-    code.textContent = write ? write(toFileBody(speech, format, 'buffer'), `${speech.voiceId}.${format}`) : '';
+    const request = {
+      url: `${serviceUrl}/api/audio/speech`,
+      body: toFileBody(speech, format, 'buffer'),
+      file: toFileName(speech.voiceId, format),
+    };
+    code.textContent = write ? write(request) : '';
   };
   const onclick = () => {
     show();
@@ -127,8 +132,6 @@ export function createCodePanel(getRequest, { notify, showError }) {
   return { root: details, show: () => details.open && show() };
 }
 
-/** @typedef {(body: object, file: string) => string} Writer */
-
 /**
  * Returns a request body for all the speech as one file.
  * @param {Speech} speech
@@ -145,39 +148,3 @@ function toFileBody(speech, format, returnFormat) {
     ...((isOne || returnFormat === 'url') && { return_format: returnFormat }),
   };
 }
-
-/** For each language, a function that turns the request into code. @type {Readonly<Record<string, Writer>>} */
-const codeWriters = {
-  curl: (body, file) => {
-    const json = JSON.stringify(body, null, 2).replaceAll("'", "'\\''");
-    return `curl -sSf ${serviceUrl}/api/audio/speech \\
-  -H "X-API-Key: $SONANT_API_KEY" \\
-  -H 'Content-Type: application/json' \\
-  -d '${json}' \\
-  -o ${file}`;
-  },
-  Python: (body, file) => `import json, os, urllib.request
-
-body = ${toPython(body)}
-request = urllib.request.Request(
-    "${serviceUrl}/api/audio/speech",
-    data=json.dumps(body).encode(),
-    headers={"X-API-Key": os.environ["SONANT_API_KEY"], "Content-Type": "application/json"},
-)
-with urllib.request.urlopen(request) as reply, open("${file}", "wb") as file:
-    file.write(reply.read())
-`,
-  TypeScript: (body, file) => `import { writeFile } from 'node:fs/promises';
-
-const reply = await fetch('${serviceUrl}/api/audio/speech', {
-  method: 'POST',
-  headers: { 'X-API-Key': process.env.SONANT_API_KEY!, 'Content-Type': 'application/json' },
-  body: JSON.stringify(${JSON.stringify(body, null, 2).replaceAll('\n', '\n  ')}),
-});
-if (!reply.ok) throw new Error(await reply.text());
-await writeFile('${file}', new Uint8Array(await reply.arrayBuffer()));
-`,
-};
-
-/** Strings, numbers and lists have the same literals in Python and JSON. @param {object} body */
-const toPython = (body) => JSON.stringify(body, null, 4);

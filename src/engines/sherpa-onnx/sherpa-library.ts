@@ -12,6 +12,7 @@ import { text as readAll } from 'node:stream/consumers';
 import { Failure } from '../../errors.ts';
 import { makeFolder } from '../../runtime/files.ts';
 import { takeLock } from '../../runtime/locks.ts';
+import { shellWord } from '../../runtime/shell-word.ts';
 import { reasonOf } from '../../runtime/system-errors.ts';
 import type { PrepareOptions } from '../engine.ts';
 import pins from './sherpa-library.json' with { type: 'json' };
@@ -60,14 +61,11 @@ function findWhole(resolveEntry: () => string): string | undefined {
 
 /** How the operator can install a missing library. */
 export const explainMissingLibrary = (dataDir: string): string =>
-  `neural models need ${packageName}, which is not installed: sonant voice get NAME installs it, or run npm install --prefix ${quote(librariesFolder(dataDir))} ${librarySpec}; ` +
+  `neural models need ${packageName}, which is not installed: sonant voice get NAME installs it, or run npm install --prefix ${shellWord(librariesFolder(dataDir))} ${librarySpec}; ` +
   'it contains eSpeak NG under GPL-3.0';
 
 const librariesFolder = (dataDir: string): string => resolve(dataDir, 'libraries');
 const installedFolder = (dataDir: string): string => join(librariesFolder(dataDir), 'node_modules', packageName);
-
-/** Quotes a path for a shell. */
-const quote = (path: string): string => (/^[\w./@:+-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);
 
 const stageName = '.libraries-';
 

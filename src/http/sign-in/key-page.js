@@ -45,7 +45,7 @@ function show({ key, name }) {
   find('new-key-name').textContent = name;
   find('new-key-secret').textContent = key;
   find('new-key-curl').textContent = [
-    `curl -sSf ${speech} \\`,
+    `curl -sSf ${/^[\w./:-]+$/.test(speech) ? speech : `'${speech.replaceAll("'", '%27')}'`} \\`,
     `  -H 'X-API-Key: ${key}' \\`,
     `  -H 'Content-Type: application/json' \\`,
     `  -d '{"voice_id":"arthur","text":"Hello.","return_format":"buffer"}' \\`,
