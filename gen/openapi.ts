@@ -1128,17 +1128,17 @@ export type AudioRecord = {
   created_at: string | null;
 };
 
-/** A C2PA manifest of an audio file. */
+/** The C2PA manifest of an audio file. */
 export type AudioManifest = {
-  /** Whether the signature is valid and the audio is unchanged. */
+  /** Whether this installation signed the manifest, and the file is unchanged. */
   valid: boolean;
-  /** Problems as C2PA status codes, such as "assertion.dataHash.mismatch". */
+  /** Problems as C2PA status codes, such as "assertion.dataHash.mismatch". Of a manifest with the signature of somebody else, the only problem is "signingCredential.untrusted", with a note to use c2patool. */
   problems: string[];
-  /** Subject of the certificate that signed the manifest. */
+  /** Subject of the certificate of this installation that signed the manifest; empty for the manifests of others. */
   issuer: string;
   /** When the manifest was signed. Never set at present, because time stamps are not read. */
   signed_at: string | null;
-  /** Whether the certificate is self-signed, so that no authority vouches for it. */
+  /** Whether the certificate was created by this installation, so that no authority vouches for it. */
   self_signed: boolean;
 };
 
@@ -1150,14 +1150,16 @@ export type InspectAudioResponse = {
   sha256: string;
   /** SHA-256 of the audio without its tags and header, in hexadecimal. */
   fingerprint: string;
-  /** The tags of the file. */
+  /** The tags of the file, which anyone can change. */
   tags: AudioTag[];
   /** IPTC digital source type that the tags state; empty if the tags state none. */
   digital_source_type: string;
   /** This installation's record of the audio; not set if there is none. */
   record: AudioRecord | null;
-  /** The signed manifest in the file; not set if the file has none. */
+  /** The signed manifest; not set if the file has none where this installation writes it. */
   manifest: AudioManifest | null;
+  /** Whether this installation made the file and the audio is unchanged, as its manifest or its record shows. */
+  authentic: boolean;
 };
 
 export type CreateVoice = {

@@ -108,7 +108,7 @@ async function openSonant(openOther?: typeof openSameHandler): Promise<Addresses
       voices: createVoiceHandlers({ voices, engines: [], management, preview }),
       jobs: {} as JobHandlers,
       books: createBookHandlers(),
-      provenance: createProvenanceHandlers(clipRows),
+      provenance: createProvenanceHandlers(clipRows, async () => []),
       keys: createKeyHandlers({ keys: keyManagement, voices, secrets: {} as WebhookSecrets }),
       usage: createUsageHandlers(usage),
       lexicons: createLexiconHandlers({} as LexiconManagement, voices),

@@ -7,6 +7,7 @@ import { createApiKeyRows } from '../store/api-key-rows.ts';
 import { createClipRows } from '../store/clip-rows.ts';
 import { isStoreThere, openStore } from '../store/open-store.ts';
 import { openRedis } from '../store/redis.ts';
+import { createSigningCertificateRows } from '../store/signing-certificate-rows.ts';
 import { createUsageRows } from '../store/usage-rows.ts';
 import { createWebhookRows } from '../store/webhook-rows.ts';
 import { createWebhookSecrets } from '../webhooks/webhook-secrets.ts';
@@ -84,8 +85,9 @@ export async function openUsage(config: Config) {
 
 export type OpenedClipRows = Awaited<ReturnType<typeof openClipRows>>;
 
-/** Opens the database rows for stored audio. `rows` is undefined if there is no database. */
+/** Opens the database rows for stored audio and signing certificates. They are undefined if there is no database. */
 export async function openClipRows(config: Config) {
   const store = isStoreThere(config) ? await openStore(config) : undefined;
-  return { rows: store && createClipRows(store), close: async () => store?.close() };
+  const certificates = store && createSigningCertificateRows(store);
+  return { rows: store && createClipRows(store), certificates, close: async () => store?.close() };
 }

@@ -1,9 +1,11 @@
 // Opens the certificate that signs manifests: the operator's, or a self-signed certificate created on first use.
+import { X509Certificate } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Credentials, openSelfSigned, readCredentials } from '../provenance/certificate.ts';
 import type { OpenSigner } from '../provenance/places.ts';
+import type { SigningCertificateRows } from '../store/signing-certificate-rows.ts';
 import { asConfigError, type Config } from './config.ts';
 
 /** The file with the self-signed certificate and its key. */
@@ -26,18 +28,28 @@ export async function checkCredentials(config: Config): Promise<void> {
   await asConfigError(config, 'SONANT_PROVENANCE_CERT', () => openSelfSigned(file, config.provenanceOperator));
 }
 
-/** Returns undefined if audio is not marked. `onSelfSigned` is called when a self-signed certificate is opened. */
+/** Returns the current certificate, and those that have signed manifests, in DER. */
+export async function readOwnCertificates(config: Config, rows?: Pick<SigningCertificateRows, 'list'>) {
+  const files = [config.provenanceCert, selfSignedFileOf(config)].filter(existsSync);
+  const current = await Promise.all(files.map((file) => readFile(file, 'utf8')));
+  return [...current, ...((await rows?.list()) ?? [])].map((pem) => new X509Certificate(pem).raw);
+}
+
+/**
+ * Returns undefined if audio is not marked. `onOpen` is called before a certificate is used, with the file of a
+ * self-signed certificate.
+ */
 export function createOpenSigner(
   config: Config,
-  onSelfSigned: (file: string) => void = () => {},
+  onOpen: (certificate: X509Certificate, selfSignedFile?: string) => Promise<void> = async () => {},
 ): OpenSigner | undefined {
   if (config.provenance === 'off') return undefined;
   const open = async () => {
     const file = selfSignedFileOf(config);
     const own = await readOperatorCredentials(config);
-    if (own) return own;
-    onSelfSigned(file);
-    return openSelfSigned(file, config.provenanceOperator);
+    const credentials = own ?? (await openSelfSigned(file, config.provenanceOperator));
+    await onOpen(credentials.chain[0]!, own ? undefined : file);
+    return credentials;
   };
   let opened: ReturnType<OpenSigner> | undefined;
   return () => {

@@ -57,6 +57,8 @@ interface OperationsOptions {
   singleFlight: SharedState['singleFlight'];
   /** Opens the signer for the manifests of stored audio. By default, audio has no manifest. */
   openSigner?: OpenSigner | undefined;
+  /** Returns the certificates that have signed manifests, in DER. */
+  readOwnCertificates(): Promise<readonly Uint8Array[]>;
   seal: Seal;
   /** Called with errors that no caller receives. */
   onFault(fault: unknown): void;
@@ -98,7 +100,7 @@ export function createOperations(options: OperationsOptions): GatewayOperations 
       voices: createVoiceHandlers({ voices, engines, management: voiceManagement, preview }),
       jobs: options.jobs,
       books: createBookHandlers(),
-      provenance: createProvenanceHandlers(index),
+      provenance: createProvenanceHandlers(index, options.readOwnCertificates),
       usage: createUsageHandlers(usage),
       keys: createKeyHandlers({
         keys,

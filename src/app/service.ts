@@ -16,6 +16,7 @@ import type { OpenSigner } from '../provenance/places.ts';
 import { openRpcServer, type RpcServer } from '../rpc/server.ts';
 import { addRpcRoutes, createServices, type Services } from '../rpc/services.ts';
 import { createJobRows } from '../store/job-rows.ts';
+import { createSigningCertificateRows } from '../store/signing-certificate-rows.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createVoicePurge } from '../voices/voice-purge.ts';
 import type { Webhooks } from '../webhooks/webhook.ts';
@@ -25,7 +26,7 @@ import { type Gateway, openGateway } from './gateway.ts';
 import { logEnd } from './logging.ts';
 import { type Access, openAccess, openRunner } from './open-access.ts';
 import { openJobs, openServiceWebhooks } from './open-jobs.ts';
-import { createOpenSigner } from './open-provenance.ts';
+import { createOpenSigner, readOwnCertificates } from './open-provenance.ts';
 import { openSpeech, openStoredVoices } from './open-speech.ts';
 import { openStored } from './open-storage.ts';
 import { beginOpening, type Opening } from './opening.ts';
@@ -65,7 +66,11 @@ export async function openService(options: {
   const speaking = await openSpeaking(opening, stored, access.sharing);
   let httpPort = config.httpAddr.port;
   const baseUrl = () => config.baseUrl || localUrl(config.httpAddr.host, httpPort, tls !== undefined);
-  const openSigner = createOpenSigner(config, (file) => log.warn('manifests have a self-signed signature', { file }));
+  const certificates = createSigningCertificateRows(stored.store);
+  const openSigner = createOpenSigner(config, async (certificate, file) => {
+    if (file) log.warn('manifests have a self-signed signature', { file });
+    await certificates.add(certificate.fingerprint256, certificate.toString());
+  });
   const links = { baseUrl, keepMs: config.audioKeepHours * 3_600_000, hasManifests: openSigner !== undefined };
   const webhooks = openServiceWebhooks(opening, stored.store, access.signing.seal);
   const jobs = openServiceJobs(opening, { stored, speaking, access, links, webhooks, openSigner });
@@ -86,6 +91,7 @@ export async function openService(options: {
     singleFlight: tracing ? traceFlights(access.sharing.singleFlight) : access.sharing.singleFlight,
     seal: access.signing.seal,
     openSigner,
+    readOwnCertificates: () => readOwnCertificates(config, certificates),
   });
   const runner = openRunner(opening, access);
   opened.defer(() => runner.stop());

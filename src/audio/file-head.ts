@@ -29,6 +29,8 @@ const id3HeadBytes = 10;
 const commentsBlock = 4;
 /** Limits that protect against malicious files. Further tags are ignored, and longer values are truncated. */
 const tagsMax = 200;
+/** Number of ID3 frames or FLAC blocks that are read. */
+const partsMax = 1_000;
 const valueCharsMax = 4096;
 const headerPagesMax = 256;
 
@@ -73,16 +75,17 @@ function* chunksOf(bytes: Buffer) {
 
 function readFlac(bytes: Buffer): FileHead | undefined {
   const tags: FileTag[] = [];
-  for (let at = nameBytes, isLast = false; !isLast; ) {
+  let at = nameBytes;
+  for (let parts = 0; parts < partsMax; parts++) {
     if (at + 4 > bytes.length) return undefined;
     const end = at + 4 + bytes.readUIntBE(at + 1, 3);
-    isLast = bytes[at]! >= 0x80;
+    const isLast = bytes[at]! >= 0x80;
     if ((bytes[at]! & 0x7f) === commentsBlock && tags.length < tagsMax)
       tags.push(...readComments(bytes.subarray(at + 4, end)));
     if (isLast) return bytes.length < end ? undefined : { format: 'flac', tags, start: end };
     at = end;
   }
-  return undefined;
+  return { format: undefined, tags: [], start: 0 };
 }
 
 /** The tags start on the second page, and no other packet shares their pages (RFC 7845, section 3). */
@@ -121,7 +124,8 @@ function readId3(tag: Buffer): FileTag[] {
   const tags: FileTag[] = [];
   // Only versions 3 and 4 without flags (such as the flag of an extended header) are supported.
   if ((tag[3] !== 3 && tag[3] !== 4) || tag[5] !== 0) return [];
-  for (let at = id3HeadBytes; at + id3HeadBytes < tag.length && tags.length < tagsMax; ) {
+  let at = id3HeadBytes;
+  for (let parts = 0; parts < partsMax && at + id3HeadBytes < tag.length && tags.length < tagsMax; parts++) {
     const id = tag.toString('latin1', at, at + nameBytes);
     const size = tag[3] === 4 ? sevenBitsAt(tag, at + 4) : tag.readUInt32BE(at + 4);
     const body = tag.subarray(at + id3HeadBytes, at + id3HeadBytes + Math.min(size, valueCharsMax));

@@ -37,11 +37,15 @@ const sizeIn64 = 0xffff_ffff;
 /** Writers that do not know the size write 0 or a number near the maximum. No supported WAV is this large. */
 const openSizeMin = 0x7fff_0000;
 
+/** Number of chunks that are read, including the data. */
+const chunksMax = 1_000;
+
 /** Reads as much of the header as the bytes contain. */
 export function readWavHeader(bytes: Buffer): WavHeader {
   let format: WavFormat | undefined;
   let dataBytes64: number | undefined;
-  for (let at = 12; at + 8 <= bytes.length; ) {
+  let at = 12;
+  for (let chunks = 0; chunks < chunksMax && at + 8 <= bytes.length; chunks++) {
     const name = bytes.toString('latin1', at, at + 4);
     const size = bytes.readUInt32LE(at + 4);
     const body = bytes.subarray(at + 8, at + 8 + size);

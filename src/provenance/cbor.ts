@@ -1,4 +1,4 @@
-// CBOR (RFC 8949) as C2PA manifests use it: without floats and without items of indefinite length. Tags are skipped.
+// Encodes CBOR (RFC 8949). The same value always has the same bytes.
 
 /** Encodes a value. Objects and Maps become CBOR maps without their undefined members. */
 export function encodeCbor(value: unknown): Buffer {
@@ -17,40 +17,4 @@ function head(major: number, number: number): Buffer {
   const size = [0, 1, 2, 3].find((each) => number < 2 ** (8 * 2 ** each))!;
   const digits = number.toString(16).padStart(2 ** (size + 1), '0');
   return Buffer.concat([Buffer.of((major << 5) | (24 + size)), Buffer.from(digits, 'hex')]);
-}
-
-const depthMax = 32;
-const itemsMax = 10_000;
-
-/** Decodes one value; CBOR maps become Maps. Throws an Error unless the bytes are exactly one value. */
-export function decodeCbor(bytes: Buffer): unknown {
-  let at = 0;
-  let items = 0;
-  const take = (length: number): Buffer => {
-    if (length > bytes.length - at) throw new Error('CBOR ends too early');
-    at += length;
-    return bytes.subarray(at - length, at);
-  };
-  const read = (depth: number): unknown => {
-    const first = take(1)[0]!;
-    const [major, info] = [first >> 5, first & 31];
-    if (info > 27 || depth > depthMax || ++items > itemsMax) throw new Error('CBOR of a kind that C2PA does not use');
-    const number = info < 24 ? info : Number(`0x${take(2 ** (info - 24)).toString('hex')}`);
-    if (major < 2) return major === 0 ? number : -1 - number;
-    if (major < 4) return major === 2 ? take(number) : take(number).toString();
-    if (major > 5) return major === 6 ? read(depth + 1) : first === 0xf5 ? true : first === 0xf4 ? false : null;
-    // Each item has at least one byte.
-    if (number > bytes.length - at) throw new Error('CBOR ends too early');
-    if (major === 4) {
-      const list: unknown[] = [];
-      while (list.length < number) list.push(read(depth + 1));
-      return list;
-    }
-    const map = new Map<unknown, unknown>();
-    for (let n = 0; n < number; n++) map.set(read(depth + 1), read(depth + 1));
-    return map;
-  };
-  const value = read(0);
-  if (at < bytes.length) throw new Error('CBOR with bytes after its end');
-  return value;
 }

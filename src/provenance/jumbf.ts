@@ -2,6 +2,7 @@
 //     length | "jumb" | length | "jumd" | type, 16 bytes | 3 | label, 0 | boxes, each: length | name | content
 import { createHash } from 'node:crypto';
 
+const headBytes = 8;
 const typeRest = Buffer.from('00110010800000aa00389b71', 'hex');
 
 export function box(name: string, ...parts: readonly Uint8Array[]): Buffer {
@@ -15,40 +16,19 @@ export const labelledBox = (kind: string, label: string, ...boxes: readonly Uint
   box('jumb', box('jumd', Buffer.from(kind, 'latin1'), typeRest, Buffer.from(`\x03${label}\0`)), ...boxes);
 
 /** Hash of a labelled box as C2PA defines it, without the box's length and name. */
-export const hashBox = (bytes: Uint8Array, alg = 'sha256'): Buffer =>
-  createHash(alg).update(bytes.subarray(8)).digest();
+export const hashBox = (bytes: Uint8Array): Buffer => createHash('sha256').update(bytes.subarray(headBytes)).digest();
 
-export interface LabelledBox {
-  label: string;
-  /** The complete box. */
-  bytes: Buffer;
-  boxes: readonly LabelledBox[];
-  /** Content of the first inner box without a label. */
-  content: Buffer;
-}
-
-const depthMax = 8;
-
-/** Reads a labelled box. Throws an Error if the box is malformed. Bytes after the box are ignored. */
-export function readLabelledBox(bytes: Buffer, depth = 0): LabelledBox {
-  const [outer] = boxesIn(bytes);
-  const [description, ...inner] = outer?.name === 'jumb' && depth < depthMax ? boxesIn(outer.content) : [];
-  const end = description?.name === 'jumd' ? description.content.indexOf(0, 17) : -1;
-  if (end < 0) throw new Error('a box is malformed');
-  return {
-    label: description!.content.toString('utf8', 17, end),
-    bytes: outer!.bytes,
-    boxes: inner.filter(({ name }) => name === 'jumb').map(({ bytes }) => readLabelledBox(bytes, depth + 1)),
-    content: inner.find(({ name }) => name !== 'jumb')?.content ?? Buffer.alloc(0),
-  };
-}
-
-function* boxesIn(bytes: Buffer): Generator<{ name: string; bytes: Buffer; content: Buffer }> {
-  for (let at = 0; at < bytes.length; ) {
-    const length = bytes.length - at < 8 ? 0 : bytes.readUInt32BE(at);
-    if (length < 8 || length > bytes.length - at) throw new Error('a box has a wrong length');
-    const whole = bytes.subarray(at, at + length);
-    yield { name: whole.toString('latin1', 4, 8), bytes: whole, content: whole.subarray(8) };
+/** Returns the boxes in a box. Returns no boxes unless there are exactly `count`, without bytes before or after them. */
+export function boxesIn(outer: Buffer, count: number): Buffer[] {
+  const boxes: Buffer[] = [];
+  let at = headBytes;
+  while (boxes.length < count && outer.length - at >= headBytes) {
+    const length = outer.readUInt32BE(at);
+    boxes.push(outer.subarray(at, at + length));
     at += length;
   }
+  return at === outer.length && boxes.length === count ? boxes : [];
 }
+
+/** Returns the content of the only box, apart from the description, in a labelled box. Empty if there is none. */
+export const contentOf = (labelled: Buffer): Buffer => boxesIn(labelled, 2)[1]?.subarray(headBytes) ?? Buffer.alloc(0);

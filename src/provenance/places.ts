@@ -3,8 +3,9 @@
 import { createHash } from 'node:crypto';
 import type { FormatName } from '../audio/formats.ts';
 import { type Origin, sevenBits, sevenBitsAt } from '../audio/origin.ts';
+import { readWavHeader } from '../audio/wav-reader.ts';
 import type { Credentials } from './certificate.ts';
-import { createManifest, embeddedBytes } from './manifest.ts';
+import { createManifest, embeddedBytes, type Place } from './manifest.ts';
 
 type Pieces = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 
@@ -66,6 +67,10 @@ export function signFile(pieces: Pieces, format: FormatName, origin: Origin, ope
   };
 }
 
+const chunkHeadBytes = 8;
+/** Number of chunks between the samples and the manifest: cues, labels and an ID3 tag in a joined book. */
+const chunksAfterDataMax = 3;
+
 function chunkHead(length: number): Buffer {
   const head = Buffer.from('C2PA....', 'latin1');
   head.writeUInt32LE(length, 4);
@@ -82,8 +87,8 @@ function growRiff(first: Uint8Array, byteCount: number): Buffer {
 }
 
 const tagHeadBytes = 10;
+const frameHeadBytes = 10;
 const objectHead = Buffer.from('\0application/c2pa\0c2pa\0manifest\0', 'latin1');
-const isObjectHead = /^\0application\/(c2pa|x-c2pa-manifest-store)\0[^\0]*\0[^\0]*\0/;
 
 /** Adds an object as the first frame of the ID3 tag or of a new tag. Returns the bytes around the manifest. */
 function growTag(first: Buffer, manifestBytes: number): [Buffer, Buffer] {
@@ -97,28 +102,22 @@ function growTag(first: Buffer, manifestBytes: number): [Buffer, Buffer] {
   return [Buffer.concat([head, frame, objectHead]), first.subarray(isThere ? tagHeadBytes : 0)];
 }
 
-/** Range of the manifest in a file; undefined if there is none. */
-export function findPlace(file: Buffer): { start: number; length: number } | undefined {
-  const name = file.toString('latin1', 0, 4);
-  const isTag = name.startsWith('ID3');
-  if (!isTag && name !== 'RIFF' && name !== 'RF64') return undefined;
-  let dataBytes = 0;
-  const end = isTag ? Math.min(file.length, tagHeadBytes + sevenBitsAt(file, 6)) : file.length;
-  for (let at = isTag ? tagHeadBytes : 12; at + 10 <= end; ) {
-    const name = file.toString('latin1', at, at + 4);
-    if (isTag) {
-      const length = file[3] === 4 ? sevenBitsAt(file, at + 4) : file.readUInt32BE(at + 4);
-      const [head] = isObjectHead.exec(file.toString('latin1', at + 10, Math.min(end, at + 400))) ?? [];
-      const start = at + 10 + (head?.length ?? 0);
-      at += 10 + length;
-      if (name === 'GEOB' && head) return { start, length: Math.min(at, end) - start };
-    } else {
-      const length = file.readUInt32LE(at + 4);
-      if (name === 'ds64') dataBytes = Number(file.subarray(at + 16, at + 24).readBigUInt64LE());
-      at += 8;
-      if (name === 'C2PA') return { start: at, length: Math.min(length, end - at) };
-      at += name === 'data' && dataBytes > 0 ? dataBytes : length + (length % 2);
-    }
+/** Finds a manifest where `signFile` writes it; undefined if there is none. */
+export function findPlace(file: Buffer): Place | undefined {
+  const has = (at: number, name: string) => file.toString('latin1', at, at + name.length) === name;
+  if (has(0, 'ID3')) {
+    const start = tagHeadBytes + frameHeadBytes + objectHead.length;
+    if (!has(tagHeadBytes, 'GEOB') || !has(start - objectHead.length, objectHead.toString('latin1'))) return undefined;
+    const size = file[3] === 4 ? sevenBitsAt(file, tagHeadBytes + 4) : file.readUInt32BE(tagHeadBytes + 4);
+    return { start, length: Math.max(0, size - objectHead.length) };
+  }
+  const data = has(8, 'WAVE') ? readWavHeader(file).data : undefined;
+  let at = (data?.start ?? Infinity) + (data?.byteCount ?? Infinity);
+  for (let chunks = 0; chunks <= chunksAfterDataMax && at + chunkHeadBytes <= file.length; chunks++) {
+    const length = file.readUInt32LE(at + 4);
+    const start = at + chunkHeadBytes;
+    if (has(at, 'C2PA')) return { start, length };
+    at = start + length + (length % 2);
   }
   return undefined;
 }

@@ -380,6 +380,10 @@ const migrations: readonly Migration[] = [
       keyCreatorStatement,
     ],
   },
+  {
+    name: 'signing certificates',
+    statements: ['create table signing_certificates (sha256 text primary key, pem text not null)'],
+  },
 ];
 
 export const schemaSteps = migrations.length;

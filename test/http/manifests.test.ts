@@ -1,11 +1,13 @@
 // Tests GET and HEAD /audio/{id}.c2pa, the Link header that names it, and the manifests in the files of jobs.
 import { expect, test } from 'vitest';
+import type { OpenSigner } from '../../src/provenance/places.ts';
 import { verifyManifest } from '../../src/provenance/verify.ts';
 import { chapters, openJobsGateway } from '../jobs/open-jobs.ts';
-import { createTestSigner } from '../provenance/signing.ts';
+import { certificatesOf, createTestSigner, plainFile, sign } from '../provenance/signing.ts';
 import { bytesOf, openTestGateway } from './open-gateway.ts';
 
 const signing = { openSigner: createTestSigner(), marking: { software: 'Sonant 1.2.3', operator: 'ACME' } };
+const own = await certificatesOf(signing.openSigner);
 const linkRequest = { text: 'Good evening.', voice_id: 'tone-low', return_format: 'url', output_format: 'mp3' };
 
 async function openSpoken() {
@@ -24,7 +26,7 @@ test('a reply with a link names the manifest of the audio, which covers its byte
   const made = await send(manifestUrl);
   const manifest = await bytesOf(made);
   expect([made.status, made.headers.get('content-type')]).toEqual([200, 'application/c2pa']);
-  expect(verifyManifest(Buffer.from(await bytesOf(audio)), Buffer.from(manifest))?.faults).toEqual([]);
+  expect(verifyManifest(Buffer.from(await bytesOf(audio)), own, Buffer.from(manifest))?.problems).toEqual([]);
 });
 
 test('the manifest stays the same, and has an ETag, HEAD and 304', async () => {
@@ -83,10 +85,29 @@ test.each(['wav', 'mp3', 'flac', 'opus'])('the finished %s of a job is signed, a
   const reply = await send(url);
   const file = Buffer.from(await bytesOf(reply));
   expect(reply.headers.get('content-length')).toBe(String(file.length));
-  const inside = verifyManifest(file);
-  expect(inside?.faults).toEqual(format === 'opus' ? undefined : []);
+  const inside = verifyManifest(file, own);
+  expect(inside?.problems).toEqual(format === 'opus' ? undefined : []);
   const beside = Buffer.from(await bytesOf(await send(url.replace(/\w+$/, 'c2pa'))));
-  expect(verifyManifest(file, beside)?.faults).toEqual([]);
+  expect(verifyManifest(file, own, beside)?.problems).toEqual([]);
   const part = await send(url, { headers: { Range: 'bytes=0-4999' } });
   expect(Buffer.from(await bytesOf(part))).toEqual(file.subarray(0, 5000));
+});
+
+test('inspect recognizes a signed file, with former certificates too, but no file that somebody else has signed', async () => {
+  const former = createTestSigner();
+  const readOwnCertificates = async () => [...own, ...(await certificatesOf(former))];
+  const { url, key } = await openTestGateway({ ...signing, readOwnCertificates });
+  const inspect = async (openSigner: OpenSigner) => {
+    const { file } = await sign(await plainFile('mp3'), 'mp3', openSigner);
+    const headers = { 'X-API-Key': key, 'Content-Type': 'audio/mpeg' };
+    const reply = await fetch(`${url}/api/audio/inspect`, { method: 'POST', headers, body: new Uint8Array(file) });
+    return reply.json();
+  };
+  for (const openSigner of [signing.openSigner, former])
+    expect(await inspect(openSigner)).toMatchObject({ authentic: true, manifest: { valid: true, problems: [] } });
+  expect(await inspect(createTestSigner())).toMatchObject({
+    authentic: false,
+    manifest: { valid: false, issuer: '', problems: [expect.stringContaining('check it with c2patool')] },
+    record: null,
+  });
 });

@@ -41,6 +41,7 @@ import { createVoicePurge } from '../../src/voices/voice-purge.ts';
 import { openKeys } from '../access/open-keys.ts';
 import { createStorage } from '../distributed/storage.ts';
 import { openTone, type ToneOptions, type ToneTrouble } from '../engines/tone-engine.ts';
+import { certificatesOf } from '../provenance/signing.ts';
 
 export interface GatewayTestOptions {
   trouble?: ToneTrouble;
@@ -65,6 +66,8 @@ export interface GatewayTestOptions {
   timeLimits?: TimeLimits;
   /** Signs the manifests of stored audio and of job files. Default: there are no manifests. */
   openSigner?: OpenSigner;
+  /** Reads the certificates of the service. Default: the certificate of `openSigner`. */
+  readOwnCertificates?(): Promise<Uint8Array[]>;
   /** Number of job chapters that are synthesized at once. */
   jobChaptersMax?: number;
   /** Information for the tags of files. Default: files have no tags. */
@@ -162,6 +165,7 @@ export async function openTestGateway(
     singleFlight,
     seal,
     openSigner,
+    readOwnCertificates: options.readOwnCertificates ?? (async () => (openSigner ? certificatesOf(openSigner) : [])),
   });
   const onCallEnd = (call: EndedCall) => void calls.push(call);
   const runner = createRunner({ admit: realAdmit, isInForce: keyVerifier.isInForce, onCallEnd, timeLimits });

@@ -2,13 +2,18 @@
 import { audioFormats, type FormatName } from '../../src/audio/formats.ts';
 import type { Origin } from '../../src/audio/origin.ts';
 import { makeSelfSigned, readCredentials } from '../../src/provenance/certificate.ts';
-import { hasPlace, signBeside, signFile } from '../../src/provenance/places.ts';
+import { hasPlace, type OpenSigner, signBeside, signFile } from '../../src/provenance/places.ts';
 
 export function createTestSigner(operator = 'ACME', untilMs?: number) {
   const pem = makeSelfSigned(operator, untilMs);
   const credentials = readCredentials(pem, pem);
   return async () => credentials;
 }
+
+/** The certificate of a signer, as the certificates of the service are given to the verifier. */
+export const certificatesOf = async (openSigner: OpenSigner): Promise<Uint8Array[]> => [
+  (await openSigner()).chain[0]!.raw,
+];
 
 export const contentTypes: Readonly<Partial<Record<FormatName, string>>> = {
   wav: 'audio/wav',

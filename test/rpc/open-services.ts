@@ -101,7 +101,10 @@ export async function openTestServices(options: ServicesTestOptions = {}) {
       voices: createVoiceHandlers({ voices, engines: [], management: unused, preview }),
       jobs: {} as JobHandlers,
       books: createBookHandlers(),
-      provenance: createProvenanceHandlers({ find: async () => undefined, findByFingerprint: async () => undefined }),
+      provenance: createProvenanceHandlers(
+        { find: async () => undefined, findByFingerprint: async () => undefined },
+        async () => [],
+      ),
       keys: createKeyHandlers({ keys, voices, secrets: {} as WebhookSecrets }),
       usage: createUsageHandlers({ sum: async () => [] }),
       lexicons: createLexiconHandlers({} as LexiconManagement, voices),

@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sonant/v1/provenance.proto.
  */
 export const file_sonant_v1_provenance: GenFile = /*@__PURE__*/
-  fileDesc("Chpzb25hbnQvdjEvcHJvdmVuYW5jZS5wcm90bxIJc29uYW50LnYxIj4KE0luc3BlY3RBdWRpb1JlcXVlc3QSDAoEZmlsZRgBIAEoDBIZCghhdWRpb19pZBgCIAEoCUIHukgEcgIYQCK8AgoUSW5zcGVjdEF1ZGlvUmVzcG9uc2USGwoGZm9ybWF0GAEgASgJQgvSzhgHMgUibXAzIhIOCgZzaGEyNTYYAiABKAkSEwoLZmluZ2VycHJpbnQYAyABKAkSIQoEdGFncxgEIAMoCzITLnNvbmFudC52MS5BdWRpb1RhZxJrChNkaWdpdGFsX3NvdXJjZV90eXBlGAUgASgJQk7SzhhKMkgiaHR0cDovL2N2LmlwdGMub3JnL25ld3Njb2Rlcy9kaWdpdGFsc291cmNldHlwZS90cmFpbmVkQWxnb3JpdGhtaWNNZWRpYSISJgoGcmVjb3JkGAYgASgLMhYuc29uYW50LnYxLkF1ZGlvUmVjb3JkEioKCG1hbmlmZXN0GAcgASgLMhguc29uYW50LnYxLkF1ZGlvTWFuaWZlc3QiNQoIQXVkaW9UYWcSGgoEbmFtZRgBIAEoCUIM0s4YCDIGIkNPTU0iEg0KBXZhbHVlGAIgASgJInIKC0F1ZGlvUmVjb3JkEg8KB21hdGNoZXMYASABKAgSEAoIYXVkaW9faWQYAiABKAkSEAoIdm9pY2VfaWQYAyABKAkSLgoKY3JlYXRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAihAEKDUF1ZGlvTWFuaWZlc3QSDQoFdmFsaWQYASABKAgSEAoIcHJvYmxlbXMYAiADKAkSDgoGaXNzdWVyGAMgASgJEi0KCXNpZ25lZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLc2VsZl9zaWduZWQYBSABKAgyhAQKEVByb3ZlbmFuY2VTZXJ2aWNlEuADCgxJbnNwZWN0QXVkaW8SHi5zb25hbnQudjEuSW5zcGVjdEF1ZGlvUmVxdWVzdBofLnNvbmFudC52MS5JbnNwZWN0QXVkaW9SZXNwb25zZSKOA4rOGBFzcGVlY2g6c3ludGhlc2l6ZZLOGNQCChVJbnNwZWN0IGFuIGF1ZGlvIGZpbGUSjQJSZXBvcnRzIHdoYXQgYW4gYXVkaW8gZmlsZSBzdGF0ZXMgYWJvdXQgaXRzIG9yaWdpbiwgYW5kIHdoZXRoZXIgdGhpcyBpbnN0YWxsYXRpb24gbWFkZSBpdC4gVGhlIGZpbGUgaXMgbm90IHN0b3JlZC4gU3RvcmVkIGF1ZGlvIGlzIHJlY29nbml6ZWQgYXMgbG9uZyBhcyBpdHMgcmVjb3JkIGlzIGtlcHQsIGV2ZW4gaWYgaXRzIHRhZ3Mgd2VyZSBjaGFuZ2VkLiBBdWRpbyB0aGF0IHdhcyBvbmx5IHN0cmVhbWVkIGlzIG5vdCBzdG9yZWQgYW5kIGlzIG5vdCByZWNvZ25pemVkLioRcGF5bG9hZF90b29fbGFyZ2UqFnVuc3VwcG9ydGVkX21lZGlhX3R5cGU4AYLT5JMCGjoEZmlsZSISL2FwaS9hdWRpby9pbnNwZWN0GgyazhgICgZTcGVlY2hCFlABWhJzb25hbnQvdjE7c29uYW50djFiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_timestamp, file_sonant_v1_rest, file_sonant_v1_scope]);
+  fileDesc("Chpzb25hbnQvdjEvcHJvdmVuYW5jZS5wcm90bxIJc29uYW50LnYxIj4KE0luc3BlY3RBdWRpb1JlcXVlc3QSDAoEZmlsZRgBIAEoDBIZCghhdWRpb19pZBgCIAEoCUIHukgEcgIYQCLPAgoUSW5zcGVjdEF1ZGlvUmVzcG9uc2USGwoGZm9ybWF0GAEgASgJQgvSzhgHMgUibXAzIhIOCgZzaGEyNTYYAiABKAkSEwoLZmluZ2VycHJpbnQYAyABKAkSIQoEdGFncxgEIAMoCzITLnNvbmFudC52MS5BdWRpb1RhZxJrChNkaWdpdGFsX3NvdXJjZV90eXBlGAUgASgJQk7SzhhKMkgiaHR0cDovL2N2LmlwdGMub3JnL25ld3Njb2Rlcy9kaWdpdGFsc291cmNldHlwZS90cmFpbmVkQWxnb3JpdGhtaWNNZWRpYSISJgoGcmVjb3JkGAYgASgLMhYuc29uYW50LnYxLkF1ZGlvUmVjb3JkEioKCG1hbmlmZXN0GAcgASgLMhguc29uYW50LnYxLkF1ZGlvTWFuaWZlc3QSEQoJYXV0aGVudGljGAggASgIIjUKCEF1ZGlvVGFnEhoKBG5hbWUYASABKAlCDNLOGAgyBiJDT01NIhINCgV2YWx1ZRgCIAEoCSJyCgtBdWRpb1JlY29yZBIPCgdtYXRjaGVzGAEgASgIEhAKCGF1ZGlvX2lkGAIgASgJEhAKCHZvaWNlX2lkGAMgASgJEi4KCmNyZWF0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIoQBCg1BdWRpb01hbmlmZXN0Eg0KBXZhbGlkGAEgASgIEhAKCHByb2JsZW1zGAIgAygJEg4KBmlzc3VlchgDIAEoCRItCglzaWduZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC3NlbGZfc2lnbmVkGAUgASgIMpsFChFQcm92ZW5hbmNlU2VydmljZRL3BAoMSW5zcGVjdEF1ZGlvEh4uc29uYW50LnYxLkluc3BlY3RBdWRpb1JlcXVlc3QaHy5zb25hbnQudjEuSW5zcGVjdEF1ZGlvUmVzcG9uc2UipQSKzhgRc3BlZWNoOnN5bnRoZXNpemWSzhjrAwoVSW5zcGVjdCBhbiBhdWRpbyBmaWxlEqQDUmVwb3J0cyB3aGV0aGVyIHRoaXMgaW5zdGFsbGF0aW9uIG1hZGUgYW4gYXVkaW8gZmlsZSwgYW5kIHdoZXRoZXIgdGhlIGF1ZGlvIGlzIHVuY2hhbmdlZC4gVGhlIGZpbGUgaXMgbm90IHN0b3JlZC4gU3RvcmVkIGF1ZGlvIGlzIHJlY29nbml6ZWQgYXMgbG9uZyBhcyBpdHMgcmVjb3JkIGlzIGtlcHQsIGV2ZW4gaWYgaXRzIHRhZ3Mgd2VyZSBjaGFuZ2VkLiBBdWRpbyB0aGF0IHdhcyBvbmx5IHN0cmVhbWVkIGlzIG5vdCBzdG9yZWQgYW5kIGlzIG5vdCByZWNvZ25pemVkLiBBIHNpZ25lZCBtYW5pZmVzdCBpbiB0aGUgZmlsZSBpcyBjaGVja2VkIHdpdGggdGhlIGNlcnRpZmljYXRlcyBvZiB0aGlzIGluc3RhbGxhdGlvbiwgcHJlc2VudCBhbmQgZm9ybWVyLiBVc2UgYzJwYXRvb2wgZm9yIHRoZSBDMlBBIG1hbmlmZXN0cyBvZiBvdGhlcnMuKhFwYXlsb2FkX3Rvb19sYXJnZSoWdW5zdXBwb3J0ZWRfbWVkaWFfdHlwZTgBgtPkkwIaOgRmaWxlIhIvYXBpL2F1ZGlvL2luc3BlY3QaDJrOGAgKBlNwZWVjaEIWUAFaEnNvbmFudC92MTtzb25hbnR2MWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_timestamp, file_sonant_v1_rest, file_sonant_v1_scope]);
 
 /**
  * Request of InspectAudio.
@@ -74,7 +74,7 @@ export type InspectAudioResponse = Message<"sonant.v1.InspectAudioResponse"> & {
   fingerprint: string;
 
   /**
-   * The tags of the file.
+   * The tags of the file, which anyone can change.
    *
    * @generated from field: repeated sonant.v1.AudioTag tags = 4;
    */
@@ -95,11 +95,18 @@ export type InspectAudioResponse = Message<"sonant.v1.InspectAudioResponse"> & {
   record?: AudioRecord | undefined;
 
   /**
-   * The signed manifest in the file; not set if the file has none.
+   * The signed manifest; not set if the file has none where this installation writes it.
    *
    * @generated from field: sonant.v1.AudioManifest manifest = 7;
    */
   manifest?: AudioManifest | undefined;
+
+  /**
+   * Whether this installation made the file and the audio is unchanged, as its manifest or its record shows.
+   *
+   * @generated from field: bool authentic = 8;
+   */
+  authentic: boolean;
 };
 
 /**
@@ -180,27 +187,28 @@ export const AudioRecordSchema: GenMessage<AudioRecord> = /*@__PURE__*/
   messageDesc(file_sonant_v1_provenance, 3);
 
 /**
- * A C2PA manifest of an audio file.
+ * The C2PA manifest of an audio file.
  *
  * @generated from message sonant.v1.AudioManifest
  */
 export type AudioManifest = Message<"sonant.v1.AudioManifest"> & {
   /**
-   * Whether the signature is valid and the audio is unchanged.
+   * Whether this installation signed the manifest, and the file is unchanged.
    *
    * @generated from field: bool valid = 1;
    */
   valid: boolean;
 
   /**
-   * Problems as C2PA status codes, such as "assertion.dataHash.mismatch".
+   * Problems as C2PA status codes, such as "assertion.dataHash.mismatch". Of a manifest with the signature of somebody
+   * else, the only problem is "signingCredential.untrusted", with a note to use c2patool.
    *
    * @generated from field: repeated string problems = 2;
    */
   problems: string[];
 
   /**
-   * Subject of the certificate that signed the manifest.
+   * Subject of the certificate of this installation that signed the manifest; empty for the manifests of others.
    *
    * @generated from field: string issuer = 3;
    */
@@ -214,7 +222,7 @@ export type AudioManifest = Message<"sonant.v1.AudioManifest"> & {
   signedAt?: Timestamp | undefined;
 
   /**
-   * Whether the certificate is self-signed, so that no authority vouches for it.
+   * Whether the certificate was created by this installation, so that no authority vouches for it.
    *
    * @generated from field: bool self_signed = 5;
    */
@@ -229,13 +237,14 @@ export const AudioManifestSchema: GenMessage<AudioManifest> = /*@__PURE__*/
   messageDesc(file_sonant_v1_provenance, 4);
 
 /**
- * Reports the origin of audio files.
+ * Reports whether this installation made an audio file.
  *
  * @generated from service sonant.v1.ProvenanceService
  */
 export const ProvenanceService: GenService<{
   /**
-   * Reports what an audio file states about its origin, and whether this installation created it. Nothing is stored.
+   * Reports whether this installation made an audio file, and whether the audio is unchanged. Nothing is stored. C2PA
+   * manifests of others are not verified; use c2patool for them.
    *
    * Fails with INVALID_ARGUMENT (INVALID_REQUEST) for a file that is not WAV, MP3, FLAC or Ogg Opus, unless this
    * installation recognizes its audio.

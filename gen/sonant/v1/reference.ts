@@ -512,11 +512,11 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "ProvenanceService",
-      "comment": "Reports the origin of audio files.",
+      "comment": "Reports whether this installation made an audio file.",
       "methods": [
         {
           "name": "InspectAudio",
-          "comment": "Reports what an audio file states about its origin, and whether this installation created it. Nothing is stored.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for a file that is not WAV, MP3, FLAC or Ogg Opus, unless this installation recognizes its audio.",
+          "comment": "Reports whether this installation made an audio file, and whether the audio is unchanged. Nothing is stored. C2PA manifests of others are not verified; use c2patool for them.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for a file that is not WAV, MP3, FLAC or Ogg Opus, unless this installation recognizes its audio.",
           "input": "InspectAudioRequest",
           "output": "InspectAudioResponse",
           "isStream": false,
@@ -4519,7 +4519,7 @@ export const protoReference: ProtoReference = {
           "name": "tags",
           "number": 4,
           "type": "repeated AudioTag",
-          "comment": "The tags of the file."
+          "comment": "The tags of the file, which anyone can change."
         },
         {
           "name": "digital_source_type",
@@ -4537,7 +4537,13 @@ export const protoReference: ProtoReference = {
           "name": "manifest",
           "number": 7,
           "type": "AudioManifest",
-          "comment": "The signed manifest in the file; not set if the file has none."
+          "comment": "The signed manifest; not set if the file has none where this installation writes it."
+        },
+        {
+          "name": "authentic",
+          "number": 8,
+          "type": "bool",
+          "comment": "Whether this installation made the file and the audio is unchanged, as its manifest or its record shows."
         }
       ]
     },
@@ -4591,25 +4597,25 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "AudioManifest",
-      "comment": "A C2PA manifest of an audio file.",
+      "comment": "The C2PA manifest of an audio file.",
       "fields": [
         {
           "name": "valid",
           "number": 1,
           "type": "bool",
-          "comment": "Whether the signature is valid and the audio is unchanged."
+          "comment": "Whether this installation signed the manifest, and the file is unchanged."
         },
         {
           "name": "problems",
           "number": 2,
           "type": "repeated string",
-          "comment": "Problems as C2PA status codes, such as \"assertion.dataHash.mismatch\"."
+          "comment": "Problems as C2PA status codes, such as \"assertion.dataHash.mismatch\". Of a manifest with the signature of somebody else, the only problem is \"signingCredential.untrusted\", with a note to use c2patool."
         },
         {
           "name": "issuer",
           "number": 3,
           "type": "string",
-          "comment": "Subject of the certificate that signed the manifest."
+          "comment": "Subject of the certificate of this installation that signed the manifest; empty for the manifests of others."
         },
         {
           "name": "signed_at",
@@ -4621,7 +4627,7 @@ export const protoReference: ProtoReference = {
           "name": "self_signed",
           "number": 5,
           "type": "bool",
-          "comment": "Whether the certificate is self-signed, so that no authority vouches for it."
+          "comment": "Whether the certificate was created by this installation, so that no authority vouches for it."
         }
       ]
     },

@@ -1,0 +1,42 @@
+// Tests that manifests remain recognizable after the certificate was replaced: a service stores every certificate that it
+// signs with.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { loadConfig } from '../../src/app/config.ts';
+import { createOpenSigner, readOwnCertificates, selfSignedFileOf } from '../../src/app/open-provenance.ts';
+import { makeSelfSigned } from '../../src/provenance/certificate.ts';
+import { verifyManifest } from '../../src/provenance/verify.ts';
+import { openStore } from '../../src/store/open-store.ts';
+import { createSigningCertificateRows } from '../../src/store/signing-certificate-rows.ts';
+import { plainFile, sign } from '../provenance/signing.ts';
+
+test('files that were signed with replaced certificates are recognized', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sonant-certificates-'));
+  const configOf = (env: Record<string, string>) => loadConfig({ env, folder, engines: [] });
+  const config = configOf({ SONANT_DATA_DIR: folder });
+  const store = await openStore(config);
+  onTestFinished(async () => {
+    await store.close();
+    rmSync(folder, { recursive: true });
+  });
+  const rows = createSigningCertificateRows(store);
+  const keep = (of: typeof config) =>
+    createOpenSigner(of, (certificate) => rows.add(certificate.fingerprint256, certificate.toString()))!;
+  const plain = await plainFile('wav');
+  const first = await sign(plain, 'wav', keep(config));
+  rmSync(selfSignedFileOf(config));
+  const second = await sign(plain, 'wav', keep(config));
+  const pem = join(folder, 'operator.pem');
+  writeFileSync(pem, makeSelfSigned('Operator'));
+  const operated = configOf({ SONANT_DATA_DIR: folder, SONANT_PROVENANCE_CERT: pem, SONANT_PROVENANCE_KEY: pem });
+  const third = await sign(plain, 'wav', keep(operated));
+  await keep(operated)();
+  const issuers = async (own: Uint8Array[]) =>
+    [first, second, third].map(({ file }) => verifyManifest(file, own)?.valid);
+  expect(await issuers(await readOwnCertificates(operated, rows))).toEqual([true, true, true]);
+  // Without the database, the certificates in files are known.
+  expect(await issuers(await readOwnCertificates(operated))).toEqual([false, true, true]);
+  expect((await rows.list()).length).toBe(3);
+});
