@@ -1,7 +1,7 @@
 // Opens speech (engines, voices, stored voices, lexicons, synthesis) and the operations that manage stored voices.
 import packageFile from '../../package.json' with { type: 'json' };
 import { findDataDirSecret, readDataDirSecret } from '../access/sealed-tokens.ts';
-import type { Engine, EngineDefinition, EngineLog, ServerTools } from '../engines/engine.ts';
+import type { Engine, EngineDefinition, EngineLog, ServerTools, Voice } from '../engines/engine.ts';
 import { createEngineGuards, type EngineWatch } from '../engines/guard.ts';
 import { openLexiconCache } from '../lexicons/lexicon-cache.ts';
 import { createLexiconManagement } from '../lexicons/lexicon-management.ts';
@@ -55,7 +55,16 @@ export async function openSpeech(options: OpenSpeechOptions) {
     return result.value ?? [];
   });
   const { defaultVoice } = config;
-  const voices = createVoices(engines, { stored, readChanges, preferred: defaultVoice });
+  const onLeftOut = (leftOut: readonly Voice[]) => {
+    const message = 'voices are left out, because another engine has voices with the same ids';
+    log?.('warn', message, {
+      count: leftOut.length,
+      voices: leftOut.slice(0, 10).map(({ engine, voiceId }) => `${voiceId} of ${engine}`),
+    });
+  };
+  const voices = createVoices(engines, { stored, readChanges, preferred: defaultVoice, onLeftOut });
+  // Voices are left out with a warning at the start, not with the first request.
+  voices.leftOut();
   if (defaultVoice !== '' && !voices.lookUp(defaultVoice))
     log?.('warn', 'the voice of SONANT_DEFAULT_VOICE does not exist; using another default voice', {
       defaultVoice,

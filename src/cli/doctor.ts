@@ -156,6 +156,8 @@ async function inspectVoices(
   hasDatabase: boolean,
 ): Promise<EngineReport> {
   return withOpened(hasDatabase ? await openVoiceManagement(registry) : await openApp(), async (opened) => {
+    const [leftOut] = opened.voices.leftOut();
+    if (leftOut) return broken(`voice ${leftOut.voiceId} of ${leftOut.engine} is left out: another engine has this id`);
     const message = `${opened.voices.list().length}, each with a unique id`;
     return ready('rows' in opened ? `${message}; ${await inspectStored(opened)}` : message);
   });

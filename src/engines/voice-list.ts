@@ -1,7 +1,9 @@
 // Loads the voices of an engine whose list changes. A failed load, or an empty list that is not allowed, keeps the
-// previous list. If the first load fails temporarily, the engine opens without voices and the load is retried.
+// previous list. If a server lists the voices, the first load may fail: the engine then opens without voices, and the
+// load is retried, because no answer of a server may stop a start. The voices of a server are limited and cleaned here.
 import { Failure } from '../errors.ts';
-import type { Voice } from './engine.ts';
+import { cleanText, isCleanText } from '../net/upstream-answer.ts';
+import type { EngineLog, Voice } from './engine.ts';
 
 interface VoiceListOptions {
   load(signal: AbortSignal): Promise<readonly Voice[]>;
@@ -10,6 +12,8 @@ interface VoiceListOptions {
   isNeededNow?: boolean | undefined;
   /** Whether an empty list is valid. */
   mayBeEmpty?: boolean | undefined;
+  /** Present if a server lists the voices. */
+  server?: { engine: string; log?: EngineLog | undefined } | undefined;
 }
 
 const loadMsMax = 20_000;
@@ -17,15 +21,28 @@ const refreshMsUsual = 6 * 3_600_000;
 /** Delay before the first load is retried. */
 const firstListMs = 30_000;
 const none: readonly Voice[] = [];
+const voicesMax = 5_000;
+const idCharsMax = 128;
+const languages = { max: 100, charsMax: 35 };
 
 export async function openVoiceList(options: VoiceListOptions) {
-  const { refreshMs = refreshMsUsual, isNeededNow = false, mayBeEmpty = false } = options;
+  const { refreshMs = refreshMsUsual, isNeededNow = false, mayBeEmpty = false, server } = options;
   const closing = new AbortController();
-  const load = () => options.load(AbortSignal.any([closing.signal, AbortSignal.timeout(loadMsMax)]));
+  let leftOut = 0;
+  const load = async () => {
+    const listed = await options.load(AbortSignal.any([closing.signal, AbortSignal.timeout(loadMsMax)]));
+    if (!server) return listed;
+    const clean = cleanVoices(listed);
+    const count = listed.length - clean.length;
+    const message = `voices are left out: invalid or duplicate ids, or over ${voicesMax}`;
+    if (count > leftOut) server.log?.('warn', message, { engine: server.engine, count });
+    leftOut = count;
+    return clean;
+  };
   let voices = await load().catch((error) => {
-    const mayPass = error instanceof Failure && error.facts.retryAfterSeconds !== undefined;
-    if (mayPass && !isNeededNow) return undefined;
-    throw error;
+    if (isNeededNow || !server) throw error;
+    server.log?.('warn', 'no list of voices; trying again later', { engine: server.engine, fault: error });
+    return undefined;
   });
   let timer: NodeJS.Timeout;
   const loadAgain = async () => {
@@ -63,4 +80,20 @@ export async function openVoiceList(options: VoiceListOptions) {
       clearTimeout(timer);
     },
   };
+}
+
+/** The voices with valid ids, each id once. */
+function cleanVoices(listed: readonly Voice[]): readonly Voice[] {
+  const clean = new Map<string, Voice>();
+  for (const voice of listed) {
+    const { voiceId, name, description } = voice;
+    const languageCodes = voice.languageCodes
+      .slice(0, languages.max)
+      .filter((code) => code.length <= languages.charsMax);
+    const isValid = isCleanText(voiceId, idCharsMax) && languageCodes.length > 0;
+    if (!isValid || clean.has(voiceId) || clean.size === voicesMax) continue;
+    const texts = { name: cleanText(name) || voiceId, description: cleanText(description) };
+    clean.set(voiceId, { ...voice, ...texts, languageCodes });
+  }
+  return [...clean.values()];
 }

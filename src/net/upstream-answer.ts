@@ -44,3 +44,15 @@ export function retryAfterMs(header: string | null | undefined, nowMs = Date.now
 /** Longest wait that a caller is told, because the circuit breaker tests a server again after a minute. */
 const waitSecondsMax = 60;
 export const limitWait = (seconds: number): number => Math.min(seconds, waitSecondsMax);
+
+const nameCharsMax = 200;
+/** Line breaks and other control characters, and characters that change the direction of text. */
+const controls = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\ufeff]+/gu;
+
+/** Cleans a name that a server states. */
+export const cleanText = (text: string): string =>
+  text.slice(0, nameCharsMax).toWellFormed().replace(controls, ' ').trim();
+
+/** Whether an id, which cannot be changed, is usable as it is. */
+export const isCleanText = (text: string, charsMax: number): boolean =>
+  text !== '' && text.length <= charsMax && cleanText(text) === text;

@@ -68,6 +68,8 @@ export interface Voices {
   findCurrent: FindCurrent;
   /** Returns the default voice of the settings (empty if there is none) and the id of the chosen default voice. */
   preferences(): { setting: string; chosen: string | undefined };
+  /** Voices of engines that are not offered, because another engine has a voice with the same id. */
+  leftOut(): readonly Voice[];
 }
 
 interface VoicesOptions {
@@ -79,19 +81,21 @@ interface VoicesOptions {
    * SetDefaultVoice.
    */
   preferred?: string | undefined;
+  /** Called when the voices of engines have changed and some are left out. */
+  onLeftOut?: ((voices: readonly Voice[]) => void) | undefined;
 }
 
 export function createVoices(
   engines: readonly Engine[],
-  { stored = new StoredVoices(), readChanges = async () => {}, preferred = '' }: VoicesOptions = {},
+  { stored = new StoredVoices(), readChanges = async () => {}, preferred = '', onLeftOut }: VoicesOptions = {},
 ): Voices {
-  checkIds(engines);
   const changed = new Set<string>();
   stored.onChange((voiceId) => changed.add(voiceId));
   const all = new Map<string, OfferedVoice>();
   let list: OfferedVoice[] = [];
   let seen: Seen | undefined;
   let ofEngines: ReadonlyMap<string, Unordered> = new Map();
+  let leftOut: readonly Voice[] = [];
   let blended: ReadonlyMap<string, Voice | undefined> = new Map();
   let defaultId: string | undefined;
 
@@ -119,8 +123,11 @@ export function createVoices(
   const refresh = () => {
     const hasNewBlend = (voiceId: string) => blendsOf(stored.all.get(voiceId)) !== blendsOf(all.get(voiceId)?.kept);
     if (!seen || engines.some((each, i) => hasOthers(each, seen?.[i])) || [...changed].some(hasNewBlend)) {
+      const hasOtherVoices = engines.some(({ voices }, i) => voices !== seen?.[i]?.voices);
       seen = engines.map(({ voices, blending }) => ({ voices, blending }));
       ofEngines = voicesOf(engines);
+      leftOut = engines.flatMap(({ voices }) => voices).filter((each) => ofEngines.get(each.voiceId)?.voice !== each);
+      if (hasOtherVoices && leftOut.length > 0) onLeftOut?.(leftOut);
       blended = blendAll(engines, [...stored.all.values()]);
       for (const voiceId of [...all.keys(), ...ofEngines.keys(), ...stored.all.keys()]) changed.add(voiceId);
     }
@@ -155,24 +162,16 @@ export function createVoices(
     find: (idOrAlias) => lookUp(idOrAlias) ?? voiceNotFound(idOrAlias, []),
     findCurrent: createFindCurrent(readChanges),
     preferences: () => ({ setting: preferred, chosen: stored.chosen }),
+    leftOut() {
+      refresh();
+      return leftOut;
+    },
   };
 }
 
 type Seen = readonly Pick<Engine, 'voices' | 'blending'>[];
 const hasOthers = ({ voices, blending }: Engine, seen: Seen[number] | undefined): boolean =>
   voices !== seen?.voices || blending !== seen.blending;
-
-function checkIds(engines: readonly Engine[]): void {
-  const owners = new Map<string, string>();
-  for (const { name, voices } of engines) {
-    for (const { voiceId } of voices) {
-      const rival = owners.get(voiceId);
-      const message = `voice ${voiceId} is offered by both ${rival} and ${name}`;
-      if (rival !== undefined) throw new Failure('engine_unavailable', { message });
-      owners.set(voiceId, name);
-    }
-  }
-}
 
 type Unordered = Omit<OfferedVoice, 'position' | 'aliases'>;
 
@@ -189,7 +188,8 @@ function indexOf(list: readonly OfferedVoice[], position: string): number {
 
 function voicesOf(engines: readonly Engine[]): ReadonlyMap<string, Unordered> {
   const found = new Map<string, Unordered>();
-  for (const engine of engines) {
+  // Servers come last, because a server may list the id of any voice.
+  for (const engine of engines.toSorted((a, b) => Number(a.servers !== undefined) - Number(b.servers !== undefined))) {
     for (const voice of engine.voices) {
       // Voice lists of different engines may overlap; the first engine takes precedence.
       if (found.has(voice.voiceId)) continue;
@@ -260,6 +260,7 @@ export function voicesFor(voices: Voices, user: VoiceUser): Voices {
   return {
     isCloned: voices.isCloned,
     preferences: voices.preferences,
+    leftOut: voices.leftOut,
     findCurrent: voices.findCurrent,
     list,
     lookUp,

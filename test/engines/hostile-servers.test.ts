@@ -6,9 +6,12 @@ import { openGoogle } from '../../src/engines/google/google.ts';
 import { openOpenAiCompatible } from '../../src/engines/openai-compatible/openai-compatible.ts';
 import { soundOfEvents } from '../../src/engines/openai-compatible/speech-events.ts';
 import { Failure } from '../../src/errors.ts';
+import { createVoices } from '../../src/speech/voice.ts';
 import { createLog } from '../../src/telemetry/log.ts';
+import { googleVoice } from './google-rules.ts';
 import { type GoogleTrouble, openGoogleServer, wavHeader } from './google-server.ts';
 import { openOpenAiServer, type ServerTrouble } from './openai-server.ts';
+import { openTone } from './tone-engine.ts';
 
 const signal = new AbortController().signal;
 const mib = 1 << 20;
@@ -182,5 +185,54 @@ describe('a redirect', () => {
     state.trouble.failures = { count: 9, status: 307, headers: { Location: '/v1/audio/speech/' } };
     expect(await rejection(speak(engine))).toMatchObject({ reason: 'engine_unavailable' });
     expect(requests).toHaveLength(4);
+  });
+});
+
+describe('a start never fails because of what a server says:', () => {
+  const startWith = async (opening: Promise<Engine>) => {
+    const engine = await opening;
+    onTestFinished(() => engine.close());
+    const tone = openTone();
+    return createVoices([engine, tone])
+      .list()
+      .map(({ voice }) => `${voice.engine} ${voice.voiceId}`)
+      .sort();
+  };
+  const own = ['tone tone-high', 'tone tone-low'];
+
+  test.each<[string, ServerTrouble | undefined, string[]]>([
+    ['ids of built-in voices', { voices: ['tone-low', 'a', 'tone-high'] }, ['a']],
+    ['an id twice', { voices: ['a', 'a', { id: 'a', name: 'A' }] }, ['a']],
+    ['ids with new lines', { voices: ['a\nb', 'a\r', { id: '\u2028' }, 'c'] }, ['c']],
+    ['things that are no voices', { voices: [null, 7, [], {}, { id: {} }, { id: '' }, 'a'] }, ['a']],
+    ['nobody', { voices: [] }, []],
+    ['null', { voices: null }, []],
+    ['no JSON', { list: { status: 200, body: '{"voices":[[[[' } }, []],
+    ['a page', { list: { status: 200, body: '<html></html>' } }, []],
+    ['that the key is wrong', { list: { status: 401, body: '{}' } }, []],
+    ['a strange status', { list: { status: 418, body: '{}' } }, []],
+    ['a redirect', { list: { status: 302, headers: { Location: 'http://127.0.0.1:9/' }, body: '' } }, []],
+    ['a redirect to itself', { list: { status: 307, headers: { Location: '/v1/audio/voices' }, body: '' } }, []],
+    ['too much', { list: { status: 200, body: `{"voices":["${'a'.repeat(2 * mib)}"]}` } }, []],
+  ])('%s', async (_, trouble, voices) => {
+    const { url } = await openOpenAiServer(trouble);
+    const offered = voices.map((voiceId) => `openai-compatible ${voiceId}`);
+    expect(await startWith(openOpenAiCompatible(options(url)))).toEqual([...offered, ...own]);
+  });
+
+  test('100,000 voices', async () => {
+    const { url } = await openOpenAiServer({ voices: Array.from({ length: 100_000 }, (_, n) => `v${n}`) });
+    expect(await startWith(openOpenAiCompatible(options(url)))).toHaveLength(5_002);
+  });
+
+  test('at Google, that the login is wrong, or voices with endless names', async () => {
+    const { endpoint, state } = await openGoogleServer();
+    const limits = { segmentsPerMinute: 100, cloneSegmentsPerMinute: 100, segmentsSpokenMax: 10 };
+    const open = () => openGoogle({ credentials: '', endpoint, voices: [], ...limits });
+    state.trouble = { failures: { count: 1, code: code.UNAUTHENTICATED } };
+    expect(await startWith(open())).toEqual(own);
+    // Matching this name would take hours.
+    state.trouble = { voices: [googleVoice(`en-US-${'a-'.repeat(mib)}`, 'en-US', 'MALE')] };
+    expect(await startWith(open())).toEqual(own);
   });
 });

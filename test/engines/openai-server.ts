@@ -28,6 +28,8 @@ export interface ServerTrouble {
   wavRateHz?: number;
   /** The answer to a request for the list of voices. If undefined, the server has no such path. */
   voices?: unknown;
+  /** The answer to such a request instead, as it is. */
+  list?: { status: number; headers?: Record<string, string>; body: string };
 }
 
 interface SpeechRequest {
@@ -72,6 +74,8 @@ export async function openOpenAiServer(
       state.left += response.writableFinished ? 0 : 1;
     });
     if (request.method === 'GET') {
+      const { list } = state.trouble;
+      if (list) return void response.writeHead(list.status, list.headers).end(list.body);
       const isVoices = new URL(request.url!, 'http://x').pathname === '/v1/audio/voices';
       if (!isVoices || state.trouble.voices === undefined)
         return void response.writeHead(404).end('{"detail":"Not Found"}');

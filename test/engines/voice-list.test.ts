@@ -12,6 +12,7 @@ test('comes late where it cannot be had at the start, follows changes, and survi
   const answers = [away, [low], [], away, [low], [low, high]];
   const seen: (readonly Voice[])[] = [];
   const list = await openVoiceList({
+    server: { engine: 'tone' },
     async load() {
       const answer = answers.length > 1 ? answers.shift()! : answers[0]!;
       if (answer instanceof Failure) throw answer;
@@ -33,6 +34,7 @@ test('may be empty where it is said so, and is loaded again when asked for, once
   let answer: readonly Voice[] = [low];
   let loads = 0;
   const list = await openVoiceList({
+    server: { engine: 'tone' },
     load: async () => {
       loads++;
       return answer;
@@ -49,8 +51,39 @@ test('may be empty where it is said so, and is loaded again when asked for, once
   list.close();
 });
 
-test('fails at the start where it is needed then, or where waiting will not help', async () => {
-  await expect(openVoiceList({ load: () => Promise.reject(away), isNeededNow: true })).rejects.toBe(away);
+test('fails at the start only where it is needed then, or where no server lists the voices', async () => {
   const refused = new Failure('engine_unavailable');
-  await expect(openVoiceList({ load: () => Promise.reject(refused) })).rejects.toBe(refused);
+  for (const fault of [away, refused, new TypeError('no list')]) {
+    const load = () => Promise.reject(fault);
+    await expect(openVoiceList({ server: { engine: 'tone' }, load, isNeededNow: true })).rejects.toBe(fault);
+    await expect(openVoiceList({ load })).rejects.toBe(fault);
+    const logged: unknown[] = [];
+    const list = await openVoiceList({ server: { engine: 'tone', log: (...entry) => logged.push(entry) }, load });
+    expect(list.voices()).toEqual([]);
+    expect(logged).toEqual([['warn', expect.stringContaining('no list of voices'), { engine: 'tone', fault }]]);
+    list.close();
+  }
+});
+
+test('has no voices with invalid ids, none twice, and not too many, and limits texts', async () => {
+  const logged: unknown[] = [];
+  const named = (voiceId: string, more: Partial<Voice> = {}): Voice => ({ ...low, voiceId, ...more });
+  const ids = ['', 'a\nb', ' a', 'a\0', '\ud800', 'a\u202eb', 'x'.repeat(129)];
+  const many = Array.from({ length: 6_000 }, (_, n) => named(`v${n}`));
+  const load = async () => [
+    ...ids.map((voiceId) => named(voiceId)),
+    named('a', { name: 'N'.repeat(300_000), description: 'A\r\nB' }),
+    named('a', { name: 'second' }),
+    named('é b/c', { name: '\n', languageCodes: ['en', `en-x-${'a'.repeat(99)}`] }),
+    named('mute', { languageCodes: ['x'.repeat(99)] }),
+    ...many,
+  ];
+  const list = await openVoiceList({ server: { engine: 'tone', log: (...entry) => logged.push(entry) }, load });
+  const [first, second, ...rest] = list.voices();
+  expect(first).toMatchObject({ voiceId: 'a', name: 'N'.repeat(200), description: 'A B' });
+  expect(second).toMatchObject({ voiceId: 'é b/c', name: 'é b/c', languageCodes: ['en'] });
+  expect(rest).toEqual(many.slice(0, 4_998));
+  const facts = { engine: 'tone', count: ids.length + 2 + 1_002 };
+  expect(logged).toEqual([['warn', expect.stringContaining('voices are left out'), facts]]);
+  list.close();
 });

@@ -108,8 +108,24 @@ test('a change of a stored voice makes it anew, and no other', () => {
   expect(voices.list()).toHaveLength(others.length);
 });
 
-test('two engines with the same voice id are refused', () => {
-  expect(() => createVoices([openTone(), openTone()])).toThrow('tone-low');
+test('of voices with the same id, a server’s is left out, and then the one of the later engine', () => {
+  const voiceOf = (engine: string, voiceId: string): Voice => ({ ...openTone().voices[0]!, engine, voiceId });
+  const engineOf = (name: string, ...ids: string[]): Engine => {
+    return { ...openTone({ name }), voices: ids.map((voiceId) => voiceOf(name, voiceId)) };
+  };
+  const server = { ...engineOf('server', 'slt', 'amy', 'own'), servers: [] };
+  const engines = [server, engineOf('first', 'slt'), engineOf('second', 'slt', 'amy')];
+  const left: string[][] = [];
+  const onLeftOut = (voices: readonly Voice[]) =>
+    left.push(voices.map(({ engine, voiceId }) => `${engine} ${voiceId}`));
+  const voices = createVoices(engines, { onLeftOut });
+  const ownerOf = (voiceId: string) => voices.find(voiceId).bindings.map(({ engine }) => engine.name);
+  expect(['slt', 'amy', 'own'].map(ownerOf)).toEqual([['first'], ['second'], ['server']]);
+  expect(left).toEqual([['server slt', 'server amy', 'second slt']]);
+  Object.assign(engines[2]!, { voices: [] });
+  expect(ownerOf('amy')).toEqual(['server']);
+  expect(voices.leftOut().map(({ voiceId }) => voiceId)).toEqual(['slt']);
+  expect(left).toHaveLength(2);
 });
 
 test.each([

@@ -13,6 +13,7 @@ export interface ListedVoice {
 const streamingKind = 'Chirp3-HD';
 const ratelessKinds = /^(Chirp-HD|Journey)$/;
 const voicesMax = 10_000;
+const languagesMax = 100;
 
 interface NameParts {
   languageCode: string;
@@ -36,11 +37,11 @@ export const languageOf = ({ voiceId }: Voice): string => parseName(voiceId)!.la
 export function toVoices(listed: readonly ListedVoice[], wanted: readonly string[], engine: string): Voice[] {
   const voices = new Map<string, Voice>();
   for (const { name, languageCodes, gender } of listed.slice(0, voicesMax)) {
-    const parts = parseName(name);
-    if (!parts || name.length > 128 || ratelessKinds.test(parts.kind)) continue;
+    const parts = name.length <= 128 && parseName(name);
+    if (!parts || ratelessKinds.test(parts.kind)) continue;
     const isWanted =
       wanted.length === 0 ? parts.kind === streamingKind : wanted.some((start) => `${name}-`.startsWith(`${start}-`));
-    const codes = canonical([parts.languageCode, ...languageCodes]);
+    const codes = canonical([parts.languageCode, ...languageCodes.slice(0, languagesMax)]);
     if (!isWanted || codes.length === 0) continue;
     const { kind, speaker } = parts;
     voices.set(name, {

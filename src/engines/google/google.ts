@@ -2,7 +2,7 @@
 // enables the engine; otherwise Google's library for logins is not loaded.
 import { Failure, toFailure } from '../../errors.ts';
 import { integerSetting, listSetting, textSetting } from '../../runtime/setting-types.ts';
-import { defineEngine, type Engine, type EngineReport } from '../engine.ts';
+import { defineEngine, type Engine, type EngineLog, type EngineReport } from '../engine.ts';
 import { openVoiceList } from '../voice-list.ts';
 import { type GoogleLogin, openGoogleClient } from './google-client.ts';
 import { createCloning } from './google-cloning.ts';
@@ -22,11 +22,12 @@ export interface GoogleOptions extends GoogleLogin {
   isListNeeded?: boolean;
 }
 
-export async function openGoogle(options: GoogleOptions): Promise<Engine> {
+export async function openGoogle(options: GoogleOptions, log?: EngineLog): Promise<Engine> {
   const { segmentsPerMinute, cloneSegmentsPerMinute, segmentsSpokenMax } = options;
   const client = await openGoogleClient(options);
   const closing = new AbortController();
   const list = await openVoiceList({
+    server: { engine: name, log },
     async load(signal) {
       const voices = toVoices(await client.listVoices(signal), options.voices, name);
       if (voices.length > 0) return voices;
@@ -77,10 +78,10 @@ function whyNot(error: unknown, { endpoint }: GoogleOptions): string {
   return facts.message ?? `${endpoint}: ${(cause as Error | undefined)?.message ?? message}`;
 }
 
-async function open(options: GoogleOptions) {
+async function open(options: GoogleOptions, log?: EngineLog) {
   if (!isWanted(options)) return undefined;
   try {
-    return await openGoogle(options);
+    return await openGoogle(options, log);
   } catch (error) {
     throw new Failure('engine_unavailable', { message: whyNot(error, options) }, toFailure(error).cause);
   }
@@ -141,5 +142,5 @@ export const google = defineEngine({
     }),
   },
   inspect: (settings) => inspect(settings),
-  open: (settings) => open(settings),
+  open: (settings, _dataDir, log) => open(settings, log),
 });

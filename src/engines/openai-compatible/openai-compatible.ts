@@ -79,6 +79,7 @@ export async function openOpenAiCompatible(
   let canClone = false;
   let foundModel = options.model;
   const list = await openVoiceList({
+    server: { engine: name, log },
     async load(signal) {
       const { model, voices, uploaded } = await findVoices(server, options, signal);
       canClone = uploaded !== undefined;
@@ -198,14 +199,6 @@ function whyNot(error: unknown, { url }: OpenAiCompatibleOptions): string {
   return facts.message ?? `${url}: ${detail}`;
 }
 
-async function open(options: OpenAiCompatibleOptions, tools?: ServerTools, log?: EngineLog): Promise<Engine> {
-  try {
-    return await openOpenAiCompatible(options, tools, log);
-  } catch (error) {
-    throw new Failure('engine_unavailable', { message: whyNot(error, options) }, toFailure(error).cause);
-  }
-}
-
 async function inspect(options: OpenAiCompatibleOptions): Promise<EngineReport> {
   if (options.url === '') return { state: 'absent', message: 'SONANT_OPENAI_URL is not set' };
   try {
@@ -293,6 +286,6 @@ export const openAiCompatible = defineEngine({
   open: async (settings, _dataDir, log, tools) => {
     if (settings.url === '') return undefined;
     const languages = settings.languages.length > 0 ? settings.languages : languagesUsual;
-    return open({ ...settings, languages }, tools, log);
+    return openOpenAiCompatible({ ...settings, languages }, tools, log);
   },
 });

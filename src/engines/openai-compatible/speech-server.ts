@@ -5,7 +5,7 @@
 import type { Pcm } from '../../audio/pcm.ts';
 import { readWavHeader } from '../../audio/wav-reader.ts';
 import { Failure } from '../../errors.ts';
-import { describeBody, limitWait, retryAfterMs } from '../../net/upstream-answer.ts';
+import { describeBody, isCleanText, limitWait, retryAfterMs } from '../../net/upstream-answer.ts';
 import { traceHeaders } from '../../telemetry/trace.ts';
 import { type BareFormat, barePcm } from '../pcm-stream.ts';
 import { ServerFull } from './server-full.ts';
@@ -72,6 +72,7 @@ const outcomeMsMax = 2_000;
 const sampleRateHzUsual = 24_000;
 /** OpenAI's model, used if the server lists no models. */
 const modelUsual = 'tts-1';
+const modelCharsMax = 128;
 const probeText = 'One moment, please.';
 /** Content types of responses that are not the requested audio. */
 const otherTypes = /json|html|xml|mpeg|mp3|mp4|aac|ogg|opus|flac|webm/i;
@@ -365,7 +366,7 @@ function parseJson(text: string): unknown {
 function modelIn(parsed: unknown): string {
   const ids = itemsIn(parsed, 'data').flatMap((item) => {
     const { id, name } = (item ?? {}) as Record<string, unknown>;
-    return [id, name].find((value) => typeof value === 'string') ?? [];
+    return [id, name].find((value) => typeof value === 'string' && isCleanText(value, modelCharsMax)) ?? [];
   }) as string[];
   if (ids.includes(modelUsual)) return modelUsual;
   return ids.find((id) => speechModels.test(id)) ?? ids[0] ?? modelUsual;
@@ -383,7 +384,7 @@ function voicesIn(parsed: unknown): ListedVoice[] | undefined {
     return own === undefined ? [] : [{ id: own, name: typeof name === 'string' ? name : own }];
   });
   // Uploaded clones are left out, because a listed voice would be open to every caller.
-  return voices.filter(({ id }) => id.length >= 1 && id.length <= 128 && !isCloneName(id));
+  return voices.filter(({ id }) => !isCloneName(id));
 }
 
 function itemsIn(parsed: unknown, ...members: readonly string[]): readonly unknown[] {
