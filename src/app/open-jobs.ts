@@ -9,14 +9,14 @@ import type { JobSettings } from '../jobs/job-request.ts';
 import { openJobRunner } from '../jobs/job-runner.ts';
 import { openJobSweep } from '../jobs/job-sweep.ts';
 import type { JobTools } from '../jobs/job-tools.ts';
+import { createOutboundTargets } from '../net/outbound-targets.ts';
 import { isDead, processName } from '../runtime/id.ts';
 import { createJobRows, type JobRow, type JobRowsOptions } from '../store/job-rows.ts';
 import type { RowStore } from '../store/row-store.ts';
 import { createWebhookRows } from '../store/webhook-rows.ts';
-import type { Webhooks } from '../webhooks/webhook.ts';
+import { type Webhooks, webhookUrlCharsMax } from '../webhooks/webhook.ts';
 import { createWebhookSecrets } from '../webhooks/webhook-secrets.ts';
 import { openWebhooks } from '../webhooks/webhook-sender.ts';
-import { createWebhookTargets } from '../webhooks/webhook-target.ts';
 import type { StoredClips } from './open-storage.ts';
 import type { Opening } from './opening.ts';
 
@@ -111,7 +111,11 @@ export function openServiceWebhooks(opening: Opening, store: RowStore, seal: Sea
   const { config, log, opened, metrics, onFault } = opening;
   const rows = createWebhookRows(store);
   const secrets = createWebhookSecrets({ rows, seal });
-  const targets = createWebhookTargets({ allow: config.webhookAllow });
+  const targets = createOutboundTargets({
+    allow: config.webhookAllow,
+    allowedIn: 'listed in SONANT_WEBHOOK_ALLOW',
+    urlCharsMax: webhookUrlCharsMax,
+  });
   const webhooks = openWebhooks({
     rows,
     secrets,

@@ -1,9 +1,13 @@
 // Sends a GET with Node's own client, through the proxies in the environment (HTTP_PROXY, HTTPS_PROXY, NO_PROXY).
-// Follows redirects, and gives up if nothing arrives for a while. Node's fetch cannot set a proxy within a process, and
+// Follows redirects to the same host and to public addresses over https, and gives up if nothing arrives for a while. Node's fetch cannot set a proxy within a process, and
 // gives no reason when a transfer is interrupted.
+import { lookup as lookUp } from 'node:dns';
 import { Agent as HttpAgent, get as httpGet, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, get as httpsGet } from 'node:https';
+import type { LookupFunction } from 'node:net';
 import { Failure } from '../errors.ts';
+import { createOutboundTargets, hostOf, lookupTo } from '../net/outbound-targets.ts';
+import { cleanText } from '../net/upstream-answer.ts';
 import { PushQueue } from '../runtime/push-queue.ts';
 
 const redirectsMax = 10;
@@ -31,18 +35,23 @@ export interface Answer {
 /** Returns the response after redirects, whatever its status. */
 export async function get(url: string, options: GetOptions): Promise<Answer> {
   const seen: string[] = [];
-  for (let next = new URL(url); ; ) {
+  const targets = createOutboundTargets({ allow: [hostOf(new URL(url))], allowedIn: 'the configured host' });
+  /** Checks the addresses of a redirect's host. The host may instead be a proxy, which resolves names itself. */
+  const lookup: LookupFunction = (host, ...rest) =>
+    (host === next.hostname ? lookupTo(() => targets.addressesOf(next)) : lookUp)(host, ...rest);
+  let next = new URL(url);
+  for (;;) {
     if (seen.includes(next.href)) throw unreachable(`${url} redirects to itself`);
     seen.push(next.href);
     if (seen.length > redirectsMax + 1) throw unreachable(`${url} redirects more than ${redirectsMax} times`);
-    const answer = await getOnce(next, options);
+    const answer = await getOnce(next, options, seen.length > 1 ? lookup : undefined);
     const { location } = answer.headers;
     if (!redirectStatus.includes(answer.status) || location === undefined) return answer;
     answer.close();
-    const target = URL.canParse(location, next.href) ? new URL(location, next.href) : undefined;
-    const isSafe = target?.protocol === 'https:' || (target?.protocol === 'http:' && next.protocol === 'http:');
-    if (!target || !isSafe)
-      throw unreachable(`${url} redirects to an address that is not allowed: ${location.slice(0, 200)}`);
+    const target = URL.parse(location, next.href);
+    const isSafe = target?.protocol === 'https:' || next.protocol === 'http:';
+    if (!target || !isSafe || targets.faultOf(target.href) !== undefined)
+      throw unreachable(`${url} redirects to an address that is not allowed: ${cleanText(location)}`);
     next = target;
   }
 }
@@ -50,7 +59,7 @@ export async function get(url: string, options: GetOptions): Promise<Answer> {
 export const unreachable = (message: string, cause?: unknown): Failure =>
   new Failure('engine_unavailable', { message }, cause);
 
-function getOnce(url: URL, { headers, signal, stallMs }: GetOptions): Promise<Answer> {
+function getOnce(url: URL, { headers, signal, stallMs }: GetOptions, lookup?: LookupFunction): Promise<Answer> {
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
   const isSecure = url.protocol === 'https:';
   const agentOptions = { proxyEnv: process.env };
@@ -60,6 +69,7 @@ function getOnce(url: URL, { headers, signal, stallMs }: GetOptions): Promise<An
       agent: isSecure ? new HttpsAgent(agentOptions) : new HttpAgent(agentOptions),
       headers: { 'User-Agent': userAgent, 'Accept-Encoding': 'identity', ...headers },
       signal,
+      lookup,
     },
     (message) => {
       clearTimeout(late);

@@ -4,8 +4,8 @@
 
 import { request as httpRequest, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import { isIP, type LookupFunction } from 'node:net';
 import { Failure } from '../errors.ts';
+import { lookupTo, type OutboundTargets } from '../net/outbound-targets.ts';
 import { retryAfterMs } from '../net/upstream-answer.ts';
 import { isTimeout, withAbort } from '../runtime/abort.ts';
 import { reasonOf } from '../runtime/system-errors.ts';
@@ -34,7 +34,6 @@ import {
 } from './webhook.ts';
 import { type WebhookSecrets, whyLost } from './webhook-secrets.ts';
 import { signedHeaders } from './webhook-signature.ts';
-import type { WebhookTargets } from './webhook-target.ts';
 
 export interface SenderOptions extends AttemptOptions {
   rows: WebhookRows;
@@ -141,7 +140,7 @@ export function openWebhookSender(options: SenderOptions) {
 interface AttemptOptions {
   rows: Pick<WebhookRows, 'end' | 'now' | 'postpone'>;
   secrets: Pick<WebhookSecrets, 'signing' | 'isLost'>;
-  targets: WebhookTargets;
+  targets: OutboundTargets;
   /** Called for each message whose delivery has ended. */
   onEnd?(ended: EndedMessage): void;
   /** Default: the clock of the database. */
@@ -233,14 +232,11 @@ const answerHeadBytesMax = 16 * 1024;
 
 function postMessage({ url, address, headers, body, signal, ca }: PostRequest): Promise<PostAnswer> {
   const { promise, resolve, reject } = Promise.withResolvers<PostAnswer>();
-  const family = isIP(address);
-  const lookup: LookupFunction = (_, { all }, done) =>
-    all ? done(null, [{ address, family }]) : done(null, address, family);
   const options: RequestOptions = {
     method: 'POST',
     // A new agent ignores proxies from the environment.
     agent: false,
-    lookup,
+    lookup: lookupTo(async () => [address]),
     maxHeaderSize: answerHeadBytesMax,
     headers: { ...headers, 'Content-Length': Buffer.byteLength(body), Connection: 'close' },
     signal,

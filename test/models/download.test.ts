@@ -185,6 +185,19 @@ describe('a source that', () => {
     await expect(fetchIt()).rejects.toThrow(/redirects more than 10 times/);
     mirror.fault = (_, response) => !!response.writeHead(302, { Location: 'file:///etc/passwd' }).end();
     await expect(fetchIt()).rejects.toThrow(/redirects to an address that is not allowed: file:/);
+    const { port } = new URL(mirror.url);
+    for (const elsewhere of [
+      'http://localhost',
+      'https://127.0.0.2',
+      'https://[::1]',
+      'https://10.0.0.1',
+      'http://1.1.1.1',
+    ]) {
+      mirror.requests.length = 0;
+      mirror.fault = (_, response) => !!response.writeHead(302, { Location: `${elsewhere}:${port}/file` }).end();
+      await expect(fetchIt()).rejects.toThrow(/redirects to an address that is not allowed: http/);
+      expect(mirror.requests).toHaveLength(1);
+    }
     expect(await there()).not.toContain('file');
   });
 

@@ -10,6 +10,7 @@ import { onTestFinished } from 'vitest';
 import { operator, toAuditRow } from '../../src/access/actor.ts';
 import { createSeal } from '../../src/access/sealed-tokens.ts';
 import { loadConfig } from '../../src/app/config.ts';
+import { createOutboundTargets, type TargetOptions } from '../../src/net/outbound-targets.ts';
 import { createApiKeyRows } from '../../src/store/api-key-rows.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { RowStore } from '../../src/store/row-store.ts';
@@ -17,7 +18,6 @@ import { createWebhookRows } from '../../src/store/webhook-rows.ts';
 import type { WebhookMessage } from '../../src/webhooks/webhook.ts';
 import { createWebhookSecrets } from '../../src/webhooks/webhook-secrets.ts';
 import { openWebhooks, type SenderOptions } from '../../src/webhooks/webhook-sender.ts';
-import { createWebhookTargets, type TargetOptions } from '../../src/webhooks/webhook-target.ts';
 import { openKeys } from '../access/open-keys.ts';
 import { createStorage } from '../distributed/storage.ts';
 import { testCertificate } from '../rpc/test-certificate.ts';
@@ -52,7 +52,7 @@ export async function openTestSender(store: RowStore, { target, ...given }: Send
   const now = () => clock.ms;
   const rows = createWebhookRows(store);
   const secrets = createWebhookSecrets({ rows, seal, now });
-  const targets = createWebhookTargets({ allow: ['127.0.0.1'], ...target });
+  const targets = createOutboundTargets({ allow: ['127.0.0.1'], allowedIn: 'listed', ...target });
   const faults: unknown[] = [];
   const webhooks = openWebhooks({
     ...{ rows, secrets, targets, now, random: () => 0.5, limits: rarely, onFault: (fault) => faults.push(fault) },

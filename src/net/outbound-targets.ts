@@ -1,15 +1,15 @@
-// Allowed targets of webhooks: public addresses over https, and targets that the operator allows. A name is resolved
-// once per attempt and all its addresses are checked. The connection uses a checked address, so a later change of the
-// name's DNS records has no effect.
+// Allowed targets of requests to URLs that others state: webhooks, redirects of model downloads, and the endpoints of an
+// issuer. Allowed are public addresses over https, and targets that the operator names. A name is resolved once per
+// attempt and all its addresses are checked. The connection uses a checked address, so a later change of the name's DNS
+// records has no effect.
 import { lookup, Resolver } from 'node:dns/promises';
-import { isIP } from 'node:net';
-import { createAddressCheck, isAddressBlock, isPublicAddress } from '../net/client-addresses.ts';
-import { webhookUrlCharsMax } from './webhook.ts';
+import { isIP, type LookupFunction } from 'node:net';
+import { createAddressCheck, isAddressBlock, isPublicAddress } from './client-addresses.ts';
 
 /** Resolves a name to all its addresses. */
 type Resolve = (host: string) => Promise<readonly string[]>;
 
-export interface WebhookTargets {
+export interface OutboundTargets {
   /** Reason why a URL is forbidden, regardless of its addresses; undefined if the URL may be allowed. */
   faultOf(url: string): string | undefined;
   /**
@@ -22,17 +22,24 @@ export interface WebhookTargets {
 export class ForbiddenTarget extends Error {}
 
 export interface TargetOptions {
+  /** Host names, addresses and blocks besides public addresses. */
   allow: readonly string[];
+  /** Where the operator lists them, for the message. */
+  allowedIn: string;
+  urlCharsMax?: number | undefined;
   resolve?: Resolve | undefined;
   /** Resolves names that the operator allows. They may be in this machine's hosts file. */
   resolveAllowed?: Resolve | undefined;
 }
 
 const resolveMs = 4_000;
-const notPublic = 'leads to an address that is neither public nor listed in SONANT_WEBHOOK_ALLOW';
+/** Enough for the signed URLs of stores. */
+const urlCharsMaxUsual = 8_000;
 
-export function createWebhookTargets(options: TargetOptions): WebhookTargets {
-  const { allow, resolve = resolveByDns, resolveAllowed = resolveBySystem } = options;
+export function createOutboundTargets(options: TargetOptions): OutboundTargets {
+  const { allow, allowedIn, urlCharsMax = urlCharsMaxUsual } = options;
+  const { resolve = resolveByDns, resolveAllowed = resolveBySystem } = options;
+  const notPublic = `leads to an address that is neither public nor ${allowedIn}`;
   const blocks = allow.filter(isAddressBlock);
   const hosts = new Set(allow.filter((item) => !isAddressBlock(item)));
   const isAllowed = createAddressCheck(blocks);
@@ -40,9 +47,9 @@ export function createWebhookTargets(options: TargetOptions): WebhookTargets {
 
   return {
     faultOf(given) {
-      const url = given.length <= webhookUrlCharsMax ? URL.parse(given) : null;
+      const url = given.length <= urlCharsMax ? URL.parse(given) : null;
       if (!url || !/^https?:$/.test(url.protocol) || url.hostname === '')
-        return `must be an https URL of at most ${webhookUrlCharsMax} characters`;
+        return `must be an https URL of at most ${urlCharsMax} characters`;
       if (url.username !== '' || url.password !== '') return 'must not contain a user name or a password';
       const host = hostOf(url);
       const isOwn = isAllowedHost(host) || isAllowed(host);
@@ -68,7 +75,7 @@ export function createWebhookTargets(options: TargetOptions): WebhookTargets {
 }
 
 /** The URL's host without IPv6 brackets. The URL parser has already normalized addresses. */
-const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, '');
+export const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, '');
 
 /** Avoids the system's resolver, because slow names would block its few threads, which also read files. */
 async function resolveByDns(host: string): Promise<string[]> {
@@ -81,3 +88,17 @@ async function resolveByDns(host: string): Promise<string[]> {
 }
 
 const resolveBySystem: Resolve = async (host) => (await lookup(host, { all: true })).map(({ address }) => address);
+
+/** Resolves every name to these addresses. */
+export const lookupTo =
+  (find: () => Promise<readonly string[]>): LookupFunction =>
+  (_, { all }, done) => {
+    find().then(
+      (addresses) => {
+        const found = addresses.map((address) => ({ address, family: isIP(address) }));
+        if (all) done(null, found);
+        else done(null, found[0]!.address, found[0]!.family);
+      },
+      (error) => done(error, ''),
+    );
+  };

@@ -1,8 +1,9 @@
 // Tests the allowed webhook targets: numeric addresses in every form, names, and targets that the operator allows.
 import { describe, expect, test } from 'vitest';
-import { createWebhookTargets, ForbiddenTarget, type TargetOptions } from '../../src/webhooks/webhook-target.ts';
+import { createOutboundTargets, ForbiddenTarget, type TargetOptions } from '../../src/net/outbound-targets.ts';
 
-const targets = (options: Partial<TargetOptions> = {}) => createWebhookTargets({ allow: [], ...options });
+const targets = (options: Partial<TargetOptions> = {}) =>
+  createOutboundTargets({ allow: [], allowedIn: 'listed', urlCharsMax: 2_000, ...options });
 const resolvesTo =
   (...addresses: string[]) =>
   async () =>
