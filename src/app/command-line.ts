@@ -7,6 +7,7 @@ import { createApiKeyRows } from '../store/api-key-rows.ts';
 import { createClipRows } from '../store/clip-rows.ts';
 import { isStoreThere, openStore } from '../store/open-store.ts';
 import { openRedis } from '../store/redis.ts';
+import type { RowStore } from '../store/row-store.ts';
 import { createSigningCertificateRows } from '../store/signing-certificate-rows.ts';
 import { createUsageRows } from '../store/usage-rows.ts';
 import { createWebhookRows } from '../store/webhook-rows.ts';
@@ -21,7 +22,9 @@ export type App = Awaited<ReturnType<typeof openApp>>;
 /** Opens speech synthesis, including the stored voices if the database exists. */
 export async function openApp(config: Config, definitions: readonly EngineDefinition[]) {
   await using opened = new AsyncDisposableStack();
-  const stored = isStoreThere(config) ? await openVoicesOfStore(config, opened) : undefined;
+  const store = isStoreThere(config) ? await openStore(config) : undefined;
+  opened.defer(async () => store?.close());
+  const stored = store && (await openVoicesOfStore(config, store, opened));
   const added = new Map<string, OfferedLexicon>();
   const lexicons: Lexicons = { find: (lexiconId) => added.get(lexiconId) ?? stored?.sources.lexicons.find(lexiconId) };
   const { voices, speech, close } = await openSpeech({ config, definitions, ...stored?.sources, lexicons });
@@ -29,14 +32,17 @@ export async function openApp(config: Config, definitions: readonly EngineDefini
   const kept = opened.move();
   /** Adds a lexicon that is not stored. */
   const addLexicon = (lexicon: OfferedLexicon) => void added.set(lexicon.lexiconId, lexicon);
-  return { voices, speech, addLexicon, openSigner: createOpenSigner(config), close: () => kept.disposeAsync() };
+  const openSigner = createOpenSigner(config, store && createSigningCertificateRows(store).add);
+  return { voices, speech, addLexicon, openSigner, close: () => kept.disposeAsync() };
 }
 
 export type OpenedVoiceManagement = Awaited<ReturnType<typeof openVoiceManagement>>;
 
 export async function openVoiceManagement(config: Config, definitions: readonly EngineDefinition[]) {
   await using opened = new AsyncDisposableStack();
-  const storedVoices = await openVoicesOfStore(config, opened);
+  const store = await openStore(config);
+  opened.defer(() => store.close());
+  const storedVoices = await openVoicesOfStore(config, store, opened);
   const speech = await openSpeech({ config, definitions, ...storedVoices.sources });
   opened.defer(speech.close);
   const kept = opened.move();
@@ -46,9 +52,7 @@ export async function openVoiceManagement(config: Config, definitions: readonly 
 }
 
 /** Opens the stored voices. The service purges the audio of a deleted voice when it reads the change. */
-async function openVoicesOfStore(config: Config, opened: AsyncDisposableStack): Promise<StoredVoices> {
-  const store = await openStore(config);
-  opened.defer(() => store.close());
+async function openVoicesOfStore(config: Config, store: RowStore, opened: AsyncDisposableStack): Promise<StoredVoices> {
   const storedVoices = await openStoredVoices(config, store, { purge: async () => {}, onFault() {} });
   opened.defer(storedVoices.close);
   return storedVoices;

@@ -69,7 +69,7 @@ export async function openService(options: {
   const certificates = createSigningCertificateRows(stored.store);
   const openSigner = createOpenSigner(config, async (certificate, file) => {
     if (file) log.warn('manifests have a self-signed signature', { file });
-    await certificates.add(certificate.fingerprint256, certificate.toString());
+    await certificates.add(certificate);
   });
   const links = { baseUrl, keepMs: config.audioKeepHours * 3_600_000, hasManifests: openSigner !== undefined };
   const webhooks = openServiceWebhooks(opening, stored.store, access.signing.seal);

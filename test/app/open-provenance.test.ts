@@ -22,8 +22,7 @@ test('files that were signed with replaced certificates are recognized', async (
     rmSync(folder, { recursive: true });
   });
   const rows = createSigningCertificateRows(store);
-  const keep = (of: typeof config) =>
-    createOpenSigner(of, (certificate) => rows.add(certificate.fingerprint256, certificate.toString()))!;
+  const keep = (of: typeof config) => createOpenSigner(of, rows.add)!;
   const plain = await plainFile('wav');
   const first = await sign(plain, 'wav', keep(config));
   rmSync(selfSignedFileOf(config));
