@@ -2,11 +2,12 @@
 // The command line: `sonant COMMAND ...`. Finds and runs a command; the folder cli has one file per command. Converts a
 // failure to a message on standard error and an exit code: 0 success, 1 failure, 2 wrong usage or configuration, 130
 // interrupted, 141 standard output closed.
+import { resolve } from 'node:path';
 import { styleText } from 'node:util';
 import { ConfigError } from './app/config.ts';
-import { type Command, CommandError, commandLine, helpOf, UsageError } from './cli/command.ts';
+import { type Command, CommandError, commandLine, enterFolder, helpOf, UsageError } from './cli/command.ts';
 import { type Reason, toFailure } from './errors.ts';
-import { versionText } from './runtime/installation.ts';
+import { packageRoot, versionText } from './runtime/installation.ts';
 import { didYouMean } from './runtime/nearest-name.ts';
 import { reasonOf } from './runtime/system-errors.ts';
 
@@ -48,6 +49,23 @@ process.stdout.on('error', (error) => {
   outputFault = error;
   interrupted.abort();
 });
+
+/** Takes the option `--config FILE` of all commands, which names the file with the settings. */
+function takeConfig(args: readonly string[]): string[] {
+  const end = args.includes('--') ? args.indexOf('--') : args.length;
+  const at = args.findIndex((arg, i) => i < end && /^--config(=|$)/.test(arg));
+  if (at === -1) return [...args];
+  const [own = '', next] = args.slice(at);
+  const isJoined = own.includes('=');
+  const file = isJoined ? own.slice('--config='.length) : next;
+  if (!file) throw new UsageError('--config needs the name of a file');
+  process.env.SONANT_CONFIG = resolve(file);
+  return args.toSpliced(at, isJoined ? 1 : 2);
+}
+
+// npm changes to the clone. Files on the command line are in the folder of the user.
+const { INIT_CWD, npm_lifecycle_event: script } = process.env;
+if (INIT_CWD && script === 'sonant' && process.cwd() === packageRoot) enterFolder(INIT_CWD);
 
 async function run([name, ...args]: string[]): Promise<number> {
   if (name === 'help' && args[0] !== undefined) return run([args[0], '--help']);
@@ -114,7 +132,7 @@ function explain(error: unknown): number {
   return 1;
 }
 
-process.exitCode = await run(process.argv.slice(2)).catch(explain);
+process.exitCode = await Promise.resolve(process.argv.slice(2)).then(takeConfig).then(run).catch(explain);
 // The last write may fail after the command has ended.
 process.once('exit', () => {
   if (outputFault && process.exitCode === 0) process.exitCode = explain(outputFault);

@@ -1,9 +1,9 @@
 // Adds the first key of a new service: the key in SONANT_BOOTSTRAP_KEY, or a new key if the table is empty. A new key
-// is written to the file `first-key` in the data folder before its row is added, so that the next start after a crash
+// is written to a file, by default `first-key` in the data folder, before its row is added, so that the next start after a crash
 // uses the key in the file. If replicas with separate folders start at the same time, one key wins and the other
 // replicas remove their files.
 import { readFile, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { Failure } from '../errors.ts';
 import { makeFolder, writeOnce } from '../runtime/files.ts';
 import type { ApiKeyRows } from '../store/api-key-rows.ts';
@@ -44,30 +44,31 @@ export async function acceptBootstrapKey({ rows, pepper, key }: Table & { key: s
   return { revoked: former.map(({ keyId }) => keyId), isInForce: (present?.revokedAtMs ?? null) === null };
 }
 
+export interface KeyFolder {
+  dataDir: string;
+  /** The path of the file; empty for the file in the data folder. */
+  firstKeyFile?: string;
+}
+
+export const firstKeyFileOf = ({ dataDir, firstKeyFile }: KeyFolder): string =>
+  firstKeyFile ? resolve(firstKeyFile) : join(dataDir, 'first-key');
+
 export interface FirstKey {
   key: string;
   file: string;
 }
 
 /** Returns the first key and its file. Undefined if there are keys already, or if another process was faster. */
-export async function makeFirstKey({
-  rows,
-  pepper,
-  dataDir,
-}: Table & { dataDir: string }): Promise<FirstKey | undefined> {
+export async function makeFirstKey({ rows, pepper, ...folder }: Table & KeyFolder): Promise<FirstKey | undefined> {
   if (!(await rows.isEmpty())) return undefined;
-  const file = join(dataDir, 'first-key');
+  const file = firstKeyFileOf(folder);
   let parsed: ParsedApiKey;
   try {
-    makeFolder(dataDir);
+    makeFolder(dirname(file));
     const fresh = createApiKey();
     parsed = (await writeOnce(file, fresh.key)) ? fresh : await readKeyFile(file);
   } catch (error) {
-    throw new Failure(
-      'storage_unavailable',
-      { message: 'The first API key cannot be stored in the data folder.' },
-      error,
-    );
+    throw new Failure('storage_unavailable', { message: `The first API key cannot be stored in ${file}.` }, error);
   }
   const { row, audit } = toOperatorKey('first key', parsed, pepper);
   if (await rows.addFirst(row, audit)) return { key: parsed.key, file };

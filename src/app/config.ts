@@ -1,9 +1,11 @@
-// Loads one frozen Config from the environment, `.env` and `sonant.toml` in the working folder (in that order of
-// precedence), or throws all mistakes together. Each mistake has the name of the setting, its value, its source and the
+// Loads one frozen Config from the environment, and then from the file that SONANT_CONFIG or `--config` names, or else
+// from `.env` and `sonant.toml` in the working folder (in that order of precedence), or throws all mistakes together.
+// The files in the working folder may be somebody else's, so they must not contain settings that run code.
+// Each mistake has the name of the setting, its value, its source and the
 // allowed values. An unknown name is a mistake too, so that a typo is noticed. A mistake in an OpenTelemetry variable
 // is only a warning.
-import { readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { basename, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import { parse as parseToml, TomlError } from 'smol-toml';
 import type { EngineDefinition } from '../engines/engine.ts';
@@ -29,7 +31,7 @@ export interface Config extends SettingValues<typeof serviceSettings> {
 interface SettingInForce {
   setting: Setting;
   value: unknown;
-  /** Source of the value: "environment", ".env", "sonant.toml" or "default". */
+  /** Source of the value: "environment", ".env", "sonant.toml", the named file or "default". */
   source: string;
 }
 
@@ -72,7 +74,7 @@ export async function asConfigError<T>(config: Config, name: string, work: () =>
 export const explainMistake = ({ name, given, source, allowed }: ConfigMistake): string =>
   `${given === undefined ? name : `${name} = ${given}`} (${source}): ${allowed}`;
 
-/** `folder` contains `.env` and `sonant.toml`. Relative paths are resolved from `folder`. */
+/** `folder` may contain `.env` and `sonant.toml`. Relative paths are resolved from `folder`. */
 export function loadConfig({
   env,
   folder,
@@ -84,11 +86,14 @@ export function loadConfig({
 }): Config {
   const mistakes: ConfigMistake[] = [];
   const warnings: ConfigMistake[] = [];
-  const given = [
-    { source: 'environment', values: onlyRead(env) },
-    { source: '.env', values: readEnvFile(join(folder, '.env'), mistakes) },
-    { source: 'sonant.toml', values: readToml(join(folder, 'sonant.toml'), mistakes) },
-  ];
+  const { [configFile]: named = '', ...own } = env;
+  const read = (source: string) => {
+    const path = resolve(folder, source);
+    if (source === named && !existsSync(path)) mistakes.push({ name: source, source: path, allowed: 'does not exist' });
+    return { source, values: (source.endsWith('.env') ? readEnvFile : readToml)(path, mistakes) };
+  };
+  const files = (named === '' ? foundFiles : [named]).map(read);
+  const given = [{ source: 'environment', values: onlyRead(own) }, ...files];
   const all = allSettings(engines);
   const names = new Set<string>(all.map((setting) => setting.name));
   const newNames = new Map<string, string>(
@@ -123,6 +128,10 @@ export function loadConfig({
     if (!from) return { setting, value: fallback, source: 'default' };
     const { source } = from;
     const text = from.values[name]!;
+    if (setting.explicitOnly && named === '' && source !== 'environment') {
+      const allowed = `is not read from this file, which Sonant found in ${folder}, because it can make Sonant run code or open files. Set it in the environment; or, if you trust the file, name it with --config or ${configFile}`;
+      mistakes.push({ name, given: text, source, allowed });
+    }
     const value = setting.parse((name === formerly?.name && formerly.toValue?.(text)) || text);
     if (value !== undefined) return { setting, value, source };
     const mistake = { name, given: secret ? '(secret)' : text, source };
@@ -138,11 +147,11 @@ export function loadConfig({
   const values = new Map(inForce.map(({ setting, value }) => [setting, value]));
   const valuesOf = (settings: Readonly<Record<string, Setting>>) =>
     Object.freeze(Object.fromEntries(Object.entries(settings).map(([key, setting]) => [key, values.get(setting)])));
-  const own = valuesOf(serviceSettings) as SettingValues<typeof serviceSettings>;
+  const ofService = valuesOf(serviceSettings) as SettingValues<typeof serviceSettings>;
   const otel = Object.fromEntries(Object.entries(otelSettings).map(([group, settings]) => [group, valuesOf(settings)]));
   return Object.freeze({
-    ...own,
-    dataDir: resolve(folder, own.dataDir),
+    ...ofService,
+    dataDir: resolve(folder, ofService.dataDir),
     otel: Object.freeze(otel) as unknown as Config['otel'],
     engines: Object.freeze(Object.fromEntries(engines.map(({ name, settings }) => [name, valuesOf(settings)]))),
     inForce: Object.freeze(inForce),
@@ -181,6 +190,10 @@ const onlyRead = (values: Readonly<Record<string, string | undefined>>): Record<
     ),
   );
 
+/** Names the file with the settings. It is not a setting itself, and is read only from the environment. */
+const configFile = 'SONANT_CONFIG';
+const foundFiles = ['.env', 'sonant.toml'];
+
 /** The API key that the examples and `sonant book --server` send. It is not a setting of the service. */
 const apiKeyOfClients = 'SONANT_API_KEY';
 
@@ -204,7 +217,7 @@ function readEnvFile(path: string, mistakes: ConfigMistake[]): Record<string, st
   try {
     return onlyRead(parseEnv(readIfThere(path)));
   } catch (error) {
-    mistakes.push({ name: '.env', source: path, allowed: `cannot be read: ${reasonOf(error)}` });
+    mistakes.push({ name: basename(path), source: path, allowed: `cannot be read: ${reasonOf(error)}` });
     return {};
   }
 }
@@ -217,7 +230,7 @@ function readToml(path: string, mistakes: ConfigMistake[]): Record<string, strin
       const name = `${prefix}_${key.toUpperCase().replaceAll('-', '_')}`;
       if (typeof value === 'object' && value !== null && !Array.isArray(value)) flatten(value, name);
       else if (name in values)
-        mistakes.push({ name, given: String(value), source: 'sonant.toml', allowed: 'is set twice' });
+        mistakes.push({ name, given: String(value), source: basename(path), allowed: 'is set twice' });
       else values[name] = String(value);
     }
   };
@@ -225,7 +238,7 @@ function readToml(path: string, mistakes: ConfigMistake[]): Record<string, strin
     flatten(parseToml(readIfThere(path)), 'SONANT');
   } catch (error) {
     const unread = { source: path, allowed: `cannot be read: ${reasonOf(error)}` };
-    mistakes.push({ name: 'sonant.toml', ...(error instanceof TomlError ? explainToml(error, path) : unread) });
+    mistakes.push({ name: basename(path), ...(error instanceof TomlError ? explainToml(error, path) : unread) });
   }
   return values;
 }

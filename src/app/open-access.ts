@@ -34,7 +34,7 @@ export async function openAccess({ config, log, opened, metrics }: Opening, stor
     for (const keyId of revoked) log.info('former bootstrap key revoked', { keyId });
     if (!isInForce) log.warn('SONANT_BOOTSTRAP_KEY is a revoked key; set a new one');
   }
-  const firstKey = await makeFirstKey({ rows, pepper, dataDir: config.dataDir });
+  const firstKey = await makeFirstKey({ rows, pepper, dataDir: config.dataDir, firstKeyFile: config.firstKeyFile });
   const keyVerifier = createKeyVerifier({ rows, pepper });
   opened.defer(() => keyVerifier.close());
   const usage = createUsageRows(store);

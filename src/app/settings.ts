@@ -102,6 +102,11 @@ export const serviceSettings = {
     isAllowed: (given) => parseApiKey(given) !== undefined,
     secret: true,
   }),
+  firstKeyFile: textSetting({
+    name: 'SONANT_FIRST_KEY_FILE',
+    help: 'File for the key that the first start creates, readable only by its owner; default: first-key in the data folder',
+    allowed: 'a path',
+  }),
   keyPepper: textSetting({
     name: 'SONANT_KEY_PEPPER',
     help: 'Secret for the hashes of API keys (HMAC); changing it invalidates all keys created with the old one',
@@ -305,6 +310,8 @@ export const serviceSettings = {
   }),
   dataDir: textSetting({
     name: 'SONANT_DATA_DIR',
+    // Its subfolder libraries/ contains code.
+    explicitOnly: true,
     help: 'Folder for everything that Sonant stores; put your own voices into its subfolder voices/',
     allowed: 'a path',
     fallback: defaultDataDir(),
@@ -312,6 +319,7 @@ export const serviceSettings = {
   }),
   modelsFile: textSetting({
     name: 'SONANT_MODELS',
+    explicitOnly: true,
     help: 'File with your own models to install, JSON or TOML; a model replaces the built-in model of the same name',
     allowed: 'a path that ends in .json or .toml',
     isAllowed: (given) => /\.(json|toml)$/i.test(given),

@@ -88,7 +88,16 @@ export class UsageError extends Error {}
 /** The command failed. The message states the reason. */
 export class CommandError extends Error {}
 
-const load = () => loadConfig({ env: process.env, folder: process.cwd(), engines: registry });
+/** The folder of `.env`, `sonant.toml` and the data, if it is not the current folder. */
+let settingsFolder: string | undefined;
+
+/** Makes `folder` the current folder. The settings stay those of the former one. */
+export function enterFolder(folder: string): void {
+  settingsFolder = process.cwd();
+  process.chdir(folder);
+}
+
+const load = () => loadConfig({ env: process.env, folder: settingsFolder ?? process.cwd(), engines: registry });
 
 /**
  * Loads the parts of the service only when a command opens them, because most commands need few parts and `--help`

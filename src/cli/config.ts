@@ -1,19 +1,20 @@
 // `sonant config`: prints the effective settings and the source of each. `--help` describes all settings.
 import { allSettings } from '../app/config.ts';
 import { registry } from '../engines/registry.ts';
-import { type Command, formatTable, jsonFlag, parseCommandArgs } from './command.ts';
+import { type Command, flag, formatTable, jsonFlag, parseCommandArgs } from './command.ts';
 
-const options = { json: jsonFlag };
+const options = { changed: flag('print only the settings that are set'), json: jsonFlag };
 
 export const configCommand: Command = {
   name: 'config',
   summary: 'print the settings in force',
-  examples: ['sonant config --json'],
+  examples: ['sonant config --changed'],
   options,
-  usage: () => `Usage: sonant config [--json]
+  usage: () => `Usage: sonant config [--changed] [--json]
 
 Prints every setting with its value and source; secrets are hidden. Settings are read from the environment, .env and
-sonant.toml (data_dir = "..." is SONANT_DATA_DIR), in this order of precedence.
+sonant.toml (http_addr = "..." is SONANT_HTTP_ADDR), in this order of precedence. --config FILE, which every command
+accepts, or SONANT_CONFIG names another file to read in place of .env and sonant.toml.
 
 ${allSettings(registry)
   .map(
@@ -23,7 +24,8 @@ ${allSettings(registry)
   .join('\n')}`,
   async run({ args, loadConfig, print }) {
     const { values } = parseCommandArgs({ args, options });
-    const rows = loadConfig().inForce.map(({ setting, value, source }) => ({
+    const inForce = loadConfig().inForce.filter(({ source }) => !values.changed || source !== 'default');
+    const rows = inForce.map(({ setting, value, source }) => ({
       name: setting.name,
       value: setting.secret && value !== '' ? '(hidden)' : value,
       source,

@@ -23,7 +23,9 @@ import {
   withOpened,
 } from './command.ts';
 
-type Finding = EngineReport & { what: string };
+/** Unlike an engine, a port can be in use, perhaps by the service itself. */
+type Report = Omit<EngineReport, 'state'> & { state: EngineReport['state'] | 'in use' };
+type Finding = Report & { what: string };
 
 const options = { 'single-port': flag('check the settings of sonant serve --single-port'), json: jsonFlag };
 
@@ -81,7 +83,7 @@ is not an error, nor is a port in use, because the service itself may use it.`,
   },
 };
 
-const isBroken = ({ state }: Finding) => state === 'broken';
+const isBroken = ({ state }: Report) => state === 'broken';
 const ready = (message: string): EngineReport => ({ state: 'ready', message });
 const absent = (message: string): EngineReport => ({ state: 'absent', message });
 const broken = (message: string): EngineReport => ({ state: 'broken', message });
@@ -101,9 +103,9 @@ function inspectSettings(config: Config, isSinglePort: boolean): EngineReport {
   return mistakes.length > 0 ? broken(explainAll(mistakes)) : ready('all are valid; sonant config prints them');
 }
 
-async function inspectPorts(config: Config, isSinglePort: boolean): Promise<EngineReport> {
+async function inspectPorts(config: Config, isSinglePort: boolean): Promise<Report> {
   const mistakes = await portsInUse(config, isSinglePort);
-  return mistakes.length > 0 ? absent(explainAll(mistakes)) : ready('the ports are free');
+  return mistakes.length > 0 ? { state: 'in use', message: explainAll(mistakes) } : ready('the ports are free');
 }
 
 async function inspectFolder(folder: string): Promise<EngineReport> {

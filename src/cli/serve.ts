@@ -1,5 +1,5 @@
-// `sonant serve`: runs the service until SIGTERM or SIGINT. On loopback, the first run prints a key and a curl
-// command. Otherwise it prints only the path of the key file, because logs may be collected.
+// `sonant serve`: runs the service until SIGTERM or SIGINT. On loopback, the first run prints a curl command. The key
+// itself is printed only to a terminal, because logs may be collected.
 import { flushCompileCache } from 'node:module';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -9,14 +9,17 @@ import { isLoopbackHost } from '../net/client-addresses.ts';
 import { shellWord } from '../runtime/shell-word.ts';
 import { type Command, type CommandLine, flag, parseCommandArgs } from './command.ts';
 
-const options = { 'single-port': flag('serve HTTP and gRPC on SONANT_HTTP_ADDR') };
+const options = {
+  'single-port': flag('serve HTTP and gRPC on SONANT_HTTP_ADDR'),
+  'print-key': flag('print the key that the first start creates, even if the output is not a terminal'),
+};
 
 export const serveCommand: Command = {
   name: 'serve',
   summary: 'serve gRPC, REST and SSE',
   examples: ['SONANT_HTTP_ADDR=0.0.0.0:8080 sonant serve'],
   options,
-  usage: () => `Usage: sonant serve [--single-port]
+  usage: () => `Usage: sonant serve [--single-port] [--print-key]
 
 Serves HTTP on SONANT_HTTP_ADDR and gRPC on SONANT_GRPC_ADDR until SIGTERM or SIGINT. Then it reports not ready for
 SONANT_LEAVE_SECONDS, accepts no new requests, gives running ones SONANT_DRAIN_SECONDS to finish, and exits. A second
@@ -25,7 +28,7 @@ signal ends it at once.`,
     const { values } = parseCommandArgs({ args: line.args, options });
     const config = line.loadConfig();
     const service = await line.openService({ isSinglePort: values['single-port'] ?? false });
-    greet(line, config, service);
+    greet(line, config, service, values['print-key'] ?? false);
     // Writes the compile cache now, because a process that is killed later would not write it.
     flushCompileCache();
     freeStartMemory(service.isIdle);
@@ -43,7 +46,7 @@ function toFarewell({ leaveSeconds, drainSeconds }: Config): string {
   return `Stopping: ${leaving}running requests have ${drainSeconds} s to finish. Interrupt again to stop at once.`;
 }
 
-function greet({ print }: CommandLine, config: Config, service: Service): void {
+function greet({ print }: CommandLine, config: Config, service: Service, printsKey: boolean): void {
   const { httpPort, grpcPort, adminPort, wyomingPort, baseUrl, firstKey } = service;
   const { httpAddr, wyomingAddr } = config;
   const isSinglePort = grpcPort === httpPort;
@@ -58,6 +61,9 @@ function greet({ print }: CommandLine, config: Config, service: Service): void {
   if (wyomingPort !== undefined) {
     print(`Home Assistant (Wyoming) is served on ${String(wyomingAddr).replace(/\d+$/, String(wyomingPort))}.`);
   }
+  const files = new Set(config.inForce.map(({ source }) => source));
+  for (const other of ['environment', 'default']) files.delete(other);
+  if (files.size > 0) print(`Settings were read from ${[...files].join(' and ')}.`);
   print(`Open ${baseUrl}/console to try it; the API is documented at ${baseUrl}/docs.`);
   if (!isLocal && config.baseUrl === '') {
     print(`Links to audio begin with ${baseUrl}. If clients use another URL, set SONANT_BASE_URL.`);
@@ -70,9 +76,12 @@ function greet({ print }: CommandLine, config: Config, service: Service): void {
   }
   if (!firstKey) return;
   print(`\nThere was no API key, so one was created. It is stored in ${firstKey.file}.`);
+  const showsKey = printsKey || (isLocal && process.stdout.isTTY);
+  if (showsKey) print(`\n  ${firstKey.key}\n\nIt is shown only now.`);
   if (!isLocal) return;
-  print(`\n  ${firstKey.key}\n\nIt is shown only now. Try it:\n`);
-  print(`curl -sSf ${shellWord(`${baseUrl}/api/audio/speech`)} -H 'X-API-Key: ${firstKey.key}' -H 'Content-Type: application/json' \\
+  const header = showsKey ? `'X-API-Key: ${firstKey.key}'` : `"X-API-Key: $(cat ${shellWord(firstKey.file)})"`;
+  print(`\nTry it:\n
+curl -sSf ${shellWord(`${baseUrl}/api/audio/speech`)} -H ${header} -H 'Content-Type: application/json' \\
   -d '{"voice_id":"arthur","text":"Hello. This is Sonant.","return_format":"buffer"}' -o hello.wav\n`);
 }
 

@@ -2,8 +2,8 @@
 // reply becomes a Failure and is printed like a local failure.
 
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { firstKeyFileOf } from '../access/first-key.ts';
 import { Failure, type FailureFacts, failureTable, type Reason } from '../errors.ts';
 import { isLoopbackUrl } from '../net/client-addresses.ts';
 import { reasonOf } from '../runtime/system-errors.ts';
@@ -28,7 +28,7 @@ export async function findServiceKey(
   const key = given ?? process.env.SONANT_API_KEY;
   if (key) return key;
   if (!isLoopbackUrl(url)) throw new UsageError('an API key is needed: add --key KEY, or set SONANT_API_KEY');
-  const file = join(loadConfig().dataDir, 'first-key');
+  const file = firstKeyFileOf(loadConfig());
   return readFile(file, 'utf8').then(
     (text) => text.trim(),
     () => {

@@ -7,7 +7,7 @@ import { isAbsolute, join } from 'node:path';
 import packageFile from '../../package.json' with { type: 'json' };
 
 const isCheckout = import.meta.url.endsWith('.ts');
-const root = join(import.meta.dirname, '../..');
+export const packageRoot = join(import.meta.dirname, '../..');
 
 /** The version and the commit, such as `0.2.0 (commit 0123456789ab)`. */
 export function versionText(): string {
@@ -19,11 +19,11 @@ export function versionText(): string {
 export function readCommit(): string | undefined {
   const { gitHead } = packageFile as { gitHead?: string };
   // Without its own .git, git would report the commit of an enclosing repository.
-  if (gitHead !== undefined || !existsSync(join(root, '.git'))) return gitHead;
+  if (gitHead !== undefined || !existsSync(join(packageRoot, '.git'))) return gitHead;
   const args = ['--no-optional-locks', 'describe', '--always', '--dirty', '--abbrev=12', '--exclude=*'];
   try {
     const stdio = ['ignore', 'pipe', 'ignore'] satisfies StdioOptions;
-    return execFileSync('git', args, { cwd: root, encoding: 'utf8', stdio, timeout: 5_000 }).trim();
+    return execFileSync('git', args, { cwd: packageRoot, encoding: 'utf8', stdio, timeout: 5_000 }).trim();
   } catch {
     return undefined;
   }

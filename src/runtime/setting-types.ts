@@ -11,6 +11,11 @@ export interface Setting<T = unknown> {
   fallback: T;
   /** Whether the value is secret, and therefore never printed. */
   secret?: boolean;
+  /**
+   * Whether the value makes Sonant run code or open files, such as a library. It is not read from a file that Sonant
+   * finds in the current folder, which may be somebody else's.
+   */
+  explicitOnly?: true;
   /** Parses the value; returns undefined if `given` is not allowed. */
   parse(given: string): T | undefined;
 }

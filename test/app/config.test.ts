@@ -34,10 +34,10 @@ test('with nothing given, every setting has its default', () => {
 });
 
 test('the environment goes before .env, and .env before sonant.toml', () => {
-  writeFileSync(join(folder, 'sonant.toml'), 'speaking_max = 1\nwaiting_max = 1\ndata_dir = "/toml"\n');
+  writeFileSync(join(folder, 'sonant.toml'), 'speaking_max = 1\nwaiting_max = 1\nbase_url = "https://toml"\n');
   writeFileSync(join(folder, '.env'), '# ours and others\nSONANT_SPEAKING_MAX=2\nSONANT_WAITING_MAX=2\nOTHER=1\n');
   const config = load({ SONANT_SPEAKING_MAX: '3', HOME: '/root' });
-  expect([config.speakingMax, config.waitingMax, config.dataDir]).toEqual([3, 2, '/toml']);
+  expect([config.speakingMax, config.waitingMax, config.baseUrl]).toEqual([3, 2, 'https://toml']);
   const sources = config.inForce.filter(({ source }) => source !== 'default').map(({ source }) => source);
   expect(sources).toEqual(['sonant.toml', 'environment', '.env']);
 });
@@ -125,4 +125,70 @@ test.each([
 ])('%s is told to be %s', (name, meant) => {
   const { message } = mistakesOf({ [name]: '1' });
   expect(/unknown setting; did you mean (\w+)\?/.exec(message)?.[1]).toBe(meant);
+});
+
+/** Settings that name a file, a folder, a program or an address, but make Sonant neither run code nor open files of the user. */
+const harmless = [
+  ...['SONANT_HTTP_ADDR', 'SONANT_GRPC_ADDR', 'SONANT_ADMIN_ADDR', 'SONANT_BASE_URL', 'SONANT_CORS_ORIGINS'],
+  ...['SONANT_TLS_CERT', 'SONANT_TLS_KEY', 'SONANT_PROVENANCE_CERT', 'SONANT_PROVENANCE_KEY', 'SONANT_FIRST_KEY_FILE'],
+  ...['SONANT_OIDC_ISSUER', 'SONANT_OIDC_CLIENT_ID', 'SONANT_REDIS_URL', 'SONANT_DATABASE_URL', 'SONANT_S3_ENDPOINT'],
+  ...['SONANT_S3_BUCKET', 'SONANT_S3_PREFIX', 'SONANT_S3_PUBLIC_URL', 'SONANT_S3_LINKS', 'SONANT_AUDIO_MIB_MAX'],
+  ...['SONANT_MASTER_KEY', 'SONANT_SECRET', 'SONANT_MODELS_URL', 'SONANT_MODELS_OFFLINE', 'SONANT_WEBHOOK_ALLOW'],
+  ...[
+    'SONANT_VOICES_PER_ACCOUNT',
+    'SONANT_LEAVE_SECONDS',
+    'SONANT_DEFAULT_VOICE',
+    'SONANT_PROVENANCE',
+    'SONANT_PROVENANCE_OPERATOR',
+    'SONANT_OPENAI_URL',
+    'SONANT_OPENAI_FORMAT',
+    'SONANT_GOOGLE_ENDPOINT',
+  ],
+];
+
+test('every setting that names a file, a library or a URL is marked, or known to be harmless', () => {
+  const settings = allSettings(registry).filter(({ name }) => name.startsWith('SONANT_'));
+  const names = (isWanted: (setting: (typeof settings)[number]) => boolean) =>
+    settings.filter(isWanted).map(({ name }) => name);
+  const suspicious = names(({ help, allowed }) =>
+    /path|file|folder|librar|program|command|URL|URI/i.test(help + allowed),
+  );
+  const marked = names(({ explicitOnly }) => explicitOnly === true);
+  expect(suspicious.filter((name) => ![...harmless, ...marked].includes(name))).toEqual([]);
+  expect(marked.sort()).toEqual([
+    ...['SONANT_DATA_DIR', 'SONANT_ESPEAK_LIBRARY', 'SONANT_GOOGLE_CREDENTIALS', 'SONANT_MODELS'],
+  ]);
+});
+
+test('a file in the current folder names no library, program or folder of data; a file that is named may', () => {
+  const names = allSettings(registry).filter(({ explicitOnly }) => explicitOnly);
+  for (const { name } of names) {
+    const toml = `${name.replace('SONANT_', '').toLowerCase()} = "./evil.json"\n`;
+    for (const [file, text] of [
+      ['sonant.toml', toml],
+      ['.env', `${name}=./evil.json\n`],
+    ] as const) {
+      writeFileSync(join(folder, file), text);
+      expect(mistakesOf({}).message).toMatch(
+        new RegExp(`${name} = \\./evil.json \\(${file}\\): is not read .* SONANT_CONFIG`),
+      );
+      expect(load({ SONANT_CONFIG: file }).inForce).toContainEqual(
+        expect.objectContaining({ value: './evil.json', source: file }),
+      );
+      rmSync(join(folder, file));
+    }
+    expect(load({ [name]: './evil.json' }).inForce).toContainEqual(
+      expect.objectContaining({ value: './evil.json', source: 'environment' }),
+    );
+  }
+});
+
+test('a named file replaces the files in the current folder, and must exist', () => {
+  writeFileSync(join(folder, '.env'), 'SONANT_SPEAKING_MAX=1\n');
+  writeFileSync(join(folder, 'other.toml'), 'waiting_max = 7\n');
+  const { speakingMax, waitingMax } = load({ SONANT_CONFIG: 'other.toml' });
+  expect([speakingMax, waitingMax]).toEqual([64, 7]);
+  expect(mistakesOf({ SONANT_CONFIG: 'none.toml' }).message).toMatch(/none.toml \(.*none.toml\): does not exist/);
+  writeFileSync(join(folder, 'sonant.toml'), 'config = "other.toml"\n');
+  expect(mistakesOf({}).mistakes.map(({ name }) => name)).toEqual(['SONANT_CONFIG']);
 });

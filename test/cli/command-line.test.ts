@@ -1,10 +1,12 @@
 // Tests the exit codes and messages of further commands in the test's process, and each command once as a program.
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import packageFile from '../../package.json' with { type: 'json' };
 import { openKeys, openUsage } from '../../src/app/command-line.ts';
@@ -311,7 +313,7 @@ test('serve reports all mistakes of the settings at once, with the ports in use,
   const found = (what: string) => findings.find((each) => each.what === what);
   for (const told of inSettings)
     expect(found('settings')).toMatchObject({ state: 'broken', message: expect.stringMatching(told) });
-  expect(found('ports')).toMatchObject({ state: 'absent', message: expect.stringMatching(inUse) });
+  expect(found('ports')).toMatchObject({ state: 'in use', message: expect.stringMatching(inUse) });
   expect(found('TLS')).toMatchObject({ state: 'broken', message: expect.stringMatching(inTls) });
   expect(found('OIDC issuer')).toMatchObject({
     state: 'broken',
@@ -439,4 +441,23 @@ test.each(['', 'say', 'voice', 'doctor', 'config'])('sonant %s --help helps', as
   const { code, out } = await sonant([...(command ? [command] : []), '--help']);
   expect(code).toBe(0);
   expect(out).toContain('Usage: sonant');
+});
+
+test('in a clone, files on the command line are in the folder of the user', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sonant-clone-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  writeFileSync(join(folder, 'own.toml'), 'speaking_max = 7\n');
+  const root = join(import.meta.dirname, '../..');
+  const run = (...args: string[]) =>
+    promisify(execFile)('npm', ['--prefix', root, 'run', '-s', 'sonant', '--', ...args], {
+      cwd: folder,
+      env: { PATH: process.env.PATH, HOME: folder, SONANT_DATA_DIR: join(folder, 'data') },
+    });
+  await run('say', 'Hello.', '-o', 'here.wav');
+  expect(readdirSync(folder)).toContain('here.wav');
+  expect((await run('inspect', 'here.wav', '--json')).stdout).toContain('{');
+  const { stdout } = await run('config', '--changed', '--json', '--config', 'own.toml');
+  expect(JSON.parse(stdout).map(({ name }: { name: string }) => name)).toEqual(
+    ['SONANT_DATA_DIR', 'SONANT_SPEAKING_MAX'].sort(),
+  );
 });

@@ -1,7 +1,7 @@
 // Tests `sonant serve` as an operator starts it: free ports for all listeners, links to audio, and graceful shutdown.
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -10,11 +10,13 @@ import { createGrpcTransport } from '@connectrpc/connect-node';
 import { expect, onTestFinished, test } from 'vitest';
 import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
 import { serve } from './serving-program.ts';
-import { runSonant } from './sonant-program.ts';
+import { main, runSonant } from './sonant-program.ts';
 
 test('speaks, stores, plays from the link, deletes, and ends on a signal', async () => {
   const { child, ended, url, key, said } = await serve([], { SONANT_LEAVE_SECONDS: '1' });
-  expect(said).toContain(key);
+  // Standard output is not a terminal here, and may be collected.
+  expect(said).not.toContain(key);
+  expect(said).toMatch(/"X-API-Key: \$\(cat \S+\/data\/first-key\)"/);
   const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' };
   const body = JSON.stringify({ voice_id: 'arthur', text: 'Hello there.' });
   const answer = await fetch(`${url}/api/audio/speech`, { method: 'POST', headers, body });
@@ -33,6 +35,24 @@ test('speaks, stores, plays from the link, deletes, and ends on a signal', async
   );
   expect((await fetch(`${url}/api/voices`, { headers })).status).toBe(200);
   expect(await ended).toBe(0);
+});
+
+test('prints the first key to a terminal, or with --print-key, and stores it in a file of the operator', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sonant-key-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'secrets/key');
+  const asked = await serve(['--print-key'], { SONANT_FIRST_KEY_FILE: file });
+  const key = readFileSync(file, 'utf8').trim();
+  expect(asked.said).toContain(`-H 'X-API-Key: ${key}'`);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  const command = `exec ${process.execPath} ${main} serve`;
+  const env = { PATH: process.env.PATH, SONANT_HTTP_ADDR: '127.0.0.1:0', SONANT_GRPC_ADDR: '127.0.0.1:0' };
+  const terminal = spawn('script', ['-qec', command, '/dev/null'], { cwd: folder, env });
+  onTestFinished(() => void terminal.kill());
+  let shown = '';
+  terminal.stdout.on('data', (bytes) => (shown += bytes));
+  await expect.poll(() => shown).toContain('hello.wav');
+  expect(shown).toContain(readFileSync(join(folder, 'data/first-key'), 'utf8').trim());
 });
 
 test('serves gRPC and REST on one port', async () => {

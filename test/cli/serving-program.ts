@@ -26,7 +26,8 @@ export async function serve(
   });
   const said = await greeting(child);
   const ports = [...said.matchAll(/127\.0\.0\.1:(\d+)/g)].map(([, port]) => Number(port));
-  const key = readFileSync(join(folder, 'data/first-key'), 'utf8').trim();
+  const keyFile = more.SONANT_FIRST_KEY_FILE ?? join(folder, 'data/first-key');
+  const key = readFileSync(keyFile, 'utf8').trim();
   return { folder, child, ended, said, ports, url: `http://127.0.0.1:${ports[0]}`, key };
 }
 

@@ -167,7 +167,7 @@ test('commands speak, read a book in a process, and decode recordings', () => {
 });
 
 test('the service keeps its data in the folder of the user, prints a key, speaks, shows the console and stops', async () => {
-  const service = spawn(join(app, 'node_modules/.bin/sonant'), ['serve'], {
+  const service = spawn(join(app, 'node_modules/.bin/sonant'), ['serve', '--print-key'], {
     cwd: folder,
     env,
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -215,6 +215,7 @@ export const espeakNg = defineEngine({
   settings: {
     library: {
       name: 'SONANT_ESPEAK_LIBRARY',
+      explicitOnly: true,
       help: 'Name or path of the eSpeak NG library; empty turns eSpeak NG off',
       allowed: 'a name, a path, or empty',
       fallback: libraryUsual,

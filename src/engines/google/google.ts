@@ -104,6 +104,8 @@ export const google = defineEngine({
   settings: {
     credentials: textSetting({
       name: 'SONANT_GOOGLE_CREDENTIALS',
+      // A file of the type external_account names a file, a program or a URL with the credentials.
+      explicitOnly: true,
       help: 'JSON key file of a Google Cloud service account, or adc for the login of the environment',
     }),
     endpoint: textSetting({
