@@ -187,7 +187,7 @@ describe('a source that', () => {
     await expect(fetchIt()).rejects.toThrow(/redirects to an address that is not allowed: file:/);
     const { port } = new URL(mirror.url);
     for (const elsewhere of [
-      'http://localhost',
+      'http://127.0.0.2',
       'https://127.0.0.2',
       'https://[::1]',
       'https://10.0.0.1',
