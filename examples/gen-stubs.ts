@@ -60,10 +60,10 @@ const languages: Record<string, Language> = {
 };
 
 const errorProtos = ['status', 'error_details'].map(
-  (name) => `node_modules/google-proto-files/google/rpc/${name}.proto`,
+  (name) => `tools/node_modules/google-proto-files/google/rpc/${name}.proto`,
 );
 const ours = { directory: 'proto' };
-const errors = { directory: 'node_modules/google-proto-files', paths: errorProtos };
+const errors = { directory: 'tools/node_modules/google-proto-files', paths: errorProtos };
 
 function write({ builtIn, plugins, out, writesErrors }: Language): void {
   const template = {

@@ -1,9 +1,17 @@
-// Fills the compile cache after an install and in the image build, which more than halves the first startup time. Node
-// caches only code that ran, so this script speaks a word, without settings and in a temporary folder.
+// Runs after an install and in the image build. Fills the compile cache, which more than halves the first startup time.
+// Node caches only code that ran, so this script speaks a word, without settings and in a temporary folder. Deletes the
+// headers and manuals in Node's package, which take 60 MB and which nothing uses.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import './start.js';
+
+const packages = fileURLToPath(new URL('../node_modules/', import.meta.url));
+const nodePackage = dirname(dirname(process.execPath));
+if (nodePackage.startsWith(packages))
+  for (const name of ['CHANGELOG.md', 'include', 'share'])
+    rmSync(join(nodePackage, name), { recursive: true, force: true });
 
 for (const name of Object.keys(process.env)) if (name.startsWith('SONANT_')) delete process.env[name];
 const folder = mkdtempSync(join(tmpdir(), 'sonant-precompile-'));

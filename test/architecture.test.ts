@@ -9,7 +9,7 @@ import { registry } from '../src/engines/registry.ts';
 const root = join(import.meta.dirname, '..');
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
 const sources = globSync('src/**/*.ts', { cwd: root }).filter((file) => !file.endsWith('.d.ts'));
-const tests = globSync('{test,bench,examples}/**/*.ts', { cwd: root, exclude: ['**/node_modules'] });
+const tests = globSync('{test,bench,examples,tools}/**/*.ts', { cwd: root, exclude: ['**/node_modules'] });
 /** Modules that run in a browser. */
 const browserModules = globSync('src/console/browser/*.js', { cwd: root });
 /** All modules that run in production. */

@@ -25,10 +25,13 @@ const blockMsMax = 60_000;
 const run = promisify(execFile);
 
 export async function openStage(): Promise<Stage> {
-  const folder = mkdtempSync(join(tmpdir(), 'sonant-docs-'));
+  const outer = mkdtempSync(join(tmpdir(), 'sonant-docs-'));
+  const folder = join(outer, 'sonant');
   for (const part of ['package.json', 'src', 'gen', 'proto', 'tsconfig.json'])
     cpSync(join(root, part), join(folder, part), { recursive: true });
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  // The clients of other vendors, which the pages tell the reader to install.
+  symlinkSync(join(root, 'tools/node_modules'), join(outer, 'node_modules'));
   const here = new Map<string, string>();
   for (const address of Object.values(written)) here.set(address, `127.0.0.1:${await freePort()}`);
   const toHere = (text: string) =>
@@ -87,7 +90,7 @@ export async function openStage(): Promise<Stage> {
     },
     close() {
       for (const { pid } of services.values()) if (pid) process.kill(-pid, 'SIGTERM');
-      rmSync(folder, { recursive: true, maxRetries: 5 });
+      rmSync(outer, { recursive: true, maxRetries: 5 });
     },
   };
 }

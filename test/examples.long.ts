@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text as readAll } from 'node:stream/consumers';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
@@ -14,6 +14,7 @@ import { serve } from './cli/serving-program.ts';
 import { openPage } from './console/chromium.ts';
 import { freePort } from './free-port.ts';
 import { findProgram, isInstalled, type Program } from './programs.ts';
+import { toolProgram } from './tool-packages.ts';
 
 const root = join(import.meta.dirname, '..');
 const readme = readFileSync(join(root, 'examples/README.md'), 'utf8');
@@ -40,7 +41,9 @@ const timeout = 600_000;
 const env = {
   ...process.env,
   // Debian's Python comes first, because Debian's libraries are for it.
-  PATH: [join(root, 'node_modules/.bin'), '/usr/bin', process.env.PATH].join(delimiter),
+  PATH: [join(root, 'node_modules/.bin'), join(root, 'tools/node_modules/.bin'), '/usr/bin', process.env.PATH].join(
+    delimiter,
+  ),
   // Code that runs once need not be optimized, which halves Java's compile time.
   JAVA_TOOL_OPTIONS: '-XX:TieredStopAtLevel=1 -XX:+UseSerialGC',
   GOGC: 'off',
@@ -69,7 +72,10 @@ function checkout(onClose: (close: () => void) => void): string {
   onClose(() => rmSync(folder, { recursive: true }));
   for (const part of ['package.json', 'examples', 'gen', 'proto'])
     cpSync(join(root, part), join(folder, part), { recursive: true });
-  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  for (const packages of ['node_modules', 'tools/node_modules']) {
+    mkdirSync(dirname(join(folder, packages)), { recursive: true });
+    symlinkSync(join(root, packages), join(folder, packages));
+  }
   return folder;
 }
 
@@ -137,7 +143,8 @@ test('a language whose plugins are not here is left out, with the packages that 
   mkdirSync(bin);
   const here = ['protoc', 'grpc_python_plugin'] as const;
   for (const program of here.filter(isInstalled)) symlinkSync(join(findProgram(program)!, program), join(bin, program));
-  for (const program of ['buf', 'node']) symlinkSync(join(root, 'node_modules/.bin', program), join(bin, program));
+  symlinkSync(toolProgram('buf'), join(bin, 'buf'));
+  symlinkSync(process.execPath, join(bin, 'node'));
   const write = (...names: string[]) => run(folder, `node examples/gen-stubs.ts ${names.join(' ')}`, { PATH: bin });
 
   const all = await write();

@@ -1,7 +1,7 @@
 // Tests the overlays of deploy/kubernetes, rendered by kubectl. The result matches the types of Kubernetes' API, and
 // all names in it exist. deploy.test.ts checks the grace periods.
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -9,6 +9,7 @@ import { parse, parseAllDocuments, stringify } from 'yaml';
 import { allSettings } from '../src/app/config.ts';
 import { registry } from '../src/engines/registry.ts';
 import { isInstalled } from './programs.ts';
+import { toolFile } from './tool-packages.ts';
 
 const root = join(import.meta.dirname, '..');
 const source = join(root, 'deploy/kubernetes');
@@ -57,12 +58,14 @@ function render(overlay: string): Resource[] {
   return isOld && overlay === 'keda' ? rendered.filter(({ kind }) => kind !== 'HorizontalPodAutoscaler') : rendered;
 }
 
+const types = join(toolFile('kubernetes-types/package.json'), '..');
+
 /** Returns the errors of tsc for the resources as literals of the API's types, including errors for unknown members. */
 function findFaults(resources: readonly Resource[]): string {
   const folder = temporaryFolder(join(root, 'test'));
   const lines = resources.map((resource, position) => {
     const path = resource.apiVersion.includes('/') ? resource.apiVersion : `core/${resource.apiVersion}`;
-    const type = `import('kubernetes-types/${path}.d.ts').${resource.kind}`;
+    const type = `import('${types}/${path}.d.ts').${resource.kind}`;
     return `export const resource${position}: ${type} = ${JSON.stringify(resource)};\n`;
   });
   writeFileSync(join(folder, 'resources.ts'), lines.join(''));
@@ -77,8 +80,6 @@ function findFaults(resources: readonly Resource[]): string {
 
 const find = (resources: readonly Resource[], kind: string, name = 'sonant') =>
   resources.find((each) => each.kind === kind && each.metadata.name.replace(/-[a-z0-9]{10}$/, '') === name)!;
-
-const hasTypes = existsSync(join(root, 'node_modules/kubernetes-types'));
 
 describe.skipIf(!isInstalled('kubectl'))('kubectl renders the overlay', () => {
   test.each([
@@ -102,7 +103,7 @@ describe.skipIf(!isInstalled('kubectl'))('kubectl renders the overlay', () => {
         .sort()
         .join(' '),
     ).toBe(kinds);
-    if (hasTypes) expect(findFaults(resources.filter(({ kind }) => kind !== 'ScaledObject'))).toBe('');
+    expect(findFaults(resources.filter(({ kind }) => kind !== 'ScaledObject'))).toBe('');
 
     const { data } = find(resources, 'ConfigMap');
     const known = new Set<string>(allSettings(registry).map(({ name }) => name));
@@ -133,7 +134,7 @@ describe.skipIf(!isInstalled('kubectl'))('kubectl renders the overlay', () => {
     }
   });
 
-  test.skipIf(!hasTypes)('a misspelt member is a fault', () => {
+  test('a misspelt member is a fault', () => {
     const deployment = find(render('single'), 'Deployment');
     deployment.spec.template.spec.containers[0].enviromentFrom = [];
     expect(findFaults([deployment])).toContain(`'"enviromentFrom"' does not exist in type 'Container'`);

@@ -8,6 +8,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { readInstalled, toSbom } from '../.ci/sbom.ts';
 import packageFile from '../package.json' with { type: 'json' };
 import { versionText } from '../src/runtime/installation.ts';
+import toolsFile from '../tools/package.json' with { type: 'json' };
 
 const root = join(import.meta.dirname, '..');
 const check = (folder: string) => {
@@ -92,12 +93,19 @@ test('the bill of materials lists every production package, with what is compile
 
 test('every package is pinned, with its checksum, and npm runs no script of a package', () => {
   const { dependencies, optionalDependencies, devDependencies, allowScripts } = packageFile;
-  const wanted = Object.entries({ ...dependencies, ...optionalDependencies, ...devDependencies });
+  const wanted = Object.entries({
+    ...dependencies,
+    ...optionalDependencies,
+    ...devDependencies,
+    ...toolsFile.dependencies,
+  });
   expect(wanted.filter(([, version]) => !/^\d[\w.-]*$/.test(version))).toEqual([]);
-  const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
-  const locked = Object.entries<{ integrity?: string }>(packages).filter(([path]) => path !== '');
-  expect(locked.filter(([, { integrity }]) => !integrity?.startsWith('sha512-')).map(([path]) => path)).toEqual([]);
-  expect(Object.values(allowScripts).filter(Boolean)).toEqual([]);
+  for (const folder of [root, join(root, 'tools')]) {
+    const { packages } = JSON.parse(readFileSync(join(folder, 'package-lock.json'), 'utf8'));
+    const locked = Object.entries<{ integrity?: string }>(packages).filter(([path]) => path !== '');
+    expect(locked.filter(([, { integrity }]) => !integrity?.startsWith('sha512-')).map(([path]) => path)).toEqual([]);
+  }
+  expect(Object.values({ ...allowScripts, ...toolsFile.allowScripts }).filter(Boolean)).toEqual([]);
 });
 
 test('npm run sbom prints it', () => {

@@ -20,7 +20,6 @@ export const slowFiles: readonly string[] = [
   'test/cli/voice-get.test.ts',
   'test/cli/voice.test.ts',
   'test/compat/elevenlabs-contexts.test.ts',
-  'test/compat/mcp.test.ts',
   'test/compat/wyoming/wyoming-server.test.ts',
   'test/contract/cloning.test.ts',
   'test/contract/hostile-fields.test.ts',

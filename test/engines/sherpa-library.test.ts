@@ -16,9 +16,10 @@ import { basename, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import packageFile from '../../package.json' with { type: 'json' };
-import lockFile from '../../package-lock.json' with { type: 'json' };
 import pins from '../../src/engines/sherpa-onnx/sherpa-library.json' with { type: 'json' };
 import { explainMissingLibrary, findLibrary, librarySpec } from '../../src/engines/sherpa-onnx/sherpa-library.ts';
+import toolsFile from '../../tools/package.json' with { type: 'json' };
+import lockFile from '../../tools/package-lock.json' with { type: 'json' };
 import { bzip2, tarOf } from '../archives/archive-writer.ts';
 import { serve } from '../cli/serving-program.ts';
 import { runSonant } from '../cli/sonant-program.ts';
@@ -70,13 +71,15 @@ describe('the library', () => {
   });
 
   test('is installed in the version that the tests use, which no production install contains', () => {
-    const { dependencies, optionalDependencies, devDependencies } = packageFile;
-    expect(librarySpec).toBe(`sherpa-onnx-node@${devDependencies['sherpa-onnx-node']}`);
+    const { dependencies, optionalDependencies } = packageFile;
+    expect(librarySpec).toBe(`sherpa-onnx-node@${toolsFile.dependencies['sherpa-onnx-node']}`);
     expect({ ...dependencies, ...optionalDependencies }).not.toHaveProperty('sherpa-onnx-node');
   });
 
   test('is installed with the hashes of the lock file, on every platform that it supports', () => {
-    const locked = Object.entries(lockFile.packages as Record<string, { version: string; integrity?: string }>)
+    const locked = Object.entries(
+      lockFile.packages as object as Record<string, { version: string; integrity?: string }>,
+    )
       .map(([path, { version, integrity }]) => ({ name: path.replace('node_modules/', ''), version, integrity }))
       .filter(({ name }) => name.startsWith('sherpa-onnx'));
     expect(pins.integrity).toEqual(Object.fromEntries(locked.map(({ name, integrity }) => [name, integrity])));

@@ -1,14 +1,14 @@
 // Tests the reference page /docs in Chromium: no axe findings in light and dark themes, and no overflow on a phone.
 import { readFileSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { openPage, type Page } from '../console/chromium.ts';
 import { isInstalled } from '../programs.ts';
+import { toolFile } from '../tool-packages.ts';
 import { openTestGateway } from './open-gateway.ts';
 
 const gateway = await openTestGateway({}, afterAll);
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const axe = readFileSync(toolFile('axe-core/axe.min.js'), 'utf8');
 /** Folder for screenshots; if it is empty, no screenshots are taken. */
 const { SCREENSHOTS = '' } = process.env;
 

@@ -1,17 +1,18 @@
 // Tests a client that a public generator creates from the /openapi.json of a running service. The client compiles, and
 // knows the types of requests, responses and failures. It receives a link, audio, events, a list and named failures.
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, expect, test } from 'vitest';
+import { toolProgram } from '../tool-packages.ts';
 import { eventsIn, soundIn } from './event-reader.ts';
 import { openTestGateway } from './open-gateway.ts';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '..', '..');
-const program = (name: string) => join(root, 'node_modules', '.bin', name);
+const program = (name: string) => join(root, 'node_modules/.bin', name);
 const gateway = await openTestGateway({}, afterAll);
 const folder = mkdtempSync(join(tmpdir(), 'sonant-client-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -68,11 +69,13 @@ const compiler = [
 ];
 
 test('a client made by oazapfts compiles, and speaks', async () => {
-  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  mkdirSync(join(folder, 'node_modules'));
+  symlinkSync(join(root, 'tools/node_modules/@oazapfts'), join(folder, 'node_modules/@oazapfts'));
+  symlinkSync(join(root, 'node_modules/@types'), join(folder, 'node_modules/@types'));
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
   writeFileSync(join(folder, 'calls.ts'), calls);
   const cwd = { cwd: folder, env: { ...process.env, SONANT_URL: gateway.url, SONANT_API_KEY: gateway.key } };
-  await run(program('oazapfts'), [`${gateway.url}/openapi.json`, 'client.ts'], cwd);
+  await run(toolProgram('oazapfts'), [`${gateway.url}/openapi.json`, 'client.ts'], cwd);
   await run(
     program('tsc'),
     [...compiler, '--types', 'node', '--skipLibCheck', '--allowImportingTsExtensions', 'calls.ts'],

@@ -4,10 +4,10 @@ import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
-import Provider from 'oidc-provider';
 import { onTestFinished } from 'vitest';
 import { createIssuer } from '../../src/access/oidc-issuer.ts';
 import type { SignInOptions } from '../../src/access/sign-in.ts';
+import { loadTool } from '../tool-packages.ts';
 import { type GatewayTestOptions, openTestGateway } from './open-gateway.ts';
 
 const client = { clientId: 'sonant', clientSecret: 'a secret of sonant at the issuer' };
@@ -30,8 +30,9 @@ export async function openSignInGateway(
     onClose,
   );
   url = opened.url;
+  const { default: Provider } = (await loadTool('oidc-provider')) as { default: ProviderClass };
   let key = await makeKey('one');
-  answer = toProvider(issuerUrl, `${url}/oauth/callback`, key.jwk).callback();
+  answer = toProvider(Provider, issuerUrl, `${url}/oauth/callback`, key.jwk).callback();
   onClose(async () => {
     server.closeAllConnections();
     server.close();
@@ -66,10 +67,12 @@ export async function openSignInGateway(
     /** Makes the issuer sign with a new key, and publish only that key. */
     async rotateKey() {
       key = await makeKey('two');
-      answer = toProvider(issuerUrl, `${url}/oauth/callback`, key.jwk).callback();
+      answer = toProvider(Provider, issuerUrl, `${url}/oauth/callback`, key.jwk).callback();
     },
   };
 }
+
+type ProviderClass = new (issuer: string, options: object) => { callback(): RequestListener };
 
 export type SignInGateway = Awaited<ReturnType<typeof openSignInGateway>>;
 
@@ -79,7 +82,7 @@ async function makeKey(kid: string) {
 }
 
 /** The user "ada" is ada@example.test, "eve" is from another domain, and "mallory" has no verified address. */
-function toProvider(issuer: string, redirectUri: string, jwk: object): Provider {
+function toProvider(Provider: ProviderClass, issuer: string, redirectUri: string, jwk: object) {
   // The provider would warn that its settings are not for production, which is intended.
   const { warn, info } = console;
   Object.assign(console, { warn() {}, info() {} });
@@ -97,7 +100,7 @@ function toProvider(issuer: string, redirectUri: string, jwk: object): Provider 
       ],
       pkce: { required: () => true },
       claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'] },
-      findAccount: (_context, sub) => ({
+      findAccount: (_context: unknown, sub: string) => ({
         accountId: sub,
         claims: async () => ({
           sub,

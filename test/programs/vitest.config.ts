@@ -6,4 +6,7 @@ import usual from '../../vitest.config.ts';
 const { include: _, ...test } = usual.test!;
 
 // biome-ignore lint/style/noDefaultExport: that is how vitest finds it
-export default mergeConfig({ ...usual, test }, { test: { include: ['test/**/*.programs.ts'] } });
+export default mergeConfig(
+  { ...usual, test },
+  { test: { include: ['{test,tools}/**/*.programs.ts'], exclude: ['**/node_modules'] } },
+);

@@ -3,6 +3,7 @@ import { audioFormats, type FormatName } from '../../src/audio/formats.ts';
 import type { Origin } from '../../src/audio/origin.ts';
 import { makeSelfSigned, readCredentials } from '../../src/provenance/certificate.ts';
 import { hasPlace, type OpenSigner, signBeside, signFile } from '../../src/provenance/places.ts';
+import { hasTool, loadTool } from '../tool-packages.ts';
 
 export function createTestSigner(operator = 'ACME', untilMs?: number) {
   const pem = makeSelfSigned(operator, untilMs);
@@ -62,11 +63,12 @@ export async function sign(plain: Buffer, format: FormatName, openSigner = creat
 }
 
 /** The library has a program for Linux on x64 only. */
-export const hasIndependentVerifier = process.platform === 'linux' && process.arch === 'x64';
+export const hasIndependentVerifier =
+  process.platform === 'linux' && process.arch === 'x64' && hasTool('@contentauth/c2pa-node');
 
 /** The state that c2pa-rs finds, and its failure codes. */
 export async function verifyIndependently({ file, beside }: Signed, format: FormatName) {
-  const { Reader } = await import('@contentauth/c2pa-node');
+  const { Reader } = await loadTool('@contentauth/c2pa-node');
   const asset = { buffer: file, mimeType: contentTypes[format]! };
   const reader = beside ? await Reader.fromManifestDataAndAsset(beside, asset) : await Reader.fromAsset(asset);
   const { validation_state: state, validation_results: results } = reader!.json();

@@ -1,6 +1,5 @@
 // Tests that clients without protos can discover and call the services by reflection, with `buf curl` and raw calls.
 import { execFile } from 'node:child_process';
-import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { fromBinary } from '@bufbuild/protobuf';
 import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
@@ -9,9 +8,10 @@ import { createGrpcTransport } from '@connectrpc/connect-node';
 import { describe, expect, test } from 'vitest';
 import { ServerReflection, type ServerReflectionRequest } from '../../gen/grpc/reflection/v1/reflection_pb.ts';
 import { ServerReflection as ServerReflectionAlpha } from '../../gen/grpc/reflection/v1alpha/reflection_pb.ts';
+import { hasTool, toolProgram } from '../tool-packages.ts';
 import { openTestServices } from './open-services.ts';
 
-const bufProgram = join(import.meta.dirname, '../../node_modules/.bin/buf');
+const bufProgram = toolProgram('buf');
 const buf = async (...args: string[]) =>
   (await promisify(execFile)(process.execPath, [bufProgram, 'curl', ...args])).stdout;
 const services = [
@@ -29,7 +29,7 @@ const services = [
   'grpc.reflection.v1alpha.ServerReflection',
 ];
 
-test('buf curl lists, describes and calls what is served', async () => {
+test.skipIf(!hasTool('@bufbuild/buf'))('buf curl lists, describes and calls what is served', async () => {
   const { target } = await openTestServices();
   const base = ['--http2-prior-knowledge', '--protocol', 'grpc'];
   expect((await buf(...base, '--list-services', `http://${target}`)).trim().split('\n').sort()).toEqual(

@@ -9,7 +9,7 @@ import OpenAI, {
 } from 'openai';
 import { afterAll, expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
-import { openTestGateway } from '../http/open-gateway.ts';
+import { openTestGateway } from '../../test/http/open-gateway.ts';
 
 let refusals = 0;
 const gateway = await openTestGateway(
