@@ -1,6 +1,7 @@
 // Sentences that disclose that a voice is synthetic, in the language of the voice.
 import { Failure } from '../errors.ts';
-import { isSsml } from './ssml.ts';
+import { matchAt } from './rule.ts';
+import { isSsml, prologEnd } from './ssml.ts';
 
 const sentences = new Map(
   `ar هذا الصوت اصطناعي.
@@ -43,18 +44,20 @@ export function disclosureIn(languageCode: string): string {
   throw new Failure('invalid_request', { details: [{ field: 'disclosure', reason: 'unsupported_language', message }] });
 }
 
-/** The start of an SSML document, up to the end of its root element's opening tag. */
-const opening = /^(?:\s|<\?[\s\S]*?\?>|<!--[\s\S]*?-->|<![^>]*>)*<(\w+:)?speak\b(?:"[^"]*"|'[^']*'|[^'">])*>/;
+/** A document type and the root element's opening tag. */
+const opening = /(?:<![^>]*>\s*)*<(\w+:)?speak\b(?:"[^"]*"|'[^']*'|[^'">])*>/y;
 
 /** Adds the disclosure as a paragraph before the text. */
 export function withDisclosure(text: string, isMarked: boolean, languageCode: string): string {
   const sentence = disclosureIn(languageCode);
   if (!isMarked || !isSsml(text)) return `${sentence}\n\n${text}`;
-  const [start, prefix = ''] = opening.exec(text) ?? [];
-  if (start === undefined || start.endsWith('/>')) {
+  const prolog = prologEnd(text);
+  const [tag, prefix = ''] = matchAt(opening, text, prolog) ?? [];
+  if (tag === undefined || tag.endsWith('/>')) {
     const message = 'cannot be added, because the document has no opening tag <speak>';
     throw new Failure('invalid_request', { details: [{ field: 'disclosure', reason: 'markup', message }] });
   }
-  const language = /\sxml:lang\s*=/.test(start) ? ` xml:lang="${languageCode}"` : '';
-  return `${start}<${prefix}p${language}>${sentence}</${prefix}p>${text.slice(start.length)}`;
+  const language = /\sxml:lang\s*=/.test(tag) ? ` xml:lang="${languageCode}"` : '';
+  const at = prolog + tag.length;
+  return `${text.slice(0, at)}<${prefix}p${language}>${sentence}</${prefix}p>${text.slice(at)}`;
 }

@@ -30,13 +30,14 @@ export function markMarkup(raw: string, table: boolean): Uint8Array | undefined 
   return specialPattern.test(raw) ? new MarkupScan(raw, table).run() : undefined;
 }
 
-/** An HTML tag or comment that has not been closed. */
-const openTagPattern = /<(?:!--(?!.*-->)|\/?[A-Za-z][^<>]{0,500}$)/s;
+/** An HTML tag that has not been closed. */
+const openTagPattern = /<\/?[A-Za-z][^<>]{0,500}$/;
 
 /** Whether `raw` ends inside markup that further text may continue. */
 export function hasOpenMarkup(raw: string): boolean {
   if (!specialPattern.test(raw)) return false;
-  if (openTagPattern.test(raw)) return true;
+  const comment = raw.lastIndexOf('<!--');
+  if (openTagPattern.test(raw) || (comment >= 0 && !raw.includes('-->', comment + 4))) return true;
   const scan = new MarkupScan(raw, false);
   scan.run();
   return scan.isOpen;

@@ -173,10 +173,13 @@ export function powerRuleFor(v: Verbalizer, signs: ReadonlyMap<string, string>):
 /** Rule for sums with the currency first. */
 export const signedMoneyRuleFor = (v: Verbalizer): Rule => moneyRules(v)[1]!;
 
-/** Rule for telephone numbers: +49 30 123456, or a number that begins with 0 and has at least six digits. */
+/**
+ * Rule for telephone numbers: +49 30 123456, or a number that begins with 0 and has at least six digits. Each group
+ * begins with a separator, because digits that could belong to two groups would be tried in every division.
+ */
 export const phoneRuleFor = (v: Verbalizer): Rule =>
   rule(
-    String.raw`(?<![\p{L}\d.,])(?:\+[1-9]\d{0,3}(?: ?\(0\))?(?:[ ./-]?\(?\d{1,12}\)?){1,6}|0\d(?:\.\d\d){4}|\(?0\d{1,6}\)?(?:[ /-]{1,3}\d{1,12}){1,6})(?![\d\p{L}]|[.,:]\d)`,
+    String.raw`(?<![\p{L}\d.,])(?:\+[1-9]\d{0,75}(?: ?\(0\)\d{0,72})?(?:(?=[ ./()-])\)?[ ./-]?\(?\d{1,72}){0,6}\)?|0\d(?:\.\d\d){4}|\(?0\d{1,6}\)?(?:[ /-]{1,3}\d{1,12}){1,6})(?![\d\p{L}]|[.,:]\d)`,
     ([written]) => (written.replace(/\D/g, '').length < 6 ? undefined : v.telephone(written)),
   );
 

@@ -50,7 +50,7 @@ const quotePattern = /^(?: {0,3}>(?!\s*[\d=])[ \t]?)+/;
 const bulletPattern = /^\s*[-*+•‣◦▪●○–][ \t]+(?:\[[ xX]\][ \t]+)?(?=\S)/;
 const numberPattern = /^\s*(?:(\d{1,3})[.)]|[a-zA-Z]\))[ \t]+(?=\S)/;
 const tablePattern = /^\s*\|/;
-const tableRulePattern = /^\s*\|?(?:\s*:?-+:?\s*\|)+\s*(?::?-+:?\s*)?$/;
+const tableRulePattern = /^\s*(?:\|\s*)?(?::?-+:?\s*\|\s*)+(?::?-+:?\s*)?$/;
 const definitionPattern = /^ {0,3}\[[^\]^]{1,200}\]:[ \t]+\S*[/.#]\S*(?:[ \t]+["'(].{0,500})?\s*$/;
 const blankPattern = /\s*/y;
 const dialoguePattern = /^\s*[—–][ \t]*(?=\S)/;

@@ -95,11 +95,9 @@ function* cutTokens(tokens: Iterable<SpokenToken>, limits: number[], charsMax: n
 
 /** Break after a text. The next text may continue the sentence, so only final punctuation or blank lines decide. */
 function breathAtEnd(text: string): Break {
-  if (/\n\s*\n\s*$/.test(text.slice(-endCharsMax))) return 'paragraph';
-  const end = text
-    .slice(-endCharsMax)
-    .trimEnd()
-    .replace(/[\p{Pe}\p{Pf}"']+$/u, '');
+  const tail = text.slice(-endCharsMax);
+  if (/\n\s*\n/.test(tail.slice(tail.trimEnd().length))) return 'paragraph';
+  const end = tail.trimEnd().replace(/(?<![\p{Pe}\p{Pf}"'])[\p{Pe}\p{Pf}"']+$/u, '');
   if (/\p{Sentence_Terminal}$|…$/u.test(end)) return 'sentence';
   return /[\p{Pd},;:،、；：]$/u.test(end) ? 'clause' : 'word';
 }

@@ -8,7 +8,7 @@ import { breakStrength, segmenterFor, type Token } from './tokenize.ts';
 /** Number of characters examined at the end of a token. No abbreviation is longer. */
 const tailCharsMax = 40;
 
-const stopPattern = /([.!?…]+)["'”’»)\]}]*$/;
+const stopPattern = /(?<![.!?…])([.!?…]+)["'”’»)\]}]*$/;
 const wideStopPattern = /[。！？｡]\p{Pe}*$/u;
 const openerPattern = /^[\p{Ps}\p{Pi}"'¿¡]+/u;
 const clausePattern = /[,;:—–、，；：،؛][\p{Pe}\p{Pf}"']*$|^[-—–]+$|\)["']?$/u;

@@ -41,11 +41,14 @@ const [cdataStart, cdataEnd] = ['<![CDATA[', ']]>'] as const;
 const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
 /** Whether a text begins like an SSML document. */
-export function isSsml(text: string): boolean {
+export const isSsml = (text: string): boolean => matchAt(documentPattern, text, prologEnd(text)) !== null;
+
+/** The end of the text that may precede the root element. */
+export function prologEnd(text: string): number {
   let at = 0;
   for (let found = matchAt(prologPattern, text, 0); found; found = matchAt(prologPattern, text, at))
     at += found[0].length;
-  return matchAt(documentPattern, text, at) !== null;
+  return at;
 }
 
 /** Reads a document. Throws a MarkupFault if the document cannot be read. */

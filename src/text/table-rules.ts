@@ -131,7 +131,7 @@ class CapitalWords {
     if (this.special.has(word) && charBefore(place) !== '/') return this.special.get(word)!;
     if (!/^[\p{Script=Latin}\p{M}']*$/u.test(word)) return this.#transliterate(word);
     // drum'n'bass
-    if (/\p{L}'n'\p{L}/iu.test(word)) return word.replace(/(?<=^\p{L}+)'n'(?=\p{L}+$)/iu, ` ${this.#andWord} `);
+    if (/\p{L}'n'\p{L}/iu.test(word)) return word.replace(/^(\p{L}+)'n'(?=\p{L}+$)/iu, `$1 ${this.#andWord} `);
     // Combining marks without a composed form are removed.
     if (/\p{M}/u.test(word)) return word.replace(/\p{M}/gu, '');
     const match = /^([A-Z]{2,})('?s|S'|'S)?$/.exec(word);

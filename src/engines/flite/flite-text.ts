@@ -64,7 +64,7 @@ export function withPhones(tokens: readonly SpokenToken[], ranges: Segment['phon
     const before = stated.at(-1);
     if (!range) stated.push(token);
     else if (before?.phones !== undefined && before.to > range.from) {
-      const mark = /[.,;:!?]*$/.exec(token.spoken)![0];
+      const mark = /(?<![.,;:!?])[.,;:!?]*$/.exec(token.spoken)![0];
       stated[stated.length - 1] = { ...before, to: token.to, spoken: before.spoken + mark };
     } else stated.push({ ...token, phones: range.phonemes });
   }

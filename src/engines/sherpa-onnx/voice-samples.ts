@@ -43,8 +43,8 @@ async function readTranscripts(path: string): Promise<Map<string, string>> {
   const lines = (await readFile(path, 'utf8')).split(/\r?\n/);
   return new Map(
     lines.flatMap((line): [string, string][] => {
-      const [, name, text] = /^\s*([^\s|:]+?)(?:\.wav)?\s*[\s|:]\s*(.*\S)\s*$/i.exec(line) ?? [];
-      return name && text ? [[name, text]] : [];
+      const [, name, text] = /^([^\s|:]+)(?:\s*[|:]|\s)\s*(\S.*)$/.exec(line.trim()) ?? [];
+      return name && text ? [[name.replace(/\.wav$/i, ''), text]] : [];
     }),
   );
 }
