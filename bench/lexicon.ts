@@ -35,11 +35,18 @@ async function plan(lexicon?: Lexicon): Promise<number> {
   const lexicons = {
     find(lexiconId: string) {
       return (
-        lexicon && { lexiconId, ownerId: 'bench', access: 'private' as const, version: '1', compile: () => lexicon }
+        lexicon && {
+          lexiconId,
+          ownerId: 'bench',
+          access: 'private' as const,
+          version: '1',
+          compile: async () => lexicon,
+        }
       );
     },
   };
-  const { cuts } = castSpeech(voices, request, caller, lexicons).plan().planFor(bestCasting);
+  const found = await castSpeech(voices, request, caller, lexicons);
+  const { cuts } = await found.plan().planFor(bestCasting);
   let count = 0;
   for (let next = await cuts.next(); !next.done; next = await cuts.next()) count++;
   return count;

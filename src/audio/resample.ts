@@ -22,6 +22,12 @@ const cutoffOfNyquist = 0.945;
 /** Number of samples that the filter reads at a time, on each side of its middle. */
 const halfStep = 4;
 
+/**
+ * Maximum number of weights of one filter, which takes milliseconds to design. The common rates have at most 42,336
+ * for one another.
+ */
+const bankWeightsMax = 2 ** 16;
+
 const banks = new Map<string, FilterBank>();
 
 /** Returns a cached or new filter. A filter for common rates takes at most 1 % of the cache. */
@@ -50,7 +56,7 @@ function designBank(inRateHz: number, outRateHz: number): FilterBank {
   const narrowing = Math.min(1, up / down);
   const half = Math.ceil(zeroCrossings / narrowing / halfStep) * halfStep;
   const taps = 2 * half;
-  if (taps > tapsMax || up * taps > weightsMax)
+  if (taps > tapsMax || up * taps > bankWeightsMax)
     throw new RangeError(`${inRateHz} Hz and ${outRateHz} Hz have too little in common`);
   const weights = new Float32Array(up * taps);
   const row = new Float64Array(taps);

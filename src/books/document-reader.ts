@@ -257,14 +257,12 @@ class DocumentReader {
       .replace(/[^\S\u2028]+/g, ' ')
       .replace(/ ?\u2028 ?/g, '\n')
       .replace(/\n{2,}/g, '\n')
-      .replace(/ +([,.])(?=\s|$)/g, '$1')
+      .replace(/(?<! ) +([,.])(?=\s|$)/g, '$1')
       .trim();
   }
 
   #takeVerbatim(): string {
-    return this.#takePieces()
-      .replaceAll(lineBreak, '\n')
-      .replace(/^\n+|\s+$/g, '');
+    return this.#takePieces().replaceAll(lineBreak, '\n').replace(/^\n+/, '').trimEnd();
   }
 
   #takePieces(): string {
@@ -277,7 +275,7 @@ class DocumentReader {
 const isCell = (name: string): boolean => name === 'td' || name === 'th';
 
 const isUnnumbered = ({ style = '', class: classes = '' }: Attributes): boolean =>
-  /list-style[^;]*none/i.test(style) || /\b(none|nonumber|toc|plain|no-?list)\b/i.test(classes);
+  /list-style[^;]{0,200}none/i.test(style) || /\b(none|nonumber|toc|plain|no-?list)\b/i.test(classes);
 
 const bracketedPattern = /^[[({]\s*(?:\d{1,4}|[*†‡§¶]{1,3}|[a-z]|[ivxlc]{1,7})\s*[\])}]$/iu;
 const barePattern = /^(?:\d{1,4}|[*†‡§¶]{1,3}|[a-z]|[ivxlc]{1,7})[.)]?$/iu;

@@ -190,5 +190,5 @@ export const openLexiconFile = (path: string): Promise<OfferedLexicon> =>
   withFileFaults(path, async () => {
     const { entries, version } = checkFile(await readLexiconFile(path));
     const compiled = compileLexicon(JSON.parse(entries));
-    return { lexiconId: path, ownerId: undefined, access: 'everyone', version, compile: () => compiled };
+    return { lexiconId: path, ownerId: undefined, access: 'everyone', version, compile: async () => compiled };
   });

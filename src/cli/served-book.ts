@@ -197,7 +197,7 @@ const checkServedFlags = <Result>(url: string, check: () => Promise<Result>): Pr
   checkFlags(() =>
     check().catch((error: unknown) => {
       if (!(error instanceof Failure) || error.reason !== 'voice_not_found') throw error;
-      const [question = ''] = / did you mean [^?]+\?/.exec(error.message) ?? [];
+      const [question = ''] = / did you mean [^?]{1,200}\?/.exec(error.message) ?? [];
       throw new UsageError(`${url} has no such voice for this key;${question} GET ${url}/api/voices lists its voices`);
     }),
   );

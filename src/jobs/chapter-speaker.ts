@@ -6,7 +6,7 @@ import { expectedBytesOf } from '../speech/estimate.ts';
 import { bestCasting, type SpeechPlan, type TextPart } from '../speech/plan.ts';
 import type { Caller, SpeechRequest } from '../speech/request.ts';
 import type { Speech } from '../speech/synthesize.ts';
-import { createTextCutter, type PlannedCut } from '../speech/text-cutter.ts';
+import { createTextCutter, cutsOf, type PlannedCut } from '../speech/text-cutter.ts';
 import type { ChapterRow, JobRow, JobRows, PartRow } from '../store/job-rows.ts';
 import { storeChapterCaptions } from './chapter-captions.ts';
 import { chapterLeaseMs, jobKeepHoursMax } from './job-limits.ts';
@@ -119,13 +119,13 @@ async function planChapter(
     // Keeps two earlier parts, whose last segments may still be in progress.
     parts.delete(part - 3);
     const planned = await speech.plan(toPartRequest(fields, {}, row.text), caller);
-    const plan = planned.planFor(bestCasting, { cutText, state, endsRequest: part === partCount - 1 });
+    const plan = await planned.planFor(bestCasting, { cutText, state, endsRequest: part === partCount - 1 });
     return { plan, request: planned.request };
   };
   const first = await planPart(0);
   async function* cuts(): AsyncGenerator<PlannedCut, undefined> {
-    yield* cutsOf(first.plan);
-    for (let part = 1; part < partCount; part++) yield* cutsOf((await planPart(part)).plan);
+    yield* cutsOf(first.plan.cuts);
+    for (let part = 1; part < partCount; part++) yield* cutsOf((await planPart(part)).plan.cuts);
   }
   const { request } = first;
   // No pauses are added to an SSML document, which states its own pauses.
@@ -135,8 +135,4 @@ async function planChapter(
     request,
     partOf: (part) => parts.get(part)!,
   };
-}
-
-async function* cutsOf({ cuts }: SpeechPlan): AsyncGenerator<PlannedCut> {
-  for (let next = await cuts.next(); !next.done; next = await cuts.next()) yield next.value;
 }

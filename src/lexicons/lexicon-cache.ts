@@ -1,9 +1,10 @@
 // Keeps a copy of the lexicon table in memory. Changes by this process apply at once, changes by other processes within
 // half a second. A lexicon is compiled on first use, and again if its compiled form was evicted.
 import { openPolling } from '../runtime/polling.ts';
+import { inSteps } from '../runtime/steps.ts';
 import type { Lexicons, OfferedLexicon } from '../speech/request-lexicons.ts';
 import type { LexiconRow, LexiconRows } from '../store/lexicon-rows.ts';
-import { compileLexicon, type Lexicon, type LexiconEntry } from '../text/lexicon.ts';
+import { type Lexicon, type LexiconEntry, lexiconSteps } from '../text/lexicon.ts';
 import { compiledEntriesMax } from './lexicon-fields.ts';
 
 const pollEveryMs = 500;
@@ -61,14 +62,14 @@ export async function openLexiconCache({ rows, onFault }: LexiconCacheOptions): 
   };
 }
 
-type Compile = (version: string, entryCount: number, read: () => LexiconEntry[]) => Lexicon;
+type Compile = (version: string, entryCount: number, read: () => LexiconEntry[]) => Promise<Lexicon>;
 
 /** Cache of compiled lexicons by content version. Evicts the least recently used lexicon. */
 function createCompiled(): Compile {
-  const held = new Map<string, { lexicon: Lexicon; entryCount: number }>();
+  const held = new Map<string, { lexicon: Promise<Lexicon>; entryCount: number }>();
   let entriesHeld = 0;
   return (version, entryCount, read) => {
-    const known = held.get(version) ?? { lexicon: compileLexicon(read()), entryCount };
+    const known = held.get(version) ?? { lexicon: inSteps(lexiconSteps(read())), entryCount };
     if (held.delete(version)) entriesHeld -= entryCount;
     held.set(version, known);
     entriesHeld += entryCount;

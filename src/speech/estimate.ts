@@ -25,7 +25,7 @@ export const expectedBytesOf = ({ chars, pauseMs, format, sampleRateHz, speaking
 
 /** Rejects with the signal's reason if the signal aborts. */
 export async function estimateSpeech({ request, planFor }: PlannedSpeech, signal: AbortSignal): Promise<Estimate> {
-  const { cuts, warnings } = planFor(bestCasting);
+  const { cuts, warnings } = await planFor(bestCasting);
   let seconds = 0;
   let segmentCount = 0;
   let sinceMs = performance.now();

@@ -29,7 +29,7 @@ import {
   type Lexicons,
   noLexicons,
 } from './request-lexicons.ts';
-import { createTextCutter, type PlannedCut, peekSpoken } from './text-cutter.ts';
+import { createTextCutter, cutsOf, type PlannedCut, peekSpoken } from './text-cutter.ts';
 import { type Binding, type OfferedVoice, type Voices, voicesFor } from './voice.ts';
 
 /** The fields that apply to all turns of live speech. */
@@ -112,14 +112,15 @@ async function* cutTurn(text: LiveText, cutting: Cutting): AsyncGenerator<Planne
     const written = readPart(part.text, request.markup);
     const cast = await voices.findCurrent(() => findCast(main, [written], { voices, checkReady, field: 'text' }));
     if (request.markup !== 'ssml' && hasForeign(text, part, request, main)) warn('transliterated');
-    const marked = applyVoiceLexicons(markLanguages(written, cast), cast, lexiconsOf, 'text');
+    const marked = await applyVoiceLexicons(markLanguages(written, cast), cast, lexiconsOf, 'text');
     if ([main, ...cast.others].some((voice) => lexiconsOf(voice).isIncomplete)) ignore('lexicon');
     await take(i, marked.chars);
     const items = createRenderer({ cast, casting, request, ignore })(marked);
-    const { cuts, isSpoken } = peekSpoken(cutText(marked, items, { endsRequest: part.isLast, state, isPart: true }));
+    const steps = cutText(marked, items, { endsRequest: part.isLast, state, isPart: true });
+    const { cuts, isSpoken } = await peekSpoken(steps);
     isTurnSpoken ||= isSpoken;
     if (part.isLast && !isTurnSpoken) warn('nothing_spoken');
-    yield* cuts;
+    yield* cutsOf(cuts);
     if (part.isLast) return;
   }
 }

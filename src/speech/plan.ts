@@ -4,6 +4,7 @@
 import type { Origin } from '../audio/origin.ts';
 import type { Voice } from '../engines/engine.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
+import { ownTurn } from '../runtime/steps.ts';
 import type { MarkedText } from '../text/marked-text.ts';
 import type { ReadingState } from '../text/paragraphs.ts';
 import { readMarkup } from '../text/read-markup.ts';
@@ -24,7 +25,7 @@ import {
   noLexicons,
 } from './request-lexicons.ts';
 import type { VoiceStatus } from './stored-voices.ts';
-import { createTextCutter, type PlannedCut, peekSpoken } from './text-cutter.ts';
+import { type CutSteps, createTextCutter, type PlannedCut, peekSpoken } from './text-cutter.ts';
 import { type Binding, blendOf, isSpokenBy, type OfferedVoice, type Voices, voicesFor } from './voice.ts';
 
 /** `ignored:` precedes the name of markup or of a field that has no effect, such as "ignored:phoneme". */
@@ -96,7 +97,7 @@ export interface CastSpeech {
 
 /** A cast request with a plan for each choice of engines. */
 export interface PlannedSpeech extends Omit<CastSpeech, 'plan'> {
-  planFor(casting: Casting, part?: TextPart): SpeechPlan;
+  planFor(casting: Casting, part?: TextPart): Promise<SpeechPlan>;
 }
 
 /** State for a request that continues the texts of another request: the shared cutter and its reading state. */
@@ -111,14 +112,14 @@ type TextCutter = ReturnType<typeof createTextCutter>;
 /** Assigns the best engine to every voice. */
 export const bestCasting: Casting = ({ bindings }) => bindings[0]!;
 
-/** Throws a Failure if a voice or lexicon does not exist for the caller, or the voice does not speak the language. */
-export function castSpeech(
+/** Rejects if a voice or lexicon does not exist for the caller, or the voice does not speak the language. */
+export async function castSpeech(
   voices: Voices,
   given: SpeechRequest,
   caller: Caller,
   lexicons: Lexicons = noLexicons,
   marking?: Marking,
-): CastSpeech {
+): Promise<CastSpeech> {
   const { request: asked, main } = findVoice(voices, given, caller);
   const { textField: field, markup, chunks } = asked;
   const lexiconsOf = createVoiceLexicons(lexicons, findLexicons(lexicons, asked.lexiconIds, caller));
@@ -127,7 +128,12 @@ export function castSpeech(
   const lexiconVersions = lexiconVersionsOf(cast, lexiconsOf);
   // Languages are found before lexicons are applied, because some entries apply to one language only.
   const markLanguages = lexiconVersions.length > 0 ? createLanguageMarker(asked) : (text: MarkedText) => text;
-  const texts = written.map((text) => applyVoiceLexicons(markLanguages(text, cast), cast, lexiconsOf, field));
+  const texts: MarkedText[] = [];
+  for (const text of written) {
+    // Other work runs between the texts, of which each takes some milliseconds.
+    if (lexiconVersions.length > 0) await ownTurn();
+    texts.push(await applyVoiceLexicons(markLanguages(text, cast), cast, lexiconsOf, field));
+  }
   const request = { ...asked, chars: asked.chars + sumOfChars(texts) - sumOfChars(written) };
   const isIncomplete = [cast.main, ...cast.others].some((each) => lexiconsOf(each).isIncomplete);
   const found = { request, voice: main.offered, bindings: main.bindings, cast, lexiconVersions, marking };
@@ -148,7 +154,7 @@ function planCast(found: Omit<CastSpeech, 'plan'>, { written, texts, isIncomplet
   const isMarked = lexiconVersions.length > 0;
   const scripts = inspectScripts(texts.map(toSaidText).join('\n'), ...languagesOf(request, cast.main));
   if (scripts.mostlyForeign && !isOfOthers(written)) throw unsupportedText(request, textField, scripts.foreign);
-  const planFor = (casting: Casting, part?: TextPart): SpeechPlan => {
+  const planFor = async (casting: Casting, part?: TextPart): Promise<SpeechPlan> => {
     const ignored = new Set<string>(isIncomplete ? ['lexicon'] : []);
     const render = createRenderer({ cast, casting, request, ignore: (what) => ignored.add(what) });
     // The whole text is checked before the first audio, because warnings precede the audio. Guessing the languages is
@@ -161,7 +167,7 @@ function planCast(found: Omit<CastSpeech, 'plan'>, { written, texts, isIncomplet
       render(text);
       return { text, items: later(items) };
     });
-    const { cuts, isSpoken } = peekSpoken(planCuts(rendered, part));
+    const { cuts, isSpoken } = await peekSpoken(planCuts(rendered, part));
     const warnings: Warning[] = isSpoken ? [] : ['nothing_spoken'];
     if (scripts.foreign.length > 0) warnings.push('transliterated');
     if (isFallback(cast, casting)) warnings.push('fallback_engine');
@@ -286,7 +292,7 @@ type RenderedText = { text: MarkedText; items: Iterable<RenderedItem> };
 function* planCuts(
   texts: readonly RenderedText[],
   { cutText = createTextCutter(), endsRequest = true, state }: Partial<TextPart> = {},
-): Generator<PlannedCut, undefined> {
+): CutSteps {
   for (const [i, { text, items }] of texts.entries())
     yield* cutText(text, items, { endsRequest: endsRequest && i === texts.length - 1, ...(state && { state }) });
 }

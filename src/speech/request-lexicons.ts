@@ -17,8 +17,8 @@ export interface OfferedLexicon {
   access: VoiceAccess;
   /** Version of the content; changes whenever the content does. */
   version: string;
-  /** Compiles the lexicon on first use. */
-  compile(): Lexicon;
+  /** Compiles the lexicon on first use, in steps between which other work runs. */
+  compile(): Promise<Lexicon>;
 }
 
 export interface Lexicons {
@@ -104,14 +104,25 @@ export function lexiconVersionsOf({ main, others }: Cast, lexiconsOf: LexiconsOf
   return versions.every((version) => version === '') ? [] : versions;
 }
 
-/** Applies lexicons to a text. Throws a Failure if the text becomes too long. */
-export function applyVoiceLexicons(text: MarkedText, cast: Cast, lexiconsOf: LexiconsOf, field: string): MarkedText {
+/** Applies lexicons to a text. Rejects if the text becomes too long. */
+export async function applyVoiceLexicons(
+  text: MarkedText,
+  cast: Cast,
+  lexiconsOf: LexiconsOf,
+  field: string,
+): Promise<MarkedText> {
+  const compiled = new Map<CastVoice, Lexicon[]>();
+  for (const voice of [cast.main, ...cast.others]) {
+    const lexicons: Lexicon[] = [];
+    for (const lexicon of lexiconsOf(voice).lexicons) lexicons.push(await lexicon.compile());
+    compiled.set(voice, lexicons);
+  }
   const applied = applyLexicons(text, ({ style }) => {
     const voice = cast.voiceOf(style);
     const { languageCode } = style;
     const isSpoken = languageCode !== undefined && isSpokenBy(voice.offered.voice, languageCode);
     return {
-      lexicons: lexiconsOf(voice).lexicons.map((lexicon) => lexicon.compile()),
+      lexicons: compiled.get(voice)!,
       languageCode: isSpoken ? languageCode : voice.languageCode,
     };
   });

@@ -240,19 +240,24 @@ export class RequestSound {
     const input = { inRateHz, gainDb, tempo };
     const { format, sampleRateHz: outRateHz } = this.#request;
     let bytes: Uint8Array = nothing;
-    if (!this.#pipeline) {
-      this.#pipeline = await openAudioPipeline({
-        format: audioFormats[format],
-        outRateHz,
-        origin: this.#origin,
-        ...input,
-      });
-    } else if (inRateHz === this.#rateHz && tempo === this.#tempo) {
-      this.#pipeline.setGain(gainDb);
-      return bytes;
-    } else {
-      if (this.#sent > 0) bytes = this.#pipeline.endInput();
-      this.#pipeline.setInput(input);
+    try {
+      if (!this.#pipeline) {
+        this.#pipeline = await openAudioPipeline({
+          format: audioFormats[format],
+          outRateHz,
+          origin: this.#origin,
+          ...input,
+        });
+      } else if (inRateHz === this.#rateHz && tempo === this.#tempo) {
+        this.#pipeline.setGain(gainDb);
+        return bytes;
+      } else {
+        if (this.#sent > 0) bytes = this.#pipeline.endInput();
+        this.#pipeline.setInput(input);
+      }
+    } catch (error) {
+      // A server may state any rate.
+      throw error instanceof RangeError ? new Failure('engine_error', {}, error) : error;
     }
     this.#rateHz = inRateHz;
     this.#tempo = tempo;

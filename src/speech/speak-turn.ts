@@ -50,7 +50,7 @@ export async function* speakTurn(
   );
   using _ = onAbort(until, () => text.fail(until.reason));
   try {
-    const planFor: PlannedSpeech['planFor'] = (casting) => planned.planTurn(casting, text, turnPlace.take);
+    const planFor: PlannedSpeech['planFor'] = async (casting) => planned.planTurn(casting, text, turnPlace.take);
     for await (const event of speakPlans({ planFor }, { admission: turnPlace, signal: until })) {
       yield event;
       // The caller has received the part, so releasing the slot now charges the part as spoken.

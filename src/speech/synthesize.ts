@@ -127,7 +127,7 @@ export function createSpeech(options: SpeechOptions): Speech {
       const present = nobody();
       try {
         for await (const event of speakPlan(
-          planFor(casting),
+          await planFor(casting),
           { ...speaking, guardOf, take: admission.turn },
           present,
         )) {

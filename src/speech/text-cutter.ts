@@ -1,13 +1,16 @@
 // Cuts the texts of a request for their engines, lazily and in order. Each run is cut separately. A pause belongs to
-// the cut that follows it, or to an empty cut at the end of the text. The last cut of a text may have no words.
+// the cut that follows it, or to an empty cut at the end of the text. The last cut of a text may have no words. A part
+// of a text without words yields `undefined`.
 
 import { fromDb } from '../audio/level.ts';
 import type { WordTime } from '../engines/engine.ts';
+import { ownTurn } from '../runtime/steps.ts';
 import { countChars } from '../text/count-chars.ts';
 import type { FlatText } from '../text/flat-text.ts';
 import type { Emphasis, MarkedText } from '../text/marked-text.ts';
 import type { ReadingState } from '../text/paragraphs.ts';
-import { type Break, type Cut, type SegmentOptions, segmentText } from '../text/segment.ts';
+import { type Break, type Cut, type SegmentOptions, segmentSteps } from '../text/segment.ts';
+import type { CutSource } from './prefetch.ts';
 import type { RenderedItem, RenderedRun, Rendering } from './rendering.ts';
 
 /** A cut with its rendering and its position. */
@@ -58,7 +61,7 @@ export function createTextCutter() {
     text: MarkedText,
     items: Iterable<RenderedItem>,
     { endsRequest, state, isPart }: CutTextOptions,
-  ): Generator<PlannedCut, undefined> {
+  ): CutSteps {
     chunkIndex++;
     const at = { chunkIndex, chunk: text.source, chunkChars: text.chars, endsChunk: false, endsRequest: false };
     const whole = countChars(text.source);
@@ -87,6 +90,10 @@ export function createTextCutter() {
         continue;
       }
       for (const cut of cutRun(item, { cutsBefore, state, isPart })) {
+        if (!cut) {
+          yield undefined;
+          continue;
+        }
         if (cut.cut) cutsBefore++;
         const chars = { charsBegun: charsBefore + cut.charsBegun, chunkCharsBegun: cut.chunkCharsBegun };
         const before = next({ ...cut, ...chars, rendering: item.rendering });
@@ -104,22 +111,31 @@ export function createTextCutter() {
   };
 }
 
-/** Returns the cuts unchanged, and whether any cut has words. Usually only the first cut is read ahead. */
-export function peekSpoken(cuts: Generator<PlannedCut, undefined>): {
-  cuts: Generator<PlannedCut, undefined>;
-  isSpoken: boolean;
-} {
+export type CutSteps = Generator<PlannedCut | undefined, undefined>;
+
+/**
+ * Returns the cuts, and whether any cut has words. Usually only the first cut is read ahead. Other work runs between
+ * parts of a text without words.
+ */
+export async function peekSpoken(steps: CutSteps): Promise<{ cuts: CutSource<PlannedCut>; isSpoken: boolean }> {
   const seen: PlannedCut[] = [];
-  for (let next = cuts.next(); !next.done; next = cuts.next()) {
+  const read = (): ReturnType<CutSource<PlannedCut>['next']> => {
+    const { done, value } = steps.next();
+    if (done) return { done, value };
+    return value ? { value } : ownTurn().then(read);
+  };
+  for (let next = await read(); !next.done; next = await read()) {
     seen.push(next.value);
     if (next.value.cut) break;
   }
   const isSpoken = seen.at(-1)?.cut !== undefined;
-  const all = function* () {
-    yield* seen;
-    return yield* cuts;
-  };
-  return { cuts: all(), isSpoken };
+  const next = () => (seen.length > 0 ? { value: seen.shift()! } : read());
+  return { cuts: { next, return: () => steps.return(undefined) }, isSpoken };
+}
+
+/** Yields all cuts of a source. */
+export async function* cutsOf(cuts: CutSource<PlannedCut>): AsyncGenerator<PlannedCut, undefined> {
+  for (let next = await cuts.next(); !next.done; next = await cuts.next()) yield next.value;
 }
 
 interface RunCut {
@@ -133,12 +149,16 @@ interface RunCut {
 type RunPlace = Required<Pick<SegmentOptions, 'cutsBefore' | 'isPart' | 'state'>>;
 
 /** The cuts of a run; one cut without words if the run has only marks. */
-function* cutRun(item: RenderedRun, so: RunPlace): Generator<RunCut> {
+function* cutRun(item: RenderedRun, so: RunPlace): Generator<RunCut | undefined> {
   const { run, flat } = item;
   const text = flat?.text ?? run.pieces[0]!.text;
   const marks = [...(flat?.marks ?? [])];
   let held: Cut | undefined;
-  for (const cut of segmentText(text, segmentOptions(item, so))) {
+  for (const cut of segmentSteps(text, segmentOptions(item, so))) {
+    if (!cut) {
+      yield undefined;
+      continue;
+    }
     if (held) yield toRunCut(held, takeMarks(marks, held), item);
     held = cut;
   }

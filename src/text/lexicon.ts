@@ -1,6 +1,7 @@
 // A compiled pronunciation lexicon. It matches complete words from left to right, the longest entry first. The cost per
 // text does not depend on the number of entries. Variants of quotes, hyphens, white space and composed accents
 // match each other; letter case is ignored if an entry states so.
+import { atOnce, type Steps } from '../runtime/steps.ts';
 import type { Said } from './marked-text.ts';
 import { segmenterFor } from './tokenize.ts';
 import { foreignToIpa, toIpa } from './x-sampa.ts';
@@ -96,12 +97,15 @@ export function findPhonemeFault(phoneme: string, alphabet: PhoneticAlphabet): s
 }
 
 /** Compiles entries. If two entries match the same words, the first entry applies. */
-export function compileLexicon(entries: readonly LexiconEntry[]): Lexicon {
+export const compileLexicon = (entries: readonly LexiconEntry[]): Lexicon => atOnce(lexiconSteps(entries));
+
+export function* lexiconSteps(entries: readonly LexiconEntry[]): Steps<Lexicon> {
   const exact = new Map<string, CompiledEntry[]>();
   const folded = new Map<string, CompiledEntry[]>();
   /** Lengths of the graphemes that begin with a token, longest first. */
   const lengths = new Map<string, number[]>();
   for (const entry of entries) {
+    yield;
     const said = toSaid(entry);
     if (!said) continue;
     const compiled = { said, languageCode: entry.languageCode?.toLowerCase() };

@@ -179,6 +179,8 @@ export class PartCutter {
       shortStopPattern.test(before.slice(-lastWord.length - 10)) || mayAbbreviate(lastWord, this.#languageCode);
     const isClear = first !== null && !/\p{Ll}/u.test(first[0]) && !mayGoOn;
     if (!isClear && !isWhole) return 'wait';
+    // Marks between which there is no word end one part, not a part each.
+    if (first === null && !/[\p{L}\p{N}]/u.test(before)) return false;
     return this.#endsBefore(text.slice(0, to + (isClear ? first.index + first[0].length : ahead.length)), from);
   }
 

@@ -1,6 +1,7 @@
 // Splits a chunk of text into segments ("cuts") for the engine. A cut is a sentence, or a part of a long sentence that
 // ends at the best possible break. The first cuts are short, so that audio starts early. Spans map the words of a cut
-// to the chunk. A cut is yielded as soon as enough text has been read.
+// to the chunk. A cut is yielded as soon as enough text has been read. A part of the text without words yields
+// `undefined`, so that a text without words can be read in steps.
 import { countCharsBetween } from './count-chars.ts';
 import type { PhonemeRange, SourceMap } from './flat-text.ts';
 import { type NormalizeOptions, normalizeText } from './normalize-text.ts';
@@ -48,6 +49,10 @@ const orphanCharsMax = 20;
 const endCharsMax = 100;
 
 export function* segmentText(chunk: string, options: SegmentOptions): Generator<Cut, undefined> {
+  for (const cut of segmentSteps(chunk, options)) if (cut) yield cut;
+}
+
+export function* segmentSteps(chunk: string, options: SegmentOptions): Generator<Cut | undefined, undefined> {
   const { segmentCharsMax, firstCharsMax = segmentCharsMax, cutsBefore = 0, isLiteral, isPart, languageCode } = options;
   const { state = { fence: '', within: false } } = options;
   const limits = [firstCharsMax, firstCharsMax * 2].map((limit) => Math.min(limit, segmentCharsMax)).slice(cutsBefore);
@@ -59,7 +64,7 @@ export function* segmentText(chunk: string, options: SegmentOptions): Generator<
       if (last) yield last;
       last = toCut(tokens);
     }
-    if (last) yield { ...last, breakAfter: breathAtEnd(isLiteral ? part.trimEnd() : part) };
+    yield last && { ...last, breakAfter: breathAtEnd(isLiteral ? part.trimEnd() : part) };
     from += part.length;
     state.within = !/\n[^\S\n]*$/.test(part);
   }

@@ -113,6 +113,8 @@ const symbols: readonly (readonly [sampa: string, ipa: string])[] = Object.entri
   '-': '',
   '.': '.',
 }).sort(([a], [b]) => b.length - a.length);
+/** The symbols by their first character. */
+const symbolsByFirst = Map.groupBy(symbols, ([sampa]) => sampa[0]!);
 const plainPattern = /^[a-z .]$/;
 
 /** Converts a phoneme to IPA; undefined if the alphabet is unknown or the text is not valid in the alphabet. */
@@ -122,8 +124,8 @@ export function toIpa(written: string, alphabet: string): string | undefined {
   if (name !== 'x-sampa' && name !== 'xsampa') return undefined;
   let ipa = '';
   for (let at = 0; at < written.length; ) {
-    const found = symbols.find(([sampa]) => written.startsWith(sampa, at));
     const char = written[at]!;
+    const found = symbolsByFirst.get(char)?.find(([sampa]) => written.startsWith(sampa, at));
     if (!found && !plainPattern.test(char)) return undefined;
     ipa += found ? found[1] : char;
     at += found ? found[0].length : 1;

@@ -73,7 +73,12 @@ test('after many minutes the tone is as clean as at first', () => {
   expect(fitSine(out, 1000, rates.outRateHz).snrDb).toBeGreaterThan(110);
 });
 
+test('all common rates can be converted to all rates of the API', () => {
+  const rates = [8_000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000, 88_200, 96_000, 192_000];
+  for (const inRateHz of rates) for (const outRateHz of rates.slice(0, 9)) new Resampler({ inRateHz, outRateHz });
+});
+
 test('rates that are none, or have nothing in common, are refused', () => {
-  for (const inRateHz of [0, -16000, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 191_999])
+  for (const inRateHz of [0, -16000, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 44_101, 191_999, 99_999_989])
     expect(() => new Resampler({ inRateHz, outRateHz: 44100 })).toThrow(RangeError);
 });

@@ -27,21 +27,21 @@ const fields = (alias: string) => {
   const spec = create(LexiconSpecSchema, { name: 'Names', entries: [{ grapheme: 'AWS', alias }] });
   return atOnce(checkLexicon(spec, new Violations()));
 };
-const saidBy = (cache: Awaited<ReturnType<typeof openLexiconCache>>, id: string) => {
+const saidBy = async (cache: Awaited<ReturnType<typeof openLexiconCache>>, id: string) => {
   const lexicon = cache.find(id);
-  return lexicon && [...matchLexicons([lexicon.compile()], 'AWS', 'en')].map(({ said }) => said);
+  return lexicon && [...matchLexicons([await lexicon.compile()], 'AWS', 'en')].map(({ said }) => said);
 };
 
 test('what one replica makes, replaces and deletes, the others see, and one that starts later', async () => {
   const { replica } = await open();
   const [one, other] = [await replica(), await replica()];
   const { lexiconId, version } = await one.management.create(fields('first'), operator);
-  expect(saidBy(one.cache, lexiconId)).toEqual([{ kind: 'alias', text: 'first' }]);
+  expect(await saidBy(one.cache, lexiconId)).toEqual([{ kind: 'alias', text: 'first' }]);
   await expect.poll(() => saidBy(other.cache, lexiconId)).toEqual([{ kind: 'alias', text: 'first' }]);
   const replaced = await other.management.replace(lexiconId, fields('second'), operator);
   expect(replaced.version).not.toBe(version);
   await expect.poll(() => saidBy(one.cache, lexiconId)).toEqual([{ kind: 'alias', text: 'second' }]);
-  expect(saidBy((await replica()).cache, lexiconId)).toEqual([{ kind: 'alias', text: 'second' }]);
+  expect(await saidBy((await replica()).cache, lexiconId)).toEqual([{ kind: 'alias', text: 'second' }]);
   await one.management.remove(lexiconId, operator);
   await expect.poll(() => saidBy(other.cache, lexiconId)).toBeUndefined();
   expect((await replica()).cache.list()).toEqual([]);
@@ -70,4 +70,25 @@ test('an account has as many as it may, counted by the database', async () => {
   await third();
   const eve = { ...ada, accountId: 'eve' };
   await expect(one.management.remove(first.lexiconId, eve)).rejects.toMatchObject({ reason: 'not_found' });
+});
+
+test('other tasks run while a large lexicon is compiled, and it is compiled once', async () => {
+  const { replica } = await open();
+  const { cache, management } = await replica();
+  const entries = Array.from({ length: 20_000 }, (_, i) => ({ grapheme: `w${i.toString(36)}`, alias: 'x' }));
+  const spec = create(LexiconSpecSchema, { name: 'Large', entries });
+  const { lexiconId } = await management.create(atOnce(checkLexicon(spec, new Violations())), operator);
+  const lexicon = cache.find(lexiconId)!;
+  let turns = 0;
+  let isOver = false;
+  const turn = () => {
+    turns++;
+    if (!isOver) setImmediate(turn);
+  };
+  setImmediate(turn);
+  const [first, second] = await Promise.all([lexicon.compile(), lexicon.compile()]);
+  isOver = true;
+  expect(first).toBe(second);
+  expect([...matchLexicons([first], 'wfff', 'en')]).toHaveLength(1);
+  expect(turns).toBeGreaterThan(10);
 });

@@ -73,7 +73,7 @@ export function openShortSpeech() {
 
   const plan = async (request: SpeechRequest, _caller: Caller): Promise<PlannedSpeech> => {
     check(request);
-    const planFor = () => ({ cuts: [].values(), warnings: [] as const }) as unknown as SpeechPlan;
+    const planFor = async () => ({ cuts: [].values(), warnings: [] as const }) as unknown as SpeechPlan;
     const voice = voices.find(request.voiceId);
     const main = { offered: voice, languageCode: request.languageCode, bindings: [] };
     const cast = { main, others: [], voiceOf: () => main };

@@ -8,7 +8,8 @@ import { openTone } from '../engines/tone-engine.ts';
 
 const sentence = 'On 3 March 2024 at 5:30 p.m., Dr. Smith paid $1,234.56 for 12.5 kg of the 3rd batch. ';
 const fields = { voice_id: 'tone-low', method: 'streaming', text_chunks: Array(10).fill(sentence.repeat(57)) };
-const plan = () => castSpeech(createVoices([openTone()]), parseSpeechRequest(fields), { callerId: 'a' }).plan();
+const plan = async () =>
+  (await castSpeech(createVoices([openTone()]), parseSpeechRequest(fields), { callerId: 'a' })).plan();
 
 test('a long text lets the event loop go on many times', async () => {
   let turns = 0;
@@ -18,7 +19,7 @@ test('a long text lets the event loop go on many times', async () => {
     if (!isOver) setImmediate(turn);
   };
   setImmediate(turn);
-  const estimate = await estimateSpeech(plan(), new AbortController().signal);
+  const estimate = await estimateSpeech(await plan(), new AbortController().signal);
   isOver = true;
   expect(estimate.segmentCount).toBeGreaterThan(100);
   expect(turns).toBeGreaterThan(10);
@@ -26,7 +27,7 @@ test('a long text lets the event loop go on many times', async () => {
 
 test('an estimate whose caller has left ends', async () => {
   const leaving = new AbortController();
-  const estimate = estimateSpeech(plan(), leaving.signal);
+  const estimate = estimateSpeech(await plan(), leaving.signal);
   const left = new Error('left');
   leaving.abort(left);
   await expect(estimate).rejects.toBe(left);

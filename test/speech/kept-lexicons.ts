@@ -13,7 +13,7 @@ export function keepLexicons(kept: Readonly<Record<string, KeptLexicon>>): Lexic
       if (!found) return undefined;
       const { entries, ownerId = 'test', access = 'private', version = JSON.stringify(entries) } = found;
       const compiled = compileLexicon(entries);
-      return { lexiconId, ownerId, access, version, compile: () => compiled };
+      return { lexiconId, ownerId, access, version, compile: async () => compiled };
     },
   };
 }

@@ -133,9 +133,9 @@ test('aliases cannot make a text endlessly long', async () => {
   expect(error).toMatchObject({ reason: 'text_too_long', facts: { limit: 10_000 } });
 });
 
-test('the cache key has the content of the lexicons, and not their ids', () => {
+test('the cache key has the content of the lexicons, and not their ids', async () => {
   const { tone } = openSpeech();
-  const keyOf = (
+  const keyOf = async (
     kept: Record<string, KeptLexicon>,
     lexicon_ids: readonly string[],
     boundIds: readonly string[] = [],
@@ -143,18 +143,18 @@ test('the cache key has the content of the lexicons, and not their ids', () => {
     const stored = [boundVoice(boundIds)];
     const voices = createVoices([tone], { stored: new StoredVoices(stored) });
     const request = parseSpeechRequest({ voice_id: 'bound', text: 'AWS.', lexicon_ids });
-    const found = castSpeech(voices, request, { callerId: 'test', accountId: 'test' }, keepLexicons(kept));
+    const found = await castSpeech(voices, request, { callerId: 'test', accountId: 'test' }, keepLexicons(kept));
     return bestKeyOf(found);
   };
-  const none = keyOf({}, []);
-  const one = keyOf({ aws }, ['aws']);
+  const none = await keyOf({}, []);
+  const one = await keyOf({ aws }, ['aws']);
   expect(one).not.toBe(none);
   // A missing lexicon adds a warning to the audio, which therefore has another key.
-  expect(keyOf({}, [], ['gone'])).not.toBe(none);
-  expect(keyOf({ same: aws }, ['same'])).toBe(one);
-  expect(keyOf({ aws }, [], ['aws'])).toBe(one);
-  expect(keyOf({ aws: other }, ['aws'])).not.toBe(one);
-  expect(keyOf({ aws, other }, ['aws', 'other'])).not.toBe(keyOf({ aws, other }, ['other', 'aws']));
+  expect(await keyOf({}, [], ['gone'])).not.toBe(none);
+  expect(await keyOf({ same: aws }, ['same'])).toBe(one);
+  expect(await keyOf({ aws }, [], ['aws'])).toBe(one);
+  expect(await keyOf({ aws: other }, ['aws'])).not.toBe(one);
+  expect(await keyOf({ aws, other }, ['aws', 'other'])).not.toBe(await keyOf({ aws, other }, ['other', 'aws']));
 });
 
 test('live speech uses the lexicons of its start, in each part of its text', async () => {

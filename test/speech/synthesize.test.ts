@@ -219,3 +219,8 @@ describe('odd text', () => {
     expect(refused.facts.details[0].message).toContain('en, de');
   });
 });
+
+test('audio at a rate that cannot be converted is a failure of the engine', async () => {
+  const { whole } = open({ sampleRateHz: 44_101 });
+  await expect(whole({ text: 'Hello there.' })).rejects.toMatchObject({ reason: 'engine_error' });
+});

@@ -82,7 +82,9 @@ const bytesOf = (text: string): number => Buffer.byteLength(text);
 
 /** Cuts after clause marks and line breaks. The `u` flag prevents a cut within a surrogate pair. */
 const clauses: Cut = (text) =>
-  text.match(/.*?(?:(?<![,;:\u2013\u2014\u2026)\]])[,;:\u2013\u2014\u2026)\]]+\s+|[\u060c\u061b\u3001\uff0c\uff1a\uff1b]|\n|$)/gsu) ?? [];
+  text.match(
+    /.*?(?:(?<![,;:\u2013\u2014\u2026)\]])[,;:\u2013\u2014\u2026)\]]+\s+|[\u060c\u061b\u3001\uff0c\uff1a\uff1b]|\n|$)/gsu,
+  ) ?? [];
 const words: Cut = (text) => text.match(/\S+\s*|\s+/gu) ?? [];
 
 const segments = (granularity: 'sentence' | 'word' | 'grapheme'): Cut => {
