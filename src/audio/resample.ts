@@ -22,11 +22,8 @@ const cutoffOfNyquist = 0.945;
 /** Number of samples that the filter reads at a time, on each side of its middle. */
 const halfStep = 4;
 
-/**
- * Maximum number of weights of one filter, which takes milliseconds to design. The common rates have at most 42,336
- * for one another.
- */
-const bankWeightsMax = 2 ** 16;
+/** Maximum number of weights of one filter, which bounds its design. Common rates need at most 164,640. */
+const bankWeightsMax = 180_000;
 
 const banks = new Map<string, FilterBank>();
 

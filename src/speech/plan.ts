@@ -123,14 +123,18 @@ export async function castSpeech(
   const { request: asked, main } = findVoice(voices, given, caller);
   const { textField: field, markup, chunks } = asked;
   const lexiconsOf = createVoiceLexicons(lexicons, findLexicons(lexicons, asked.lexiconIds, caller));
-  const written = chunks.map((chunk) => readMarkup(chunk, markup));
+  const written: MarkedText[] = [];
+  for (const chunk of chunks) {
+    // Other work runs between texts with markup, of which each takes some milliseconds.
+    if (markup !== undefined && written.length > 0) await ownTurn();
+    written.push(readMarkup(chunk, markup));
+  }
   const cast = findCast(main, written, { voices: voicesFor(voices, caller), checkReady, field });
   const lexiconVersions = lexiconVersionsOf(cast, lexiconsOf);
   // Languages are found before lexicons are applied, because some entries apply to one language only.
   const markLanguages = lexiconVersions.length > 0 ? createLanguageMarker(asked) : (text: MarkedText) => text;
   const texts: MarkedText[] = [];
   for (const text of written) {
-    // Other work runs between the texts, of which each takes some milliseconds.
     if (lexiconVersions.length > 0) await ownTurn();
     texts.push(await applyVoiceLexicons(markLanguages(text, cast), cast, lexiconsOf, field));
   }
@@ -159,14 +163,16 @@ function planCast(found: Omit<CastSpeech, 'plan'>, { written, texts, isIncomplet
     const render = createRenderer({ cast, casting, request, ignore: (what) => ignored.add(what) });
     // The whole text is checked before the first audio, because warnings precede the audio. Guessing the languages is
     // slow, so it is deferred if no warning depends on the languages.
-    const isLater = request.languageCode === autoLanguage && !isMarked && !texts.some(hasMarkup);
+    const isGuessed = request.languageCode === autoLanguage && !isMarked;
+    const isLater = isGuessed && !texts.some(hasMarkup);
     const markLanguages = isMarked ? (text: MarkedText) => text : createLanguageMarker(request);
-    const rendered = texts.map((text) => {
+    const rendered: RenderedText[] = [];
+    for (const text of texts) {
       const items = () => render(markLanguages(text, cast));
-      if (!isLater) return { text, items: items() };
-      render(text);
-      return { text, items: later(items) };
-    });
+      if (isLater) render(text);
+      else if (isGuessed && rendered.length > 0) await ownTurn();
+      rendered.push({ text, items: isLater ? later(items) : items() });
+    }
     const { cuts, isSpoken } = await peekSpoken(planCuts(rendered, part));
     const warnings: Warning[] = isSpoken ? [] : ['nothing_spoken'];
     if (scripts.foreign.length > 0) warnings.push('transliterated');
