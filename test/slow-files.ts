@@ -41,7 +41,7 @@ export const slowFiles: readonly string[] = [
   'test/engines/sherpa-onnx.test.ts',
   'test/engines/sound-check.test.ts',
   'test/engines/speech-vendors.test.ts',
-  'test/expressions/expressions.test.ts',
+  'test/expressions.test.ts',
   'test/fuzz.test.ts',
   'test/http/audio-in-s3.test.ts',
   'test/http/audio-quota.test.ts',

@@ -1,10 +1,10 @@
 // Tests that no regular expression of the service takes more than linear work on any text. The work is counted in steps
 // of a backtracking matcher (step-counter.ts), so that the result does not depend on the machine.
 import { expect, test } from 'vitest';
-import { windowCharsMax } from '../../src/text/paragraphs.ts';
-import { collectExpressions, type Expression } from './collect-expressions.ts';
-import { StepCounter } from './step-counter.ts';
-import { type WorstText, worstTextsFor, write } from './worst-texts.ts';
+import { windowCharsMax } from '../src/text/paragraphs.ts';
+import { collectExpressions, type Expression } from './expressions/collect-expressions.ts';
+import { StepCounter } from './expressions/step-counter.ts';
+import { type WorstText, worstTextsFor, write } from './expressions/worst-texts.ts';
 
 /** Largest factor by which the work may grow if the text doubles. */
 const growthMax = 3;
