@@ -20,6 +20,7 @@ const packages = {
   chromium: 'chromium',
   crun: 'crun',
   'espeak-ng': 'espeak-ng',
+  faketime: 'faketime',
   exiftool: 'libimage-exiftool-perl',
   ffmpeg: 'ffmpeg',
   ffprobe: 'ffmpeg',

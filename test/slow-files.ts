@@ -30,6 +30,7 @@ export const slowFiles: readonly string[] = [
   'test/contract/transports.test.ts',
   'test/delivery/stores/s3-clips.test.ts',
   'test/delivery/stores/s3-faults.test.ts',
+  'test/distributed/clock-skew.test.ts',
   'test/engines/espeak-library.test.ts',
   'test/engines/flite.test.ts',
   'test/engines/google.test.ts',
