@@ -44,7 +44,7 @@ export type SpeechLink = {
   voice_name: string;
   /** The only value. */
   method: "rest";
-  /** Number of Unicode code points that are spoken and charged, without markup. */
+  /** Number of Unicode code points that are spoken, without markup. */
   chars: number;
   /** Encoding of the audio. */
   format: "wav" | "pcm" | "mp3" | "opus" | "flac";

@@ -168,7 +168,7 @@ test('a test mirrors the file it tests', () => {
   const mirrored = tests.filter(
     (file) => file.startsWith('test/') && file.endsWith('.test.ts') && dirname(file) !== 'test',
   );
-  const folders = new Set(['conformance', 'contract', 'examples']);
+  const folders = new Set(['conformance', 'contract', 'distributed', 'examples']);
   const lost = mirrored.filter((file) => {
     const room = file.split('/')[1]!;
     return !folders.has(room) && !sources.some((source) => source.startsWith(`src/${room}/`));

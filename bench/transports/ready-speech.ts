@@ -66,7 +66,8 @@ export const readyDelivery: Delivery = {
     const known = {
       seconds: 2,
       byteCount: sound.length,
-      cached: true,
+      cached: false,
+      charsCharged: request.chars,
       audioUrl: '',
       captionUrls: {},
       expiresAt: new Date(),

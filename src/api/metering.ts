@@ -28,8 +28,17 @@ type SpeechCharged = Pick<CastSpeech, 'request' | 'voice'>;
 export interface Metering {
   /** Takes a concurrency slot while work other than speech runs. Charges no characters. */
   occupy<T>(call: Call, work: () => Promise<T>): Promise<T>;
-  /** Charges a request. Closes the audio if the charge fails or the client has disconnected. */
-  charge(call: Call, found: SpeechCharged, work: () => Promise<Delivered>): Promise<Delivered>;
+  /**
+   * Charges a request, unless its audio comes from the cache. `chars` is the number of characters that it may cost. If
+   * the client disconnects after `work` has called `onSpoken`, the request is charged too, because its audio may be
+   * cached. Closes the audio if the charge fails or the client has disconnected.
+   */
+  charge(
+    call: Call,
+    found: SpeechCharged,
+    chars: number,
+    work: (onSpoken: () => void) => Promise<Delivered>,
+  ): Promise<Delivered>;
   chargeStream(call: Call, found: SpeechCharged, events: () => AsyncIterable<SpeechEvent>): AsyncIterable<SpeechEvent>;
   /** Charges a turn of live speech part by part. Holds a concurrency slot while a part is spoken. */
   chargeTurn(
@@ -58,19 +67,28 @@ export function createMetering({ limiter, ledger, onFault }: MeteringOptions): M
       }
     },
 
-    async charge(call, { request, voice: { voice } }, work) {
+    async charge(call, { request, voice: { voice } }, chars, work) {
       reportVoice(call, request, voice);
-      const taken = take(call, request.chars);
+      const taken = take(call, chars);
       const synthesis = taken instanceof Promise ? await taken : taken;
-      let spokenChars = 0;
+      const note = noteFor(call, request);
+      let chargedChars = 0;
+      let isSpoken = false;
       try {
-        const delivered = await work();
-        await noteFor(call, request)(1, request.chars, delivered.seconds).catch(closing(delivered));
-        spokenChars = request.chars;
+        const delivered = await work(() => {
+          isSpoken = true;
+        });
+        await note(1, delivered.charsCharged, delivered.seconds).catch(closing(delivered));
+        chargedChars = delivered.charsCharged;
+        isSpoken = false;
         call.reportSpeech({ isCached: delivered.cached, audioSeconds: delivered.seconds });
         return call.signal.aborted ? closing(delivered)(call.signal.reason) : delivered;
       } finally {
-        synthesis.end(spokenChars);
+        if (isSpoken && call.signal.aborted) {
+          chargedChars = chars;
+          await note(1, chars, 0).catch(onFault);
+        }
+        synthesis.end(chargedChars);
       }
     },
 

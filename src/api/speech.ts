@@ -1,5 +1,5 @@
 // Speech operations: synthesis to stored audio, synthesis to a stream, estimates, and deletion of stored audio. A
-// request is planned before it is charged: text that cannot be spoken is not charged.
+// request is planned before it is charged: text that cannot be spoken is not charged, and audio from the cache is free.
 import type { Delivered, Delivery } from '../delivery/delivery.ts';
 import type { SizeLimit } from '../delivery/speaking.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
@@ -56,20 +56,24 @@ export function createSpeechOperations(options: SpeechOperationsOptions): Speech
       const { caller, signal } = call;
       const found = await speech.cast(request, caller);
       const sizeLimit = request.returnFormat === 'url' ? undefined : toSizeLimit(inlineBytesMax);
-      const cached = fresh ? undefined : await delivery.findCached(found, caller);
+      const clip = fresh ? undefined : await delivery.findCached(found, caller);
+      // The clip may have been removed in the meantime.
+      const cached = clip && (await delivery.openCached(clip, found));
       // Cached audio needs no plan: its text was spoken before.
       const planned = cached ? undefined : found.plan();
       const onFirstSound = () => call.reportSpeech({ firstSoundMs: performance.now() - call.begunMs });
       if (planned && sizeLimit) await checkEstimate(planned, sizeLimit, signal);
-      return metering.charge(call, found, async () => {
-        // The cached audio may have been removed in the meantime.
+      const charged = metering.charge(call, found, cached ? 0 : found.request.chars, async (onSpoken) => {
         const delivered =
-          (cached && (await delivery.openCached(cached, found))) ??
-          (await delivery.deliver(planned ?? found.plan(), caller, signal, { fresh, sizeLimit, onFirstSound }));
+          cached ?? (await delivery.deliver(planned!, caller, signal, { fresh, sizeLimit, onFirstSound, onSpoken }));
         const { byteCount } = delivered;
         if (!sizeLimit || byteCount <= sizeLimit.bytesMax) return delivered;
         delivered.close();
         throw sizeLimit.refuse(byteCount);
+      });
+      return charged.catch((error: unknown) => {
+        cached?.close();
+        throw error;
       });
     },
 

@@ -47,6 +47,8 @@ export interface DeliveredFacts {
   audioId: string;
   voice: Voice;
   chars: number;
+  /** Number of characters to charge. Audio from the cache is free, because it was charged when it was made. */
+  charsCharged: number;
   format: FormatName;
   sampleRateHz: number;
   seconds: number;
@@ -95,6 +97,9 @@ export function createDelivery(options: DeliveryOptions, singleFlight: SingleFli
   const cache = createClipCache({ speech, clips, memory, index, patience, keepMs });
   const speaking = createSpeaking({ speech, clips, index, room, patience, keepMs, onFault });
 
+  /** The `onSpoken` of all callers that wait for the same audio, by flight. */
+  const waiting = new Map<string, Set<() => void>>();
+
   /** Undefined if the audio was removed before it could be opened. */
   const answer = async (
     { request, voice: { voice } }: Pick<CastSpeech, 'request' | 'voice'>,
@@ -111,13 +116,17 @@ export function createDelivery(options: DeliveryOptions, singleFlight: SingleFli
 
     openCached: (clip, found) => answer(found, { clip }, true),
 
-    async deliver(planned, caller, signal, { fresh, ...watch }) {
+    async deliver(planned, caller, signal, { fresh, onSpoken = () => {}, ...watch }) {
       const { callerId } = caller;
       const isLink = planned.request.returnFormat === 'url';
-      const make = (until: AbortSignal): Promise<Spoken> =>
-        speaking[isLink ? 'intoClip' : 'intoMemory'](planned, caller, until, watch);
+      const makeFor = (until: AbortSignal, payers: ReadonlySet<() => void>): Promise<Spoken> => {
+        const onDone = () => {
+          for (const each of payers) each();
+        };
+        return speaking[isLink ? 'intoClip' : 'intoMemory'](planned, caller, until, { ...watch, onSpoken: onDone });
+      };
       const makeOwn = async () => {
-        const made = await answer(planned, await make(signal), false);
+        const made = await answer(planned, await makeFor(signal, new Set([onSpoken])), false);
         // If memory is short, the audio is only in the store, which may already have removed it to make room.
         if (!made) throw new Failure('storage_full', { retryAfterSeconds: 1 });
         return made;
@@ -131,8 +140,16 @@ export function createDelivery(options: DeliveryOptions, singleFlight: SingleFli
       // A caller without a deadline must not share a refusal with a caller that has a deadline.
       const patience = caller.deadlineMs === undefined ? '' : ' until';
       const flight = `${callerId} ${bestKeyOf(planned)} ${kind}${patience}`;
-      const { value: spoken, isMade } = await singleFlight.run(flight, signal, { find, make });
-      return (await answer(planned, spoken, !isMade)) ?? makeOwn();
+      const payers = waiting.get(flight) ?? new Set();
+      waiting.set(flight, payers.add(onSpoken));
+      try {
+        const make = (until: AbortSignal) => makeFor(until, payers);
+        const { value: spoken, isMade } = await singleFlight.run(flight, signal, { find, make });
+        return (await answer(planned, spoken, !isMade)) ?? (await makeOwn());
+      } finally {
+        payers.delete(onSpoken);
+        if (payers.size === 0) waiting.delete(flight);
+      }
     },
 
     async *storeStream(planned, caller, signal) {
@@ -171,6 +188,7 @@ function createAnswers(links: DeliveryOptions['links']) {
     audioId: clip.clipId,
     voice,
     chars: clip.chars,
+    charsCharged: cached ? 0 : clip.chars,
     format: clip.format as FormatName,
     sampleRateHz: clip.sampleRateHz,
     seconds: clip.seconds,

@@ -33,6 +33,8 @@ export interface AudioWatch {
   sizeLimit?: SizeLimit | undefined;
   /** Called when the first audio is generated. */
   onFirstSound?: (() => void) | undefined;
+  /** Called when the whole text has been spoken. */
+  onSpoken?: (() => void) | undefined;
 }
 
 interface SpeakingOptions {
@@ -79,14 +81,14 @@ export function createSpeaking(options: SpeakingOptions): Speaking {
   };
 
   return {
-    async intoClip(planned, caller, signal, { onFirstSound }) {
-      const events = watchAudio(speech.speak(planned, caller, signal), { onFirstSound });
+    async intoClip(planned, caller, signal, { sizeLimit: _, ...watch }) {
+      const events = watchAudio(speech.speak(planned, caller, signal), watch, signal);
       return { clip: await store(events, planned, caller, expectedBytesOf(planned.request)) };
     },
 
     async intoMemory(planned, caller, signal, watch) {
       const expected = expectedBytesOf(planned.request);
-      const events = watchAudio(speech.speak(planned, caller, signal), watch);
+      const events = watchAudio(speech.speak(planned, caller, signal), watch, signal);
       if (!memory.hasRoom(expected)) return { clip: await store(events, planned, caller, expected) };
       const held = memory.open();
       try {
@@ -117,10 +119,11 @@ async function* replay(before: readonly SpeechEvent[], rest: Iterable<SpeechEven
   yield* rest;
 }
 
-/** Yields the events unchanged. Fails if their audio becomes too large. */
+/** Yields the events unchanged. Fails if their audio becomes too large, or if the caller has left before the end. */
 async function* watchAudio(
   events: AsyncIterable<SpeechEvent>,
-  { sizeLimit, onFirstSound }: AudioWatch,
+  { sizeLimit, onFirstSound, onSpoken }: AudioWatch,
+  signal: AbortSignal,
 ): AsyncGenerator<SpeechEvent, undefined> {
   let byteCount = 0;
   for await (const event of events) {
@@ -129,6 +132,11 @@ async function* watchAudio(
       byteCount += event.audio.length;
     }
     if (sizeLimit && byteCount > sizeLimit.bytesMax) throw sizeLimit.refuse(byteCount);
+    if (event.type === 'done') {
+      // Audio that nobody pays for must not be stored.
+      signal.throwIfAborted();
+      onSpoken?.();
+    }
     yield event;
   }
 }

@@ -29,7 +29,12 @@ export const replyHeaders = {
   'X-Voice-Encoding': header('`percent` if X-Voice is percent-encoded.', 'percent', oneOf('percent')),
   'X-Voice-Id': header('Id of the voice used.', 'clara'),
   'X-Method': header('`rest` or `streaming`.', 'rest', oneOf('rest', 'streaming')),
-  'X-Chars': header('Unicode code points of the text received, which are counted and charged.', 57, whole),
+  'X-Chars': header('Unicode code points of the text received.', 57, whole),
+  'X-Chars-Charged': header(
+    'Unicode code points that are charged: X-Chars, or 0 if the audio is from the cache.',
+    57,
+    whole,
+  ),
   'X-Format': header('`wav`, `pcm`, `mp3`, `opus` or `flac`.', 'wav'),
   'X-Sample-Rate': header('Sample rate of the audio in hertz; for Opus, the requested one.', 44_100, whole),
   'X-Audio-Id': header('Id of the audio.', 'aud_01JD3Q8S6V5W2K9YB4XJ7M0C3F6H'),

@@ -46,9 +46,9 @@ export function createSpeechService(speech: SpeechOperations, live: LiveOperatio
       const call = callOf(context);
       const fresh = isFreshWanted(context.requestHeader.get('cache-control'));
       const delivered = await speech.synthesizeSpeech(call, request, { fresh, inlineBytesMax: bytesMax });
-      const { chars, seconds, cached } = delivered;
+      const { chars, charsCharged, seconds, cached } = delivered;
       const sound = request.returnFormat === 'url' ? toLink(delivered) : await inline(delivered, call.signal);
-      return { ...describe(delivered), chars, duration: toDuration(seconds), cached, ...sound };
+      return { ...describe(delivered), chars, charsCharged, duration: toDuration(seconds), cached, ...sound };
     },
     async *streamSpeech(message, context) {
       const fields = { method: 'streaming', ...fieldsOf(StreamSpeechRequestSchema, message) };

@@ -188,6 +188,11 @@ describe.skipIf(!isInstalled('chromium'))('the console', () => {
       `[...document.querySelector('.joined select').options].map(({ value }) => value)`,
     );
     expect(formats).toEqual(expect.arrayContaining(['wav', 'pcm', 'mp3']));
+    const countRequests = () =>
+      page.run<number>(
+        `performance.getEntriesByType('resource').filter(({ name }) => name.endsWith('/api/audio/speech')).length`,
+      );
+    const requestsBefore = await countRequests();
     for (const format of formats) {
       await page.run(`document.querySelector('.joined select').value = '${format}'`);
       await click('.download');
@@ -203,6 +208,8 @@ describe.skipIf(!isInstalled('chromium'))('the console', () => {
       }
       expect(saved.equals(expected), format).toBe(true);
     }
+    // WAV and PCM are made of the samples that the page has, without a request.
+    expect((await countRequests()) - requestsBefore).toBe(formats.length - 2);
     await click('.code summary');
     await page.until(`document.querySelector('.code pre').textContent !== ''`);
     expect(await textOf('.code pre')).toContain(`curl -sSf ${gateway.url}/api/audio/speech`);

@@ -147,6 +147,7 @@ export function openShortSpeech() {
       audioId,
       voice: check(request),
       chars: request.chars,
+      charsCharged: request.chars,
       format: request.format,
       sampleRateHz: request.sampleRateHz,
       seconds: 2.5,

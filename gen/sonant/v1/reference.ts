@@ -684,7 +684,7 @@ export const protoReference: ProtoReference = {
           "name": "chars",
           "number": 4,
           "type": "int32",
-          "comment": "Number of Unicode code points that are spoken and charged, without markup."
+          "comment": "Number of Unicode code points that are spoken, without markup."
         },
         {
           "name": "format",
@@ -708,7 +708,7 @@ export const protoReference: ProtoReference = {
           "name": "cached",
           "number": 8,
           "type": "bool",
-          "comment": "Whether the audio came from the cache."
+          "comment": "Whether the audio came from the cache. Such audio is not charged."
         },
         {
           "name": "warnings",
@@ -741,6 +741,12 @@ export const protoReference: ProtoReference = {
           "number": 13,
           "type": "repeated CaptionLink",
           "comment": "Captions of the audio, in the requested formats."
+        },
+        {
+          "name": "chars_charged",
+          "number": 14,
+          "type": "int32",
+          "comment": "Number of Unicode code points that are charged: `chars`, or 0 if the audio came from the cache."
         }
       ]
     },

@@ -138,11 +138,27 @@ function createSpeak(speech: SpeechOperations, voices: VoiceOperations): Tool {
       if (sent.voice_id === undefined) sent.voice_id = (await voices.findOrDefault(call, undefined)).voiceId;
       const request = parseSpeechRequest({ ...speakDefaults, ...sent }, { violations: faults });
       const delivered = await speech.synthesizeSpeech(call, request, { fresh: false });
-      const { audioUrl: uri, byteCount: size, seconds, voice, chars, captionUrls: captions, warnings } = delivered;
+      const {
+        audioUrl: uri,
+        byteCount: size,
+        seconds,
+        voice,
+        chars,
+        charsCharged,
+        captionUrls: captions,
+        warnings,
+      } = delivered;
       const { contentType: mimeType, extension } = audioFormats[delivered.format];
       const expires_at = delivered.expiresAt.toISOString();
       const description = `${seconds.toFixed(1)} s of speech by ${voice.name}; expires at ${expires_at}`;
-      const facts = { audio_url: uri, expires_at, duration: seconds, chars, voice_id: voice.voiceId };
+      const facts = {
+        audio_url: uri,
+        expires_at,
+        duration: seconds,
+        chars,
+        chars_charged: charsCharged,
+        voice_id: voice.voiceId,
+      };
       const isShort = isInline === true && size <= inlineBytesMax;
       const notes = isInline && !isShort ? { inline: `The audio has ${size} bytes, more than ${inlineBytesMax}.` } : {};
       const audio = isShort

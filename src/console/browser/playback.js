@@ -43,6 +43,8 @@ export class Playback {
   #waveform;
   #view;
   #abort = new AbortController();
+  /** Header of the WAV file, with unknown sizes. @type {Uint8Array<ArrayBuffer>} */
+  #wavHead = new Uint8Array();
   /** @type {Word[]} */
   #words = [];
   #wasPlaying = false;
@@ -80,9 +82,6 @@ export class Playback {
     void this.play();
     void this.#stream(api);
   }
-
-  /** All samples received so far. */
-  samples = () => this.#player.samples();
 
   /** Cancels the stream and pauses. */
   stop() {
@@ -186,6 +185,21 @@ export class Playback {
     }
   }
 
+  /**
+   * The received audio as a file, if its format needs no encoding.
+   * @param {string} format
+   */
+  file(format) {
+    const samples = this.#player.samples();
+    if (format === 'pcm') return new Blob([samples], { type: 'audio/pcm' });
+    if (format !== 'wav') return undefined;
+    const head = this.#wavHead.slice();
+    const sizes = new DataView(head.buffer);
+    sizes.setUint32(4, head.length - 8 + samples.byteLength, true);
+    sizes.setUint32(head.length - 4, samples.byteLength, true);
+    return new Blob([head, samples], { type: 'audio/wav' });
+  }
+
   async pause() {
     await this.#player.pause();
     this.redraw();
@@ -200,7 +214,7 @@ export class Playback {
     const { signal } = this.#abort;
     const options = { api, speech: this.speech, player: this.#player, signal, onSamples: this.#waveform.add };
     try {
-      await streamSpeech(options, this.#words);
+      this.#wavHead = await streamSpeech(options, this.#words);
       this.#end('done');
     } catch (error) {
       if (signal.aborted) return this.#end('stopped');

@@ -13,7 +13,7 @@ import { toRequestFields } from './speech-stream.js';
  * @typedef {object} Download
  * @property {Speech} speech
  * @property {readonly string[]} formats
- * @property {() => Int16Array<ArrayBuffer>} samples
+ * @property {(format: string) => Blob | undefined} held Returns the file if the browser has its audio.
  *
  * @typedef {object} ExportOptions
  * @property {Api} api
@@ -27,19 +27,23 @@ import { toRequestFields } from './speech-stream.js';
  * @param {Download} download
  * @param {ExportOptions} options
  */
-export function createDownload({ speech, formats, samples }, { api, showError, signal }) {
+export function createDownload({ speech, formats, held }, { api, showError, signal }) {
   const format = element(
     'select',
     { 'aria-label': 'Format of the file' },
     formats.map((name) => element('option', { value: name }, name.toUpperCase())),
   );
   const links = element('span', { class: 'links', role: 'status' });
-  /** Object URLs by format. @type {Map<string, Promise<string>>} */
+  const hasCaptions = speech.chunks.length === 1;
+  /** Object URLs by format. Nothing is requested twice. @type {Map<string, Promise<string>>} */
   const urls = new Map();
+  /** Links by format. @type {Map<string, Promise<string>>} */
+  const shared = new Map();
 
   /** @param {string} name */
   const urlOf = async (name) => {
-    if (name === 'pcm') return URL.createObjectURL(new Blob([samples()], { type: 'audio/pcm' }));
+    const file = held(name);
+    if (file) return URL.createObjectURL(file);
     const reply = await api.send('/api/audio/speech', { body: toFileBody(speech, name, 'buffer'), signal });
     return URL.createObjectURL(await reply.blob());
   };
@@ -51,10 +55,16 @@ export function createDownload({ speech, formats, samples }, { api, showError, s
     element('a', { href: await pending, download: toFileName(speech.voiceId, name) }).click();
   };
   /** @param {string} name */
-  const share = async (name) => {
-    const hasCaptions = speech.chunks.length === 1;
+  const linkOf = async (name) => {
     const body = { ...toFileBody(speech, name, 'url'), ...(hasCaptions && { captions: ['srt', 'vtt'] }) };
-    const { audio_url: url } = await api.requestJson('/api/audio/speech', { body, signal });
+    return (await api.requestJson('/api/audio/speech', { body, signal })).audio_url;
+  };
+  /** @param {string} name */
+  const share = async (name) => {
+    const pending = shared.get(name) ?? linkOf(name);
+    shared.set(name, pending);
+    pending.catch(() => shared.delete(name));
+    const url = await pending;
     fill(
       links,
       [name, ...(hasCaptions ? ['srt', 'vtt'] : [])].map((each) =>

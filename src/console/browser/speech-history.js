@@ -227,7 +227,7 @@ function createItem(playback, context, onUse) {
       if (state !== 'done' || !actions.hidden) return;
       actions.hidden = false;
       const formats = voice.capabilities.output_formats;
-      fill(actions, createDownload({ speech, formats, samples: playback.samples }, context));
+      fill(actions, createDownload({ speech, formats, held: (format) => playback.file(format) }, context));
     },
   };
 }

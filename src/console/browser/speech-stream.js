@@ -51,16 +51,17 @@ export const toRequestFields = ({ voiceId, languageCode, sampleRateHz, speakingR
 });
 
 /**
- * Streams speech to the player and appends its words to `words`. Resolves when the stream has ended.
+ * Streams speech to the player and appends its words to `words`. Resolves when the stream has ended, with the header of
+ * the WAV file, which states the origin of the audio.
  * @param {StreamOptions} options
  * @param {Word[]} words
  */
 export async function streamSpeech({ api, speech, player, signal, onSamples }, words) {
   const indices = speech.chunks.map(({ text, from }) => ({ from, indexOf: createIndexOf(text) }));
-  const toSamples = createSampleDecoder();
+  const decoder = createSampleDecoder();
   for await (const data of eventsOf({ api, speech, signal })) {
     if (data.type === 'speech.audio.delta') {
-      const samples = toSamples(data.audio);
+      const samples = decoder.decode(data.audio);
       onSamples(samples);
       player.push(samples);
     } else if (data.type === 'speech.audio.timestamps') {
@@ -69,6 +70,7 @@ export async function streamSpeech({ api, speech, player, signal, onSamples }, w
         words.push({ from: from + indexOf(offset), to: from + indexOf(offset + length), start, end });
     } else if (data.type === 'error') throw new ApiError(data);
   }
+  return decoder.head();
 }
 
 /**
@@ -77,7 +79,7 @@ export async function streamSpeech({ api, speech, player, signal, onSamples }, w
  */
 async function* eventsOf({ api, speech, signal }) {
   const texts = speech.chunks.map(({ text }) => text);
-  const body = { ...toRequestFields(speech), text_chunks: texts, output_format: 'pcm', timestamps: 'word' };
+  const body = { ...toRequestFields(speech), text_chunks: texts, output_format: 'wav', timestamps: 'word' };
   let [lastEventId, isOver] = ['', false];
   const streamPath = () => `${path}/${lastEventId.split(':')[0]}`;
   // The service keeps the stream open so that clients can resume it, so stopping must cancel the stream.
@@ -109,16 +111,35 @@ async function* eventsOf({ api, speech, signal }) {
   }
 }
 
-/** Decodes base64 to 16-bit samples; an odd byte at the end of a piece is joined with the next piece. */
+/** Bytes before the chunks of a WAV file that follow its format, and bytes of the name and size of a chunk. */
+const [formatBytes, chunkHeadBytes] = [36, 8];
+
+/**
+ * Decodes base64 of a WAV file to 16-bit samples, and keeps its header. An odd byte at the end of a piece is joined with
+ * the next piece.
+ */
 function createSampleDecoder() {
-  let oddByte = '';
-  /** @param {string} base64 */
-  return (base64) => {
-    const bytes = oddByte + atob(base64);
-    const count = bytes.length >> 1;
-    oddByte = bytes.slice(count * 2);
-    const samples = new Int16Array(count);
-    for (let i = 0; i < count; i++) samples[i] = bytes.charCodeAt(2 * i) | (bytes.charCodeAt(2 * i + 1) << 8);
-    return samples;
+  let [head, rest] = ['', ''];
+  /** @param {string} bytes */
+  const toBytes = (bytes) => Uint8Array.from(bytes, (byte) => byte.charCodeAt(0));
+  return {
+    head: () => toBytes(head),
+    /** @param {string} base64 */
+    decode(base64) {
+      rest += atob(base64);
+      if (head === '') {
+        let end = formatBytes;
+        while (end + chunkHeadBytes <= rest.length && rest.slice(end, end + 4) !== 'data')
+          end +=
+            chunkHeadBytes + new DataView(toBytes(rest.slice(end + 4, end + chunkHeadBytes)).buffer).getUint32(0, true);
+        end += chunkHeadBytes;
+        if (end > rest.length) return new Int16Array(0);
+        [head, rest] = [rest.slice(0, end), rest.slice(end)];
+      }
+      const count = rest.length >> 1;
+      const samples = new Int16Array(toBytes(rest.slice(0, count * 2)).buffer);
+      rest = rest.slice(count * 2);
+      return samples;
+    },
   };
 }

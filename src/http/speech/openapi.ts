@@ -62,6 +62,7 @@ export const soundHeaders: readonly ReplyHeaderName[] = [
   'X-Voice-Id',
   'X-Method',
   'X-Chars',
+  'X-Chars-Charged',
   'X-Format',
   'X-Sample-Rate',
   'X-Audio-Id',

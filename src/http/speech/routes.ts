@@ -71,13 +71,18 @@ export function addSpeechRoutes(app: FastifyInstance, options: SpeechRoutesOptio
 
   const sendLink = async (request: FastifyRequest, reply: FastifyReply, parsed: ParsedSpeech) => {
     const key = parseIdempotencyKey(request.headers['idempotency-key']);
-    const work = () => makeLink(request, reply, parsed);
+    let isRepeated = key !== undefined;
+    const work = () => {
+      isRepeated = false;
+      return makeLink(request, reply, parsed);
+    };
     const { callerId } = request.call!.caller;
     const { headers, body } =
       key === undefined
         ? (await work()).answer
         : await idempotency.once({ key, callerId, request: parsed.request, work });
-    return reply.headers({ ...headers, ...ignoredHeaders(request, parsed.ignored) }).send(body);
+    const charged = isRepeated ? { 'X-Chars-Charged': '0' } : {};
+    return reply.headers({ ...headers, ...charged, ...ignoredHeaders(request, parsed.ignored) }).send(body);
   };
 
   const sendSound = async (request: FastifyRequest, reply: FastifyReply, parsed: ParsedSpeech) => {

@@ -37,7 +37,10 @@ export const resultHeaders = (result: SpeechInfo | DeliveredFacts): SpeechHeader
   'X-Cache': 'cached' in result && result.cached ? 'HIT' : 'MISS',
   ...(result.warnings.length > 0 && { 'X-Warnings': result.warnings.join(', ') }),
   ...(result.manifestUrl && { Link: manifestLink(result.manifestUrl) }),
-  ...('seconds' in result && { 'X-Audio-Duration': String(roundSeconds(result.seconds)) }),
+  ...('seconds' in result && {
+    'X-Chars-Charged': String(result.charsCharged),
+    'X-Audio-Duration': String(roundSeconds(result.seconds)),
+  }),
 });
 
 /** Passes on the events. The warnings from the first turn become a reply header, which is sent with the first audio. */
