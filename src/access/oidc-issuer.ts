@@ -2,6 +2,8 @@
 // 7636, OpenID Connect Core) and verifies the issuer's tokens. The issuer's metadata is discovered on first use and
 // again after a failure. The issuer's keys are fetched again when they change.
 import { Failure } from '../errors.ts';
+import { createOutboundTargets, hostOf } from '../net/outbound-targets.ts';
+import { reasonOf } from '../runtime/system-errors.ts';
 import type { Claims } from './sign-in-rules.ts';
 
 export interface IssuerOptions {
@@ -56,8 +58,15 @@ const algorithms = [
 const types = /^(application\/)?(at\+)?jwt$/i;
 const tokenCharsMax = 16 * 1024;
 
-const unavailable = (cause: unknown) =>
-  new Failure('temporarily_unavailable', { retryAfterSeconds: issuerRetrySeconds }, cause);
+const unavailable = (error: unknown) =>
+  new Failure('temporarily_unavailable', { retryAfterSeconds: issuerRetrySeconds }, toCause(error as Error));
+
+/** The error to log. The messages of the libraries are fixed, but the causes of their errors contain the issuer's words. */
+function toCause({ message, cause }: Error): Error {
+  const isOfConnection =
+    cause instanceof Error && /^(E(?!RR_)[A-Z]|UND_ERR)/.test((cause as NodeJS.ErrnoException).code ?? '');
+  return new Error(isOfConnection ? `${message}: ${reasonOf(cause)}` : message);
+}
 
 /** Whether the error means that the issuer sent no answer or an invalid answer. */
 const isUnavailable = (cause: unknown) => {
@@ -145,8 +154,13 @@ async function discover({ issuer, clientId, clientSecret, isInsecure }: IssuerOp
   });
   // ID tokens are verified by signature, even if they come from the token endpoint over TLS.
   oidc.enableNonRepudiationChecks(config);
-  const { jwks_uri } = config.serverMetadata();
+  const { jwks_uri, token_endpoint, userinfo_endpoint } = config.serverMetadata();
   if (!jwks_uri) throw new Error('the issuer does not publish a jwks_uri');
+  const targets = createOutboundTargets({ allow: [hostOf(new URL(issuer))], allowedIn: 'the host of the issuer' });
+  for (const url of [jwks_uri, token_endpoint, userinfo_endpoint]) {
+    const fault = url === undefined ? undefined : targets.faultOf(url);
+    if (fault !== undefined) throw new Error(`the issuer states a URL that ${fault}`);
+  }
   const keys = jose.createRemoteJWKSet(new URL(jwks_uri), {
     timeoutDuration: timeoutSeconds * 1000,
     cooldownDuration: keysCooldownMs,

@@ -368,6 +368,11 @@ test.each<[string, Parameters<typeof doctorWithIssuer>[0], RegExp]>([
     /does not match the expected issuer/,
   ],
   [
+    'states a private address for its keys',
+    (_, root) => ({ issuer: root, jwks_uri: 'https://10.0.0.1/keys' }),
+    /the issuer states a URL that leads to an address that is neither public nor the host of the issuer/,
+  ],
+  [
     'answers 500 for its keys',
     (path, root) => (path === '/keys' ? 500 : { issuer: root, jwks_uri: `${root}/keys` }),
     /Expected 200 OK from the JSON Web Key Set/,
