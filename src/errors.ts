@@ -152,6 +152,13 @@ export interface FailureFacts {
   limitReason?: 'requests' | 'concurrency' | 'characters';
 }
 
+/** Longest input of a caller in a message. */
+const echoCharsMax = 100;
+
+/** Shortens the input of a caller for a message. */
+export const shorten = (text: string, charsMax: number = echoCharsMax): string =>
+  text.length > charsMax ? `${text.slice(0, charsMax - 1).toWellFormed()}…` : text;
+
 /** An error that has a row in the failure table. `cause` is logged, but never sent to the caller. */
 export class Failure extends Error {
   readonly reason: Reason;
@@ -165,7 +172,10 @@ export class Failure extends Error {
     Error.stackTraceLimit = stackTraceLimit;
     this.name = 'Failure';
     this.reason = reason;
-    this.facts = facts;
+    // A field may have the name of an unknown member.
+    this.facts = facts.details
+      ? { ...facts, details: facts.details.map((each) => ({ ...each, field: shorten(each.field) })) }
+      : facts;
   }
 }
 

@@ -1,8 +1,7 @@
 // Sends a body piece by piece. Headers are sent with the first piece, so that an earlier failure still gets its own
-// status; a later failure breaks the connection. A client that reads nothing for too long is disconnected.
+// status; a later failure breaks the connection.
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
-import { readerStallMs } from '../net/request-limits.ts';
 
 /** Strings are ASCII: they are written as Latin-1, which costs a third less than UTF-8. */
 type Piece = Uint8Array | string;
@@ -81,13 +80,11 @@ function drained(raw: ServerResponse, event: 'drain' | 'finish' = 'drain'): Prom
   if (raw.closed) return Promise.resolve(false);
   return new Promise((resolve) => {
     const settle = (hasRoom: boolean) => {
-      clearTimeout(stalled);
       raw.off(event, goOn).off('close', leave);
       resolve(hasRoom);
     };
     const goOn = () => settle(true);
     const leave = () => settle(false);
-    const stalled = setTimeout(() => raw.destroy(), readerStallMs);
     raw.on(event, goOn).on('close', leave);
   });
 }

@@ -41,7 +41,7 @@ export function readForms(scope: FastifyInstance, names: FormNames): void {
   scope.addContentTypeParser('multipart/form-data', async (request: FastifyRequest, payload: IncomingMessage) => {
     const { 'content-type': type = '', 'content-encoding': encoding = 'identity' } = request.headers;
     if (!/^identity$/i.test(encoding)) throw new Failure('unsupported_media_type', { message });
-    for await (const bytes of readBody(payload, limits)) return parseForm(bytes, type, names);
+    for await (const bytes of readBody(payload, limits)) return await parseForm(bytes, type, names);
     return undefined;
   });
 }

@@ -50,6 +50,8 @@ export const messageMsMax = 10_000;
 export const socketCheckMs = 1_000;
 /** Maximum number of contexts spoken at the same time on one connection of a Cartesia or ElevenLabs client. */
 export const contextsPerSocketMax = 100;
+/** Longest id of a context, which each message about the context repeats. */
+export const contextIdCharsMax = 100;
 /** ElevenLabs clients: how long a context waits for a message. */
 export const contextIdleMsDefault = 20_000;
 export const contextIdleMsMax = 180_000;

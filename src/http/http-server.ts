@@ -7,10 +7,11 @@ import { Failure } from '../errors.ts';
 import { clientAddressOf } from '../net/client-addresses.ts';
 import type { Connections } from '../net/connections.ts';
 import { toFailureReply } from '../net/failure-reply.ts';
-import { apiVersion, HttpResponse, toRequestId } from '../net/headers.ts';
+import { apiVersion, toRequestId } from '../net/headers.ts';
 import type { Tls } from '../net/listen.ts';
 import { handshakeMs, headerBytesMax, headersMax } from '../net/request-limits.ts';
 import { setAddress } from '../net/request-owner.ts';
+import { HttpResponse } from '../net/unread-replies.ts';
 import {
   headersArrivalMs,
   keepAliveMs,

@@ -63,7 +63,7 @@ async function readArriving(
   valuesMax: number | undefined,
 ): Promise<unknown> {
   for await (const bytes of readBody(payload, limits))
-    return bytes.length === 0 ? undefined : parseStrictJsonInSteps(bytes, { valuesMax });
+    return bytes.length === 0 ? undefined : await parseStrictJsonInSteps(bytes, { valuesMax });
   return undefined;
 }
 

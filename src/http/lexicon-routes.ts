@@ -126,7 +126,7 @@ function readLexiconBodies(scope: FastifyInstance): void {
   const add = (type: string | string[], parse: (bytes: Uint8Array) => unknown) =>
     scope.addContentTypeParser(type, async (request: FastifyRequest, payload: IncomingMessage) => {
       checkEncoding(request, notReadable);
-      for await (const bytes of readBody(payload, limits)) return parse(bytes);
+      for await (const bytes of readBody(payload, limits)) return await parse(bytes);
       return undefined;
     });
   add('application/json', (bytes) => (bytes.length === 0 ? undefined : parseStrictJsonInSteps(bytes, { valuesMax })));

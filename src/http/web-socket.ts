@@ -7,8 +7,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { callerLeft } from '../api/call.ts';
 import { type Fields, isObject } from '../contract/unknown-fields.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
-import { HttpResponse } from '../net/headers.ts';
 import { parseStrictJsonInSteps } from '../net/strict-json.ts';
+import { HttpResponse } from '../net/unread-replies.ts';
 import { PushQueue } from '../runtime/push-queue.ts';
 import {
   lingerMs,

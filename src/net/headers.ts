@@ -1,27 +1,11 @@
 // Writes text in headers, and reads the request headers that several APIs support. Text for a header is percent-encoded
 // as UTF-8 unless it is valid unchanged.
-import { ServerResponse } from 'node:http';
 import { createId } from '../runtime/id.ts';
 
 /** Whether the text is printable ASCII without a space at either end. */
 const isPlain = (text: string) => /^[!-~](?:[ -~]*[!-~])?$/.test(text);
 
 export const headerText = (text: string): string => (isPlain(text) ? text : encodeURIComponent(text.toWellFormed()));
-
-type WriteEnd = (error?: Error | null) => void;
-
-export class HttpResponse extends ServerResponse {
-  override write(bytes: unknown, encoding?: unknown, end?: unknown): boolean {
-    if (typeof encoding === 'function') return super.write(bytes, toReset(encoding as WriteEnd));
-    if (end === undefined) return super.write(bytes, encoding as BufferEncoding);
-    return super.write(bytes, encoding as BufferEncoding, toReset(end as WriteEnd));
-  }
-}
-
-const toReset =
-  (end: WriteEnd): WriteEnd =>
-  (error) =>
-    end(error && Object.assign(new Error('the client has left', { cause: error }), { code: 'ECONNRESET' }));
 
 /** Whether the header lists this type and lists no other type with a higher quality. */
 export function asksFor(accept: string | undefined, type: string): boolean {

@@ -17,9 +17,17 @@ export interface BodyLimits {
   arrivalMs: number;
 }
 
-/** Reads the body when the first chunk is requested, so the body of a rejected request is never read. */
+/**
+ * Reads the body when the first chunk is requested, so the body of a rejected request is never read. The slot is held
+ * until the caller has parsed the body and requests the next chunk.
+ */
 export async function* readBody(request: NodeRequest, limits: BodyLimits): AsyncGenerator<Uint8Array> {
-  yield await collectBody(request, limits);
+  const { bytes, slot } = await collectBody(request, limits);
+  try {
+    yield bytes;
+  } finally {
+    slot?.end();
+  }
 }
 
 /** Reads the body synchronously. Undefined if part of the body has not arrived yet. */
@@ -31,10 +39,10 @@ export function takeBody(request: IncomingMessage, { bytesMax, slackBytes = 0 }:
 }
 
 /** Reads the body into one buffer. */
-export function collectBody(
+function collectBody(
   request: NodeRequest,
   { bytesMax, slackBytes = 0, arrivalMs }: BodyLimits,
-): Promise<Buffer> {
+): Promise<{ bytes: Buffer; slot: BodySlot | undefined }> {
   /** Most bodies arrive in one chunk, which is not copied. */
   let bytes: Buffer = nothing;
   let length = 0;
@@ -47,9 +55,9 @@ export function collectBody(
       clearTimeout(late);
       clearInterval(pace);
       request.off('data', take).off('end', finish).off('close', cut).pause();
-      slot?.end();
+      if (failure) slot?.end();
       if (failure) reject(failure);
-      else resolve(bytes.subarray(0, length));
+      else resolve({ bytes: bytes.subarray(0, length), slot });
     };
     const take = (piece: Buffer) => {
       const needed = length + piece.length;

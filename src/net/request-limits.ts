@@ -28,6 +28,9 @@ export const bodiesWaitingMax = 512;
 export const slotlessBytesMax = 64 * 1024;
 /** Longest wait of a stream for a client that reads nothing. */
 export const readerStallMs = 2 * 60_000;
+/** Limits for replies that wait for their clients: bytes of one account (or address) and of all. */
+export const unreadBytesPerOwnerMax = 64 << 20;
+export const unreadBytesInAllMax = 256 << 20;
 /** Largest number of connections, and of connections closed per second for new connections of the same address. */
 export const connectionsMax = 4096;
 export const connectionsDisplacedPerSecond = 50;

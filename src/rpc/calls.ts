@@ -18,7 +18,7 @@ import type { Runner } from '../api/runner.ts';
 import type { RunningCall } from '../api/running-call.ts';
 import { callStream, callUnary, type Handlers } from '../api/service-handlers.ts';
 import { throwNamed, type UnknownField, unknownFieldsMax } from '../contract/unknown-fields.ts';
-import { Failure, toFailure } from '../errors.ts';
+import { Failure, shorten, toFailure } from '../errors.ts';
 import { apiVersion, headerText, toRequestId } from '../net/headers.ts';
 import { setOwner } from '../net/request-owner.ts';
 import { addressKey, connectionKey, ignoredMembersKey, limitsOf, nodeRequestKey, openServices } from './bodies.ts';
@@ -260,4 +260,8 @@ function toLibraryFailure(error: ConnectError): Failure {
   return new Failure(reason, reason === 'internal_error' ? {} : { message: error.rawMessage }, error);
 }
 
-const unreadable = (error: ConnectError) => new Failure('invalid_request', { message: error.rawMessage }, error);
+/** Connect's messages end with the invalid input. */
+const unreadable = (error: ConnectError) => {
+  const { rawMessage } = error;
+  return new Failure('invalid_request', { message: shorten(rawMessage, rawMessage.indexOf(':') + 100) }, error);
+};

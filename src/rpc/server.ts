@@ -22,6 +22,7 @@ import { apiVersion, toRequestId } from '../net/headers.ts';
 import { type ListenAddress, openListener } from '../net/listen.ts';
 import { farewellMs, handshakeMs, headerBytesMax, headersMax, readerStallMs } from '../net/request-limits.ts';
 import { setAddress } from '../net/request-owner.ts';
+import { Http2Response } from '../net/unread-replies.ts';
 import { type Handler, toContextValues } from './bodies.ts';
 import { toStatus } from './calls.ts';
 import type { Services } from './services.ts';
@@ -122,6 +123,7 @@ function createHttp2Server(tls: RpcServerOptions['tls'], listener: Listener): Se
     maxSessionMemory: connectionMemoryMiB,
     streamResetBurst: resetBurst,
     streamResetRate: resetsPerSecond,
+    Http2ServerResponse: Http2Response,
     settings: { maxConcurrentStreams: streamsPerConnectionMax, maxHeaderListSize: headerListBytesMax },
   };
   return tls

@@ -24,8 +24,6 @@ export const domain = 'sonant';
 /** Maximum size of a failure's details. Details are sent in a trailer, and common clients read 8 KiB of trailers. */
 export const detailBytesMax = 3 * 1024;
 const failureMessageCharsMax = 1000;
-/** Longer field names are shortened: a name may contain client input, such as an unknown member. */
-const fieldCharsMax = 200;
 
 const codes: Readonly<Record<RpcCode, Code>> = {
   INVALID_ARGUMENT: Code.InvalidArgument,
@@ -83,7 +81,7 @@ function toBadRequest(violations: readonly FieldViolation[]) {
   let bytes = 0;
   for (const [i, one] of violations.entries()) {
     const violation = {
-      field: shorten(one.field, fieldCharsMax),
+      field: one.field.toWellFormed(),
       description: describe(one),
       reason: one.reason.toUpperCase(),
     };

@@ -2,7 +2,8 @@
 // `cancel`, only `done` follows.
 
 import type { Fields } from '../../contract/unknown-fields.ts';
-import { Failure, type FieldReason } from '../../errors.ts';
+import { Failure, type FieldReason, shorten } from '../../errors.ts';
+import { contextIdCharsMax } from '../../http/http-limits.ts';
 import { fromThrown } from '../../http/thrown-failure.ts';
 import {
   type ContextProtocol,
@@ -67,7 +68,7 @@ export function createCartesiaProtocol(
 
   /** Reports that a context cannot be opened, and ends the context. */
   const refuse = (contextId: unknown, error: unknown) => {
-    const context_id = typeof contextId === 'string' ? contextId : '';
+    const context_id = typeof contextId === 'string' ? shorten(contextId) : '';
     void send({ ...toError(fromThrown(error)), context_id });
     if (context_id !== '') void send({ ...doneMessage, context_id });
   };
@@ -77,7 +78,7 @@ export function createCartesiaProtocol(
    * end the context.
    */
   const endedMessage = (contextId: string) => {
-    const message = `The context ${contextId} has received its last text and is still being spoken; use another one.`;
+    const message = `The context ${shorten(contextId)} has received its last text and is still being spoken; use another one.`;
     return toErrorMessage(new Failure('invalid_request', { message }), requestId, { isHarmless: true });
   };
 
@@ -89,6 +90,8 @@ export function createCartesiaProtocol(
       try {
         if (typeof contextId !== 'string' || contextId === '')
           throw violation('context_id', 'required', 'must name the context');
+        if (contextId.length > contextIdCharsMax)
+          throw violation('context_id', 'length', `must have at most ${contextIdCharsMax} characters`);
         if (message.cancel === true) contexts.get(contextId)?.cancel();
         else generate(contextId, message);
       } catch (error) {

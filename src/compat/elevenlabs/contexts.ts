@@ -7,6 +7,7 @@
 
 import type { Fields } from '../../contract/unknown-fields.ts';
 import { Failure } from '../../errors.ts';
+import { contextIdCharsMax } from '../../http/http-limits.ts';
 import { fromThrown } from '../../http/thrown-failure.ts';
 import {
   type ContextProtocol,
@@ -49,6 +50,8 @@ export class ElevenLabsProtocol implements ContextProtocol {
     const { isMulti } = this.#options;
     const id = isMulti && typeof message.context_id === 'string' ? message.context_id : unnamed;
     try {
+      if (id.length > contextIdCharsMax)
+        throw invalid('context_id', `must have at most ${contextIdCharsMax} characters`);
       if (message.close_socket === true) this.#closeSocket();
       else this.#take(id, message);
     } catch (error) {
@@ -113,7 +116,7 @@ export class ElevenLabsProtocol implements ContextProtocol {
       context.writer.isClosing = true;
       context.inputs.fail(error);
     } else {
-      const contextId = this.#nameOf(id);
+      const contextId = this.#nameOf(id)?.slice(0, contextIdCharsMax);
       void this.#socket.send(toErrorMessage(fromThrown(error), contextId));
       if (!this.#options.isMulti) this.#socket.close(1008);
       else if (!context) void this.#socket.send({ isFinal: true, contextId });

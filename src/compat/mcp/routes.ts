@@ -6,7 +6,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Fields, isObject } from '../../contract/unknown-fields.ts';
-import { Failure, retrySecondsOf } from '../../errors.ts';
+import { Failure, retrySecondsOf, shorten } from '../../errors.ts';
 import { type AdmitTo, run } from '../../http/admission.ts';
 import { fromThrown } from '../../http/thrown-failure.ts';
 import { toFailureBody, toFailureReply } from '../../net/failure-reply.ts';
@@ -73,11 +73,15 @@ export function addMcpRoute(app: FastifyInstance, { admitTo, isAllowedOrigin, ..
     } catch (error) {
       if (!(error instanceof RpcError)) throw error;
       const { code, status, message, data } = error;
-      const ofRequest = typeof id === 'string' || typeof id === 'number' ? { id } : {};
+      const ofRequest = isId(id) ? { id } : {};
       return reply.code(status).send({ jsonrpc: '2.0', ...ofRequest, error: { code, message, data } });
     }
   });
 }
+
+/** Replies repeat the id. */
+const idCharsMax = 100;
+const isId = (id: unknown) => typeof id === 'number' || (typeof id === 'string' && id.length <= idCharsMax);
 
 /** Renders, as a JSON-RPC error, the failure of a request that was not admitted or could not be read. */
 export const toMcpReply: typeof toFailureReply = (failure, { requestId }) => {
@@ -91,8 +95,11 @@ function readMessage(body: unknown): { method: string; params: Fields } {
   if (!isObject(body) || body.jsonrpc !== '2.0' || typeof body.method !== 'string')
     throw new RpcError(codes.invalidRequest, 'The body must be one JSON-RPC 2.0 request or notification, not a batch.');
   const { id, method, params = {} } = body;
-  if (id !== undefined && typeof id !== 'string' && typeof id !== 'number')
-    throw new RpcError(codes.invalidRequest, 'The id must be a string or a number.');
+  if (id !== undefined && !isId(id))
+    throw new RpcError(
+      codes.invalidRequest,
+      `The id must be a number, or a string of at most ${idCharsMax} characters.`,
+    );
   if (!isObject(params)) throw new RpcError(codes.invalidParams, 'params must be an object.');
   return { method, params };
 }
@@ -120,7 +127,9 @@ function checkRevision(headers: IncomingHttpHeaders, method: string, { _meta, na
     ? requested === statelessRevision
     : !inHeader || sessionRevisions.includes(`${inHeader}`);
   if (!isSupported)
-    throw new RpcError(codes.unsupportedVersion, 'Unsupported protocol version', { data: { supported, requested } });
+    throw new RpcError(codes.unsupportedVersion, 'Unsupported protocol version', {
+      data: { supported, requested: typeof requested === 'string' ? shorten(requested) : undefined },
+    });
   return isStateless;
 }
 
@@ -162,7 +171,7 @@ async function answer(method: string, params: Fields, answering: Answering): Pro
     case 'tools/call':
       return callTool(params, answering);
   }
-  throw new RpcError(codes.unknownMethod, `Unknown method: ${method}`, { status: isStateless ? 404 : 200 });
+  throw new RpcError(codes.unknownMethod, `Unknown method: ${shorten(method)}`, { status: isStateless ? 404 : 200 });
 }
 
 async function callTool(
@@ -171,7 +180,10 @@ async function callTool(
 ): Promise<object> {
   if (typeof name !== 'string') throw new RpcError(codes.invalidParams, 'name must be a string.');
   const tool = tools.find((each) => each.name === name);
-  if (!tool) throw new RpcError(codes.invalidParams, `Unknown tool: ${name}`, { status: 200 });
+  if (!tool)
+    throw new RpcError(codes.invalidParams, `Unknown tool: ${typeof name === 'string' ? shorten(name) : ''}`, {
+      status: 200,
+    });
   if (!isObject(given)) throw new RpcError(codes.invalidParams, 'arguments must be an object.', { status: 200 });
   try {
     return { content: await run(request, reply, tool.operation, (call) => tool.run(call, given)), isError: false };

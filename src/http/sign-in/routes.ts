@@ -9,7 +9,7 @@ import { loginSeconds, type SignIn, sessionSeconds, tokenSeconds } from '../../a
 import { tokenScopes } from '../../access/sign-in-rules.ts';
 import { Failure, failureTable } from '../../errors.ts';
 import { isKept } from '../../net/headers.ts';
-import { collectBody } from '../../net/request-body.ts';
+import { readBody } from '../../net/request-body.ts';
 import { bodyArrivalMs } from '../../net/request-limits.ts';
 import { cookieOf, loginCookie, sessionCookie, toCookie } from '../cookies.ts';
 import { formBytesMax } from '../http-limits.ts';
@@ -118,8 +118,8 @@ const notFormMessage = `The request body must be ${formType} in UTF-8, uncompres
 
 async function readForm(request: FastifyRequest, payload: IncomingMessage): Promise<URLSearchParams> {
   checkEncoding(request, notFormMessage);
-  const bytes = await collectBody(payload, formLimits);
-  return new URLSearchParams(bytes.toString());
+  const chunks = await Array.fromAsync(readBody(payload, formLimits));
+  return new URLSearchParams(Buffer.concat(chunks).toString());
 }
 
 type Granted =
