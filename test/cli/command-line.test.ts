@@ -403,6 +403,16 @@ test('doctor reports a voice that two engines offer', async () => {
   expect(said).toMatchObject({ code: 0 });
 });
 
+test('completion leaves out voice ids that a shell would run', async () => {
+  const { url } = await openOpenAiServer({
+    voices: { voices: ['anna', '$(touch pwned)', '`touch pwned`', 'a b', '*'] },
+  });
+  const env = { SONANT_OPENAI_URL: url };
+  const ids = (await program(['completion', 'voices'], env)).out.trim().split('\n');
+  expect(ids).toContain('anna');
+  expect(ids.filter((id) => !/^[\w.-]+$/.test(id))).toEqual([]);
+});
+
 test('version, --version and -v print the version, and the program can be run by its name', async () => {
   for (const flag of ['version', '--version', '-v']) {
     const { code, out } = await program([flag]);
