@@ -44,6 +44,7 @@ export function createVoiceMaking(options: VoiceMakingOptions) {
   const slots = new SlotQueue({
     slotsMax: cloningMax,
     waitingMax: cloningMax,
+    isShared: true,
     refusal: () => new Failure('overloaded', { retryAfterSeconds: 1 }),
   });
 

@@ -26,7 +26,8 @@ function openStream(
     count = 10,
     bytes = 1000,
     failure,
-  }: { id?: string; count?: number; bytes?: number; failure?: Failure } = {},
+    holder = key,
+  }: { id?: string; count?: number; bytes?: number; failure?: Failure; holder?: string } = {},
 ) {
   const done = { made: 0, aborted: undefined as unknown, isLeft: false };
   async function* make(): AsyncGenerator<SpeechEvent> {
@@ -55,7 +56,7 @@ function openStream(
       requestId: 'req',
     }),
   };
-  const stream = streams.open({ audioId: id, voiceIds: ['ada'], holders: [key], begun: [soundOf(bytes)], source });
+  const stream = streams.open({ audioId: id, voiceIds: ['ada'], holders: [holder], begun: [soundOf(bytes)], source });
   return { stream, done };
 }
 
@@ -197,4 +198,20 @@ test('many streams share what there is: those that ended make room, and each tha
   for (let i = 0; i < 40; i++) expect(streams.find(`running_${i}`, key)).toBeDefined();
   streams.close(new Error('closing'));
   expect(streams.heldBytes).toBe(0);
+});
+
+test('ended streams of one key do not displace the fewer streams of another key', async () => {
+  const streams = new ResumableStreams();
+  const end = async (id: string, holder: string) => {
+    const { stream } = openStream(streams, { id, count: 100, bytes: 32_768, holder });
+    stream.attach(reader());
+    await readAll(stream);
+  };
+  await end('quiet', 'key_2');
+  for (let i = 0; i < 30; i++) await end(`loud_${i}`, key);
+  expect(streams.heldBytes).toBeLessThanOrEqual(eventBytesMax);
+  expect(streams.find('quiet', 'key_2')).toBeDefined();
+  expect(streams.find('loud_0', key)).toBeUndefined();
+  expect(streams.find('loud_29', key)).toBeDefined();
+  streams.close(new Error('closing'));
 });

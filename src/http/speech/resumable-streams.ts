@@ -1,5 +1,5 @@
 // All speech streams that are running or can be resumed, within a shared memory limit. Running streams have equal
-// shares. Ended streams are discarded first, starting with the oldest.
+// shares. Ended streams are discarded first, starting with the oldest of the key that has most of them.
 import { eventBytesMax, eventBytesPerStreamMax } from '../http-limits.ts';
 import { ResumableStream, type ResumableStreamOptions } from './resumable-stream.ts';
 
@@ -82,9 +82,10 @@ export class ResumableStreams {
   #makeRoom(grown: ResumableStream | undefined): void {
     grown?.shrink(this.#partBytes);
     while (this.#heldBytes > eventBytesMax) {
-      const oldest = this.#ended.values().next().value;
-      if (!oldest) return;
-      oldest.drop(undefined);
+      const ofKeys = Map.groupBy(this.#ended.values(), ({ holders }) => holders[0]);
+      const most = ofKeys.values().reduce((most, each) => (each.length > most.length ? each : most), []);
+      if (!most[0]) return;
+      most[0].drop(undefined);
     }
   }
 }
