@@ -208,7 +208,7 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
     await page.run(`{ const now = Date.now; Date.now = () => now() - 600_000; }`);
     await click('[aria-label="Revoke laptop"]');
     await click('dialog [value=yes]');
-    await untilText('#status', 'laptop is revoked.');
+    await untilText('#status', 'laptop is revoked, and with it 1 other key.');
     const ended = await page.run<string>(`[...document.querySelectorAll('.key-list li:has(.ended)')]
       .map((each) => each.textContent).find((text) => text.includes('revoked'))`);
     expect(ended).toMatch(/(never used|used just now) · revoked just now.*Revokedjust now$/);
