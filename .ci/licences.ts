@@ -18,8 +18,12 @@ const allowed = new Set([
   'Unicode-3.0',
   'Zlib',
 ]);
-/** Works under the Lesser GPL, each a separate package or module that anybody can replace. NOTICE names them. */
+/**
+ * Works under the Lesser GPL, each a separate package or module that anybody can replace, and Eigen, whose licence allows
+ * binaries that say where its source is. NOTICE names them.
+ */
 const allowedFor: Readonly<Record<string, string>> = {
+  eigen: 'MPL-2.0',
   'codec-parser': 'LGPL-3.0-or-later',
   lame: 'LGPL-2.0-or-later',
   mpg123: 'LGPL-2.1-only',

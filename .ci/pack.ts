@@ -40,6 +40,11 @@ const copies: Readonly<Record<string, Copy>> = {
   eld: { files: ['LICENSE', 'src/*.js', 'src/*/*extrasmall.js'] },
   // Omits the source of the binary, which is in packages of its own.
   koffi: { files: ['LICENSE.txt', 'in*.{js,cjs}', 'src/koffi/**/*.{js,cjs}'] },
+  // Includes only the build for the processor, which contains what it needs.
+  'onnxruntime-web': {
+    files: ['dist/ort.wasm.bundle.min.mjs', 'dist/ort-wasm-simd-threaded.wasm'],
+    without: ['flatbuffers', 'guid-typescript', 'long', 'onnxruntime-common', 'platform', 'protobufjs'],
+  },
 };
 
 const target = resolve(process.argv[2] ?? root);

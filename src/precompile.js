@@ -1,9 +1,9 @@
 // Runs after an install and in the image build. Fills the compile cache, which more than halves the first startup time.
-// Node caches only code that ran, so this script speaks a word, without settings and in a temporary folder. Deletes the
-// headers and manuals in Node's package, which take 60 MB and which nothing uses.
-import { mkdtempSync, rmSync } from 'node:fs';
+// Node caches only code that ran, so this script speaks a word, without settings and in a temporary folder. Deletes what
+// nothing uses: headers and manuals of Node (60 MB), and the builds of ONNX Runtime for browsers (125 MB).
+import { globSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import './start.js';
 
@@ -12,6 +12,9 @@ const nodePackage = dirname(dirname(process.execPath));
 if (nodePackage.startsWith(packages))
   for (const name of ['CHANGELOG.md', 'include', 'share'])
     rmSync(join(nodePackage, name), { recursive: true, force: true });
+const loaded = ['ort.wasm.bundle.min.mjs', 'ort-wasm-simd-threaded.wasm'];
+for (const path of globSync('onnxruntime-web/{dist,docs,lib}/**/*.*', { cwd: packages }))
+  if (!loaded.includes(basename(path))) rmSync(join(packages, path), { force: true });
 
 for (const name of Object.keys(process.env)) if (name.startsWith('SONANT_')) delete process.env[name];
 const folder = mkdtempSync(join(tmpdir(), 'sonant-precompile-'));

@@ -4,7 +4,8 @@ import type { EngineDefinition } from './engine.ts';
 import { espeakNg } from './espeak-ng/espeak-ng.ts';
 import { flite } from './flite/flite.ts';
 import { google } from './google/google.ts';
+import { onnx } from './onnx/onnx.ts';
 import { openAiCompatible } from './openai-compatible/openai-compatible.ts';
 import { sherpaOnnx } from './sherpa-onnx/sherpa-onnx.ts';
 
-export const registry: readonly EngineDefinition[] = [flite, espeakNg, openAiCompatible, google, sherpaOnnx];
+export const registry: readonly EngineDefinition[] = [flite, onnx, espeakNg, openAiCompatible, google, sherpaOnnx];

@@ -15,7 +15,7 @@ import {
   type SpokenPcm,
   type Voice,
 } from '../../src/engines/engine.ts';
-import { toSamples } from '../../src/engines/sherpa-onnx/float-samples.ts';
+import { toSamples } from '../../src/engines/float-samples.ts';
 import { soundFault } from '../../src/engines/sound-check.ts';
 import { Failure } from '../../src/errors.ts';
 

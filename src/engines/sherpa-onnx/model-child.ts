@@ -5,7 +5,7 @@ import { createHook } from 'node:async_hooks';
 import { createRequire } from 'node:module';
 import { serveTasks } from '../../runtime/host-child.ts';
 import type { SpokenPcm } from '../engine.ts';
-import { toSamples } from './float-samples.ts';
+import { toSamples } from '../float-samples.ts';
 
 export interface ModelStart {
   /** Path of the library's module. */

@@ -2,8 +2,10 @@
 // before it is loaded, because the library exits its process on invalid input. All faults are reported at once, by
 // file. Only the size and both ends of the weights are read.
 import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { open, readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { cardName as voiceCardName } from '../onnx/voice-folders.ts';
 import type { LibraryOptions, Model, ModelFacts, TextRules } from './model.ts';
 import { cardName, type ModelKind } from './model-card.ts';
 import { ModelFaults } from './model-fault.ts';
@@ -29,7 +31,7 @@ export const modelsFolder = (dataDir: string): string => join(dataDir, 'models')
 /** Whether the name is valid for a model and its voices. */
 export const isModelId = (name: string): boolean => /^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$/.test(name);
 
-/** Folders that may contain a model, by name; empty if there is no models folder. */
+/** Folders that may contain a model, by name; empty if there is no models folder. Voices of the engine onnx are not. */
 export async function modelNames(dataDir: string): Promise<string[]> {
   const entries = await readdir(modelsFolder(dataDir), { withFileTypes: true }).catch(
     (error: NodeJS.ErrnoException) => {
@@ -37,7 +39,9 @@ export async function modelNames(dataDir: string): Promise<string[]> {
       throw error;
     },
   );
-  return entries.flatMap((entry) => (entry.name.startsWith('.') || entry.isFile() ? [] : entry.name)).sort();
+  const isOther = (name: string) => existsSync(join(modelsFolder(dataDir), name, voiceCardName));
+  const names = entries.flatMap((entry) => (entry.name.startsWith('.') || entry.isFile() ? [] : entry.name));
+  return names.filter((name) => !isOther(name)).sort();
 }
 
 /** All models in the data folder, complete or not. */

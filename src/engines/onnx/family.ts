@@ -1,0 +1,41 @@
+// A family of models, such as hibari: how to recognise its graph, cut it, and compute sound with the parts. A graph has
+// a front, which reads all phonemes of an utterance and gives their durations, and a decoder, which makes the samples
+// of a range of frames, so that sound begins before the whole utterance is computed.
+import type { OnnxModel } from './onnx-file.ts';
+import type { OpenGraph } from './onnx-runtime.ts';
+
+/** The numbers of the phonemes in a model. */
+export type Vocabulary = Readonly<Record<string, number>>;
+
+export interface Family {
+  /** Whether the graph is of this family. */
+  isOwn(model: OnnxModel): boolean;
+  /** Loads the model. */
+  open(model: OnnxModel, openGraph: OpenGraph, vocabulary: Vocabulary): Promise<FamilyModel>;
+}
+
+export interface FamilyModel {
+  sampleRateHz: number;
+  /** How much earlier the sound comes than its duration says. */
+  earlySeconds: number;
+  begin(asked: AskedUtterance): Promise<Utterance>;
+}
+
+export interface AskedUtterance {
+  /** One character each; characters that the model does not know are silent. */
+  phonemes: readonly string[];
+  speed: number;
+  /** The same seed gives the same samples. */
+  seed: number;
+}
+
+export interface Utterance {
+  frames: number;
+  frameSamples: number;
+  /** Frames at which each phoneme begins; the last number is the end of the last phoneme. */
+  starts: readonly number[];
+  /** Samples of the next frames, up to `to`; those of the last few frames may follow with the next call. */
+  render(to: number): Promise<Float32Array>;
+  /** Makes the first call of `render` begin at this frame. */
+  skipTo(frame: number): void;
+}

@@ -1,0 +1,128 @@
+// The family hibari: small models that give the spectra of frames (harmonic-sound.ts). The decoder sees only 27 frames
+// around each frame, so its windows overlap by as many.
+import { Failure } from '../../errors.ts';
+import type { AskedUtterance, Family, Utterance, Vocabulary } from './family.ts';
+import { frameSamples, HarmonicSound, type Spectra, soundRateHz } from './harmonic-sound.ts';
+import { elementTypes, findDurations, type OnnxModel } from './onnx-file.ts';
+import type { Values } from './onnx-runtime.ts';
+import { leadSeconds, tailSeconds } from './utterance-sound.ts';
+
+const spectra = ['lh', 'theta', 'ln', 'lr', 'phi'] as const;
+const decoderStart = '/dec_in/Conv';
+const contextFrames = 27;
+/** A duration counts 25 ms, which are two frames of 12.5 ms. */
+const framesPerDuration = 2;
+/** Two minutes; no utterance takes longer. */
+const framesMax = 9_600;
+
+/** The result that the decoder reads. */
+const boundaryOf = ({ nodes }: OnnxModel): string | undefined =>
+  nodes.find(({ name, operation }) => name === decoderStart && operation === 'Conv')?.inputs[0];
+
+const faulty = (what: string) => new Failure('engine_error', {}, new Error(`the model gave ${what}`));
+
+export const hibari: Family = {
+  isOwn: (model) => boundaryOf(model) !== undefined && ['f0', ...spectra].every((name) => model.outputs.includes(name)),
+  async open(model, openGraph, vocabulary) {
+    const boundary = boundaryOf(model)!;
+    const { rounded, exact, shared } = findDurations(model, [boundary, 'f0']);
+    const float = (name: string, ...sizes: (number | string)[]) => ({ name, elementType: elementTypes.float, sizes });
+    const given = [float(rounded, 'sounds'), ...shared.map((name) => float(name, 'batch', 'sounds', 'channels'))];
+    const timing = await openGraph(model.cut([rounded, exact, ...shared]));
+    const front = await openGraph(model.cut([boundary, 'f0'], given));
+    const decoder = await openGraph(model.cut(spectra, [float(boundary, 1, 'channels', 'frames')]));
+
+    async function begin({ phonemes, speed, seed }: AskedUtterance): Promise<Utterance> {
+      const spoken = phonemes.filter((phoneme) => vocabulary[phoneme] !== undefined);
+      const ids = [0, ...spoken.map((phoneme) => vocabulary[phoneme]!), 0];
+      const asked = {
+        ids: { data: BigInt64Array.from(ids, BigInt), dims: [1, ids.length] },
+        speed: { data: Float32Array.of(1), dims: [1] },
+      };
+      const timed = await timing.run(asked);
+      const durations = atSpeed(timed[rounded]!.data, timed[exact]!.data, speed, spoken);
+      const frameCount = framesPerDuration * durations.reduce((sum, each) => sum + each, 0);
+      if (!(frameCount <= framesMax)) throw faulty(`${frameCount} frames for ${ids.length} phonemes`);
+      const begun = await front.run({ ...asked, ...timed, [rounded]: { data: durations, dims: [ids.length] } });
+      const { data: features, dims } = begun[boundary]!;
+      const [, channels = 0, frames = 0] = dims;
+      const sound = new HarmonicSound(begun.f0!.data, seed);
+      let from = 0;
+      return {
+        frames,
+        frameSamples,
+        starts: startsOf(phonemes, vocabulary, durations),
+        skipTo(frame) {
+          from = frame;
+          sound.skipTo(frame);
+        },
+        async render(to) {
+          const first = Math.max(0, from - contextFrames);
+          const width = Math.min(frames, to + contextFrames) - first;
+          const window = new Float32Array(channels * width);
+          for (let row = 0; row < channels; row++) {
+            const at = row * frames + first;
+            window.set(features.subarray(at, at + width), row * width);
+          }
+          const decoded = await decoder.run({ [boundary]: { data: window, dims: [1, channels, width] } });
+          const samples = sound.add(toSpectra(decoded), from - first, to - from, width);
+          from = to;
+          return samples;
+        },
+      };
+    }
+    return { sampleRateHz: soundRateHz, earlySeconds: 0.075, begin };
+  },
+};
+
+const toSpectra = (decoded: Readonly<Record<string, Values>>): Spectra =>
+  Object.fromEntries(spectra.map((name) => [name, decoded[name]!.data])) as unknown as Spectra;
+
+/** Seconds of a duration, and of the silence around the sound, which does not depend on the speed. */
+const durationSeconds = 0.025;
+const silenceSeconds = leadSeconds + tailSeconds;
+
+/** Stands for a sound, not for a pause. */
+const sounding = /[\p{L}ˈˌ]/u;
+
+/** Bisections of the range in which the factor of the durations lies. */
+const bisections = 24;
+
+/**
+ * Durations at a speed. Rounding each by itself would miss the speed by up to 10 %, so that each ends where the sum of
+ * all exact ones up to it does. None is shorter than 1. The pauses at both ends stay, because their silence is cut.
+ */
+function atSpeed(rounded: Float32Array, exact: Float32Array, speed: number, phonemes: readonly string[]): Float32Array {
+  if (speed === 1) return rounded;
+  const first = 1 + phonemes.findIndex((phoneme) => sounding.test(phoneme));
+  const end = 2 + phonemes.findLastIndex((phoneme) => sounding.test(phoneme));
+  const inner = exact.subarray(first, end);
+  const silence = silenceSeconds / durationSeconds;
+  const usual = rounded.subarray(first, end).reduce((sum, each) => sum + each, 0);
+  const wanted = (usual + silence) / speed - silence;
+  let factor = 0;
+  for (let step = 4; step > 4 / 2 ** bisections; step /= 2) {
+    const longer = factor + step;
+    if (inner.reduce((sum, each) => sum + Math.max(1, each * longer), 0) <= wanted) factor = longer;
+  }
+  const scaled = rounded.slice();
+  let left = 0;
+  for (let n = first; n < end; n++) {
+    left += Math.max(1, exact[n]! * factor);
+    scaled[n] = Math.max(1, Math.round(left));
+    left -= scaled[n]!;
+  }
+  return scaled;
+}
+
+/** An unknown phoneme has no duration. A pause is before the first phoneme, and after the last. */
+function startsOf(phonemes: readonly string[], vocabulary: Vocabulary, durations: Float32Array): number[] {
+  let next = 0;
+  let at = framesPerDuration * durations[next++]!;
+  const starts = [at];
+  for (const phoneme of phonemes) {
+    if (vocabulary[phoneme] !== undefined) at += framesPerDuration * durations[next++]!;
+    starts.push(at);
+  }
+  return starts;
+}

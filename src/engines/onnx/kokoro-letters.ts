@@ -1,0 +1,48 @@
+// Converts IPA to the letters in which Kokoro and hibari write English: one letter stands for a diphthong (A for eɪ) or
+// an affricate (ʧ for tʃ). Sounds that English lacks cannot be converted.
+import { toRows } from '../../text/language-table.ts';
+import { withoutModifiers } from '../../text/x-sampa.ts';
+
+/** Letters of both accents. Longer spellings come first, so that a diphthong is not read as two vowels. */
+const common = toRows(`
+  eɪ = A; ei = A; aɪ = I; ai = I; ɔɪ = Y; oɪ = Y; aʊ = W; au = W; tʃ = ʧ; dʒ = ʤ; ʧ = ʧ; ʤ = ʤ; ᵻ = ɪ; ɨ = ɪ; ʉː = u
+  ʉ = u; l̩ = ᵊl; n̩ = ᵊn; m̩ = ᵊm; ʍ = w; p = p; b = b; t = t; d = d; k = k; ɡ = ɡ; f = f; v = v; θ = θ; ð = ð; s = s; z = z
+  ʃ = ʃ; ʒ = ʒ; h = h; m = m; n = n; ŋ = ŋ; l = l; ɫ = l; ɹ = ɹ; r = ɹ; j = j; w = w; ʔ = ʔ; ɪ = ɪ; ʊ = ʊ; ʌ = ʌ; ə = ə
+  ɐ = ə; ɛ = ɛ; e = ɛ
+`);
+const american = toRows(`
+  oʊ = O; əʊ = O; ou = O; oː = O; o = O; iː = i; i = i; uː = u; u = u; ɑː = ɑ; ɑ = ɑ; ɒ = ɑ; aː = ɑ; a = ɑ; ɔː = ɔ; ɔ = ɔ
+  æ = æ; ɜːr = ɜɹ; ɜːɹ = ɜɹ; ɜː = ɜɹ; ɜ = ɜ; ɝː = ɜɹ; ɝ = ɜɹ; ɚ = əɹ; ɾ = T; ɛː = ɛ; eː = A
+`);
+const british = toRows(`
+  oʊ = Q; əʊ = Q; ou = Q; oː = ɔː; o = ɒ; iː = iː; i = i; uː = uː; u = u; ɑː = ɑː; ɑ = ɑː; ɒ = ɒ; aː = ɑː; a = a; ɔː = ɔː
+  ɔ = ɔː; æ = a; ɜːr = ɜː; ɜːɹ = ɜː; ɜː = ɜː; ɜ = ɜː; ɝː = ɜː; ɝ = ɜː; ɚ = ə; ɾ = t; ɛː = ɛː; eː = A
+`);
+
+const byLength = (rows: readonly (readonly [string, string])[]) => rows.toSorted(([a], [b]) => b.length - a.length);
+const accents = { US: byLength([...american, ...common]), GB: byLength([...british, ...common]) };
+
+export type Accent = keyof typeof accents;
+
+export const accentOf = (languageCode: string): Accent => (languageCode === 'en-GB' ? 'GB' : 'US');
+
+const vowel = '[AIOQWYaiuæɑɒɔəɛɜɪʊʌᵊ]';
+const firstVowel = new RegExp(vowel, 'u');
+/** IPA has the stress before the syllable, and these letters have it before the vowel. */
+const stressed = new RegExp(`([ˈˌ])((?:(?!${vowel}).)*)(?=${vowel})`, 'gu');
+
+/** Converts IPA; undefined if English lacks one of the sounds. */
+export function toKokoroLetters(written: string, accent: Accent): string | undefined {
+  const rows = accents[accent];
+  const ipa = withoutModifiers(written, (sound) => rows.some(([spelling]) => spelling === sound));
+  let letters = '';
+  for (let at = 0; at < ipa.length; ) {
+    const char = ipa[at]!;
+    const match = rows.find(([spelling]) => ipa.startsWith(spelling, at));
+    if (!match && !/[ .ˈˌː]/.test(char)) return undefined;
+    letters += match ? match[1] : /[.ː]/.test(char) ? '' : char;
+    at += match ? match[0].length : 1;
+  }
+  // In a word without a stress mark, the first vowel is stressed.
+  return letters.includes('ˈ') ? letters.replace(stressed, '$2$1') : letters.replace(firstVowel, 'ˈ$&');
+}

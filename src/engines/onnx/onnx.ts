@@ -1,0 +1,145 @@
+// Natural voices on ONNX Runtime: models whose sound begins before a sentence is computed, with exact word times. Each
+// voice is a folder (voice-folders.ts); the engine is absent until a voice is installed, and finds voices that are
+// installed while it runs.
+import { availableParallelism } from 'node:os';
+import { Failure } from '../../errors.ts';
+import { integerSetting } from '../../runtime/setting-types.ts';
+import { defineEngine, type Engine, type EngineLog, type EngineReport, type SpokenPcm } from '../engine.ts';
+import { withoutInnerStops } from '../inner-stops.ts';
+import { openVoiceList } from '../voice-list.ts';
+import { importVoice } from './import-voice.ts';
+import { accentOf, toKokoroLetters } from './kokoro-letters.ts';
+import { findRuntime } from './onnx-runtime.ts';
+import type { PhonemeStart } from './phoneme-worker.ts';
+import { type InstalledVoice, readVoiceFolders } from './voice-folders.ts';
+import { openVoiceHost } from './voice-host.ts';
+
+export interface OnnxOptions {
+  dataDir: string;
+  workers: number;
+  log?: EngineLog | undefined;
+}
+
+/** Faster, too many sounds would have the shortest duration of 25 ms. */
+const speakingRates = { min: 0.5, max: 1.6 };
+/** A sentence of 300 characters has about 400 phonemes. */
+const segmentCharsMax = 300;
+const refreshMs = 5_000;
+/** A worker is started soon after the service, so that the first caller does not wait for it. */
+const startAfterMs = 500;
+const timeoutMs = { firstSound: 20_000, stall: 10_000 };
+
+const toStart = ({ folder, voice }: InstalledVoice): PhonemeStart => ({
+  folder,
+  accent: accentOf(voice.languageCodes[0]!),
+});
+const keyOf = ({ voice }: InstalledVoice): string => `${voice.voiceId} ${voice.version}`;
+
+export async function openOnnx({ dataDir, workers, log = () => {} }: OnnxOptions): Promise<Engine> {
+  const runtime = findRuntime().is;
+  /** All voices that were ever listed, because a request may still use a removed voice. */
+  const known = new Map<string, InstalledVoice>();
+  let current = new Set<string>();
+  let faultsLogged = '';
+  const host = openVoiceHost(workers, (group) => toStart(known.get(group)!));
+  const list = await openVoiceList({
+    async load() {
+      const { voices, faults } = await readVoiceFolders(dataDir, runtime);
+      if (faults.length > 0 && faults.join() !== faultsLogged) log('warn', 'voices not offered', { faults });
+      faultsLogged = faults.join();
+      for (const installed of voices) known.set(keyOf(installed), installed);
+      const before = current;
+      current = new Set(voices.map(keyOf));
+      for (const group of before) if (!current.has(group)) host.end(group);
+      return voices.map(({ voice }) => voice);
+    },
+    refreshMs,
+    mayBeEmpty: true,
+  });
+  const starting = setTimeout(() => {
+    const [first] = current;
+    if (first !== undefined) host.open(first).catch(() => {});
+  }, startAfterMs).unref();
+
+  return {
+    name: 'onnx',
+    get voices() {
+      return list.voices();
+    },
+    capabilities: {
+      speakingRates,
+      timings: true,
+      seed: true,
+      isRepeatable: true,
+      readsNumbers: false,
+      segmentCharsMax,
+      // Sound begins before the segment is computed, so a short segment would not start earlier.
+      firstSegmentCharsMax: segmentCharsMax,
+      segmentsAtOnce: workers > 2 ? 2 : 1,
+      segmentsSpokenMax: workers,
+      firstSoundMsMax: timeoutMs.firstSound,
+      stallMsMax: timeoutMs.stall,
+    },
+    toPhonemes: (ipa, _voice, languageCode) => toKokoroLetters(ipa, accentOf(languageCode)),
+    async *speak(segment, signal): AsyncGenerator<SpokenPcm> {
+      const { voice, text, speakingRate, seed, isAgain, phonemes, timings, isBackground = false } = segment;
+      const group = `${voice.voiceId} ${voice.version}`;
+      if (!known.has(group)) throw new Failure('engine_error', {}, new Error(`voice ${voice.voiceId} does not exist`));
+      const asked = {
+        text: withoutInnerStops(text),
+        ...(phonemes && { phonemes }),
+        speed: speakingRate,
+        seed: seed ?? (isAgain ? 1 : 0),
+        gainDb: voice.gainDb,
+        timings,
+      };
+      yield* host.speak(group, asked, signal, isBackground);
+    },
+    async close() {
+      clearTimeout(starting);
+      list.close();
+      await host.close();
+    },
+  };
+}
+
+async function inspect(dataDir: string): Promise<EngineReport> {
+  try {
+    const { is } = findRuntime();
+    const { voices, faults } = await readVoiceFolders(dataDir, is);
+    if (faults.length > 0) return { state: 'broken', message: faults.join('; ') };
+    if (voices.length === 0) return { state: 'absent', message: 'no voices are installed' };
+    const host = openVoiceHost(1, (group) => toStart(voices.find((each) => keyOf(each) === group)!));
+    try {
+      for (const installed of voices) await host.open(keyOf(installed));
+    } finally {
+      await host.close();
+    }
+    return {
+      state: 'ready',
+      message: `${voices.length} voices, with the ${is === 'native' ? 'native library' : 'WebAssembly'}`,
+    };
+  } catch (error) {
+    const cause = error instanceof Failure ? (error.cause as Error | undefined) : undefined;
+    return { state: 'broken', message: cause?.message ?? (error as Error).message };
+  }
+}
+
+const workersMax = 64;
+
+export const onnx = defineEngine({
+  name: 'onnx',
+  isOptional: true,
+  settings: {
+    workers: integerSetting({
+      name: 'SONANT_ONNX_WORKERS',
+      help: 'Workers of a natural voice, each with one thread and about 100 MiB of memory. Default: one for each core, at most 8',
+      min: 1,
+      max: workersMax,
+      fallback: Math.min(8, availableParallelism()),
+    }),
+  },
+  inspect: (_settings, dataDir) => inspect(dataDir),
+  open: ({ workers }, dataDir, log) => openOnnx({ dataDir, workers, log }),
+  importVoice,
+});

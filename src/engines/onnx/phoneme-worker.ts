@@ -1,0 +1,21 @@
+// A thread that reads the phonemes of texts in one accent, for all voices: its dictionaries take 250 MB.
+import { serveTasks } from '../../runtime/host-child.ts';
+import { openEnglish, type PhonemeWord } from '../../text/phonemes/english.ts';
+import type { Segment } from '../engine.ts';
+import type { Accent } from './kokoro-letters.ts';
+
+export interface PhonemeStart {
+  /** Folder with the dictionaries. */
+  folder: string;
+  accent: Accent;
+}
+
+export interface PhonemeTask {
+  text: string;
+  phonemes?: Segment['phonemes'];
+}
+
+serveTasks<PhonemeStart, PhonemeTask, readonly PhonemeWord[]>(({ folder, accent }) => {
+  const phonemesOf = openEnglish(folder, accent);
+  return ({ text, phonemes }, { send }) => send([phonemesOf(text, phonemes)]);
+});

@@ -1,0 +1,57 @@
+// A worker that speaks with one voice's model: a thread or a process (see onnx-runtime.ts).
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { secondsOf } from '../../audio/pcm.ts';
+import { serveTasks } from '../../runtime/host-child.ts';
+import type { SpokenPcm } from '../engine.ts';
+import type { Family } from './family.ts';
+import { hibari } from './hibari.ts';
+import { readOnnxModel } from './onnx-file.ts';
+import { openRuntime, type RuntimeStart } from './onnx-runtime.ts';
+import { type SpokenHow, type SpokenPart, speakPart } from './utterance-sound.ts';
+import { modelName, vocabularyName } from './voice-folders.ts';
+
+export interface VoiceStart {
+  runtime: RuntimeStart;
+  /** Folder of the voice. */
+  folder: string;
+}
+
+export interface VoiceTask extends Omit<SpokenHow, 'isCancelled'> {
+  parts: readonly SpokenPart[];
+}
+
+const families: readonly Family[] = [hibari];
+/** Speaking a word compiles the runtime's functions. */
+const warmUp: VoiceTask = {
+  parts: [{ phonemes: [...'wˈʌn.'], words: [] }],
+  speed: 1,
+  seed: 0,
+  level: 0,
+  timings: false,
+};
+
+serveTasks<VoiceStart, VoiceTask, SpokenPcm>(async ({ runtime, folder }) => {
+  const openGraph = await openRuntime(runtime);
+  const graph = readOnnxModel(await readFile(join(folder, modelName)));
+  const family = families.find((each) => each.isOwn(graph));
+  if (!family) throw new Error('the model is of an unknown kind');
+  const model = await family.open(graph, openGraph, JSON.parse(await readFile(join(folder, vocabularyName), 'utf8')));
+
+  async function* speak({ parts, ...how }: VoiceTask, isCancelled: () => boolean) {
+    let seconds = 0;
+    for (const part of parts) {
+      const startSeconds = seconds;
+      for await (const piece of speakPart(model, part, { ...how, isCancelled }, startSeconds)) {
+        seconds += secondsOf(piece);
+        yield piece;
+      }
+      if (seconds === startSeconds && !isCancelled()) throw new Error('the model gave no sound for a word');
+    }
+  }
+
+  await Array.fromAsync(speak(warmUp, () => false));
+  return async (task, { isCancelled, send }) => {
+    for await (const piece of speak(task, isCancelled)) send([piece], [piece.samples.buffer]);
+  };
+});

@@ -1,0 +1,202 @@
+// Pronunciations of English words that a lexicon contains, in Misaki's notation: readings by part of speech, inflected
+// forms of listed words, and function words, whose sound depends on the next word.
+import { stressCapitalized, stressFully } from './stress.ts';
+
+/** One reading, or readings by part of speech; `None` is the reading before a pause. */
+export type Reading = string | Readonly<Record<string, string | null>>;
+export type LexiconTable = Readonly<Record<string, Reading>>;
+export type Accent = 'US' | 'GB';
+
+/** A word and what its reading depends on. */
+export interface WordInContext {
+  word: string;
+  /** Part of speech (part-of-speech.ts). */
+  tag: string;
+  /** Whether the next sound is a vowel; undefined before a pause. */
+  isBeforeVowel: boolean | undefined;
+  isBeforeTo: boolean;
+}
+
+type Context = Omit<WordInContext, 'word'>;
+
+const tapBefore = 'AIOWYiuæɑəɛɪɹʊʌ';
+
+export class EnglishLexicon {
+  readonly #first: LexiconTable;
+  readonly #second: LexiconTable;
+  readonly #accent: Accent;
+
+  /** The first table is checked by people, the second one is not. */
+  constructor(first: LexiconTable, second: LexiconTable, accent: Accent) {
+    this.#first = first;
+    this.#second = second;
+    this.#accent = accent;
+  }
+
+  /** Undefined if the lexicon has neither the word nor a form of which it is an inflection. */
+  read({ word, ...context }: WordInContext): string | undefined {
+    const special = this.#readFunctionWord(word, context);
+    if (special !== undefined) return special;
+    const isCapitals = word === word.toUpperCase() && word !== word.toLowerCase();
+    const form = this.#has(word) ? word : this.#inLowerCase(word, context);
+    const stress = isCapitals ? stressFully : word === word.toLowerCase() ? (as: string) => as : stressCapitalized;
+    const found =
+      this.#readListed(form, context) ??
+      this.#readOwner(form, context) ??
+      this.#readPlural(form, context) ??
+      this.#readPast(form, context) ??
+      this.#readParticiple(form, context);
+    return found === undefined ? undefined : stress(found);
+  }
+
+  /** The name of a letter; undefined for other characters. */
+  nameOf(letter: string): string | undefined {
+    const name = this.#first[letter.toUpperCase()];
+    return /^[a-z]$/i.test(letter) && typeof name === 'string'
+      ? letter === 'A' || letter === 'a'
+        ? 'ˈA'
+        : name
+      : undefined;
+  }
+
+  #readFunctionWord(word: string, { tag, isBeforeVowel, isBeforeTo }: Context): string | undefined {
+    const isName = tag.startsWith('NN');
+    switch (word === word.toUpperCase() && isName ? '' : word.toLowerCase()) {
+      case 'a':
+        return tag === 'DT' ? 'ɐ' : 'ˈA';
+      case 'an':
+        return 'ɐn';
+      case 'am':
+        return word === 'am' && isBeforeVowel !== undefined ? 'ɐm' : this.#entry('am', tag, isBeforeVowel);
+      case 'by':
+        return tag.startsWith('RB') ? 'bˈI' : undefined;
+      case 'i':
+        return tag === 'PRP' ? 'ˌI' : undefined;
+      case 'in':
+        return isBeforeVowel === undefined || tag !== 'IN' ? 'ˈɪn' : 'ɪn';
+      case 'the':
+        return isBeforeVowel ? 'ði' : 'ðə';
+      case 'to':
+        if (isBeforeVowel === undefined) return this.#entry('to', tag, isBeforeVowel);
+        return isBeforeVowel ? 'tʊ' : 'tə';
+      case 'used':
+        return isBeforeTo && (tag === 'VBD' || tag === 'JJ') ? this.#entry('used', 'VBD', false) : undefined;
+      case 'vs':
+        return this.#entry('versus', tag, isBeforeVowel);
+      default:
+        return undefined;
+    }
+  }
+
+  /** The form of a capitalized word, or of a word in capitals, that the lexicon may have. */
+  #inLowerCase(word: string, context: Context): string {
+    const lower = word.toLowerCase();
+    const isPlainCase = word === word.toUpperCase() || word.slice(1) === lower.slice(1);
+    // A short name such as "Ames" is not the plural of a common word.
+    const isShortName = context.tag === 'NNP' && word.length <= 7;
+    return isPlainCase && !isShortName && this.#isWordOrForm(lower, context) ? lower : word;
+  }
+
+  #isWordOrForm(word: string, context: Context): boolean {
+    return (
+      this.#has(word) ||
+      (this.#readPlural(word, context) ?? this.#readPast(word, context) ?? this.#readParticiple(word, context)) !==
+        undefined
+    );
+  }
+
+  #has = (word: string): boolean => lookUp(this.#first, word) !== undefined || lookUp(this.#second, word) !== undefined;
+
+  #readListed(word: string, { tag, isBeforeVowel }: Context): string | undefined {
+    return this.#has(word) ? this.#entry(word, tag, isBeforeVowel) : undefined;
+  }
+
+  #entry(word: string, tag: string, isBeforeVowel: boolean | undefined): string | undefined {
+    const found = lookUp(this.#first, word) ?? lookUp(this.#second, word);
+    if (found === undefined || typeof found === 'string') return found;
+    if (isBeforeVowel === undefined && found.None) return found.None;
+    const reading = tag in found ? found[tag] : parentOf(tag) in found ? found[parentOf(tag)] : found.DEFAULT;
+    return reading ?? undefined;
+  }
+
+  /** "James'" and "boys'". */
+  #readOwner(word: string, context: Context): string | undefined {
+    if (!word.endsWith("'")) return undefined;
+    return this.#readListed(`${word}s`, context) ?? this.#readListed(word.slice(0, -1), context);
+  }
+
+  #readPlural(word: string, context: Context): string | undefined {
+    if (word.length < 3 || !word.endsWith('s')) return undefined;
+    const stems = [
+      !word.endsWith('ss') && word.slice(0, -1),
+      (word.endsWith("'s") || (word.length > 4 && word.endsWith('es') && !word.endsWith('ies'))) && word.slice(0, -2),
+      word.length > 4 && word.endsWith('ies') && `${word.slice(0, -3)}y`,
+    ];
+    const stem = this.#readStem(stems, context);
+    return stem && withS(stem, this.#accent);
+  }
+
+  #readPast(word: string, context: Context): string | undefined {
+    if (word.length < 4 || !word.endsWith('d')) return undefined;
+    const stems = [
+      !word.endsWith('dd') && word.slice(0, -1),
+      word.length > 4 && word.endsWith('ed') && !word.endsWith('eed') && word.slice(0, -2),
+    ];
+    const stem = this.#readStem(stems, context);
+    return stem && withD(stem, this.#accent);
+  }
+
+  #readParticiple(word: string, context: Context): string | undefined {
+    if (word.length < 5 || !word.endsWith('ing')) return undefined;
+    const isDoubled = /([bcdgklmnprstvxz])\1ing$|cking$/.test(word);
+    const stems = [
+      word.length > 5 && word.slice(0, -3),
+      `${word.slice(0, -3)}e`,
+      word.length > 5 && isDoubled && word.slice(0, -4),
+    ];
+    const stem = this.#readStem(stems, context);
+    if (!stem || (this.#accent === 'GB' && /[əː]$/.test(stem))) return undefined;
+    const isTapped = this.#accent === 'US' && stem.endsWith('t') && tapBefore.includes(stem.at(-2) ?? '.');
+    return stressCapitalized(`${isTapped ? `${stem.slice(0, -1)}ɾ` : stem}ɪŋ`);
+  }
+
+  #readStem(stems: readonly (string | false)[], context: Context): string | undefined {
+    for (const stem of stems) {
+      const found = stem && this.#readListed(stem, context);
+      if (found) return found;
+    }
+    return undefined;
+  }
+}
+
+/** An entry also stands for the same word with its first letter in the other case. */
+function lookUp(table: LexiconTable, word: string): Reading | undefined {
+  const own = Object.hasOwn(table, word) ? table[word] : undefined;
+  if (own !== undefined || word.length < 2) return own;
+  const lower = word.toLowerCase();
+  const capitalized = word.slice(0, 1).toUpperCase() + lower.slice(1);
+  const other = word === lower ? capitalized : word === capitalized ? lower : undefined;
+  return other !== undefined && other !== word && Object.hasOwn(table, other) ? table[other] : undefined;
+}
+
+function parentOf(tag: string): string {
+  if (tag.startsWith('VB')) return 'VERB';
+  if (tag.startsWith('NN')) return 'NOUN';
+  if (tag.startsWith('RB')) return 'ADV';
+  return tag.startsWith('JJ') ? 'ADJ' : tag;
+}
+
+/** The stem with the ending of a plural, of a possessive or of the third person. */
+export function withS(stem: string, accent: Accent): string {
+  if (/[ptkfθ]$/.test(stem)) return `${stem}s`;
+  return /[szʃʒʧʤ]$/.test(stem) ? `${stem}${accent === 'US' ? 'ᵻ' : 'ɪ'}z` : `${stem}z`;
+}
+
+function withD(stem: string, accent: Accent): string {
+  const vowel = accent === 'US' ? 'ᵻ' : 'ɪ';
+  if (/[pkfθʃsʧ]$/.test(stem)) return `${stem}t`;
+  if (stem.endsWith('d')) return `${stem}${vowel}d`;
+  if (!stem.endsWith('t')) return `${stem}d`;
+  const isTapped = accent === 'US' && tapBefore.includes(stem.at(-2) ?? '.');
+  return isTapped ? `${stem.slice(0, -1)}ɾᵻd` : `${stem}${vowel}d`;
+}

@@ -1,0 +1,237 @@
+// Converts English text to phonemes in the notation of Misaki, which Kokoro and Hibari were trained on: two lexicons
+// by part of speech, inflected forms, function words by their neighbours, the CMU dictionary for further names, and a
+// small network for unknown words. The text has no numbers or abbreviations; Sonant has spelled them out.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import anyAscii from 'any-ascii';
+import { type DictionaryLookup, openArpabet } from './arpabet.ts';
+import { type Accent, EnglishLexicon, withS } from './english-lexicon.ts';
+import { createTagger } from './part-of-speech.ts';
+import { createSpellingNet } from './spelling-net.ts';
+import { balance, stressLast, weaken } from './stress.ts';
+
+/** A word or a punctuation mark: its range in the text (UTF-16) and its phonemes. */
+export interface PhonemeWord {
+  start: number;
+  end: number;
+  phonemes: string;
+}
+
+/** Phonemes that replace those of a range of the text. */
+export interface GivenPhonemes {
+  from: number;
+  to: number;
+  phonemes: string;
+}
+
+export type EnglishPhonemes = (text: string, given?: readonly GivenPhonemes[]) => PhonemeWord[];
+
+const letters = String.raw`\p{L}\p{M}*`;
+const tokenPattern = new RegExp(
+  [
+    String.raw`(?:${letters}\.){2,}`,
+    String.raw`(?:${letters}|(?<=\p{L}\p{M}*)[-'’](?=\p{L})|['’](?=(?:cause|em|til|tis|twas)\b))+(?:['’](?=\s|$|[,.;:!?]))?`,
+    String.raw`\p{N}`,
+    '[^\\s]',
+  ].join('|'),
+  'giu',
+);
+/** Punctuation marks, and the marks that stand for them among phonemes. */
+const spokenMarks: Readonly<Record<string, string>> = Object.fromEntries(
+  [...';:,.!?…—–-()[]“”«»„'].map((mark, n) => [mark, [...';:,.!?…———()()“”“”“'][n]!]),
+);
+const spokenSigns: Readonly<Record<string, string>> = {
+  '&': 'and',
+  '@': 'at',
+  '%': 'percent',
+  '+': 'plus',
+  '=': 'equals',
+  '/': 'slash',
+  '#': 'number',
+};
+const digits = ['zero', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine'];
+const contraction = /^(.+?)(n['’]t|['’](?:s|re|ve|ll|d|m))$/i;
+const unknownKeptMax = 2_000;
+
+type Token = { start: number; end: number; text: string; tag: string; given?: string };
+
+/** Opens the files of a folder: the lexicons of the accent, the tagger, and files for unknown words. */
+export function openEnglish(folder: string, accent: Accent): EnglishPhonemes {
+  const readJson = (name: string) => JSON.parse(gunzipSync(readFileSync(join(folder, name))).toString());
+  const [first, second] = ['gold', 'silver'].map((kind) => readJson(`lexicon_${accent.toLowerCase()}_${kind}.json.gz`));
+  const lexicon = new EnglishLexicon(first, second, accent);
+  const tagger = createTagger(readJson('tagger.json.gz'));
+  const pronounceUnknown = openUnknown(folder, lexicon, accent);
+
+  /** The phonemes of a word without spaces. Parts of a compound are read alone if the lexicon lacks the whole. */
+  function pronounce(word: string, tag: string, isBeforeVowel: boolean | undefined, isBeforeTo: boolean): string {
+    const whole = lexicon.read({ word, tag, isBeforeVowel, isBeforeTo });
+    if (whole !== undefined) return whole;
+    const parts = word.split(/[-.]+|(?<=\p{Ll})(?=\p{Lu})/u).filter((part) => part !== '');
+    if (parts.length < 2) return pronounceUnknown(word);
+    if (parts.every((part) => part.length === 1))
+      return stressLast(parts.map((part) => lexicon.nameOf(part) ?? '')).join('');
+    const read = parts.map(
+      (part) => (part.length === 1 && lexicon.nameOf(part)) || pronounce(part, tag, isBeforeVowel, isBeforeTo),
+    );
+    if (read.length === 2 && parts[0]!.length === 1) return read[0] + weaken(read[1]!);
+    return balance(read).join('');
+  }
+
+  return (text, given = []) => {
+    const tokens = readTokens(text, given);
+    tagTokens(tokens, tagger);
+    const words: PhonemeWord[] = [];
+    let isBeforeVowel: boolean | undefined;
+    let isBeforeTo = false;
+    for (const [i, { start, end, text: word, tag, given }] of [...tokens.entries()].reverse()) {
+      const run = letterRun(tokens, i);
+      let phonemes: string;
+      if (given !== undefined) phonemes = given;
+      else if (run) phonemes = run.isLast ? pronounceUnknown(plain(word)) : weaken(lexicon.nameOf(word)!);
+      else if (/\p{L}/u.test(word)) phonemes = pronounce(plain(word), tag, isBeforeVowel, isBeforeTo);
+      else if (/\p{N}/u.test(word)) phonemes = digits[Number(word.normalize('NFKC'))] ? readDigit(word) : '';
+      else if (spokenSigns[word]) phonemes = pronounce(spokenSigns[word], 'NN', isBeforeVowel, isBeforeTo);
+      else phonemes = markOf(tokens, i, text);
+      if (phonemes !== '') words.push({ start, end, phonemes: phonemes.replaceAll('ɾ', 'T').replaceAll('ʔ', 't') });
+      isBeforeVowel = beginsWithVowel(phonemes) ?? (/[;:,.!?—…]/.test(phonemes) ? undefined : isBeforeVowel);
+      isBeforeTo = word.toLowerCase() === 'to';
+    }
+    return words.reverse();
+  };
+
+  function readDigit(word: string): string {
+    return pronounce(digits[Number(word.normalize('NFKC'))]!, 'CD', false, false);
+  }
+}
+
+const plain = (word: string): string => word.normalize('NFKC').replaceAll('’', "'");
+
+function readTokens(text: string, given: readonly GivenPhonemes[]): Token[] {
+  const tokens: Token[] = [];
+  let at = 0;
+  const read = (to: number) => {
+    for (const { 0: found, index } of text.slice(at, to).matchAll(tokenPattern))
+      tokens.push({ start: at + index, end: at + index + found.length, text: found, tag: '' });
+    at = to;
+  };
+  for (const { from, to, phonemes } of given) {
+    read(from);
+    tokens.push({ start: from, end: to, text: text.slice(from, to), tag: '', given: phonemes });
+    at = to;
+  }
+  read(text.length);
+  return tokens;
+}
+
+/** Tags the tokens as the tagger was trained: contractions and compounds are several words for it. */
+function tagTokens(tokens: readonly Token[], tagger: (words: readonly string[]) => string[]): void {
+  const pieces: string[] = [];
+  const places = tokens.map(({ text }) => {
+    const place = pieces.length;
+    const [, stem, ending] = contraction.exec(text) ?? [];
+    if (stem) pieces.push(stem, ending!.replace('’', "'"));
+    else if (/\p{L}-\p{L}/u.test(text)) pieces.push(...text.split(/(-)/).filter((piece) => piece !== ''));
+    else pieces.push(text);
+    return place;
+  });
+  const tags = tagger(pieces);
+  for (const [i, token] of tokens.entries()) token.tag = tags[places[i]!]!;
+}
+
+/** Whether the token is one of several single capital letters: "F B I". Letters of a longer list are stressed alike. */
+function letterRun(tokens: readonly Token[], i: number): { isLast: boolean } | undefined {
+  const isLetter = (at: number, form = /^[A-Z]$/) =>
+    form.test(tokens[at]?.text ?? '') && tokens[at]!.given === undefined;
+  const isNear = (at: number) => tokens[at + 1]!.start - tokens[at]!.end <= 1;
+  // The last letter may have an ending: "I B M's".
+  const lastLetter = /^[A-Z](?:['’]?s)?$/;
+  if (!isLetter(i, lastLetter)) return undefined;
+  let [from, to] = [i, i];
+  while (isLetter(from - 1) && isNear(from - 1)) from--;
+  while (isLetter(to) && isLetter(to + 1, lastLetter) && isNear(to)) to++;
+  if (from === to) return undefined;
+  return { isLast: i === to || to - from >= 4 };
+}
+
+/** The phoneme of a punctuation mark. The stop after an initial is silent: "J. Smith". */
+function markOf(tokens: readonly Token[], i: number, text: string): string {
+  const { text: mark, start, end } = tokens[i]!;
+  if (mark === '"') return start === 0 || /[\s(]/.test(text[start - 1]!) ? '“' : '”';
+  const isInitial = mark === '.' && /^\p{Lu}$/u.test(tokens[i - 1]?.text ?? '') && /^\s\p{Lu}/u.test(text.slice(end));
+  if (isInitial) return '';
+  const isHyphen = mark === '-' && !/\s/.test(text[end] ?? ' ');
+  return isHyphen ? '' : (spokenMarks[mark] ?? '');
+}
+
+function beginsWithVowel(phonemes: string): boolean | undefined {
+  const [first] = /[AIOQWYaiuæɑɒɔəɛɜɪʊʌᵻɐbdfhjklmnpstvwzðŋɡɹɾʃʒʤʧθ;:,.!?—…]/.exec(phonemes) ?? [];
+  if (first === undefined || /[;:,.!?—…]/.test(first)) return undefined;
+  return /[AIOQWYaiuæɑɒɔəɛɜɪʊʌᵻɐ]/.test(first);
+}
+
+/** Pronounces words that the lexicon lacks. Letters of other scripts are transliterated. */
+function openUnknown(folder: string, lexicon: EnglishLexicon, accent: Accent): (word: string) => string {
+  let dictionary: DictionaryLookup | undefined;
+  let net: ReturnType<typeof createSpellingNet> | undefined;
+  const known = new Map<string, string>();
+
+  function look(word: string): string | undefined {
+    dictionary ??= openArpabet(readFileSync(join(folder, 'cmudict.js'), 'latin1'));
+    const found = dictionary(word);
+    if (found !== undefined) return found;
+    const stem = /^(.{2,})(?:'s|s)$/.exec(word)?.[1];
+    const ofStem = stem && dictionary(stem);
+    return ofStem && withS(ofStem, accent);
+  }
+
+  function spell(word: string): string {
+    net ??= createSpellingNet(readFileSync(join(folder, 'oov_bart_en_us.npz')));
+    return net(word);
+  }
+
+  function pronounce(word: string): string {
+    const [, stem, ending = ''] = /^(\p{L})('s|s)$/u.exec(word) ?? ['', word];
+    const name = stem!.length === 1 ? lexicon.nameOf(stem!) : undefined;
+    if (name !== undefined) return ending ? withS(name, accent) : name;
+    const latin = anyAscii(word).replace(/[^A-Za-z'-]/g, '');
+    if (latin === '') return '';
+    if (latin !== word) {
+      const found = lexicon.read({ word: latin, tag: 'NNP', isBeforeVowel: false, isBeforeTo: false });
+      if (found !== undefined) return found;
+    }
+    const isInitials = /^[A-Z]{2,5}$/.test(latin);
+    const american =
+      look(latin.toLowerCase()) ??
+      (isInitials ? stressLast([...latin].map((letter) => lexicon.nameOf(letter)!)).join('') : spell(latin));
+    return accent === 'US' ? american : toBritish(american);
+  }
+
+  return (word) => {
+    const before = known.get(word);
+    if (before !== undefined) return before;
+    const phonemes = pronounce(word);
+    if (known.size >= unknownKeptMax) known.clear();
+    known.set(word, phonemes);
+    return phonemes;
+  };
+}
+
+/** American phonemes in British pronunciation: vowels, and R only before vowels. */
+function toBritish(phonemes: string): string {
+  return phonemes
+    .replaceAll('ɾ', 't')
+    .replace(/ɑɹ(?![AIOQWYaiuæɑɒɔəɛɜɪʊʌᵻˈˌ])/g, 'ɑː')
+    .replace(/ɔɹ(?![AIOQWYaiuæɑɒɔəɛɜɪʊʌᵻˈˌ])/g, 'ɔː')
+    .replace(/ɜɹ/g, 'ɜː')
+    .replace(/əɹ(?![AIOQWYaiuæɑɒɔəɛɜɪʊʌᵻˈˌ])/g, 'ə')
+    .replace(/ɛɹ(?![AIOQWYaiuæɑɒɔəɛɜɪʊʌᵻˈˌ])/g, 'ɛː')
+    .replace(/ɪɹ(?![AIOQWYaiuæɑɒɔəɛɜɪʊʌᵻˈˌ])/g, 'ɪə')
+    .replace(/ɑ(?!ː)/g, 'ɒ')
+    .replaceAll('O', 'Q')
+    .replaceAll('æ', 'a')
+    .replace(/i(?=[^ː]|$)/g, (sound, at: number, all: string) => (/[ˈˌ]$/.test(all.slice(0, at)) ? 'iː' : sound))
+    .replace(/[ˈˌ]u(?!ː)/g, '$&ː')
+    .replaceAll('ᵻ', 'ɪ');
+}
