@@ -12,6 +12,7 @@ import { isInstalled } from './programs.ts';
 
 const blocks = pages.flatMap(blocksOf);
 const service = blocks.find(({ serves }) => serves)!;
+const setKey = blocks.find(({ place, text }) => place.startsWith('docs/quick-start') && text.startsWith('export '))!;
 /** Time limit for a page, on a busy machine. */
 const pageMsMax = 240_000;
 let stage: Stage;
@@ -21,15 +22,21 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
+/** Starts the service, and sets the key in the shell of the page, as the quick start says. */
+async function prepare(page: string): Promise<void> {
+  await stage.play(service);
+  await stage.play(setKey, page);
+}
+
 for (const page of pages) {
   const own = blocksOf(page).filter(({ notRun }) => notRun === undefined);
   test(
     `${page} runs`,
     async () => {
-      if (page !== 'README.md' && own.length > 0) await stage.play(service);
+      if (page !== 'README.md' && own.length > 0) await prepare(page);
       for (const block of own) {
         const program = block.language === 'python' ? 'python3' : block.needs;
-        if (program === undefined || isInstalled(program)) await stage.play(block);
+        if (program === undefined || isInstalled(program)) await stage.play(block, page);
       }
     },
     pageMsMax,
@@ -52,9 +59,9 @@ function exampleOf(file: string, language: string): Block {
 }
 
 test.skipIf(!isInstalled('chromium'))('the players of docs/streaming.md play, in a browser', async () => {
-  await stage.play(service);
+  await prepare('examples');
   const files = readdirSync(join(root, 'examples/pages')).sort();
-  for (const file of files) await stage.play(exampleOf(`pages/${file}`, extname(file).slice(1)));
+  for (const file of files) await stage.play(exampleOf(`pages/${file}`, extname(file).slice(1)), 'examples');
   const page = await openPage(onTestFinished);
   const { goTo, run, until, send } = page;
   const click = { expression: "document.getElementById('speak').click()", userGesture: true };
@@ -71,8 +78,8 @@ test.skipIf(!isInstalled('chromium'))('the players of docs/streaming.md play, in
 test.skipIf(!isInstalled('python3'))('the reader of events in docs/streaming.md reads on where it is cut', async () => {
   const block = exampleOf('python/events.py', 'python');
   const file = join(stage.folder, 'events.mp3');
-  await stage.play(service);
-  await stage.play(block);
+  await prepare('examples');
+  await stage.play(block, 'examples');
   const whole = readFileSync(file);
   const proxy = await openFaultProxy(stage.toHere('http://127.0.0.1:8080'));
   const cuts = [2000, 5000, 3000];
@@ -80,7 +87,7 @@ test.skipIf(!isInstalled('python3'))('the reader of events in docs/streaming.md 
     const afterBytes = cuts.shift();
     return afterBytes === undefined ? undefined : { kind: 'cut-answer', afterBytes };
   };
-  await stage.play({ ...block, text: block.text.replace('http://127.0.0.1:8080', proxy.endpoint) });
+  await stage.play({ ...block, text: block.text.replace('http://127.0.0.1:8080', proxy.endpoint) }, 'examples');
   expect(readFileSync(file).equals(whole)).toBe(true);
   expect(proxy.requests.length).toBe(4);
 });
@@ -98,7 +105,7 @@ test('git ignores what they write', () => {
   git('init', '--quiet');
   copyFileSync(join(root, '.gitignore'), join(stage.folder, '.gitignore'));
   const ours =
-    /^\?\? (package\.json|src\/|gen\/|proto\/|tsconfig\.json|node_modules|compiled\/|\.gitignore|(docs|README)-.*)$/;
+    /^\?\? (package\.json|src\/|gen\/|proto\/|examples\/|tsconfig\.json|node_modules|compiled\/|\.gitignore|(docs|README)-.*)$/;
   const seen = git('status', '--porcelain').split('\n');
   expect(seen.filter((line) => line !== '' && !ours.test(line))).toEqual([]);
 });

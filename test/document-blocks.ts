@@ -1,5 +1,5 @@
 // Finds code blocks in Markdown. The text after the three backticks decides how a block is run:
-//     sh                        run by `sh -e`, in the order of the page
+//     sh                        run in the order of the page, in one shell, so variables last until its end
 //     python hello.py           saved under that name and run; the name is optional
 //     sh serve                  started, and must report that it is serving; it runs until it is stopped
 //     sh needs ffmpeg           run if that program is installed (test/programs.ts lists missing ones)
