@@ -35,7 +35,7 @@ engineConformance('onnx', async () => (folder === undefined ? undefined : openOn
 describe('a natural voice', { timeout: importMsMax }, () => {
   let engine: Engine;
   beforeAll(async () => {
-    if (folder !== undefined) engine = await openOnnx({ dataDir, workers: 2 });
+    if (folder !== undefined) engine = (await openOnnx({ dataDir, workers: 2 }))!;
   });
   beforeEach((context) => context.skip(folder === undefined, why));
   afterAll(() => engine?.close());
@@ -156,7 +156,7 @@ describe('a natural voice', { timeout: importMsMax }, () => {
     const other = mkdtempSync(join(tmpdir(), 'sonant-damaged-'));
     cpSync(join(dataDir, 'models'), join(other, 'models'), { recursive: true });
     truncateSync(join(other, 'models/heart/model.onnx'), 1_000_000);
-    const damaged = await openOnnx({ dataDir: other, workers: 1 });
+    const damaged = (await openOnnx({ dataDir: other, workers: 1 }))!;
     const voice = damaged.voices[0]!;
     const segment = { voice, text: 'One.', languageCode: 'en-US', speakingRate: 1, timings: false, urgent: true };
     await expect(Array.fromAsync(damaged.speak(segment, signal))).rejects.toBeInstanceOf(Failure);

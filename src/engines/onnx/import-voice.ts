@@ -14,6 +14,7 @@ import type { BroughtVoice } from '../engine.ts';
 import { hibari } from './hibari.ts';
 import { type Accent, accentOf } from './kokoro-letters.ts';
 import { readOnnxModel } from './onnx-file.ts';
+import { findRuntime, runtimeMissing } from './onnx-runtime.ts';
 import { cardName, modelName, type VoiceCard, vocabularyName, voicesFolder } from './voice-folders.ts';
 import { openVoiceHost } from './voice-host.ts';
 
@@ -144,7 +145,9 @@ async function readFacts(path: string, sha256: string): Promise<VoiceFacts> {
 }
 
 async function measureGain(folder: string, accent: Accent, signal: AbortSignal): Promise<number> {
-  const host = openVoiceHost(1, () => ({ folder, accent }));
+  const runtime = findRuntime();
+  if (!runtime) throw refuse(runtimeMissing);
+  const host = openVoiceHost(runtime, 1, () => ({ folder, accent }));
   try {
     const parts: Int16Array[] = [];
     let sampleRateHz = 0;

@@ -48,16 +48,24 @@ interface Library {
   };
 }
 
-/** Finds the runtime without loading it. */
-export function findRuntime(): { is: RuntimeStart['is']; entry: string } {
-  const native = findNative();
-  if (native && existsSync(bindingOf(native))) return { is: 'native', entry: native };
-  return { is: 'wasm', entry: fileURLToPath(import.meta.resolve('onnxruntime-web/wasm')) };
+export const runtimeMissing = 'onnxruntime-web is not installed; run npm ci';
+
+export interface FoundRuntime {
+  is: RuntimeStart['is'];
+  entry: string;
 }
 
-function findNative(): string | undefined {
+/** Finds the runtime without loading it; undefined if no package of it is installed. */
+export function findRuntime(): FoundRuntime | undefined {
+  const native = resolve(() => createRequire(import.meta.url).resolve('onnxruntime-node'));
+  if (native && existsSync(bindingOf(native))) return { is: 'native', entry: native };
+  const web = resolve(() => fileURLToPath(import.meta.resolve('onnxruntime-web/wasm')));
+  return web === undefined ? undefined : { is: 'wasm', entry: web };
+}
+
+function resolve(find: () => string): string | undefined {
   try {
-    return createRequire(import.meta.url).resolve('onnxruntime-node');
+    return find();
   } catch {
     return undefined;
   }

@@ -9,7 +9,7 @@ import { withoutInnerStops } from '../inner-stops.ts';
 import { openVoiceList } from '../voice-list.ts';
 import { importVoice } from './import-voice.ts';
 import { accentOf, toKokoroLetters } from './kokoro-letters.ts';
-import { findRuntime } from './onnx-runtime.ts';
+import { findRuntime, runtimeMissing } from './onnx-runtime.ts';
 import type { PhonemeStart } from './phoneme-worker.ts';
 import { type InstalledVoice, readVoiceFolders } from './voice-folders.ts';
 import { openVoiceHost } from './voice-host.ts';
@@ -35,16 +35,18 @@ const toStart = ({ folder, voice }: InstalledVoice): PhonemeStart => ({
 });
 const keyOf = ({ voice }: InstalledVoice): string => `${voice.voiceId} ${voice.version}`;
 
-export async function openOnnx({ dataDir, workers, log = () => {} }: OnnxOptions): Promise<Engine> {
-  const runtime = findRuntime().is;
+/** Opens the engine; undefined if its runtime is not installed. */
+export async function openOnnx({ dataDir, workers, log = () => {} }: OnnxOptions): Promise<Engine | undefined> {
+  const runtime = findRuntime();
+  if (!runtime) return undefined;
   /** All voices that were ever listed, because a request may still use a removed voice. */
   const known = new Map<string, InstalledVoice>();
   let current = new Set<string>();
   let faultsLogged = '';
-  const host = openVoiceHost(workers, (group) => toStart(known.get(group)!));
+  const host = openVoiceHost(runtime, workers, (group) => toStart(known.get(group)!));
   const list = await openVoiceList({
     async load() {
-      const { voices, faults } = await readVoiceFolders(dataDir, runtime);
+      const { voices, faults } = await readVoiceFolders(dataDir, runtime.is);
       if (faults.length > 0 && faults.join() !== faultsLogged) log('warn', 'voices not offered', { faults });
       faultsLogged = faults.join();
       for (const installed of voices) known.set(keyOf(installed), installed);
@@ -105,11 +107,13 @@ export async function openOnnx({ dataDir, workers, log = () => {} }: OnnxOptions
 
 async function inspect(dataDir: string): Promise<EngineReport> {
   try {
-    const { is } = findRuntime();
+    const runtime = findRuntime();
+    if (!runtime) return { state: 'absent', message: runtimeMissing };
+    const { is } = runtime;
     const { voices, faults } = await readVoiceFolders(dataDir, is);
     if (faults.length > 0) return { state: 'broken', message: faults.join('; ') };
     if (voices.length === 0) return { state: 'absent', message: 'no voices are installed' };
-    const host = openVoiceHost(1, (group) => toStart(voices.find((each) => keyOf(each) === group)!));
+    const host = openVoiceHost(runtime, 1, (group) => toStart(voices.find((each) => keyOf(each) === group)!));
     try {
       for (const installed of voices) await host.open(keyOf(installed));
     } finally {

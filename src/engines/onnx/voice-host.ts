@@ -4,7 +4,7 @@ import { Host } from '../../runtime/host.ts';
 import { processLink, threadLink } from '../../runtime/worker-links.ts';
 import type { PhonemeWord } from '../../text/phonemes/english.ts';
 import type { SpokenPcm } from '../engine.ts';
-import { compileRuntime, findRuntime, type WasmModule } from './onnx-runtime.ts';
+import { compileRuntime, type FoundRuntime, type WasmModule } from './onnx-runtime.ts';
 import type { PhonemeStart, PhonemeTask } from './phoneme-worker.ts';
 import { phonemesMax, toSpokenParts } from './spoken-parts.ts';
 import type { VoiceStart, VoiceTask } from './voice-worker.ts';
@@ -32,13 +32,16 @@ const stopMsMax = 1_000;
 const soundDbfs = -40;
 
 /** `voiceOf` returns the folder and the accent of a voice, by the name of its group. */
-export function openVoiceHost(workersMax: number, voiceOf: (group: string) => PhonemeStart): VoiceHost {
+export function openVoiceHost(
+  { is, entry }: FoundRuntime,
+  workersMax: number,
+  voiceOf: (group: string) => PhonemeStart,
+): VoiceHost {
   let compiled: Promise<WasmModule> | undefined;
   const voices: Host<VoiceTask, SpokenPcm> = new Host<VoiceTask, SpokenPcm>({
     open({ group, isBackground }) {
       const { folder } = voiceOf(group);
       const file = new URL('./voice-worker.ts', import.meta.url);
-      const { is, entry } = findRuntime();
       if (is === 'wasm') {
         compiled ??= compileRuntime(entry);
         const data = compiled.then((module): VoiceStart => ({ folder, runtime: { is, entry, module } }));
