@@ -61,8 +61,11 @@ export async function openStage(): Promise<Stage> {
         said = '';
         const script = join(outer, 'block.sh');
         writeFileSync(script, commands);
-        const fail = () => reject(new Error(said || 'the shell has ended'));
         const timer = setTimeout(() => process.kill(-shell.pid!, 'SIGKILL'), blockMsMax);
+        const fail = () => {
+          clearTimeout(timer);
+          reject(new Error(said || 'the shell has ended'));
+        };
         shell.once('close', fail);
         // The script says on descriptor 3 that it has ended.
         shell.stdio[3]!.once('data', () => {
