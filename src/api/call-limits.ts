@@ -61,12 +61,12 @@ export const idempotencyKeyCharsMax = 255;
 export const answerLeaseMs = 10_000;
 export const answerRenewalMs = 3_000;
 /**
- * How long a ticket for a stream is valid, the maximum number of characters in all unused tickets and in one key's
- * unused tickets, and the minimum number of characters that a ticket counts as.
+ * How long a ticket for a stream is valid, the maximum number of characters in all unused tickets and in one
+ * account's unused tickets, and the minimum number of characters that a ticket counts as.
  */
 export const ticketMs = 60_000;
 export const ticketCharsMax = 16_000_000;
-export const ticketCharsPerKeyMax = 2_000_000;
+export const ticketCharsPerAccountMax = 2_000_000;
 export const ticketCharsMin = 1_000;
 /** Interval at which the state of a model is sent while the model is being installed. */
 export const modelWatchMs = 500;

@@ -2,13 +2,14 @@
 // starts one stream, on any replica, and is valid for a minute. A ticket is either for the events of one request or for
 // live speech. A ticket that is used for the other kind of stream is refused and becomes invalid. A request for events
 // with a Last-Event-ID resumes the stream.
+import type { KeyCaller } from '../access/key-verifier.ts';
 import type { Seal, SealUse } from '../access/sealed-tokens.ts';
 import { Failure } from '../errors.ts';
 import { requestBytesMax } from '../net/request-limits.ts';
 import { createId } from '../runtime/id.ts';
 import type { SpeechRequest } from '../speech/request.ts';
 import type { TicketRows } from '../store/ticket-rows.ts';
-import { ticketCharsMax, ticketCharsMin, ticketCharsPerKeyMax, ticketMs } from './call-limits.ts';
+import { ticketCharsMax, ticketCharsMin, ticketCharsPerAccountMax, ticketMs } from './call-limits.ts';
 
 export interface Ticket {
   ticketId: string;
@@ -18,11 +19,14 @@ export interface Ticket {
   keyId: string;
 }
 
+/** The key that a ticket is issued to, and its account, whose unused tickets are limited. */
+type TicketHolder = Pick<KeyCaller, 'keyId' | 'accountId'>;
+
 export interface Tickets {
-  issue(request: SpeechRequest, keyId: string): Promise<Pick<Ticket, 'ticketId' | 'expiresAtMs'>>;
+  issue(request: SpeechRequest, holder: TicketHolder): Promise<Pick<Ticket, 'ticketId' | 'expiresAtMs'>>;
   /** Returns the ticket and invalidates it, or returns undefined if the ticket is unknown, used or expired. */
   use(ticketId: string): Promise<Ticket | undefined>;
-  issueLive(keyId: string): Promise<Pick<Ticket, 'ticketId' | 'expiresAtMs'>>;
+  issueLive(holder: TicketHolder): Promise<Pick<Ticket, 'ticketId' | 'expiresAtMs'>>;
   /** Like `use`, but for a live-speech ticket. */
   useLive(ticketId: string): Promise<Pick<Ticket, 'keyId'> | undefined>;
 }
@@ -41,7 +45,7 @@ const factsBytesMax: Readonly<Record<TicketUse, number | undefined>> = {
 };
 /** The row decides when a ticket expires. The seal lasts longer, because the clocks of replicas may differ. */
 const sealedSeconds = 3600;
-const limits = { ofKey: ticketCharsPerKeyMax, ofAll: ticketCharsMax };
+const limits = { ofAccount: ticketCharsPerAccountMax, ofAll: ticketCharsMax };
 
 /** Each ticket counts as at least `ticketCharsMin`, since a ticket for one letter takes memory too. */
 const charsHeldBy = ({ chunks }: SpeechRequest) =>
@@ -51,15 +55,15 @@ const charsHeldBy = ({ chunks }: SpeechRequest) =>
   );
 
 export function createTickets({ rows, seal }: { rows: TicketRows; seal: Seal }): Tickets {
-  const issue = async (use: TicketUse, keyId: string, chars: number, about: object) => {
+  const issue = async (use: TicketUse, { keyId, accountId }: TicketHolder, chars: number, about: object) => {
     const ticketId = createId('tkt', ticketIdBits);
     const nowMs = await rows.now();
     const expiresAtMs = nowMs + ticketMs;
     const sealed = await seal.close(use, { ...about, ticketId }, sealedSeconds, factsBytesMax[use]);
-    const outcome = await rows.add({ ticketId, keyId, chars, sealed, expiresAtMs }, limits, nowMs);
+    const outcome = await rows.add({ ticketId, keyId, accountId, chars, sealed, expiresAtMs }, limits, nowMs);
     const retryAfterSeconds = ticketMs / 1000;
-    if (outcome === 'key') {
-      const message = 'This key has too many unused tickets. Use them, or wait until they expire.';
+    if (outcome === 'account') {
+      const message = 'This account has too many unused tickets. Use them, or wait until they expire.';
       throw new Failure('rate_limit_exceeded', { message, limitReason: 'requests', retryAfterSeconds });
     }
     if (outcome === 'all') throw new Failure('overloaded', { retryAfterSeconds });
@@ -71,14 +75,14 @@ export function createTickets({ rows, seal }: { rows: TicketRows; seal: Seal }):
     return facts?.ticketId === ticketId ? { facts, keyId: row!.keyId, expiresAtMs: row!.expiresAtMs } : undefined;
   };
   return {
-    issue: (request, keyId) => issue('ticket', keyId, charsHeldBy(request), { request }),
+    issue: (request, holder) => issue('ticket', holder, charsHeldBy(request), { request }),
     async use(ticketId) {
       const taken = await take('ticket', ticketId);
       if (!taken) return undefined;
       const { facts, ...ticket } = taken;
       return { request: facts.request as SpeechRequest, ticketId, ...ticket };
     },
-    issueLive: (keyId) => issue('live-ticket', keyId, ticketCharsMin, {}),
+    issueLive: (holder) => issue('live-ticket', holder, ticketCharsMin, {}),
     useLive: (ticketId) => take('live-ticket', ticketId),
   };
 }

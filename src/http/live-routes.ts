@@ -74,7 +74,7 @@ export function addLiveRoutes(app: FastifyInstance, options: LiveRoutesOptions):
 
   addWithoutBody(app, (scope) => {
     scope.post(`${url}/tickets`, documented(liveTicketDocs, admission.admitTo(liveSpeech)), async (request, reply) => {
-      const { ticketId, expiresAtMs } = await tickets.issueLive(request.call!.caller.keyId);
+      const { ticketId, expiresAtMs } = await tickets.issueLive(request.call!.caller);
       const liveUrl = `${baseUrl().replace(/^http/, 'ws')}${url}?ticket=${ticketId}`;
       const body = { id: ticketId, live_url: liveUrl, expires_at: new Date(expiresAtMs).toISOString() };
       return reply.code(201).header('cache-control', 'no-store').send(body);

@@ -384,6 +384,11 @@ const migrations: readonly Migration[] = [
     name: 'signing certificates',
     statements: ['create table signing_certificates (sha256 text primary key, pem text not null)'],
   },
+  {
+    name: 'accounts of tickets',
+    // Empty in rows of the previous version, which live for a minute.
+    statements: [`alter table tickets add column account_id text not null default ''`],
+  },
 ];
 
 export const schemaSteps = migrations.length;

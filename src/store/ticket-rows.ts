@@ -5,31 +5,40 @@ import { createColumns, type RowStore } from './row-store.ts';
 interface TicketRow {
   ticketId: string;
   keyId: string;
+  /** Account of the key. */
+  accountId: string;
   /** Length of the request's text. The sum over all tickets is limited. */
   chars: number;
   sealed: string;
   expiresAtMs: number;
 }
 
-const columns = createColumns<TicketRow>('tickets', ['ticketId', 'keyId', 'chars', 'sealed', 'expiresAtMs']);
+const columns = createColumns<TicketRow>('tickets', [
+  'ticketId',
+  'keyId',
+  'accountId',
+  'chars',
+  'sealed',
+  'expiresAtMs',
+]);
 
 export type TicketRows = ReturnType<typeof createTicketRows>;
 
 export function createTicketRows(store: RowStore) {
   return {
     now: () => store.now(),
-    /** Adds the ticket, unless the tickets of its key, or of all keys, would then exceed a character limit. */
+    /** Adds the ticket, unless the tickets of its account, or of all accounts, would then exceed a character limit. */
     add: (
       ticket: TicketRow,
-      limits: { ofKey: number; ofAll: number },
+      limits: { ofAccount: number; ofAll: number },
       nowMs: number,
-    ): Promise<'added' | 'key' | 'all'> =>
+    ): Promise<'added' | 'account' | 'all'> =>
       store.transaction(async (rows) => {
         await rows.query('delete from tickets where expires_at_ms <= $1', nowMs);
         const sum = `select coalesce(sum(chars), 0) as "ofAll",
-          coalesce(sum(case when key_id = $1 then chars else 0 end), 0) as "ofKey" from tickets`;
-        const [held] = await rows.query<{ ofAll: number; ofKey: number }>(sum, ticket.keyId);
-        if (Number(held!.ofKey) + ticket.chars > limits.ofKey) return 'key';
+          coalesce(sum(case when account_id = $1 then chars else 0 end), 0) as "ofAccount" from tickets`;
+        const [held] = await rows.query<{ ofAll: number; ofAccount: number }>(sum, ticket.accountId);
+        if (Number(held!.ofAccount) + ticket.chars > limits.ofAccount) return 'account';
         if (Number(held!.ofAll) + ticket.chars > limits.ofAll) return 'all';
         await rows.query(columns.insert, ...columns.valuesOf(ticket));
         return 'added';

@@ -103,8 +103,13 @@ test('a live ticket needs the scope of live speech, and cannot be hoarded', asyn
   const post = (key: string) => shared.send(`${path}/tickets`, { method: 'POST', headers: { 'X-API-Key': key } });
   expect((await post(await shared.makeKey(['voices:read']))).status).toBe(403);
   const key = await shared.makeKey();
-  const { callerId: _, keyId } = await shared.keyVerifier.verify(key, '127.0.0.1');
-  await shared.store.query("insert into tickets values ('tkt_x', $1, 1999500, '', $2)", keyId, Date.now() + 60_000);
+  const { accountId } = await shared.keyVerifier.verify(key, '127.0.0.1');
+  await shared.store.query(
+    `insert into tickets (ticket_id, key_id, account_id, chars, sealed, expires_at_ms)
+      values ('tkt_x', 'another key', $1, 1999500, '', $2)`,
+    accountId,
+    Date.now() + 60_000,
+  );
   const answer = await post(key);
   expect([answer.status, answer.headers.get('Retry-After')]).toEqual([429, '60']);
   await ticketOf();

@@ -129,7 +129,7 @@ describe('a ticket', () => {
       createTickets({ rows: createTicketRows(store), seal: createSeal('a secret of both') }),
     );
     const { request } = parseEventFields({ voice_id: 'a', text: 'x' }, false);
-    const issue = () => here!.issue(request, 'key');
+    const issue = () => here!.issue(request, { keyId: 'key', accountId: 'account' });
     const { ticketId } = await issue();
     const [row] = await stores[0]!.query<{ sealed: string }>('select * from tickets');
     expect(await createSeal('a secret of both').open('ticket', row!.sealed)).toEqual({
@@ -138,7 +138,11 @@ describe('a ticket', () => {
     });
     const taken = await Promise.all([here, there, here, there].map((replica) => replica!.use(ticketId)));
     expect(taken.filter(Boolean)).toEqual([expect.objectContaining({ ticketId, keyId: 'key', request })]);
-    await stores[0]!.query("insert into tickets values ('tkt_x', 'key', 1999000, '', $1)", Date.now() + 60_000);
+    await stores[0]!.query(
+      `insert into tickets (ticket_id, key_id, account_id, chars, sealed, expires_at_ms)
+        values ('tkt_x', 'another key', 'account', 1999000, '', $1)`,
+      Date.now() + 60_000,
+    );
     await issue();
     await expect(issue()).rejects.toThrow('too many unused tickets');
   });

@@ -55,7 +55,7 @@ export function addSseRoutes(
     const { request: wanted, ignored } = parse(request);
     const { caller } = request.call!;
     await speech.check(wanted, caller);
-    const { ticketId, expiresAtMs } = await tickets.issue(wanted, caller.keyId);
+    const { ticketId, expiresAtMs } = await tickets.issue(wanted, caller);
     const address = `${baseUrl()}${url}/tickets/${ticketId}`;
     const headers = { Location: address, 'cache-control': 'no-store', ...ignoredHeaders(request, ignored) };
     const body = { id: ticketId, sse_url: address, expires_at: new Date(expiresAtMs).toISOString() };
