@@ -1,6 +1,6 @@
 // Reads the files and folders of a zip archive in the order of its central directory.
 import type { FileHandle } from 'node:fs/promises';
-import { pipeline } from 'node:stream';
+import { pipeline, Readable } from 'node:stream';
 import { crc32, createInflateRaw } from 'node:zlib';
 import { type ArchiveEntry, ArchiveFault, contentLimits, tooLarge } from './entry-rules.ts';
 
@@ -33,14 +33,26 @@ async function* readContent(file: FileHandle, row: ZipRow, from: number): AsyncG
 }
 
 function unpacked(file: FileHandle, { method, packedBytes }: ZipRow, start: number): AsyncIterable<Uint8Array> {
-  const packed = file.createReadStream({ start, end: start + packedBytes - 1, autoClose: false });
+  const packed = readRange(file, start, packedBytes);
   if (method === 0) return packed;
   const inflate = createInflateRaw();
   // Errors are ignored here, because the reader of the stream also receives them.
-  pipeline(packed, inflate, () => {});
+  pipeline(Readable.from(packed), inflate, () => {});
   return inflate;
 }
 
+/** Each stream of the file handle itself would leave a listener on it. */
+async function* readRange(file: FileHandle, start: number, count: number): AsyncGenerator<Uint8Array> {
+  for (let at = start; at < start + count; ) {
+    const length = Math.min(readBytes, start + count - at);
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, at);
+    if (bytesRead === 0) return;
+    yield buffer.subarray(0, bytesRead);
+    at += bytesRead;
+  }
+}
+
+const readBytes = 65_536;
 const endBytes = 22;
 const endSearchedBytes = endBytes + 65_535;
 const directoryBytesMax = 4 * 2 ** 20;

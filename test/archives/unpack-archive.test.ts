@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openArchive } from '../../src/archives/archive-file.ts';
 import { bunzip2 } from '../../src/archives/bzip2.ts';
 import { unpackArchive } from '../../src/archives/unpack-archive.ts';
 import { isInstalled } from '../programs.ts';
@@ -96,6 +97,21 @@ describe('an archive is unpacked:', () => {
     ],
   ])('%s', async (_, archive) => {
     expect(await unpack(archive())).toEqual({ files: unpacked });
+  });
+
+  test('a zip of many files leaves no listeners on its file', async () => {
+    const warnings: Error[] = [];
+    const onWarning = (warning: Error) => void warnings.push(warning);
+    process.on('warning', onWarning);
+    const path = join(root, 'many.zip');
+    await writeFile(path, writeZip(Array.from({ length: 20 }, (_, n) => ({ name: `amy/${n}`, content: `file ${n}` }))));
+    await using archive = await openArchive(path, () => {});
+    let files = 0;
+    for await (const { content } of archive.entries) for await (const _ of content) files++;
+    await new Promise(setImmediate);
+    process.off('warning', onWarning);
+    expect(files).toBe(20);
+    expect(warnings).toEqual([]);
   });
 
   test.skipIf(!isInstalled('bzip2'))('what the program bzip2 compresses, in every level', async () => {
