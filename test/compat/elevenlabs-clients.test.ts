@@ -35,6 +35,8 @@ test('LiveKit: sentences with a flush each, then an empty flush and the end; tim
   expect(textOf(messages)).toBe('Good morning, all. How are you 😀 today? ');
   const starts = alignmentsOf(messages).flatMap(({ charStartTimesMs }) => charStartTimesMs);
   expect(starts).toEqual(starts.toSorted((a, b) => a - b));
+  const durations = alignmentsOf(messages).flatMap(({ charDurationsMs }) => charDurationsMs);
+  for (const [i, next] of starts.slice(1).entries()) expect(starts[i]! + durations[i]!).toBeLessThanOrEqual(next);
   for (const { chars, charStartTimesMs, charDurationsMs } of alignmentsOf(messages))
     expect([charStartTimesMs.length, charDurationsMs.length]).toEqual([chars.length, chars.length]);
   expect(
