@@ -5,6 +5,7 @@
 import type { FormatName } from '../audio/formats.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { onAbort } from '../runtime/abort.ts';
+import { atOnce, inSteps } from '../runtime/steps.ts';
 import type { LiveStart } from '../speech/live-request.ts';
 import type { SpeechEvent, SpeechMark, SpeechTimestamps } from '../speech/speech-events.ts';
 import { countChars } from '../text/count-chars.ts';
@@ -52,6 +53,9 @@ interface LiveSessionOptions {
   speakTurn(turn: LiveTurn, signal: AbortSignal): AsyncIterable<SpeechEvent>;
 }
 
+/** Longer texts are read in steps between which other work runs. */
+const charsAtOnce = 200;
+
 export class LiveSession {
   readonly #options: LiveSessionOptions;
   /** Unfinished turns, oldest first. */
@@ -78,12 +82,12 @@ export class LiveSession {
     this.#idle = setTimeout(() => this.fail(new Failure('engine_timeout', { message })), liveIdleMs).unref();
   }
 
-  /** Handles an input. Throws a Failure if the input is not allowed now. */
-  handle(input: LiveInput): void {
+  /** Handles an input. Await it before the next input. Rejects with a Failure if the input is not allowed now. */
+  async handle(input: LiveInput): Promise<void> {
     this.#idle.refresh();
     if (this.#isEnding) throw invalid('No message may follow end.');
     if (input.type === 'start') throw invalid('Send start once, before all other messages.');
-    if (input.type === 'text') this.#addText(input);
+    if (input.type === 'text') await this.#addText(input);
     else if (input.type === 'interrupt') this.#interrupt(input);
     else {
       if (input.type === 'flush') this.#openTurn();
@@ -94,8 +98,8 @@ export class LiveSession {
   }
 
   /** Called when no more input will arrive. */
-  end(): void {
-    if (!this.#isEnding) this.handle({ type: 'end' });
+  async end(): Promise<void> {
+    if (!this.#isEnding) await this.handle({ type: 'end' });
   }
 
   /** Ends the session with an error at once. */
@@ -194,7 +198,7 @@ export class LiveSession {
     this.#open = undefined;
   }
 
-  #addText({ text: given, isPhrase = false }: Extract<LiveInput, { type: 'text' }>): void {
+  async #addText({ text: given, isPhrase = false }: Extract<LiveInput, { type: 'text' }>): Promise<void> {
     const text = this.#half + given;
     this.#half = /[\uD800-\uDBFF]$/.exec(text)?.[0] ?? '';
     const whole = text.slice(0, text.length - this.#half.length);
@@ -209,9 +213,11 @@ export class LiveSession {
     }
     this.#waitingChars = waiting;
     const turn = this.#openTurn();
-    turn.text.append(whole);
-    if (isPhrase) turn.text.endPhrase();
     clearTimeout(this.#pause);
+    const steps = turn.text.append(whole);
+    if (whole.length > charsAtOnce) await inSteps(steps);
+    else atOnce(steps);
+    if (isPhrase) turn.text.endPhrase();
     this.#pauseLater(turn);
   }
 

@@ -34,8 +34,8 @@ export const createLiveOperations = ({ speech, metering }: LiveOperationsOptions
       const { languageCode } = planned.cast.main;
       const session = new LiveSession({ call, start, languageCode, speakTurn });
       if (start.disclosure) {
-        session.handle({ type: 'text', text: disclosureIn(languageCode) });
-        session.handle({ type: 'flush' });
+        await session.handle({ type: 'text', text: disclosureIn(languageCode) });
+        await session.handle({ type: 'flush' });
       }
       readInputs(session, given).catch((error: unknown) => session.fail(error));
       yield* session.events();
@@ -62,8 +62,8 @@ async function readStart(inputs: AsyncIterator<LiveInput>): Promise<LiveStart> {
 /** Reads the inputs. The end of the inputs counts as the input `end`. */
 async function readInputs(session: LiveSession, inputs: AsyncIterator<LiveInput>): Promise<void> {
   try {
-    for (let next = await inputs.next(); !next.done; next = await inputs.next()) session.handle(next.value);
-    session.end();
+    for (let next = await inputs.next(); !next.done; next = await inputs.next()) await session.handle(next.value);
+    await session.end();
   } finally {
     // Closes the inputs at once, because earlier events may wait a long time for the client to read them.
     inputs.return?.()?.catch(() => {});

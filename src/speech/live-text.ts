@@ -1,5 +1,6 @@
 // The text of one turn of live speech, growing while it is spoken. The text is divided into parts that are spoken in
 // order. Each part is available as soon as it is complete. Several readers can read all parts from the start.
+import type { Steps } from '../runtime/steps.ts';
 import { countChars } from '../text/count-chars.ts';
 import { PartCutter } from '../text/part-cutter.ts';
 import type { MarkupKind } from '../text/read-markup.ts';
@@ -55,7 +56,8 @@ export class LiveText {
     return this.#isQuiet;
   }
 
-  append(text: string): void {
+  /** Adds text, in steps between which other work may run. */
+  *append(text: string): Steps<void> {
     this.#isQuiet = false;
     this.#received += text;
     this.#chars += countChars(text);
@@ -65,7 +67,10 @@ export class LiveText {
     }
     const rest = this.#held === '' ? text : this.#held;
     this.#held = '';
-    for (const part of this.#cutter.push(rest)) this.#add(part, false);
+    for (const part of this.#cutter.push(rest)) {
+      if (part === undefined) yield;
+      else this.#add(part, false);
+    }
   }
 
   /** Makes the pending text a part if the text ends with a complete sentence. */

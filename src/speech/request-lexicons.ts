@@ -1,6 +1,7 @@
 // Finds the lexicons of a request: first the lexicons that the request names, then the lexicons bound to the voice. A
 // change to a lexicon does not affect requests that are already planned.
 import { Failure, type FieldViolation } from '../errors.ts';
+import { inSteps } from '../runtime/steps.ts';
 import { applyLexicons } from '../text/apply-lexicons.ts';
 import type { Lexicon } from '../text/lexicon.ts';
 import type { MarkedText } from '../text/marked-text.ts';
@@ -104,7 +105,7 @@ export function lexiconVersionsOf({ main, others }: Cast, lexiconsOf: LexiconsOf
   return versions.every((version) => version === '') ? [] : versions;
 }
 
-/** Applies lexicons to a text. Rejects if the text becomes too long. */
+/** Applies lexicons to a text, in steps between which other work runs. Rejects if the text becomes too long. */
 export async function applyVoiceLexicons(
   text: MarkedText,
   cast: Cast,
@@ -117,7 +118,7 @@ export async function applyVoiceLexicons(
     for (const lexicon of lexiconsOf(voice).lexicons) lexicons.push(await lexicon.compile());
     compiled.set(voice, lexicons);
   }
-  const applied = applyLexicons(text, ({ style }) => {
+  const steps = applyLexicons(text, ({ style }) => {
     const voice = cast.voiceOf(style);
     const { languageCode } = style;
     const isSpoken = languageCode !== undefined && isSpokenBy(voice.offered.voice, languageCode);
@@ -126,6 +127,7 @@ export async function applyVoiceLexicons(
       languageCode: isSpoken ? languageCode : voice.languageCode,
     };
   });
+  const applied = await inSteps(steps);
   const limit = aliasedLengthFactor * Math.max(textLimits.chunkCharsMax, text.chars);
   if (applied === text || applied.chars <= limit) return applied;
   const message = `has ${applied.chars} characters after the replacements of lexicons, over the limit of ${limit}`;

@@ -1,10 +1,10 @@
 // Cuts the texts of a request for their engines, lazily and in order. Each run is cut separately. A pause belongs to
-// the cut that follows it, or to an empty cut at the end of the text. The last cut of a text may have no words. A part
-// of a text without words yields `undefined`.
+// the cut that follows it, or to an empty cut at the end of the text. The last cut of a text may have no words. The
+// steps of the work yield `undefined` wherever other work may run.
 
 import { fromDb } from '../audio/level.ts';
 import type { WordTime } from '../engines/engine.ts';
-import { ownTurn } from '../runtime/steps.ts';
+import { ownTurn, stepMs } from '../runtime/steps.ts';
 import { countChars } from '../text/count-chars.ts';
 import type { FlatText } from '../text/flat-text.ts';
 import type { Emphasis, MarkedText } from '../text/marked-text.ts';
@@ -114,15 +114,19 @@ export function createTextCutter() {
 export type CutSteps = Generator<PlannedCut | undefined, undefined>;
 
 /**
- * Returns the cuts, and whether any cut has words. Usually only the first cut is read ahead. Other work runs between
- * parts of a text without words.
+ * Returns the cuts, and whether any cut has words. Usually only the first cut is read ahead. A cut that takes long is
+ * read in steps.
  */
 export async function peekSpoken(steps: CutSteps): Promise<{ cuts: CutSource<PlannedCut>; isSpoken: boolean }> {
   const seen: PlannedCut[] = [];
   const read = (): ReturnType<CutSource<PlannedCut>['next']> => {
-    const { done, value } = steps.next();
-    if (done) return { done, value };
-    return value ? { value } : ownTurn().then(read);
+    const sinceMs = performance.now();
+    do {
+      const { done, value } = steps.next();
+      if (done) return { done, value };
+      if (value) return { value };
+    } while (performance.now() - sinceMs < stepMs);
+    return ownTurn().then(read);
   };
   for (let next = await read(); !next.done; next = await read()) {
     seen.push(next.value);

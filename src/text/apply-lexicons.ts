@@ -1,5 +1,6 @@
 // Applies lexicons to a marked text: a matched word becomes a piece with its pronunciation, as if the caller had
 // written `sub` or `phoneme`. Addresses, text inside such markup, and Markdown and HTML syntax are not matched.
+import type { Steps } from '../runtime/steps.ts';
 import { type Lexicon, matchLexicons } from './lexicon.ts';
 import { countSaid, type MarkedItem, type MarkedRun, type MarkedText, type Piece } from './marked-text.ts';
 import { mark, markMarkup } from './markup.ts';
@@ -12,22 +13,29 @@ interface RunLexicons {
 }
 
 /** Returns the text with the lexicons applied, or the same object if no lexicon matches. */
-export function applyLexicons(text: MarkedText, lexiconsOf: (run: MarkedRun) => RunLexicons): MarkedText {
+export function* applyLexicons(text: MarkedText, lexiconsOf: (run: MarkedRun) => RunLexicons): Steps<MarkedText> {
   let changed = 0;
-  const items = text.items.map((item): MarkedItem => {
-    if (item.kind === 'pause') return item;
-    const { lexicons, languageCode } = lexiconsOf(item);
-    const pieces = lexicons.length > 0 ? applyTo(item, lexicons, languageCode) : item.pieces;
-    if (pieces === item.pieces) return item;
+  const items: MarkedItem[] = [];
+  for (const item of text.items) {
+    const pieces = item.kind === 'pause' ? undefined : yield* applyTo(item, lexiconsOf(item));
+    if (item.kind === 'pause' || !pieces) {
+      items.push(item);
+      continue;
+    }
     const chars = countSaid(pieces, item.isLiteral);
     changed += chars - item.chars;
-    return { ...item, pieces, chars };
-  });
+    items.push({ ...item, pieces, chars });
+  }
   const isSame = items.every((item, i) => item === text.items[i]);
   return isSame ? text : { ...text, items, chars: text.chars + changed };
 }
 
-function applyTo({ pieces, isLiteral }: MarkedRun, lexicons: readonly Lexicon[], languageCode: string) {
+/** Returns the pieces of a run with the lexicons applied; undefined if no lexicon matches. */
+function* applyTo(
+  { pieces, isLiteral }: MarkedRun,
+  { lexicons, languageCode }: RunLexicons,
+): Steps<Piece[] | undefined> {
+  if (lexicons.length === 0) return undefined;
   const applied: Piece[] = [];
   let found = 0;
   for (const group of groupsOf(pieces)) {
@@ -35,7 +43,10 @@ function applyTo({ pieces, isLiteral }: MarkedRun, lexicons: readonly Lexicon[],
     const { compared, at } = toCompared(written, isLiteral);
     let end = 0;
     const matches = group[0]!.said || compared.trim() === '' ? [] : matchLexicons(lexicons, compared, languageCode);
-    for (const { from, to, said } of matches) {
+    for (const match of matches) {
+      yield;
+      if (!match) continue;
+      const { from, to, said } = match;
       const [start, stop] = [at(from), at(to - 1) + 1];
       applied.push(...cutPieces(group, end, start));
       const within = cutPieces(group, start, stop);
@@ -46,7 +57,7 @@ function applyTo({ pieces, isLiteral }: MarkedRun, lexicons: readonly Lexicon[],
     }
     applied.push(...(end === 0 ? group : cutPieces(group, end, written.length)));
   }
-  return found > 0 ? applied : pieces;
+  return found > 0 ? applied : undefined;
 }
 
 /** Groups consecutive pieces that a single word may span. */

@@ -152,12 +152,15 @@ function choose(found: readonly CompiledEntry[] | undefined, languageCode: strin
   );
 }
 
-/** The matches in a text from left to right. If matches are equally long, the match of the first lexicon applies. */
+/**
+ * Yields the matches in a text from left to right, and `undefined` for each word without a match. If matches are equally
+ * long, the match of the first lexicon applies.
+ */
 export function* matchLexicons(
   lexicons: readonly Lexicon[],
   text: string,
   languageCode: string,
-): Generator<LexiconMatch> {
+): Generator<LexiconMatch | undefined> {
   const prepared = prepareText(text, languageCode);
   const { edges, plain } = prepared;
   for (let at = 0; at < plain.length; ) {
@@ -170,7 +173,10 @@ export function* matchLexicons(
     if (best && edges.isAt(at)) {
       yield { from: at, to: best.to, said: best.said };
       at = best.to;
-    } else at = tokenEnd;
+    } else {
+      yield undefined;
+      at = tokenEnd;
+    }
   }
 }
 

@@ -73,14 +73,14 @@ export class PartCutter {
     return this.#text !== '';
   }
 
-  /** Adds text and yields the complete parts. */
-  *push(text: string): Generator<string> {
+  /** Adds text and yields the complete parts, and `undefined` after each word without an end. */
+  *push(text: string): Generator<string | undefined, undefined> {
     this.#text += text;
     for (let gap = this.#nextGap(); gap; gap = this.#nextGap()) {
       const end = this.#endAt(gap);
       if (end === 'wait') return;
       if (end === undefined) this.#at = Math.max(gap.to, gap.from + 1);
-      else yield this.#take(end);
+      yield end === undefined ? undefined : this.#take(end);
     }
   }
 

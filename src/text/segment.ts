@@ -1,7 +1,6 @@
 // Splits a chunk of text into segments ("cuts") for the engine. A cut is a sentence, or a part of a long sentence that
 // ends at the best possible break. The first cuts are short, so that audio starts early. Spans map the words of a cut
-// to the chunk. A cut is yielded as soon as enough text has been read. A part of the text without words yields
-// `undefined`, so that a text without words can be read in steps.
+// to the chunk. A cut is yielded as soon as enough text has been read, and `undefined` wherever other work may run.
 import { countCharsBetween } from './count-chars.ts';
 import type { PhonemeRange, SourceMap } from './flat-text.ts';
 import { type NormalizeOptions, normalizeText } from './normalize-text.ts';
@@ -59,6 +58,10 @@ export function* segmentSteps(chunk: string, options: SegmentOptions): Generator
   const toCut = createCutter(options.source ?? toSourceMap(chunk));
   let from = 0;
   for (const part of isLiteral || isPart ? [chunk] : partsOf(chunk, languageCode, cutsBefore === 0)) {
+    if (part === undefined) {
+      yield undefined;
+      continue;
+    }
     let last: Cut | undefined;
     for (const tokens of cutTokens(normalizeText(part, { ...options, state, from }), limits, segmentCharsMax)) {
       if (last) yield last;
@@ -71,7 +74,7 @@ export function* segmentSteps(chunk: string, options: SegmentOptions): Generator
 }
 
 /** Divides a complete text into parts exactly as live speech would. */
-function* partsOf(text: string, languageCode: string, opens: boolean): Generator<string> {
+function* partsOf(text: string, languageCode: string, opens: boolean): Generator<string | undefined> {
   const cutter = new PartCutter(languageCode, opens);
   yield* cutter.push(text);
   yield cutter.flush();

@@ -293,3 +293,20 @@ test('a failure of the engine ends the session, and one that passes does not', a
   say('One two three four. ', 'Five.');
   await expect(Array.fromAsync(events)).rejects.toMatchObject({ reason: 'engine_error' });
 });
+
+test('other tasks run while a long text is divided', async () => {
+  const { begin } = open();
+  const { inputs, say, until } = begin();
+  let turns = 0;
+  let isOver = false;
+  const turn = () => {
+    turns++;
+    if (!isOver) setImmediate(turn);
+  };
+  say('5 ft. '.repeat(3_000));
+  inputs.push({ type: 'interrupt' });
+  setImmediate(turn);
+  await until('interrupted');
+  isOver = true;
+  expect(turns).toBeGreaterThan(10);
+});

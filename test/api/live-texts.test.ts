@@ -2,6 +2,7 @@
 // that of the whole text; with a pause, every word is still spoken once, completely and in the same position.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
+import { atOnce } from '../../src/runtime/steps.ts';
 import { planLive } from '../../src/speech/live-plan.ts';
 import { parseLiveStart } from '../../src/speech/live-request.ts';
 import { LiveText } from '../../src/speech/live-text.ts';
@@ -70,10 +71,10 @@ async function plannedWords(languageCode: string, whole: string, pauseAt = 0): P
   const planned = planLive(voices, given, { callerId: 'ada' });
   const text = new LiveText(languageCode);
   if (pauseAt > 0) {
-    text.append(whole.slice(0, pauseAt));
+    atOnce(text.append(whole.slice(0, pauseAt)));
     text.pause();
   }
-  text.append(whole.slice(pauseAt));
+  atOnce(text.append(whole.slice(pauseAt)));
   text.end();
   const { cuts } = planned.planTurn(
     ({ bindings }) => bindings[0]!,

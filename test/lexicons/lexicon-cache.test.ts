@@ -29,7 +29,7 @@ const fields = (alias: string) => {
 };
 const saidBy = async (cache: Awaited<ReturnType<typeof openLexiconCache>>, id: string) => {
   const lexicon = cache.find(id);
-  return lexicon && [...matchLexicons([await lexicon.compile()], 'AWS', 'en')].map(({ said }) => said);
+  return lexicon && [...matchLexicons([await lexicon.compile()], 'AWS', 'en')].flatMap((match) => match?.said ?? []);
 };
 
 test('what one replica makes, replaces and deletes, the others see, and one that starts later', async () => {

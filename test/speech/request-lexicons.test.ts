@@ -3,6 +3,7 @@
 import { expect, test } from 'vitest';
 import { bestKeyOf } from '../../src/delivery/cache-key.ts';
 import { Failure } from '../../src/errors.ts';
+import { atOnce } from '../../src/runtime/steps.ts';
 import { planLive } from '../../src/speech/live-plan.ts';
 import { parseLiveStart } from '../../src/speech/live-request.ts';
 import { LiveText } from '../../src/speech/live-text.ts';
@@ -163,7 +164,7 @@ test('live speech uses the lexicons of its start, in each part of its text', asy
   const caller = { callerId: 'test', accountId: 'test' };
   const planned = planLive(createVoices([tone]), start, caller, keepLexicons({ aws }));
   const text = new LiveText('en-US');
-  text.append('I use AWS. So AWS it is.');
+  atOnce(text.append('I use AWS. So AWS it is.'));
   text.end();
   const taken: number[] = [];
   const plan = planned.planTurn(bestCasting, text, async (_, chars) => void taken.push(chars));

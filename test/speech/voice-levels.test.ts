@@ -11,6 +11,7 @@ import type { Engine } from '../../src/engines/engine.ts';
 import { openEspeakNg } from '../../src/engines/espeak-ng/espeak-ng.ts';
 import { openFlite } from '../../src/engines/flite/flite.ts';
 import { stockSpeakers } from '../../src/engines/flite/flite-voices.ts';
+import { atOnce } from '../../src/runtime/steps.ts';
 import { LiveText } from '../../src/speech/live-text.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';
 import { Schedule } from '../../src/speech/schedule.ts';
@@ -64,7 +65,7 @@ async function sayLive(voice_id: string, parts: readonly string[]): Promise<Buff
   const text = new LiveText('en', 'pauses');
   const place = { take: async () => {}, rest: () => {} };
   for (const part of parts) {
-    text.append(part);
+    atOnce(text.append(part));
     text.pause();
   }
   text.end();

@@ -1,5 +1,6 @@
 // Tests which words of a text are matched by lexicons, and the resulting marked text.
 import { expect, test } from 'vitest';
+import { atOnce } from '../../src/runtime/steps.ts';
 import { applyLexicons } from '../../src/text/apply-lexicons.ts';
 import { compileLexicon, type LexiconEntry, matchLexicons } from '../../src/text/lexicon.ts';
 import { type MarkedText, plainText } from '../../src/text/marked-text.ts';
@@ -13,7 +14,9 @@ function said(text: string, lexicons: readonly (readonly (string | LexiconEntry)
   const compiled = lexicons.map((entries) => compileLexicon(entriesOf(entries)));
   let out = '';
   let end = 0;
-  for (const { from, to, said } of matchLexicons(compiled, text, languageCode)) {
+  for (const match of matchLexicons(compiled, text, languageCode)) {
+    if (!match) continue;
+    const { from, to, said } = match;
     out += text.slice(end, from) + (said.kind === 'alias' ? said.text : '?');
     end = to;
   }
@@ -23,7 +26,7 @@ function said(text: string, lexicons: readonly (readonly (string | LexiconEntry)
 const piecesOf = ({ items }: MarkedText) =>
   items.flatMap((item) => (item.kind === 'run' ? item.pieces : [])).flatMap(({ text, said: by }) => (by ? [text] : []));
 const applied = (text: MarkedText, entries: readonly (string | LexiconEntry)[], languageCode = 'en-US') =>
-  applyLexicons(text, () => ({ lexicons: [compileLexicon(entriesOf(entries))], languageCode }));
+  atOnce(applyLexicons(text, () => ({ lexicons: [compileLexicon(entriesOf(entries))], languageCode })));
 
 test('the longest entry wins, and of the first lexicon where two are as long', () => {
   expect(said('New York City and New York', [['New York', 'New', 'New York City']])).toBe(
@@ -113,4 +116,10 @@ test('in a document, words match across references, and what the caller marks st
 test('a text without any match stays the same', () => {
   const text = plainText('Nothing of it is here.');
   expect(applied(text, ['AWS'])).toBe(text);
+});
+
+test('a text is matched in a step for each word', () => {
+  const lexicons = [compileLexicon(entriesOf(['b']))];
+  const steps = applyLexicons(plainText('a b '.repeat(500)), () => ({ lexicons, languageCode: 'en' }));
+  expect([...steps].length).toBeGreaterThanOrEqual(1_000);
 });

@@ -3,13 +3,15 @@ import { describe, expect, test } from 'vitest';
 import { PartCutter } from '../../src/text/part-cutter.ts';
 import { createRandom, createText } from './random-text.ts';
 
+const partsIn = (steps: Iterable<string | undefined>) => [...steps].filter((part) => part !== undefined);
+
 /** The parts of a text that arrives in pieces with these end positions; the last part is the result of `flush`. */
 function cut(text: string, ends: readonly number[] = [], languageCode = 'en-US'): string[] {
   const cutter = new PartCutter(languageCode);
   const parts: string[] = [];
   let at = 0;
   for (const end of [...ends, text.length]) {
-    parts.push(...cutter.push(text.slice(at, end)));
+    parts.push(...partsIn(cutter.push(text.slice(at, end))));
     at = end;
   }
   return [...parts, cutter.flush()];
@@ -82,8 +84,12 @@ describe('a text that does not go on is spoken as far as it is certain', () => {
     [' ', undefined, ' '],
   ])('%s', (text, spoken, rest) => {
     const cutter = new PartCutter('en-US');
-    expect([...cutter.push(text)]).toEqual([]);
+    expect(partsIn(cutter.push(text))).toEqual([]);
     expect(cutter.pause()).toBe(spoken);
     expect(cutter.flush()).toBe(rest);
   });
+});
+
+test('a text without certain ends of sentences is read in a step for each word', () => {
+  expect([...new PartCutter('en-US').push('J. '.repeat(1_000))].length).toBeGreaterThan(990);
 });
