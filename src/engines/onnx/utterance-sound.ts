@@ -33,7 +33,7 @@ export interface SpokenHow {
 }
 
 /** Lengths of the windows; the last one repeats. */
-const windowSeconds = [0.425, 0.85, 1.7, 3];
+const windowSeconds = [0.3, 0.85, 1.7, 3];
 /** Where the sound is expected before the start of the first phoneme, besides the model's own shift. */
 const skipMarginSeconds = 0.06;
 export const leadSeconds = 0.035;
