@@ -31,6 +31,8 @@ export const estimatesWaitingMax = 64;
 export const liveIdleMs = 10 * 60_000;
 export const liveStartMs = 30_000;
 export const liveWaitingCharsMax = 50_000;
+/** The text of interrupted turns that the client has not read. A client that reads has read it before the next turn. */
+export const liveNoticeCharsMax = 4 * liveWaitingCharsMax;
 /**
  * Turns waiting to be spoken plus interrupt notices waiting to be read. The limit on characters does not cover empty
  * turns, so turns are limited too.

@@ -10,7 +10,14 @@ import type { LiveStart } from '../speech/live-request.ts';
 import type { SpeechEvent, SpeechMark, SpeechTimestamps } from '../speech/speech-events.ts';
 import { countChars } from '../text/count-chars.ts';
 import type { Call } from './call.ts';
-import { catchUpCheckMs, heardTurnsMax, liveIdleMs, liveWaitingCharsMax, liveWaitingTurnsMax } from './call-limits.ts';
+import {
+  catchUpCheckMs,
+  heardTurnsMax,
+  liveIdleMs,
+  liveNoticeCharsMax,
+  liveWaitingCharsMax,
+  liveWaitingTurnsMax,
+} from './call-limits.ts';
 import { type Heard, LiveTurn } from './live-turn.ts';
 
 export type LiveInput =
@@ -66,7 +73,9 @@ export class LiveSession {
   #spoken: LiveTurn[] = [];
   #turnCount = 0;
   #waitingChars = 0;
-  readonly #interrupted: LiveEvent[] = [];
+  readonly #interrupted: { event: LiveEvent; chars: number }[] = [];
+  /** Number of characters in `#interrupted`. */
+  #noticeChars = 0;
   readonly #total = { chars: 0, seconds: 0 };
   /** First half of a surrogate pair; the second half arrives with the next text. */
   #half = '';
@@ -118,8 +127,10 @@ export class LiveSession {
         const notice = this.#interrupted.shift();
         const turn = this.#turns[0];
         if (this.#failed) throw this.#failed.error;
-        if (notice) yield notice;
-        else if (turn?.text.hasPart(0)) yield* this.#speak(turn);
+        if (notice) {
+          this.#noticeChars -= notice.chars;
+          yield notice.event;
+        } else if (turn?.text.hasPart(0)) yield* this.#speak(turn);
         else if (this.#isEnding && !turn) return yield { type: 'done', ...this.#total };
         else if (leaving.aborted && !turn) throw leaving.reason;
         else await new Promise<void>((resolve) => (this.#wake = resolve));
@@ -205,6 +216,11 @@ export class LiveSession {
     if (!whole.isWellFormed()) throw invalidText('contains an unpaired surrogate; send valid Unicode');
     if (whole.includes('\0')) throw invalidText('contains a NUL character');
     if (whole === '') return;
+    if (this.#noticeChars > liveNoticeCharsMax) {
+      const [limit, actual] = [liveNoticeCharsMax, this.#noticeChars];
+      const message = `${actual} characters of interrupted turns are waiting to be read; the limit is ${limit}. Read the messages that were sent.`;
+      throw new Failure('rate_limit_exceeded', { message, limit, actual, limitReason: 'characters' });
+    }
     const waiting = this.#waitingChars + countChars(whole);
     if (waiting > liveWaitingCharsMax) {
       const message = `${waiting} characters are waiting to be spoken; the limit is ${liveWaitingCharsMax}. Send text as it is spoken.`;
@@ -255,7 +271,9 @@ export class LiveSession {
       const isHeard = heard === undefined ? i === 0 : turn.index === heard;
       // The turns before the one being heard have been played completely.
       const at = isHeard ? playedMs : heard !== undefined && turn.index < heard ? Infinity : 0;
-      this.#interrupted.push({ type: 'interrupted', turn: turn.index, ...turn.heardAt(at) });
+      const { chars } = turn.text;
+      this.#interrupted.push({ event: { type: 'interrupted', turn: turn.index, ...turn.heardAt(at) }, chars });
+      this.#noticeChars += chars;
     }
     this.#open = undefined;
     this.#spoken = [];

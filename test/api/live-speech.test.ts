@@ -202,6 +202,23 @@ test('text that is not spoken is bounded', async () => {
   });
 });
 
+test('the text of interrupted turns that nobody reads is bounded', async () => {
+  const { begin } = open();
+  const { inputs, say, events } = begin({ buffer_ms: 10_000 });
+  say('Hello there. A');
+  await events.next();
+  for (let i = 0; i < 10; i++) {
+    say(' '.repeat(40_000));
+    inputs.push({ type: 'interrupt' });
+  }
+  say('a');
+  while (!inputs.isEnded) await sleep(1);
+  await expect(Array.fromAsync(events)).rejects.toMatchObject({
+    reason: 'rate_limit_exceeded',
+    facts: { limit: 200_000, actual: 200_014, limitReason: 'characters' },
+  });
+});
+
 test.each([
   ['a second start', [{ type: 'start' }], 'Send start once, before all other messages.'],
   [
