@@ -1,7 +1,7 @@
 // Adds the first key of a new service: the key in SONANT_BOOTSTRAP_KEY, or a new key if the table is empty. A new key
-// is written to a file, by default `first-key` in the data folder, before its row is added, so that the next start after a crash
-// uses the key in the file. If replicas with separate folders start at the same time, one key wins and the other
-// replicas remove their files.
+// is written to a file, by default `first-key` in the data folder, before its row is added, so that the next start
+// after a crash uses the key in the file. If replicas with separate folders start at the same time, one key wins and
+// the other replicas remove their files.
 import { readFile, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { Failure } from '../errors.ts';

@@ -1,9 +1,8 @@
 // Loads one frozen Config from the environment, and then from the file that SONANT_CONFIG or `--config` names, or else
 // from `.env` and `sonant.toml` in the working folder (in that order of precedence), or throws all mistakes together.
-// The files in the working folder may be somebody else's, so they must not contain settings that run code.
-// Each mistake has the name of the setting, its value, its source and the
-// allowed values. An unknown name is a mistake too, so that a typo is noticed. A mistake in an OpenTelemetry variable
-// is only a warning.
+// The files in the working folder may be somebody else's, so they must not contain settings that run code. Each mistake
+// has the name of the setting, its value, its source and the allowed values. An unknown name is a mistake too, so that
+// a typo is noticed. A mistake in an OpenTelemetry variable is only a warning.
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { parseEnv } from 'node:util';

@@ -104,6 +104,8 @@ export const serviceSettings = {
   }),
   firstKeyFile: textSetting({
     name: 'SONANT_FIRST_KEY_FILE',
+    // `sonant book --server` sends the content of the file as its key.
+    explicitOnly: true,
     help: 'File for the key that the first start creates, readable only by its owner; default: first-key in the data folder',
     allowed: 'a path',
   }),

@@ -54,16 +54,15 @@ export function openJobRunner(options: JobRunnerOptions): JobRunner {
     working.set(chapter.jobKey, { ...chapter, leaving, done });
   };
   const fill = async () => {
-    for (const each of await rows.listHolders(await rows.now()))
-      if (each !== holder && isDead(each)) await rows.endLeasesOf(each);
-    const open = (await rows.listOpen(await rows.now(), openMax)).filter(({ jobKey }) => !working.has(jobKey));
+    const nowMs = await rows.now();
+    for (const each of await rows.listHolders(nowMs)) if (each !== holder && isDead(each)) await rows.endLeasesOf(each);
+    const open = (await rows.listOpen(nowMs, openMax)).filter(({ jobKey }) => !working.has(jobKey));
     if (open.length === 0) return;
-    const held = await rows.countHeld(await rows.now());
+    const held = await rows.countHeld(nowMs);
     const countOf = ({ accountId }: OpenChapter) => held.get(accountId) ?? 0;
     while (!isClosed && working.size < chaptersMax && open.length > 0) {
       const next = open.reduce((best, each) => (countOf(each) < countOf(best) ? each : best));
       open.splice(open.indexOf(next), 1);
-      const nowMs = await rows.now();
       if (!(await rows.claim(next, holder, nowMs, nowMs + chapterLeaseMs))) continue;
       held.set(next.accountId, countOf(next) + 1);
       start(next);

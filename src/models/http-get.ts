@@ -1,6 +1,6 @@
 // Sends a GET with Node's own client, through the proxies in the environment (HTTP_PROXY, HTTPS_PROXY, NO_PROXY).
-// Follows redirects to the same host and to public addresses over https, and gives up if nothing arrives for a while. Node's fetch cannot set a proxy within a process, and
-// gives no reason when a transfer is interrupted.
+// Follows redirects to the same host and to public addresses over https, and gives up if nothing arrives for a while.
+// Node's fetch cannot set a proxy within a process, and gives no reason when a transfer is interrupted.
 import { lookup as lookUp } from 'node:dns';
 import { Agent as HttpAgent, get as httpGet, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, get as httpsGet } from 'node:https';

@@ -186,7 +186,7 @@ async function attempt(message: WebhookMessageRow, options: AttemptOptions, sign
 async function post(
   { messageId, url: given, body, attempts }: WebhookMessageRow,
   signing: readonly string[],
-  { rows, targets, ca, now = rows.now }: AttemptOptions,
+  { targets, ca, now = Date.now }: AttemptOptions,
   signal: AbortSignal,
 ): Promise<{ result: string; answer?: PostAnswer }> {
   try {
