@@ -46,7 +46,7 @@ function fromArpabet(symbols: string): string {
     sounds
       .join('')
       // T and D between vowels are tapped in American English, and L forms a syllable of its own.
-      .replace(/([AIOWYiuæɑəɛɪɹʊʌ])t(?=[iəɪO]|ᵻ)/g, '$1ɾ')
+      .replace(/([AIOWYiuæɑɔəɛɪɹʊʌ])t(?=[iəɪO]|ᵻ)/g, '$1ɾ')
       .replace(/([bdfkpstvzɡʃʒʤʧθɾ])əl(?![AIOWYiuæɑəɛɪʊʌˈˌ])/g, '$1ᵊl')
   );
 }

@@ -80,7 +80,7 @@ export class EnglishLexicon {
         if (isBeforeVowel === undefined) return this.#entry('to', tag, isBeforeVowel);
         return isBeforeVowel ? 'tʊ' : 'tə';
       case 'used':
-        return isBeforeTo && (tag === 'VBD' || tag === 'JJ') ? this.#entry('used', 'VBD', false) : undefined;
+        return this.#entry('used', isBeforeTo && (tag === 'VBD' || tag === 'JJ') ? 'VBD' : 'DEFAULT', false);
       case 'vs':
         return this.#entry('versus', tag, isBeforeVowel);
       default:
