@@ -7,8 +7,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { callerLeft } from '../api/call.ts';
 import { type Fields, isObject } from '../contract/unknown-fields.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
+import { ownerOf } from '../net/request-owner.ts';
 import { parseStrictJsonInSteps } from '../net/strict-json.ts';
-import { HttpResponse } from '../net/unread-replies.ts';
+import { countUnread, HttpResponse } from '../net/unread-replies.ts';
 import { PushQueue } from '../runtime/push-queue.ts';
 import {
   lingerMs,
@@ -146,18 +147,22 @@ export async function acceptWebSocket(
   return new Promise((resolve, reject) => {
     socket.once('close', () => reject(callerLeft));
     server.handleUpgrade(request, socket, head, (peer) =>
-      resolve(toPeer(peer, { readerStallMs, takeTurn, charge: () => call!.admitAgain() })),
+      resolve(toPeer(peer, { owner: ownerOf(request), readerStallMs, takeTurn, charge: () => call!.admitAgain() })),
     );
   });
 }
 
 interface PeerOptions extends Pick<PeerLimits, 'readerStallMs'> {
+  /** Owner of the unread bytes. */
+  owner: string;
   takeTurn: TakeTurn;
   /** Charges a request to the key of the connection. */
   charge(): Promise<void>;
 }
 
-function toPeer(peer: import('ws').WebSocket, { readerStallMs, takeTurn, charge }: PeerOptions): WebSocketPeer {
+function toPeer(peer: import('ws').WebSocket, { owner, readerStallMs, takeTurn, charge }: PeerOptions): WebSocketPeer {
+  const cut = () => peer.terminate();
+  const countOutput = () => countUnread(owner, peer, peer.readyState === peer.CLOSED ? 0 : peer.bufferedAmount, cut);
   const queue = new PushQueue<string | Buffer>();
   let heardMs = performance.now();
   const hear = () => {
@@ -181,6 +186,7 @@ function toPeer(peer: import('ws').WebSocket, { readerStallMs, takeTurn, charge 
   const count = () => {
     // The limit is checked before each message, since each message may have an answer.
     if (Math.max(peer.bufferedAmount, waitingBytes) > socketUnreadBytesMax) peer.terminate();
+    countOutput();
     if (++received % messagesPerRequest === 0) charge().catch((error: unknown) => queue.abort(error));
   };
   peer.on('pong', hear);
@@ -199,6 +205,7 @@ function toPeer(peer: import('ws').WebSocket, { readerStallMs, takeTurn, charge 
   peer.on('close', () => {
     clearInterval(pings);
     clearInterval(checks);
+    countOutput();
     queue.end();
   });
   async function* takeMessages() {
@@ -227,10 +234,12 @@ function toPeer(peer: import('ws').WebSocket, { readerStallMs, takeTurn, charge 
         const stalled = setTimeout(() => peer.terminate(), readerStallMs).unref();
         peer.send(message, () => {
           clearTimeout(stalled);
+          countOutput();
           // A peer that reads at playback speed receives pings late; a slow send therefore counts as a sign of life.
           if (performance.now() - sentMs > socketWaitMsMin) hear();
           resolve();
         });
+        countOutput();
       }),
     close: (code, reason) => peer.close(code, reason),
   };

@@ -1,6 +1,6 @@
-// Responses whose unread bytes are counted, per owner and in total, over HTTP/1.1 and HTTP/2. Above a limit, the oldest
-// unread reply is cut: a reply of the same owner, or of the owner with the most unread bytes. A reply is also cut if its
-// client reads nothing for two minutes.
+// Responses whose unread bytes are counted, per owner and in total, over HTTP/1.1 and HTTP/2; WebSockets count their
+// own. Above a limit, the oldest unread reply is cut: a reply of the same owner, or of the owner with the most unread
+// bytes. A reply is also cut if its client reads nothing for two minutes.
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import { constants, Http2ServerResponse } from 'node:http2';
 import { readerStallMs, unreadBytesInAllMax, unreadBytesPerOwnerMax } from './request-limits.ts';
@@ -50,10 +50,16 @@ export class Http2Response extends Http2ServerResponse {
   }
 }
 
+/** A reply or WebSocket whose client has not read everything. */
+interface Unread {
+  bytes: number;
+  cut(): void;
+}
+
 interface Share {
   bytes: number;
-  /** The bytes of each reply, and the function that stops watching it. The reply that has waited longest is first. */
-  replies: Map<Reply, { bytes: number; forget(): void }>;
+  /** The one that has waited longest is first. */
+  unread: Map<object, Unread>;
 }
 
 const shares = new Map<string, Share>();
@@ -61,21 +67,28 @@ let inAll = 0;
 
 function count(reply: Reply): void {
   const owner = ownerOf(reply.req);
-  const share = shares.get(owner) ?? { bytes: 0, replies: new Map() };
-  shares.set(owner, share);
-  const unread = share.replies.get(reply) ?? { bytes: 0, forget: watch(owner, share, reply) };
-  share.replies.set(reply, unread);
-  const grown = reply.writableLength - unread.bytes;
-  unread.bytes += grown;
-  share.bytes += grown;
-  inAll += grown;
-  while (share.bytes > unreadBytesPerOwnerMax) cutOldest(share);
-  while (inAll > unreadBytesInAllMax)
-    cutOldest(shares.values().reduce((most, each) => (each.bytes > most.bytes ? each : most)));
+  if (!shares.get(owner)?.unread.has(reply)) watch(owner, reply);
+  countUnread(owner, reply, reply.writableLength, () => cut(reply));
 }
 
-/** Counts the reply until its client has read it. Returns the function that ends this. */
-function watch(owner: string, share: Share, reply: Reply): () => void {
+/** Sets the unread bytes of a reply or WebSocket, and cuts the oldest ones above a limit. */
+export function countUnread(owner: string, source: object, bytes: number, cut: () => void): void {
+  const share = shares.get(owner) ?? { bytes: 0, unread: new Map() };
+  const before = share.unread.get(source)?.bytes ?? 0;
+  share.bytes += bytes - before;
+  inAll += bytes - before;
+  if (bytes === 0) share.unread.delete(source);
+  else if (before === 0) share.unread.set(source, { bytes, cut });
+  else share.unread.get(source)!.bytes = bytes;
+  if (share.unread.size === 0) shares.delete(owner);
+  else shares.set(owner, share);
+  while (share.bytes > unreadBytesPerOwnerMax) cutOldest(owner, share);
+  while (inAll > unreadBytesInAllMax)
+    cutOldest(...shares.entries().reduce((most, each) => (each[1].bytes > most[1].bytes ? each : most)));
+}
+
+/** Counts the reply until its client has read it. */
+function watch(owner: string, reply: Reply): void {
   const { socket } = reply.req;
   const source = 'stream' in reply ? reply.stream : reply;
   const cutStalled = () => cut(reply);
@@ -84,23 +97,18 @@ function watch(owner: string, share: Share, reply: Reply): () => void {
     if ('stream' in reply) reply.stream.setTimeout(0, cutStalled);
     // After the last reply, the timeout is that of an idle connection.
     else if (socket.timeout === readerStallMs) socket.setTimeout(0);
-    const bytes = share.replies.get(reply)?.bytes ?? 0;
-    share.bytes -= bytes;
-    inAll -= bytes;
-    share.replies.delete(reply);
-    if (share.replies.size === 0) shares.delete(owner);
+    countUnread(owner, reply, 0, cutStalled);
   };
   for (const event of ['drain', 'finish', 'close']) source.on(event, forget);
   // These timeouts begin again whenever the client reads something. An HTTP/1.1 socket is then closed by its server.
   if ('stream' in reply) reply.stream.setTimeout(readerStallMs, cutStalled);
   else socket.setTimeout(readerStallMs);
-  return forget;
 }
 
-function cutOldest({ replies }: Share): void {
-  const [[reply, { forget }]] = replies as unknown as [[Reply, { forget(): void }]];
-  forget();
-  cut(reply);
+function cutOldest(owner: string, { unread }: Share): void {
+  const [[source, { cut }]] = unread as unknown as [[object, Unread]];
+  countUnread(owner, source, 0, cut);
+  cut();
 }
 
 function cut(reply: Reply): void {

@@ -1,10 +1,14 @@
-// Tests the limits on replies that wait for their clients, over real HTTP/1.1 and HTTP/2 connections.
+// Tests the limits on replies that wait for their clients, over real HTTP/1.1 and HTTP/2
+// connections and WebSockets.
 import { once } from 'node:events';
 import { createServer as createHttp1Server, type RequestListener, type ServerResponse } from 'node:http';
 import { type ClientHttp2Stream, connect as connectHttp2, createServer, type Http2ServerResponse } from 'node:http2';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
+import fastify from 'fastify';
 import { expect, onTestFinished, test } from 'vitest';
+import { WebSocket } from 'ws';
+import { acceptWebSocket, takeUpgrades } from '../../src/http/web-socket.ts';
 import { readerStallMs, unreadBytesInAllMax, unreadBytesPerOwnerMax } from '../../src/net/request-limits.ts';
 import { setOwner } from '../../src/net/request-owner.ts';
 import { Http2Response, HttpResponse } from '../../src/net/unread-replies.ts';
@@ -113,4 +117,41 @@ test('a connection has a time limit while its reply is unread', async () => {
   expect(served.timeout).toBe(readerStallMs);
   await buffer(socket as Socket);
   await expect.poll(() => served.timeout).not.toBe(readerStallMs);
+});
+
+test('WebSockets share the limit of their owner', async () => {
+  const closed: string[] = [];
+  const app = fastify({
+    serverFactory(listener) {
+      const server = createHttp1Server(listener);
+      takeUpgrades(server, listener, (_, work) => {
+        setImmediate(work);
+        return true;
+      });
+      return server;
+    },
+  });
+  app.get('*', async (request, reply) => {
+    setOwner(request.raw, request.url);
+    const peer = await acceptWebSocket(request, reply, { messageBytesMax: 1000, readerStallMs });
+    void peer.send(Buffer.alloc(replyBytes));
+    for await (const _ of peer.messages);
+    closed.push(request.url);
+    return reply;
+  });
+  const url = await app.listen({ port: 0, host: '127.0.0.1' });
+  const clients: WebSocket[] = [];
+  onTestFinished(async () => {
+    for (const client of clients) client.terminate();
+    await app.close();
+  });
+  const ask = async (owner: string) => {
+    const client = new WebSocket(`${url.replace('http', 'ws')}${owner}`).on('error', () => {});
+    clients.push(client);
+    await once(client, 'upgrade');
+    client.pause();
+  };
+  await ask('/other');
+  for (let n = 0; n < perOwner + 2; n++) await ask('/one');
+  await expect.poll(() => closed).toEqual(['/one', '/one']);
 });
