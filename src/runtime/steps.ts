@@ -5,7 +5,7 @@ import { setImmediate } from 'node:timers';
 /** Work that yields wherever it may be interrupted, at least every `stepMs`. */
 export type Steps<T> = Generator<void, T, void>;
 
-export const stepMs = 1;
+const stepMs = 1;
 
 /** Waiting work, longest wait first. */
 const waiting: (() => void)[] = [];

@@ -134,10 +134,7 @@ export async function castSpeech(
   // Languages are found before lexicons are applied, because some entries apply to one language only.
   const markLanguages = lexiconVersions.length > 0 ? createLanguageMarker(asked) : (text: MarkedText) => text;
   const texts: MarkedText[] = [];
-  for (const text of written) {
-    if (lexiconVersions.length > 0) await ownTurn();
-    texts.push(await applyVoiceLexicons(markLanguages(text, cast), cast, lexiconsOf, field));
-  }
+  for (const text of written) texts.push(await applyVoiceLexicons(markLanguages(text, cast), cast, lexiconsOf, field));
   const request = { ...asked, chars: asked.chars + sumOfChars(texts) - sumOfChars(written) };
   const isIncomplete = [cast.main, ...cast.others].some((each) => lexiconsOf(each).isIncomplete);
   const found = { request, voice: main.offered, bindings: main.bindings, cast, lexiconVersions, marking };

@@ -116,14 +116,15 @@ export async function applyVoiceLexicons(
   for (const voice of [cast.main, ...cast.others]) {
     const lexicons: Lexicon[] = [];
     for (const lexicon of lexiconsOf(voice).lexicons) lexicons.push(await lexicon.compile());
-    compiled.set(voice, lexicons);
+    if (lexicons.length > 0) compiled.set(voice, lexicons);
   }
+  if (compiled.size === 0) return text;
   const steps = applyLexicons(text, ({ style }) => {
     const voice = cast.voiceOf(style);
     const { languageCode } = style;
     const isSpoken = languageCode !== undefined && isSpokenBy(voice.offered.voice, languageCode);
     return {
-      lexicons: compiled.get(voice)!,
+      lexicons: compiled.get(voice) ?? [],
       languageCode: isSpoken ? languageCode : voice.languageCode,
     };
   });

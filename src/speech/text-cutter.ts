@@ -4,7 +4,7 @@
 
 import { fromDb } from '../audio/level.ts';
 import type { WordTime } from '../engines/engine.ts';
-import { ownTurn, stepMs } from '../runtime/steps.ts';
+import { ownTurn } from '../runtime/steps.ts';
 import { countChars } from '../text/count-chars.ts';
 import type { FlatText } from '../text/flat-text.ts';
 import type { Emphasis, MarkedText } from '../text/marked-text.ts';
@@ -111,6 +111,9 @@ export function createTextCutter() {
   };
 }
 
+/** A cut that takes longer is read in steps. Usual cuts take less than a millisecond. */
+const cutMsMax = 10;
+
 export type CutSteps = Generator<PlannedCut | undefined, undefined>;
 
 /**
@@ -125,7 +128,7 @@ export async function peekSpoken(steps: CutSteps): Promise<{ cuts: CutSource<Pla
       const { done, value } = steps.next();
       if (done) return { done, value };
       if (value) return { value };
-    } while (performance.now() - sinceMs < stepMs);
+    } while (performance.now() - sinceMs < cutMsMax);
     return ownTurn().then(read);
   };
   for (let next = await read(); !next.done; next = await read()) {
