@@ -53,6 +53,18 @@ describe('the voices', () => {
     for (const { sampleRateHz } of heard.flatMap(({ pieces }) => pieces)) expect(sampleRateHz).toBe(16_000);
   });
 
+  test.each(['a a a a', 'a, a. a! a'])('each of several stated pronunciations in a row is spoken: %s', async (text) => {
+    const phonemes = [...text.matchAll(/a/g)].map(({ index }) => ({
+      from: index,
+      to: index + 1,
+      phonemes: 'hh ax l ow1',
+    }));
+    const one = await say('a', { phonemes: phonemes.slice(0, 1) });
+    const all = await say(text, { phonemes, timings: true });
+    expect(all.seconds).toBeGreaterThan(2 * one.seconds);
+    expect(all.words.map(({ from }) => from)).toEqual(phonemes.map(({ from }) => from));
+  });
+
   test('an unknown one is refused', async () => {
     const voice = { ...quick(), voiceId: 'nobody' };
     await expect(say('Good day.', { voice })).rejects.toMatchObject({ reason: 'engine_error' });

@@ -71,9 +71,17 @@ export function withPhones(tokens: readonly SpokenToken[], ranges: Segment['phon
   return stated;
 }
 
-/** Input for flite: plain text, or flite's small subset of SSML. */
+/**
+ * Input for flite: plain text, or flite's small subset of SSML. flite ignores an element that follows another one
+ * directly. A comma between two elements is not heard.
+ */
 export const toFliteText = (tokens: readonly SpokenToken[]): string =>
-  tokens.map(({ spoken, phones }) => (phones ? `<phoneme ph="${phones}">${spoken}</phoneme>` : spoken)).join(' ');
+  tokens
+    .map(({ spoken, phones }, i) => {
+      if (!phones) return spoken;
+      return `<phoneme ph="${phones}">${spoken}</phoneme>${tokens[i + 1]?.phones ? ',' : ''}`;
+    })
+    .join(' ');
 
 /** Groups tokens, one group for each run of flite. */
 export function toParts(tokens: readonly SpokenToken[]): SpokenToken[][] {
