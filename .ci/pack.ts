@@ -45,6 +45,11 @@ const copies: Readonly<Record<string, Copy>> = {
     files: ['dist/ort.wasm.bundle.min.mjs', 'dist/ort-wasm-simd-threaded.wasm'],
     without: ['flatbuffers', 'guid-typescript', 'long', 'onnxruntime-common', 'platform', 'protobufjs'],
   },
+  // Includes one of three builds, without source maps and without the package that reports installations.
+  'swagger-ui-dist': {
+    files: ['LICENSE', 'NOTICE', 'swagger-ui.css', 'swagger-ui-bundle.js', 'swagger-ui-bundle.js.LICENSE.txt'],
+    without: ['@scarf/scarf'],
+  },
 };
 
 const target = resolve(process.argv[2] ?? root);

@@ -250,7 +250,7 @@ function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: Gat
   const { admitTo, admitBearerTo } = admission;
   const eventSender = createEventSender({ speech, admission, streams, admit, relay, onFault: watch.onFault });
   app.addHook('preHandler', createQueryCheck(isStrict));
-  const readOpenApi = addOpenApi(app, baseUrl);
+  addOpenApi(app, baseUrl);
   addSpeechRoutes(app, { speech, admitTo, eventSender, idempotency, isStrict });
   addLiveRoutes(app, { live, tickets, admission, isAllowedOrigin, isStrict, readerStallMs, baseUrl });
   addSseRoutes(app, { speech, admitTo, eventSender, tickets, isStrict, baseUrl });
@@ -273,7 +273,7 @@ function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: Gat
   addOauthRoutes(app, { ...signing, baseUrl });
   addContractRoutes(app, UsageService, handlers.usage, ofContract);
   addHealthRoutes(app, watch);
-  addDocsPage(app, readOpenApi);
+  addDocsPage(app);
   addConsolePage(app, { canSignIn: signing.signIn.hasIssuer });
   options.addRpcRoutes(app);
   return eventSender;

@@ -1,33 +1,18 @@
 // Serves the web console at /console: browser modules that call the API with the user's API key. The console has no
 // build step, no third-party resource and no inline script.
-import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname } from 'node:path';
-import { gzipSync } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Failure } from '../errors.ts';
-import { isKept } from '../net/headers.ts';
 import { addPage } from '../net/page-route.ts';
+import { contentTypes, type StaticFile, sendStaticFile, toStaticFile } from '../net/static-file.ts';
 
 interface ConsolePageOptions {
   /** Whether users can sign in to get an API key. */
   canSignIn: boolean;
 }
 
-/** A response body, plain and compressed. */
-interface StaticFile {
-  type: string;
-  bytes: Buffer;
-  gzipped: Buffer;
-  etag: string;
-}
-
 const folder = new URL('./browser/', import.meta.url);
-const contentTypes: Readonly<Record<string, string>> = {
-  '.js': 'text/javascript; charset=utf-8',
-  '.css': 'text/css; charset=utf-8',
-  '.svg': 'image/svg+xml',
-};
 /** Modules that are loaded on demand, because not every user needs them. */
 const onDemand = /^(?:model-|lexicon-|job-|markup-(?!kind)|clon|record|microphone\.)/;
 /** The blocking theme script, the entry module, and the style sheet that must load first. */
@@ -58,52 +43,31 @@ export function addConsolePage(app: FastifyInstance, { canSignIn }: ConsolePageO
     if (loaded) return loaded;
     const files = readFiles();
     const page = toPage([...files.keys()], canSignIn);
-    loaded = { page: toStaticFile('text/html; charset=utf-8', Buffer.from(page)), files };
+    loaded = { page: toStaticFile(contentTypes['.html']!, page), files };
     return loaded;
   };
 
   app.get('/', (_request, reply) => reply.redirect('console'));
 
-  addPage(app, '/console', (request, reply) => send(request, reply.headers(pageHeaders), readAll().page));
+  addPage(app, '/console', (request, reply) => sendStaticFile(request, reply.headers(pageHeaders), readAll().page));
 
   const method = ['GET', 'HEAD'];
   const handler = (request: FastifyRequest, reply: FastifyReply) => {
     const file = readAll().files.get((request.params as { file: string }).file);
     if (!file) throw new Failure('not_found');
-    return send(request, reply, file);
+    return sendStaticFile(request, reply, file);
   };
   app.route({ method, url: '/console/:file', handler });
 }
 
-function send(
-  { headers }: FastifyRequest,
-  reply: FastifyReply,
-  { type, bytes, gzipped, etag }: StaticFile,
-): FastifyReply {
-  const isGzipped = /\bgzip\b/.test(String(headers['accept-encoding'] ?? ''));
-  const tag = isGzipped ? `"${etag}-gzip"` : `"${etag}"`;
-  // The CORS hook may already have set Vary: Origin.
-  const vary = [reply.raw.getHeader('vary') ?? [], 'Accept-Encoding'].flat().join(', ');
-  reply.headers({ 'content-type': type, 'cache-control': 'no-cache', vary, etag: tag });
-  if (isKept(headers['if-none-match'], tag)) return reply.code(304).send();
-  return isGzipped ? reply.header('content-encoding', 'gzip').send(gzipped) : reply.send(bytes);
-}
-
 function readFiles(): Map<string, StaticFile> {
-  const names = readdirSync(folder).filter((name) => contentTypes[extname(name)]);
+  const names = readdirSync(folder).filter((name) => /\.(js|css|svg)$/.test(name));
   return new Map(
     names
       .sort()
       .map((name) => [name, toStaticFile(contentTypes[extname(name)]!, readFileSync(new URL(name, folder)))] as const),
   );
 }
-
-const toStaticFile = (type: string, bytes: Buffer): StaticFile => ({
-  type,
-  bytes,
-  gzipped: gzipSync(bytes),
-  etag: createHash('sha256').update(bytes).digest('base64url').slice(0, 27),
-});
 
 /** URLs are relative, so that the page works behind a proxy with any path prefix. */
 function toPage(names: readonly string[], canSignIn: boolean): string {

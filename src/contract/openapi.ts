@@ -289,7 +289,7 @@ export const memberSchema = (desc: DescMessage, name: string, side: Side): Schem
   schemaOf(fieldOf(desc, name), side);
 
 /** The schema of a field, with its description. */
-export function schemaOf(field: DescField, side: Side): Schema {
+function schemaOf(field: DescField, side: Side): Schema {
   const rules = side === 'request' ? rulesOf(field) : undefined;
   const { nullIfEmpty, nullIfUnset, given, default: usual } = restOf(field);
   const description = descriptionOf(field);

@@ -312,7 +312,7 @@ const vendorRequests: Readonly<Record<string, { query?: readonly string[]; body?
   'GET /console/:file': {},
   'GET /docs': {},
   'GET /docs/': {},
-  'GET /docs/:guide': {},
+  'GET /docs/:file': {},
   'GET /openapi.json': {},
   'GET /oauth/callback': { query: ['code', 'state', 'error', 'error_description', 'iss'] },
   'GET /oauth/key-page.css': {},

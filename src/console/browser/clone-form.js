@@ -48,8 +48,8 @@ const noCloningCard = (mayInstall) =>
         '. ',
       ],
       'The guide ',
-      element('a', { href: `${serviceUrl}/docs/voices.md#cloning-a-person` }, 'Cloning a person'),
-      ' lists the other engines.',
+      element('a', { href: `${serviceUrl}/docs/voices.md` }, 'Voices'),
+      ' lists the other engines, under “Cloning a person”.',
     ),
   );
 

@@ -2,6 +2,7 @@
 // the registered routes. Schemas with a title and failure responses appear once, under components.
 import type { FastifyInstance } from 'fastify';
 import { apiVersion } from '../../net/headers.ts';
+import { contentTypes, type StaticFile, sendStaticFile, toStaticFile } from '../../net/static-file.ts';
 import { failureExamples, toFailureAnswers } from '../documented-failures.ts';
 import { type ReplyHeaderName, replyHeaders } from '../documented-headers.ts';
 import {
@@ -13,7 +14,6 @@ import {
   type Schema,
   tags,
 } from '../route-docs.ts';
-import { createDocument, sendDocument } from './documents.ts';
 
 export interface OpenApi {
   openapi: string;
@@ -51,8 +51,8 @@ export interface DocumentedResponse {
   content?: Readonly<Record<string, DocumentedContent>>;
 }
 
-/** Collects the documentation of all routes added from now on, and returns a function that builds the document. */
-export function addOpenApi(app: FastifyInstance, baseUrl: () => string): () => OpenApi {
+/** Serves the document of all routes that are added from now on. */
+export function addOpenApi(app: FastifyInstance, baseUrl: () => string): void {
   const routes: { method: string; url: string; operation: RouteDocs }[] = [];
   app.addHook('onRoute', ({ method, url, config }) => {
     const operation = config?.operation;
@@ -60,16 +60,11 @@ export function addOpenApi(app: FastifyInstance, baseUrl: () => string): () => O
     if (operation) routes.push({ method: first.toLowerCase(), url: url.replace(/:(\w+)/g, '{$1}'), operation });
   });
 
-  let document: OpenApi | undefined;
-  const read = () => {
-    document ??= toDocument(routes, baseUrl());
-    return document;
-  };
-  const composed = createDocument(() => JSON.stringify(read()));
-  app.get('/openapi.json', (request, reply) =>
-    sendDocument(request, reply, composed(), 'application/json; charset=utf-8'),
-  );
-  return read;
+  let file: StaticFile | undefined;
+  app.get('/openapi.json', (request, reply) => {
+    file ??= toStaticFile(contentTypes['.json']!, JSON.stringify(toDocument(routes, baseUrl())));
+    return sendStaticFile(request, reply, file);
+  });
 }
 
 function toDocument(routes: readonly { method: string; url: string; operation: RouteDocs }[], baseUrl: string) {
@@ -113,7 +108,9 @@ const description = `Text in, speech out.
 
 Send an API key in \`X-API-Key\`. Every reply carries \`X-Request-Id\`, which is yours if you send one, and \`X-API-Version\`.
 
-An error response is a [Failure](#failures). Members and query parameters that have no meaning are ignored, and listed in \`X-Ignored-Fields\`.`;
+An error response is a [Failure](#failures). Members and query parameters that have no meaning are ignored, and listed in \`X-Ignored-Fields\`.
+
+The same calls are served over gRPC, Connect and gRPC-Web, as the package \`sonant.v1\` with server reflection. The key is then the metadata \`x-api-key\`.`;
 
 const preface = (baseUrl: string) => ({
   openapi: '3.1.0',

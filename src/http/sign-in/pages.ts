@@ -1,15 +1,12 @@
 // The HTML page where a signed-in user manages API keys, and the error page of sign-in. They are never cached and load
 // no third-party resources. Their URLs are relative to /oauth/, so that they work behind a proxy with any path prefix.
-import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { extname } from 'node:path';
 import type { Session } from '../../access/sign-in.ts';
-import { escaped } from '../docs/html-elements.ts';
+import { contentTypes, type StaticFile, toStaticFile } from '../../net/static-file.ts';
 
-interface PageFile {
-  type: string;
-  bytes: Buffer;
-  etag: string;
-}
+const escaped = (text: string): string =>
+  text.replace(/[&<>"]/g, (char) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[char]!);
 
 const scopeDescriptions: Readonly<Record<string, string>> = {
   'speech:synthesize': 'synthesize whole files',
@@ -24,16 +21,12 @@ const scopeDescriptions: Readonly<Record<string, string>> = {
   admin: 'manage all keys',
 };
 
-function readPageFile(name: string, type: string): PageFile {
-  const bytes = readFileSync(new URL(`./${name}`, import.meta.url));
-  return { type, bytes, etag: `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 27)}"` };
-}
-
 /** Files by name below /oauth/. */
-export const readPageFiles = (): Readonly<Record<string, PageFile>> => ({
-  'key-page.css': readPageFile('key-page.css', 'text/css; charset=utf-8'),
-  'key-page.js': readPageFile('key-page.js', 'text/javascript; charset=utf-8'),
-});
+export const readPageFiles = (): [string, StaticFile][] =>
+  ['key-page.css', 'key-page.js'].map((name) => [
+    name,
+    toStaticFile(contentTypes[extname(name)]!, readFileSync(new URL(`./${name}`, import.meta.url))),
+  ]);
 
 export const pageHeaders = {
   'content-type': 'text/html; charset=utf-8',

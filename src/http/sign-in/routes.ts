@@ -8,9 +8,9 @@ import type { Scope } from '../../access/scopes.ts';
 import { loginSeconds, type SignIn, sessionSeconds, tokenSeconds } from '../../access/sign-in.ts';
 import { tokenScopes } from '../../access/sign-in-rules.ts';
 import { Failure, failureTable } from '../../errors.ts';
-import { isKept } from '../../net/headers.ts';
 import { readBody } from '../../net/request-body.ts';
 import { bodyArrivalMs } from '../../net/request-limits.ts';
+import { sendStaticFile } from '../../net/static-file.ts';
 import { cookieOf, loginCookie, sessionCookie, toCookie } from '../cookies.ts';
 import { formBytesMax } from '../http-limits.ts';
 import { addWithoutBody, checkEncoding } from '../json-body.ts';
@@ -29,12 +29,8 @@ const getKey = '/oauth/get-key';
 const callback = '/oauth/callback';
 
 export function addOauthRoutes(app: FastifyInstance, options: OauthRoutesOptions): void {
-  for (const [name, { type, bytes, etag }] of Object.entries(readPageFiles())) {
-    app.get(`/oauth/${name}`, (request, reply) => {
-      reply.headers({ 'content-type': type, 'cache-control': 'no-cache', etag });
-      return isKept(request.headers['if-none-match'], etag) ? reply.code(304).send() : reply.send(bytes);
-    });
-  }
+  for (const [name, file] of readPageFiles())
+    app.get(`/oauth/${name}`, (request, reply) => sendStaticFile(request, reply, file));
   addSignIn(app, options);
   addTokenEndpoint(app, options);
 }
