@@ -62,6 +62,17 @@ describe.skipIf(!isInstalled('chromium'))('jobs in the console', { timeout: 120_
     ).toEqual([false, true, true]);
     await untilText('.job-choices', '2 chapters,');
     await inspect('new-job');
+    // Voices are grouped by language, and the search leaves only those that it finds.
+    const offered = `[...document.querySelectorAll('#book-voice option')].map(({ value }) => value)`;
+    const all = await page.run<string[]>(offered);
+    expect(await page.run(`document.querySelectorAll('#book-voice optgroup').length`)).toBeGreaterThan(0);
+    const searchFor = (text: string) =>
+      page.run(`(() => { const query = ${find('.job-choices [type=search]')}; query.value = '${text}';
+        query.dispatchEvent(new Event('input')); })()`);
+    await searchFor('tone-low');
+    expect(await page.run(offered)).toEqual(['tone-low']);
+    await searchFor('');
+    expect(await page.run(offered)).toEqual(all);
     await page.run(`${find('#book-voice')}.value = 'tone-low'; ${find('.job-choices .row [type=checkbox]')}.click()`);
     await click('.job-choices button.main');
     await untilText('.job', 'The Lighthouse Ledger');

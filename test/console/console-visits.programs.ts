@@ -68,6 +68,9 @@ describe.skipIf(!isInstalled('chromium'))('a visitor of the console', { timeout:
       `[...document.querySelectorAll('${first} .links a')].map(({ href }) => href)`,
     );
     expect(links.map((href) => href.replace(/^.*\./, ''))).toEqual(['wav', 'srt', 'vtt']);
+    expect(await page.run(`${find(`${first} .links`)}.textContent.trim()`)).toBe(
+      'Link to the WAV Link to the SRT Link to the VTT',
+    );
     for (const href of links) expect((await fetch(href)).status).toBe(200);
     expect(await (await fetch(links[1]!)).text()).toContain('The first one is short.');
     await page.run(

@@ -2,7 +2,7 @@
 // highlighting, download, errors, resuming, and accessibility (axe) in the light theme, in the dark theme and on a
 // phone. If SCREENSHOTS names a folder, screenshots are saved there.
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -198,12 +198,14 @@ describe.skipIf(!isInstalled('chromium'))('the console', () => {
       await click('.download');
       const body = { ...request, text: 'Take this along.', output_format: format, return_format: 'buffer' };
       const expected = await bytesOf(await gateway.speak(body));
-      const file = join(gateway.folder, `tone-low.${format}`);
+      // The time in the name keeps apart downloads of the same voice.
+      const name = new RegExp(`^tone-low-[\\dT_-]+\\.${format}$`);
+      const fileOf = () => join(gateway.folder, readdirSync(gateway.folder).find((each) => name.test(each))!);
       let saved = Buffer.alloc(0);
       while (saved.length !== expected.length) {
         await sleep(20);
         try {
-          saved = readFileSync(file);
+          saved = readFileSync(fileOf());
         } catch {}
       }
       expect(saved.equals(expected), format).toBe(true);

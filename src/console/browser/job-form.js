@@ -4,6 +4,7 @@
 /** @import { Book, Job, Voice } from '../../../gen/openapi.ts' */
 import { element, fill } from './element.js';
 import { toCount } from './formatting.js';
+import { baseOf, findVoices, languagesOf } from './voice-search.js';
 
 const formats = ['mp3', 'opus', 'flac', 'wav'];
 const accepted = '.epub,.txt,.md,.markdown,.html,.htm,.xhtml';
@@ -81,7 +82,7 @@ export function createJobForm({ pageContext, voices, onMade }) {
  * @param {(body: object) => Promise<void>} onStart
  */
 function choicesOf(book, voices, onStart) {
-  const voice = voiceSelect(book, voices);
+  const { select: voice, query } = voiceSelect(book, voices);
   const format = element(
     'select',
     { id: 'book-format' },
@@ -118,7 +119,7 @@ function choicesOf(book, voices, onStart) {
     element(
       'div',
       { class: 'row' },
-      element('div', { class: 'field' }, element('label', { for: 'book-voice' }, 'Voice'), voice),
+      element('div', { class: 'field' }, element('label', { for: 'book-voice' }, 'Voice'), query, voice),
       element('div', { class: 'field' }, element('label', { for: 'book-format' }, 'Format'), format),
       element('label', { class: 'check' }, captions, element('span', {}, 'Captions')),
       begin,
@@ -127,23 +128,35 @@ function choicesOf(book, voices, onStart) {
 }
 
 /**
- * Creates the voice selector, and preselects the first voice that speaks the book's language.
+ * Creates the voice selector with its search. Voices are grouped by language, that of the book first.
  * @param {Book} book
  * @param {readonly Voice[]} voices
  */
 function voiceSelect(book, voices) {
-  const language = (book.language ?? '').split('-')[0] ?? '';
+  const own = baseOf(book.language ?? '');
   const ready = voices.filter(({ status }) => status === 'ready');
-  const able =
-    language !== '' &&
-    ready.find(({ language_codes }) => language_codes.some((code) => code.split('-')[0] === language));
-  return element(
-    'select',
-    { id: 'book-voice' },
-    ready.map(({ voice_id, name }) =>
-      element('option', { value: voice_id, selected: able ? able.voice_id === voice_id : false }, name),
-    ),
-  );
+  const languages = languagesOf(ready).toSorted((one, other) => Number(other.code === own) - Number(one.code === own));
+  const select = element('select', { id: 'book-voice' });
+  const query = element('input', { type: 'search', 'aria-label': 'Search voices', placeholder: 'Search voices' });
+  const show = () => {
+    const chosen = select.value;
+    const found = findVoices(ready, { query: query.value, language: '' });
+    fill(
+      select,
+      languages.map(({ code, name }) => {
+        // A voice with several languages is listed once: under the book's language, or its first.
+        const members = found.filter(({ language_codes: codes }) =>
+          codes.some((each) => baseOf(each) === own) ? code === own : baseOf(codes[0] ?? '') === code,
+        );
+        const options = members.map(({ voice_id, name }) => element('option', { value: voice_id }, name));
+        return members.length > 0 && element('optgroup', { label: name }, options);
+      }),
+    );
+    if (found.some(({ voice_id }) => voice_id === chosen)) select.value = chosen;
+  };
+  query.addEventListener('input', show);
+  show();
+  return { select, query };
 }
 
 /**

@@ -263,8 +263,8 @@ function soundOf(job) {
   ];
 }
 
-/** @param {Job['chapters'][number]} chapter */
-function toChapter({ title, chars, chars_done, audio_url, start }) {
+/** @param {Job['chapters'][number]} chapter @param {number} n */
+function toChapter({ title, chars, chars_done, audio_url, start }, n) {
   const share = chars_done === 0 ? '' : `${Math.floor((100 * chars_done) / Math.max(1, chars))} %`;
   const place = start === null ? share : toDuration(start);
   const name = title || 'Untitled';
@@ -272,7 +272,11 @@ function toChapter({ title, chars, chars_done, audio_url, start }) {
     'li',
     {},
     audio_url
-      ? element('a', { href: toOwnAddress(audio_url), download: `${name}.${audio_url.split('.').pop()}` }, name)
+      ? element(
+          'a',
+          { href: toOwnAddress(audio_url), download: `${n + 1} ${name}.${audio_url.split('.').pop()}` },
+          name,
+        )
       : name,
     ' ',
     element('small', {}, audio_url ? place : share),

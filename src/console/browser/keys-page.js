@@ -28,7 +28,10 @@ export const keysPage = {
       /** @type {ApiKey[]} */
       const keys = await api.list(path, 'api_keys', { signal });
       const others = keys.filter(({ id }) => id !== own.id);
-      fill(list, keyList(others, pageContext, { onCreated, onChange: show }));
+      /** @param {string | null} id */
+      const toMaker = (id) =>
+        id === own.id ? 'this key' : (keys.find((key) => key.id === id)?.name ?? id ?? 'the operator');
+      fill(list, keyList(others, pageContext, { onCreated, onChange: show, toMaker }));
     };
     /** @param {CreateApiKeyResponse} key */
     const onCreated = async (key) => {
@@ -134,6 +137,7 @@ const path = '/api/auth/api-keys';
  * @typedef {object} KeyListOptions
  * @property {(key: CreateApiKeyResponse) => Promise<void>} onCreated
  * @property {() => Promise<void>} onChange
+ * @property {(madeBy: string | null) => string} toMaker Names the creator of a key.
  */
 
 /**
@@ -191,7 +195,7 @@ function toItem(key, pageContext, options) {
         !isActive && element('span', { class: 'chip ended' }, status),
         isActive && replaced_by !== null && element('span', { class: 'chip ended' }, 'replaced'),
         element('code', {}, hint),
-        element('span', { class: 'facts' }, toKeySummary(key)),
+        element('span', { class: 'facts' }, `${toKeySummary(key)} · created by ${options.toMaker(key.made_by)}`),
       ),
       keyFacts(key),
     ),
@@ -200,11 +204,12 @@ function toItem(key, pageContext, options) {
 }
 
 /** @param {ApiKey} key */
-function toKeySummary({ status, expires_at, last_used_at, revoked_at }) {
+function toKeySummary({ status, limits, expires_at, last_used_at, revoked_at }) {
   const used = last_used_at ? `used ${toTimeAgo(last_used_at)}` : status === 'active' ? 'not used yet' : 'never used';
   if (revoked_at) return `${used} · revoked ${toTimeAgo(revoked_at)}`;
   if (status === 'expired' && expires_at) return `${used} · expired ${toTimeAgo(expires_at)}`;
-  return expires_at ? `${used} · expires ${toRelativeTime(expires_at)}` : used;
+  const end = expires_at ? `expires ${toRelativeTime(expires_at)}` : 'never expires';
+  return `${used} · ${end} · ${toCount(limits.requests_per_minute)} requests per minute`;
 }
 
 /**

@@ -52,7 +52,9 @@ export function createDownload({ speech, formats, held }, { api, showError, sign
     const pending = urls.get(name) ?? urlOf(name);
     urls.set(name, pending);
     pending.catch(() => urls.delete(name));
-    element('a', { href: await pending, download: toFileName(speech.voiceId, name) }).click();
+    // The time keeps apart files of the same voice.
+    const file = toFileName(`${speech.voiceId}-${new Date().toISOString().slice(0, 19)}`, name);
+    element('a', { href: await pending, download: file }).click();
   };
   /** @param {string} name */
   const linkOf = async (name) => {
@@ -67,9 +69,10 @@ export function createDownload({ speech, formats, held }, { api, showError, sign
     const url = await pending;
     fill(
       links,
-      [name, ...(hasCaptions ? ['srt', 'vtt'] : [])].map((each) =>
+      [name, ...(hasCaptions ? ['srt', 'vtt'] : [])].flatMap((each) => [
         element('a', { href: url.replace(/\w+$/, each), target: '_blank' }, `Link to the ${each.toUpperCase()}`),
-      ),
+        ' ',
+      ]),
     );
   };
   /** @type {(work: (name: string) => Promise<void>, className: string, ...label: import('./element.js').Child[]) => HTMLElement} */

@@ -13,7 +13,7 @@ import { createDownload } from './speech-export.js';
 import { performanceMarks } from './speech-stream.js';
 
 /** Maximum number and maximum total seconds of the speeches. The limits exist because the samples stay in memory. */
-const [speechesMax, secondsMax] = [8, 1800];
+const [speechesMax, secondsMax] = [10, 1800];
 
 /** The speeches, newest first. @type {Playback[]} */
 let speeches = [];
