@@ -8,6 +8,8 @@ import { defineConfig } from 'vitest/config';
 import { slowFiles } from './test/slow-files.ts';
 
 const { TEST_SUITE } = process.env;
+// No test fetches a voice by itself.
+process.env.SONANT_FETCH_VOICE = 'off';
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules/.compiled');
 
 export default defineConfig({

@@ -110,6 +110,7 @@ async function startOnce(name: keyof typeof starts, { data, compiled, idleMs = 0
     ...process.env,
     NODE_COMPILE_CACHE: compiled,
     SONANT_DATA_DIR: data,
+    SONANT_FETCH_VOICE: 'off',
     SONANT_HTTP_ADDR: `127.0.0.1:${httpPort}`,
     SONANT_GRPC_ADDR: `127.0.0.1:${grpcPort}`,
   };

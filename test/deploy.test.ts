@@ -108,6 +108,7 @@ test('the app of Home Assistant speaks over Wyoming with its own key, and is ann
     env: {
       PATH,
       SUPERVISOR_TOKEN: 'token',
+      SONANT_FETCH_VOICE: 'off',
       SONANT_WYOMING_ADDR: `127.0.0.1:${wyoming}`,
       SONANT_HTTP_ADDR: `127.0.0.1:${http}`,
       SONANT_GRPC_ADDR: `127.0.0.1:${await freePort()}`,

@@ -46,6 +46,7 @@ export async function openStage(): Promise<Stage> {
     SONANT_CORS_ORIGINS: `http://${here.get(written.site)}`,
     SONANT_OAUTH_CLIENTS: `ci:${createHash('sha256').update(secret).digest('hex')}`,
     SECRET: secret,
+    SONANT_FETCH_VOICE: 'off',
     // Programs are started so often here that their start time matters.
     NODE_COMPILE_CACHE: join(folder, 'compiled'),
   };

@@ -53,7 +53,7 @@ async function serveTls() {
       const ended = once(child, 'exit');
       child.kill('SIGTERM');
       await ended;
-      const env = { PATH: process.env.PATH, ...settings, SONANT_GRPC_ADDR: '127.0.0.1:0' };
+      const env = { PATH: process.env.PATH, SONANT_FETCH_VOICE: 'off', ...settings, SONANT_GRPC_ADDR: '127.0.0.1:0' };
       child = spawn(process.execPath, [main, 'serve'], { cwd: first.folder, env });
       child.stderr!.resume();
       for await (const line of createInterface(child.stdout!)) if (line.includes('serves HTTP')) break;

@@ -52,6 +52,7 @@ async function start(image: string): Promise<Container> {
   const addresses = ports.flatMap(([name, port]) => ['--env', `SONANT_${name}_ADDR=127.0.0.1:${port}`]);
   const name = `sonant-test-${http}`;
   const started = performance.now();
+  addresses.push('--env', 'SONANT_FETCH_VOICE=off');
   const options = ['--rm', '--pull', 'never', '--no-healthcheck', '--name', name, '--volume', `${data}:/data`];
   const child = spawn('unshare', [...inNamespace, 'run', ...options, ...sandboxed, ...hardened, ...addresses, image]);
   const exited = new Promise((resolve) => child.once('exit', resolve));

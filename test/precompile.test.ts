@@ -27,7 +27,12 @@ test('an install compiles what the first start runs, without settings, and leave
   const before = countFiles(compiled);
   expect(before).toBeGreaterThan(600);
   rmSync(join(folder, 'sonant.toml'));
-  const settings = { SONANT_DATA_DIR: folder, SONANT_HTTP_ADDR: '127.0.0.1:0', SONANT_GRPC_ADDR: '127.0.0.1:0' };
+  const settings = {
+    SONANT_FETCH_VOICE: 'off',
+    SONANT_DATA_DIR: folder,
+    SONANT_HTTP_ADDR: '127.0.0.1:0',
+    SONANT_GRPC_ADDR: '127.0.0.1:0',
+  };
   const service = spawn(process.execPath, [join(root, 'src/sonant.js'), 'serve'], {
     cwd: folder,
     env: { ...env, ...settings },

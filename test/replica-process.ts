@@ -49,6 +49,8 @@ export async function createReplica(
         PATH: process.env.PATH,
         ...{ SONANT_HTTP_ADDR: `127.0.0.1:${httpPort}`, SONANT_GRPC_ADDR: `127.0.0.1:${grpcPort}` },
         SONANT_ADMIN_ADDR: `127.0.0.1:${adminPort}`,
+        // Earlier releases do not know this setting.
+        ...(program() === main && { SONANT_FETCH_VOICE: 'off' }),
         ...{ SONANT_DATA_DIR: folder, SONANT_BEHIND_PROXY: '1', SONANT_LOG_LEVEL: 'warn' },
         ...settings,
         ...more,

@@ -3,6 +3,7 @@
 export const slowFiles: readonly string[] = [
   'test/access/redis-limiter.test.ts',
   'test/api/live-texts.test.ts',
+  'test/app/first-voice.test.ts',
   'test/app/speech-servers.test.ts',
   'test/archives/unpack-archive.test.ts',
   'test/audio/book-file/book-file.test.ts',
@@ -61,6 +62,7 @@ export const slowFiles: readonly string[] = [
   'test/jobs/killed-jobs.test.ts',
   'test/jobs/moved-alias.test.ts',
   'test/jobs/reading-pauses.test.ts',
+  'test/models/package-sources.test.ts',
   'test/rpc/dismiss-sender.test.ts',
   'test/runtime/host.test.ts',
   'test/speech/odd-text.test.ts',

@@ -9,7 +9,7 @@ import { freeBytesMin } from '../delivery/clip-room.ts';
 import type { Engine, EngineDefinition } from '../engines/engine.ts';
 import { openAdminServer } from '../http/admin-server.ts';
 import { createModelInstalls } from '../models/model-installs.ts';
-import { loadModels, modelEngines } from '../models/model-table.ts';
+import { firstModelOf, loadModels, modelEngines } from '../models/model-table.ts';
 import { type Connections, createConnections } from '../net/connections.ts';
 import { type Listener, openSharedPort, type Tls } from '../net/listen.ts';
 import type { OpenSigner } from '../provenance/places.ts';
@@ -22,6 +22,7 @@ import { createVoicePurge } from '../voices/voice-purge.ts';
 import type { Webhooks } from '../webhooks/webhook.ts';
 import { checkSettings } from './check-settings.ts';
 import { asConfigError, type Config } from './config.ts';
+import { fetchFirstVoice } from './first-voice.ts';
 import { type Gateway, openGateway } from './gateway.ts';
 import { logEnd } from './logging.ts';
 import { type Access, openAccess, openRunner } from './open-access.ts';
@@ -211,6 +212,11 @@ async function openSpeaking(
   metrics.watchSpeech(core);
   const installs = await openModels({ config, definitions, log }, core.engines);
   opened.defer(installs.close);
+  if (config.fetchVoice === 'on') {
+    const isOpen = ({ name }: EngineDefinition) => core.engines.some((engine) => engine.name === name);
+    const name = firstModelOf(modelEngines(definitions.filter(isOpen)));
+    opened.defer(fetchFirstVoice({ name, installs, voices: core.voices, log, onFault }));
+  }
   const voiceManagement = keeping.createManagement(core);
   return { core, installs, voiceCache, lexiconCache, lexicons, voiceManagement, gateways };
 }

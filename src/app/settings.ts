@@ -336,6 +336,12 @@ export const serviceSettings = {
     name: 'SONANT_MODELS_OFFLINE',
     help: '1: download no models, neither through the API nor with sonant voice get, which still accepts files',
   }),
+  fetchVoice: choiceSetting<'on' | 'off'>({
+    name: 'SONANT_FETCH_VOICE',
+    help: 'Whether a service without a natural voice fetches one in the background (about 20 MB)',
+    choices: ['on', 'off'],
+    fallback: 'on',
+  }),
   databaseUrl: textSetting({
     name: 'SONANT_DATABASE_URL',
     help: 'PostgreSQL database, as postgres://user:password@host/name; default: SQLite, the file sonant.db in the data folder',

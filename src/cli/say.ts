@@ -6,12 +6,14 @@ import { stat } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { audioFormats, type FormatName } from '../audio/formats.ts';
+import { registry } from '../engines/registry.ts';
+import { firstModelOf, modelEngines } from '../models/model-table.ts';
 import { reasonOf } from '../runtime/system-errors.ts';
 import { autoLanguage, formatNames, speechFieldRows } from '../speech/fields.ts';
 import { parseSpeechRequest, type SpeechRequest } from '../speech/request.ts';
 import type { SpeechInfo, SpeechTimestamps } from '../speech/speech-events.ts';
 import type { Speech } from '../speech/synthesize.ts';
-import { isSpokenBy, type Voices, voicesFor } from '../speech/voice.ts';
+import { isNatural, isSpokenBy, type Voices, voicesFor } from '../speech/voice.ts';
 import { toLanguageCode } from '../text/language-code.ts';
 import { type AudioSink, chooseFormat, openAudioFile, openStandardOutput, signAudioFile } from './audio-sink.ts';
 import {
@@ -84,9 +86,12 @@ Speaks TEXT, or the file given with -i, or standard input.`,
     const text = given ?? (await readText(flags.input, line.signal));
     const spoken = await withOpened(await line.openApp(), async ({ voices, speech, addLexicon, openSigner }) => {
       for (const each of flags.lexicon ?? []) if (!isLexiconId(each)) addLexicon(await openLexiconFile(fileOf(each)));
-      const request = await checkFlags(async () =>
-        toRequest(flags, text, format, voicesFor(voices, { usesAllVoices: true })),
-      );
+      const usable = voicesFor(voices, { usesAllVoices: true });
+      const request = await checkFlags(async () => toRequest(flags, text, format, usable));
+      const isChosen =
+        flags.voice !== undefined || flags.language !== undefined || line.loadConfig().fetchVoice === 'off';
+      if (!isChosen && process.stderr.isTTY && !isNatural(usable.find(request.voiceId)))
+        process.stderr.write(naturalHint);
       const made = await withOpened(await openSink(output, request, line.signal), (sink) => {
         const events = speech.streamSpeech(request, { callerId: 'command line', usesAllVoices: true }, line.signal);
         return checkFlags(() => writeSound(events, sink));
@@ -106,6 +111,9 @@ Speaks TEXT, or the file given with -i, or standard input.`,
     return 0;
   },
 };
+
+/** `say` never waits for a download that nobody asked for. */
+const naturalHint = `sonant: this voice is synthetic; sonant voice get ${firstModelOf(modelEngines(registry))} installs a natural one\n`;
 
 /** The output file, or `-`; undefined if the audio is played. */
 function chooseOutput({ output, play, format, json, timestamps }: Flags): string | undefined {

@@ -124,10 +124,11 @@ async function findModel(
   offered: readonly OfferedModel[],
 ): Promise<'file' | { offered: OfferedModel; isUrl: boolean }> {
   if (/^https?:\/\//.test(wanted)) {
-    if (!URL.canParse(wanted) || !engines[0]) throw new UsageError(`${wanted} is not a valid URL`);
+    const engine = engines.at(-1);
+    if (!URL.canParse(wanted) || !engine) throw new UsageError(`${wanted} is not a valid URL`);
     // Without a checksum, anyone on the network path could change the file.
     if (!/^https:/.test(wanted) && !isLoopbackUrl(wanted)) throw new UsageError(`${wanted} must begin with https:`);
-    return { offered: { row: rowOfUrl(wanted), engine: engines[0] }, isUrl: true };
+    return { offered: { row: rowOfUrl(wanted), engine }, isUrl: true };
   }
   const found = offered.find(({ row }) => row.name === wanted || assetOf(row) === wanted);
   if (found) return { offered: found, isUrl: false };

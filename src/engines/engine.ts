@@ -296,6 +296,10 @@ export interface EngineModels {
   library: EngineLibrary;
   /** Installs the library if it is missing. Throws `engine_unavailable` if that fails. */
   prepare(options: PrepareOptions): Promise<void>;
+  /** Whether the folder of a model belongs to this engine, if engines share the folder of models. */
+  isOwn?(folder: string): boolean;
+  /** Name of the model that a service without a natural voice installs in the background. */
+  firstModel?: string;
 }
 
 export interface EngineLibrary {

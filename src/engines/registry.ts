@@ -1,4 +1,4 @@
-// The registry of engines, one line per engine, the default engine first. No other file in src/ outside an engine's
+// The registry of engines, the engine of the default voice first: onnx if it has a voice, else flite. No other file in src/ outside an engine's
 // folder names that engine.
 import type { EngineDefinition } from './engine.ts';
 import { espeakNg } from './espeak-ng/espeak-ng.ts';
@@ -8,4 +8,4 @@ import { onnx } from './onnx/onnx.ts';
 import { openAiCompatible } from './openai-compatible/openai-compatible.ts';
 import { sherpaOnnx } from './sherpa-onnx/sherpa-onnx.ts';
 
-export const registry: readonly EngineDefinition[] = [flite, onnx, espeakNg, openAiCompatible, google, sherpaOnnx];
+export const registry: readonly EngineDefinition[] = [onnx, flite, espeakNg, openAiCompatible, google, sherpaOnnx];

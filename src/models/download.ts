@@ -82,6 +82,8 @@ export interface Patience extends LeastRate {
   retryAfterMsMax: number;
   /** Largest number of attempts in a row that receive no byte. */
   attemptsMax: number;
+  /** The longest time that a package client may take. Default: 15 minutes. */
+  clientMsMax?: number;
 }
 
 export const patienceDefault: Patience = {

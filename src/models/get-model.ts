@@ -10,14 +10,9 @@ import { hashFile, makeFolder } from '../runtime/files.ts';
 import { isLocked, takeLock } from '../runtime/locks.ts';
 import { download, type LeastRate, type Patience, patienceDefault, type Retry, TransferRate } from './download.ts';
 import { get } from './http-get.ts';
-import {
-  type Build,
-  fileNameOf,
-  type ModelEngine,
-  type ModelRow,
-  type OfferedModel,
-  type RemoteFile,
-} from './model-table.ts';
+import type { Build, ModelEngine, ModelRow, OfferedModel, RemoteFile } from './model-table.ts';
+import { fetchPackage } from './package-fetch.ts';
+import { explainPackages, fileNameOf, packageOf } from './package-url.ts';
 
 export interface Progress {
   /** The current step: the name of the file being downloaded, or "unpacking". */
@@ -102,9 +97,10 @@ export async function getModel({ row, engine }: OfferedModel, options: GetOption
     makeFolder(downloads);
     const fetched = await fetchedBytes(engine, name, dataDir);
     checkRoom(downloads, Math.max(0, bytesNeeded(row) - fetched), options);
-    const path = await obtain(row, downloads, options);
+    const byHand = explainPackages([row, ...row.parts].map(({ url }) => url));
+    const path = await obtain(row, downloads, options, byHand);
     const parts: { path: string; as: string }[] = [];
-    for (const part of row.parts) parts.push({ path: await obtain(part, downloads, options), as: part.as });
+    for (const part of row.parts) parts.push({ path: await obtain(part, downloads, options, byHand), as: part.as });
     const { url, licence, licenceSource, commercial, files } = row;
     const source = { url, licence, licence_source: licenceSource, commercial, sha256: await hashFile(path) };
     onStage('unpacking');
@@ -184,8 +180,9 @@ function createRoomWatch(folder: string, options: GetOptions) {
 }
 
 /** The path of the downloaded and checked file. A file that an earlier process downloaded is reused. */
-async function obtain(file: RemoteFile, downloads: string, options: GetOptions): Promise<string> {
+async function obtain(file: RemoteFile, downloads: string, options: GetOptions, byHand: string): Promise<string> {
   const { modelsUrl, files = [], isOffline = false, signal, print, onProgress, patience = patienceDefault } = options;
+  const isPackage = packageOf(file.url) !== undefined;
   const name = fileNameOf(file.url);
   const to = join(downloads, name);
   const own = files.find((path) => basename(path) === name);
@@ -195,7 +192,9 @@ async function obtain(file: RemoteFile, downloads: string, options: GetOptions):
   }
   if (isOffline)
     throw new Failure('invalid_request', {
-      message: `${name} is needed; download ${file.url} and add its path to the command`,
+      message: isPackage
+        ? `${name} is needed.${byHand}`
+        : `${name} is needed; download ${file.url} and add its path to the command`,
     });
   const url = modelsUrl === '' ? file.url : mirrored(file.url, modelsUrl);
   const stated = file.builds.length > 0 ? [] : await findStatedBuild(url, signal, patience);
@@ -217,13 +216,40 @@ async function obtain(file: RemoteFile, downloads: string, options: GetOptions):
     onProgress?.({ what: name, done, total, unit: 'bytes' });
   };
   const { onRetry } = options;
-  await download({ url, to, builds, signal, onProgress: tell, ...(onRetry && { onRetry }), patience });
+  const fromServer = () =>
+    download({ url, to, builds, signal, onProgress: tell, ...(onRetry && { onRetry }), patience });
+  if (!isPackage) await fromServer();
+  else {
+    const check = (path: string) => checkOwn(path, file);
+    const { clientMsMax: msMax } = patience;
+    const fromPackage = () =>
+      fetchPackage({ url: file.url, to, builds, signal, print, onProgress: tell, msMax, check });
+    await firstOf(modelsUrl === '' ? [fromPackage] : [fromServer, fromPackage], signal, byHand);
+  }
   return to;
 }
 
+/** Tries the sources in order. If all fail, the message has all reasons. */
+async function firstOf(sources: readonly (() => Promise<unknown>)[], signal: AbortSignal, byHand: string) {
+  const faults: Failure[] = [];
+  for (const source of sources) {
+    try {
+      return await source();
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof Failure) || error.reason === 'storage_full') throw error;
+      faults.push(error);
+    }
+  }
+  const message = `${faults.map((fault) => fault.message.replace(/\.$/, '')).join('; ')}.${byHand}`;
+  throw new Failure('engine_unavailable', { message }, faults.at(-1)!.cause);
+}
+
 /** The URL at the mirror, with the last two components of the original path (release and file). */
-const mirrored = (url: string, modelsUrl: string): string =>
-  `${modelsUrl}/${new URL(url).pathname.split('/').slice(-2).join('/')}`;
+const mirrored = (url: string, modelsUrl: string): string => {
+  const place = packageOf(url) ? ['packages', fileNameOf(url)] : new URL(url).pathname.split('/').slice(-2);
+  return `${modelsUrl}/${place.join('/')}`;
+};
 
 async function checkOwn(path: string, { builds }: RemoteFile): Promise<void> {
   if (builds.length === 0) return;
@@ -240,7 +266,8 @@ export async function listInstalled(engine: ModelEngine, dataDir: string): Promi
   const folder = engine.models.folder(dataDir);
   if (!existsSync(folder)) return [];
   const entries = await readdir(folder, { withFileTypes: true });
-  return entries.flatMap((entry) => (entry.isFile() || entry.name.startsWith('.') ? [] : entry.name)).sort();
+  const names = entries.flatMap((entry) => (entry.isFile() || entry.name.startsWith('.') ? [] : entry.name)).sort();
+  return names.filter((name) => engine.models.isOwn?.(join(folder, name)) ?? true);
 }
 
 /** Whether this or another process is installing or removing the model. */

@@ -1,10 +1,10 @@
 // The models that can be downloaded: the engines' own, and the operator's (SONANT_MODELS), which take precedence.
 import { readFile } from 'node:fs/promises';
-import { basename } from 'node:path';
 import { parse as parseToml, TomlError } from 'smol-toml';
 import type { EngineDefinition, EngineModels } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
 import { reasonOf } from '../runtime/system-errors.ts';
+import { fileNameOf, packageOf, packageUrlForm } from './package-url.ts';
 
 /** A model, and the engine that speaks with it. */
 export interface OfferedModel {
@@ -14,14 +14,19 @@ export interface OfferedModel {
 
 export type ModelEngine = EngineDefinition & { models: EngineModels };
 
-/** Engines that support models. The first one handles models given only as a URL or a file. */
+/** Engines that support models. The last one handles models given only as a URL, and those in the operator's table. */
 export const modelEngines = (engines: readonly EngineDefinition[]): ModelEngine[] =>
   engines.filter((engine): engine is ModelEngine => engine.models !== undefined);
 
+/** Name of the model that gives a service a natural voice without a question. */
+export const firstModelOf = (engines: readonly ModelEngine[]): string | undefined =>
+  engines.find(({ models }) => models.firstModel !== undefined)?.models.firstModel;
+
 export async function loadModels(modelsFile: string, engines: readonly ModelEngine[]): Promise<OfferedModel[]> {
   const stated = engines.flatMap((engine) => parseRows(engine.models.table).map((row) => ({ row, engine })));
-  if (modelsFile === '' || !engines[0]) return stated;
-  const own = (await readOwn(modelsFile)).map((row) => ({ row, engine: engines[0]! }));
+  const engine = engines.at(-1);
+  if (modelsFile === '' || !engine) return stated;
+  const own = (await readOwn(modelsFile)).map((row) => ({ row, engine }));
   const names = new Set(own.map(({ row }) => row.name));
   return [...own, ...stated.filter(({ row }) => !names.has(row.name))];
 }
@@ -45,6 +50,7 @@ export interface Build {
 }
 
 export interface RemoteFile {
+  /** An http or https URL, or a package URL (package-url.ts). */
   url: string;
   /** Known builds of the file; empty if nothing is known. */
   builds: readonly Build[];
@@ -117,6 +123,8 @@ function parseRow(given: unknown, place: string): ModelRow {
     parts: row.list('parts').map(readPart),
   };
   row.end();
+  if ([parsed, ...parsed.parts].some((file) => packageOf(file.url) && file.builds.length === 0))
+    throw new TableFault(`${name}: a file of a package must have a sha256`);
   const urls = new Set([parsed, ...parsed.parts].map(({ url: each }) => each));
   if (new Set([...urls].map(fileNameOf)).size < urls.size)
     throw new TableFault(`${name} has two files of the same name at different URLs`);
@@ -138,10 +146,8 @@ export function modelOfVoice(voiceId: string, names: readonly string[]): string 
   );
 }
 
-/** The file name of a download. */
-export const fileNameOf = (url: string): string => basename(new URL(url).pathname);
-
 const urlWords = 'an http or https URL';
+const urlForm = new RegExp(`^https?://[^/\\s]+/\\S+$|${packageUrlForm.source}`);
 const sha256Form = /^[0-9a-f]{64}$/;
 const sha256Words = '64 hexadecimal digits in lower case';
 const fileForm = /^(?!\.)(?!sonant-)[\w.-]{1,120}$/;
@@ -213,7 +219,7 @@ class Fields {
   }
 
   needUrl(name: string): string {
-    const value = this.needText(name, /^https?:\/\/[^/\s]+\/\S+$/, urlWords);
+    const value = this.needText(name, urlForm, urlWords);
     // `URL.parse` is used because `canParse` accepts hosts of more than 16 KiB that `new URL` rejects (Node 24).
     if (URL.parse(value) === null) throw this.#fault(name, urlWords);
     return value;

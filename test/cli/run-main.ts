@@ -3,7 +3,7 @@
 import { Readable } from 'node:stream';
 import { pathToFileURL } from 'node:url';
 import { vi } from 'vitest';
-import { type Ended, main, withoutProgress } from './sonant-program.ts';
+import { type Ended, main, withoutFetch, withoutProgress } from './sonant-program.ts';
 
 const module = pathToFileURL(main.replace('sonant.js', 'main.ts'));
 let runs = 0;
@@ -30,7 +30,7 @@ async function run(
   using restored = new DisposableStack();
   restoreProcess(restored);
   const { PATH, NODE_COMPILE_CACHE } = process.env;
-  setEnvironment({ PATH, NODE_COMPILE_CACHE, ...env });
+  setEnvironment({ PATH, NODE_COMPILE_CACHE, ...withoutFetch(args), ...env });
   process.chdir(folder);
   process.argv = [process.execPath, main, ...args];
   process.exitCode = undefined;

@@ -46,7 +46,9 @@ test('prints the first key to a terminal, or with --print-key, and stores it in 
   expect(asked.said).toContain(`-H 'X-API-Key: ${key}'`);
   expect(statSync(file).mode & 0o777).toBe(0o600);
   const command = `exec ${process.execPath} ${main} serve`;
-  const env = { PATH: process.env.PATH, SONANT_HTTP_ADDR: '127.0.0.1:0', SONANT_GRPC_ADDR: '127.0.0.1:0' };
+  const { PATH } = process.env;
+  const addresses = { SONANT_HTTP_ADDR: '127.0.0.1:0', SONANT_GRPC_ADDR: '127.0.0.1:0' };
+  const env = { PATH, SONANT_FETCH_VOICE: 'off', ...addresses };
   const terminal = spawn('script', ['-qec', command, '/dev/null'], { cwd: folder, env });
   onTestFinished(() => void terminal.kill());
   let shown = '';

@@ -16,7 +16,7 @@ export async function serve(
   const folder = mkdtempSync(join(tmpdir(), 'sonant-serve-'));
   const addresses = { SONANT_HTTP_ADDR: '127.0.0.1:0', SONANT_GRPC_ADDR: '127.0.0.1:0' };
   const { PATH, NODE_COMPILE_CACHE } = process.env;
-  const env = { PATH, NODE_COMPILE_CACHE, ...addresses, ...more };
+  const env = { PATH, NODE_COMPILE_CACHE, SONANT_FETCH_VOICE: 'off', ...addresses, ...more };
   const child = spawn(process.execPath, [program, 'serve', ...flags], { cwd: folder, env });
   const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
   onClose(async () => {

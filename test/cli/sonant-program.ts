@@ -16,6 +16,10 @@ export interface Ended {
 /** Removes the lines of progress that a command prints every ten seconds on a slow machine. */
 export const withoutProgress = (err: string): string => err.replace(/^sonant: \d+ %, .*\n/gm, '');
 
+/** No service of a test fetches a voice by itself. */
+export const withoutFetch = ([command]: readonly string[]): Record<string, string> =>
+  command === 'serve' ? { SONANT_FETCH_VOICE: 'off' } : {};
+
 export async function runSonant(
   folder: string,
   args: string[],
@@ -24,7 +28,10 @@ export async function runSonant(
   program = main,
 ): Promise<Ended> {
   const { PATH, NODE_COMPILE_CACHE } = process.env;
-  const child = spawn(process.execPath, [program, ...args], { cwd: folder, env: { PATH, NODE_COMPILE_CACHE, ...env } });
+  const child = spawn(process.execPath, [program, ...args], {
+    cwd: folder,
+    env: { PATH, NODE_COMPILE_CACHE, ...withoutFetch(args), ...env },
+  });
   child.stdin.end(input);
   child.stdout.setEncoding('latin1');
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve));

@@ -33,11 +33,13 @@ describe('the table of models', () => {
   test('has all kinds, and Piper voices of at least twelve languages, each with a licence or the word that it is not known', async () => {
     const rows = (await loadModels('', engines)).map(({ row: each }) => each);
     expect(new Set(rows.map(({ kind }) => kind))).toEqual(
-      new Set(['kokoro', 'kitten', 'supertonic', 'pocket', 'zipvoice', 'matcha', 'piper']),
+      new Set(['hibari', 'kokoro', 'kitten', 'supertonic', 'pocket', 'zipvoice', 'matcha', 'piper']),
     );
     const piper = rows.filter(({ kind }) => kind === 'piper');
     expect(new Set(piper.map(({ languages }) => languages![0]!.slice(0, 2))).size).toBeGreaterThanOrEqual(12);
-    for (const { url, parts } of rows) {
+    const ofPackages = rows.filter(({ url }) => url.startsWith('pkg:'));
+    expect(ofPackages.map(({ name, parts }) => [name, parts.length])).toEqual([['hibari', 2]]);
+    for (const { url, parts } of rows.filter((each) => !ofPackages.includes(each))) {
       expect(url).toMatch(
         /^https:\/\/github.com\/k2-fsa\/sherpa-onnx\/releases\/download\/tts-models\/[\w.-]+\.tar\.bz2$/,
       );

@@ -130,6 +130,7 @@ const addresses = {
   SONANT_HTTP_ADDR: '127.0.0.1:0',
   SONANT_GRPC_ADDR: '127.0.0.1:0',
   SONANT_DATA_DIR: dataDir,
+  SONANT_FETCH_VOICE: 'off',
   SONANT_LOG_LEVEL: 'error',
 };
 const main = join(root, 'src/main.ts');

@@ -24,7 +24,7 @@ const bring = (path: string) => importVoice({ path, dataDir, signal, print: () =
 
 beforeAll(async () => {
   ({ folder, model, why } = await fetchVoice());
-  if (folder !== undefined) expect(await bring(folder)).toEqual(['heart']);
+  if (folder !== undefined) expect(await bring(folder)).toEqual(['hibari']);
 }, importMsMax);
 afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
 
@@ -60,7 +60,7 @@ describe('a natural voice', { timeout: importMsMax }, () => {
 
   test('is described as it is', () => {
     expect(engine.voices).toHaveLength(1);
-    expect(engine.voices[0]).toMatchObject({ voiceId: 'heart', name: 'Heart', labels: { model: 'hibari' } });
+    expect(engine.voices[0]).toMatchObject({ voiceId: 'hibari', name: 'Heart', labels: { model: 'hibari' } });
     expect(engine.capabilities.isSynthetic).toBeUndefined();
   });
 
@@ -139,7 +139,7 @@ describe('a natural voice', { timeout: importMsMax }, () => {
   test('is not imported twice, and not without the files that it needs', async () => {
     await expect(bring(folder!)).rejects.toThrow(/already exists/);
     const part = mkdtempSync(join(tmpdir(), 'sonant-part-'));
-    cpSync(model!, join(part, 'hibari.onnx'));
+    cpSync(model!, join(part, 'other.onnx'));
     await expect(bring(part)).rejects.toThrow(/also needs vocabulary.json, lexicon_us_gold.json.gz/);
     rmSync(part, { recursive: true });
   });
@@ -155,7 +155,7 @@ describe('a natural voice', { timeout: importMsMax }, () => {
   test('a model that was damaged later fails its requests, and nothing else', async () => {
     const other = mkdtempSync(join(tmpdir(), 'sonant-damaged-'));
     cpSync(join(dataDir, 'models'), join(other, 'models'), { recursive: true });
-    truncateSync(join(other, 'models/heart/model.onnx'), 1_000_000);
+    truncateSync(join(other, 'models/hibari/model.onnx'), 1_000_000);
     const damaged = (await openOnnx({ dataDir: other, workers: 1 }))!;
     const voice = damaged.voices[0]!;
     const segment = { voice, text: 'One.', languageCode: 'en-US', speakingRate: 1, timings: false, urgent: true };
@@ -164,13 +164,13 @@ describe('a natural voice', { timeout: importMsMax }, () => {
     const report = await onnx.inspect({}, other);
     expect(report).toMatchObject({ state: 'broken' });
     expect(report.message).toMatch(/damaged or incomplete/);
-    writeFileSync(join(other, 'models/heart/sonant-voice.json'), '{');
+    writeFileSync(join(other, 'models/hibari/sonant-voice.json'), '{');
     expect(await onnx.inspect({}, other)).toMatchObject({ state: 'broken' });
     rmSync(other, { recursive: true });
   });
 
   test('is ready for the doctor', async () => {
     expect(await onnx.inspect({}, dataDir)).toMatchObject({ state: 'ready' });
-    expect(JSON.parse(readFileSync(join(dataDir, 'models/heart/sonant-voice.json'), 'utf8')).family).toBe('hibari');
+    expect(JSON.parse(readFileSync(join(dataDir, 'models/hibari/sonant-voice.json'), 'utf8')).family).toBe('hibari');
   });
 });

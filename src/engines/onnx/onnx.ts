@@ -1,7 +1,9 @@
 // Natural voices on ONNX Runtime: models whose sound begins before a sentence is computed, with exact word times. Each
 // voice is a folder (voice-folders.ts); the engine is absent until a voice is installed, and finds voices that are
 // installed while it runs.
+import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import { Failure } from '../../errors.ts';
 import { integerSetting } from '../../runtime/setting-types.ts';
 import { defineEngine, type Engine, type EngineLog, type EngineReport, type SpokenPcm } from '../engine.ts';
@@ -11,8 +13,9 @@ import { importVoice } from './import-voice.ts';
 import { accentOf, toKokoroLetters } from './kokoro-letters.ts';
 import { findRuntime, runtimeMissing } from './onnx-runtime.ts';
 import type { PhonemeStart } from './phoneme-worker.ts';
-import { type InstalledVoice, readVoiceFolders } from './voice-folders.ts';
+import { cardName, type InstalledVoice, readVoiceFolders, voicesFolder } from './voice-folders.ts';
 import { openVoiceHost } from './voice-host.ts';
+import voices from './voices.json' with { type: 'json' };
 
 export interface OnnxOptions {
   dataDir: string;
@@ -146,4 +149,12 @@ export const onnx = defineEngine({
   inspect: (_settings, dataDir) => inspect(dataDir),
   open: ({ workers }, dataDir, log) => openOnnx({ dataDir, workers, log }),
   importVoice,
+  models: {
+    table: voices,
+    folder: voicesFolder,
+    library: { name: 'onnxruntime-web', licence: 'MIT', isHere: () => true },
+    prepare: async () => {},
+    isOwn: (folder) => existsSync(join(folder, cardName)),
+    firstModel: 'hibari',
+  },
 });

@@ -39,10 +39,11 @@ export async function modelNames(dataDir: string): Promise<string[]> {
       throw error;
     },
   );
-  const isOther = (name: string) => existsSync(join(modelsFolder(dataDir), name, voiceCardName));
   const names = entries.flatMap((entry) => (entry.name.startsWith('.') || entry.isFile() ? [] : entry.name));
-  return names.filter((name) => !isOther(name)).sort();
+  return names.filter((name) => isOwn(join(modelsFolder(dataDir), name))).sort();
 }
+
+export const isOwn = (folder: string): boolean => !existsSync(join(folder, voiceCardName));
 
 /** All models in the data folder, complete or not. */
 export async function readModels(dataDir: string): Promise<ReadModel[]> {

@@ -2,16 +2,15 @@
 // (GPL): a checkout has it for development, and `addLibrary` installs it into `libraries/` in the data folder. The
 // binary for this platform must exist; it is not loaded here.
 
-import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { arch, platform } from 'node:os';
-import { delimiter, dirname, join, resolve } from 'node:path';
-import { text as readAll } from 'node:stream/consumers';
+import { join, resolve } from 'node:path';
 import { Failure } from '../../errors.ts';
 import { makeFolder } from '../../runtime/files.ts';
 import { takeLock } from '../../runtime/locks.ts';
+import { runClient } from '../../runtime/package-client.ts';
 import { shellWord } from '../../runtime/shell-word.ts';
 import { reasonOf } from '../../runtime/system-errors.ts';
 import type { PrepareOptions } from '../engine.ts';
@@ -72,11 +71,11 @@ const stageName = '.libraries-';
 interface LibraryTools {
   /** Version of the library in use; undefined if it is not installed. */
   findVersion(dataDir: string): string | undefined;
-  /** The program that installs packages. */
-  npm: string;
+  /** The program that installs packages. Default: that of the machine. */
+  npm?: string;
 }
 
-const tools: LibraryTools = { findVersion, npm: 'npm' };
+const tools: LibraryTools = { findVersion };
 
 /** Installs the library, or replaces a version that an earlier release installed. */
 export async function addLibrary(
@@ -119,16 +118,6 @@ export async function addLibrary(
 
 const refuse = (message: string, cause?: unknown) => new Failure('engine_unavailable', { message }, cause);
 
-/** Environment variables that npm needs to run and to reach the operator's registry. */
-const npmVariables =
-  /^(PATH|HOME|TMPDIR|LANG|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR)|(https?_|no_|all_)?proxy|npm_config_(?!global|location).+)$/i;
-
-const npmEnvironment = (): NodeJS.ProcessEnv => ({
-  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => npmVariables.test(name))),
-  // The PATH of a service may lack npm, which is usually beside Node.
-  PATH: [process.env.PATH, dirname(process.execPath)].filter(Boolean).join(delimiter),
-});
-
 /** With few retries, an unreachable registry fails soon. */
 const npmOptions =
   '--ignore-scripts --no-audit --no-fund --no-update-notifier --fetch-retries=1 --fetch-retry-mintimeout=500';
@@ -148,22 +137,17 @@ async function writeLock(folder: string): Promise<void> {
   await writeFile(join(folder, 'package-lock.json'), JSON.stringify({ lockfileVersion: 3, requires: true, packages }));
 }
 
-async function install(npm: string, folder: string, signal: AbortSignal): Promise<void> {
+async function install(npm: string | undefined, folder: string, signal: AbortSignal): Promise<void> {
   await writeLock(folder);
   // The home folder may be read-only.
   const cache = join(folder, '.npm');
   const args = ['ci', '--prefix', folder, '--cache', cache, ...npmOptions.split(' ')];
   const byHand = `npm install --prefix DATA/libraries ${librarySpec}`;
-  const child: ChildProcess = spawn(npm, args, { env: npmEnvironment(), stdio: ['ignore', 'ignore', 'pipe'], signal });
-  const { promise, resolve, reject } = Promise.withResolvers<number | null>();
-  child.once('error', reject);
-  child.once('close', resolve);
-  const [code, said] = await Promise.all([promise, readAll(child.stderr!)]).catch((error) => {
+  const run = runClient({ client: 'npm', args, signal, ...(npm !== undefined && { commands: [[npm]] }) });
+  const { code, said } = await run.catch((error) => {
     signal.throwIfAborted();
-    const why = error.code === 'ENOENT' ? 'npm was not found' : reasonOf(error);
-    throw refuse(`the library cannot be installed: ${why}; install it yourself: ${byHand}`, error);
+    throw refuse(`the library cannot be installed: ${reasonOf(error)}; install it yourself: ${byHand}`, error);
   });
-  signal.throwIfAborted();
   if (code === 0) return rm(cache, { recursive: true, force: true });
   const lines = said.split('\n').filter((line) => /^npm (error|ERR!)/.test(line));
   const why = reasonOf({ code: /code (\w+)/.exec(lines[0] ?? '')?.[1], message: '' });

@@ -8,7 +8,7 @@ import { defineEngine, type EngineReport } from '../engine.ts';
 import { auditionFault, tryOutModel } from './hearing.ts';
 import { importModel } from './import-model.ts';
 import type { Model } from './model.ts';
-import { modelsFolder, readModels } from './model-folder.ts';
+import { isOwn, modelsFolder, readModels } from './model-folder.ts';
 import { ModelPool } from './model-pool.ts';
 import { countSpeakers, memoryBytesOf, toMegabytes } from './model-voices.ts';
 import models from './models.json' with { type: 'json' };
@@ -106,5 +106,6 @@ export const sherpaOnnx = defineEngine({
       isHere: (dataDir) => findLibrary(dataDir) !== undefined,
     },
     prepare: (options) => addLibrary(options),
+    isOwn,
   },
 });

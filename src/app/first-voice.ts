@@ -1,0 +1,33 @@
+// Fetches a natural voice for a service that has none, in the background: once at the start, and then every hour until
+// there is a natural voice. Until then the service speaks with its synthetic voices.
+import type { ModelInstalls } from '../models/model-installs.ts';
+import { isNatural, type Voices } from '../speech/voice.ts';
+import type { Log } from '../telemetry/log.ts';
+
+const retryMs = 3_600_000;
+
+interface FirstVoiceOptions {
+  /** Name of the model to install; undefined if no engine offers one. */
+  name: string | undefined;
+  installs: ModelInstalls;
+  voices: Voices;
+  log: Log;
+  onFault(fault: unknown): void;
+}
+
+/** Returns a function that ends the attempts. The installation itself ends with `installs`. */
+export function fetchFirstVoice({ name, installs, voices, log, onFault }: FirstVoiceOptions): () => void {
+  const hasNatural = () => voices.list().some((voice) => voice.status === 'ready' && isNatural(voice));
+  if (name === undefined || installs.isOffline || hasNatural()) return () => {};
+  const attempt = async () => {
+    if (hasNatural()) return clearInterval(timer);
+    await installs.install(name, 'a service without a natural voice');
+  };
+  const timer = setInterval(() => void attempt().catch(onFault), retryMs).unref();
+  log.info('there is no natural voice; it is fetched now, and a synthetic voice speaks until then', {
+    model: name,
+    toForbid: 'SONANT_FETCH_VOICE=off',
+  });
+  void attempt().catch(onFault);
+  return () => clearInterval(timer);
+}
