@@ -1,7 +1,7 @@
 // Mutation test: `npm run mutants [SEED [COUNT [FIRST]]]` inserts small faults at random places of src, each into a
-// copy of the last commit, and runs the tests that reach the changed file, closest first. A fault that no test notices
-// has survived. Faults that do not compile are redrawn. A test file that also fails without the fault does not count.
-// To resume a run, give the number of the first untested fault.
+// copy of the last commit, and runs the tests that reach the changed file: those of the same folder first, then the
+// closest. A fault that no test notices has survived. Faults that do not compile are redrawn. A test file that also
+// fails without the fault does not count. To resume a run, give the number of the first untested fault.
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -176,11 +176,15 @@ try {
     const all = files.flatMap(mutantsOf);
     const mutant = all[random(all.length)];
     if (!mutant || !(await compiles(mutant)) || number++ < Number(first)) continue;
+    const folder = mutant.file.split('/')[1]!;
+    const isOfFolder = (file: string) => file.startsWith(`test/${folder}/`);
     const closest = tests
       .filter(({ steps }) => steps.has(mutant.file))
       .sort(
         (one, other) =>
-          one.steps.get(mutant.file)! - other.steps.get(mutant.file)! || one.steps.size - other.steps.size,
+          Number(isOfFolder(other.file)) - Number(isOfFolder(one.file)) ||
+          one.steps.get(mutant.file)! - other.steps.get(mutant.file)! ||
+          one.steps.size - other.steps.size,
       )
       .map(({ file }) => file);
     const source = readFileSync(join(copy, mutant.file), 'utf8');
