@@ -167,14 +167,14 @@ describe('over its limit', () => {
   test('of characters, a key that takes its place has no more', async () => {
     const scopes = ['keys:write', 'speech:synthesize'];
     const { key, apiKey } = await shared.keyVerifier.create({ limits: { charactersPerMonth: 20 }, scopes });
-    const speak = async (apiKey: string) =>
-      (await shared.speak({ text: 'Twelve chars' }, { headers: { 'X-API-Key': apiKey } })).status;
-    expect(await speak(key)).toBe(200);
+    const speak = async (apiKey: string, text: string) =>
+      (await shared.speak({ text }, { headers: { 'X-API-Key': apiKey } })).status;
+    expect(await speak(key, 'Twelve chars')).toBe(200);
     const path = `/api/auth/api-keys/${apiKey.keyId}/rotate`;
     const next = (await (await shared.send(path, { headers: { 'X-API-Key': key }, body: {} })).json()) as {
       key: string;
     };
-    expect([await speak(next.key), await speak(key)]).toEqual([429, 429]);
+    expect([await speak(next.key, 'Twelve more.'), await speak(key, 'Twelve more.')]).toEqual([429, 429]);
   });
 
   test('of syntheses at once, it waits a moment; a stream holds its place to its last byte, and no longer', async () => {
@@ -237,13 +237,13 @@ describe('the ledger', () => {
   test('has for a rotated key what was spoken with those it has replaced, and for nobody else', async () => {
     const first = await keyOf(shared, { charactersPerMonth: 100 });
     const other = await keyOf(shared);
-    const speak = async ({ headers }: Pick<typeof first, 'headers'>) =>
-      (await shared.speak({ text: 'Twelve chars' }, { headers })).arrayBuffer();
-    await speak(first);
+    const speak = async ({ headers }: Pick<typeof first, 'headers'>, text: string) =>
+      (await shared.speak({ text }, { headers })).arrayBuffer();
+    await speak(first, 'Twelve chars');
     const { key, apiKey } = await shared.keyVerifier.management.rotate(first.keyId, 60, operator);
     const next = { headers: { 'X-API-Key': key }, keyId: apiKey.keyId };
     expect((await usageOf(shared, next.headers)).total).toMatchObject({ requests: 1, characters: 12 });
-    await speak(next);
+    await speak(next, 'Twelve more.');
     for (const { headers } of [first, next]) {
       const { total, groups } = await usageOf(shared, headers, '?group_by=key');
       expect([total.requests, total.characters]).toEqual([2, 24]);
