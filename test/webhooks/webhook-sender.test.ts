@@ -4,7 +4,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { Webhook } from 'standardwebhooks';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { operator } from '../../src/access/actor.ts';
 import { createSeal } from '../../src/access/sealed-tokens.ts';
 import { createWebhookSecrets } from '../../src/webhooks/webhook-secrets.ts';
@@ -166,6 +166,13 @@ test('a secret that cannot be opened any more sends nothing, and the refusal say
   await expect(webhooks.check(receiver.url, keyId)).rejects.toMatchObject({ reason: 'invalid_request', facts });
   await secrets.rotate(keyId, 60, audit);
   await expect(webhooks.check(receiver.url, keyId)).resolves.toBeUndefined();
+});
+
+test('a secret can be opened after fifty years', async () => {
+  const { keyId, secrets, secret } = await openSigned();
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 50 * 365 * 24 * hourMs });
+  onTestFinished(() => void vi.useRealTimers());
+  expect((await secrets.get(keyId)).hint).toBe(secret.slice(0, 12));
 });
 
 test('a body that is too large says only what it is about', async () => {
