@@ -44,8 +44,6 @@ const trusted: Readonly<Record<string, string>> = {
   '-----BEGIN CERTIFICATE-----': 'a file of the operator',
   [String.raw`^\s*([^\s=]+)\s*=\s*([\x20-\x7e]*?)\s*$`]: 'a setting',
   [String.raw`^\s*AddModule`]: 'a file of the user',
-  [String.raw`[\w.]+$|[\w.]+(?=&gt;$)`]: 'the protos',
-  [String.raw`\[([^\]]+)\]\((#[\w-]+)\)`]: 'the protos',
   [String.raw`^\s*(\d{1,5})?\s*(-)?`]: 'the command line',
   [String.raw`<speak(?:"[^"]*"|'[^']*'|[^>"'])*>`]: 'the text that the user writes in the page',
   [String.raw`<break\b[^>]*`]: 'the text that the user writes in the page',

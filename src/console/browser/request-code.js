@@ -26,7 +26,7 @@ const pythonNames = new Map([
 ]);
 /** @param {object} body */
 const toPython = (body) =>
-  toJson(body, 4).replace(/"(?:[^"\\]|\\.)*"|true|false|null/g, (token) => pythonNames.get(token) ?? token);
+  toJson(body, 4).replace(/"(?:[^"\\]|\\.?)*(?:"|$)|true|false|null/g, (token) => pythonNames.get(token) ?? token);
 
 /**
  * Name of the file for the audio. A voice id may contain any characters.

@@ -33,13 +33,20 @@ const shallow = '{,*/,*/*/,*/*/*/}*';
 const archivesMax = 16;
 const archiveForm = /\.(whl|tgz)$/;
 
-/** The files by which words are pronounced (src/text/phonemes/english.ts), and their paths in their packages. */
-function pronunciationFiles(accent: Accent): { as: string; pattern: RegExp }[] {
-  const own = ['gold', 'silver'].map((kind) => `lexicon_${accent.toLowerCase()}_${kind}.json.gz`);
-  const named = [...own, 'tagger.json.gz', 'oov_bart_en_us.npz'].map((as) => ({ as, pattern: new RegExp(`/${as}$`) }));
-  const pattern = /\/cmudict\.js$|\/cmu-pronouncing-dictionary[^/]*\/package\/index\.js$/;
-  return [...named, { as: 'cmudict.js', pattern }];
-}
+const dictionaryName = 'cmudict.js';
+
+/** The files by which words are pronounced (src/text/phonemes/english.ts). */
+const pronunciationFiles = (accent: Accent): string[] => [
+  ...['gold', 'silver'].map((kind) => `lexicon_${accent.toLowerCase()}_${kind}.json.gz`),
+  ...['tagger.json.gz', 'oov_bart_en_us.npz', dictionaryName],
+];
+
+/** Names that files have in their packages, if they differ. */
+const packagedNames: Readonly<Record<string, RegExp>> = {
+  [vocabularyName]: /\/vocab\.json$/,
+  [dictionaryName]: /\/cmu-pronouncing-dictionary[^/]*\/package\/index\.js$/,
+};
+const isFor = (as: string, path: string): boolean => path.endsWith(`/${as}`) || !!packagedNames[as]?.test(path);
 
 const refuse = (message: string, cause?: unknown) => new Failure('invalid_request', { message }, cause);
 
@@ -107,8 +114,8 @@ async function importFound(
   const staged = join(stage, 'checked');
   makeFolder(staged);
   await copyFile(weights, join(staged, modelName));
-  const wanted = [{ as: vocabularyName, pattern: /\/vocab\.json$/ }, ...pronunciationFiles(accent)];
-  const found = wanted.map(({ as, pattern }) => ({ as, path: files.find((file) => pattern.test(file)) }));
+  const wanted = [vocabularyName, ...pronunciationFiles(accent)];
+  const found = wanted.map((as) => ({ as, path: files.find((file) => isFor(as, file)) }));
   const missing = found.filter(({ path }) => path === undefined).map(({ as }) => as);
   if (missing.length > 0) throw refuse(`the voice ${voiceId} also needs ${missing.join(', ')} in the same folder`);
   for (const { as, path } of found) await copyFile(path!, join(staged, as));

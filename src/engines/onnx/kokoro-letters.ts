@@ -26,10 +26,9 @@ export type Accent = keyof typeof accents;
 
 export const accentOf = (languageCode: string): Accent => (languageCode === 'en-GB' ? 'GB' : 'US');
 
-const vowel = '[AIOQWYaiuæɑɒɔəɛɜɪʊʌᵊ]';
-const firstVowel = new RegExp(vowel, 'u');
+const firstVowel = /[AIOQWYaiuæɑɒɔəɛɜɪʊʌᵊ]/u;
 /** IPA has the stress before the syllable, and these letters have it before the vowel. */
-const stressed = new RegExp(`([ˈˌ])((?:(?!${vowel}).)*)(?=${vowel})`, 'gu');
+const stressed = /([ˈˌ])([^ˈˌAIOQWYaiuæɑɒɔəɛɜɪʊʌᵊ]*)(?=[AIOQWYaiuæɑɒɔəɛɜɪʊʌᵊ])/gu;
 
 /** Converts IPA; undefined if English lacks one of the sounds. */
 export function toKokoroLetters(written: string, accent: Accent): string | undefined {
