@@ -37,8 +37,11 @@ const dictionaryName = 'cmudict.js';
 
 /** The files by which words are pronounced (src/text/phonemes/english.ts). */
 const pronunciationFiles = (accent: Accent): string[] => [
-  ...['gold', 'silver'].map((kind) => `lexicon_${accent.toLowerCase()}_${kind}.json.gz`),
-  ...['tagger.json.gz', 'oov_bart_en_us.npz', dictionaryName],
+  `lexicon_${accent.toLowerCase()}_gold.json.gz`,
+  `lexicon_${accent.toLowerCase()}_silver.json.gz`,
+  'tagger.json.gz',
+  'oov_bart_en_us.npz',
+  dictionaryName,
 ];
 
 /** Names that files have in their packages, if they differ. */
