@@ -118,10 +118,11 @@ test('its code is JavaScript whose imports exist, with protos, documents and lic
   expect(missing).toEqual([]);
 });
 
-test('without optional packages, it takes at most 80 MB', () => {
+// Of these, 14 MB are the runtime of natural voices, and 17 MB the libraries of SQLite for all systems.
+test('without optional packages, it takes at most 100 MB', () => {
   const optional = join(app, 'node_modules/@koromix');
   const megabytes = (path: string) => Number.parseInt(run('du', '-sm', path), 10);
-  expect(megabytes(app) - (existsSync(optional) ? megabytes(optional) : 0)).toBeLessThanOrEqual(80);
+  expect(megabytes(app) - (existsSync(optional) ? megabytes(optional) : 0)).toBeLessThanOrEqual(100);
 });
 
 test('it states the version and the commit of the checkout', () => {

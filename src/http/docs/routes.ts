@@ -2,7 +2,7 @@
 // served from here, and URLs are relative, so that the page works offline and behind a proxy with any path prefix.
 // GET /docs/{name}.md returns the guides in the folder docs as text.
 import { globSync, readFileSync } from 'node:fs';
-import { basename, extname } from 'node:path';
+import { basename, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Failure, failureTable, type Reason, retryAdvice } from '../../errors.ts';
@@ -33,7 +33,7 @@ const paths = new Map(
     ...['docs-page.js', 'docs-page.css'].map((name) => import.meta.resolve(`./${name}`)),
   ]
     .map((url) => fileURLToPath(url))
-    .concat(globSync(fileURLToPath(new URL('../../../docs/*.md', import.meta.url))))
+    .concat(globSync(join(fileURLToPath(new URL('../../../docs', import.meta.url)), '*.md')))
     .map((path) => [basename(path), path]),
 );
 
