@@ -127,12 +127,13 @@ test('one that ends is not heard for another moment, and another engine does not
 
 test('an engine killed in the middle of a hundred streams: all fail at once, the other serves, and it comes back', async () => {
   const { stream, restMs, first, second } = openPair();
-  first.trouble = { pieceDelayMs: 1 };
+  // Slow enough that no stream can end before all have begun, even on a busy machine.
+  first.trouble = { pieceDelayMs: 20 };
   const text = Array.from({ length: 40 }, (_, i) => sentence(i)).join(' ');
-  let heard = 0;
-  const streams = Array.from({ length: 100 }, async () => {
+  const begun = new Set<number>();
+  const streams = Array.from({ length: 100 }, async (_, i) => {
     for await (const event of stream({ text }))
-      if (event.type === 'audio' && ++heard > 100) first.trouble = { failure: lost, failsAfterPieces: 0 };
+      if (event.type === 'audio' && begun.add(i).size === 100) first.trouble = { failure: lost, failsAfterPieces: 0 };
   });
   const failures = (await Promise.allSettled(streams)).map((end) =>
     end.status === 'rejected' ? end.reason.reason : 'ended',
