@@ -8,10 +8,43 @@ import type { OpenGraph } from './onnx-runtime.ts';
 export type Vocabulary = Readonly<Record<string, number>>;
 
 export interface Family {
+  name: string;
   /** Whether the graph is of this family. */
   isOwn(model: OnnxModel): boolean;
-  /** Loads the model. */
-  open(model: OnnxModel, openGraph: OpenGraph, vocabulary: Vocabulary): Promise<FamilyModel>;
+  /** Describes a model that is imported. */
+  describe(found: FoundModel): Promise<DescribedModel>;
+  /** Loads the model. `folder` has the files of `describe`. */
+  open(model: OnnxModel, openGraph: OpenGraph, folder: string): Promise<FamilyModel>;
+}
+
+export interface FoundModel {
+  /** Path of the graph. */
+  weights: string;
+  sha256: string;
+  /** Paths of all files that came with it. */
+  files: readonly string[];
+}
+
+export interface DescribedModel {
+  /** Paths of the files that the model needs, by their names in its folder; undefined for a missing file. */
+  files: Readonly<Record<string, string | undefined>>;
+  /** The voices; the first one is the best. */
+  speakers: readonly FoundSpeaker[];
+}
+
+export interface FoundSpeaker {
+  /** The part of the voice's id after the model's name; empty if the model has one voice. */
+  id: string;
+  /** Default: the model's name. */
+  name?: string;
+  languageCode: string;
+  gender?: string;
+}
+
+/** A speaker of the model and its weight in a blend; weights add up to 1. */
+export interface SpeakerShare {
+  id: string;
+  weight: number;
 }
 
 export interface FamilyModel {
@@ -24,6 +57,7 @@ export interface FamilyModel {
 export interface AskedUtterance {
   /** One character each; characters that the model does not know are silent. */
   phonemes: readonly string[];
+  speakers: readonly SpeakerShare[];
   speed: number;
   /** The same seed gives the same samples. */
   seed: number;

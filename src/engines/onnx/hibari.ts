@@ -1,11 +1,14 @@
 // The family hibari: small models that give the spectra of frames (harmonic-sound.ts). The decoder sees only 27 frames
 // around each frame, so its windows overlap by as many.
+import { readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { Failure } from '../../errors.ts';
-import type { AskedUtterance, Family, Utterance, Vocabulary } from './family.ts';
+import type { AskedUtterance, Family, FoundModel, FoundSpeaker, Utterance, Vocabulary } from './family.ts';
 import { frameSamples, HarmonicSound, type Spectra, soundRateHz } from './harmonic-sound.ts';
 import { elementTypes, findDurations, type OnnxModel } from './onnx-file.ts';
 import type { Values } from './onnx-runtime.ts';
 import { leadSeconds, tailSeconds } from './utterance-sound.ts';
+import { vocabularyName } from './voice-folders.ts';
 
 const spectra = ['lh', 'theta', 'ln', 'lr', 'phi'] as const;
 const decoderStart = '/dec_in/Conv';
@@ -22,8 +25,14 @@ const boundaryOf = ({ nodes }: OnnxModel): string | undefined =>
 const faulty = (what: string) => new Failure('engine_error', {}, new Error(`the model gave ${what}`));
 
 export const hibari: Family = {
+  name: 'hibari',
   isOwn: (model) => boundaryOf(model) !== undefined && ['f0', ...spectra].every((name) => model.outputs.includes(name)),
-  async open(model, openGraph, vocabulary) {
+  async describe(found) {
+    const vocabulary = found.files.find((path) => /\/(vocab|vocabulary)\.json$/.test(path));
+    return { files: { [vocabularyName]: vocabulary }, speakers: [await findSpeaker(found)] };
+  },
+  async open(model, openGraph, folder) {
+    const vocabulary: Vocabulary = JSON.parse(await readFile(join(folder, vocabularyName), 'utf8'));
     const boundary = boundaryOf(model)!;
     const { rounded, exact, shared } = findDurations(model, [boundary, 'f0']);
     const float = (name: string, ...sizes: (number | string)[]) => ({ name, elementType: elementTypes.float, sizes });
@@ -74,6 +83,26 @@ export const hibari: Family = {
     return { sampleRateHz: soundRateHz, earlySeconds: 0.075, begin };
   },
 };
+
+/** What the maker's list says of the voice with these weights. */
+async function findSpeaker({ weights, sha256 }: FoundModel): Promise<FoundSpeaker> {
+  const usual = { id: '', languageCode: 'en-US' };
+  try {
+    const list = JSON.parse(await readFile(join(dirname(weights), 'voices.json'), 'utf8'));
+    const rows = Object.entries(list as Record<string, Record<string, unknown>>);
+    const [name, row = {}] = rows.find(([, each]) => each.sha256 === sha256) ?? [];
+    const { language, gender } = row;
+    return {
+      ...usual,
+      ...(name && { name }),
+      ...(typeof language === 'string' && { languageCode: language }),
+      ...(typeof gender === 'string' && { gender }),
+    };
+  } catch {
+    // There is no list.
+    return usual;
+  }
+}
 
 const toSpectra = (decoded: Readonly<Record<string, Values>>): Spectra =>
   Object.fromEntries(spectra.map((name) => [name, decoded[name]!.data])) as unknown as Spectra;

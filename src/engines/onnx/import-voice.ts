@@ -11,15 +11,24 @@ import { Failure } from '../../errors.ts';
 import { hashFile, makeFolder } from '../../runtime/files.ts';
 import { openLockedFolder, removeLeftFolders } from '../../runtime/locks.ts';
 import type { BroughtVoice } from '../engine.ts';
-import { hibari } from './hibari.ts';
+import { familyOf } from './families.ts';
+import type { Family, FoundSpeaker } from './family.ts';
 import { type Accent, accentOf } from './kokoro-letters.ts';
 import { readOnnxModel } from './onnx-file.ts';
 import { findRuntime, runtimeMissing } from './onnx-runtime.ts';
-import { cardName, modelName, type VoiceCard, vocabularyName, voicesFolder } from './voice-folders.ts';
+import {
+  cardName,
+  modelName,
+  readVoiceFolders,
+  type SpeakerCard,
+  toVoiceId,
+  type VoiceCard,
+  voicesFolder,
+} from './voice-folders.ts';
 import { openVoiceHost } from './voice-host.ts';
 
 const stageName = '.import-';
-const weightsBytesMax = 2 ** 26;
+const weightsBytesMax = 2 ** 29;
 /** Sentences by which the loudness is measured. */
 const auditionTexts = [
   'The boat left the harbour early, long before the sun came up.',
@@ -44,16 +53,13 @@ const pronunciationFiles = (accent: Accent): string[] => [
   dictionaryName,
 ];
 
-/** Names that files have in their packages, if they differ. */
-const packagedNames: Readonly<Record<string, RegExp>> = {
-  [vocabularyName]: /\/vocab\.json$/,
-  [dictionaryName]: /\/cmu-pronouncing-dictionary[^/]*\/package\/index\.js$/,
-};
-const isFor = (as: string, path: string): boolean => path.endsWith(`/${as}`) || !!packagedNames[as]?.test(path);
+const packagedDictionary = /\/cmu-pronouncing-dictionary[^/]*\/package\/index\.js$/;
+const isFor = (as: string, path: string): boolean =>
+  path.endsWith(`/${as}`) || (as === dictionaryName && packagedDictionary.test(path));
 
 const refuse = (message: string, cause?: unknown) => new Failure('invalid_request', { message }, cause);
 
-/** Returns the id of the voice; undefined if `brought` is not a voice of this engine. */
+/** Returns the ids of the voices; undefined if `brought` is not a voice of this engine. */
 export async function importVoice(brought: BroughtVoice): Promise<readonly string[] | undefined> {
   const path = resolve(brought.path);
   const isFolder = (await stat(path)).isDirectory();
@@ -75,19 +81,25 @@ export async function importVoice(brought: BroughtVoice): Promise<readonly strin
       roots.push(to);
     }
     const files = roots.flatMap((root) => globSync(shallow, { cwd: root }).map((name) => join(root, name))).sort();
-    const weights = await findWeights(files, archives.length > 0);
-    return weights === undefined ? undefined : [await importFound(brought, files, weights, stage.path)];
+    const model = await findModel(files, archives.length > 0);
+    return model && (await importFound(brought, files, model, stage.path));
   } finally {
     await stage.remove();
   }
 }
 
+interface Found {
+  weights: string;
+  family: Family;
+}
+
 /** The model's file. A folder may be a model of another engine, whose file need not be readable here. */
-async function findWeights(files: readonly string[], isOwn: boolean): Promise<string | undefined> {
+async function findModel(files: readonly string[], isOwn: boolean): Promise<Found | undefined> {
   for (const path of files.filter((each) => each.endsWith('.onnx'))) {
     if ((await stat(path)).size > weightsBytesMax) continue;
     try {
-      if (hibari.isOwn(readOnnxModel(await readFile(path)))) return path;
+      const family = familyOf(readOnnxModel(await readFile(path)));
+      if (family) return { weights: path, family };
     } catch (error) {
       if (isOwn) throw error;
     }
@@ -98,51 +110,70 @@ async function findWeights(files: readonly string[], isOwn: boolean): Promise<st
 async function importFound(
   brought: BroughtVoice,
   files: readonly string[],
-  weights: string,
+  { weights, family }: Found,
   stage: string,
-): Promise<string> {
+): Promise<string[]> {
+  const { dataDir, print } = brought;
   const sha256 = await hashFile(weights);
-  const facts = await readFacts(join(dirname(weights), 'voices.json'), sha256);
-  const { language = 'en-US', gender } = facts;
-  const accent = accentOf(language);
-  const voiceId = brought.name ?? basename(weights, '.onnx');
-  if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$/.test(voiceId)) {
+  const modelId = brought.name ?? basename(weights, '.onnx');
+  if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$/.test(modelId)) {
     throw refuse(
-      `${voiceId} is not a valid name of a voice: use letters, digits, ".", "_" and "-"; choose another name with --name`,
+      `${modelId} is not a valid name of a voice: use letters, digits, ".", "_" and "-"; choose another name with --name`,
     );
   }
-  const target = join(voicesFolder(brought.dataDir), voiceId);
-  const taken = () => refuse(`voice ${voiceId} already exists; remove it, or choose another name with --name`);
+  const target = join(voicesFolder(dataDir), modelId);
+  const taken = () => refuse(`voice ${modelId} already exists; remove it, or choose another name with --name`);
   if (existsSync(target)) throw taken();
   const staged = join(stage, 'checked');
   makeFolder(staged);
   await copyFile(weights, join(staged, modelName));
-  const wanted = [vocabularyName, ...pronunciationFiles(accent)];
-  const found = wanted.map((as) => ({ as, path: files.find((file) => isFor(as, file)) }));
-  const missing = found.filter(({ path }) => path === undefined).map(({ as }) => as);
-  if (missing.length > 0) throw refuse(`the voice ${voiceId} also needs ${missing.join(', ')} in the same folder`);
-  for (const { as, path } of found) await copyFile(path!, join(staged, as));
+  const { speakers, files: own } = await family.describe({ weights, sha256, files });
+  const found = { ...own, ...(await findPronunciations(speakers, files, dataDir)) };
+  const missing = Object.keys(found).filter((as) => found[as] === undefined);
+  if (missing.length > 0) throw refuse(`the voice ${modelId} also needs ${missing.join(', ')} in the same folder`);
+  for (const [as, path] of Object.entries(found)) await copyFile(path!, join(staged, as));
   await checkHashes(staged, brought.files ?? {});
   for (const path of files.filter((file) => /\/(LICENSE|NOTICE)(\.[\w.]+)?$/i.test(file)))
     await copyFile(path, join(staged, `${basename(dirname(path))}-${basename(path)}`));
-  const card: VoiceCard = {
-    family: 'hibari',
-    sha256,
-    name: toTitle(facts.name ?? voiceId),
-    description: `${accent === 'GB' ? 'British' : 'American'} ${gender === 'male' ? 'man' : 'woman'}, natural and clear`,
-    language_codes: [language, 'en'],
-    labels: gender === undefined ? {} : { gender },
-    gain_db: 0,
-  };
   if (brought.source) await writeFile(join(staged, 'sonant-source.json'), JSON.stringify(brought.source, null, 2));
-  brought.print(`${voiceId} is a voice of the family hibari; measuring its loudness`);
-  card.gain_db = await measureGain(staged, accent, brought.signal);
-  await writeFile(join(staged, cardName), `${JSON.stringify(card, null, 2)}\n`);
+  const voices = speakers.map((speaker) => toCard(speaker, modelId));
+  const card: VoiceCard = { family: family.name, sha256, voices };
+  const writeCard = () => writeFile(join(staged, cardName), `${JSON.stringify(card, null, 2)}\n`);
+  await writeCard();
+  print(`${modelId} is a voice of the family ${family.name}; measuring its loudness`);
+  await measureGains(staged, voices, brought.signal);
+  await writeCard();
   brought.signal.throwIfAborted();
   await rename(staged, target).catch((error: NodeJS.ErrnoException) => {
     throw error.code === 'ENOTEMPTY' || error.code === 'EEXIST' ? taken() : error;
   });
-  return voiceId;
+  return voices.map(({ id }) => toVoiceId(modelId, id));
+}
+
+/** The files by which the languages of the voices are pronounced, among `files`, or those of an installed voice. */
+async function findPronunciations(
+  speakers: readonly FoundSpeaker[],
+  files: readonly string[],
+  dataDir: string,
+): Promise<Record<string, string | undefined>> {
+  const wanted = new Set(speakers.flatMap(({ languageCode }) => pronunciationFiles(accentOf(languageCode))));
+  const { voices } = await readVoiceFolders(dataDir, '');
+  const installed = new Set(voices.map(({ folder }) => folder));
+  const find = (as: string) =>
+    files.find((file) => isFor(as, file)) ?? [...installed].map((folder) => join(folder, as)).find(existsSync);
+  return Object.fromEntries([...wanted].map((as) => [as, find(as)]));
+}
+
+function toCard({ id, name, languageCode, gender }: FoundSpeaker, modelId: string): SpeakerCard {
+  const accent = accentOf(languageCode) === 'GB' ? 'British' : 'American';
+  return {
+    id,
+    name: toTitle(name ?? modelId),
+    description: `${accent} ${gender === 'male' ? 'man' : 'woman'}, natural and clear`,
+    language_codes: [languageCode, 'en'],
+    labels: gender === undefined ? {} : { gender },
+    gain_db: 0,
+  };
 }
 
 const toTitle = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);
@@ -154,39 +185,25 @@ async function checkHashes(staged: string, wanted: Readonly<Record<string, strin
   }
 }
 
-interface VoiceFacts {
-  name?: string;
-  language?: string;
-  gender?: string;
-}
-
-/** What the maker's list says of the voice with these weights; nothing if there is no list. */
-async function readFacts(path: string, sha256: string): Promise<VoiceFacts> {
-  try {
-    const rows = Object.entries(JSON.parse(await readFile(path, 'utf8')) as Record<string, Record<string, unknown>>);
-    const [name, row = {}] = rows.find(([, each]) => each.sha256 === sha256) ?? [];
-    const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
-    const [language, gender] = [text(row.language), text(row.gender)];
-    return { ...(name && { name }), ...(language && { language }), ...(gender && { gender }) };
-  } catch {
-    return {};
-  }
-}
-
-async function measureGain(folder: string, accent: Accent, signal: AbortSignal): Promise<number> {
+async function measureGains(folder: string, voices: SpeakerCard[], signal: AbortSignal): Promise<void> {
   const runtime = findRuntime();
   if (!runtime) throw refuse(runtimeMissing);
-  const host = openVoiceHost(runtime, 1, () => ({ folder, accent }));
+  const host = openVoiceHost(runtime, 1, () => folder);
+  const usual = { speed: 1, seed: 0, gainDb: 0, timings: false };
   try {
-    const parts: Int16Array[] = [];
-    let sampleRateHz = 0;
-    for (const text of auditionTexts) {
-      for await (const piece of host.speak('', { text, speed: 1, seed: 0, gainDb: 0, timings: false }, signal)) {
-        parts.push(piece.samples);
-        ({ sampleRateHz } = piece);
+    for (const voice of voices) {
+      const accent = accentOf(voice.language_codes[0]!);
+      const parts: Int16Array[] = [];
+      let sampleRateHz = 0;
+      for (const text of auditionTexts) {
+        const asked = { ...usual, text, accent, speakers: [{ id: voice.id, weight: 1 }] };
+        for await (const piece of host.speak('', asked, signal)) {
+          parts.push(piece.samples);
+          ({ sampleRateHz } = piece);
+        }
       }
+      voice.gain_db = Math.round(10 * gainDbFor({ samples: joinSamples(Int16Array, parts), sampleRateHz })) / 10;
     }
-    return Math.round(10 * gainDbFor({ samples: joinSamples(Int16Array, parts), sampleRateHz })) / 10;
   } finally {
     await host.close();
   }

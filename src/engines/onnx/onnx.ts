@@ -6,13 +6,12 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { Failure } from '../../errors.ts';
 import { integerSetting } from '../../runtime/setting-types.ts';
-import { defineEngine, type Engine, type EngineLog, type EngineReport, type SpokenPcm } from '../engine.ts';
+import { defineEngine, type Engine, type EngineLog, type EngineReport, type SpokenPcm, type Voice } from '../engine.ts';
 import { withoutInnerStops } from '../inner-stops.ts';
 import { openVoiceList } from '../voice-list.ts';
 import { importVoice } from './import-voice.ts';
-import { accentOf, toKokoroLetters } from './kokoro-letters.ts';
+import { type Accent, accentOf, toKokoroLetters } from './kokoro-letters.ts';
 import { findRuntime, runtimeMissing } from './onnx-runtime.ts';
-import type { PhonemeStart } from './phoneme-worker.ts';
 import { cardName, type InstalledVoice, readVoiceFolders, voicesFolder } from './voice-folders.ts';
 import { openVoiceHost } from './voice-host.ts';
 import voices from './voices.json' with { type: 'json' };
@@ -32,11 +31,8 @@ const refreshMs = 5_000;
 const startAfterMs = 500;
 const timeoutMs = { firstSound: 20_000, stall: 10_000 };
 
-const toStart = ({ folder, voice }: InstalledVoice): PhonemeStart => ({
-  folder,
-  accent: accentOf(voice.languageCodes[0]!),
-});
-const keyOf = ({ voice }: InstalledVoice): string => `${voice.voiceId} ${voice.version}`;
+const keyOf = ({ voiceId, version }: Voice): string => `${voiceId} ${version}`;
+const accentOfVoice = ({ languageCodes }: Voice): Accent => accentOf(languageCodes[0]!);
 
 /** Opens the engine; undefined if its runtime is not installed. */
 export async function openOnnx({ dataDir, workers, log = () => {} }: OnnxOptions): Promise<Engine | undefined> {
@@ -44,26 +40,31 @@ export async function openOnnx({ dataDir, workers, log = () => {} }: OnnxOptions
   if (!runtime) return undefined;
   /** All voices that were ever listed, because a request may still use a removed voice. */
   const known = new Map<string, InstalledVoice>();
+  const folders = new Map<string, string>();
   let current = new Set<string>();
   let faultsLogged = '';
-  const host = openVoiceHost(runtime, workers, (group) => toStart(known.get(group)!));
+  const host = openVoiceHost(runtime, workers, (model) => folders.get(model)!);
   const list = await openVoiceList({
     async load() {
       const { voices, faults } = await readVoiceFolders(dataDir, runtime.is);
       if (faults.length > 0 && faults.join() !== faultsLogged) log('warn', 'voices not offered', { faults });
       faultsLogged = faults.join();
-      for (const installed of voices) known.set(keyOf(installed), installed);
       const before = current;
-      current = new Set(voices.map(keyOf));
-      for (const group of before) if (!current.has(group)) host.end(group);
+      current = new Set(voices.map(({ model }) => model));
+      for (const installed of voices) {
+        known.set(keyOf(installed.voice), installed);
+        folders.set(installed.model, installed.folder);
+      }
+      for (const model of before) if (!current.has(model)) host.end(model);
       return voices.map(({ voice }) => voice);
     },
     refreshMs,
     mayBeEmpty: true,
   });
   const starting = setTimeout(() => {
-    const [first] = current;
-    if (first !== undefined) host.open(first).catch(() => {});
+    const [first] = list.voices();
+    const installed = first && known.get(keyOf(first));
+    if (installed) host.open(installed.model, accentOfVoice(first)).catch(() => {});
   }, startAfterMs).unref();
 
   return {
@@ -88,17 +89,19 @@ export async function openOnnx({ dataDir, workers, log = () => {} }: OnnxOptions
     toPhonemes: (ipa, _voice, languageCode) => toKokoroLetters(ipa, accentOf(languageCode)),
     async *speak(segment, signal): AsyncGenerator<SpokenPcm> {
       const { voice, text, speakingRate, seed, isAgain, phonemes, timings, isBackground = false } = segment;
-      const group = `${voice.voiceId} ${voice.version}`;
-      if (!known.has(group)) throw new Failure('engine_error', {}, new Error(`voice ${voice.voiceId} does not exist`));
+      const installed = known.get(keyOf(voice));
+      if (!installed) throw new Failure('engine_error', {}, new Error(`voice ${voice.voiceId} does not exist`));
       const asked = {
         text: withoutInnerStops(text),
+        accent: accentOfVoice(voice),
+        speakers: [{ id: installed.speaker, weight: 1 }],
         ...(phonemes && { phonemes }),
         speed: speakingRate,
         seed: seed ?? (isAgain ? 1 : 0),
         gainDb: voice.gainDb,
         timings,
       };
-      yield* host.speak(group, asked, signal, isBackground);
+      yield* host.speak(installed.model, asked, signal, isBackground);
     },
     async close() {
       clearTimeout(starting);
@@ -116,9 +119,10 @@ async function inspect(dataDir: string): Promise<EngineReport> {
     const { voices, faults } = await readVoiceFolders(dataDir, is);
     if (faults.length > 0) return { state: 'broken', message: faults.join('; ') };
     if (voices.length === 0) return { state: 'absent', message: 'no voices are installed' };
-    const host = openVoiceHost(runtime, 1, (group) => toStart(voices.find((each) => keyOf(each) === group)!));
+    const models = new Map(voices.map((installed) => [installed.model, installed]));
+    const host = openVoiceHost(runtime, 1, (model) => models.get(model)!.folder);
     try {
-      for (const installed of voices) await host.open(keyOf(installed));
+      for (const [model, { voice }] of models) await host.open(model, accentOfVoice(voice));
     } finally {
       await host.close();
     }

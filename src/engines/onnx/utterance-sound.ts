@@ -3,7 +3,7 @@
 // from the durations of the phonemes; before a pause, a word ends where its sound does.
 import type { SpokenPcm, WordTime } from '../engine.ts';
 import { toSamples } from '../float-samples.ts';
-import type { FamilyModel, Utterance } from './family.ts';
+import type { FamilyModel, SpeakerShare, Utterance } from './family.ts';
 
 /** A word and its phonemes. */
 export interface SpokenWord {
@@ -24,6 +24,7 @@ export interface SpokenPart {
 }
 
 export interface SpokenHow {
+  speakers: readonly SpeakerShare[];
   speed: number;
   seed: number;
   /** Samples above this level are sound, not silence. */
@@ -51,7 +52,7 @@ export async function* speakPart(
   startSeconds: number,
 ): AsyncGenerator<SpokenPcm & { samples: Int16Array<ArrayBuffer> }> {
   const { sampleRateHz } = model;
-  const utterance = await model.begin({ phonemes, speed: how.speed, seed: how.seed });
+  const utterance = await model.begin({ phonemes, speakers: how.speakers, speed: how.speed, seed: how.seed });
   const { frames, frameSamples, starts } = utterance;
   const toFrames = (seconds: number) => Math.round((seconds * sampleRateHz) / frameSamples);
   let frame = Math.max(0, Math.floor(starts[0]!) - toFrames(model.earlySeconds + skipMarginSeconds));

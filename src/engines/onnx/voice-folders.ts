@@ -1,9 +1,11 @@
 // The installed voices of this engine: folders in the data folder's `models/` that contain a card. Importing a model
-// writes the card, which states all that is known of the voice, so that opening the engine reads no weights.
-//     sonant-voice.json   { "family": "hibari", "sha256": "<of model.onnx>", "name": "Heart", "description": "...",
-//                           "language_codes": ["en-US", "en"], "labels": {"gender": "female"}, "gain_db": -1.5 }
+// writes the card, which states all that is known of its voices, so that opening the engine reads no weights.
+//     sonant-voice.json   { "family": "hibari", "sha256": "<of model.onnx>", "voices": [
+//                           { "id": "", "name": "Heart", "description": "...", "language_codes": ["en-US", "en"],
+//                             "labels": {"gender": "female"}, "gain_db": -1.5 }] }
+import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import type { Voice } from '../engine.ts';
 
 export const cardName = 'sonant-voice.json';
@@ -13,6 +15,12 @@ export const vocabularyName = 'vocabulary.json';
 export interface VoiceCard {
   family: string;
   sha256: string;
+  voices: readonly SpeakerCard[];
+}
+
+export interface SpeakerCard {
+  /** The part of the voice's id after the name of the folder; empty if the model has one voice. */
+  id: string;
   name: string;
   description: string;
   language_codes: readonly string[];
@@ -23,11 +31,21 @@ export interface VoiceCard {
 export interface InstalledVoice {
   voice: Voice;
   folder: string;
+  /** Name and version of the model. */
+  model: string;
+  /** The speaker of the model. */
+  speaker: string;
 }
 
 const versionChars = 16;
 
 export const voicesFolder = (dataDir: string): string => join(dataDir, 'models');
+
+export const readVoiceCard = async (folder: string): Promise<VoiceCard> =>
+  JSON.parse(await readFile(join(folder, cardName), 'utf8'));
+
+export const toVoiceId = (modelId: string, speaker: string): string =>
+  speaker === '' ? modelId : `${modelId}-${speaker}`;
 
 /** The voices by id, and the faults of folders whose card cannot be read. */
 export async function readVoiceFolders(
@@ -43,10 +61,10 @@ export async function readVoiceFolders(
   for (const name of entries.sort()) {
     const folder = join(voicesFolder(dataDir), name);
     if (name.startsWith('.')) continue;
-    const text = await readFile(join(folder, cardName), 'utf8').catch(() => undefined);
-    if (text === undefined) continue;
+    if (!existsSync(join(folder, cardName))) continue;
     try {
-      voices.push({ voice: toVoice(name, JSON.parse(text), runtime), folder });
+      const card = await readVoiceCard(folder);
+      voices.push(...card.voices.map((speaker) => toInstalled(folder, card, speaker, runtime)));
     } catch (error) {
       faults.push(`${name}: ${cardName} cannot be read: ${(error as Error).message}`);
     }
@@ -54,17 +72,21 @@ export async function readVoiceFolders(
   return { voices, faults };
 }
 
-/** The two runtimes round differently, so that a voice has a version for each. */
-function toVoice(voiceId: string, card: VoiceCard, runtime: string): Voice {
-  return {
-    voiceId,
-    name: card.name,
-    description: card.description,
+function toInstalled(folder: string, card: VoiceCard, speaker: SpeakerCard, runtime: string): InstalledVoice {
+  const { id, name, description } = speaker;
+  const modelId = basename(folder);
+  // The two runtimes round differently, so that a voice has a version for each.
+  const version = `${card.sha256.slice(0, versionChars)} ${runtime}`;
+  const voice: Voice = {
+    voiceId: toVoiceId(modelId, id),
+    name,
+    description,
     kind: 'stock',
     engine: 'onnx',
-    languageCodes: card.language_codes,
-    labels: { ...card.labels, model: card.family },
-    version: `${card.sha256.slice(0, versionChars)} ${runtime}`,
-    gainDb: card.gain_db,
+    languageCodes: speaker.language_codes,
+    labels: { ...speaker.labels, model: card.family },
+    version,
+    gainDb: speaker.gain_db,
   };
+  return { voice, folder, model: `${modelId} ${version}`, speaker: id };
 }

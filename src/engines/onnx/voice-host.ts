@@ -4,6 +4,7 @@ import { Host } from '../../runtime/host.ts';
 import { processLink, threadLink } from '../../runtime/worker-links.ts';
 import type { PhonemeWord } from '../../text/phonemes/english.ts';
 import type { SpokenPcm } from '../engine.ts';
+import type { Accent } from './kokoro-letters.ts';
 import { compileRuntime, type FoundRuntime, type WasmModule } from './onnx-runtime.ts';
 import type { PhonemeStart, PhonemeTask } from './phoneme-worker.ts';
 import { phonemesMax, toSpokenParts } from './spoken-parts.ts';
@@ -11,17 +12,18 @@ import type { VoiceStart, VoiceTask } from './voice-worker.ts';
 
 /** A text and how to speak it. */
 export interface AskedSpeech extends PhonemeTask, Omit<VoiceTask, 'parts' | 'level'> {
+  accent: Accent;
   /** The gain that will bring the voice to its loudness; it decides what is silence. */
   gainDb: number;
 }
 
 export interface VoiceHost {
-  /** Speaks with the voice of a group. */
-  speak(group: string, asked: AskedSpeech, signal: AbortSignal, isBackground?: boolean): AsyncGenerator<SpokenPcm>;
-  /** Starts a worker for the voice. */
-  open(group: string): Promise<void>;
-  /** Ends the workers of the voice after their tasks. */
-  end(group: string): void;
+  /** Speaks with a model. */
+  speak(model: string, asked: AskedSpeech, signal: AbortSignal, isBackground?: boolean): AsyncGenerator<SpokenPcm>;
+  /** Starts a worker for the model, and one for an accent. */
+  open(model: string, accent: Accent): Promise<void>;
+  /** Ends the workers of the model after their tasks. */
+  end(model: string): void;
   close(): Promise<void>;
 }
 
@@ -31,16 +33,16 @@ const stopMsMax = 1_000;
 /** Sound is what is louder than this after the gain. */
 const soundDbfs = -40;
 
-/** `voiceOf` returns the folder and the accent of a voice, by the name of its group. */
+/** `folderOf` returns the folder of a model. */
 export function openVoiceHost(
   { is, entry }: FoundRuntime,
   workersMax: number,
-  voiceOf: (group: string) => PhonemeStart,
+  folderOf: (model: string) => string,
 ): VoiceHost {
   let compiled: Promise<WasmModule> | undefined;
   const voices: Host<VoiceTask, SpokenPcm> = new Host<VoiceTask, SpokenPcm>({
     open({ group, isBackground }) {
-      const { folder } = voiceOf(group);
+      const folder = folderOf(group);
       const file = new URL('./voice-worker.ts', import.meta.url);
       if (is === 'wasm') {
         compiled ??= compileRuntime(entry);
@@ -60,36 +62,32 @@ export function openVoiceHost(
         .toSorted((one, other) => one.usedAtMs - other.usedAtMs)
         .slice(0, Math.max(0, voices.workers.length - workersMax)),
   });
+  /** Folders that have the dictionaries of an accent: those of the models that were asked for last. */
+  const dictionaries = new Map<string, PhonemeStart>();
   const phonemes = new Host<PhonemeTask, readonly PhonemeWord[]>({
     open({ group, isBackground }) {
       const file = new URL('./phoneme-worker.ts', import.meta.url);
-      return threadLink({ file, data: Promise.resolve(voiceOf(group)), isBackground });
+      return threadLink({ file, data: Promise.resolve(dictionaries.get(group)!), isBackground });
     },
     workersMax: 1,
     startMsMax,
     stopMsMax,
   });
-  /** The group of the first voice of each accent reads the phonemes for all. */
-  const readers = new Map<string, string>();
-  const readerOf = (group: string): string => {
-    const { accent } = voiceOf(group);
-    const reader = readers.get(accent) ?? group;
-    readers.set(accent, reader);
-    return reader;
-  };
 
   return {
-    async *speak(group, { text, phonemes: stated, gainDb, ...how }, signal, isBackground = false) {
+    async *speak(model, { text, phonemes: stated, accent, gainDb, ...how }, signal, isBackground = false) {
       const task = { text, ...(stated && { phonemes: stated }) };
-      const [words = []] = await Array.fromAsync(phonemes.run(task, signal, { group: readerOf(group) }));
+      dictionaries.set(accent, { folder: folderOf(model), accent });
+      const [words = []] = await Array.fromAsync(phonemes.run(task, signal, { group: accent }));
       const parts = toSpokenParts(text, words, phonemesMax);
       const level = 10 ** ((soundDbfs - gainDb) / 20);
-      if (parts.length > 0) yield* voices.run({ parts, level, ...how }, signal, { group, isBackground });
+      if (parts.length > 0) yield* voices.run({ parts, level, ...how }, signal, { group: model, isBackground });
     },
-    async open(group) {
-      await Promise.all([voices.open(group), phonemes.open(readerOf(group))]);
+    async open(model, accent) {
+      dictionaries.set(accent, { folder: folderOf(model), accent });
+      await Promise.all([voices.open(model), phonemes.open(accent)]);
     },
-    end: (group) => voices.end(group),
+    end: (model) => voices.end(model),
     async close() {
       await Promise.all([voices.close(), phonemes.close()]);
     },

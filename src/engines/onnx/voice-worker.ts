@@ -4,16 +4,15 @@ import { join } from 'node:path';
 import { secondsOf } from '../../audio/pcm.ts';
 import { serveTasks } from '../../runtime/host-child.ts';
 import type { SpokenPcm } from '../engine.ts';
-import type { Family } from './family.ts';
-import { hibari } from './hibari.ts';
+import { familyOf } from './families.ts';
 import { readOnnxModel } from './onnx-file.ts';
 import { openRuntime, type RuntimeStart } from './onnx-runtime.ts';
 import { type SpokenHow, type SpokenPart, speakPart } from './utterance-sound.ts';
-import { modelName, vocabularyName } from './voice-folders.ts';
+import { modelName, readVoiceCard } from './voice-folders.ts';
 
 export interface VoiceStart {
   runtime: RuntimeStart;
-  /** Folder of the voice. */
+  /** Folder of the model. */
   folder: string;
 }
 
@@ -21,22 +20,14 @@ export interface VoiceTask extends Omit<SpokenHow, 'isCancelled'> {
   parts: readonly SpokenPart[];
 }
 
-const families: readonly Family[] = [hibari];
-/** Speaking a word compiles the runtime's functions. */
-const warmUp: VoiceTask = {
-  parts: [{ phonemes: [...'wˈʌn.'], words: [] }],
-  speed: 1,
-  seed: 0,
-  level: 0,
-  timings: false,
-};
+const warmUp = { parts: [{ phonemes: [...'wˈʌn.'], words: [] }], speed: 1, seed: 0, level: 0, timings: false };
 
 serveTasks<VoiceStart, VoiceTask, SpokenPcm>(async ({ runtime, folder }) => {
   const openGraph = await openRuntime(runtime);
   const graph = readOnnxModel(await readFile(join(folder, modelName)));
-  const family = families.find((each) => each.isOwn(graph));
+  const family = familyOf(graph);
   if (!family) throw new Error('the model is of an unknown kind');
-  const model = await family.open(graph, openGraph, JSON.parse(await readFile(join(folder, vocabularyName), 'utf8')));
+  const model = await family.open(graph, openGraph, folder);
 
   async function* speak({ parts, ...how }: VoiceTask, isCancelled: () => boolean) {
     let seconds = 0;
@@ -50,7 +41,9 @@ serveTasks<VoiceStart, VoiceTask, SpokenPcm>(async ({ runtime, folder }) => {
     }
   }
 
-  await Array.fromAsync(speak(warmUp, () => false));
+  // Speaking a word compiles the runtime's functions.
+  const [speaker] = (await readVoiceCard(folder)).voices;
+  await Array.fromAsync(speak({ ...warmUp, speakers: [{ id: speaker!.id, weight: 1 }] }, () => false));
   return async (task, { isCancelled, send }) => {
     for await (const piece of speak(task, isCancelled)) send([piece], [piece.samples.buffer]);
   };
