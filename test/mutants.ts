@@ -1,12 +1,13 @@
 // Mutation test: `npm run mutants [SEED [COUNT [FIRST]]]` inserts small faults at random places of src, each into a
 // copy of the last commit, and runs the tests that reach the changed file: those of the same folder first, then the
-// closest. A fault that no test notices has survived. Faults that do not compile are redrawn. A test file that also
+// closest quick ones. A fault that no test notices has survived. Faults that do not compile are redrawn. A test file that also
 // fails without the fault does not count. To resume a run, give the number of the first untested fault.
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, normalize } from 'node:path';
 import { parseSync, Visitor } from 'vite';
+import { slowFiles } from './slow-files.ts';
 
 const [seed = '1', count = '40', first = '1'] = process.argv.slice(2);
 const root = join(import.meta.dirname, '..');
@@ -15,7 +16,7 @@ const copy = join(mkdtempSync(join(tmpdir(), 'sonant-mutants-')), 'copy');
  * Sizes of the batches of test files. The next batch runs if the previous one has no failure; remaining files are not
  * run.
  */
-const batches = [1, 3, 12, 40];
+const batches = [2, 6, 48];
 const batchSeconds = 400;
 
 let state = Number(seed);
@@ -160,7 +161,7 @@ async function compiles(mutant: Mutant): Promise<boolean> {
 }
 
 spawnSync('git', ['worktree', 'add', '--detach', copy, 'HEAD'], { cwd: root, stdio: 'ignore' });
-symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
+for (const modules of ['node_modules', 'tools/node_modules']) symlinkSync(join(root, modules), join(copy, modules));
 try {
   const sources = globSync('src/**/*.ts', { cwd: copy, exclude: ['**/*.d.ts', 'src/console/**'] }).sort();
   const folders = Map.groupBy(sources, (file) => file.split('/')[1]!);
@@ -177,12 +178,12 @@ try {
     const mutant = all[random(all.length)];
     if (!mutant || !(await compiles(mutant)) || number++ < Number(first)) continue;
     const folder = mutant.file.split('/')[1]!;
-    const isOfFolder = (file: string) => file.startsWith(`test/${folder}/`);
+    const rankOf = (file: string) => Number(!file.startsWith(`test/${folder}/`)) * 2 + Number(slowFiles.includes(file));
     const closest = tests
       .filter(({ steps }) => steps.has(mutant.file))
       .sort(
         (one, other) =>
-          Number(isOfFolder(other.file)) - Number(isOfFolder(one.file)) ||
+          rankOf(one.file) - rankOf(other.file) ||
           one.steps.get(mutant.file)! - other.steps.get(mutant.file)! ||
           one.steps.size - other.steps.size,
       )

@@ -79,9 +79,9 @@ function takeFootnotes(source: string): { text: string; notes: string[] } {
   let isInNote = false;
   for (const line of source.split(/\r?\n/)) {
     const mark = fencePattern.exec(line)?.[1];
-    if (fence === '' && mark) fence = mark;
-    else if (fence !== '' && line.trim().startsWith(fence) && mark) fence = '';
-    const definition = fence === '' && !mark ? definitionPattern.exec(line) : null;
+    if (fence === '') fence = mark ?? '';
+    else if (mark?.startsWith(fence)) fence = '';
+    const definition = fence === '' ? definitionPattern.exec(line) : null;
     if (definition) notes.push(definition[2]!);
     else if (isInNote && /^(?: {2,}|\t)\S/.test(line)) notes[notes.length - 1] += `\n${line.trim()}`;
     else kept.push(fence === '' ? line.replace(/(\S)\[\^[^\]\s]{1,80}\]/g, '$1') : line);

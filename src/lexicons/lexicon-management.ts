@@ -81,8 +81,8 @@ export function createLexiconManagement({ rows, cache, lexiconsPerAccount }: Lex
     async remove(lexiconId: string, actor: Actor): Promise<void> {
       checkMayChange(find(lexiconId, actor), actor);
       await change(lexiconId, actor, (row) => {
-        const emptied = { name: '', entries: null, entryCount: 0, byteCount: 0, version: '', ownerId: null };
-        return { ...requireOwn(row, actor), ...emptied, updatedAtMs: Date.now() };
+        const emptied = { name: '', entries: null, version: '', ownerId: null, updatedAtMs: Date.now() };
+        return { ...requireOwn(row, actor), ...emptied };
       });
     },
   };

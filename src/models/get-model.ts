@@ -163,22 +163,6 @@ function checkRoom(folder: string, bytes: number, { leaveFree = () => 0 }: Pick<
   throw new Failure('storage_full', { message: `the model needs ${needed} MB on the disk, and ${left} MB are free` });
 }
 
-/** Bytes downloaded between two checks of the free space. */
-const roomCheckBytes = 32 * 2 ** 20;
-
-/**
- * Checks the free space repeatedly during a download: other programs write to the disk too, and the size of a file may
- * be known only from its source.
- */
-function createRoomWatch(folder: string, options: GetOptions) {
-  let checkedAt = -roomCheckBytes;
-  return (done: number, total: number | undefined) => {
-    if (done - checkedAt < roomCheckBytes) return;
-    checkedAt = done;
-    checkRoom(folder, (total ?? done) - done, options);
-  };
-}
-
 /** The path of the downloaded and checked file. A file that an earlier process downloaded is reused. */
 async function obtain(file: RemoteFile, downloads: string, options: GetOptions, byHand: string): Promise<string> {
   const { modelsUrl, files = [], isOffline = false, signal, print, onProgress, patience = patienceDefault } = options;
@@ -210,9 +194,9 @@ async function obtain(file: RemoteFile, downloads: string, options: GetOptions, 
   }
   if (builds.length === 0) print(`${name} has no known SHA-256, so only damage to the archive can be detected`);
   if (stated.length > 0) print(`${name} is checked against the checksum.txt of its source`);
-  const watchRoom = createRoomWatch(downloads, options);
   const tell = (done: number, total: number | undefined) => {
-    watchRoom(done, total);
+    // Other programs write to the disk too, and the size of a file may be known only from its source.
+    checkRoom(downloads, (total ?? done) - done, options);
     onProgress?.({ what: name, done, total, unit: 'bytes' });
   };
   const { onRetry } = options;

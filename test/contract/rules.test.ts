@@ -270,6 +270,13 @@ describe('of a message that was read from JSON', () => {
     ]);
   });
 
+  test('a required value that is given and empty is refused with its limits', () => {
+    const empty = { spec: { ...spec, name: '' } };
+    const fault = (given: string[]) => violationsOf(CreateVoiceRequestSchema, empty, { given });
+    expect(fault([])).toEqual([{ field: 'name', reason: 'required', message: 'must be given' }]);
+    expect(fault(['name'])).toEqual([{ field: 'name', reason: 'length', message: 'must be 1 to 200 characters' }]);
+  });
+
   test('a violation says what is allowed', () => {
     const wrong = { spec: { ...spec, name: 'a'.repeat(201), access: 9 as VoiceAccess, aliases: ['é'] } };
     expect(violationsOf(CreateVoiceRequestSchema, wrong)).toEqual([

@@ -56,8 +56,8 @@ test('the segments of a job that has failed go after a day; a retry speaks them 
   };
   const age = (ms: number) => store.query('update jobs set ended_at_ms = ended_at_ms - $1', ms);
   const whole = await speak((await create({ chapters: book })).id);
-  const used = async () => (await readJson('/api/usage', { headers: { 'X-API-Key': jobsKey } })).total.characters;
-  expect(await used()).toBe(chars);
+  const used = async () => (await readJson('/api/usage', { headers: { 'X-API-Key': jobsKey } })).total;
+  expect(await used()).toEqual({ requests: 1, characters: chars, audio_seconds: 5.25 });
   const spoken = tone.segments.length;
   expect(spoken).toBeGreaterThan(1);
 
@@ -83,7 +83,7 @@ test('the segments of a job that has failed go after a day; a retry speaks them 
   tone.trouble = {};
   await readJobs(`/${id}/retry`, post);
   expect(await speak(id)).toMatchObject({ status: 'succeeded', progress: whole.progress, usage: whole.usage });
-  expect(await used()).toBe(2 * chars);
+  expect((await used()).characters).toBe(2 * chars);
   const [row] = await store.query<{ done: number }>('select chars_done as done from jobs where job_id = $1', id);
   expect(Number(row!.done)).toBe(chars);
 });

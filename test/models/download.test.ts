@@ -172,9 +172,11 @@ describe('a source that', () => {
     expect(mirror.requests).toHaveLength(requests);
   });
 
-  test('redirects is followed', async () => {
-    mirror.fault = ({ path }, response) => path === 'begin' && !!response.writeHead(302, { Location: '/file' }).end();
-    await fetchIt({ url: `${mirror.url}/begin` });
+  test('redirects is followed, up to ten times', async () => {
+    mirror.fault = ({ path }, response) =>
+      path !== 'file' && !!response.writeHead(302, { Location: path === '9' ? '/file' : `/${Number(path) + 1}` }).end();
+    await fetchIt({ url: `${mirror.url}/0` });
+    expect(mirror.requests).toHaveLength(11);
     await expectWhole();
   });
 

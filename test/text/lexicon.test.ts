@@ -42,8 +42,20 @@ test('the longest entry wins, and of the first lexicon where two are as long', (
 });
 
 test('only whole words match', () => {
-  const entries = [['cat', 'don', 'Anna', 'U.S', 'C++', '.NET', 'amp', '5', '3.5', 'AT&T', 'example', 'info']];
-  const left = ['concat cats', 'don’t', "don't", 'U.S.A', 'a 55 b', '1,5', '5.1', 'ASP.NET', 'R&amp;D', 'cafe\u0301'];
+  const entries = [['cat', '𝐀', 'don', 'Anna', 'U.S', 'C++', '.NET', 'amp', '5', '3.5', 'AT&T', 'example', 'info']];
+  const left = [
+    'concat cats',
+    'don’t',
+    "don't",
+    'U.S.A',
+    'a 55 b',
+    '1,5',
+    '5.1',
+    'ASP.NET',
+    'R&amp;D',
+    'cafe\u0301',
+    '𝐀.b',
+  ];
   for (const text of [...left, 'example.com', 'info@host', 'the cat\u0301', 'snake_cat'])
     expect(said(text, entries)).toBe(text);
   expect(said('“cat”, cat-like (cat).', entries)).toBe('“<cat>”, <cat>-like (<cat>).');
