@@ -3,6 +3,7 @@
 // own phase. The frames overlap four times. The pulses and the overlap continue from call to call, so that the samples
 // do not depend on the windows in which the spectra arrive.
 import { addNumbers, binCount, toSpectrum, transformSize } from './real-fft.ts';
+import { mix, normalNumbers } from './seeded-noise.ts';
 
 export const frameSamples = 300;
 export const soundRateHz = 24_000;
@@ -37,25 +38,6 @@ export interface Spectra {
 const noiseSize = 65_536;
 let noise: Float32Array | undefined;
 
-/** The next state of a generator with 32 bits (xorshift). */
-function shuffle(state: number): number {
-  let next = state ^ (state << 13);
-  next ^= next >>> 17;
-  return (next ^ (next << 5)) >>> 0;
-}
-
-function makeNoise(): Float32Array {
-  let state = 0x9e3779b9;
-  const uniform = () => {
-    state = shuffle(state);
-    return (state + 1) / 2 ** 32;
-  };
-  return Float32Array.from(
-    { length: noiseSize },
-    () => Math.sqrt(-2 * Math.log(uniform())) * Math.cos(2 * Math.PI * uniform()),
-  );
-}
-
 export class HarmonicSound {
   readonly #pitches: Float32Array;
   readonly #seed: number;
@@ -76,7 +58,7 @@ export class HarmonicSound {
     this.#seed = seed;
     this.#pulses = new Float32Array(pitches.length * frameSamples + transformSize);
     this.#sum = new Float32Array((pitches.length + overlap) * frameSamples);
-    noise ??= makeNoise();
+    noise ??= Float32Array.from({ length: noiseSize }, normalNumbers(0x9e3779b9));
   }
 
   /** Begins the sound with this frame. */
@@ -124,7 +106,7 @@ export class HarmonicSound {
   }
 
   #noiseAt(frame: number): number {
-    return shuffle(shuffle(Math.imul(this.#seed + 1, 0x85ebca6b) ^ Math.imul(frame + 1, 0xc2b2ae35))) % noiseSize;
+    return mix(this.#seed, frame) % noiseSize;
   }
 
   #addFrame(n: number): void {

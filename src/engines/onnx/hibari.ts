@@ -3,17 +3,18 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Failure } from '../../errors.ts';
+import { atSpeed, soundingRange } from './durations.ts';
 import type { AskedUtterance, Family, FoundModel, FoundSpeaker, Utterance, Vocabulary } from './family.ts';
 import { frameSamples, HarmonicSound, type Spectra, soundRateHz } from './harmonic-sound.ts';
 import { elementTypes, findDurations, type OnnxModel } from './onnx-file.ts';
 import type { Values } from './onnx-runtime.ts';
-import { leadSeconds, tailSeconds } from './utterance-sound.ts';
 import { vocabularyName } from './voice-folders.ts';
 
 const spectra = ['lh', 'theta', 'ln', 'lr', 'phi'] as const;
 const decoderStart = '/dec_in/Conv';
 const contextFrames = 27;
 /** A duration counts 25 ms, which are two frames of 12.5 ms. */
+const durationSeconds = 0.025;
 const framesPerDuration = 2;
 /** Two minutes; no utterance takes longer. */
 const framesMax = 9_600;
@@ -49,7 +50,9 @@ export const hibari: Family = {
         speed: { data: Float32Array.of(1), dims: [1] },
       };
       const timed = await timing.run(asked);
-      const durations = atSpeed(timed[rounded]!.data, timed[exact]!.data, speed, spoken);
+      const { first, end } = soundingRange(spoken);
+      const inner = { first: first + 1, end: end + 1 };
+      const durations = atSpeed(timed[rounded]!.data, timed[exact]!.data, speed, inner, durationSeconds);
       const frameCount = framesPerDuration * durations.reduce((sum, each) => sum + each, 0);
       if (!(frameCount <= framesMax)) throw faulty(`${frameCount} frames for ${ids.length} phonemes`);
       const begun = await front.run({ ...asked, ...timed, [rounded]: { data: durations, dims: [ids.length] } });
@@ -106,43 +109,6 @@ async function findSpeaker({ weights, sha256 }: FoundModel): Promise<FoundSpeake
 
 const toSpectra = (decoded: Readonly<Record<string, Values>>): Spectra =>
   Object.fromEntries(spectra.map((name) => [name, decoded[name]!.data])) as unknown as Spectra;
-
-/** Seconds of a duration, and of the silence around the sound, which does not depend on the speed. */
-const durationSeconds = 0.025;
-const silenceSeconds = leadSeconds + tailSeconds;
-
-/** Stands for a sound, not for a pause. */
-const sounding = /[\p{L}ˈˌ]/u;
-
-/** Bisections of the range in which the factor of the durations lies. */
-const bisections = 24;
-
-/**
- * Durations at a speed. Rounding each by itself would miss the speed by up to 10 %, so that each ends where the sum of
- * all exact ones up to it does. None is shorter than 1. The pauses at both ends stay, because their silence is cut.
- */
-function atSpeed(rounded: Float32Array, exact: Float32Array, speed: number, phonemes: readonly string[]): Float32Array {
-  if (speed === 1) return rounded;
-  const first = 1 + phonemes.findIndex((phoneme) => sounding.test(phoneme));
-  const end = 2 + phonemes.findLastIndex((phoneme) => sounding.test(phoneme));
-  const inner = exact.subarray(first, end);
-  const silence = silenceSeconds / durationSeconds;
-  const usual = rounded.subarray(first, end).reduce((sum, each) => sum + each, 0);
-  const wanted = (usual + silence) / speed - silence;
-  let factor = 0;
-  for (let step = 4; step > 4 / 2 ** bisections; step /= 2) {
-    const longer = factor + step;
-    if (inner.reduce((sum, each) => sum + Math.max(1, each * longer), 0) <= wanted) factor = longer;
-  }
-  const scaled = rounded.slice();
-  let left = 0;
-  for (let n = first; n < end; n++) {
-    left += Math.max(1, exact[n]! * factor);
-    scaled[n] = Math.max(1, Math.round(left));
-    left -= scaled[n]!;
-  }
-  return scaled;
-}
 
 /** An unknown phoneme has no duration. A pause is before the first phoneme, and after the last. */
 function startsOf(phonemes: readonly string[], vocabulary: Vocabulary, durations: Float32Array): number[] {
