@@ -14,7 +14,6 @@ export const slowFiles: readonly string[] = [
   'test/cli/s3.test.ts',
   'test/cli/say.test.ts',
   'test/cli/serve.test.ts',
-  'test/cli/served-book.test.ts',
   'test/cli/speech-dispatcher.test.ts',
   'test/cli/voice-blend.test.ts',
   'test/cli/voice-get-default.test.ts',

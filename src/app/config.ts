@@ -193,7 +193,7 @@ const onlyRead = (values: Readonly<Record<string, string | undefined>>): Record<
 const configFile = 'SONANT_CONFIG';
 const foundFiles = ['.env', 'sonant.toml'];
 
-/** The API key that the examples and `sonant book --server` send. It is not a setting of the service. */
+/** The API key that the examples send. It is not a setting of the service. */
 const apiKeyOfClients = 'SONANT_API_KEY';
 
 /** Whether an operator could expect Sonant to support this exporter variable. Sonant exports no logs. */

@@ -104,7 +104,7 @@ export const serviceSettings = {
   }),
   firstKeyFile: textSetting({
     name: 'SONANT_FIRST_KEY_FILE',
-    // `sonant book --server` sends the content of the file as its key.
+    // The first start writes a key to the file.
     explicitOnly: true,
     help: 'File for the key that the first start creates, readable only by its owner; default: first-key in the data folder',
     allowed: 'a path',

@@ -1,6 +1,4 @@
 // Builds the job request of `sonant book` from a book and the flags: chapters, voices, speakers and the other fields.
-// `local-book.ts` and `served-book.ts` use it.
-import { resolve } from 'node:path';
 import { toJobFields } from '../api/books.ts';
 import type { FormatName } from '../audio/formats.ts';
 import { type Book, type BookChapter, type BookPart, bookParts } from '../books/book.ts';
@@ -12,43 +10,6 @@ import { toLanguageCode } from '../text/language-code.ts';
 import { pausesMsMax } from '../text/pause-tags.ts';
 import { toXml } from '../text/pls.ts';
 import { type FlagsOf, flag, formatTable, option, UsageError, withSpeechFlags } from './command.ts';
-
-/** The parts of a book that a job request contains. The book was read by this command or by a service. */
-export interface JobBook {
-  language: string;
-  chapters: readonly BookChapter[];
-  metadata: Readonly<Record<string, string>>;
-  /** Cover picture in base64. */
-  cover: string | undefined;
-}
-
-export function toJobBook(book: Book): JobBook {
-  const { metadata, cover } = toJobFields(book);
-  const { language, chapters } = book;
-  return { language, chapters, metadata, cover: cover && Buffer.from(cover).toString('base64') };
-}
-
-interface SpeakingVoice {
-  voiceId: string;
-  languageCodes: readonly string[];
-}
-
-/** The voices of this machine or of a service. */
-export interface BookVoices {
-  /** Lists the voices that can speak, the default voice first. */
-  list(): Promise<readonly SpeakingVoice[]>;
-  /** Finds a voice by id or alias. */
-  find(voiceId: string): Promise<SpeakingVoice>;
-}
-
-export const voicesHere = (voices: Voices): BookVoices => ({
-  list: async () =>
-    voices
-      .list()
-      .filter(({ status, bindings }) => status === 'ready' && bindings.length > 0)
-      .map(({ voice }) => voice),
-  find: async (voiceId) => voicesFor(voices, { usesAllVoices: true }).find(voiceId).voice,
-});
 
 export const bookOptions = {
   output: option('FILE', 'the audio file; its extension sets the format', { short: 'o' }),
@@ -78,32 +39,25 @@ export const bookOptions = {
     { multiple: true, choices: captionKinds },
   ),
   code: flag('speak blocks of code, which are omitted by default'),
-  server: option(
-    'URL',
-    'the service that speaks the book, with its own voices and limits, such as http://127.0.0.1:8080',
-  ),
-  key: option(
-    'KEY',
-    'API key of the service; default: SONANT_API_KEY, or the file first-key for a service on this machine',
-  ),
   json: flag('print the result, or the list, as JSON'),
 };
 
 export type BookFlags = Omit<FlagsOf<typeof bookOptions>, 'output'> & { output: string };
 
 /** The fields of the job request, under their JSON names. */
-export async function toFields(
-  book: JobBook,
+export function toFields(
+  book: Book,
   chosen: readonly ChosenChapter[],
-  { flags, format, voices }: { flags: BookFlags; format: FormatName; voices: BookVoices },
-): Promise<Readonly<Record<string, unknown>>> {
+  { flags, format, voices }: { flags: BookFlags; format: FormatName; voices: Voices },
+): Readonly<Record<string, unknown>> {
   const toNumber = (given: string | undefined) => (given === undefined ? undefined : Number(given));
+  const { metadata, cover } = toJobFields(book);
   const { ofBook, ofChapter } = parseVoices(flags.voice ?? [], book.chapters.length);
   const speakers = parseSpeakers(flags.speaker ?? []);
   const texts = chosen.map(({ text }) => text);
   for (const name of silentSpeakers(texts, speakers))
     process.stderr.write(`sonant: warning: --speaker ${name}: no line of the chapters begins with "${name}:"\n`);
-  const { voiceId, languageCode } = await chooseSpeech(voices, {
+  const { voiceId, languageCode } = chooseSpeech(voices, {
     voice: ofBook,
     language: flags.language,
     bookLanguage: book.language,
@@ -126,19 +80,21 @@ export async function toFields(
     seed: toNumber(flags.seed),
     chapter_gap_seconds: toNumber(flags.gap),
     captions: flags.captions?.flatMap((kinds) => kinds.split(',')),
-    metadata: book.metadata,
-    cover: book.cover,
+    metadata,
+    cover: cover && Buffer.from(cover).toString('base64'),
     chapters,
   };
 }
 
 /** Uses the book's language only if the given voice speaks it or, without a given voice, if any voice speaks it. */
-async function chooseSpeech(
-  voices: BookVoices,
+function chooseSpeech(
+  voices: Voices,
   { voice, language, bookLanguage }: { voice: string | undefined; language: string | undefined; bookLanguage: string },
-): Promise<{ voiceId: string; languageCode: string | undefined }> {
+): { voiceId: string; languageCode: string | undefined } {
   if (voice !== undefined && language !== undefined) return { voiceId: voice, languageCode: language };
-  const able = voice === undefined ? await voices.list() : [await voices.find(voice)];
+  const listReady = () => voices.list().filter(({ status, bindings }) => status === 'ready' && bindings.length > 0);
+  const found = voice === undefined ? listReady() : [voicesFor(voices, { usesAllVoices: true }).find(voice)];
+  const able = found.map((each) => each.voice);
   const isWanted = bookLanguage !== '' && able.some((each) => isSpokenBy(each, bookLanguage));
   const wanted = language ?? (isWanted ? bookLanguage : undefined);
   const code = wanted === undefined || wanted === autoLanguage ? undefined : toLanguageCode(wanted);
@@ -301,15 +257,3 @@ function nameOf(line: string): { whole: string; name: string } {
 
 const toMarkup = ({ voice, text }: ReturnType<typeof toLine>): string =>
   voice === undefined ? toXml(text) : `<voice name="${toXml(voice)}">${toXml(text)}</voice>`;
-
-/** The folder with the unfinished work, which is kept until the file is complete. */
-export const workFolderOf = (output: string): string => `${resolve(output)}.work`;
-
-/** Explains why a job did not finish. A job without a fault was canceled. */
-export function explainFault(
-  fault: { message: string; title: string | undefined; text: string | undefined } | undefined,
-): string {
-  const where = fault?.title === undefined ? '' : ` in "${fault.title}"`;
-  const text = fault?.text === undefined ? '' : `, at: ${fault.text}`;
-  return `the book could not be spoken${where}: ${fault?.message ?? 'the job was canceled'}${text}\n  Run the same command to try the missing chapters again`;
-}

@@ -122,12 +122,6 @@ test.each([
   ['a file for a folder', ['say', 'Hi.', '-o', 'a-file/x.wav'], 2, 'a part of the path is not a folder'],
   ['a missing book', ['book', 'none.epub', '-o', 'x.mp3'], 2, 'cannot read none.epub: no such file or folder'],
   ['a missing lexicon', ['lexicon', 'put', 'none.pls'], 2, 'cannot read none.pls: no such file or folder'],
-  [
-    'a service that is not there',
-    ['book', 'a-file', '-o', 'x.mp3', '--server', 'http://127.0.0.1:45999', '--key', 'snt_x'],
-    1,
-    'cannot reach http://127.0.0.1:45999: the connection was refused',
-  ],
 ])('%s is explained without codes and names of the system', async (_, args, code, told) => {
   mkdirSync(join(folder, 'a-folder'), { recursive: true });
   writeFileSync(join(folder, 'a-file'), 'A book.');
