@@ -27,7 +27,6 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   db: async () => (await import('./cli/db.ts')).dbCommand,
   doctor: async () => (await import('./cli/doctor.ts')).doctorCommand,
   config: async () => (await import('./cli/config.ts')).configCommand,
-  completion: async () => (await import('./cli/completion.ts')).createCompletionCommand(allCommands),
 };
 
 const allCommands = () => Promise.all(Object.values(commands).map((load) => load()));

@@ -10,7 +10,6 @@ export const slowFiles: readonly string[] = [
   'test/books/read-book.test.ts',
   'test/cli/book.test.ts',
   'test/cli/command-line.test.ts',
-  'test/cli/completion.test.ts',
   'test/cli/s3.test.ts',
   'test/cli/say.test.ts',
   'test/cli/serve.test.ts',

@@ -24,11 +24,8 @@ export const bookOptions = {
     multiple: true,
   }),
   language: option('CODE', 'the language; default: the language of the book, if the voice speaks it', { short: 'l' }),
-  format: option('FORMAT', `${formatNames.join(', ')}; default: by the extension of FILE`, {
-    short: 'f',
-    choices: formatNames,
-  }),
-  'sample-rate': option('HZ', outputSampleRatesHz.join(', '), { choices: outputSampleRatesHz.map(String) }),
+  format: option('FORMAT', `${formatNames.join(', ')}; default: by the extension of FILE`, { short: 'f' }),
+  'sample-rate': option('HZ', outputSampleRatesHz.join(', ')),
   'speaking-rate': option('RATE', 'the speed; 2 is twice as fast; default: 1'),
   instructions: option('TEXT', speechFields.instructions.flag!.help),
   seed: option('N', speechFields.seed.flag!.help),
@@ -36,7 +33,7 @@ export const bookOptions = {
   captions: option(
     'KIND',
     `also write captions next to the file: ${captionKinds.join(', ')}, or both separated by a comma`,
-    { multiple: true, choices: captionKinds },
+    { multiple: true },
   ),
   code: flag('speak blocks of code, which are omitted by default'),
   json: flag('print the result, or the list, as JSON'),

@@ -42,7 +42,6 @@ const usage = 'sonant book FILE -o FILE';
 export const bookCommand: Command = {
   name: 'book',
   summary: 'speak a book into one file with chapter marks',
-  beforeVoice: ['--voice', '-v'],
   examples: [
     'sonant book story.epub --list',
     'sonant book story.epub -o story.mp3 --voice clara --skip front,notes',

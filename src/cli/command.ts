@@ -1,4 +1,4 @@
-// The interface of a command, and its option table for argument parsing, help texts and shell completion. Also contains
+// The interface of a command, and its option table for argument parsing and help texts. Also contains
 // the errors that end a command, table output, and functions that open parts of the service.
 import { createInterface } from 'node:readline/promises';
 import { parseArgs, styleText } from 'node:util';
@@ -28,7 +28,7 @@ export interface CommandLine {
   ask?(question: string, signal: AbortSignal): Promise<string>;
 }
 
-/** An option, with the fields for `parseArgs` and the fields for help text and completion. */
+/** An option, with the fields for `parseArgs` and the fields for help text. */
 interface Option {
   type: 'string' | 'boolean';
   /** Placeholder of the value in the help text. */
@@ -36,8 +36,6 @@ interface Option {
   help: string;
   short?: string;
   multiple?: boolean;
-  /** The allowed values. */
-  choices?: readonly string[];
 }
 
 export interface Command {
@@ -46,8 +44,6 @@ export interface Command {
   options: Readonly<Record<string, Option>>;
   /** Subcommands, such as `create` and `list`. */
   actions?: readonly string[];
-  /** Options and actions that are followed by a voice id. */
-  beforeVoice?: readonly string[];
   /** Example command lines at the end of the help text. */
   examples: readonly string[];
   /** Returns the usage lines and the description. In the help text, the options follow. */
@@ -57,7 +53,7 @@ export interface Command {
 }
 
 /** An option with a value. */
-export const option = <const More extends Pick<Option, 'short' | 'multiple' | 'choices'> = object>(
+export const option = <const More extends Pick<Option, 'short' | 'multiple'> = object>(
   value: string,
   help: string,
   more?: More,

@@ -18,7 +18,6 @@ import { type CheckedLexicon, checkLexicon } from '../lexicons/lexicon-fields.ts
 import { atOnce } from '../runtime/steps.ts';
 import { reasonOf } from '../runtime/system-errors.ts';
 import type { OfferedLexicon } from '../speech/request-lexicons.ts';
-import { voiceAccesses } from '../speech/stored-voices.ts';
 import { toLanguageCode } from '../text/language-code.ts';
 import { compileLexicon, type LexiconEntry } from '../text/lexicon.ts';
 import { writePls } from '../text/pls.ts';
@@ -41,9 +40,7 @@ import {
 const options = {
   id: option('ID', 'id of the lexicon to replace'),
   name: option('NAME', 'default: the name or title in the file, or else the name of the file'),
-  access: option('WHO', 'who may use it: private or everyone; default: private, or unchanged', {
-    choices: voiceAccesses,
-  }),
+  access: option('WHO', 'who may use it: private or everyone; default: private, or unchanged'),
   pls: flag('print a PLS document with the entries of --language, or with the entries without a language'),
   language: option('CODE', 'with --pls: a language, such as en-GB'),
   json: jsonFlag,

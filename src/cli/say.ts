@@ -32,11 +32,10 @@ import { createProgressBar } from './progress.ts';
 
 /** Options that set fields of the request, generated from the field table. */
 const fieldOptions: Command['options'] = Object.fromEntries(
-  speechFieldRows.flatMap(({ flag: row, schema }) => {
+  speechFieldRows.flatMap(({ flag: row }) => {
     if (!row) return [];
     const { name, short, value, help } = row;
-    const more = { ...(short && { short }), ...(Array.isArray(schema.enum) && { choices: schema.enum.map(String) }) };
-    return [[name, value ? option(value, help, more) : flag(help, short)]];
+    return [[name, value ? option(value, help, short ? { short } : {}) : flag(help, short)]];
   }),
 );
 
@@ -67,7 +66,6 @@ type Flags = FlagsOf<typeof options> & {
 export const sayCommand: Command = {
   name: 'say',
   summary: 'speak a text aloud, into a file or a pipe',
-  beforeVoice: ['--voice', '-v'],
   examples: [
     'sonant say "Hello." -o hello.wav',
     'sonant say -i letter.txt --play --voice clara --speaking-rate 1.2',

@@ -6,7 +6,7 @@ import { type Command, formatTable, jsonFlag, option, parseCommandArgs, UsageErr
 const options = {
   from: option('DAY', 'the first day; default: the first of this month'),
   to: option('DAY', 'the last day; default: today'),
-  'group-by': option('GROUP', 'one row for each key, voice or day; default: day', { choices: usageGroups }),
+  'group-by': option('GROUP', 'one row for each key, voice or day; default: day'),
   json: jsonFlag,
 };
 

@@ -39,7 +39,6 @@ const options = {
   access: option(
     'WHO',
     'who may speak with an imported stored voice: private or everyone; default: as it was exported',
-    { choices: voiceAccesses },
   ),
   default: flag('make the installed voice the default; of several, the best'),
   remove: flag('remove the aliases, or the choice of the default voice'),
@@ -52,7 +51,6 @@ const options = {
 export const voiceCommand: Command = {
   name: 'voice',
   summary: 'install natural voices; list, blend, import, export and delete voices',
-  beforeVoice: ['default', 'alias', 'export', 'access', 'delete', 'revoke'],
   examples: [
     'sonant voice list --language fr',
     'sonant voice get kokoro --default',

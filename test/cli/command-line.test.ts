@@ -12,7 +12,6 @@ import packageFile from '../../package.json' with { type: 'json' };
 import { openKeys, openUsage } from '../../src/app/command-line.ts';
 import { bookCommand } from '../../src/cli/book.ts';
 import { commandLine, UsageError } from '../../src/cli/command.ts';
-import { createCompletionCommand } from '../../src/cli/completion.ts';
 import { configCommand } from '../../src/cli/config.ts';
 import { dbCommand } from '../../src/cli/db.ts';
 import { doctorCommand } from '../../src/cli/doctor.ts';
@@ -34,7 +33,6 @@ import { main, runSonant } from './sonant-program.ts';
 const commands = [
   bookCommand,
   configCommand,
-  createCompletionCommand(async () => []),
   dbCommand,
   doctorCommand,
   keyCommand,
@@ -214,7 +212,6 @@ test.each([
   ['db migrate more', 'usage: sonant db'],
   ['webhook more', 'usage: sonant webhook secret'],
   ['webhook secret', 'usage: sonant webhook secret'],
-  ['completion tcsh', 'usage: sonant completion'],
   ['serve more', "unexpected argument 'more'"],
   ['config --more', 'there is no option --more; --help lists the options'],
   ['doctor more', "unexpected argument 'more'"],
@@ -395,16 +392,6 @@ test('doctor reports a voice that two engines offer', async () => {
   expect(code).toBe(1);
   const said = await sonant(['say', 'Hi.', '-o', 'x.wav'], '', env);
   expect(said).toMatchObject({ code: 0 });
-});
-
-test('completion leaves out voice ids that a shell would run', async () => {
-  const { url } = await openOpenAiServer({
-    voices: { voices: ['anna', '$(touch pwned)', '`touch pwned`', 'a b', '*'] },
-  });
-  const env = { SONANT_OPENAI_URL: url };
-  const ids = (await program(['completion', 'voices'], env)).out.trim().split('\n');
-  expect(ids).toContain('anna');
-  expect(ids.filter((id) => !/^[\w.-]+$/.test(id))).toEqual([]);
 });
 
 test('version, --version and -v print the version, and the program can be run by its name', async () => {

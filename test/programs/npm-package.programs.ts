@@ -165,7 +165,6 @@ test('commands speak, read a book in a process, and decode recordings', () => {
   writeFileSync(join(app, 'book.md'), '# First\n\nOne.\n\n# Second\n\nTwo.\n');
   sonant('book', 'book.md', '-o', 'book.mp3', '--voice', 'clara');
   expect(readFileSync(join(app, 'book.mp3')).includes('CHAP')).toBe(true);
-  expect(sonant('completion', 'bash')).toContain('complete -o default -F _sonant sonant');
 });
 
 test('the service keeps its data in the folder of the user, prints a key, speaks, shows the console and stops', async () => {
