@@ -264,8 +264,8 @@ export type CreateJob = {
   chapters?: ChapterInput[];
   /** One text to speak, instead of chapters. */
   text?: string;
-  /** Encoding of the audio. Default: WAV. */
-  output_format?: "wav" | "pcm" | "mp3" | "opus" | "flac";
+  /** Encoding of the audio; not FLAC. Default: WAV. */
+  output_format?: "wav" | "pcm" | "mp3" | "opus";
   /** Sample rate in hertz. */
   sample_rate?: 24000 | 44100 | 48000;
   /** Language of the text as a BCP-47 tag; the voice must speak it. "auto" detects the language of each sentence, among the voice's languages. */

@@ -3,13 +3,21 @@ import { toJobFields } from '../api/books.ts';
 import type { FormatName } from '../audio/formats.ts';
 import { type Book, type BookChapter, type BookPart, bookParts } from '../books/book.ts';
 import { readingPausesMs } from '../jobs/job-limits.ts';
-import { autoLanguage, captionKinds, formatNames, outputSampleRatesHz, speechFields } from '../speech/fields.ts';
+import {
+  autoLanguage,
+  captionKinds,
+  outputSampleRatesHz,
+  speechFields,
+  formatNames as speechFormats,
+} from '../speech/fields.ts';
 import { isSpokenBy, type Voices, voicesFor } from '../speech/voice.ts';
 import { countChars } from '../text/count-chars.ts';
 import { toLanguageCode } from '../text/language-code.ts';
 import { pausesMsMax } from '../text/pause-tags.ts';
 import { toXml } from '../text/pls.ts';
 import { type FlagsOf, flag, formatTable, option, UsageError, withSpeechFlags } from './command.ts';
+
+const formatNames = speechFormats.filter((name) => name !== 'flac');
 
 export const bookOptions = {
   output: option('FILE', 'the audio file; its extension sets the format', { short: 'o' }),

@@ -9,7 +9,7 @@ import { textOf } from './long-text.ts';
 import { openInstallation } from './open-installation.ts';
 import { baseUrl, makeKey, openService } from './open-service.ts';
 
-const { KILLS = '100', CHARS = '60000', FORMAT = 'flac', VOICE = 'arthur', MINUTES = '60' } = process.env;
+const { KILLS = '100', CHARS = '60000', FORMAT = 'wav', VOICE = 'arthur', MINUTES = '60' } = process.env;
 const kills = Number(KILLS);
 const scopes = ['jobs:read', 'jobs:write', 'usage:read'];
 

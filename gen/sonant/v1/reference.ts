@@ -3557,7 +3557,7 @@ export const protoReference: ProtoReference = {
           "name": "output_format",
           "number": 5,
           "type": "OutputFormat",
-          "comment": "Encoding of the audio. Default: WAV."
+          "comment": "Encoding of the audio; not FLAC. Default: WAV."
         },
         {
           "name": "sample_rate",

@@ -17,7 +17,7 @@ const flacHeadBytes = 42;
 const samplesMax = 2 ** 36;
 
 /** Each frame lasts under a tenth of a second. */
-export const flacFrameSamplesAt = (sampleRateHz: number): number => (sampleRateHz > 32_000 ? 4096 : 2048);
+const flacFrameSamplesAt = (sampleRateHz: number): number => (sampleRateHz > 32_000 ? 4096 : 2048);
 
 export function createFlacEncoder(sampleRateHz: number, origin?: Origin): Encoder {
   const frameSamples = flacFrameSamplesAt(sampleRateHz);
@@ -83,7 +83,7 @@ export function createFlacEncoder(sampleRateHz: number, origin?: Origin): Encode
 }
 
 /** Returns the header of a stream. Fields that are unknown before its end are 0. */
-export function flacHead(sampleRateHz: number, frameSamples: number): Uint8Array<ArrayBuffer> {
+function flacHead(sampleRateHz: number, frameSamples: number): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(flacHeadBytes);
   bytes.set(Buffer.from('fLaC\x80\0\0\x22', 'latin1'));
   const view = new DataView(bytes.buffer);
@@ -96,7 +96,7 @@ export function flacHead(sampleRateHz: number, frameSamples: number): Uint8Array
 const lastFlag = 0x80;
 
 /** Returns a metadata block: 1 bit: last | 7: type | 24: size | body. */
-export function flacBlock(type: number, body: Uint8Array, isLast: boolean): Buffer {
+function flacBlock(type: number, body: Uint8Array, isLast: boolean): Buffer {
   const head = Buffer.alloc(4);
   head.writeUInt32BE(((isLast ? lastFlag : 0) | type) * 2 ** 24 + body.length);
   return Buffer.concat([head, body]);

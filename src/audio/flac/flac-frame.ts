@@ -16,14 +16,12 @@ interface FrameHeader {
   length: number;
   sampleRateHz: number;
   number: number;
-  /** Whether frames vary in length. If so, `number` counts samples instead of frames. */
-  blocksVary?: boolean;
 }
 
-export function flacFrameHeader({ length, sampleRateHz, number, blocksVary = false }: FrameHeader): Uint8Array {
+function flacFrameHeader({ length, sampleRateHz, number }: FrameHeader): Uint8Array {
   const bits = new BitWriter();
   const lengthCode = lengthCodes[length] ?? lengthFollows;
-  bits.put((0x3ffe << 2) | Number(blocksVary), 16);
+  bits.put(0x3ffe << 2, 16);
   bits.put(lengthCode, 4);
   bits.put(rateCodes[sampleRateHz]!, 4);
   bits.put(0b0000_100_0, 8);

@@ -6,7 +6,7 @@ import { element, fill } from './element.js';
 import { toCount } from './formatting.js';
 import { baseOf, findVoices, languagesOf } from './voice-search.js';
 
-const formats = ['mp3', 'opus', 'flac', 'wav'];
+const formats = ['mp3', 'opus', 'wav'];
 const accepted = '.epub,.txt,.md,.markdown,.html,.htm,.xhtml';
 
 /**
