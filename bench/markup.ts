@@ -29,7 +29,6 @@ const documents: readonly (readonly [element: string, body: string])[] = [
   ['say-as telephone', 'Take <say-as interpret-as="telephone">555-0199</say-as> now.'],
   ['say-as ordinal', 'Take the <say-as interpret-as="ordinal">3</say-as> now.'],
   ['phoneme ipa', 'Take a ripe <phoneme alphabet="ipa" ph="təˈmɑːtəʊ">tomato</phoneme> now.'],
-  ['phoneme x-sampa', 'Take a ripe <phoneme alphabet="x-sampa" ph="t@&quot;mA:t@U">tomato</phoneme> now.'],
   ['prosody rate', 'Take a <prosody rate="50%">ripe tomato</prosody> now.'],
   ['prosody volume', 'Take a <prosody volume="-12dB">ripe tomato</prosody> now.'],
   ['prosody pitch', '<prosody pitch="+20%">Take a ripe tomato now.</prosody>'],

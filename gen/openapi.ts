@@ -601,7 +601,7 @@ export type LexiconEntry = {
   alias?: string;
   /** Pronunciation of the words, written in `alphabet`. */
   phoneme?: string;
-  /** Alphabet in which `phoneme` is written. Default: `ipa`. */
+  /** Alphabet in which `phoneme` is written: `ipa`, the default. */
   alphabet?: string;
   /** BCP-47 language of the texts to which the entry applies. Default: any. */
   language_code?: string;
@@ -1222,8 +1222,8 @@ export type LexiconEntryInput = {
   alias?: string;
   /** Pronunciation of the words, written in `alphabet`. */
   phoneme?: string;
-  /** Alphabet in which `phoneme` is written. Default: `ipa`. */
-  alphabet?: "ipa" | "x-sampa";
+  /** Alphabet in which `phoneme` is written: `ipa`, the default. */
+  alphabet?: "ipa";
   /** BCP-47 language of the texts to which the entry applies. Default: any. */
   language_code?: string;
   /** Whether upper and lower case must match. Default: "sensitive". */

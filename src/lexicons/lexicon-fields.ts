@@ -13,7 +13,7 @@ import { Violations } from '../contract/violations.ts';
 import type { Steps } from '../runtime/steps.ts';
 import type { VoiceAccess } from '../speech/stored-voices.ts';
 import { toLanguageCode } from '../text/language-code.ts';
-import { findPhonemeFault, type LetterCase, type LexiconEntry, type PhoneticAlphabet } from '../text/lexicon.ts';
+import { findPhonemeFault, type LetterCase, type LexiconEntry } from '../text/lexicon.ts';
 import { MarkupFault } from '../text/marked-text.ts';
 import { readPls } from '../text/pls.ts';
 
@@ -106,7 +106,7 @@ const toEntry = ({
   case: letterCase,
 }: EntryMessage): LexiconEntry => ({
   grapheme,
-  ...(phoneme === '' ? { alias } : { phoneme, ...(alphabet !== '' && { alphabet: alphabet as PhoneticAlphabet }) }),
+  ...(phoneme === '' ? { alias } : { phoneme, ...(alphabet !== '' && { alphabet }) }),
   ...(languageCode !== '' && { languageCode: toLanguageCode(languageCode) ?? languageCode }),
   ...(letterCase !== '' && { case: letterCase as LetterCase }),
 });
@@ -121,13 +121,9 @@ function checkEntry(entry: EntryMessage, path: string, violations: Violations): 
   checkPhoneme(entry, path, violations);
 }
 
-function checkPhoneme(
-  { phoneme, alphabet }: { phoneme?: string; alphabet?: string },
-  path: string,
-  violations: Violations,
-) {
+function checkPhoneme({ phoneme }: { phoneme?: string }, path: string, violations: Violations) {
   if (!phoneme || violations.has(`${path}.phoneme`) || violations.has(`${path}.alphabet`)) return;
-  const fault = findPhonemeFault(phoneme, (alphabet || 'ipa') as PhoneticAlphabet);
+  const fault = findPhonemeFault(phoneme);
   if (fault !== undefined) violations.report(`${path}.phoneme`, 'format', fault);
 }
 

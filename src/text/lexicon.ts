@@ -2,15 +2,12 @@
 // text does not depend on the number of entries. Variants of quotes, hyphens, white space and composed accents
 // match each other; letter case is ignored if an entry states so.
 import { atOnce, type Steps } from '../runtime/steps.ts';
+import { foreignToIpa, normalizeIpa } from './ipa.ts';
 import type { Said } from './marked-text.ts';
 import { segmenterFor } from './tokenize.ts';
-import { foreignToIpa, toIpa } from './x-sampa.ts';
 
 const letterCases = ['sensitive', 'insensitive'] as const;
 export type LetterCase = (typeof letterCases)[number];
-
-export const phoneticAlphabets = ['ipa', 'x-sampa'] as const;
-export type PhoneticAlphabet = (typeof phoneticAlphabets)[number];
 
 export interface LexiconEntry {
   /** The word as it is written in texts. */
@@ -18,8 +15,8 @@ export interface LexiconEntry {
   /** The replacement text. An entry has either `alias` or `phoneme`. */
   alias?: string;
   phoneme?: string;
-  /** Alphabet of the phoneme. Default: ipa. */
-  alphabet?: PhoneticAlphabet;
+  /** Alphabet of the phoneme: `ipa`, the default. Entries of earlier versions in another one do not apply. */
+  alphabet?: string;
   /** Canonical BCP-47 tag. The entry applies only to text in this language. */
   languageCode?: string;
   /** Whether letter case must match. Default: "sensitive". */
@@ -78,7 +75,7 @@ const toComparable = (grapheme: string): string => toPlain(grapheme.trim().repla
 /** Converts an entry's pronunciation; undefined if its phoneme is invalid in its alphabet. */
 function toSaid({ alias, phoneme, alphabet = 'ipa' }: LexiconEntry): Said | undefined {
   if (phoneme === undefined) return { kind: 'alias', text: alias ?? '' };
-  const ipa = toIpa(phoneme, alphabet);
+  const ipa = alphabet === 'ipa' ? normalizeIpa(phoneme) : undefined;
   return ipa === undefined ? undefined : { kind: 'phonemes', ipa };
 }
 
@@ -89,11 +86,11 @@ const foreignMax = 5;
  * Reason why a phoneme is refused; undefined if the phoneme is accepted. Engines may only approximate an accepted
  * phoneme.
  */
-export function findPhonemeFault(phoneme: string, alphabet: PhoneticAlphabet): string | undefined {
-  const fault = `is not written in ${alphabet}`;
-  const foreign = alphabet === 'ipa' ? foreignToIpa(phoneme).slice(0, foreignMax) : [];
+export function findPhonemeFault(phoneme: string): string | undefined {
+  const fault = 'is not written in ipa';
+  const foreign = foreignToIpa(phoneme).slice(0, foreignMax);
   if (foreign.length > 0) return `${fault}, which has no ${foreign.join(' ')}`;
-  return toIpa(phoneme, alphabet) === undefined ? fault : undefined;
+  return normalizeIpa(phoneme) === undefined ? fault : undefined;
 }
 
 /** Compiles entries. If two entries match the same words, the first entry applies. */

@@ -4,7 +4,7 @@
 import { SaxesParser, type SaxesTagPlain } from 'saxes';
 import type { Steps } from '../runtime/steps.ts';
 import { toLanguageCode } from './language-code.ts';
-import { findPhonemeFault, type LexiconEntry, type PhoneticAlphabet, phoneticAlphabets } from './lexicon.ts';
+import { findPhonemeFault, type LexiconEntry } from './lexicon.ts';
 import { MarkupFault } from './marked-text.ts';
 
 const depthMax = 16;
@@ -42,7 +42,7 @@ interface Lexeme {
   pronounced: Pronounced | undefined;
 }
 
-type Pronounced = { isPreferred: boolean } & ({ alias: string } | { phoneme: string; alphabet: PhoneticAlphabet });
+type Pronounced = { isPreferred: boolean } & ({ alias: string } | { phoneme: string; alphabet: string });
 type Attributes = Readonly<Record<string, string>>;
 
 class PlsReader {
@@ -153,11 +153,10 @@ class PlsReader {
     }
   }
 
-  #toPhoneme(phoneme: string, attributes: Attributes, at: number): { phoneme: string; alphabet: PhoneticAlphabet } {
-    const given = (attributes.alphabet ?? this.#lexicon.alphabet ?? 'ipa').toLowerCase();
-    const alphabet = phoneticAlphabets.find((each) => each === given.replace(/^xsampa$/, 'x-sampa'));
-    if (!alphabet) this.#refuse(at, `the alphabet must be one of ${phoneticAlphabets.join(', ')}`);
-    const fault = findPhonemeFault(phoneme, alphabet);
+  #toPhoneme(phoneme: string, attributes: Attributes, at: number): { phoneme: string; alphabet: string } {
+    const alphabet = (attributes.alphabet ?? this.#lexicon.alphabet ?? 'ipa').toLowerCase();
+    if (alphabet !== 'ipa') this.#refuse(at, 'the alphabet must be ipa');
+    const fault = findPhonemeFault(phoneme);
     if (fault !== undefined) this.#refuse(at, `the phoneme ${fault}`);
     return { phoneme, alphabet };
   }

@@ -1,8 +1,9 @@
 // The elements of SSML. Each function handles one effect: a pause, a replacement of the text, or a change of voice,
 // language or prosody. Unknown attributes and values are reported and have no effect.
+
+import { normalizeIpa } from './ipa.ts';
 import { toLanguageCode } from './language-code.ts';
 import type { Emphasis, RunStyle, Said } from './marked-text.ts';
-import { toIpa } from './x-sampa.ts';
 
 export interface Element {
   name: string;
@@ -68,7 +69,7 @@ export function readSaid({ name, attributes }: Element, report: ReportIgnored): 
   const { alias, ph, alphabet = 'ipa', 'interpret-as': as, format = '' } = attributes;
   if (name === 'sub' && alias !== undefined) return { kind: 'alias', text: alias };
   if (name === 'say-as' && as) return { kind: 'say-as', as: as.toLowerCase(), format: format.toLowerCase() };
-  const ipa = ph?.trim() ? toIpa(ph.trim(), alphabet) : undefined;
+  const ipa = ph && alphabet.toLowerCase() === 'ipa' ? normalizeIpa(ph) : undefined;
   if (name === 'phoneme' && ipa !== undefined) return { kind: 'phonemes', ipa };
   report(name);
   return undefined;

@@ -186,7 +186,7 @@ const cases = [
   ),
   row(CreateJobRequestSchema, { voiceId: 'a', text: 'A.' }),
   row(CreateJobRequestSchema, {
-    ...{ jobId: 'a_b-C', voiceId: 'é'.repeat(128), outputFormat: OutputFormat.FLAC, sampleRate: 48_000 },
+    ...{ jobId: 'a_b-C', voiceId: 'é'.repeat(128), outputFormat: OutputFormat.OPUS, sampleRate: 48_000 },
     ...{ instructions: 'é'.repeat(2000), seed: 2 ** 32 - 1 },
     ...{ speakingRate: 0.25, captions: [CaptionFormat.SRT, CaptionFormat.VTT], chapterGapSeconds: 60, keepHours: 1 },
     ...{ chapters: [{ title: 't'.repeat(500) }], metadata: { ['n'.repeat(64)]: 'v'.repeat(1000) } },
@@ -194,7 +194,7 @@ const cases = [
   row(
     CreateJobRequestSchema,
     {
-      ...{ jobId: 'a b', outputFormat: OutputFormat.ULAW, sampleRate: 8000, speakingRate: 4.1 },
+      ...{ jobId: 'a b', outputFormat: OutputFormat.FLAC, sampleRate: 8000, speakingRate: 4.1 },
       ...{ captions: [CaptionFormat.SRT, CaptionFormat.SRT], markup: 9 as never, webhookUrl: 'u'.repeat(2001) },
       ...{ chapterGapSeconds: NaN, keepHours: 8761, lexiconIds: ['a', 'a'], metadata: { ['n'.repeat(65)]: '' } },
       ...{ chapters: [{ title: 't'.repeat(501) }], instructions: 'i'.repeat(2001) },

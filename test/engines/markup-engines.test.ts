@@ -8,7 +8,7 @@ import { toEspeakPhonemes } from '../../src/engines/espeak-ng/espeak-phonemes.ts
 import { openFlite } from '../../src/engines/flite/flite.ts';
 import { toFlitePhones } from '../../src/engines/flite/flite-phones.ts';
 import { toFliteText, toSpokenTokens, withPhones } from '../../src/engines/flite/flite-text.ts';
-import { toIpa } from '../../src/text/x-sampa.ts';
+import { normalizeIpa } from '../../src/text/ipa.ts';
 
 const text = 'I say tomato, New York, and so on, as long as nobody minds at all.';
 const tomato = { from: 6, to: 12 };
@@ -24,12 +24,9 @@ async function speak(engine: Engine, voiceId: string, more: Partial<Segment> = {
   return { samples, sampleRateHz: pieces[0]!.sampleRateHz, words: pieces.flatMap(({ words = [] }) => words) };
 }
 
-test('X-SAMPA and the IPA are one alphabet', () => {
-  expect(toIpa('t@"mA:t@U', 'x-sampa')).toBe('təˈmɑːtəʊ');
-  expect(toIpa('/t͡ʃɪp/', 'ipa')).toBe('tʃɪp');
-  expect(toIpa('S2:n', 'X-SAMPA')).toBe('ʃøːn');
-  expect(toIpa('tə', 'x-sampa')).toBeUndefined();
-  expect(toIpa('x', 'pinyin')).toBeUndefined();
+test('the IPA is normalized', () => {
+  expect(normalizeIpa(" /t͡ʃɪp/ g'a: ")).toBe('tʃɪp ɡˈaː');
+  expect(normalizeIpa('| |')).toBeUndefined();
 });
 
 test.each([
@@ -74,15 +71,15 @@ test.each([
   ['tɛ⁵⁵', 't eh1', '[[tE]]'],
   ['ʘ̥a', undefined, undefined],
 ])('%s is the nearest sounds of the voice: %s to flite, %s to eSpeak NG', (ph, phones, phonemes) => {
-  const ipa = toIpa(ph, 'ipa')!;
+  const ipa = normalizeIpa(ph)!;
   expect(toFlitePhones(ipa)).toBe(phones);
   expect(toEspeakPhonemes(ipa, 'en')).toBe(phonemes);
 });
 
 test('a diacritic that makes another sound of a language is kept', () => {
-  expect(toEspeakPhonemes(toIpa('bɔ̃́ːʒuʁ̥', 'ipa')!, 'fr')).toBe('[[bO~:Zur]]');
-  expect(toEspeakPhonemes(toIpa('pẽ̀', 'ipa')!, 'pt')).toBe('[[pe~]]');
-  expect(toFlitePhones(toIpa('bʌtn̩', 'ipa')!)).toBe('b ah1 t ax n');
+  expect(toEspeakPhonemes(normalizeIpa('bɔ̃́ːʒuʁ̥')!, 'fr')).toBe('[[bO~:Zur]]');
+  expect(toEspeakPhonemes(normalizeIpa('pẽ̀')!, 'pt')).toBe('[[pe~]]');
+  expect(toFlitePhones(normalizeIpa('bʌtn̩')!)).toBe('b ah1 t ax n');
 });
 
 test('no characters of markup in a text reach the engine', () => {

@@ -24,9 +24,9 @@ const target = `127.0.0.1:${server.port}`;
 
 const url = '/api/lexicons';
 const aws = [{ grapheme: 'AWS', alias: 'Amazon Web Services' }];
-const pls = `<lexicon version="1.0" alphabet="x-sampa" xml:lang="en">
+const pls = `<lexicon version="1.0" alphabet="ipa" xml:lang="en">
   <meta name="title" content="Vegetables"/>
-  <lexeme><grapheme>tomato</grapheme><phoneme>t@"mA:t@U</phoneme></lexeme>
+  <lexeme><grapheme>tomato</grapheme><phoneme>təˈmɑːtəʊ</phoneme></lexeme>
 </lexicon>`;
 
 async function send(method: string, path: string, body?: unknown, as = owner, headers: Record<string, string> = {}) {
@@ -76,9 +76,7 @@ describe('a lexicon', () => {
     expect(made.headers.get('location')).toMatch(new RegExp(`/api/lexicons/${id}$`));
     expect((await send('GET', `${url}/${id}`)).body).toEqual({ ...made.body, entries: aws });
     expect((await send('GET', url)).body.lexicons).toContainEqual(made.body);
-    const entries = [
-      { grapheme: 'gif', phoneme: 'dZIf', alphabet: 'x-sampa', language_code: 'en', case: 'insensitive' },
-    ];
+    const entries = [{ grapheme: 'gif', phoneme: 'dʒɪf', alphabet: 'ipa', language_code: 'en', case: 'insensitive' }];
     const replaced = await send('PUT', `${url}/${id}`, { entries });
     expect(replaced).toMatchObject({ status: 200, body: { name: 'Products', entry_count: 1 } });
     expect(replaced.body.version).not.toBe(version);
@@ -93,12 +91,12 @@ describe('a lexicon', () => {
     expect(made).toMatchObject({ status: 201, body: { name: 'Vegetables', entry_count: 1 } });
     const path = `${url}/${made.body.lexicon_id}`;
     expect((await send('GET', path)).body.entries).toEqual([
-      { grapheme: 'tomato', phoneme: 't@"mA:t@U', alphabet: 'x-sampa', language_code: 'en' },
+      { grapheme: 'tomato', phoneme: 'təˈmɑːtəʊ', alphabet: 'ipa', language_code: 'en' },
     ]);
     const accept = { accept: 'application/pls+xml' };
     const written = await send('GET', `${path}?language_code=en`, undefined, owner, accept);
     expect(written.headers.get('content-type')).toBe('application/pls+xml; charset=utf-8');
-    expect(written.text).toContain('<lexeme><grapheme>tomato</grapheme><phoneme alphabet="x-sampa">');
+    expect(written.text).toContain('<lexeme><grapheme>tomato</grapheme><phoneme>təˈmɑːtəʊ');
     expect((await send('PUT', `${path}?name=Greens`, written.text)).body).toMatchObject({
       name: 'Greens',
       entry_count: 1,
@@ -117,7 +115,7 @@ describe('a lexicon', () => {
       'text',
       { word: 'a', alias: 'b' },
       { graphem: 3, grapheme: 3, phonem: 'a', phoneme: 'x'.repeat(201) },
-      { grapheme: 'a', phoneme: '1', alphabet: 'sampa' },
+      { grapheme: 'a', phoneme: '1', alphabet: 'x-sampa' },
     ];
     const refused = await send('POST', url, { name: ' ', access: 'friends', entries });
     expect(refused.status).toBe(400);
@@ -265,7 +263,7 @@ test('LexiconService does the same over gRPC', async () => {
   const client = openGrpcClient(LexiconService, target);
   onTestFinished(() => client.close());
   const withKey = { metadata: { 'x-api-key': owner } };
-  const entries = [{ grapheme: 'gif', phoneme: 'dZIf', alphabet: 'x-sampa', case: 'insensitive' }];
+  const entries = [{ grapheme: 'gif', phoneme: 'dʒɪf', alphabet: 'ipa', case: 'insensitive' }];
   const { lexicon } = await client.unary('createLexicon', { spec: { name: 'Calls', entries } }, withKey);
   const { lexiconId } = lexicon!;
   const got = await client.unary('getLexicon', { lexiconId }, withKey);

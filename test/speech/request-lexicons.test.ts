@@ -20,7 +20,7 @@ const aws: KeptLexicon = { entries: [{ grapheme: 'AWS', alias: 'Amazon Web Servi
 const other: KeptLexicon = {
   entries: [
     { grapheme: 'AWS', alias: 'ay double you ess' },
-    { grapheme: 'tomato', phoneme: 't@"mA:t@U', alphabet: 'x-sampa' },
+    { grapheme: 'tomato', phoneme: 'təˈmɑːtəʊ', alphabet: 'ipa' },
   ],
 };
 

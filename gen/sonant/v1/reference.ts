@@ -3934,7 +3934,7 @@ export const protoReference: ProtoReference = {
           "name": "alphabet",
           "number": 4,
           "type": "string",
-          "comment": "Alphabet in which `phoneme` is written. Default: `ipa`."
+          "comment": "Alphabet in which `phoneme` is written: `ipa`, the default."
         },
         {
           "name": "language_code",

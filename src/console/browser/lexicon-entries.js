@@ -7,7 +7,7 @@ import { icon } from './icon.js';
 /** Maximum number of rows, because the layout of thousands of rows is slow. */
 const rowsMax = 50;
 
-const kinds = /** @type {const} */ ({ alias: 'Say', ipa: 'IPA', 'x-sampa': 'X-SAMPA' });
+const kinds = /** @type {const} */ ({ alias: 'Say', ipa: 'IPA' });
 
 /** @param {string} lexiconId */
 export const toLexiconAddress = (lexiconId) => `#/voices/+lexicons/${encodeURIComponent(lexiconId)}`;

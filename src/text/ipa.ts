@@ -1,0 +1,40 @@
+// The International Phonetic Alphabet (IPA): normalizes it, and finds foreign characters. Marks that only group sounds
+// are removed.
+
+/** Obsolete IPA letters and their replacements. */
+const ligatures: Readonly<Record<string, string>> = { ʧ: 'tʃ', ʤ: 'dʒ', ʦ: 'ts', ʣ: 'dz', ʨ: 'tɕ', ʥ: 'dʑ' };
+/** Diacritics, modifier letters and tones. Length and stress are excluded, because they affect the sound most. */
+const modifierPattern = /(?![ːˈˌ])[\p{M}\p{Lm}\p{Sk}\p{No}↑↓↗↘ꜛꜜ]/u;
+
+/** Removes unknown modifiers, which leaves the nearest sound. `isKnown` decides about each sound. */
+export const withoutModifiers = (ipa: string, isKnown: (sound: string) => boolean): string =>
+  [...ipa].reduce((sounds, char) => {
+    const isLost = modifierPattern.test(char) && !isKnown(char) && !isKnown(sounds.slice(-1) + char);
+    return isLost ? sounds : sounds + char;
+  }, '');
+
+/** Normalizes IPA; undefined if the text has nothing to speak. */
+export function normalizeIpa(written: string): string | undefined {
+  const ipa = written
+    .normalize('NFD')
+    .replace(/[ʧʤʦʣʨʥ]/g, (older) => ligatures[older]!)
+    .replaceAll('ə˞', 'ɚ')
+    .replaceAll('ɜ˞', 'ɝ')
+    .replaceAll('g', 'ɡ')
+    .replaceAll("'", 'ˈ')
+    .replaceAll(':', 'ː')
+    .replace(/[͜͡‿|‖/[\]]/g, '')
+    .replace(/\s+/g, ' ')
+    .trim();
+  return /\p{L}/u.test(ipa) ? ipa : undefined;
+}
+
+/**
+ * Characters outside the IPA: digits, letters of other scripts, and signs without a meaning in the IPA. Superscript
+ * tones are allowed.
+ */
+const foreignPattern =
+  /(?![↖-↙◌])\p{So}|[\p{Nd}\p{Sc}"#%&+,;<=>?@\\^_`~]|(?![\p{Script=Latin}\p{Script=Greek}\p{Lm}])\p{L}/gu;
+
+/** The distinct characters of the text that are not in the IPA. */
+export const foreignToIpa = (written: string): string[] => [...new Set(written.match(foreignPattern))];
