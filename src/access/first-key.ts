@@ -50,7 +50,7 @@ export interface KeyFolder {
   firstKeyFile?: string;
 }
 
-export const firstKeyFileOf = ({ dataDir, firstKeyFile }: KeyFolder): string =>
+const firstKeyFileOf = ({ dataDir, firstKeyFile }: KeyFolder): string =>
   firstKeyFile ? resolve(firstKeyFile) : join(dataDir, 'first-key');
 
 export interface FirstKey {

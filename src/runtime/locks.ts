@@ -14,7 +14,7 @@ export interface FileLock {
 }
 
 /** Acquires the lock; returns undefined if another process holds it. */
-export function tryLock(path: string): FileLock | undefined {
+function tryLock(path: string): FileLock | undefined {
   const database = new Database(path, { timeout: 0 });
   try {
     database.exec('BEGIN EXCLUSIVE');
