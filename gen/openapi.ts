@@ -510,6 +510,8 @@ export type Voice = {
   /** Ids of lexicons that every request with the voice uses, after the request's own; the first one that defines a word applies. */
   lexicon_ids: string[];
   capabilities: VoiceCapabilities;
+  /** Whether the voice sounds natural, as neural voices do. */
+  natural: boolean;
 };
 
 /** A page of voices. */
@@ -726,6 +728,8 @@ export type VoiceModel = {
   fetched_bytes: number;
   /** The latest installation that this process knows of; not set if there is none. */
   install: ModelInstall | null;
+  /** Commands that install the model if the service cannot download it. The last one is for the machine of the service, with the files that the others fetch on any machine. Empty if the model is in no table. */
+  manual_commands: string[];
 };
 
 /** Response of ListVoiceModels. */

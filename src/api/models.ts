@@ -17,6 +17,7 @@ import { type InstallStatus, isUnderWay } from '../models/install-progress.ts';
 import type { InstallableModel } from '../models/installable-models.ts';
 import type { ModelInstalls } from '../models/model-installs.ts';
 import { bytesOfRow, type ModelRow, modelOfVoice } from '../models/model-table.ts';
+import { commandsByHand } from '../models/package-url.ts';
 import { isNatural, type OfferedVoice, type Voices, voicesFor } from '../speech/voice.ts';
 import type { Call } from './call.ts';
 import { modelWatchMs } from './call-limits.ts';
@@ -126,6 +127,10 @@ const toModel = (
   voiceIds,
   fetchedBytes: BigInt(fetchedBytes),
   install: install && toInstall(install),
+  manualCommands: [
+    ...(library.isInstalled ? [] : [`npm install --prefix libraries ${library.name}`]),
+    ...(row.url === '' ? [] : commandsByHand(row)),
+  ],
 });
 
 /** The id of the model's best voice, whether the model is installed or not. */

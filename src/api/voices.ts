@@ -25,7 +25,15 @@ import { type DefaultVoice, findDefault } from '../speech/default-voice.ts';
 import { formatNames, outputSampleRatesHz, speakingRates } from '../speech/fields.ts';
 import { isMiss } from '../speech/find-current.ts';
 import type { VoiceAccess, VoiceConsent } from '../speech/stored-voices.ts';
-import { bindingIdsOf, blendOf, type OfferedVoice, ownerOf, type Voices, voicesFor } from '../speech/voice.ts';
+import {
+  bindingIdsOf,
+  blendOf,
+  isNatural,
+  type OfferedVoice,
+  ownerOf,
+  type Voices,
+  voicesFor,
+} from '../speech/voice.ts';
 import { textsOf } from '../store/voice-rows.ts';
 import { toLanguageCode } from '../text/language-code.ts';
 import type { CloneFields, VoiceFields } from '../voices/voice-fields.ts';
@@ -205,6 +213,7 @@ function toVoice(offered: OfferedVoice, { caller }: Call): MessageInitShape<type
     kind: toEnum(VoiceKindSchema, voice.kind),
     engine: voice.engine,
     status: toEnum(VoiceStatusSchema, status),
+    natural: isNatural(offered),
     languageCodes: [...voice.languageCodes],
     labels: { ...voice.labels },
     bindings: bindingIdsOf(offered).map(({ engine, voiceId = '' }) => ({ engine, voiceId })),

@@ -12,7 +12,7 @@ import { download, type LeastRate, type Patience, patienceDefault, type Retry, T
 import { get } from './http-get.ts';
 import type { Build, ModelEngine, ModelRow, OfferedModel, RemoteFile } from './model-table.ts';
 import { fetchPackage } from './package-fetch.ts';
-import { explainPackages, fileNameOf, packageOf } from './package-url.ts';
+import { explainByHand, fileNameOf, packageOf } from './package-url.ts';
 
 export interface Progress {
   /** The current step: the name of the file being downloaded, or "unpacking". */
@@ -97,7 +97,7 @@ export async function getModel({ row, engine }: OfferedModel, options: GetOption
     makeFolder(downloads);
     const fetched = await fetchedBytes(engine, name, dataDir);
     checkRoom(downloads, Math.max(0, bytesNeeded(row) - fetched), options);
-    const byHand = explainPackages([row, ...row.parts].map(({ url }) => url));
+    const byHand = explainByHand(row);
     const path = await obtain(row, downloads, options, byHand);
     const parts: { path: string; as: string }[] = [];
     for (const part of row.parts) parts.push({ path: await obtain(part, downloads, options, byHand), as: part.as });
@@ -174,12 +174,7 @@ async function obtain(file: RemoteFile, downloads: string, options: GetOptions, 
     await checkOwn(own, file);
     return own;
   }
-  if (isOffline)
-    throw new Failure('invalid_request', {
-      message: isPackage
-        ? `${name} is needed.${byHand}`
-        : `${name} is needed; download ${file.url} and add its path to the command`,
-    });
+  if (isOffline) throw new Failure('invalid_request', { message: `${name} is needed. ${byHand}` });
   const url = modelsUrl === '' ? file.url : mirrored(file.url, modelsUrl);
   const stated = file.builds.length > 0 ? [] : await findStatedBuild(url, signal, patience);
   const builds = stated.length > 0 ? stated : file.builds;
@@ -225,7 +220,7 @@ async function firstOf(sources: readonly (() => Promise<unknown>)[], signal: Abo
       faults.push(error);
     }
   }
-  const message = `${faults.map((fault) => fault.message.replace(/\.$/, '')).join('; ')}.${byHand}`;
+  const message = `${faults.map((fault) => fault.message.replace(/\.$/, '')).join('; ')}. ${byHand}`;
   throw new Failure('engine_unavailable', { message }, faults.at(-1)!.cause);
 }
 

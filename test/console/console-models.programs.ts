@@ -116,6 +116,8 @@ describe.skipIf(!canRun)('models in the console', { timeout: 120_000 }, () => {
     await click(button('dan', 'Install'));
     await untilText(card('dan', '.result'), 'it must have');
     await page.until(find(button('dan', 'Try again')));
+    await click(card('dan', '.by-hand summary'));
+    expect(await textOf(card('dan', '.by-hand pre'))).toMatch(/^curl -LO http\S+\nsonant voice get dan --offline \S+$/);
     expect(await findings()).toEqual([]);
     await expectNoOverflow('a failure');
 

@@ -47,6 +47,13 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
     expect(found).toBe('Milo,Otto');
     await click('.voice-list .preview');
     await page.until(`${find('.voice-list .preview[aria-pressed=true]')}`);
+    const choose = (value: string) =>
+      page.run(`(() => { const field = ${find('[name=kind]')}; field.value = '${value}';
+        field.dispatchEvent(new Event('input', { bubbles: true })); })()`);
+    await choose('natural');
+    await untilText('.page [role=status]', 'No voice matches.');
+    await choose('synthetic');
+    await page.until(`document.querySelectorAll('.voice-list li').length === 2`);
     await typeText('[name=query]', 'no such voice');
     await untilText('.page [role=status]', 'No voice matches.');
 

@@ -183,7 +183,7 @@ describe.skipIf(!isInstalled('chromium'))('a visitor of the console', { timeout:
     const install = { state: 'failed', failure };
     const facts = { languages: ['en'], voices: 1, voice_ids: [], best_voice_id: null, bytes: 9, installed: false };
     const licence = { licence: 'CC0-1.0', licence_source: null, library: { installed: true } };
-    const models = [{ name: 'amy', title: 'Amy', install, ...facts, ...licence }];
+    const models = [{ name: 'amy', title: 'Amy', install, manual_commands: ['curl x'], ...facts, ...licence }];
     await page.run(`(() => { const real = fetch; fetch = (url, init) => String(url).endsWith('/api/models')
       ? Promise.resolve(Response.json(${JSON.stringify({ models, suggested: 'amy', can_install: true })})) : real(url, init); })()`);
     await go('#/voices', 'Voices');

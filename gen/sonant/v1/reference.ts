@@ -1818,6 +1818,12 @@ export const protoReference: ProtoReference = {
           "number": 18,
           "type": "VoiceCapabilities",
           "comment": "Supported values of request fields, which do not depend on the voice."
+        },
+        {
+          "name": "natural",
+          "number": 19,
+          "type": "bool",
+          "comment": "Whether the voice sounds natural, as neural voices do."
         }
       ]
     },
@@ -4246,6 +4252,12 @@ export const protoReference: ProtoReference = {
           "number": 21,
           "type": "ModelInstall",
           "comment": "The latest installation that this process knows of; not set if there is none."
+        },
+        {
+          "name": "manual_commands",
+          "number": 22,
+          "type": "repeated string",
+          "comment": "Commands that install the model if the service cannot download it. The last one is for the machine of the service, with the files that the others fetch on any machine. Empty if the model is in no table."
         }
       ]
     },

@@ -206,7 +206,7 @@ function toBody(values) {
 /** @param {readonly CloningEngine[]} engines */
 function createSpeakerFields(engines) {
   const codes = [...new Set(engines.flatMap((engine) => engine.sample_language_codes))];
-  const options = codes.map((code) => element('option', { value: code }, toLanguageName(code)));
+  const options = codes.map((code) => element('option', { value: code }, toLanguageName(code) || code));
   const speaker = element('input', { name: 'speaker_name', maxlength: 200, autocomplete: 'off' });
   const name = element('input', { name: 'name', maxlength: 200, autocomplete: 'off' });
   const language = element('select', { name: 'language_code' }, options);

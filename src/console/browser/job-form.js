@@ -136,6 +136,12 @@ function voiceSelect(book, voices) {
   const own = baseOf(book.language ?? '');
   const ready = voices.filter(({ status }) => status === 'ready');
   const languages = languagesOf(ready).toSorted((one, other) => Number(other.code === own) - Number(one.code === own));
+  const groups = [...languages, { code: '', name: 'Other languages' }];
+  /** A voice with several languages is listed once: under the book's language, or its first. @param {Voice} voice */
+  const groupOf = ({ language_codes }) => {
+    const codes = language_codes.map(baseOf);
+    return codes.includes(own) ? own : (codes.find((each) => languages.some(({ code }) => code === each)) ?? '');
+  };
   const select = element('select', { id: 'book-voice' });
   const query = element('input', { type: 'search', 'aria-label': 'Search voices', placeholder: 'Search voices' });
   const show = () => {
@@ -143,11 +149,8 @@ function voiceSelect(book, voices) {
     const found = findVoices(ready, { query: query.value, language: '' });
     fill(
       select,
-      languages.map(({ code, name }) => {
-        // A voice with several languages is listed once: under the book's language, or its first.
-        const members = found.filter(({ language_codes: codes }) =>
-          codes.some((each) => baseOf(each) === own) ? code === own : baseOf(codes[0] ?? '') === code,
-        );
+      groups.map(({ code, name }) => {
+        const members = found.filter((voice) => groupOf(voice) === code);
         const options = members.map(({ voice_id, name }) => element('option', { value: voice_id }, name));
         return members.length > 0 && element('optgroup', { label: name }, options);
       }),
@@ -159,6 +162,8 @@ function voiceSelect(book, voices) {
   return { select, query };
 }
 
+const partLabels = { front: 'front matter', body: '', notes: 'notes', back: 'back matter' };
+
 /**
  * @param {Book} book
  * @param {readonly HTMLInputElement[]} boxes One checkbox per chapter.
@@ -169,7 +174,7 @@ const chapterList = ({ chapters }, boxes) =>
     { class: 'book-chapters' },
     element('legend', {}, 'Chapters'),
     chapters.map(({ title, chars, part }, n) => {
-      const facts = `${part === 'body' ? '' : `${part}, `}${toCount(chars)} characters`;
+      const facts = [partLabels[part], `${toCount(chars)} characters`].filter(Boolean).join(', ');
       return element(
         'label',
         { class: 'check' },

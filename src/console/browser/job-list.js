@@ -110,6 +110,15 @@ const toOwnAddress = (url) => `${serviceUrl}/audio/${url.slice(url.lastIndexOf('
 const titleOf = ({ metadata, chapters, id }) => metadata.title || chapters[0]?.title || id;
 
 /**
+ * The name of a downloaded file. The voice and the time keep apart files of the same book.
+ * @param {Job} job
+ * @param {string} url
+ * @param {string} [chapter]
+ */
+const fileNameOf = (job, url, chapter = '') =>
+  `${titleOf(job)} ${chapter}(${job.voice_id}, ${job.created_at.slice(0, 19)}).${url.split('.').pop()}`;
+
+/**
  * @param {Job} first
  * @param {object} options
  * @param {PageContext} options.pageContext
@@ -154,7 +163,7 @@ function createJobCard(first, { pageContext, onChanged, onDeleted }) {
     cancel.hidden = !isRunning;
     retry.hidden = job.status !== 'failed' && job.status !== 'canceled';
     if (job.audio_url && (!wasDone || !sound.hasChildNodes())) fill(sound, ...soundOf(job));
-    fill(chapters, ...job.chapters.map(toChapter));
+    fill(chapters, ...job.chapters.map((_, n) => toChapter(job, n)));
   };
 
   const root = element(
@@ -164,7 +173,9 @@ function createJobCard(first, { pageContext, onChanged, onDeleted }) {
     element(
       'p',
       { class: 'hint' },
-      `${first.metadata.author ? `${first.metadata.author} · ` : ''}${toTimeAgo(first.created_at)}`,
+      [first.metadata.author, first.voice_id, first.output_format.toUpperCase(), toTimeAgo(first.created_at)]
+        .filter(Boolean)
+        .join(' · '),
     ),
     progress,
     facts,
@@ -247,24 +258,20 @@ function soundOf(job) {
   const source = toOwnAddress(/** @type {string} */ (job.audio_url));
   return [
     element('audio', { controls: true, preload: 'none', src: source, 'aria-label': titleOf(job) }),
-    element(
-      'a',
-      { class: 'button', href: source, download: `${titleOf(job)}.${source.split('.').pop()}` },
-      icon('download'),
-      'Download',
-    ),
+    element('a', { class: 'button', href: source, download: fileNameOf(job, source) }, icon('download'), 'Download'),
     ...Object.entries(job.captions).map(([kind, url]) =>
       element(
         'a',
-        { class: 'button quiet', href: toOwnAddress(url), download: `${titleOf(job)}.${kind}` },
+        { class: 'button quiet', href: toOwnAddress(url), download: fileNameOf(job, url) },
         kind.toUpperCase(),
       ),
     ),
   ];
 }
 
-/** @param {Job['chapters'][number]} chapter @param {number} n */
-function toChapter({ title, chars, chars_done, audio_url, start }, n) {
+/** @param {Job} job @param {number} n */
+function toChapter(job, n) {
+  const { title, chars, chars_done, audio_url, start } = /** @type {Job['chapters'][number]} */ (job.chapters[n]);
   const share = chars_done === 0 ? '' : `${Math.floor((100 * chars_done) / Math.max(1, chars))} %`;
   const place = start === null ? share : toDuration(start);
   const name = title || 'Untitled';
@@ -272,11 +279,7 @@ function toChapter({ title, chars, chars_done, audio_url, start }, n) {
     'li',
     {},
     audio_url
-      ? element(
-          'a',
-          { href: toOwnAddress(audio_url), download: `${n + 1} ${name}.${audio_url.split('.').pop()}` },
-          name,
-        )
+      ? element('a', { href: toOwnAddress(audio_url), download: fileNameOf(job, audio_url, `${n + 1} ${name} `) }, name)
       : name,
     ' ',
     element('small', {}, audio_url ? place : share),

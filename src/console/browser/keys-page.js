@@ -209,8 +209,16 @@ function toKeySummary({ status, limits, expires_at, last_used_at, revoked_at }) 
   if (revoked_at) return `${used} · revoked ${toTimeAgo(revoked_at)}`;
   if (status === 'expired' && expires_at) return `${used} · expired ${toTimeAgo(expires_at)}`;
   const end = expires_at ? `expires ${toRelativeTime(expires_at)}` : 'never expires';
-  return `${used} · ${end} · ${toCount(limits.requests_per_minute)} requests per minute`;
+  return `${used} · ${end} · ${toLimitsText(limits)}`;
 }
+
+/** @param {ApiKey['limits']} limits */
+const toLimitsText = ({ requests_per_minute, concurrency, characters_per_month: characters }) =>
+  [
+    `${toCount(requests_per_minute)} requests per minute`,
+    `${toCount(concurrency)} at once`,
+    characters === null ? 'unlimited characters' : `${toCount(characters)} characters per month`,
+  ].join(', ');
 
 /**
  * @param {ApiKey} key
@@ -429,12 +437,9 @@ function toEnd({ status, expires_at, revoked_at }) {
  */
 function keyFacts(key, lastUsed) {
   const { scopes, limits, voice_ids, allowed_ips, created_at, last_used_at } = key;
-  const { requests_per_minute, concurrency, characters_per_month } = limits;
-  const monthly =
-    characters_per_month === null ? 'unlimited characters' : `${toCount(characters_per_month)} characters per month`;
   return factList([
     ['Scopes', chips(scopes, 'code')],
-    ['Limits', `${toCount(requests_per_minute)} requests per minute, ${toCount(concurrency)} at once, ${monthly}`],
+    ['Limits', toLimitsText(limits)],
     ['Voices', voice_ids ? chips(voice_ids, 'code') : 'all'],
     ['Allowed addresses', allowed_ips ? chips(allowed_ips, 'code') : 'all'],
     ['Created', toDate(created_at)],

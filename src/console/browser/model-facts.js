@@ -3,9 +3,7 @@
 /** @import { Child } from './element.js' */
 import { element, fill } from './element.js';
 import { toCount } from './formatting.js';
-import { toLanguageName } from './voice-search.js';
-
-const languagesShown = 3;
+import { toLanguageNames } from './voice-search.js';
 
 /** @param {number} bytes */
 export const toMegabytes = (bytes) => `${toCount(Number((bytes / 1e6).toFixed(bytes < 1e7 ? 1 : 0)))} MB`;
@@ -17,12 +15,8 @@ const toTimeLeft = (seconds) => (seconds < 90 ? `${seconds} s left` : `${Math.ce
 export const toSizeText = ({ bytes }) => (bytes === null ? 'size not known' : toMegabytes(bytes));
 
 /** @param {VoiceModel} model */
-export function toLanguagesText({ languages }) {
-  if (languages === null) return 'languages not known';
-  const names = languages.slice(0, languagesShown).map(toLanguageName).join(', ');
-  const more = languages.length - languagesShown;
-  return more > 0 ? `${names} and ${more} more` : names;
-}
+export const toLanguagesText = ({ languages }) =>
+  languages === null ? 'languages not known' : toLanguageNames(languages);
 
 /** @param {VoiceModel} model */
 export function toVoicesText({ voices }) {
@@ -102,6 +96,31 @@ export function createInstallBar() {
     },
   };
 }
+
+/**
+ * The reason of a failed installation, without the commands, which `byHand` shows.
+ * @param {VoiceModel} model
+ */
+export const toFaultText = ({ install }) =>
+  (install?.failure?.message ?? '').replace(/ To bring the files by hand.*$/, '');
+
+/**
+ * Shows how to install a model that the service cannot download.
+ * @param {VoiceModel} model
+ */
+export const byHand = ({ manual_commands: commands, library }) =>
+  element(
+    'details',
+    { class: 'by-hand' },
+    element('summary', {}, 'Install by hand'),
+    element(
+      'p',
+      {},
+      'Run all commands but the last one on any machine. Copy the files to the machine of the service, and run the last command there.',
+      !library.installed && ' Copy the folder libraries into the data folder of the service first.',
+    ),
+    element('pre', { tabindex: 0 }, element('code', {}, commands.join('\n'))),
+  );
 
 /**
  * @param {HTMLElement} group

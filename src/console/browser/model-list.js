@@ -7,11 +7,13 @@ import { element, fill } from './element.js';
 import { toCount } from './formatting.js';
 import { cancelInstall, installModel, installScope, makeDefault, removeModel } from './model-actions.js';
 import {
+  byHand,
   createInstallBar,
   createModelWatch,
   isUnderWay,
   keepFocus,
   licenceLink,
+  toFaultText,
   toLanguagesText,
   toMegabytes,
   toSizeText,
@@ -95,7 +97,8 @@ const head = () =>
 function hintOf(models, canInstall, mayChange) {
   const hint = (/** @type {(Node | string)[]} */ ...children) =>
     element('p', { class: 'hint model-hint' }, ...children);
-  if (!canInstall) return hint('The operator of this service has switched off the installation of models.');
+  if (!canInstall)
+    return hint('The operator of this service has switched off downloads. Each model says how to install it by hand.');
   if (!mayChange)
     return hint(
       'This key cannot install models: it lacks the scope ',
@@ -165,6 +168,7 @@ function createModelCard({ model: first, canInstall, pageContext, preview, onCha
   const bar = createInstallBar();
   const chips = element('span', { class: 'chips' });
   const result = element('p', { class: 'result' });
+  const manual = byHand(first);
   const voices = element('p', { class: 'row model-voices' });
   const buttons = createButtons({
     async act(work) {
@@ -190,6 +194,7 @@ function createModelCard({ model: first, canInstall, pageContext, preview, onCha
     licenceOf(first),
     bar.root,
     result,
+    manual,
     voices,
     buttons.root,
   );
@@ -199,7 +204,9 @@ function createModelCard({ model: first, canInstall, pageContext, preview, onCha
     bar.show(next);
     buttons.show(next, { mayChange: hasScope(installScope), canInstall });
     fill(result, toResult(next));
-    result.classList.toggle('field-error', next.install?.state === 'failed');
+    const isFailed = next.install?.state === 'failed';
+    result.classList.toggle('field-error', isFailed);
+    manual.hidden = next.installed || (canInstall && !isFailed);
     // Replaces the chips and voices only if they change, because they may have the focus.
     const state = JSON.stringify([next.installed, next.voice_ids]);
     if (state === shown) return;
@@ -288,8 +295,9 @@ const licenceOf = (model) =>
   );
 
 /** @param {VoiceModel} model */
-function toResult({ install, installed, fetched_bytes }) {
-  if (install?.failure) return install.failure.message;
+function toResult(model) {
+  const { install, installed, fetched_bytes } = model;
+  if (install?.failure) return toFaultText(model);
   if (installed || fetched_bytes === 0 || (install !== null && install.state !== 'cancelled')) return '';
   return `${toMegabytes(fetched_bytes)} are already downloaded.`;
 }

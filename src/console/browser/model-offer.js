@@ -7,11 +7,13 @@ import { element, fill } from './element.js';
 import { icon } from './icon.js';
 import { cancelInstall, installModel } from './model-actions.js';
 import {
+  byHand,
   createInstallBar,
   createModelWatch,
   isUnderWay,
   keepFocus,
   licenceLink,
+  toFaultText,
   toLanguagesText,
   toSizeText,
   toVoicesText,
@@ -91,8 +93,17 @@ function createOfferView(root, first, context, onChange) {
     use,
     element('a', { href: '#/voices/+models' }, 'All models'),
   );
-  const heading = element('h2', { id: 'offer-title' }, 'Install a natural voice');
-  fill(root, element('div', { class: 'offer-head' }, heading, close), describe(first), bar.root, fault, buttons);
+  const heading = element('h2', { id: 'offer-title' });
+  const manual = byHand(first);
+  fill(
+    root,
+    element('div', { class: 'offer-head' }, heading, close),
+    describe(first),
+    bar.root,
+    fault,
+    manual,
+    buttons,
+  );
   return {
     /**
      * @param {VoiceModel} next
@@ -108,10 +119,14 @@ function createOfferView(root, first, context, onChange) {
         use.hidden = voiceId === undefined;
       });
       if (voiceId !== undefined) use.setAttribute('href', `#/speak/${encodeURIComponent(voiceId)}`);
-      const label = next.install?.state === 'failed' ? 'Try again' : 'Install it';
+      const isFailed = next.install?.state === 'failed';
+      manual.hidden = !isFailed;
+      const title = isBusy ? 'A natural voice is being installed' : 'Install a natural voice';
+      if (heading.textContent !== title) fill(heading, title);
+      const label = isFailed ? 'Try again' : 'Install it';
       if (get.textContent !== label) fill(get, label);
       // Shortens each URL to its host. The Models page shows the full URL.
-      const text = (next.install?.failure?.message ?? '').replace(/https?:\/\/([^\s/]+)\S*/g, '$1');
+      const text = toFaultText(next).replace(/https?:\/\/([^\s/]+)\S*/g, '$1');
       if (fault.textContent !== text) fill(fault, text);
     },
   };

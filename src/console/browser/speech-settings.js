@@ -5,6 +5,8 @@ import { readItem, storeItem } from './browser-storage.js';
 import { element, fill } from './element.js';
 import { icon } from './icon.js';
 import {
+  baseOf,
+  distinctCodes,
   favourites,
   findVoices,
   languagesOf,
@@ -12,7 +14,7 @@ import {
   sortVoices,
   toggleFavourite,
   toLanguageName,
-  toLanguageNames,
+  toVoiceLanguages,
 } from './voice-search.js';
 
 /** Name of the storage item for the chosen voice. */
@@ -32,7 +34,8 @@ export function createSpeechSettings({ voices, voiceId, preview, onChange }) {
   let voice = voices.find(({ voice_id }) => voice_id === initialId) ?? /** @type {Voice} */ (voices[0]);
   const update = () => {
     const label = speed.show(voice);
-    fill(summary, element('strong', {}, voice.name), ` · ${toName(language.code())} · ${label}`);
+    const facts = [...language.label(), label].map((fact) => ` · ${fact}`);
+    fill(summary, element('strong', {}, voice.name), ...facts);
     onChange();
   };
   const summary = element('summary', {});
@@ -98,9 +101,6 @@ export function createSpeechSettings({ voices, voiceId, preview, onChange }) {
 /** The language code that lets the service choose the language of each sentence. */
 const automatic = 'auto';
 
-/** @param {string} code */
-const toName = (code) => (code === automatic ? 'Each sentence in its own' : toLanguageName(code));
-
 /**
  * Creates the language field, which is visible only for voices with several languages.
  * @param {() => void} onchange
@@ -111,17 +111,19 @@ function createLanguageField(onchange) {
   return {
     root,
     code: () => select.value,
+    /** The name of the language, if there is a choice. */
+    label: () => (root.hidden ? [] : [select.selectedOptions[0]?.text ?? '']),
     /** @param {string} code */
     choose(code) {
       select.value = code;
     },
     /** @param {Voice} voice */
-    show({ language_codes: codes }) {
+    show({ language_codes }) {
+      const codes = distinctCodes(language_codes);
       fill(
         select,
-        codes.map((code) => element('option', { value: code }, toLanguageName(code))),
-        new Set(codes.map((code) => code.split('-', 1)[0])).size > 1 &&
-          element('option', { value: automatic }, toName(automatic)),
+        codes.map((code) => element('option', { value: code }, toLanguageName(code) || code)),
+        new Set(codes.map(baseOf)).size > 1 && element('option', { value: automatic }, 'Each sentence in its own'),
       );
       root.hidden = codes.length < 2;
     },
@@ -230,7 +232,7 @@ function createVoicePicker({ voices, chosenId, onChoose, preview }) {
   };
   /** @param {Voice} voice */
   const toItem = (voice) => {
-    const { voice_id, name, kind, language_codes } = voice;
+    const { voice_id, name, kind } = voice;
     const radio = element('input', {
       type: 'radio',
       name: 'voice',
@@ -242,7 +244,7 @@ function createVoicePicker({ voices, chosenId, onChoose, preview }) {
         onChoose(voice);
       },
     });
-    const about = [toLanguageNames(language_codes), kind === 'cloned' && 'cloned'];
+    const about = [toVoiceLanguages(voice), voice.natural && 'natural', kind === 'cloned' && 'cloned'];
     return element(
       'div',
       { class: 'voice' },

@@ -93,7 +93,7 @@ function aboutCard(voice) {
     element('h2', {}, 'About'),
     factList([
       ['Voice id', element('code', {}, voice_id)],
-      ['Languages', chips(language_codes.map((code) => `${toLanguageName(code)} (${code})`))],
+      ['Languages', chips(language_codes.map((code) => `${toLanguageName(code)} (${code})`.trim()))],
       ['Spoken by', bindings.length > 0 ? chips(spokenBy) : engine],
       ['Labels', labelTexts.length > 0 ? chips(labelTexts) : undefined],
       ['Formats', output_formats.join(', ')],

@@ -9,7 +9,7 @@ import { pageHead } from './page-elements.js';
 import { createRoving } from './roving.js';
 import { accessChip, filterSelect, previewButton, statusChip, toVoiceAddress } from './voice-elements.js';
 import { createPreview } from './voice-preview.js';
-import { findVoices, languagesOf, sortVoices, toLanguageName } from './voice-search.js';
+import { findVoices, languagesOf, sortVoices, toVoiceLanguages } from './voice-search.js';
 
 /** Number of voices shown at first and added per click, because the layout of thousands of voices is slow. */
 const pageSize = 60;
@@ -38,7 +38,7 @@ export async function showVoiceList({ root, api, hasScope, signal, showError, pa
       String(new FormData(filters).get(name) ?? ''),
     );
     const found = findVoices(voices, { query, language }).filter(
-      (voice) => (!engine || voice.engine === engine) && (!kind || voice.kind === kind),
+      (voice) => (!engine || voice.engine === engine) && (!kind || kindsOf(voice).includes(kind)),
     );
     fill(
       list,
@@ -101,22 +101,23 @@ function toFilters(voices, words) {
     ]),
     filterSelect('kind', 'Kind', [
       ['', 'All kinds'],
-      ['stock', 'Stock'],
+      ['natural', 'Natural'],
+      ['synthetic', 'Synthetic'],
       ['cloned', 'Cloned'],
     ]),
   ];
 }
+
+/** @param {Voice} voice */
+const kindsOf = ({ natural, kind }) => [natural ? 'natural' : 'synthetic', kind];
 
 /**
  * @param {Voice} voice
  * @param {HTMLElement} listen
  */
 function toItem(voice, listen) {
-  const { voice_id, name, description, kind, engine, language_codes } = voice;
-  // `en` is redundant next to `en-US`.
-  const codes = language_codes.filter((code) => !language_codes.some((other) => other.startsWith(`${code}-`)));
-  const [first = '', ...others] = codes;
-  const languages = `${toLanguageName(first)}${others.length > 0 ? ` and ${others.length} more` : ''}`;
+  const { voice_id, name, description, kind, engine, natural } = voice;
+  const facts = [toVoiceLanguages(voice), engine].filter(Boolean);
   return element(
     'li',
     { class: 'card' },
@@ -125,11 +126,12 @@ function toItem(voice, listen) {
       'div',
       { class: 'about' },
       element('a', { href: toVoiceAddress(voice_id) }, name),
+      natural && element('span', { class: 'chip' }, 'natural'),
       kind === 'cloned' && element('span', { class: 'chip' }, 'cloned'),
       accessChip(voice),
       statusChip(voice),
       element('p', { class: 'hint' }, description),
-      element('p', { class: 'facts' }, element('code', {}, voice_id), ` · ${languages} · ${engine}`),
+      element('p', { class: 'facts' }, element('code', {}, voice_id), ...facts.map((fact) => ` · ${fact}`)),
     ),
   );
 }

@@ -8,28 +8,41 @@ const names = new Intl.DisplayNames(undefined, { type: 'language', fallback: 'no
 export const baseOf = (code) => code.split('-')[0]?.toLowerCase() ?? '';
 
 /**
- * Names a language. A private part or variant, as in `vi-VN-x-south`, follows the name in brackets.
+ * Names a language; empty if the browser has no name for it. A private part or variant, as in `vi-VN-x-south`, follows
+ * the name in brackets.
  * @param {string} code A language code, such as `en-GB`.
  */
 export function toLanguageName(code) {
   const [, known = code, part = ''] = /^([a-z]+(?:-[A-Z]\w+)*)(?:-x)?-(?:[a-z]+-)*([a-z]+)$/.exec(code) ?? [];
   try {
-    return `${names.of(known) ?? names.of(baseOf(code)) ?? code}${part && ` (${part})`}`;
+    const name = names.of(known) ?? names.of(baseOf(code)) ?? '';
+    return name && part ? `${name} (${part})` : name;
   } catch {
-    return code;
+    return '';
   }
 }
 
 /**
- * Names up to two languages of a voice. `en` is omitted if `en-US` is present.
+ * The codes without those that only repeat another one, as `en` repeats `en-US`.
  * @param {readonly string[]} codes
  */
-export const toLanguageNames = (codes) =>
-  codes
-    .filter((code) => !codes.some((other) => other.startsWith(`${code}-`)))
-    .slice(0, 2)
-    .map(toLanguageName)
-    .join(', ');
+export const distinctCodes = (codes) => codes.filter((code) => !codes.some((other) => other.startsWith(`${code}-`)));
+
+const namesShown = 3;
+
+/** @param {readonly string[]} codes */
+export function toLanguageNames(codes) {
+  const named = distinctCodes(codes).map(toLanguageName).filter(Boolean);
+  const more = named.length - namesShown;
+  return `${named.slice(0, namesShown).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
+/**
+ * Names the languages of a voice; empty if its name does.
+ * @param {Voice} voice
+ */
+export const toVoiceLanguages = ({ name, language_codes: [first = '', ...others] }) =>
+  name.includes(toLanguageName(baseOf(first))) ? '' : toLanguageNames([first, ...others]);
 
 /** @param {Voice} voice */
 const toSearchText = ({ voice_id, name, description, engine, labels, language_codes }) =>
@@ -88,12 +101,13 @@ export function rankOf({ voice_id, language_codes: codes }) {
 export const sortVoices = (voices) => voices.toSorted((one, other) => Math.sign(rankOf(one) - rankOf(other)) || 0);
 
 /**
- * All languages of the voices, without regions, sorted by name.
+ * All languages of the voices that have a name, without regions, sorted by name.
  * @param {readonly Pick<Voice, 'language_codes'>[]} voices
  */
 export function languagesOf(voices) {
   const codes = new Set(voices.flatMap(({ language_codes }) => language_codes.map(baseOf)));
   return [...codes]
     .map((code) => ({ code, name: toLanguageName(code) }))
+    .filter(({ name }) => name !== '')
     .sort((one, other) => one.name.localeCompare(other.name));
 }

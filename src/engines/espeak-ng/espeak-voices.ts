@@ -79,7 +79,7 @@ function parseRow(row: string): EspeakVoice | undefined {
   return {
     voiceId: `espeak-${code!.toLowerCase()}`,
     name: `${name} (eSpeak NG)`,
-    description: `${name}, by eSpeak NG: small, fast and clearly synthetic.`,
+    description: 'Small, fast and clearly synthetic.',
     kind: 'stock',
     engine: 'espeak-ng',
     languageCodes: [...new Set([languageCode, new Intl.Locale(languageCode).language, ...others])],
