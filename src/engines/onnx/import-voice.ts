@@ -2,7 +2,7 @@
 // with the files themselves. Checks the graph, measures the loudness, and writes the card, in a folder of its own that is
 // then renamed into place. A refused voice leaves nothing behind.
 import { existsSync, globSync, readdirSync } from 'node:fs';
-import { copyFile, readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { copyFile, cp, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { unpackArchive } from '../../archives/unpack-archive.ts';
 import { gainDbFor } from '../../audio/loudness.ts';
@@ -10,10 +10,11 @@ import { join as joinSamples } from '../../audio/pcm.ts';
 import { Failure } from '../../errors.ts';
 import { hashFile, makeFolder } from '../../runtime/files.ts';
 import { openLockedFolder, removeLeftFolders } from '../../runtime/locks.ts';
+import { englishFiles, writeTable } from '../../text/phonemes/english-tables.ts';
 import type { BroughtVoice } from '../engine.ts';
 import { familyOf } from './families.ts';
 import type { Family, FoundSpeaker } from './family.ts';
-import { type Accent, accentOf } from './kokoro-letters.ts';
+import { accentOf } from './kokoro-letters.ts';
 import { readOnnxModel } from './onnx-file.ts';
 import { findRuntime, runtimeMissing } from './onnx-runtime.ts';
 import {
@@ -42,20 +43,9 @@ const shallow = '{,*/,*/*/,*/*/*/}*';
 const archivesMax = 16;
 const archiveForm = /\.(whl|tgz)$/;
 
-const dictionaryName = 'cmudict.js';
-
-/** The files by which words are pronounced (src/text/phonemes/english.ts). */
-const pronunciationFiles = (accent: Accent): string[] => [
-  `lexicon_${accent.toLowerCase()}_gold.json.gz`,
-  `lexicon_${accent.toLowerCase()}_silver.json.gz`,
-  'tagger.json.gz',
-  'oov_bart_en_us.npz',
-  dictionaryName,
-];
-
 const packagedDictionary = /\/cmu-pronouncing-dictionary[^/]*\/package\/index\.js$/;
 const isFor = (as: string, path: string): boolean =>
-  path.endsWith(`/${as}`) || (as === dictionaryName && packagedDictionary.test(path));
+  path.endsWith(`/${as}`) || (as === 'cmudict.js' && packagedDictionary.test(path));
 
 const refuse = (message: string, cause?: unknown) => new Failure('invalid_request', { message }, cause);
 
@@ -126,13 +116,20 @@ async function importFound(
   if (existsSync(target)) throw taken();
   const staged = join(stage, 'checked');
   makeFolder(staged);
-  await copyFile(weights, join(staged, modelName));
   const { speakers, files: own } = await family.describe({ weights, sha256, files });
-  const found = { ...own, ...(await findPronunciations(speakers, files, dataDir)) };
-  const missing = Object.keys(found).filter((as) => found[as] === undefined);
+  const words = await findWordFiles(speakers, files, dataDir);
+  const copied = { [modelName]: weights, ...own };
+  const found = { ...copied, ...Object.fromEntries(words.map(({ source, path }) => [source, path])) };
+  const missing = Object.entries(found).flatMap(([as, path]) => (path === undefined ? [as] : []));
   if (missing.length > 0) throw refuse(`the voice ${modelId} also needs ${missing.join(', ')} in the same folder`);
-  for (const [as, path] of Object.entries(found)) await copyFile(path!, join(staged, as));
-  await checkHashes(staged, brought.files ?? {});
+  await checkHashes(found, brought.files ?? {});
+  for (const [as, path] of Object.entries(copied)) await copyFile(path!, join(staged, as));
+  for (const { is, as, path } of words) {
+    const [from, to] = [path!, join(staged, as)];
+    if (basename(from) === as) await cp(from, to, { recursive: true });
+    else if (is === 'net') await unpackArchive({ archive: from, to, signal: brought.signal });
+    else await writeTable({ is, from, to }, brought.signal);
+  }
   for (const path of files.filter((file) => /\/(LICENSE|NOTICE)(\.[\w.]+)?$/i.test(file)))
     await copyFile(path, join(staged, `${basename(dirname(path))}-${basename(path)}`));
   if (brought.source) await writeFile(join(staged, 'sonant-source.json'), JSON.stringify(brought.source, null, 2));
@@ -150,18 +147,17 @@ async function importFound(
   return voices.map(({ id }) => toVoiceId(modelId, id));
 }
 
-/** The files by which the languages of the voices are pronounced, among `files`, or those of an installed voice. */
-async function findPronunciations(
-  speakers: readonly FoundSpeaker[],
-  files: readonly string[],
-  dataDir: string,
-): Promise<Record<string, string | undefined>> {
-  const wanted = new Set(speakers.flatMap(({ languageCode }) => pronunciationFiles(accentOf(languageCode))));
+/** The files by which the words of the voices are pronounced, among `files`, or those of an installed voice. */
+async function findWordFiles(speakers: readonly FoundSpeaker[], files: readonly string[], dataDir: string) {
+  const rows = speakers.flatMap(({ languageCode }) => englishFiles(accentOf(languageCode)));
   const { voices } = await readVoiceFolders(dataDir, '');
-  const installed = new Set(voices.map(({ folder }) => folder));
-  const find = (as: string) =>
-    files.find((file) => isFor(as, file)) ?? [...installed].map((folder) => join(folder, as)).find(existsSync);
-  return Object.fromEntries([...wanted].map((as) => [as, find(as)]));
+  const prepared = (as: string) => [...files, ...voices.map(({ folder }) => join(folder, as))];
+  return [...new Map(rows.map((row) => [row.as, row])).values()].map((row) => ({
+    ...row,
+    path:
+      files.find((file) => isFor(row.source, file)) ??
+      prepared(row.as).find((path) => basename(path) === row.as && existsSync(path)),
+  }));
 }
 
 function toCard({ id, name, languageCode, gender }: FoundSpeaker, modelId: string): SpeakerCard {
@@ -178,9 +174,12 @@ function toCard({ id, name, languageCode, gender }: FoundSpeaker, modelId: strin
 
 const toTitle = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);
 
-async function checkHashes(staged: string, wanted: Readonly<Record<string, string>>): Promise<void> {
+async function checkHashes(
+  paths: Readonly<Record<string, string | undefined>>,
+  wanted: Readonly<Record<string, string>>,
+): Promise<void> {
   for (const [as, sha256] of Object.entries(wanted)) {
-    const found = await hashFile(join(staged, as));
+    const found = await hashFile(paths[as]!);
     if (found !== sha256) throw refuse(`${as} must have the SHA-256 ${sha256}, and has ${found}; it is not used`);
   }
 }

@@ -1,5 +1,4 @@
-// Looks up words in the CMU Pronouncing Dictionary, which has many names that the lexicons lack, and converts its
-// ARPAbet symbols to phonemes in Misaki's notation.
+// Converts ARPAbet symbols, in which the CMU Pronouncing Dictionary is written, to phonemes in Misaki's notation.
 import { toRows } from '../language-table.ts';
 
 const consonants: Readonly<Record<string, string>> = Object.fromEntries(
@@ -17,25 +16,8 @@ const vowels: Readonly<Record<string, string>> = Object.fromEntries(
 const reduced: Readonly<Record<string, string>> = { AH: 'ə', ER: 'əɹ' };
 const marks = ['', 'ˈ', 'ˌ'];
 
-/** Returns the phonemes of a word in lower case; undefined if the dictionary lacks the word. */
-export type DictionaryLookup = (word: string) => string | undefined;
-
-/** The dictionary is a text with one entry per line, such as `  "word": "W ER1 D",`. It is searched, not parsed. */
-export function openArpabet(dictionary: string): DictionaryLookup {
-  return (word) => {
-    if (!/^[a-z'.-]+$/.test(word)) return undefined;
-    for (const key of [`\n  "${word}": "`, `\n  ${word}: "`]) {
-      const at = dictionary.indexOf(key);
-      if (at < 0) continue;
-      const from = at + key.length;
-      return fromArpabet(dictionary.slice(from, dictionary.indexOf('"', from)));
-    }
-    return undefined;
-  };
-}
-
 /** Converts symbols such as "HH AH0 L OW1". */
-function fromArpabet(symbols: string): string {
+export function fromArpabet(symbols: string): string {
   const sounds = symbols.split(' ').map((symbol) => {
     const [, name, digit] = /^([A-Z]+)([012])?$/.exec(symbol) ?? [];
     if (digit === undefined) return consonants[name ?? ''] ?? '';

@@ -1,10 +1,11 @@
 // Pronunciations of English words that a lexicon contains, in Misaki's notation: readings by part of speech, inflected
 // forms of listed words, and function words, whose sound depends on the next word.
+
+import type { Table } from './sorted-table.ts';
 import { stressCapitalized, stressFully } from './stress.ts';
 
 /** One reading, or readings by part of speech; `None` is the reading before a pause. */
 export type Reading = string | Readonly<Record<string, string | null>>;
-export type LexiconTable = Readonly<Record<string, Reading>>;
 export type Accent = 'US' | 'GB';
 
 /** A word and what its reading depends on. */
@@ -22,12 +23,12 @@ type Context = Omit<WordInContext, 'word'>;
 const tapBefore = 'AIOWYiuæɑəɛɪɹʊʌ';
 
 export class EnglishLexicon {
-  readonly #first: LexiconTable;
-  readonly #second: LexiconTable;
+  readonly #first: Table;
+  readonly #second: Table;
   readonly #accent: Accent;
 
-  /** The first table is checked by people, the second one is not. */
-  constructor(first: LexiconTable, second: LexiconTable, accent: Accent) {
+  /** The first table is checked by people, the second one is not. Readings by part of speech are JSON. */
+  constructor(first: Table, second: Table, accent: Accent) {
     this.#first = first;
     this.#second = second;
     this.#accent = accent;
@@ -51,12 +52,8 @@ export class EnglishLexicon {
 
   /** The name of a letter; undefined for other characters. */
   nameOf(letter: string): string | undefined {
-    const name = this.#first[letter.toUpperCase()];
-    return /^[a-z]$/i.test(letter) && typeof name === 'string'
-      ? letter === 'A' || letter === 'a'
-        ? 'ˈA'
-        : name
-      : undefined;
+    if (!/^[a-z]$/i.test(letter)) return undefined;
+    return letter === 'A' || letter === 'a' ? 'ˈA' : this.#first(letter.toUpperCase());
   }
 
   #readFunctionWord(word: string, { tag, isBeforeVowel, isBeforeTo }: Context): string | undefined {
@@ -105,18 +102,20 @@ export class EnglishLexicon {
     );
   }
 
-  #has = (word: string): boolean => lookUp(this.#first, word) !== undefined || lookUp(this.#second, word) !== undefined;
+  #find = (word: string): string | undefined => lookUp(this.#first, word) ?? lookUp(this.#second, word);
+  #has = (word: string): boolean => this.#find(word) !== undefined;
 
   #readListed(word: string, { tag, isBeforeVowel }: Context): string | undefined {
-    return this.#has(word) ? this.#entry(word, tag, isBeforeVowel) : undefined;
+    return this.#entry(word, tag, isBeforeVowel);
   }
 
   #entry(word: string, tag: string, isBeforeVowel: boolean | undefined): string | undefined {
-    const found = lookUp(this.#first, word) ?? lookUp(this.#second, word);
-    if (found === undefined || typeof found === 'string') return found;
-    if (isBeforeVowel === undefined && found.None) return found.None;
-    const reading = tag in found ? found[tag] : parentOf(tag) in found ? found[parentOf(tag)] : found.DEFAULT;
-    return reading ?? undefined;
+    const found = this.#find(word);
+    if (!found?.startsWith('{')) return found;
+    const readings: Exclude<Reading, string> = JSON.parse(found);
+    if (isBeforeVowel === undefined && readings.None) return readings.None;
+    const parent = parentOf(tag);
+    return (tag in readings ? readings[tag] : parent in readings ? readings[parent] : readings.DEFAULT) ?? undefined;
   }
 
   /** "James'" and "boys'". */
@@ -170,13 +169,13 @@ export class EnglishLexicon {
 }
 
 /** An entry also stands for the same word with its first letter in the other case. */
-function lookUp(table: LexiconTable, word: string): Reading | undefined {
-  const own = Object.hasOwn(table, word) ? table[word] : undefined;
+function lookUp(table: Table, word: string): string | undefined {
+  const own = table(word);
   if (own !== undefined || word.length < 2) return own;
   const lower = word.toLowerCase();
   const capitalized = word.slice(0, 1).toUpperCase() + lower.slice(1);
   const other = word === lower ? capitalized : word === capitalized ? lower : undefined;
-  return other !== undefined && other !== word && Object.hasOwn(table, other) ? table[other] : undefined;
+  return other === undefined || other === word ? undefined : table(other);
 }
 
 function parentOf(tag: string): string {

@@ -1,14 +1,14 @@
 // Converts English text to phonemes in the notation of Misaki, which Kokoro and Hibari were trained on: two lexicons
 // by part of speech, inflected forms, function words by their neighbours, the CMU dictionary for further names, and a
 // small network for unknown words. The text has no numbers or abbreviations; Sonant has spelled them out.
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { gunzipSync } from 'node:zlib';
 import anyAscii from 'any-ascii';
-import { type DictionaryLookup, openArpabet } from './arpabet.ts';
+import { fromArpabet } from './arpabet.ts';
 import { type Accent, EnglishLexicon, withS } from './english-lexicon.ts';
+import { type EnglishFile, englishFiles } from './english-tables.ts';
 import { createTagger } from './part-of-speech.ts';
-import { createSpellingNet } from './spelling-net.ts';
+import { openTable, type Table } from './sorted-table.ts';
+import { openSpellingNet, type SpellingNet } from './spelling-net.ts';
 import { balance, stressLast, weaken } from './stress.ts';
 
 /** A word or a punctuation mark: its range in the text (UTF-16) and its phonemes. */
@@ -56,13 +56,12 @@ const unknownKeptMax = 2_000;
 
 type Token = { start: number; end: number; text: string; tag: string; given?: string };
 
-/** Opens the files of a folder: the lexicons of the accent, the tagger, and files for unknown words. */
+/** Opens the files of a folder (english-tables.ts). */
 export function openEnglish(folder: string, accent: Accent): EnglishPhonemes {
-  const readJson = (name: string) => JSON.parse(gunzipSync(readFileSync(join(folder, name))).toString());
-  const [first, second] = ['gold', 'silver'].map((kind) => readJson(`lexicon_${accent.toLowerCase()}_${kind}.json.gz`));
-  const lexicon = new EnglishLexicon(first, second, accent);
-  const tagger = createTagger(readJson('tagger.json.gz'));
-  const pronounceUnknown = openUnknown(folder, lexicon, accent);
+  const pathOf = (is: EnglishFile['is']) => join(folder, englishFiles(accent).find((file) => file.is === is)!.as);
+  const lexicon = new EnglishLexicon(openTable(pathOf('gold')), openTable(pathOf('silver')), accent);
+  const tag = createTagger(openTable(pathOf('tagger')));
+  const pronounceUnknown = openUnknown(pathOf, lexicon, accent);
 
   /** The phonemes of a word without spaces. Parts of a compound are read alone if the lexicon lacks the whole. */
   function pronounce(word: string, tag: string, isBeforeVowel: boolean | undefined, isBeforeTo: boolean): string {
@@ -81,7 +80,7 @@ export function openEnglish(folder: string, accent: Accent): EnglishPhonemes {
 
   return (text, given = []) => {
     const tokens = readTokens(text, given);
-    tagTokens(tokens, tagger);
+    tagTokens(tokens, tag);
     const words: PhonemeWord[] = [];
     let isBeforeVowel: boolean | undefined;
     let isBeforeTo = false;
@@ -172,22 +171,22 @@ function beginsWithVowel(phonemes: string): boolean | undefined {
 }
 
 /** Pronounces words that the lexicon lacks. Letters of other scripts are transliterated. */
-function openUnknown(folder: string, lexicon: EnglishLexicon, accent: Accent): (word: string) => string {
-  let dictionary: DictionaryLookup | undefined;
-  let net: ReturnType<typeof createSpellingNet> | undefined;
+function openUnknown(pathOf: (is: EnglishFile['is']) => string, lexicon: EnglishLexicon, accent: Accent) {
+  let dictionary: Table | undefined;
+  let net: SpellingNet | undefined;
   const known = new Map<string, string>();
 
   function look(word: string): string | undefined {
-    dictionary ??= openArpabet(readFileSync(join(folder, 'cmudict.js'), 'latin1'));
+    dictionary ??= openTable(pathOf('dictionary'));
     const found = dictionary(word);
-    if (found !== undefined) return found;
+    if (found !== undefined) return fromArpabet(found);
     const stem = /^(.{2,})(?:'s|s)$/.exec(word)?.[1];
     const ofStem = stem && dictionary(stem);
-    return ofStem && withS(ofStem, accent);
+    return ofStem && withS(fromArpabet(ofStem), accent);
   }
 
   function spell(word: string): string {
-    net ??= createSpellingNet(readFileSync(join(folder, 'oov_bart_en_us.npz')));
+    net ??= openSpellingNet(pathOf('net'));
     return net(word);
   }
 
@@ -208,7 +207,7 @@ function openUnknown(folder: string, lexicon: EnglishLexicon, accent: Accent): (
     return accent === 'US' ? american : toBritish(american);
   }
 
-  return (word) => {
+  return (word: string): string => {
     const before = known.get(word);
     if (before !== undefined) return before;
     const phonemes = pronounce(word);

@@ -1,40 +1,33 @@
 // Tags the words of an English sentence with their parts of speech (the tags of the Penn Treebank). The tagger is an
 // averaged perceptron, whose weights are read from a file: a word with one usual tag is looked up, and any other word
 // gets the tag with the highest sum of weights of its features: its letters, its neighbours, and the tags before it.
-export interface TaggerModel {
-  tags: readonly string[];
-  /** Words that nearly always have the same tag. */
-  tagdict: Readonly<Record<string, string>>;
-  /** Words that features may name; other words are named by their shape. */
-  vocab: readonly string[];
-  /** Weights by feature and tag. */
-  weights: Readonly<Record<string, Readonly<Record<string, number>>>>;
-}
+import type { Table } from './sorted-table.ts';
 
 export type Tagger = (words: readonly string[]) => string[];
 
 const before = ['-START2-', '-START-'] as const;
 const after = ['-END-', '-END2-'] as const;
 
-export function createTagger({ tags, tagdict, vocab, weights }: TaggerModel): Tagger {
-  const named = new Set(vocab);
+/**
+ * The table has the sorted tags, `tag=WORD` for words with a usual tag, `vocab=WORD` for words that features may name,
+ * and for each feature pairs of a tag's number and its weight.
+ */
+export function createTagger(table: Table): Tagger {
+  const tags = table('tags')!.split(' ');
 
   const predict = (features: readonly string[]): string => {
-    const sums = new Map(tags.map((tag) => [tag, 0]));
+    const sums = tags.map(() => 0);
     let isKnown = false;
     for (const feature of features) {
-      // The tables stay as they were parsed, because a Map of 80,000 features would double the time to load them.
-      const byTag = weights[feature];
-      for (const tag in byTag) {
-        isKnown = true;
-        sums.set(tag, sums.get(tag)! + byTag[tag]!);
-      }
+      const weights = table(feature);
+      if (weights === undefined) continue;
+      isKnown = true;
+      const pairs: readonly number[] = JSON.parse(weights);
+      for (let i = 0; i < pairs.length; i += 2) sums[pairs[i]!]! += pairs[i + 1]!;
     }
     if (!isKnown) return 'NN';
-    return tags.reduce((best, tag) => {
-      const [sum, bestSum] = [sums.get(tag)!, sums.get(best)!];
-      return sum > bestSum || (sum === bestSum && tag > best) ? tag : best;
-    });
+    const best = Math.max(...sums);
+    return tags.findLast((_, i) => sums[i] === best)!;
   };
 
   return (words) => {
@@ -42,14 +35,13 @@ export function createTagger({ tags, tagdict, vocab, weights }: TaggerModel): Ta
       ...before,
       ...words.map((word) => {
         const plain = plainForm(word);
-        return named.has(plain) ? plain : `<${shapeOf(word)}>`;
+        return table(`vocab=${plain}`) === undefined ? `<${shapeOf(word)}>` : plain;
       }),
       ...after,
     ];
     let [last2, last]: string[] = [...before];
     return words.map((word, i) => {
-      const usual = Object.hasOwn(tagdict, word) ? tagdict[word] : undefined;
-      const tag = usual ?? predict(featuresOf(word, i, names, last!, last2!));
+      const tag = table(`tag=${word}`) ?? predict(featuresOf(word, i, names, last!, last2!));
       [last2, last] = [last, tag];
       return tag;
     });

@@ -1,7 +1,8 @@
 // Pronounces words that no lexicon contains: a small neural network (BART: an encoder and a decoder of one layer with
-// one attention head) reads the letters and writes phonemes one by one, each the most probable. The weights are read
-// from a NumPy archive. A word costs a few milliseconds.
-import { inflateRawSync } from 'node:zlib';
+// one attention head) reads the letters and writes phonemes one by one, each the most probable. The weights are files of
+// NumPy. A word costs a few milliseconds.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 
 /** Pronounces a word in Latin letters. The result is empty if the network has nothing to say. */
 export type SpellingNet = (word: string) => string;
@@ -11,17 +12,19 @@ const firstChar = 4;
 const unknownChar = 3;
 
 type Vector = Float32Array;
-type Weights = ReadonlyMap<string, Vector>;
+/** Returns the weights of a name. */
+type Weights = (name: string) => Vector;
 
-export function createSpellingNet(archive: Buffer): SpellingNet {
-  const { arrays, facts } = readArchive(archive);
+export function openSpellingNet(folder: string): SpellingNet {
+  const weights = (name: string) => new Float32Array(Uint8Array.from(readArray(folder, name)).buffer);
+  const facts: NetFacts = JSON.parse(readArray(folder, 'meta_json').toString('utf16le').replaceAll('\0', ''));
   const width = facts.d_model;
-  const embedding = arrayIn(arrays, 'model.shared.weight');
-  const bias = arrayIn(arrays, 'final_logits_bias');
+  const embedding = weights('model.shared.weight');
+  const bias = weights('final_logits_bias');
   const letters = new Map([...facts.grapheme_chars].map((char, i) => [char, i] as const).slice(firstChar));
   const phonemes = [...facts.phoneme_chars];
-  const encoder = createLayer(arrays, 'model.encoder', width, facts.layer_norm_eps);
-  const decoder = createLayer(arrays, 'model.decoder', width, facts.layer_norm_eps);
+  const encoder = createLayer(weights, 'model.encoder', width, facts.layer_norm_eps);
+  const decoder = createLayer(weights, 'model.decoder', width, facts.layer_norm_eps);
   const toLetters = decoder.attention('encoder_attn');
   const vectorOf = (id: number) => embedding.subarray(id * width, (id + 1) * width);
 
@@ -55,8 +58,8 @@ interface Memory {
   value: Vector;
 }
 
-function createLayer(arrays: Weights, side: string, width: number, epsilon: number) {
-  const read = (name: string) => arrayIn(arrays, `${side}.${name}`);
+function createLayer(weights: Weights, side: string, width: number, epsilon: number) {
+  const read = (name: string) => weights(`${side}.${name}`);
   const linear = (name: string) => {
     const [weight, offset] = [read(`${name}.weight`), read(`${name}.bias`)];
     return (vector: Vector) => multiply(weight, vector, offset);
@@ -148,32 +151,8 @@ interface NetFacts {
   position_offset: number;
 }
 
-function arrayIn(arrays: Weights, name: string): Vector {
-  const found = arrays.get(name);
-  if (!found) throw new Error(`the archive has no array ${name}`);
-  return found;
-}
-
-/** Reads the arrays of a NumPy archive (a ZIP file of .npy files). */
-function readArchive(archive: Buffer): { arrays: Weights; facts: NetFacts } {
-  const arrays = new Map<string, Vector>();
-  let facts: NetFacts | undefined;
-  const end = archive.lastIndexOf('PK\x05\x06', undefined, 'latin1');
-  let at = archive.readUInt32LE(end + 16);
-  for (let count = archive.readUInt16LE(end + 10); count > 0; count--) {
-    const [method, packed] = [archive.readUInt16LE(at + 10), archive.readUInt32LE(at + 20)];
-    const [nameLength, extra, comment] = [28, 30, 32].map((offset) => archive.readUInt16LE(at + offset));
-    const name = archive.toString('latin1', at + 46, at + 46 + nameLength!).replace(/\.npy$/, '');
-    const local = archive.readUInt32LE(at + 42);
-    const from = local + 30 + archive.readUInt16LE(local + 26) + archive.readUInt16LE(local + 28);
-    const body = archive.subarray(from, from + packed);
-    const bytes = method === 0 ? body : inflateRawSync(body, { maxOutputLength: 1 << 26 });
-    // The header of a .npy file: six magic bytes, two bytes of version, and the length of the text that follows.
-    const content = bytes.subarray(10 + bytes.readUInt16LE(8));
-    if (name === 'meta_json') facts = JSON.parse(content.toString('utf16le').replaceAll('\0', ''));
-    else arrays.set(name, new Float32Array(Uint8Array.from(content).buffer));
-    at += 46 + nameLength! + extra! + comment!;
-  }
-  if (!facts) throw new Error('the archive has no description of the network');
-  return { arrays, facts };
+/** The content of a .npy file: after six magic bytes and two bytes of version, the length of a header, and the header. */
+function readArray(folder: string, name: string): Buffer {
+  const bytes = readFileSync(join(folder, `${name}.npy`));
+  return bytes.subarray(10 + bytes.readUInt16LE(8));
 }

@@ -1,29 +1,37 @@
 // Tests English phonemes with the real lexicons, tagger, dictionary and network (fetched-voice.ts).
-import { copyFileSync, globSync, mkdtempSync, rmSync } from 'node:fs';
+import { globSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { unpackArchive } from '../../../src/archives/unpack-archive.ts';
-import { openArpabet } from '../../../src/text/phonemes/arpabet.ts';
+import { fromArpabet } from '../../../src/text/phonemes/arpabet.ts';
 import { type EnglishPhonemes, openEnglish } from '../../../src/text/phonemes/english.ts';
+import { englishFiles, writeTable } from '../../../src/text/phonemes/english-tables.ts';
 import { fetchVoice } from '../../engines/fetched-voice.ts';
 
 const { folder: packages, why = '' } = await fetchVoice();
 const folder = mkdtempSync(join(tmpdir(), 'sonant-phonemes-'));
 afterAll(() => rmSync(folder, { recursive: true }));
+const signal = new AbortController().signal;
+const sources: Record<string, string> = {};
 if (packages) {
   for (const archive of globSync(join(packages, '*.{whl,tgz}'))) {
-    const to = join(folder, basename(archive, '.whl'));
-    await unpackArchive({ archive, to, signal: new AbortController().signal });
-    for (const file of globSync(join(to, '**/{lexicon_*,tagger}.json.gz')))
-      copyFileSync(file, join(folder, basename(file)));
-    for (const file of globSync(join(to, '**/oov_bart_en_us.npz'))) copyFileSync(file, join(folder, basename(file)));
-    for (const file of globSync(join(to, 'package/index.js'))) copyFileSync(file, join(folder, 'cmudict.js'));
+    const to = join(folder, basename(archive));
+    await unpackArchive({ archive, to, signal });
+    for (const file of globSync(join(to, '**/{*.json.gz,*.npz}'))) sources[basename(file)] = file;
+    for (const file of globSync(join(to, 'package/index.js'))) sources['cmudict.js'] = file;
+  }
+  for (const accent of ['US', 'GB'] as const) {
+    mkdirSync(join(folder, accent));
+    for (const { is, source, as } of englishFiles(accent)) {
+      const [from, to] = [sources[source]!, join(folder, accent, as)];
+      await (is === 'net' ? unpackArchive({ archive: from, to, signal }) : writeTable({ is, from, to }, signal));
+    }
   }
 }
 const opened = new Map<string, EnglishPhonemes>();
 const phonemesOf = (accent: 'US' | 'GB'): EnglishPhonemes => {
-  const found = opened.get(accent) ?? openEnglish(folder, accent);
+  const found = opened.get(accent) ?? openEnglish(join(folder, accent), accent);
   opened.set(accent, found);
   return found;
 };
@@ -98,5 +106,5 @@ describe('entries of the CMU dictionary', () => {
     ['L IH1 T AH0 L', 'lˈɪɾᵊl'],
     ['B ER1 D', 'bˈɜɹd'],
     ['Z IH1 R OW2', 'zˈɪɹˌO'],
-  ])('%s', (symbols, phonemes) => expect(openArpabet(`\n  "word": "${symbols}",`)('word')).toBe(phonemes));
+  ])('%s', (symbols, phonemes) => expect(fromArpabet(symbols)).toBe(phonemes));
 });
