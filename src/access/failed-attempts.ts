@@ -5,12 +5,7 @@ import { Failure } from '../errors.ts';
 import { networkOf } from '../net/client-addresses.ts';
 import { type Rate, takeOne } from './rate-limit.ts';
 
-export interface FailedAttempts {
-  /** Counts a failed attempt. Throws `rate_limit_exceeded` if there were too many. */
-  noteFailure(address: string): void;
-  /** Like `noteFailure`, but counts nothing. */
-  check(address: string): void;
-}
+export type FailedAttempts = ReturnType<typeof createFailedAttempts>;
 
 interface FailedAttemptsOptions {
   perMinute: number;
@@ -23,7 +18,7 @@ interface FailedAttemptsOptions {
 
 const addressesMax = 50_000;
 
-export function createFailedAttempts({ perMinute, now = Date.now, share }: FailedAttemptsOptions): FailedAttempts {
+export function createFailedAttempts({ perMinute, now = Date.now, share }: FailedAttemptsOptions) {
   const rate = { perMinute, burst: perMinute };
   /** The time when all attempts of a network are available again. Entries are in the order of their last failures. */
   const fullAtUs = new Map<string, number>();
@@ -46,11 +41,13 @@ export function createFailedAttempts({ perMinute, now = Date.now, share }: Faile
     store(name, Math.max(fullAtUs.get(name) ?? 0, nowUs() + fullInUs));
   };
   return {
-    check(address) {
+    /** Like `noteFailure`, but counts nothing. */
+    check(address: string): void {
       const { isAllowed, waitUs } = take(networkOf(address));
       if (!isAllowed) reject(waitUs);
     },
-    noteFailure(address) {
+    /** Counts a failed attempt. Throws `rate_limit_exceeded` if there were too many. */
+    noteFailure(address: string): void {
       const name = networkOf(address);
       const taken = take(name);
       store(name, taken.fullAtUs);

@@ -23,23 +23,7 @@ export interface MadeKey {
   apiKey: ApiKey;
 }
 
-export interface KeyManagement {
-  /** Reports fields that exceed the actor's grant. Throws `insufficient_scope` if only scopes exceed the grant. */
-  checkNew(fields: KeyFields, actor: Actor, violations: Violations): void;
-  checkChange(fields: KeyFields, actor: Actor, violations: Violations): void;
-  create(fields: KeyFields, actor: Actor): Promise<MadeKey>;
-  /** Lists keys, newest first. `beforeKeyId` is the last key of the previous page. */
-  list(actor: Actor, page: { size: number; beforeKeyId?: string | undefined }): Promise<ApiKey[]>;
-  get(keyId: string, actor: Actor): Promise<ApiKey>;
-  update(keyId: string, fields: KeyFields, actor: Actor): Promise<ApiKey>;
-  /** Creates a successor with the same permissions. The old key expires after the grace period. */
-  rotate(keyId: string, graceSeconds: number, actor: Actor): Promise<MadeKey>;
-  /**
-   * Permanently revokes the key, all keys that it made, including successors of itself, and all keys that these made. If
-   * the key has no successor, its descendants and the valid keys that it replaced are revoked too. Rows stay in the table.
-   */
-  revoke(keyId: string, actor: Actor): Promise<RevokedKey>;
-}
+export type KeyManagement = ReturnType<typeof createKeyManagement>;
 
 export interface RevokedKey {
   apiKey: ApiKey;
@@ -63,7 +47,7 @@ const descendantsMax = 1_000;
 /** Default grace period of a rotation. */
 export const graceSecondsUsual = 24 * 3600;
 
-export function createKeyManagement({ rows, pepper, onChange, now = Date.now }: KeyManagementOptions): KeyManagement {
+export function createKeyManagement({ rows, pepper, onChange, now = Date.now }: KeyManagementOptions) {
   const change = async (keyId: string, { grant }: Actor, decide: Parameters<ApiKeyRows['change']>[2]) => {
     const changed = await rows.change(keyId, grant.range, decide);
     if (!changed) throw noSuchKey();
@@ -76,13 +60,15 @@ export function createKeyManagement({ rows, pepper, onChange, now = Date.now }: 
     return { apiKey, othersRevoked: othersRevoked.length };
   };
 
-  const checkChange: KeyManagement['checkChange'] = (fields, { grant }, violations) =>
+  const checkChange = (fields: KeyFields, { grant }: Actor, violations: Violations): void =>
     checkKeyChange(fields, grant, now(), violations);
 
   return {
-    checkNew: (fields, { grant }, violations) => checkNewKey(fields, grant, now(), violations),
+    /** Reports fields that exceed the actor's grant. Throws `insufficient_scope` if only scopes exceed the grant. */
+    checkNew: (fields: KeyFields, { grant }: Actor, violations: Violations): void =>
+      checkNewKey(fields, grant, now(), violations),
     checkChange,
-    async create(fields, actor) {
+    async create(fields: KeyFields, actor: Actor): Promise<MadeKey> {
       const parsed = createApiKey();
       const row = toApiKeyRow(fields, { parsed, pepper, madeBy: makerOf(actor), grant: actor.grant, nowMs: now() });
       const { keyId, createdAtMs: atMs } = row;
@@ -92,16 +78,20 @@ export function createKeyManagement({ rows, pepper, onChange, now = Date.now }: 
       if (outcome === 'taken') throw new Error('the id part of the new key is taken');
       return { key: parsed.key, apiKey: toApiKey(row, atMs) };
     },
-    async list({ grant }, { size, beforeKeyId }) {
+    /** Lists keys, newest first. `beforeKeyId` is the last key of the previous page. */
+    async list(
+      { grant }: Actor,
+      { size, beforeKeyId }: { size: number; beforeKeyId?: string | undefined },
+    ): Promise<ApiKey[]> {
       const nowMs = now();
       return (await rows.list(grant.range, size, beforeKeyId)).map((row) => toApiKey(row, nowMs));
     },
-    async get(keyId, { grant }) {
+    async get(keyId: string, { grant }: Actor): Promise<ApiKey> {
       const row = await rows.findById(keyId, grant.range);
       if (!row) throw noSuchKey();
       return toApiKey(row, now());
     },
-    async update(keyId, fields, actor) {
+    async update(keyId: string, fields: KeyFields, actor: Actor): Promise<ApiKey> {
       const violations = new Violations();
       checkChange(fields, actor, violations);
       violations.throwIfAny();
@@ -114,7 +104,8 @@ export function createKeyManagement({ rows, pepper, onChange, now = Date.now }: 
       });
       return apiKey;
     },
-    async rotate(keyId, graceSeconds, actor) {
+    /** Creates a successor with the same permissions. The old key expires after the grace period. */
+    async rotate(keyId: string, graceSeconds: number, actor: Actor): Promise<MadeKey> {
       const nowMs = now();
       let made: MadeKey | undefined;
       await change(keyId, actor, (row) => {
@@ -134,7 +125,12 @@ export function createKeyManagement({ rows, pepper, onChange, now = Date.now }: 
       });
       return made!;
     },
-    revoke: (keyId, actor) => change(keyId, actor, (row) => toRevocation(row, actor, now())),
+    /**
+     * Permanently revokes the key, all keys that it made, including successors of itself, and all keys that these made. If
+     * the key has no successor, its descendants and the valid keys that it replaced are revoked too. Rows stay in the table.
+     */
+    revoke: (keyId: string, actor: Actor): Promise<RevokedKey> =>
+      change(keyId, actor, (row) => toRevocation(row, actor, now())),
   };
 }
 

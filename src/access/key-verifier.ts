@@ -63,20 +63,7 @@ export interface KeyCaller extends Caller {
   grant: KeyGrant;
 }
 
-export interface KeyVerifier {
-  /** Returns the caller of the key. Throws `invalid_api_key`, or `access_denied` if the address is not allowed. */
-  verify(presented: string | undefined, address: string): Promise<KeyCaller>;
-  /** Like `verify`, but for the id of a key that the service itself has stored. */
-  verifyId(keyId: string, address: string): Promise<KeyCaller>;
-  /** Like `verify`, but for the newest key of an owner. */
-  verifyOwner(ownerId: string, address: string): Promise<KeyCaller>;
-  /** Reads from the table whether the key is still valid. */
-  isInForce(keyId: string): Promise<boolean>;
-  /** Clears the cache after a key has changed. */
-  forget(): void;
-  /** Writes the pending last-used times. */
-  close(): Promise<void>;
-}
+export type KeyVerifier = ReturnType<typeof createKeyVerifier>;
 
 export interface KeyVerifierOptions {
   rows: ApiKeyRows;
@@ -100,7 +87,7 @@ const anywhere = () => true;
 const nameSalt = randomBytes(16).toString('hex');
 const toName = (key: string): string => hash('sha256', nameSalt + key, 'base64');
 
-export function createKeyVerifier({ rows, pepper, now = Date.now }: KeyVerifierOptions): KeyVerifier {
+export function createKeyVerifier({ rows, pepper, now = Date.now }: KeyVerifierOptions) {
   const lastUse = createLastUse((uses) => rows.noteUses(uses), usesWrittenEveryMs);
   /** Valid and invalid keys have separate caches, so that invalid keys cannot evict valid keys. */
   let known = new ExpiringCache<Verified>(cacheOptions);
@@ -138,25 +125,31 @@ export function createKeyVerifier({ rows, pepper, now = Date.now }: KeyVerifierO
   };
 
   return {
-    async verify(presented, address) {
+    /** Returns the caller of the key. Throws `invalid_api_key`, or `access_denied` if the address is not allowed. */
+    async verify(presented: string | undefined, address: string): Promise<KeyCaller> {
       const parsed = parseApiKey(presented);
       const nowMs = now();
       return admit(parsed && (await find(parsed, nowMs)), address, nowMs);
     },
-    async verifyId(keyId, address) {
+    /** Like `verify`, but for the id of a key that the service itself has stored. */
+    async verifyId(keyId: string, address: string): Promise<KeyCaller> {
       const nowMs = now();
       return admit(await findById(keyId, nowMs), address, nowMs);
     },
-    async verifyOwner(ownerId, address) {
+    /** Like `verify`, but for the newest key of an owner. */
+    async verifyOwner(ownerId: string, address: string): Promise<KeyCaller> {
       const nowMs = now();
       const newest = await rows.findNewest(ownerId);
       return admit(newest && (await findById(newest.keyId, nowMs)), address, nowMs);
     },
-    isInForce: async (keyId) => (await findById(keyId, now())) !== undefined,
-    forget() {
+    /** Reads from the table whether the key is still valid. */
+    isInForce: async (keyId: string): Promise<boolean> => (await findById(keyId, now())) !== undefined,
+    /** Clears the cache after a key has changed. */
+    forget(): void {
       known = new ExpiringCache(cacheOptions);
     },
-    close: () => lastUse.close(),
+    /** Writes the pending last-used times. */
+    close: (): Promise<void> => lastUse.close(),
   };
 }
 

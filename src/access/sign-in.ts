@@ -26,20 +26,7 @@ export interface Session {
   csrf: string;
 }
 
-export interface SignIn {
-  readonly hasIssuer: boolean;
-  /** Returns the URL to redirect to, and a cookie for `finish`. */
-  begin(redirectUri: string): Promise<{ url: string; cookie: string }>;
-  /** Returns the session cookie of the person who was redirected to `url` with the cookie of `begin`. */
-  finish(url: URL, loginCookie: string | undefined): Promise<string>;
-  session(cookie: string | undefined): Promise<Session | undefined>;
-  /** Returns the caller of a bearer token. Throws `invalid_token`. */
-  verifyToken(token: string): Promise<KeyCaller>;
-  /** Returns a bearer token with some of `tokenScopes`. Undefined if the client's id or secret is wrong. */
-  tokenForClient(id: string, secret: string, scopes: readonly Scope[]): Promise<string | undefined>;
-  /** Exchanges a token of the issuer for a bearer token with some of `tokenScopes`. */
-  tokenForToken(token: string, scopes: readonly Scope[]): Promise<string>;
-}
+export type SignIn = ReturnType<typeof createSignIn>;
 
 export interface SignInOptions {
   seal: Seal;
@@ -56,7 +43,7 @@ export const sessionSeconds = 3600;
 export const tokenSeconds = 900;
 const noHash = Buffer.alloc(32);
 
-export function createSignIn({ seal, issuer, signInRules, clients, keyScopes }: SignInOptions): SignIn {
+export function createSignIn({ seal, issuer, signInRules, clients, keyScopes }: SignInOptions) {
   const hashes = new Map(
     clients.map((client) => {
       const [id = '', hash = ''] = client.split(':');
@@ -86,11 +73,13 @@ export function createSignIn({ seal, issuer, signInRules, clients, keyScopes }: 
 
   return {
     hasIssuer: issuer !== undefined,
-    async begin(redirectUri) {
+    /** Returns the URL to redirect to, and a cookie for `finish`. */
+    async begin(redirectUri: string): Promise<{ url: string; cookie: string }> {
       const { url, facts } = await requireIssuer().begin(redirectUri);
       return { url, cookie: await seal.close('login', { ...facts }, loginSeconds) };
     },
-    async finish(url, loginCookie) {
+    /** Returns the session cookie of the person who was redirected to `url` with the cookie of `begin`. */
+    async finish(url: URL, loginCookie: string | undefined): Promise<string> {
       const knownIssuer = requireIssuer();
       const facts = await seal.open('login', loginCookie);
       if (!facts) {
@@ -101,23 +90,26 @@ export function createSignIn({ seal, issuer, signInRules, clients, keyScopes }: 
       const person = toSealed(await knownIssuer.finish(url, facts as unknown as LoginFacts));
       return seal.close('session', { ...person, csrf: randomBytes(18).toString('base64url') }, sessionSeconds);
     },
-    async session(cookie) {
+    async session(cookie: string | undefined): Promise<Session | undefined> {
       const facts = await seal.open('session', cookie);
       return facts && { holder: toHolder(facts), name: String(facts.name), csrf: String(facts.csrf) };
     },
-    async verifyToken(token) {
+    /** Returns the caller of a bearer token. Throws `invalid_token`. */
+    async verifyToken(token: string): Promise<KeyCaller> {
       const facts = await seal.open('access', token);
       if (!facts) throw new Failure('invalid_token');
       const given = (facts.scopes as readonly string[] | undefined) ?? tokenScopes;
       return { ...toHolder(facts), scopes: tokenScopes.filter((scope) => given.includes(scope)) };
     },
-    async tokenForClient(id, secret, scopes) {
+    /** Returns a bearer token with some of `tokenScopes`. Undefined if the client's id or secret is wrong. */
+    async tokenForClient(id: string, secret: string, scopes: readonly Scope[]): Promise<string | undefined> {
       // Checking an unknown client takes as long as checking a wrong secret.
       const hash = hashes.get(id) ?? noHash;
       const isRight = timingSafeEqual(createHash('sha256').update(secret).digest(), hash);
       return isRight && hashes.has(id) ? seal.close('access', { kind: 'client', id, scopes }, tokenSeconds) : undefined;
     },
-    async tokenForToken(token, scopes) {
+    /** Exchanges a token of the issuer for a bearer token with some of `tokenScopes`. */
+    async tokenForToken(token: string, scopes: readonly Scope[]): Promise<string> {
       const person = toSealed(await requireIssuer().verify(token));
       return seal.close('access', { ...person, scopes }, tokenSeconds);
     },

@@ -48,18 +48,7 @@ interface Batch {
   written: Promise<void>;
 }
 
-export interface UsageLedger {
-  /** Resolves when the entry is written, or pending in memory. */
-  add(spoken: UsageRow): Promise<void>;
-  /** Throws the store's Failure if no more rows may be pending. */
-  checkRoom(): void;
-  /** Number of rows that wait in memory. */
-  readonly pendingRows: number;
-  /** Whether more rows may be pending. */
-  readonly hasRoom: boolean;
-  /** Writes the pending rows. Throws a Failure with the rows that cannot be written. */
-  close(): Promise<void>;
-}
+export type UsageLedger = ReturnType<typeof createUsageLedger>;
 
 export interface UsageLedgerOptions {
   pendingRowsMax?: number;
@@ -68,7 +57,7 @@ export interface UsageLedgerOptions {
   onFault(fault: unknown): void;
 }
 
-export function createUsageLedger(rows: Pick<UsageRows, 'addAll'>, options: UsageLedgerOptions): UsageLedger {
+export function createUsageLedger(rows: Pick<UsageRows, 'addAll'>, options: UsageLedgerOptions) {
   const { pendingRowsMax = pendingRowsMaxDefault, onFault } = options;
   const pending = createPendingRows(rows, options);
   const hasRoom = () => pending.count < pendingRowsMax;
@@ -98,25 +87,30 @@ export function createUsageLedger(rows: Pick<UsageRows, 'addAll'>, options: Usag
   };
 
   return {
-    add(spoken) {
+    /** Resolves when the entry is written, or pending in memory. */
+    add(spoken: UsageRow): Promise<void> {
       batch ??= openBatch();
       batch.count++;
       addTo(batch.sums, spoken);
       return batch.written;
     },
-    checkRoom() {
+    /** Throws the store's Failure if no more rows may be pending. */
+    checkRoom(): void {
       const { failure } = pending;
       if (!failure || hasRoom()) return;
       const message = 'Usage cannot be recorded: the database is unavailable and the buffer is full. Try again later.';
       throw new Failure(failure.reason, { message, retryAfterSeconds: 1 }, failure);
     },
-    get pendingRows() {
+    /** Number of rows that wait in memory. */
+    get pendingRows(): number {
       return pending.count;
     },
-    get hasRoom() {
+    /** Whether more rows may be pending. */
+    get hasRoom(): boolean {
       return hasRoom();
     },
-    async close() {
+    /** Writes the pending rows. Throws a Failure with the rows that cannot be written. */
+    async close(): Promise<void> {
       await batch?.written.catch(() => {});
       await pending.close();
     },

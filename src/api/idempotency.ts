@@ -17,11 +17,7 @@ interface Once<Answer> {
   work(): Promise<{ answer: Answer; subject: string; usefulUntilMs: number }>;
 }
 
-export interface Idempotency {
-  once<Answer>(once: Once<Answer>): Promise<Answer>;
-  /** Deletes the answers that describe a deleted resource, so that their keys can be used again. */
-  forgetAbout(callerId: string, subject: string): Promise<void>;
-}
+export type Idempotency = ReturnType<typeof createIdempotency>;
 
 const deletedAtOnce = 20;
 
@@ -34,7 +30,7 @@ interface IdempotencyOptions {
   leaseMs?: number;
 }
 
-export function createIdempotency(options: IdempotencyOptions): Idempotency {
+export function createIdempotency(options: IdempotencyOptions) {
   const { rows, isAlive, runner = processName, leaseMs = answerLeaseMs } = options;
   const repeatOrTake = async (begun: AnswerRow, nowMs: number): Promise<AnswerRow | undefined> => {
     const { ownerId, name } = begun;
@@ -48,7 +44,7 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
   };
 
   return {
-    async once({ key, callerId, request, work }) {
+    async once<Answer>({ key, callerId, request, work }: Once<Answer>): Promise<Answer> {
       const fingerprint = createHash('sha256').update(JSON.stringify(request)).digest('base64');
       const nowMs = await rows.now();
       const untilMs = nowMs + leaseMs;
@@ -71,7 +67,8 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
         clearInterval(renewing);
       }
     },
-    forgetAbout: (callerId, subject) => rows.deleteBySubject(callerId, subject),
+    /** Deletes the answers that describe a deleted resource, so that their keys can be used again. */
+    forgetAbout: (callerId: string, subject: string): Promise<void> => rows.deleteBySubject(callerId, subject),
   };
 }
 

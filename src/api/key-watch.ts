@@ -7,15 +7,9 @@ import { keyCheckMs } from './call-limits.ts';
 export type IsInForce = (keyId: string) => Promise<boolean>;
 type End = (failure: Failure) => void;
 
-export interface KeyWatch {
-  /** Calls `end` when the key is revoked or expires. Returns a function that stops watching. */
-  watch(keyId: string, end: End): () => void;
-  /** Checks all keys now, because a key may have been revoked. */
-  check(): void;
-  close(): void;
-}
+export type KeyWatch = ReturnType<typeof openKeyWatch>;
 
-export function openKeyWatch(isInForce: IsInForce): KeyWatch {
+export function openKeyWatch(isInForce: IsInForce) {
   const calls = new Map<string, Set<End>>();
   const checkAll = async () => {
     for (const [keyId, ends] of [...calls]) {
@@ -45,7 +39,8 @@ export function openKeyWatch(isInForce: IsInForce): KeyWatch {
   timer.unref();
 
   return {
-    watch(keyId, end) {
+    /** Calls `end` when the key is revoked or expires. Returns a function that stops watching. */
+    watch(keyId: string, end: End): () => void {
       const ends = calls.get(keyId) ?? new Set();
       calls.set(keyId, ends.add(end));
       return () => {
@@ -53,7 +48,8 @@ export function openKeyWatch(isInForce: IsInForce): KeyWatch {
         if (ends.size === 0 && calls.get(keyId) === ends) calls.delete(keyId);
       };
     },
-    check: () => void check(),
-    close: () => clearInterval(timer),
+    /** Checks all keys now, because a key may have been revoked. */
+    check: (): void => void check(),
+    close: (): void => clearInterval(timer),
   };
 }

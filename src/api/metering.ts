@@ -25,32 +25,11 @@ interface MeteringOptions {
 /** The request to charge, and its voice. */
 type SpeechCharged = Pick<CastSpeech, 'request' | 'voice'>;
 
-export interface Metering {
-  /** Takes a concurrency slot while work other than speech runs. Charges no characters. */
-  occupy<T>(call: Call, work: () => Promise<T>): Promise<T>;
-  /**
-   * Charges a request, unless its audio comes from the cache. `chars` is the number of characters that it may cost. If
-   * the client disconnects after `work` has called `onSpoken`, the request is charged too, because its audio may be
-   * cached. Closes the audio if the charge fails or the client has disconnected.
-   */
-  charge(
-    call: Call,
-    found: SpeechCharged,
-    chars: number,
-    work: (onSpoken: () => void) => Promise<Delivered>,
-  ): Promise<Delivered>;
-  chargeStream(call: Call, found: SpeechCharged, events: () => AsyncIterable<SpeechEvent>): AsyncIterable<SpeechEvent>;
-  /** Charges a turn of live speech part by part. Holds a concurrency slot while a part is spoken. */
-  chargeTurn(
-    call: Call,
-    planned: Pick<PlannedLive, 'request' | 'voice'>,
-    events: (place: LivePlace) => AsyncIterable<SpeechEvent>,
-  ): AsyncIterable<SpeechEvent>;
-}
+export type Metering = ReturnType<typeof createMetering>;
 
 type TurnOptions = Pick<TakeOptions, 'replaces' | 'isPart'>;
 
-export function createMetering({ limiter, ledger, onFault }: MeteringOptions): Metering {
+export function createMetering({ limiter, ledger, onFault }: MeteringOptions) {
   const take = ({ caller, signal, reportLimits }: Call, chars: number, options: TurnOptions = {}) => {
     ledger.checkRoom();
     return limiter.takeSynthesis(caller, chars, { signal, report: reportLimits, ...options });
@@ -58,7 +37,8 @@ export function createMetering({ limiter, ledger, onFault }: MeteringOptions): M
   const noteFor = (call: Call, { voiceId }: Pick<SpeechRequest, 'voiceId'>) => createNote(ledger, call, voiceId);
 
   return {
-    async occupy({ caller, signal, reportLimits }, work) {
+    /** Takes a concurrency slot while work other than speech runs. Charges no characters. */
+    async occupy<T>({ caller, signal, reportLimits }: Call, work: () => Promise<T>): Promise<T> {
       const slot = await limiter.takeSynthesis(caller, 0, { signal, report: reportLimits });
       try {
         return await work();
@@ -67,7 +47,17 @@ export function createMetering({ limiter, ledger, onFault }: MeteringOptions): M
       }
     },
 
-    async charge(call, { request, voice: { voice } }, chars, work) {
+    /**
+     * Charges a request, unless its audio comes from the cache. `chars` is the number of characters that it may cost. If
+     * the client disconnects after `work` has called `onSpoken`, the request is charged too, because its audio may be
+     * cached. Closes the audio if the charge fails or the client has disconnected.
+     */
+    async charge(
+      call: Call,
+      { request, voice: { voice } }: SpeechCharged,
+      chars: number,
+      work: (onSpoken: () => void) => Promise<Delivered>,
+    ): Promise<Delivered> {
       reportVoice(call, request, voice);
       const taken = take(call, chars);
       const synthesis = taken instanceof Promise ? await taken : taken;
@@ -92,7 +82,11 @@ export function createMetering({ limiter, ledger, onFault }: MeteringOptions): M
       }
     },
 
-    async *chargeStream(call, { request, voice: { voice } }, events) {
+    async *chargeStream(
+      call: Call,
+      { request, voice: { voice } }: SpeechCharged,
+      events: () => AsyncIterable<SpeechEvent>,
+    ): AsyncIterable<SpeechEvent> {
       reportVoice(call, request, voice);
       const synthesis = await take(call, request.chars);
       const account = new StreamAccount(call, noteFor(call, request));
@@ -109,7 +103,12 @@ export function createMetering({ limiter, ledger, onFault }: MeteringOptions): M
       }
     },
 
-    async *chargeTurn(call, { request, voice: { voice } }, events) {
+    /** Charges a turn of live speech part by part. Holds a concurrency slot while a part is spoken. */
+    async *chargeTurn(
+      call: Call,
+      { request, voice: { voice } }: Pick<PlannedLive, 'request' | 'voice'>,
+      events: (place: LivePlace) => AsyncIterable<SpeechEvent>,
+    ): AsyncIterable<SpeechEvent> {
       reportVoice(call, request, voice);
       const account = new StreamAccount(call, noteFor(call, request));
       const takeSlot = (chars: number, replaces: Synthesis | undefined) =>

@@ -14,17 +14,7 @@ import { estimatesAtOnceMax, estimatesWaitingMax } from './call-limits.ts';
 import type { Idempotency } from './idempotency.ts';
 import type { Metering } from './metering.ts';
 
-export interface SpeechOperations {
-  /** Throws a Failure if a stream of this request would be refused before it reaches an engine. */
-  check(request: SpeechRequest, caller: Caller): Promise<void>;
-  /** Resolves when the whole text has been spoken and, if the result is a link, the audio has been stored. */
-  synthesizeSpeech(call: Call, request: SpeechRequest, options: SynthesizeOptions): Promise<Delivered>;
-  streamSpeech(call: Call, request: SpeechRequest): AsyncIterable<SpeechEvent>;
-  /** Estimates a request. No characters are charged, but an estimate takes a concurrency slot of the key. */
-  estimateSpeech(call: Call, request: SpeechRequest): Promise<Estimate>;
-  /** Throws `not_found` if the caller has no such audio. */
-  deleteAudio(call: Call, audioId: string): Promise<void>;
-}
+export type SpeechOperations = ReturnType<typeof createSpeechOperations>;
 
 interface SynthesizeOptions {
   /** Whether to bypass the cache. */
@@ -40,7 +30,7 @@ export interface SpeechOperationsOptions {
   idempotency: Pick<Idempotency, 'forgetAbout'>;
 }
 
-export function createSpeechOperations(options: SpeechOperationsOptions): SpeechOperations {
+export function createSpeechOperations(options: SpeechOperationsOptions) {
   const { speech, delivery, metering, idempotency } = options;
   const estimateSlots = new SlotQueue({
     slotsMax: estimatesAtOnceMax,
@@ -48,11 +38,17 @@ export function createSpeechOperations(options: SpeechOperationsOptions): Speech
     refusal: () => new Failure('overloaded', { retryAfterSeconds: 1 }),
   });
   return {
-    async check(request, caller) {
+    /** Throws a Failure if a stream of this request would be refused before it reaches an engine. */
+    async check(request: SpeechRequest, caller: Caller): Promise<void> {
       await speech.plan(request, caller);
     },
 
-    async synthesizeSpeech(call, request, { fresh, inlineBytesMax }) {
+    /** Resolves when the whole text has been spoken and, if the result is a link, the audio has been stored. */
+    async synthesizeSpeech(
+      call: Call,
+      request: SpeechRequest,
+      { fresh, inlineBytesMax }: SynthesizeOptions,
+    ): Promise<Delivered> {
       const { caller, signal } = call;
       const found = await speech.cast(request, caller);
       const sizeLimit = request.returnFormat === 'url' ? undefined : toSizeLimit(inlineBytesMax);
@@ -77,7 +73,7 @@ export function createSpeechOperations(options: SpeechOperationsOptions): Speech
       });
     },
 
-    async *streamSpeech(call, request) {
+    async *streamSpeech(call: Call, request: SpeechRequest): AsyncIterable<SpeechEvent> {
       const { caller, signal } = call;
       const speak = request.returnFormat === 'url' ? delivery.storeStream : speech.speak;
       await speech.checkRoom(request, caller);
@@ -85,7 +81,8 @@ export function createSpeechOperations(options: SpeechOperationsOptions): Speech
       yield* metering.chargeStream(call, planned, () => speak(planned, caller, signal));
     },
 
-    async estimateSpeech(call, request) {
+    /** Estimates a request. No characters are charged, but an estimate takes a concurrency slot of the key. */
+    async estimateSpeech(call: Call, request: SpeechRequest): Promise<Estimate> {
       const { caller, signal } = call;
       const planned = await speech.plan(request, caller);
       return metering.occupy(call, async () => {
@@ -98,7 +95,8 @@ export function createSpeechOperations(options: SpeechOperationsOptions): Speech
       });
     },
 
-    async deleteAudio({ caller }, audioId) {
+    /** Throws `not_found` if the caller has no such audio. */
+    async deleteAudio({ caller }: Call, audioId: string): Promise<void> {
       await delivery.remove(audioId, caller);
       await idempotency.forgetAbout(caller.callerId, audioId);
     },

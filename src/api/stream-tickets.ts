@@ -22,14 +22,7 @@ export interface Ticket {
 /** The key that a ticket is issued to, and its account, whose unused tickets are limited. */
 type TicketHolder = Pick<KeyCaller, 'keyId' | 'accountId'>;
 
-export interface Tickets {
-  issue(request: SpeechRequest, holder: TicketHolder): Promise<Pick<Ticket, 'ticketId' | 'expiresAtMs'>>;
-  /** Returns the ticket and invalidates it, or returns undefined if the ticket is unknown, used or expired. */
-  use(ticketId: string): Promise<Ticket | undefined>;
-  issueLive(holder: TicketHolder): Promise<Pick<Ticket, 'ticketId' | 'expiresAtMs'>>;
-  /** Like `use`, but for a live-speech ticket. */
-  useLive(ticketId: string): Promise<Pick<Ticket, 'keyId'> | undefined>;
-}
+export type Tickets = ReturnType<typeof createTickets>;
 
 const ticketIdBits = 128;
 export const isTicketId = (id: string): boolean => /^tkt_[0-9A-Z]{36}$/.test(id);
@@ -54,7 +47,7 @@ const charsHeldBy = ({ chunks }: SpeechRequest) =>
     ticketCharsMin,
   );
 
-export function createTickets({ rows, seal }: { rows: TicketRows; seal: Seal }): Tickets {
+export function createTickets({ rows, seal }: { rows: TicketRows; seal: Seal }) {
   const issue = async (use: TicketUse, { keyId, accountId }: TicketHolder, chars: number, about: object) => {
     const ticketId = createId('tkt', ticketIdBits);
     const nowMs = await rows.now();
@@ -75,14 +68,18 @@ export function createTickets({ rows, seal }: { rows: TicketRows; seal: Seal }):
     return facts?.ticketId === ticketId ? { facts, keyId: row!.keyId, expiresAtMs: row!.expiresAtMs } : undefined;
   };
   return {
-    issue: (request, holder) => issue('ticket', holder, charsHeldBy(request), { request }),
-    async use(ticketId) {
+    issue: (request: SpeechRequest, holder: TicketHolder): Promise<Pick<Ticket, 'ticketId' | 'expiresAtMs'>> =>
+      issue('ticket', holder, charsHeldBy(request), { request }),
+    /** Returns the ticket and invalidates it, or returns undefined if the ticket is unknown, used or expired. */
+    async use(ticketId: string): Promise<Ticket | undefined> {
       const taken = await take('ticket', ticketId);
       if (!taken) return undefined;
       const { facts, ...ticket } = taken;
       return { request: facts.request as SpeechRequest, ticketId, ...ticket };
     },
-    issueLive: (holder) => issue('live-ticket', holder, ticketCharsMin, {}),
-    useLive: (ticketId) => take('live-ticket', ticketId),
+    issueLive: (holder: TicketHolder): Promise<Pick<Ticket, 'ticketId' | 'expiresAtMs'>> =>
+      issue('live-ticket', holder, ticketCharsMin, {}),
+    /** Like `use`, but for a live-speech ticket. */
+    useLive: (ticketId: string): Promise<Pick<Ticket, 'keyId'> | undefined> => take('live-ticket', ticketId),
   };
 }

@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { createUsageLedger } from '../access/usage-ledger.ts';
-import { type ClipMemory, createClipMemory } from '../delivery/clip-memory.ts';
+import { createClipMemory } from '../delivery/clip-memory.ts';
 import { createClipRoom } from '../delivery/clip-room.ts';
 import { openClipSweep } from '../delivery/clip-sweep.ts';
 import type { ClipStore } from '../delivery/stores/clip-store.ts';
@@ -13,7 +13,7 @@ import { S3Clips } from '../delivery/stores/s3-clips.ts';
 import { createPublicLinks, createSignedLinks, type LinkTo } from '../delivery/stores/s3-links.ts';
 import { createId } from '../runtime/id.ts';
 import { reasonOf } from '../runtime/system-errors.ts';
-import { type ClipRows, createClipRows } from '../store/clip-rows.ts';
+import { createClipRows } from '../store/clip-rows.ts';
 import { createJobRows } from '../store/job-rows.ts';
 import { createFingerprintRows, openStore } from '../store/open-store.ts';
 import type { RowStore } from '../store/row-store.ts';
@@ -55,18 +55,9 @@ export async function openStored({ config, opened, metrics, tracing, onFault }: 
 }
 
 /** The parts of stored audio that the whole service shares. */
-export interface StoredClips {
-  index: ClipRows;
-  memory: ClipMemory;
-  linkTo: OpenedClips['linkTo'];
-  /**
-   * Calls the listener when clips are invalidated before they expire: at once if this process invalidates them, and
-   * soon afterwards if another process does.
-   */
-  onEnded(listener: () => void): () => void;
-}
+export type StoredClips = ReturnType<typeof openStoredClips>;
 
-export function openStoredClips(store: RowStore, { clips, linkTo }: OpenedClips): StoredClips {
+export function openStoredClips(store: RowStore, { clips, linkTo }: OpenedClips) {
   const listeners = new Set<() => void>();
   const onEnded = () => {
     for (const listener of listeners) listener();
@@ -75,7 +66,11 @@ export function openStoredClips(store: RowStore, { clips, linkTo }: OpenedClips)
     index: createClipRows(store, { onEnded }),
     memory: createClipMemory(clips),
     linkTo,
-    onEnded(listener) {
+    /**
+     * Calls the listener when clips are invalidated before they expire: at once if this process invalidates them, and
+     * soon afterwards if another process does.
+     */
+    onEnded(listener: () => void): () => void {
       listeners.add(listener);
       const stop = store.listen('clips', listener);
       return () => {

@@ -28,16 +28,7 @@ interface ClipCacheOptions {
 /** A request for speech without its plan, which the cache does not need. */
 type CachedSpeech = Omit<CastSpeech, 'plan'>;
 
-interface ClipCache {
-  find(found: CachedSpeech, ownerId: string): Promise<ClipRow | undefined>;
-  /**
-   * Reads the audio of a clip, which stays readable even if the clip is removed. Undefined if the clip was already
-   * removed or the store is slow.
-   */
-  read(clip: ClipRecord): Promise<ReadClip | undefined>;
-}
-
-export function createClipCache({ speech, clips, memory, index, patience, keepMs }: ClipCacheOptions): ClipCache {
+export function createClipCache({ speech, clips, memory, index, patience, keepMs }: ClipCacheOptions) {
   const lastsUntilMs = () => Date.now() + Math.round(keepMs * cachedLifeMin);
   const findCached = async (ownerId: string, cacheKey: string): Promise<ClipRow | undefined> => {
     const clip = await index.findCached(ownerId, cacheKey, lastsUntilMs());
@@ -76,12 +67,16 @@ export function createClipCache({ speech, clips, memory, index, patience, keepMs
   };
 
   return {
-    async find(found, ownerId) {
+    async find(found: CachedSpeech, ownerId: string): Promise<ClipRow | undefined> {
       if (found.request.returnFormat !== 'url') return patience.run(() => find(found, ownerId));
       const clip = await find(found, ownerId);
       return clip && (await use(clip)) ? clip : undefined;
     },
-    async read(clip) {
+    /**
+     * Reads the audio of a clip, which stays readable even if the clip is removed. Undefined if the clip was already
+     * removed or the store is slow.
+     */
+    async read(clip: ClipRecord): Promise<ReadClip | undefined> {
       let sound: ReadClip | undefined;
       let isAwaited = true;
       await patience.run(async () => {

@@ -23,15 +23,7 @@ export interface ReadClip {
   close(): void;
 }
 
-export interface ClipMemory {
-  /** The clip store. Clips that are removed through this object are also dropped from memory. */
-  clips: ClipStore;
-  isHeld(clipId: string): boolean;
-  /** Reads the audio of a clip from memory or from the store. Undefined if the clip does not exist. */
-  read(clip: { clipId: string; byteCount: number }, range?: ByteRange): Promise<ReadClip | undefined>;
-  /** Drops all clips from memory. */
-  clear(): void;
-}
+export type ClipMemory = ReturnType<typeof createClipMemory>;
 
 interface HeldClip {
   pieces: readonly Buffer[];
@@ -45,7 +37,7 @@ export interface ClipMemoryOptions {
   heldMsMax?: number;
 }
 
-export function createClipMemory(store: ClipStore, options: ClipMemoryOptions = {}): ClipMemory {
+export function createClipMemory(store: ClipStore, options: ClipMemoryOptions = {}) {
   const { heldBytesMax = heldBytesMaxDefault, heldMsMax = heldMsMaxDefault } = options;
   const held = createHeldClips(heldBytesMax);
   const loading = new Map<string, Promise<HeldClip | undefined>>();
@@ -87,16 +79,22 @@ export function createClipMemory(store: ClipStore, options: ClipMemoryOptions = 
   };
 
   return {
+    /** The clip store. Clips that are removed through this object are also dropped from memory. */
     clips: withRemoval(store, forget),
     isHeld: held.has,
-    async read({ clipId, byteCount }, range) {
+    /** Reads the audio of a clip from memory or from the store. Undefined if the clip does not exist. */
+    async read(
+      { clipId, byteCount }: { clipId: string; byteCount: number },
+      range?: ByteRange,
+    ): Promise<ReadClip | undefined> {
       const clip = await findOrLoad(clipId, byteCount);
       // A clip that was dropped between its load and this read is no longer counted, so the store is read instead.
       if (clip?.isHeld) return { pieces: piecesOf(clip, range, held.giveBack), close() {} };
       const stored = await store.open(clipId, range);
       return stored && { pieces: stored.body, close: () => void stored.body.destroy() };
     },
-    clear() {
+    /** Drops all clips from memory. */
+    clear(): void {
       loading.clear();
       readOnce.clear();
       held.clear();

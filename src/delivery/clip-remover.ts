@@ -17,21 +17,9 @@ export interface ClipRemoverOptions {
   onFault(fault: unknown): void;
 }
 
-export interface ClipRemover {
-  /**
-   * Removes expired clips of an account or of all accounts to free `bytes` bytes. Returns the number of freed bytes.
-   */
-  removeExpired(bytes: number, accountId?: string): Promise<number>;
-  /**
-   * Removes the oldest clips of an account: either clips without a link, or clips whose link was not returned recently.
-   * Returns the number of freed bytes.
-   */
-  removeOldest(accountId: string, bytes: number, kind: 'unlinked' | 'linked'): Promise<number>;
-  /** Number of clips that were removed before they expired. */
-  readonly removedClips: number;
-}
+export type ClipRemover = ReturnType<typeof createClipRemover>;
 
-export function createClipRemover({ clips, index, onRemoved, onFault }: ClipRemoverOptions): ClipRemover {
+export function createClipRemover({ clips, index, onRemoved, onFault }: ClipRemoverOptions) {
   let removedClips = 0;
 
   /** Removes files until enough bytes are free. `expire` returns false for a clip that must stay. */
@@ -59,7 +47,10 @@ export function createClipRemover({ clips, index, onRemoved, onFault }: ClipRemo
   };
 
   return {
-    async removeExpired(bytes, accountId) {
+    /**
+     * Removes expired clips of an account or of all accounts to free `bytes` bytes. Returns the number of freed bytes.
+     */
+    async removeExpired(bytes: number, accountId?: string): Promise<number> {
       const nowMs = Date.now();
       let after: StoredClipRow | undefined;
       for (;;) {
@@ -72,7 +63,11 @@ export function createClipRemover({ clips, index, onRemoved, onFault }: ClipRemo
         if (freed > 0 || !after) return freed;
       }
     },
-    async removeOldest(accountId, bytes, kind) {
+    /**
+     * Removes the oldest clips of an account: either clips without a link, or clips whose link was not returned recently.
+     * Returns the number of freed bytes.
+     */
+    async removeOldest(accountId: string, bytes: number, kind: 'unlinked' | 'linked'): Promise<number> {
       const beforeMs = Date.now() - keptMsMin;
       const listed = await (kind === 'unlinked'
         ? index.listUnlinked(accountId, batch)
@@ -93,7 +88,8 @@ export function createClipRemover({ clips, index, onRemoved, onFault }: ClipRemo
         return isExpired;
       });
     },
-    get removedClips() {
+    /** Number of clips that were removed before they expired. */
+    get removedClips(): number {
       return removedClips;
     },
   };

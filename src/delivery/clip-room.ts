@@ -51,16 +51,7 @@ interface RoomRequest {
   isLinked: boolean;
 }
 
-export interface ClipRoom {
-  /** Makes room for the expected bytes, or throws `storage_full`. */
-  reserve(request: RoomRequest): Promise<Reservation>;
-  /** Must be called when a clip and its file have been removed. */
-  noteRemoved(clip: Pick<StoredClipRow, 'accountId' | 'byteCount'>): void;
-  /** Removes clips until the file system has the minimum free space. Returns false if this is impossible. */
-  restore(): Promise<boolean>;
-  /** The last known state. */
-  state(): RoomState;
-}
+export type ClipRoom = ReturnType<typeof createClipRoom>;
 
 interface ClipRoomOptions extends Pick<ClipRemoverOptions, 'onFault'> {
   clips: ClipRemoverOptions['clips'] & Pick<ClipStore, 'disk'>;
@@ -68,11 +59,11 @@ interface ClipRoomOptions extends Pick<ClipRemoverOptions, 'onFault'> {
   limits: RoomLimits;
 }
 
-export function createClipRoom({ clips, index, limits, onFault }: ClipRoomOptions): ClipRoom {
+export function createClipRoom({ clips, index, limits, onFault }: ClipRoomOptions) {
   const bytes = createStoredBytes(index);
   const disk = createDiskWatch(clips);
   const quota = createQuota(limits, bytes, disk);
-  const noteRemoved: ClipRoom['noteRemoved'] = ({ accountId, byteCount }) => {
+  const noteRemoved = ({ accountId, byteCount }: Pick<StoredClipRow, 'accountId' | 'byteCount'>) => {
     bytes.note(accountId, -byteCount, -1);
     disk.forget();
   };
@@ -121,22 +112,26 @@ export function createClipRoom({ clips, index, limits, onFault }: ClipRoomOption
   });
 
   return {
-    reserve: ({ accountId, bytes: expected, isLinked }) =>
+    /** Makes room for the expected bytes, or throws `storage_full`. */
+    reserve: ({ accountId, bytes: expected, isLinked }: RoomRequest): Promise<Reservation> =>
       inTurn(async () => {
         await refresh();
         const added = quota.withMargin(expected + bytesPerClip);
         await makeRoom({ accountId, bytes: added, isLinked });
         return toReservation(bytes.reserve(accountId, added), isLinked);
       }),
+    /** Must be called when a clip and its file have been removed. */
     noteRemoved,
-    restore: () =>
+    /** Removes clips until the file system has the minimum free space. Returns false if this is impossible. */
+    restore: (): Promise<boolean> =>
       inTurn(async () => {
         await refresh();
         for (let missing = -quota.spareOnDisk(); missing > 0; missing = -quota.spareOnDisk())
           if ((await remove(missing, { accounts: bytes.accountsAbove(0), isLinked: true })) === 0) return false;
         return true;
       }),
-    state: () => ({ ...quota.state(), storedBytes: bytes.stored(), removedClips: remover.removedClips }),
+    /** The last known state. */
+    state: (): RoomState => ({ ...quota.state(), storedBytes: bytes.stored(), removedClips: remover.removedClips }),
   };
 }
 
@@ -243,25 +238,11 @@ interface Reserved {
   written: number;
 }
 
-interface StoredBytes {
-  /** Stored and reserved bytes of an account, or of all accounts. */
-  held(accountId?: string): number;
-  stored(): number;
-  /** Reserved bytes that have not been written yet. */
-  outstanding(): number;
-  /** Accounts with more than `bytes` bytes, largest first. */
-  accountsAbove(bytes: number): string[];
-  reserve(accountId: string, bytes: number): Reserved;
-  grow(reserved: Reserved, bytes: number): void;
-  release(reserved: Reserved): void;
-  note(accountId: string, bytes: number, clips: number): void;
-  /** Sums the index again if the last sum is old. */
-  refresh(): Promise<void>;
-}
+type StoredBytes = ReturnType<typeof createStoredBytes>;
 
 type StoredBytesOptions = Pick<ClipRows, 'sumStored'>;
 
-function createStoredBytes(index: StoredBytesOptions): StoredBytes {
+function createStoredBytes(index: StoredBytesOptions) {
   let stored = new Map<string, number>();
   let storedSum = 0;
   const reservedOf = new Map<string, number>();
@@ -286,36 +267,41 @@ function createStoredBytes(index: StoredBytesOptions): StoredBytes {
 
   const held = (accountId: string) => (stored.get(accountId) ?? 0) + (reservedOf.get(accountId) ?? 0);
   return {
-    held(accountId) {
+    /** Stored and reserved bytes of an account, or of all accounts. */
+    held(accountId?: string): number {
       if (accountId !== undefined) return held(accountId);
       return [...reservedOf.values()].reduce((sum, bytes) => sum + bytes, storedSum);
     },
-    stored: () => storedSum,
-    outstanding: () => [...reservations].reduce((sum, { bytes, written }) => sum + Math.max(0, bytes - written), 0),
-    accountsAbove: (bytes) =>
+    stored: (): number => storedSum,
+    /** Reserved bytes that have not been written yet. */
+    outstanding: (): number =>
+      [...reservations].reduce((sum, { bytes, written }) => sum + Math.max(0, bytes - written), 0),
+    /** Accounts with more than `bytes` bytes, largest first. */
+    accountsAbove: (bytes: number): string[] =>
       [...stored.keys()].filter((each) => held(each) > bytes).sort((one, other) => held(other) - held(one)),
-    reserve(accountId, bytes) {
+    reserve(accountId: string, bytes: number): Reserved {
       const reserved = { accountId, bytes, written: 0 };
       reservations.add(reserved);
       noteReserved(accountId, bytes);
       return reserved;
     },
-    grow(reserved, bytes) {
+    grow(reserved: Reserved, bytes: number): void {
       if (!reservations.has(reserved)) return;
       noteReserved(reserved.accountId, bytes - reserved.bytes);
       reserved.bytes = bytes;
     },
-    release(reserved) {
+    release(reserved: Reserved): void {
       if (reservations.delete(reserved)) noteReserved(reserved.accountId, -reserved.bytes);
     },
-    note(accountId, bytes, clips) {
+    note(accountId: string, bytes: number, clips: number): void {
       const change = bytes + clips * bytesPerClip;
       const next = Math.max(0, (stored.get(accountId) ?? 0) + change);
       storedSum += next - (stored.get(accountId) ?? 0);
       if (next > 0) stored.set(accountId, next);
       else stored.delete(accountId);
     },
-    async refresh() {
+    /** Sums the index again if the last sum is old. */
+    async refresh(): Promise<void> {
       if (Date.now() < countAgainAtMs) return;
       counting ??= count().finally(() => {
         counting = undefined;

@@ -23,21 +23,7 @@ import { removeClip } from './stored-captions.ts';
 import { accountOf, type ClipRecord, storeClip } from './stored-clip.ts';
 import type { ClipStore } from './stores/clip-store.ts';
 
-export interface Delivery {
-  /** Finds the cached clip of an identical request by the same caller. The request then needs no plan. */
-  findCached(found: CastSpeech, caller: Caller): Promise<ClipRow | undefined>;
-  /** Opens a cached clip. Undefined if the clip was removed in the meantime. */
-  openCached(clip: ClipRow, found: CastSpeech): Promise<Delivered | undefined>;
-  /**
-   * Speaks the text, or uses the cache unless the answer must be `fresh`. An answer with a link resolves when the clip
-   * is stored; other answers do not depend on the store.
-   */
-  deliver(planned: PlannedSpeech, caller: Caller, signal: AbortSignal, options: DeliverOptions): Promise<Delivered>;
-  /** Streams the speech while it is stored. The info and the end of the stream contain the link. */
-  storeStream(planned: PlannedSpeech, caller: Caller, signal: AbortSignal): AsyncIterable<SpeechEvent>;
-  /** Deletes the audio. Throws `not_found` if the caller has no audio with this id. */
-  remove(audioId: string, caller: Caller): Promise<void>;
-}
+export type Delivery = ReturnType<typeof createDelivery>;
 
 interface DeliverOptions extends AudioWatch {
   fresh: boolean;
@@ -89,7 +75,7 @@ export interface DeliveryOptions {
 }
 
 /** `singleFlight` covers all replicas, if there are several. */
-export function createDelivery(options: DeliveryOptions, singleFlight: SingleFlight = createSingleFlight()): Delivery {
+export function createDelivery(options: DeliveryOptions, singleFlight: SingleFlight = createSingleFlight()) {
   const { speech, clips, index, room, links, onFault, memory = createClipMemory(clips) } = options;
   const { urlOf, manifestUrlOf, factsOf } = createAnswers(links);
   const { keepMs } = links;
@@ -112,11 +98,22 @@ export function createDelivery(options: DeliveryOptions, singleFlight: SingleFli
   };
 
   return {
-    findCached: (found, { callerId }) => cache.find(found, callerId),
+    /** Finds the cached clip of an identical request by the same caller. The request then needs no plan. */
+    findCached: (found: CastSpeech, { callerId }: Caller): Promise<ClipRow | undefined> => cache.find(found, callerId),
 
-    openCached: (clip, found) => answer(found, { clip }, true),
+    /** Opens a cached clip. Undefined if the clip was removed in the meantime. */
+    openCached: (clip: ClipRow, found: CastSpeech): Promise<Delivered | undefined> => answer(found, { clip }, true),
 
-    async deliver(planned, caller, signal, { fresh, onSpoken = () => {}, ...watch }) {
+    /**
+     * Speaks the text, or uses the cache unless the answer must be `fresh`. An answer with a link resolves when the clip
+     * is stored; other answers do not depend on the store.
+     */
+    async deliver(
+      planned: PlannedSpeech,
+      caller: Caller,
+      signal: AbortSignal,
+      { fresh, onSpoken = () => {}, ...watch }: DeliverOptions,
+    ): Promise<Delivered> {
       const { callerId } = caller;
       const isLink = planned.request.returnFormat === 'url';
       const makeFor = (until: AbortSignal, payers: ReadonlySet<() => void>): Promise<Spoken> => {
@@ -152,7 +149,8 @@ export function createDelivery(options: DeliveryOptions, singleFlight: SingleFli
       }
     },
 
-    async *storeStream(planned, caller, signal) {
+    /** Streams the speech while it is stored. The info and the end of the stream contain the link. */
+    async *storeStream(planned: PlannedSpeech, caller: Caller, signal: AbortSignal): AsyncIterable<SpeechEvent> {
       const bytes = expectedBytesOf(planned.request);
       const reservation = await room.reserve({ accountId: accountOf(caller), bytes, isLinked: true });
       const events = speech.speak(planned, caller, signal);
@@ -168,7 +166,8 @@ export function createDelivery(options: DeliveryOptions, singleFlight: SingleFli
       }
     },
 
-    async remove(audioId, caller) {
+    /** Deletes the audio. Throws `not_found` if the caller has no audio with this id. */
+    async remove(audioId: string, caller: Caller): Promise<void> {
       const clip = await index.markDeleted(audioId, caller.callerId, Date.now());
       if (!clip) throw new Failure('not_found');
       await removeClip(clips, audioId);

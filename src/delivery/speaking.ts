@@ -143,11 +143,6 @@ async function* watchAudio(
 
 const heldBytesMaxDefault = 128 << 20;
 
-interface SoundMemory {
-  hasRoom(bytes: number): boolean;
-  open(): HeldSound;
-}
-
 interface HeldSound {
   /** Adds an event of a stream. Returns false without adding the event if there is no room for its audio. */
   add(event: SpeechEvent): boolean;
@@ -161,11 +156,11 @@ interface HeldSound {
   release(): void;
 }
 
-export function createSoundMemory(bytesMax = heldBytesMaxDefault): SoundMemory {
+export function createSoundMemory(bytesMax = heldBytesMaxDefault) {
   const memory = { bytes: 0, bytesMax };
   return {
-    hasRoom: (bytes) => memory.bytes + bytes <= bytesMax,
-    open: () => new MemorySound(memory),
+    hasRoom: (bytes: number): boolean => memory.bytes + bytes <= bytesMax,
+    open: (): HeldSound => new MemorySound(memory),
   };
 }
 

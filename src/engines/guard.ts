@@ -33,16 +33,7 @@ export interface Turn {
 /** Resolves when the segment may begin. A segment is urgent if its caller has received no audio yet. */
 export type TakeTurn = (seat: Seat, isUrgent: boolean, signal: AbortSignal) => Promise<Turn>;
 
-interface EngineGuard {
-  /** If `take` is absent, the segment begins at once, and its audio is generated only as fast as it is read. */
-  speak(segment: Segment, signal: AbortSignal, take?: TakeTurn): AsyncGenerator<SpokenPcm, void>;
-  /** Milliseconds until the engine may be called again for this voice or clone; 0 if it may be called now. */
-  restMs(voiceId: string, isClone: boolean): number;
-  /** Makes running and future calls fail with `engine_unavailable`, and closes the engine. */
-  close(): Promise<void>;
-  /** The worst state of all breakers. */
-  readonly state: CircuitBreaker['state'];
-}
+type EngineGuard = ReturnType<typeof createEngineGuard>;
 
 /** Callbacks for metrics. */
 export interface EngineWatch {
@@ -81,7 +72,7 @@ const retryMsFirst = 250;
 const retryMsMax = 2_000;
 const retryJitter = 0.5;
 
-export function createEngineGuard(engine: Engine, watch?: EngineWatch): EngineGuard {
+export function createEngineGuard(engine: Engine, watch?: EngineWatch) {
   const breakers = createBreakers(engine);
   const closing = new AbortController();
   let closed: Promise<void> | undefined;
@@ -124,7 +115,8 @@ export function createEngineGuard(engine: Engine, watch?: EngineWatch): EngineGu
   }
 
   return {
-    async *speak(asked, callersSignal, take) {
+    /** If `take` is absent, the segment begins at once, and its audio is generated only as fast as it is read. */
+    async *speak(asked: Segment, callersSignal: AbortSignal, take?: TakeTurn): AsyncGenerator<SpokenPcm, void> {
       const signal = AbortSignal.any([callersSignal, closing.signal]);
       signal.throwIfAborted();
       let segment = asked;
@@ -153,13 +145,16 @@ export function createEngineGuard(engine: Engine, watch?: EngineWatch): EngineGu
         }
       }
     },
-    restMs: (voiceId, isClone) => breakers.of(voiceId, isClone).restMs(),
-    close() {
+    /** Milliseconds until the engine may be called again for this voice or clone; 0 if it may be called now. */
+    restMs: (voiceId: string, isClone: boolean): number => breakers.of(voiceId, isClone).restMs(),
+    /** Makes running and future calls fail with `engine_unavailable`, and closes the engine. */
+    close(): Promise<void> {
       closing.abort(new Failure('engine_unavailable'));
       closed ??= engine.close();
       return closed;
     },
-    get state() {
+    /** The worst state of all breakers. */
+    get state(): CircuitBreaker['state'] {
       return breakers.worst();
     },
   };

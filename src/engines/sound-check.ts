@@ -30,14 +30,7 @@ export const soundFault = (message: string): Failure => new Failure('engine_erro
 
 export const isSoundFault = (error: unknown): boolean => error instanceof Failure && error.cause instanceof SoundFault;
 
-interface SoundCheck {
-  /** Returns the pieces that may be sent now. Throws if the piece is faulty. */
-  add(piece: SpokenPcm): SpokenPcm[];
-  /** Returns the remaining pieces at the end of the segment. Throws if the whole segment is faulty. */
-  end(): SpokenPcm[];
-}
-
-export function createSoundCheck({ text, speakingRate }: Segment): SoundCheck {
+export function createSoundCheck({ text, speakingRate }: Segment) {
   const longest = longestSeconds(text) / speakingRate;
   const shortest = shortestSeconds(text) / speakingRate;
   const mayBeSilent = !/[A-Za-z0-9]/.test(anyAscii((text.match(/[\p{L}\p{N}]/gu) ?? []).join('')));
@@ -50,7 +43,8 @@ export function createSoundCheck({ text, speakingRate }: Segment): SoundCheck {
   let isAudibleHeld = false;
 
   return {
-    add(piece) {
+    /** Returns the pieces that may be sent now. Throws if the piece is faulty. */
+    add(piece: SpokenPcm): SpokenPcm[] {
       rateHz ??= piece.sampleRateHz;
       if (piece.sampleRateHz !== rateHz) {
         throw new Failure('engine_error', {}, new Error('the sample rate changed within a segment'));
@@ -74,7 +68,8 @@ export function createSoundCheck({ text, speakingRate }: Segment): SoundCheck {
       held = undefined;
       return passed;
     },
-    end() {
+    /** Returns the remaining pieces at the end of the segment. Throws if the whole segment is faulty. */
+    end(): SpokenPcm[] {
       if (audibleSeconds === 0 && !mayBeSilent) throw soundFault('the audio of the text is silence');
       if (audibleSeconds < shortest && !mayBeSilent) throw soundFault('the audio is far shorter than the text can be');
       return held ?? [];

@@ -23,12 +23,7 @@ interface AdminServerOptions {
   onFault(fault: unknown): void;
 }
 
-interface AdminServer {
-  readonly port: number;
-  close(): Promise<void>;
-}
-
-export async function openAdminServer(options: AdminServerOptions): Promise<AdminServer> {
+export async function openAdminServer(options: AdminServerOptions) {
   const { address, checks, readMetrics, onFault } = options;
   const counted = createConnections({ inAllMax: adminConnectionsMax, perAddressMax: Infinity });
   const connections = { ...counted, turns: atOnce };
@@ -46,7 +41,7 @@ export async function openAdminServer(options: AdminServerOptions): Promise<Admi
   const listener = await openListener({ address, what: 'health and metrics', connections, accept, onFault });
   return {
     port: listener.port,
-    async close() {
+    async close(): Promise<void> {
       listener.close();
       server.closeAllConnections();
       await app.close();

@@ -19,16 +19,7 @@ interface JobRunnerOptions extends JobTools {
   isDead(holder: string): boolean;
 }
 
-export interface JobRunner {
-  /** Call when chapters may have become available. */
-  wake(): void;
-  /** Number of chapters in progress. */
-  countWorking(): number;
-  /** Stops the work on a job that has ended. */
-  leave(jobKey: string): void;
-  /** Stops all work, and releases the chapters to other processes. */
-  close(): Promise<void>;
-}
+export type JobRunner = ReturnType<typeof openJobRunner>;
 
 interface Working extends OpenChapter {
   leaving: AbortController;
@@ -38,7 +29,7 @@ interface Working extends OpenChapter {
 /** Number of jobs that are examined in one round. */
 const openMax = 200;
 
-export function openJobRunner(options: JobRunnerOptions): JobRunner {
+export function openJobRunner(options: JobRunnerOptions) {
   const { rows, chaptersMax, holder, isDead, onFault } = options;
   const working = new Map<string, Working>();
   let isClosed = false;
@@ -92,10 +83,14 @@ export function openJobRunner(options: JobRunnerOptions): JobRunner {
   const timer = setInterval(wake, chapterPollMs).unref();
   wake();
   return {
+    /** Call when chapters may have become available. */
     wake,
-    countWorking: () => working.size,
-    leave: (jobKey) => working.get(jobKey)?.leaving.abort(new LeaseLost()),
-    async close() {
+    /** Number of chapters in progress. */
+    countWorking: (): number => working.size,
+    /** Stops the work on a job that has ended. */
+    leave: (jobKey: string): void => working.get(jobKey)?.leaving.abort(new LeaseLost()),
+    /** Stops all work, and releases the chapters to other processes. */
+    async close(): Promise<void> {
       isClosed = true;
       clearInterval(timer);
       await running;

@@ -10,14 +10,7 @@ import {
   requestsWaitingPerAddressMax,
 } from './request-limits.ts';
 
-export interface Connections {
-  /** Counts a new connection. Returns false and closes the connection if there is no room. */
-  admit(socket: Socket): boolean;
-  /** Marks the connection as in use, for a request or another reason. Returns the function that ends this use. */
-  use(socket: Endpoints): () => void;
-  /** Distributes the requests on the connections over event loop turns. */
-  readonly turns: Turns;
-}
+export type Connections = ReturnType<typeof createConnections>;
 
 /** Members shared by the TCP, TLS and HTTP/2 sockets of a connection. */
 type Endpoints = Pick<Socket, 'remoteAddress' | 'remotePort' | 'localPort'>;
@@ -34,7 +27,7 @@ interface Connection {
   uses: number;
 }
 
-export function createConnections(options: ConnectionsOptions): Connections {
+export function createConnections(options: ConnectionsOptions) {
   const { inAllMax = connectionsMax, perAddressMax } = options;
   const { displacedPerSecond: ownDisplacedPerSecond = connectionsDisplacedPerSecond } = options;
   const byEndpoints = new Map<string, Connection>();
@@ -45,8 +38,10 @@ export function createConnections(options: ConnectionsOptions): Connections {
     displace: ({ socket }) => socket.destroy(),
   });
   return {
+    /** Distributes the requests on the connections over event loop turns. */
     turns: createTurns({ atOnce: requestsPerTurn, waitingPerAddressMax: requestsWaitingPerAddressMax }),
-    admit(socket) {
+    /** Counts a new connection. Returns false and closes the connection if there is no room. */
+    admit(socket: Socket): boolean {
       const connection = { socket, uses: 0 };
       // A connection may be closed before it is accepted.
       if (socket.remoteAddress === undefined || !shares.add(connection, socket.remoteAddress)) {
@@ -62,7 +57,8 @@ export function createConnections(options: ConnectionsOptions): Connections {
       });
       return true;
     },
-    use(socket) {
+    /** Marks the connection as in use, for a request or another reason. Returns the function that ends this use. */
+    use(socket: Endpoints): () => void {
       const connection = byEndpoints.get(toName(socket));
       if (!connection) return () => {};
       if (connection.uses++ === 0) shares.setDisplaceable(connection, false);

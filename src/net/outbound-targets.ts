@@ -9,15 +9,7 @@ import { createAddressCheck, isAddressBlock, isPublicAddress } from './client-ad
 /** Resolves a name to all its addresses. */
 type Resolve = (host: string) => Promise<readonly string[]>;
 
-export interface OutboundTargets {
-  /** Reason why a URL is forbidden, regardless of its addresses; undefined if the URL may be allowed. */
-  faultOf(url: string): string | undefined;
-  /**
-   * The addresses to connect to. Throws `ForbiddenTarget` if an address is not allowed, and another error if the name
-   * does not resolve.
-   */
-  addressesOf(url: URL): Promise<readonly string[]>;
-}
+export type OutboundTargets = ReturnType<typeof createOutboundTargets>;
 
 export class ForbiddenTarget extends Error {}
 
@@ -36,7 +28,7 @@ const resolveMs = 4_000;
 /** Enough for the signed URLs of stores. */
 const urlCharsMaxUsual = 8_000;
 
-export function createOutboundTargets(options: TargetOptions): OutboundTargets {
+export function createOutboundTargets(options: TargetOptions) {
   const { allow, allowedIn, urlCharsMax = urlCharsMaxUsual } = options;
   const { resolve = resolveByDns, resolveAllowed = resolveBySystem } = options;
   const notPublic = `leads to an address that is neither public nor ${allowedIn}`;
@@ -46,7 +38,8 @@ export function createOutboundTargets(options: TargetOptions): OutboundTargets {
   const isAllowedHost = (host: string) => hosts.has(host.replace(/\.$/, ''));
 
   return {
-    faultOf(given) {
+    /** Reason why a URL is forbidden, regardless of its addresses; undefined if the URL may be allowed. */
+    faultOf(given: string): string | undefined {
       const url = given.length <= urlCharsMax ? URL.parse(given) : null;
       if (!url || !/^https?:$/.test(url.protocol) || url.hostname === '')
         return `must be an https URL of at most ${urlCharsMax} characters`;
@@ -58,7 +51,11 @@ export function createOutboundTargets(options: TargetOptions): OutboundTargets {
       const mayBeOwn = isOwn || (isIP(host) === 0 && blocks.length > 0);
       return url.protocol === 'https:' || mayBeOwn ? undefined : 'must begin with https:';
     },
-    async addressesOf(url) {
+    /**
+     * The addresses to connect to. Throws `ForbiddenTarget` if an address is not allowed, and another error if the name
+     * does not resolve.
+     */
+    async addressesOf(url: URL): Promise<readonly string[]> {
       const host = hostOf(url);
       const isOwn = isAllowedHost(host);
       const addresses = isIP(host) !== 0 ? [host] : await (isOwn ? resolveAllowed : resolve)(host);

@@ -69,13 +69,7 @@ const receivedOf = (message: Message) => ({
   mask: (message as Message & { updateMask?: { paths: string[] } }).updateMask?.paths,
 });
 
-interface CallRunner {
-  gate(context: HandlerContext): Promise<void>;
-  /** Must be the outermost interceptor. */
-  interceptor: Interceptor;
-}
-
-export function createCallRunner(runner: Runner): CallRunner {
+export function createCallRunner(runner: Runner) {
   const gate = async (context: HandlerContext) => {
     const { method, values, requestHeader, responseHeader, protocolName, signal } = context;
     const requestId = toRequestId(requestHeader.get(requestIdHeader));
@@ -138,7 +132,11 @@ export function createCallRunner(runner: Runner): CallRunner {
       throw running.thrown(error);
     }
   };
-  return { gate, interceptor };
+  return {
+    gate,
+    /** Must be the outermost interceptor. */
+    interceptor,
+  };
 }
 
 /**

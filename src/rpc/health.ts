@@ -4,15 +4,11 @@ import { once } from 'node:events';
 import type { DescService } from '@bufbuild/protobuf';
 import { Health as HealthService, HealthCheckResponse_ServingStatus as Status } from '../../gen/health/v1/health_pb.ts';
 import { Failure } from '../errors.ts';
-import { type ServedService, serve } from './calls.ts';
+import { serve } from './calls.ts';
 
-export interface Health {
-  served: ServedService;
-  /** Reports NOT_SERVING to all watchers, and then ends their streams. */
-  close(): void;
-}
+export type Health = ReturnType<typeof openHealth>;
 
-export function openHealth(services: readonly DescService[]): Health {
+export function openHealth(services: readonly DescService[]) {
   const names = new Set(['', ...services.map(({ typeName }) => typeName)]);
   const stopping = new AbortController();
 
@@ -42,6 +38,7 @@ export function openHealth(services: readonly DescService[]): Health {
 
   return {
     served,
-    close: () => stopping.abort(),
+    /** Reports NOT_SERVING to all watchers, and then ends their streams. */
+    close: (): void => stopping.abort(),
   };
 }

@@ -60,18 +60,11 @@ export interface RpcServerOptions {
   onFault(fault: unknown): void;
 }
 
-export interface RpcServer {
-  /** The port of the server; 0 if the server does not listen. */
-  readonly port: number;
-  /** Serves a connection that another listener has accepted. */
-  accept(socket: Socket): void;
-  /** Lets running calls finish within `timeoutMs`, then ends them with `overloaded` and closes. */
-  drain(timeoutMs: number): Promise<void>;
-}
+export type RpcServer = Awaited<ReturnType<typeof openRpcServer>>;
 
 type Server = ReturnType<typeof createServer> | ReturnType<typeof createSecureServer>;
 
-export async function openRpcServer(options: RpcServerOptions): Promise<RpcServer> {
+export async function openRpcServer(options: RpcServerOptions) {
   const { services, address, tls, isBehindProxy = false, onFault } = options;
   const { connections = createConnections({ perAddressMax: Infinity }) } = options;
   const server = createHttp2Server(tls, createListener({ services, connections, isBehindProxy, onFault }));
@@ -111,9 +104,12 @@ export async function openRpcServer(options: RpcServerOptions): Promise<RpcServe
 
   let drained: Promise<void> | undefined;
   return {
+    /** The port of the server; 0 if the server does not listen. */
     port: listener?.port ?? 0,
+    /** Serves a connection that another listener has accepted. */
     accept,
-    drain: (timeoutMs) => (drained ??= drain(timeoutMs)),
+    /** Lets running calls finish within `timeoutMs`, then ends them with `overloaded` and closes. */
+    drain: (timeoutMs: number): Promise<void> => (drained ??= drain(timeoutMs)),
   };
 }
 

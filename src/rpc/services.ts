@@ -20,7 +20,7 @@ import type { SpeechOperations } from '../api/speech.ts';
 import { Failure } from '../errors.ts';
 import { boundHandler, type Handler, limitsOf, openServices, toContextValues } from './bodies.ts';
 import { createCallRunner, messageBytesMax, serve, serveHandlers } from './calls.ts';
-import { type Health, openHealth } from './health.ts';
+import { openHealth } from './health.ts';
 import { createReflection } from './reflection.ts';
 import { createSpeechService } from './speech-service.ts';
 
@@ -47,19 +47,9 @@ interface ServicesOptions {
   isStrict?: boolean;
 }
 
-export interface Services {
-  /** Handlers for gRPC-Web and Connect, and for gRPC if HTTP/2 is served. */
-  createHandlers(options: { grpc: boolean }): Handler[];
-  /** Whether the handler needs no key. */
-  isOpen(handler: Handler): boolean;
-  /** Whether keyless calls from this address are dropped unanswered. */
-  isBarred(address: string): boolean;
-  health: Health;
-  /** Ends all running calls. */
-  stop(): void;
-}
+export type Services = ReturnType<typeof createServices>;
 
-export function createServices(options: ServicesOptions): Services {
+export function createServices(options: ServicesOptions) {
   const { runner, speech, live, handlers, reflection = true, isStrict = false } = options;
   const { gate, interceptor } = createCallRunner(runner);
   const guarded = [
@@ -78,7 +68,8 @@ export function createServices(options: ServicesOptions): Services {
   const open = [health.served, ...(reflection ? createReflection([...names, HealthService]) : [])];
 
   return {
-    createHandlers({ grpc }) {
+    /** Handlers for gRPC-Web and Connect, and for gRPC if HTTP/2 is served. */
+    createHandlers({ grpc }: { grpc: boolean }): Handler[] {
       const usual: ConnectRouterOptions = { ...routerOptions, requestGate: gate, interceptors: [interceptor], grpc };
       const router = createConnectRouter(usual);
       for (const { service, implementation } of [...guarded, ...open]) {
@@ -96,9 +87,12 @@ export function createServices(options: ServicesOptions): Services {
         return boundHandler(handler, { isStrict: isStrictHere });
       });
     },
-    isOpen: ({ service }) => openServices.includes(service),
+    /** Whether the handler needs no key. */
+    isOpen: ({ service }: Handler): boolean => openServices.includes(service),
+    /** Whether keyless calls from this address are dropped unanswered. */
     isBarred: runner.isBarred,
     health,
+    /** Ends all running calls. */
     stop: runner.stop,
   };
 }

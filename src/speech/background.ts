@@ -5,13 +5,7 @@ import { availableParallelism } from 'node:os';
 import { onAbort } from '../runtime/abort.ts';
 import { FairQueue } from '../runtime/fair-queue.ts';
 
-export interface Background {
-  /** Call when interactive speech begins. Returns the function to call when that speech ends. */
-  enter(): () => void;
-  /** Starts no work for `ms` milliseconds, unless the work has waited for `patienceMs`. */
-  rest(ms: number): void;
-  run<Result>(owner: string, signal: AbortSignal, work: (by: AbortSignal) => Promise<Result>): Promise<Result>;
-}
+export type Background = ReturnType<typeof createBackground>;
 
 /** Quiet time before work starts, so that no work starts in the short gap between two segments of a stream. */
 const quietMs = 200;
@@ -28,7 +22,7 @@ interface Waiting {
 export function createBackground(
   processors: number = availableParallelism(),
   now: () => number = () => performance.now(),
-): Background {
+) {
   // One processor stays free for the event loop.
   const runningMax = Math.max(1, processors - 1);
   const queue = new FairQueue<Waiting>();
@@ -92,8 +86,10 @@ export function createBackground(
   };
 
   return {
+    /** Starts no work for `ms` milliseconds, unless the work has waited for `patienceMs`. */
     rest,
-    enter() {
+    /** Call when interactive speech begins. Returns the function to call when that speech ends. */
+    enter(): () => void {
       interactive++;
       while (isCrowded() && running.length > 0) running.pop()!.abort(new Error('paused for interactive speech'));
       let hasLeft = false;
@@ -105,7 +101,7 @@ export function createBackground(
         admit();
       };
     },
-    async run(owner, signal, work) {
+    async run<Result>(owner: string, signal: AbortSignal, work: (by: AbortSignal) => Promise<Result>): Promise<Result> {
       const sinceMs = now();
       for (;;) {
         const making = new AbortController();

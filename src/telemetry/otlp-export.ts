@@ -34,15 +34,7 @@ interface OtlpOptions {
   onFault(fault: Error): void;
 }
 
-interface OtlpExport {
-  add(span: EndedSpan): void;
-  /** Number of spans that were never sent. */
-  readonly dropped: number;
-  /** Sends the remaining spans and metrics within `closeMsMax`. */
-  close(): Promise<void>;
-}
-
-export function openOtlpExport(options: OtlpOptions): OtlpExport {
+export function openOtlpExport(options: OtlpOptions) {
   const { resource, queuedSpansMax, batchSpansMax, readMetrics, onFault } = options;
   const startMs = performance.timeOrigin;
   const queue: EndedSpan[] = [];
@@ -95,14 +87,16 @@ export function openOtlpExport(options: OtlpOptions): OtlpExport {
   ];
 
   return {
-    add(span) {
+    add(span: EndedSpan): void {
       if (queue.length >= queuedSpansMax) dropped++;
       else queue.push(span);
     },
-    get dropped() {
+    /** Number of spans that were never sent. */
+    get dropped(): number {
       return dropped;
     },
-    async close() {
+    /** Sends the remaining spans and metrics within `closeMsMax`. */
+    async close(): Promise<void> {
       closing.abort();
       const last = Promise.all(repeated.map(({ stop }) => stop()));
       await Promise.race([last, sleep(closeMsMax, undefined, { ref: false })]);

@@ -44,26 +44,16 @@ interface Observe {
   forget(labels: Labels): void;
 }
 
-export interface Metrics {
-  /** Creates a counter. The returned function increments it. */
-  counter(name: string, help: string): (labels?: Labels, by?: number) => void;
-  /** Creates a histogram, by default of durations in seconds. The returned function observes a value. */
-  distribution(name: string, help: string, options?: DistributionOptions): Observe;
-  /** Creates a counter whose value is read whenever the metrics are exported. */
-  total(name: string, help: string, read: () => number): void;
-  /** Creates a gauge whose values are read whenever the metrics are exported. */
-  gauge(name: string, help: string, read: () => Iterable<readonly [Labels, number]>): void;
-  families(): MetricFamily[];
-  text(): string;
-}
+export type Metrics = ReturnType<typeof createMetrics>;
 
 const secondsMax = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-export function createMetrics(): Metrics {
+export function createMetrics() {
   const reads: (() => MetricFamily)[] = [];
   const families = () => reads.map((read) => read());
   return {
-    counter(name, help) {
+    /** Creates a counter. The returned function increments it. */
+    counter(name: string, help: string): (labels?: Labels, by?: number) => void {
       const series = new Map<string, [labels: Labels, value: number]>();
       reads.push(() => ({ name, help, type: 'counter', points: [...series.values()] }));
       return (labels = {}, by = 1) => {
@@ -71,7 +61,12 @@ export function createMetrics(): Metrics {
         point[1] += by;
       };
     },
-    distribution(name, help, { bounds = secondsMax, otelName, unit = 's' } = {}) {
+    /** Creates a histogram, by default of durations in seconds. The returned function observes a value. */
+    distribution(
+      name: string,
+      help: string,
+      { bounds = secondsMax, otelName, unit = 's' }: DistributionOptions = {},
+    ): Observe {
       const series = new Map<string, Distribution>();
       reads.push(() => ({ name, help, otelName, unit, type: 'histogram', bounds, points: [...series.values()] }));
       const observe = (labels: Labels, value: number) => {
@@ -83,14 +78,16 @@ export function createMetrics(): Metrics {
       };
       return Object.assign(observe, { forget: (labels: Labels) => void series.delete(toKey(labels)) });
     },
-    total: (name, help, read) => {
+    /** Creates a counter whose value is read whenever the metrics are exported. */
+    total: (name: string, help: string, read: () => number): void => {
       reads.push(() => ({ name, help, type: 'counter', points: [[{}, read()]] }));
     },
-    gauge(name, help, read) {
+    /** Creates a gauge whose values are read whenever the metrics are exported. */
+    gauge(name: string, help: string, read: () => Iterable<readonly [Labels, number]>): void {
       reads.push(() => ({ name, help, type: 'gauge', points: [...read()] }));
     },
     families,
-    text: () => `${families().map(toFamilyText).join('\n')}\n`,
+    text: (): string => `${families().map(toFamilyText).join('\n')}\n`,
   };
 }
 

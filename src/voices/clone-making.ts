@@ -39,17 +39,12 @@ export interface PreparedClone extends CheckedClone {
   samples: readonly Samples<Pcm>[];
 }
 
-export interface CloneMaking {
-  /** Checks the recordings even if there are other faults, so that all faults are reported at once. */
-  prepare(fields: CloneFields, faults: FieldViolation[], signal: AbortSignal): Promise<PreparedClone>;
-  /** Callers, identified by `callerId`, take turns at an engine that limits clones per minute. */
-  make(fields: CloneFields, prepared: PreparedClone, callerId: string, signal: AbortSignal): Promise<MadeClones>;
-}
+export type CloneMaking = ReturnType<typeof createCloneMaking>;
 
 const canClone = (engine: Engine): engine is CloningEngine => engine.cloning !== undefined;
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 
-export function createCloneMaking({ engines, readSamples, speak }: CloneMakingOptions): CloneMaking {
+export function createCloneMaking({ engines, readSamples, speak }: CloneMakingOptions) {
   const schedule = new Schedule({ speakingMax: Infinity, waitingMax: Infinity });
   const seatOf = ({ name, cloning: { clonesPerMinute } }: CloningEngine) => ({
     engine: { name, capabilities: clonesPerMinute === undefined ? {} : { segmentsPerMinute: clonesPerMinute } },
@@ -58,11 +53,18 @@ export function createCloneMaking({ engines, readSamples, speak }: CloneMakingOp
   });
 
   return {
-    async prepare(fields, faults, signal) {
+    /** Checks the recordings even if there are other faults, so that all faults are reported at once. */
+    async prepare(fields: CloneFields, faults: FieldViolation[], signal: AbortSignal): Promise<PreparedClone> {
       const checked = checkClone(fields, engines.filter(canClone), faults);
       return { ...checked, samples: await readForEngines(fields, checked, { readSamples, faults, signal }) };
     },
-    async make({ reference, consent, referenceText, name }, prepared, callerId, signal) {
+    /** Callers, identified by `callerId`, take turns at an engine that limits clones per minute. */
+    async make(
+      { reference, consent, referenceText, name }: CloneFields,
+      prepared: PreparedClone,
+      callerId: string,
+      signal: AbortSignal,
+    ): Promise<MadeClones> {
       const { chosen, languageCode, consentScript, samples } = prepared;
       const clones: MadeClone[] = [];
       const makeAt = async (engine: CloningEngine, pcm: Samples<Pcm>) => {

@@ -20,13 +20,7 @@ export interface WyomingServerOptions extends ConnectionOptions {
   onFault(fault: unknown): void;
 }
 
-interface WyomingServer {
-  readonly port: number;
-  /** Lets running speech finish within `timeoutMs`, then ends it and closes. */
-  drain(timeoutMs: number): Promise<void>;
-}
-
-export async function openWyomingServer(options: WyomingServerOptions): Promise<WyomingServer> {
+export async function openWyomingServer(options: WyomingServerOptions) {
   const { runner, address, allowed, onRefused, onFault } = options;
   const isAllowed = createAddressCheck([...loopbackBlocks, ...allowed]);
   const open = new Map<Socket, Promise<void>>();
@@ -65,7 +59,11 @@ export async function openWyomingServer(options: WyomingServerOptions): Promise<
   };
 
   let drained: Promise<void> | undefined;
-  return { port, drain: (timeoutMs) => (drained ??= drain(timeoutMs)) };
+  return {
+    port,
+    /** Lets running speech finish within `timeoutMs`, then ends it and closes. */
+    drain: (timeoutMs: number): Promise<void> => (drained ??= drain(timeoutMs)),
+  };
 }
 
 /** Whether the connection broke, or was closed before the client had ended it. */

@@ -21,13 +21,7 @@ interface StoredLibrary extends FoundLibrary {
   state: string;
 }
 
-export interface FoundLibraries {
-  /** Reads the cached metadata; undefined if nothing valid is cached. */
-  read(): FoundLibrary | undefined;
-  keep(found: FoundLibrary): void;
-  /** Called when the cached metadata has turned out to be wrong. */
-  forget(): void;
-}
+export type FoundLibraries = ReturnType<typeof openFoundLibraries>;
 
 /** Folders that the system's loader searches. Installing a package changes one of them. */
 const searched = ['/etc/ld.so.cache', '/lib', '/usr/lib', '/usr/lib64', '/usr/local/lib', '/opt/homebrew/lib'];
@@ -55,13 +49,14 @@ function stateOf(facts: LibraryFacts | undefined, paths: string): string {
 }
 
 /** Opens the cache in this data folder. `loader` is the path of the module that loads the library. */
-export function openFoundLibraries(dataDir: string, library: string, loader: string): FoundLibraries {
+export function openFoundLibraries(dataDir: string, library: string, loader: string) {
   const { ESPEAK_DATA_PATH, LD_LIBRARY_PATH = '', HOME } = process.env;
   const { version, platform, arch } = process;
   const key = JSON.stringify([library, loader, version, platform, arch, ESPEAK_DATA_PATH, LD_LIBRARY_PATH, HOME]);
   const path = join(dataDir, foundName);
   return {
-    read() {
+    /** Reads the cached metadata; undefined if nothing valid is cached. */
+    read(): FoundLibrary | undefined {
       try {
         if (statSync(path).size > bytesMax) return undefined;
         const stored = JSON.parse(readFileSync(path, 'utf8')) as StoredLibrary;
@@ -73,7 +68,7 @@ export function openFoundLibraries(dataDir: string, library: string, loader: str
         return undefined;
       }
     },
-    keep(found) {
+    keep(found: FoundLibrary): void {
       if (!found.facts && !isMissing(found.fault ?? '')) return;
       const stored: StoredLibrary = { key, state: stateOf(found.facts, LD_LIBRARY_PATH), ...found };
       const draft = `${path}.${process.pid}.new`;
@@ -85,6 +80,7 @@ export function openFoundLibraries(dataDir: string, library: string, loader: str
         rmSync(draft, { force: true });
       }
     },
-    forget: () => rmSync(path, { force: true }),
+    /** Called when the cached metadata has turned out to be wrong. */
+    forget: (): void => rmSync(path, { force: true }),
   };
 }

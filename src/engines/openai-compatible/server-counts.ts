@@ -5,16 +5,7 @@ import type { ShareCounts } from '../engine.ts';
 const changedMs = 50;
 const everyMs = 1_000;
 
-interface SharedCounts {
-  /** Number of requests that other replicas have under way at the server. */
-  othersAt(server: string): number;
-  /** Number of replicas with requests under way, including this one. */
-  readonly replicas: number;
-  changed(): void;
-  close(): void;
-}
-
-export function shareServerCounts(share: ShareCounts | undefined, own: () => Record<string, number>): SharedCounts {
+export function shareServerCounts(share: ShareCounts | undefined, own: () => Record<string, number>) {
   let others: Readonly<Record<string, number>> = {};
   let replicas = 1;
   let timer: NodeJS.Timeout | undefined;
@@ -35,12 +26,14 @@ export function shareServerCounts(share: ShareCounts | undefined, own: () => Rec
   };
   plan(0);
   return {
-    othersAt: (server) => others[server] ?? 0,
-    get replicas() {
+    /** Number of requests that other replicas have under way at the server. */
+    othersAt: (server: string): number => others[server] ?? 0,
+    /** Number of replicas with requests under way, including this one. */
+    get replicas(): number {
       return replicas;
     },
-    changed: () => plan(changedMs),
-    close() {
+    changed: (): void => plan(changedMs),
+    close(): void {
       isClosed = true;
       clearTimeout(timer);
       share?.({}).catch(() => {});
