@@ -1,6 +1,6 @@
 // The table `answers`: replies stored under idempotency keys, so that a repeated request gets the same reply from every
 // replica. Every row expires. A row without an answer is a request in progress, whose runner renews the row.
-import { createColumns, type RowStore } from './row-store.ts';
+import { createColumns, type RowStore, toNames } from './row-store.ts';
 
 export interface AnswerRow {
   ownerId: string;
@@ -17,15 +17,7 @@ export interface AnswerRow {
   runner: string | null;
 }
 
-const columns = createColumns<AnswerRow>('answers', [
-  'ownerId',
-  'name',
-  'fingerprint',
-  'answer',
-  'subject',
-  'untilMs',
-  'runner',
-]);
+const columns = createColumns<AnswerRow>('answers', toNames('ownerId name fingerprint answer subject untilMs runner'));
 
 export type AnswerRows = ReturnType<typeof createAnswerRows>;
 

@@ -2,7 +2,7 @@
 // key. Rows are never deleted: a revoked key keeps its row with the time of revocation. A change and its audit record
 // are one transaction.
 import { Failure } from '../errors.ts';
-import { createColumns, type RowStore, type Rows, type Transaction } from './row-store.ts';
+import { createColumns, type RowStore, type Rows, type Transaction, toNames } from './row-store.ts';
 
 export interface ApiKeyRow {
   keyId: string;
@@ -93,25 +93,8 @@ interface DescendantLimit {
 type Decide = (row: ApiKeyRow) => ApiKeyDecision;
 
 const columns = createColumns<ApiKeyRow>('api_keys', [
-  'keyId',
-  'idPart',
-  'hash',
-  'hashKind',
-  'ownerId',
-  'path',
-  'name',
-  'scopes',
-  'voiceIds',
-  'allowedIps',
-  'requestsPerMinute',
-  'concurrency',
-  'charactersPerMonth',
-  'createdAtMs',
-  'expiresAtMs',
-  'revokedAtMs',
-  'lastUsedAtMs',
-  'replacedBy',
-  'madeBy',
+  ...toNames('keyId idPart hash hashKind ownerId path name scopes voiceIds allowedIps requestsPerMinute'),
+  ...toNames('concurrency charactersPerMonth createdAtMs expiresAtMs revokedAtMs lastUsedAtMs replacedBy madeBy'),
 ]);
 async function insert(rows: Rows, row: ApiKeyRow): Promise<boolean> {
   // The creator may have been revoked after its request was admitted.
@@ -324,16 +307,10 @@ export interface AuditRow {
   detail: string;
 }
 
-const auditColumns = createColumns<AuditRow>('audit', [
-  'auditId',
-  'atMs',
-  'actor',
-  'action',
-  'keyId',
-  'address',
-  'requestId',
-  'detail',
-]);
+const auditColumns = createColumns<AuditRow>(
+  'audit',
+  toNames('auditId atMs actor action keyId address requestId detail'),
+);
 
 export async function addAudit(rows: Rows, row: AuditRow): Promise<void> {
   await rows.query(auditColumns.insert, ...auditColumns.valuesOf(row));

@@ -1,6 +1,6 @@
 // The table `clips`: the index of stored audio. A clip lives until it expires, its owner deletes it, or its space is
 // needed. Then its file is purged. The row is kept for a while, so that the clip's URL reports `audio_expired`.
-import { createColumns, type RowStore, type RowValue } from './row-store.ts';
+import { createColumns, type RowStore, type RowValue, toNames } from './row-store.ts';
 
 export interface ClipRow {
   clipId: string;
@@ -35,25 +35,8 @@ export interface ClipRow {
 }
 
 const columns = createColumns<ClipRow>('clips', [
-  'clipId',
-  'ownerId',
-  'accountId',
-  'cacheKey',
-  'format',
-  'byteCount',
-  'seconds',
-  'chars',
-  'sampleRateHz',
-  'voiceId',
-  'voiceName',
-  'otherVoiceIds',
-  'warnings',
-  'createdAtMs',
-  'expiresAtMs',
-  'deletedAtMs',
-  'usedAtMs',
-  'fingerprint',
-  'origin',
+  ...toNames('clipId ownerId accountId cacheKey format byteCount seconds chars sampleRateHz voiceId voiceName'),
+  ...toNames('otherVoiceIds warnings createdAtMs expiresAtMs deletedAtMs usedAtMs fingerprint origin'),
 ]);
 
 const toItem = (voiceId: string): string => ` ${encodeURIComponent(voiceId)} `;

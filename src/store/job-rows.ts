@@ -4,7 +4,7 @@
 
 import { createJobLeases } from './job-leases.ts';
 import { createJobSegmentRows } from './job-segment-rows.ts';
-import { createColumns, type RowStore, type Rows, type Transaction } from './row-store.ts';
+import { createColumns, type RowStore, type Rows, type Transaction, toNames } from './row-store.ts';
 
 export interface JobRow {
   jobKey: string;
@@ -67,44 +67,13 @@ export interface PartRow {
 }
 
 const jobs = createColumns<JobRow>('jobs', [
-  'jobKey',
-  'ownerId',
-  'jobId',
-  'accountId',
-  'keyId',
-  'address',
-  'fingerprint',
-  'status',
-  'settings',
-  'chars',
-  'chapterCount',
-  'charsDone',
-  'chaptersDone',
-  'seconds',
-  'busyMs',
-  'revision',
-  'createdAtMs',
-  'startedAtMs',
-  'endedAtMs',
-  'endedRevision',
-  'expiresAtMs',
-  'error',
-  'audioId',
+  ...toNames('jobKey ownerId jobId accountId keyId address fingerprint status settings chars chapterCount'),
+  ...toNames('charsDone chaptersDone seconds busyMs revision createdAtMs startedAtMs endedAtMs endedRevision'),
+  ...toNames('expiresAtMs error audioId'),
 ]);
 const chapters = createColumns<ChapterRow>('job_chapters', [
-  'jobKey',
-  'chapter',
-  'title',
-  'speech',
-  'voiceId',
-  'chars',
-  'charsDone',
-  'partCount',
-  'status',
-  'seconds',
-  'sampleCount',
-  'audioId',
-  'doneRevision',
+  ...toNames('jobKey chapter title speech voiceId chars charsDone partCount status seconds sampleCount audioId'),
+  ...toNames('doneRevision'),
 ]);
 /** The columns are named `text_offset` and `written` because `offset` and `text` are SQL keywords. */
 const insertPart = 'insert into job_parts (job_key, chapter, part, text_offset, written) values ($1, $2, $3, $4, $5)';

@@ -3,7 +3,7 @@
 // a segment, the progress of its job and its usage, so that each segment is charged once.
 
 import type { ChapterId } from './job-leases.ts';
-import { createColumns, type RowStore, type Transaction } from './row-store.ts';
+import { createColumns, type RowStore, type Transaction, toNames } from './row-store.ts';
 import { addUsage, type UsageRow } from './usage-rows.ts';
 
 export interface SegmentRow {
@@ -20,16 +20,10 @@ export interface SegmentRow {
   words: string;
 }
 
-const columns = createColumns<SegmentRow>('job_segments', [
-  'jobKey',
-  'chapter',
-  'segment',
-  'fingerprint',
-  'voiceId',
-  'clipKey',
-  'sampleRateHz',
-  'words',
-]);
+const columns = createColumns<SegmentRow>(
+  'job_segments',
+  toNames('jobKey chapter segment fingerprint voiceId clipKey sampleRateHz words'),
+);
 
 /** Progress of a chapter up to a segment. The job counts only the progress that it has not counted before. */
 interface SegmentProgress {

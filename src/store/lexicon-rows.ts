@@ -1,6 +1,6 @@
 // The table `lexicons`: lexicons with their entries as JSON. Each change gets the next revision, so that a reader can
 // find everything that changed after a given revision. Deleted rows are kept without content.
-import { createColumns, type RowStore, type Rows } from './row-store.ts';
+import { createColumns, type RowStore, type Rows, toNames } from './row-store.ts';
 
 export interface LexiconRow {
   lexiconId: string;
@@ -28,19 +28,10 @@ export interface OwnedLexicons {
   byteCount: number;
 }
 
-const columns = createColumns<LexiconRow>('lexicons', [
-  'lexiconId',
-  'revision',
-  'ownerId',
-  'access',
-  'name',
-  'entries',
-  'entryCount',
-  'byteCount',
-  'version',
-  'createdAtMs',
-  'updatedAtMs',
-]);
+const columns = createColumns<LexiconRow>(
+  'lexicons',
+  toNames('lexiconId revision ownerId access name entries entryCount byteCount version createdAtMs updatedAtMs'),
+);
 const updates = columns.names.map((name) => `${name} = excluded.${name}`);
 const upsert = `${columns.insert} on conflict (lexicon_id) do update set ${updates.join(', ')}`;
 const owned = `select count(*) as count, coalesce(sum(byte_count), 0) as "byteCount" from lexicons

@@ -1,6 +1,6 @@
 // The table `tickets`: single-use tickets. A ticket contains one encrypted request, which the bearer may start at any
 // replica. Using a ticket deletes its row.
-import { createColumns, type RowStore } from './row-store.ts';
+import { createColumns, type RowStore, toNames } from './row-store.ts';
 
 interface TicketRow {
   ticketId: string;
@@ -13,14 +13,7 @@ interface TicketRow {
   expiresAtMs: number;
 }
 
-const columns = createColumns<TicketRow>('tickets', [
-  'ticketId',
-  'keyId',
-  'accountId',
-  'chars',
-  'sealed',
-  'expiresAtMs',
-]);
+const columns = createColumns<TicketRow>('tickets', toNames('ticketId keyId accountId chars sealed expiresAtMs'));
 
 export type TicketRows = ReturnType<typeof createTicketRows>;
 

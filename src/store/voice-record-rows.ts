@@ -3,7 +3,7 @@
 //     hash = SHA-256 of the JSON list [entry, atMs, actor, address, requestId, action, voiceId, detail, previousHash]
 import { createHash } from 'node:crypto';
 import { Failure } from '../errors.ts';
-import { createColumns, type Rows } from './row-store.ts';
+import { createColumns, type Rows, toNames } from './row-store.ts';
 
 export interface VoiceRecordRow {
   /** Consecutive numbers from 1. */
@@ -25,17 +25,7 @@ export interface VoiceRecordRow {
 
 export type VoiceRecordEntry = Omit<VoiceRecordRow, 'entry' | 'previousHash' | 'hash'>;
 
-const properties = [
-  'entry',
-  'atMs',
-  'actor',
-  'address',
-  'requestId',
-  'action',
-  'voiceId',
-  'detail',
-  'previousHash',
-] as const satisfies readonly (keyof VoiceRecordRow)[];
+const properties = toNames('entry atMs actor address requestId action voiceId detail previousHash');
 const columns = createColumns<VoiceRecordRow>('voice_record', [...properties, 'hash']);
 const page = 1_000;
 

@@ -2,7 +2,7 @@
 // the sealed signing secret of each key owner. A process claims a message for a limited time. If the process dies,
 // another process claims the message.
 import { type AuditRow, addAudit } from './api-key-rows.ts';
-import { createColumns, type RowStore, type Rows } from './row-store.ts';
+import { createColumns, type RowStore, type Rows, toNames } from './row-store.ts';
 
 export const webhookOutcomes = ['delivered', 'gone', 'given up', 'unsigned'] as const;
 export type WebhookOutcome = (typeof webhookOutcomes)[number];
@@ -49,28 +49,13 @@ interface DueLimits {
 }
 
 const messages = createColumns<WebhookMessageRow>('webhook_messages', [
-  'messageId',
-  'keyId',
-  'accountId',
-  'host',
-  'url',
-  'body',
-  'createdAtMs',
-  'dueAtMs',
-  'attempts',
-  'heldUntilMs',
-  'endedAtMs',
-  'outcome',
-  'lastResult',
+  ...toNames('messageId keyId accountId host url body createdAtMs dueAtMs attempts heldUntilMs endedAtMs outcome'),
+  ...toNames('lastResult'),
 ]);
-const secrets = createColumns<WebhookSecretRow>('webhook_secrets', [
-  'ownerId',
-  'sealed',
-  'hint',
-  'createdAtMs',
-  'formerSealed',
-  'formerUntilMs',
-]);
+const secrets = createColumns<WebhookSecretRow>(
+  'webhook_secrets',
+  toNames('ownerId sealed hint createdAtMs formerSealed formerUntilMs'),
+);
 
 export const webhookStatements = [
   `create table webhook_messages (
