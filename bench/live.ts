@@ -3,7 +3,6 @@
 // the engine's, for LiveSpeech and StreamSpeech with the same text. The service runs in its own process, the bare
 // engine in the bench process.
 import { once } from 'node:events';
-import { tmpdir } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { createClient } from '@connectrpc/connect';
@@ -38,7 +37,7 @@ export const bench: Bench = {
     await using opened = new AsyncDisposableStack();
     const service = await openService();
     opened.defer(() => service.close());
-    const engine = await openFlite({ threads: 2, dataDir: tmpdir() });
+    const engine = await openFlite({ threads: 2 });
     opened.defer(() => engine.close());
     await measureFirst(service, engine, 20);
     const alone = await measureFirst(service, engine, count);

@@ -90,7 +90,7 @@ export const bench: Bench = {
   async run() {
     const dataDir = mkdtempSync(join(tmpdir(), 'sonant-bench-'));
     const espeak = await openEspeakNg();
-    const engines = [await openFlite({ threads: 1, dataDir }), openTone(), ...(espeak ? [espeak] : [])];
+    const engines = [await openFlite({ threads: 1 }), openTone(), ...(espeak ? [espeak] : [])];
     const rows = await measure(engines, 'clara', espeak ? 'espeak-en-us' : 'arthur');
     if (espeak) rows.push(...(await measure(engines, 'espeak-en-us', 'clara')));
     rows.push(...(await measure(engines, 'tone-low', 'tone-high')));

@@ -23,7 +23,6 @@ import { usageCommand } from '../../src/cli/usage.ts';
 import { voiceCommand } from '../../src/cli/voice.ts';
 import { webhookCommand } from '../../src/cli/webhook.ts';
 import { versionText } from '../../src/runtime/installation.ts';
-import { dumpVoice } from '../engines/dumped-voice.ts';
 import { openOpenAiServer } from '../engines/openai-server.ts';
 import { freePort } from '../free-port.ts';
 import { testCertificate } from '../rpc/test-certificate.ts';
@@ -383,12 +382,10 @@ test('doctor reports a data folder that is not a folder', async () => {
 });
 
 test('doctor reports a voice that two engines offer', async () => {
-  mkdirSync(join(folder, 'own/voices'), { recursive: true });
-  writeFileSync(join(folder, 'own/voices/anna.flitevox'), await dumpVoice());
-  const { url } = await openOpenAiServer({ voices: { voices: ['anna'] } });
+  const { url } = await openOpenAiServer({ voices: { voices: ['clara'] } });
   const env = { SONANT_DATA_DIR: 'own', SONANT_OPENAI_URL: url };
   const { code, out } = await sonant(['doctor'], '', env);
-  expect(out).toMatch(/^broken +voices +voice anna of openai-compatible is left out: another engine has this id/m);
+  expect(out).toMatch(/^broken +voices +voice clara of openai-compatible is left out: another engine has this id/m);
   expect(code).toBe(1);
   const said = await sonant(['say', 'Hi.', '-o', 'x.wav'], '', env);
   expect(said).toMatchObject({ code: 0 });

@@ -1,4 +1,4 @@
-// Tests that the operator's voices are imported completely, from a folder, an archive or a file, or not at all.
+// Tests that the operator's voices are imported completely, from a folder or an archive, or not at all.
 import { execFileSync } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,7 +9,6 @@ import { voiceCommand } from '../../src/cli/voice.ts';
 import { importVoice } from '../../src/cli/voice-models.ts';
 import { findLibrary } from '../../src/engines/sherpa-onnx/sherpa-library.ts';
 import { bzip2 } from '../archives/archive-writer.ts';
-import { dumpVoice } from '../engines/dumped-voice.ts';
 import { makeTinyPocket } from '../engines/tiny-pocket.ts';
 import { makeTinyVits, tinyTokens, writeTinyVits } from '../engines/tiny-vits.ts';
 import { runSonant } from './sonant-program.ts';
@@ -29,18 +28,6 @@ const bring = (path: string, name?: string) =>
   importVoice({ path, dataDir, ...(name !== undefined && { name }), signal, print() {} });
 const listed = (folder: string) => readdir(join(dataDir, folder)).catch(() => []);
 const tar = (...args: string[]) => execFileSync('tar', args, { stdio: 'pipe' });
-
-test('a voice file is tested and installed; a second one of the same name is refused', async () => {
-  const path = join(root, 'susan.flitevox');
-  await writeFile(path, await dumpVoice());
-  expect(await bring(path)).toEqual(['susan']);
-  expect(await listed('voices')).toEqual(['susan.flitevox']);
-  await expect(bring(path)).rejects.toMatchObject({ reason: 'invalid_request', message: /susan already/ });
-  expect(await bring(path, 'jane')).toEqual(['jane']);
-  await writeFile(path, 'no voice');
-  await expect(bring(path, 'torn')).rejects.toThrow('is not a flitevox file');
-  expect(await listed('voices')).toEqual(['jane.flitevox', 'susan.flitevox']);
-});
 
 test('a file that is no model is ignored, and an unreadable one is an error', async () => {
   await writeFile(join(root, 'notes.txt'), 'hello');

@@ -1,6 +1,5 @@
 // Tests ElevenLabs's WebSocket, with messages from real clients: LiveKit's plugin (@livekit/agents-plugin-elevenlabs
 // 1.8.1) and Pipecat's service.
-import { tmpdir } from 'node:os';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { openFlite } from '../../src/engines/flite/flite.ts';
 import { openTestGateway } from '../http/open-gateway.ts';
@@ -48,7 +47,7 @@ test('LiveKit: sentences with a flush each, then an empty flush and the end; tim
 });
 
 test('words in auto mode are the same sound, whether or not the service catches up with them', async () => {
-  const flite = await openFlite({ threads: 1, dataDir: tmpdir() });
+  const flite = await openFlite({ threads: 1 });
   onTestFinished(() => flite.close());
   const gateway = await openTestGateway({ engines: [flite] });
   const spoken = async (pausesAfter: readonly string[]) => {

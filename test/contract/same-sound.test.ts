@@ -2,7 +2,7 @@
 // table with one line per text is written to the file that SONANT_SOUND_TABLE names.
 import { hash } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
-import { availableParallelism, tmpdir } from 'node:os';
+import { availableParallelism } from 'node:os';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { Engine } from '../../src/engines/engine.ts';
 import { openEspeakNg } from '../../src/engines/espeak-ng/espeak-ng.ts';
@@ -15,7 +15,7 @@ import { englishTexts, otherTexts } from './same-texts.ts';
 /** Selects every third text, or all texts in the long run and for the table. */
 const isOfThisRun = (_: unknown, i: number) => isLongRun || process.env.SONANT_SOUND_TABLE !== undefined || i % 3 === 0;
 const english = englishTexts.map((text) => ['en-US', text] as const).filter(isOfThisRun);
-const flite = await openFlite({ threads: availableParallelism(), dataDir: tmpdir() });
+const flite = await openFlite({ threads: availableParallelism() });
 const espeakNg = await openEspeakNg();
 
 const sentences = [

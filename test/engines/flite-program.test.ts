@@ -45,7 +45,7 @@ test('a trap throws, and the next run is as it should be', () => {
 });
 
 test('text that traps twice fails its segment and nothing else', async () => {
-  const host = openFliteHost(1, new Map());
+  const host = openFliteHost(1);
   const run = (task: FliteTask, signal: AbortSignal) => host.run(task, signal);
   const work = guardWork({ run, capabilities: { segmentsSpokenMax: 1 } });
   const speak = (spoken: string) => {

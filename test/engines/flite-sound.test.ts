@@ -11,7 +11,7 @@ import { type OpenedGuard, openGuard } from './open-guard.ts';
 let engine: Engine;
 let guard: OpenedGuard;
 beforeAll(async () => {
-  engine = await openFlite({ threads: 2, dataDir: import.meta.dirname });
+  engine = await openFlite({ threads: 2 });
   guard = openGuard({ ...engine, capabilities: { ...engine.capabilities, segmentCharsMax: 1_500 } });
 });
 afterAll(() => guard.close());

@@ -2,4 +2,4 @@
 import { openFlite } from '../../src/engines/flite/flite.ts';
 import { engineConformance } from '../conformance/engine.ts';
 
-engineConformance('flite', () => openFlite({ threads: 2, dataDir: import.meta.dirname }));
+engineConformance('flite', () => openFlite({ threads: 2 }));

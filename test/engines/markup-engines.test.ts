@@ -95,7 +95,7 @@ test('no characters of markup in a text reach the engine', () => {
 });
 
 test('flite pronounces a word as stated, keeps the others, and raises the pitch of all models but one', async () => {
-  const engine = await openFlite({ threads: 1, dataDir: '/nonexistent' });
+  const engine = await openFlite({ threads: 1 });
   try {
     const plain = await speak(engine, 'clara');
     const stated = await speak(engine, 'clara', { phonemes: [{ ...tomato, phonemes: 'b ey1 k ax n' }] });

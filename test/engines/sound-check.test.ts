@@ -112,7 +112,7 @@ describe('faults of an engine that sends a segment as it speaks it', { timeout: 
 describe('no false alarm', () => {
   let flite: Engine;
   beforeAll(async () => {
-    flite = await openFlite({ threads: 2, dataDir: '/nowhere' });
+    flite = await openFlite({ threads: 2 });
   });
   afterAll(() => flite.close());
 

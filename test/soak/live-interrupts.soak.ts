@@ -1,6 +1,5 @@
 // Tests interrupts at 1000 random moments, with the tone engine and the embedded engine: the events after
 // `interrupted`, how soon the engine stops, and how often the reported text is right to the word.
-import { tmpdir } from 'node:os';
 import { expect, test } from 'vitest';
 import type { Engine } from '../../src/engines/engine.ts';
 import { openFlite } from '../../src/engines/flite/flite.ts';
@@ -16,7 +15,7 @@ const texts = modelTexts.slice(0, 40).map(({ text }) => text);
 
 test.each([
   ['the tone engine', 'tone-low', async () => openTone({ sampleRateHz: 24_000, trouble: { pieceDelayMs: 1 } })],
-  ['the embedded engine', 'clara', () => openFlite({ threads: 2, dataDir: tmpdir() })],
+  ['the embedded engine', 'clara', () => openFlite({ threads: 2 })],
 ] as const)('%s', async (name, voiceId, open: () => Promise<Engine>) => {
   const engine = await open();
   const watched = watchEnd(engine);

@@ -1,6 +1,5 @@
 // Tests texts by language models; the embedded engine speaks up to 200 English texts, the tone engine the rest. Audio
 // is the same in pieces as whole, and pauses lose, repeat or cut no word. Reports how much sooner audio starts.
-import { tmpdir } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { LiveEvent } from '../../src/api/live-session.ts';
@@ -29,7 +28,7 @@ const start = { sample_rate: 16_000, timestamps: 'word', buffer_ms: 10_000 };
 let engine: Engine;
 let spokenBy: (text: (typeof modelTexts)[number]) => { live: ReturnType<typeof openLive>; fields: object };
 beforeAll(async () => {
-  engine = await openFlite({ threads: 2, dataDir: tmpdir() });
+  engine = await openFlite({ threads: 2 });
   const [embedded, other] = [openLive(engine), openLive(tone)];
   spokenBy = (text) =>
     own.has(text)

@@ -15,7 +15,7 @@ import { findGaps } from './silences.ts';
 let flite: Engine;
 let speech: Speech;
 beforeAll(async () => {
-  flite = await openFlite({ threads: 2, dataDir: '/nowhere' });
+  flite = await openFlite({ threads: 2 });
   speech = createSpeech({
     voices: createVoices([flite]),
     schedule: new Schedule({ speakingMax: 100, waitingMax: 100 }),

@@ -19,7 +19,7 @@ const german = 'Der Zug nach Norden fährt um neun Uhr von Gleis vier. Bitte neh
 
 describe.skipIf(!isInstalled('espeak-ng'))('voices of two engines in one text', async () => {
   const espeak = await openEspeakNg();
-  const engines: Engine[] = [await openFlite({ threads: 1, dataDir: '/nonexistent' }), ...(espeak ? [espeak] : [])];
+  const engines: Engine[] = [await openFlite({ threads: 1 }), ...(espeak ? [espeak] : [])];
   const speech = createSpeech({
     voices: createVoices(engines),
     schedule: new Schedule({ speakingMax: 1, waitingMax: 0 }),

@@ -14,7 +14,7 @@ import { collectSpeech } from './collect-speech.ts';
 let flite: Awaited<ReturnType<typeof openFlite>>;
 let speech: Speech;
 beforeAll(async () => {
-  flite = await openFlite({ threads: 2, dataDir: '/nowhere' });
+  flite = await openFlite({ threads: 2 });
   speech = createSpeech({ voices: createVoices([flite]), schedule: new Schedule({ speakingMax: 8, waitingMax: 0 }) });
 });
 afterAll(() => flite.close());

@@ -13,11 +13,7 @@ import { isInstalled } from '../programs.ts';
 import { requirements } from './ssml-requirements.ts';
 
 const espeak = isInstalled('espeak-ng') ? await openEspeakNg() : undefined;
-const engines: Engine[] = [
-  await openFlite({ threads: 1, dataDir: '/nonexistent' }),
-  openTone(),
-  ...(espeak ? [espeak] : []),
-];
+const engines: Engine[] = [await openFlite({ threads: 1 }), openTone(), ...(espeak ? [espeak] : [])];
 const speech = createSpeech({
   voices: createVoices(engines),
   schedule: new Schedule({ speakingMax: 1, waitingMax: 0 }),

@@ -47,7 +47,7 @@ let engines: Engine[];
 let speech: Speech;
 beforeAll(async () => {
   const espeak = hasEspeak ? await openEspeakNg() : undefined;
-  engines = [await openFlite({ threads: 2, dataDir: '/nowhere' }), ...(espeak ? [espeak] : [])];
+  engines = [await openFlite({ threads: 2 }), ...(espeak ? [espeak] : [])];
   speech = createSpeech({
     voices: createVoices(engines),
     schedule: new Schedule({ speakingMax: 100, waitingMax: 100 }),

@@ -11,7 +11,7 @@ const sentences = 'The boat left the harbour early, long before the sun came up.
 
 /** Five or six seconds of each of this many voices. */
 export async function speakSamples(voices = 3): Promise<Recording[]> {
-  const engine = await openFlite({ threads: 2, dataDir: '/nowhere' });
+  const engine = await openFlite({ threads: 2 });
   const guard = openGuard(engine);
   const segment = { text: sentences, languageCode: 'en', speakingRate: 1, timings: false, urgent: true };
   const samples = await Promise.all(

@@ -22,8 +22,6 @@ interface FliteRun {
   /** Arguments except `-f` and `-o`. */
   args: readonly string[];
   text: string;
-  /** Further files that flite may read, by path. */
-  files?: ReadonlyMap<string, Uint8Array>;
   /** Called with the audio of one utterance. May throw to end the run. */
   onSound?(samples: Int16Array, sampleRateHz: number): void;
   /** Called with each line that `-ps` and `-psdur` print, before the audio of its utterance. */
@@ -109,16 +107,7 @@ function filesOf(run: FliteRun): (path: string) => WasiFile | undefined {
   const text = fileOf(Buffer.from(`${run.text}\n`, 'latin1'));
   return (path) => {
     if (path === 'in.txt') return text;
-    if (path === 'out.wav') return sound;
-    const bytes = run.files?.get(path);
-    if (!bytes) return undefined;
-    const file = fileOf(bytes);
-    const read: WasiFile['read'] = (at, into) => {
-      // flite reads past the end of a file only if the file is truncated.
-      if (at >= bytes.length && into.length > 0) throw new Error(`${path} ends too soon`);
-      return file.read(at, into);
-    };
-    return { ...file, read };
+    return path === 'out.wav' ? sound : undefined;
   };
 }
 

@@ -11,15 +11,13 @@ import { type ExpectedWord, parsePhones, timeWords } from './word-times.ts';
 
 export interface FliteThreadData {
   module: WasmModule;
-  /** Imported voices by the path that follows `-voice`. */
-  voiceFiles: ReadonlyMap<string, Uint8Array>;
 }
 
 /** A segment that is prepared for flite. */
 export interface FliteTask {
   args: readonly string[];
-  /** The voice's sample rate; undefined until it is known. */
-  sampleRateHz: number | undefined;
+  /** The voice's sample rate. */
+  sampleRateHz: number;
   parts: readonly (readonly SpokenToken[])[];
   timings: boolean;
 }
@@ -32,7 +30,7 @@ const silence = 'pau';
 
 class Cancelled extends Error {}
 
-serveTasks<FliteThreadData, FliteTask, SpokenPcm>(({ module, voiceFiles: files }) => {
+serveTasks<FliteThreadData, FliteTask, SpokenPcm>(({ module }) => {
   const program = new FliteProgram(module);
   const wordPhones = new WordPhones(program);
   // The first run creates the instance and compiles its code.
@@ -44,7 +42,7 @@ serveTasks<FliteThreadData, FliteTask, SpokenPcm>(({ module, voiceFiles: files }
       const startSeconds = seconds;
       const words = timings ? toExpectedWords(part, wordPhones) : undefined;
       const own = part.some(({ phones: stated }) => stated) ? ['-ssml'] : [];
-      const run = { args: [...args, ...own, ...(words ? ['-psdur'] : [])], text: toFliteText(part), files };
+      const run = { args: [...args, ...own, ...(words ? ['-psdur'] : [])], text: toFliteText(part) };
       const speak = () => {
         let wordsLeft = words ?? [];
         let times: WordTime[] = [];
@@ -56,7 +54,7 @@ serveTasks<FliteThreadData, FliteTask, SpokenPcm>(({ module, voiceFiles: files }
           },
           onSound(samples, spokenRateHz) {
             if (control.isCancelled()) throw new Cancelled();
-            if (spokenRateHz !== (sampleRateHz ?? spokenRateHz)) throw new Error('flite spoke with another voice');
+            if (spokenRateHz !== sampleRateHz) throw new Error('flite spoke with another voice');
             const pcm = { samples, sampleRateHz: spokenRateHz };
             const length = secondsOf(pcm);
             sendPieces(words ? { ...pcm, words: toSegmentTimes(times, seconds, length) } : pcm, control);

@@ -44,6 +44,8 @@ const stockVoices: readonly StockVoice[] = [
 
 const sampleRateHz = 16_000;
 
+const toName = (voiceId: string): string => voiceId.charAt(0).toUpperCase() + voiceId.slice(1);
+
 /** The first voice is the default. */
 export const stockSpeakers: readonly Speaker[] = stockVoices.map(({ voiceId, character, model, pitchHz, gainDb }) => {
   const { speaker, gender, accent, stretch } = models[model];
@@ -67,8 +69,3 @@ export const stockSpeakers: readonly Speaker[] = stockVoices.map(({ voiceId, cha
     isPitched: model !== 'rms',
   };
 });
-
-export function toName(voiceId: string): string {
-  const words = voiceId.replace(/[-_]+/g, ' ').trim();
-  return words.charAt(0).toUpperCase() + words.slice(1);
-}
