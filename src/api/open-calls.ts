@@ -1,10 +1,9 @@
 // Limits the running calls that need no key: their number per connection, per address and in total, their duration, and
-// their wait for a client that reads nothing. At the total limit, an address with fewer calls displaces a call from the
-// address with the most calls. An address with too many refusals is barred: transports drop its calls unanswered.
+// their wait for a client that reads nothing. An address with too many refusals is barred: transports drop its calls
+// unanswered.
 import { type Rate, takeOne } from '../access/rate-limit.ts';
 import { Failure } from '../errors.ts';
 import { networkOf } from '../net/client-addresses.ts';
-import { FairShares } from '../net/connections.ts';
 
 export interface OpenCallLimits {
   perConnectionMax: number;
@@ -35,7 +34,8 @@ const addressesMax = 10_000;
 
 export class OpenCalls {
   readonly #limits: OpenCallLimits;
-  readonly #shares: FairShares<OpenCall>;
+  /** Number of running calls by network. */
+  readonly #fromNetwork = new Map<string, number>();
   readonly #onConnection = new WeakMap<object, number>();
   readonly #sinceMs = new Map<OpenCall, number>();
   /** By network: the time at which the network's full allowance of refusals is available again. */
@@ -44,35 +44,32 @@ export class OpenCalls {
 
   constructor(limits: OpenCallLimits) {
     this.#limits = limits;
-    this.#shares = new FairShares({
-      inAllMax: limits.inAllMax,
-      perAddressMax: limits.perAddressMax,
-      // A running call is never displaced by a call from the same address.
-      ownDisplacedPerSecond: 0,
-      displace: (call) => call.abort(noRoom()),
-    });
     this.#timer = setInterval(() => this.#endOverdue(), limits.checkEveryMs).unref();
   }
 
   /** Counts the call until the returned function is called. Throws a Failure if the call is refused. */
   enter(call: OpenCall): () => void {
-    const { perConnectionMax, perAddressMax } = this.#limits;
+    const { perConnectionMax, perAddressMax, inAllMax } = this.#limits;
     const { address, connection } = call;
+    const network = networkOf(address);
+    const near = this.#fromNetwork.get(network) ?? 0;
     const held = (connection && this.#onConnection.get(connection)) ?? 0;
     try {
       if (held >= perConnectionMax) throw tooMany('on this connection', perConnectionMax);
-      if (this.#shares.countOf(address) >= perAddressMax) throw tooMany('from this address', perAddressMax);
-      if (!this.#shares.add(call, address)) throw noRoom();
+      if (near >= perAddressMax) throw tooMany('from this address', perAddressMax);
+      if (this.#sinceMs.size >= inAllMax) throw noRoom();
     } catch (error) {
-      this.#noteRefusal(networkOf(address));
+      this.#noteRefusal(network);
       throw error;
     }
-    this.#shares.setDisplaceable(call, true);
+    this.#fromNetwork.set(network, near + 1);
     this.#sinceMs.set(call, performance.now());
     if (connection) this.#onConnection.set(connection, held + 1);
     return () => {
       if (!this.#sinceMs.delete(call)) return;
-      this.#shares.remove(call);
+      const left = this.#fromNetwork.get(network)! - 1;
+      if (left > 0) this.#fromNetwork.set(network, left);
+      else this.#fromNetwork.delete(network);
       if (connection) this.#onConnection.set(connection, this.#onConnection.get(connection)! - 1);
     };
   }

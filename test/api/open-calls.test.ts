@@ -1,5 +1,4 @@
-// Tests limits on calls without a key: how many may be open, which call is closed to make room for another, and when
-// calls finish by themselves.
+// Tests limits on calls without a key: how many may be open, and when calls finish by themselves.
 import { expect, onTestFinished, test } from 'vitest';
 import { openCallLimits } from '../../src/api/call-limits.ts';
 import { type OpenCall, OpenCalls } from '../../src/api/open-calls.ts';
@@ -39,13 +38,6 @@ test('there are so many on a connection, from an address and in all', () => {
   leave();
   enter('e', '192.0.2.2', { connection });
   expect(refusal('f', '192.0.2.1')).toBe('overloaded');
-});
-
-test('the oldest call of the address with the most ends for one of an address with fewer', () => {
-  const { enter, ended } = open({ inAllMax: 3 });
-  for (const name of ['a', 'b', 'c']) enter(name, '192.0.2.1');
-  enter('d', '192.0.2.2');
-  expect(ended).toEqual(['a: overloaded: Too many calls without an API key are running. Try again later.']);
 });
 
 test('a call ends at its deadline, and where nobody reads it', async () => {
