@@ -1,19 +1,17 @@
 // Timeouts that share one timer per duration. Most are cancelled early, so a timer for each would be wasteful.
 
-export interface Deadlines {
-  /** Calls `end` after `timeoutMs`, unless the returned function is called first. */
-  watch(timeoutMs: number, end: () => void): () => void;
-}
+export type Deadlines = ReturnType<typeof createDeadlines>;
 
 interface Watched {
   untilMs: number;
   end(): void;
 }
 
-export function createDeadlines(): Deadlines {
+export function createDeadlines() {
   const lines = new Map<number, Line>();
   return {
-    watch(timeoutMs, end) {
+    /** Calls `end` after `timeoutMs`, unless the returned function is called first. */
+    watch(timeoutMs: number, end: () => void): () => void {
       const line = lines.get(timeoutMs) ?? new Line(timeoutMs);
       lines.set(timeoutMs, line);
       return line.add(end);

@@ -2,11 +2,9 @@
 // same command can resume after an interruption. No service sees these jobs, and nothing is charged.
 import { join } from 'node:path';
 import { usualLimits } from '../access/key-limits.ts';
-import { anonymous, type Call } from '../api/call.ts';
-import type { JobHandlers } from '../api/jobs.ts';
+import { anonymous } from '../api/call.ts';
 import type { ClipRoom } from '../delivery/clip-room.ts';
 import { openManifest } from '../delivery/stored-manifest.ts';
-import type { ClipStore } from '../delivery/stores/clip-store.ts';
 import { openLocalClips } from '../delivery/stores/local-clips.ts';
 import { jobKeepHoursMax } from '../jobs/job-limits.ts';
 import type { JobCaller } from '../jobs/job-tools.ts';
@@ -15,15 +13,7 @@ import type { App } from './command-line.ts';
 import { openJobs } from './open-jobs.ts';
 import { openStoredClips } from './open-storage.ts';
 
-export interface BookWork {
-  jobs: JobHandlers;
-  clips: ClipStore;
-  /** Returns the manifest that is stored beside a finished file, or undefined if files are not signed. */
-  manifestOf(audioId: string): Promise<Buffer | undefined>;
-  /** The call that is passed to handlers. The user of the command line may use all voices. */
-  call: Call;
-  close(): Promise<void>;
-}
+export type BookWork = Awaited<ReturnType<typeof openBookWork>>;
 
 const callerId = 'command line';
 const endlessRoom: Pick<ClipRoom, 'reserve' | 'noteRemoved'> = {
@@ -35,7 +25,7 @@ const endlessRoom: Pick<ClipRoom, 'reserve' | 'noteRemoved'> = {
 export async function openBookWork(
   { speech, openSigner }: Pick<App, 'speech' | 'openSigner'>,
   { folder, signal, onFault }: { folder: string; signal: AbortSignal; onFault(fault: unknown): void },
-): Promise<BookWork> {
+) {
   await using opened = new AsyncDisposableStack();
   const store = await openSqlite(join(folder, 'work.db'), { isExclusive: true });
   opened.defer(() => store.close());
@@ -61,10 +51,12 @@ export async function openBookWork(
   return {
     jobs: jobs.handlers,
     clips,
-    async manifestOf(audioId) {
+    /** Returns the manifest that is stored beside a finished file, or undefined if files are not signed. */
+    async manifestOf(audioId: string): Promise<Buffer | undefined> {
       const row = await stored.index.find(audioId);
       return row && openSigner && openManifest(clips, row, openSigner);
     },
+    /** The call that is passed to handlers. The user of the command line may use all voices. */
     call: {
       caller,
       requestId: '',
@@ -75,6 +67,6 @@ export async function openBookWork(
       reportLimits() {},
       reportSpeech() {},
     },
-    close: () => kept.disposeAsync(),
+    close: (): Promise<void> => kept.disposeAsync(),
   };
 }

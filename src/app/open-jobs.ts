@@ -2,7 +2,7 @@
 import { JobSchema } from '../../gen/sonant/v1/job_service_pb.ts';
 import type { Seal } from '../access/sealed-tokens.ts';
 import type { UsageLedger } from '../access/usage-ledger.ts';
-import { createJobHandlers, type JobHandlers, toJob } from '../api/jobs.ts';
+import { createJobHandlers, toJob } from '../api/jobs.ts';
 import { writeMessage } from '../contract/encode.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import type { JobSettings } from '../jobs/job-request.ts';
@@ -36,16 +36,7 @@ export interface OpenJobsOptions extends Pick<JobTools, 'room' | 'limiter' | 'fi
   holder?: string;
 }
 
-interface OpenedJobs {
-  handlers: JobHandlers;
-  /** Number of chapters that are being spoken. */
-  countChapters(): number;
-  /** Deletes expired jobs now. */
-  sweep(): Promise<void>;
-  close(): Promise<void>;
-}
-
-export function openJobs(options: OpenJobsOptions): OpenedJobs {
+export function openJobs(options: OpenJobsOptions) {
   const { core, store, clips: stored, room, ledger, limiter, findCaller, links, onFault } = options;
   const { openSigner, chaptersMax, holder = processName, webhooks, onEnd } = options;
   const { index, memory } = stored;
@@ -73,9 +64,11 @@ export function openJobs(options: OpenJobsOptions): OpenedJobs {
       noteUsage: (usage) => ledger.add(usage),
       checkWebhook: webhooks ? webhooks.check : refuseWebhook,
     }),
+    /** Number of chapters that are being spoken. */
     countChapters: runner.countWorking,
+    /** Deletes expired jobs now. */
     sweep: sweep.run,
-    async close() {
+    async close(): Promise<void> {
       await runner.close();
       await sweep.close();
     },

@@ -5,10 +5,7 @@ import { Failure } from '../errors.ts';
 
 const waitMsMaxDefault = 2_000;
 
-export interface StorePatience {
-  /** Returns undefined if the store fails or is too slow. Rejects with errors that do not come from the store. */
-  run<Result>(work: () => Promise<Result>): Promise<Result | undefined>;
-}
+export type StorePatience = ReturnType<typeof createStorePatience>;
 
 interface StorePatienceOptions {
   waitMsMax?: number;
@@ -19,7 +16,7 @@ interface StorePatienceOptions {
 const isOfStore = (error: unknown): error is Failure =>
   error instanceof Failure && ['storage_full', 'storage_unavailable'].includes(error.reason);
 
-export function createStorePatience({ waitMsMax = waitMsMaxDefault, onFault }: StorePatienceOptions): StorePatience {
+export function createStorePatience({ waitMsMax = waitMsMaxDefault, onFault }: StorePatienceOptions) {
   let isAway = false;
   let running = 0;
 
@@ -45,7 +42,8 @@ export function createStorePatience({ waitMsMax = waitMsMaxDefault, onFault }: S
   };
 
   return {
-    async run(work) {
+    /** Returns undefined if the store fails or is too slow. Rejects with errors that do not come from the store. */
+    async run<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
       if (isAway && running > 0) return undefined;
       const wasAway = isAway;
       const result = attempt(work);

@@ -13,7 +13,7 @@ import {
 import { FieldMaskSchema } from '@bufbuild/protobuf/wkt';
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import { rest, rest_service } from '../../gen/sonant/v1/rest_pb.ts';
-import { type Operation, operationOf } from '../api/operation.ts';
+import { operationOf } from '../api/operation.ts';
 import { callStream, callUnary, type Handlers, type Received } from '../api/service-handlers.ts';
 import { newReading, type Reading, readMembers, readQuery } from '../contract/decode.ts';
 import { writeMessage } from '../contract/encode.ts';
@@ -33,15 +33,6 @@ export interface ContractRoutesOptions {
   admitTo: AdmitTo;
   isStrict: boolean;
   baseUrl(): string;
-}
-
-/** The parts of an endpoint's route, for use in a hand-written route. */
-interface ContractRoute {
-  operation: Operation;
-  docs: RouteDocs;
-  handle(request: FastifyRequest, reply: FastifyReply): Promise<unknown>;
-  /** Sends the result of the handler as JSON. */
-  send(reply: FastifyReply, result: object, ignored: readonly UnknownField[]): FastifyReply;
 }
 
 /** Exceptions for the routes of a service, by method name. */
@@ -78,12 +69,13 @@ export function addContractRoutes<S extends DescService>(
   }
 }
 
+/** The parts of an endpoint's route, for use in a hand-written route. */
 export function contractRoute(
   method: DescMethod,
   endpoint: Endpoint,
   handlers: object,
   options: ContractRoutesOptions,
-): ContractRoute {
+) {
   const operation = operationOf(method);
   const isGuarded = getOption(method.parent, rest_service).guarded;
   const { nullResets } = getOption(method, rest);
@@ -93,8 +85,9 @@ export function contractRoute(
   return {
     operation,
     docs: documentMethod(method, endpoint, operation.scopes) as RouteDocs,
+    /** Sends the result of the handler as JSON. */
     send,
-    async handle(request, reply) {
+    async handle(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
       const { message, reading, mask } = read(request);
       const { ignored, violations, given, emptyLists } = reading;
       // An empty list counts as absent, except in a guarded service, where the default might grant more than the empty

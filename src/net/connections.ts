@@ -73,10 +73,7 @@ export function createConnections(options: ConnectionsOptions) {
 
 const toName = ({ remoteAddress, remotePort, localPort }: Endpoints) => `${remoteAddress} ${remotePort} ${localPort}`;
 
-export interface Turns {
-  /** Starts the work in a later turn of the event loop. Returns false if too much work waits for this address. */
-  take(address: string, work: () => void): boolean;
-}
+export type Turns = ReturnType<typeof createTurns>;
 
 interface TurnsOptions {
   /** Number of tasks started in one turn of the event loop. */
@@ -84,7 +81,7 @@ interface TurnsOptions {
   waitingPerAddressMax: number;
 }
 
-export function createTurns({ atOnce, waitingPerAddressMax }: TurnsOptions): Turns {
+export function createTurns({ atOnce, waitingPerAddressMax }: TurnsOptions) {
   /** Waiting work by address. The first address is next. */
   const lines = new Map<string, (() => void)[]>();
   let [waiting, scheduled] = [0, 0];
@@ -107,7 +104,8 @@ export function createTurns({ atOnce, waitingPerAddressMax }: TurnsOptions): Tur
     work();
   };
   return {
-    take(address, work) {
+    /** Starts the work in a later turn of the event loop. Returns false if too much work waits for this address. */
+    take(address: string, work: () => void): boolean {
       const line = lines.get(address) ?? [];
       if (line.length >= waitingPerAddressMax) return false;
       line.push(work);

@@ -20,16 +20,7 @@ interface Generation {
 }
 
 /** Settings shared by all contexts of a connection. */
-export interface SocketSettings {
-  /** The start of a context with these voice settings. */
-  startWith(voiceSettings: unknown): LiveStart;
-  /** Whether each text is a complete phrase. If such a text ends a sentence, that sentence is spoken at once. */
-  isAuto: boolean;
-  /** Whether character times count from the start of the context, instead of from the end of the previous message. */
-  isAbsolute: boolean;
-  contextIdleMs: number;
-  ignored: readonly UnknownField[];
-}
+export type SocketSettings = ReturnType<typeof parseSocketSettings>;
 
 const formatDefault = 'mp3_44100_128';
 const bufferMs = 1000;
@@ -57,12 +48,15 @@ export function parseGeneration(voiceId: string, query: Fields, body: Fields): G
 }
 
 /** Parses the query of a WebSocket. */
-export function parseSocketSettings(voiceId: string, query: Fields): SocketSettings {
+export function parseSocketSettings(voiceId: string, query: Fields) {
   const { fields, ignored } = sortFields(query, [...queryNames, ...keyNames], false);
   const { auto_mode: auto, sync_alignment: sync, inactivity_timeout: timeout } = fields;
   return {
-    startWith: (settings) => toStart(voiceId, fields, settings, []),
+    /** The start of a context with these voice settings. */
+    startWith: (settings: unknown): LiveStart => toStart(voiceId, fields, settings, []),
+    /** Whether each text is a complete phrase. If such a text ends a sentence, that sentence is spoken at once. */
     isAuto: isTrue(auto),
+    /** Whether character times count from the start of the context, instead of from the end of the previous message. */
     isAbsolute: isTrue(sync),
     contextIdleMs: Number(timeout) > 0 ? Math.min(Number(timeout) * 1000, contextIdleMsMax) : contextIdleMsDefault,
     ignored,

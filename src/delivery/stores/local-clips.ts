@@ -259,14 +259,14 @@ function toStorageFailure(error: unknown): unknown {
 const pieceBytes = 32 * 1024;
 const readsMax = 16;
 
-interface FileReads {
-  /** Returns a stream of the bytes in the range, which may be empty. The stream closes the file. */
-  open(file: FileHandle, range: ByteRange): Readable;
-}
+type FileReads = ReturnType<typeof createFileReads>;
 
-function createFileReads(): FileReads {
+function createFileReads() {
   const slots = new SlotQueue({ slotsMax: readsMax });
-  return { open: (file, range) => new FileBody(file, range, slots) };
+  return {
+    /** Returns a stream of the bytes in the range, which may be empty. The stream closes the file. */
+    open: (file: FileHandle, range: ByteRange): Readable => new FileBody(file, range, slots),
+  };
 }
 
 class FileBody extends Readable {
