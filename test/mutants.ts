@@ -1,11 +1,11 @@
 // Mutation test: `npm run mutants [SEED [COUNT [FIRST]]]` inserts small faults at random places of src, each into a
-// copy of the last commit, and runs the tests that reach the changed file: those of the same folder first, then the
-// closest quick ones. A fault that no test notices has survived. Faults that do not compile are redrawn. A test file that also
-// fails without the fault does not count. To resume a run, give the number of the first untested fault.
+// copy of the last commit, and runs the tests that reach the changed file: those of the same name or folder first, then
+// the closest quick ones. A fault that no test notices has survived. Faults that do not compile are redrawn. A test
+// file that also fails without the fault does not count. To resume a run, give the number of the first untested fault.
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join, normalize } from 'node:path';
+import { basename, dirname, join, normalize } from 'node:path';
 import { parseSync, Visitor } from 'vite';
 import { slowFiles } from './slow-files.ts';
 
@@ -91,9 +91,10 @@ function reach(from: string, known: Map<string, string[]>): Map<string, number> 
   return steps;
 }
 
-const run = (command: string, args: string[], seconds: number): Promise<number | 'timeout'> =>
+/** Runs a program of node_modules/.bin. */
+const run = (program: string, args: string[], seconds: number): Promise<number | 'timeout'> =>
   new Promise((resolve) => {
-    const child = spawn(command, args, { cwd: copy, stdio: 'ignore', detached: true });
+    const child = spawn(join(copy, 'node_modules/.bin', program), args, { cwd: copy, stdio: 'ignore', detached: true });
     const timer = setTimeout(() => {
       process.kill(-child.pid!, 'SIGKILL');
       resolve('timeout');
@@ -115,7 +116,7 @@ const report = join(copy, '..', 'report.json');
 async function runTests(files: readonly string[]): Promise<Outcome> {
   rmSync(report, { force: true });
   const options = ['--bail=1', '--reporter=json', `--outputFile=${report}`];
-  const code = await run('npx', ['vitest', 'run', ...files, ...options], batchSeconds);
+  const code = await run('vitest', ['run', ...files, ...options], batchSeconds);
   if (code === 0) return { failed: [], isUnsure: false };
   if (code === 'timeout' || !existsSync(report)) return { failed: [...files], isUnsure: true };
   const content = readFileSync(report, 'utf8');
@@ -165,8 +166,8 @@ async function compiles(mutant: Mutant): Promise<boolean> {
   const path = join(copy, mutant.file);
   const source = readFileSync(path, 'utf8');
   writeFileSync(path, withMutant(source, mutant));
-  const args = ['tsc', '-p', sourceConfig, '--incremental', '--tsBuildInfoFile', '../tsc.json'];
-  const code = await run('npx', args, 120).finally(() => writeFileSync(path, source));
+  const args = ['-p', sourceConfig, '--incremental', '--tsBuildInfoFile', '../tsc.json'];
+  const code = await run('tsc', args, 900).finally(() => writeFileSync(path, source));
   return code === 0;
 }
 
@@ -190,7 +191,11 @@ try {
     const mutant = all[random(all.length)];
     if (!mutant || !(await compiles(mutant)) || number++ < Number(first)) continue;
     const folder = mutant.file.split('/')[1]!;
-    const rankOf = (file: string) => Number(!file.startsWith(`test/${folder}/`)) * 2 + Number(slowFiles.includes(file));
+    const name = basename(mutant.file, '.ts');
+    const rankOf = (file: string) => {
+      if (basename(file, '.test.ts') === name) return 0;
+      return (file.startsWith(`test/${folder}/`) ? 1 : 3) + Number(slowFiles.includes(file));
+    };
     const closest = tests
       .filter(({ steps }) => steps.has(mutant.file))
       .sort(

@@ -45,7 +45,7 @@ export async function* withReadingPauses(
       paragraph = before.length <= headingCharsMax ? before + own : before;
       isBegun = true;
     }
-    if (held) yield pauseMs > 0 && held.pauseAfterMs === 0 ? { ...held, pauseAfterMs: pauseMs } : held;
+    if (held) yield held.pauseAfterMs === 0 ? { ...held, pauseAfterMs: pauseMs } : held;
     held = pauseMs > 0 ? { ...cut, pauseBeforeMs: pauseMs } : cut;
   }
   if (held) yield held;

@@ -87,7 +87,7 @@ describe('a plain text', () => {
 
   test('without chapters is one, with its lines of verse', () => {
     const verse = 'One line of it\nand another one';
-    const { chapters } = readPlainBook(`${prose(1)}\n\n${verse}\n\n***\n\n${prose(2)}`, options);
+    const { chapters } = readPlainBook(`***\n\n${prose(1)}\n\n${verse}\n\n***\n\n${prose(2)}\n\n***`, options);
     expect(chapters.map(({ text }) => text)).toEqual([`${prose(1)}\n\n${verse}\n\n* * *\n\n${prose(2)}`]);
   });
 });
