@@ -16,6 +16,8 @@ test('every block says what it is written in', () => {
   expect(blocks.filter(({ language }) => !languages.includes(language)).map(({ place }) => place)).toEqual([]);
   const names = blocks.flatMap(({ name }) => name ?? []);
   expect(names).toEqual([...new Set(names)]);
+  const programs = blocks.filter(({ language, notRun }) => /^(python|[jt]s)$/.test(language) && notRun === undefined);
+  expect(programs.filter(({ name }) => name === undefined)).toEqual([]);
 });
 
 test('what is not run has its reason, and is counted', () => {

@@ -1,7 +1,8 @@
 // Finds code blocks in Markdown. The text after the three backticks decides how a block is run:
 //     sh                        run in the order of the page, in one shell, so variables last until its end
-//     python hello.py           saved under that name and run; the name is optional
-//     sh serve                  started, and must report that it is serving; it runs until it is stopped
+//     python hello.py           saved under that name and run
+//     sh serve                  started in another shell, and must report that it is serving; once for all pages
+//     sh restart                the same, in place of the service that runs
 //     sh needs ffmpeg           run if that program is installed (test/programs.ts lists missing ones)
 //     sh not-run: needs Docker  shown only, for that reason; test/docs.test.ts counts them
 import { globSync, readFileSync } from 'node:fs';
@@ -17,7 +18,8 @@ export interface Block {
   text: string;
   /** Name of the file that the block is saved as. */
   name: string | undefined;
-  serves: boolean;
+  /** Whether the block starts the service, starts it again, or starts the site of an example. */
+  serves: 'serve' | 'restart' | 'site' | undefined;
   needs: Program | undefined;
   /** Reason why the block is not run. */
   notRun: string | undefined;
@@ -49,7 +51,7 @@ function wishOf(info: string): Pick<Block, 'language' | 'name' | 'serves' | 'nee
   return {
     language,
     name: words.find((word) => word.includes('.')),
-    serves: words.includes('serve'),
+    serves: (['serve', 'restart'] as const).find((word) => words.includes(word)),
     needs: needed < 0 ? undefined : (words[needed + 1] as Program),
     notRun,
   };

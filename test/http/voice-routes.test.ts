@@ -18,6 +18,7 @@ describe('voices', () => {
     expect(far).toEqual({
       voice_id: 'far',
       lexicon_ids: [],
+      natural: true,
       aliases: [],
       blend: null,
       name: farVoice.name,
