@@ -109,6 +109,23 @@ describe.skipIf(!isInstalled('haproxy'))('behind the balancer', () => {
     expect((await post('/api/audio/speech', { text: '' })).status).toBe(400);
   });
 
+  test('a broken event stream is resumed, and ended, at the replica that speaks it', async () => {
+    const sse = '/api/audio/speech/sse';
+    const begin = async () => {
+      const text_chunks = Array.from({ length: 40 }, () => chunks).flat();
+      return readEvents(await post(sse, { text_chunks }), (text) => text.split('\n\n').length > 4);
+    };
+    for (let n = 0; n < 8; n++) {
+      const heard = await begin();
+      const id = String(heard[0]!.data.id);
+      const last = { ...headers, 'Last-Event-ID': heard.at(-1)!.id };
+      const path = `${url}${sse}/${id}`;
+      const more = await readEvents(await fetch(path, { headers: last }), (text) => text.split('\n\n').length > 2);
+      expect(more[0]!.id).toBe(`${id}:${heard.length}`);
+      expect((await fetch(path, { method: 'DELETE', headers: { 'X-API-Key': key } })).status).toBe(204);
+    }
+  });
+
   test('gRPC calls that are not read stop no other call of its client', async () => {
     const client = openGrpcClient(SpeechService, new URL(url).host);
     const metadata = { 'x-api-key': key };

@@ -73,7 +73,6 @@ export const slowFiles: readonly string[] = [
   'test/store/killed.test.ts',
   'test/store/postgres-faults.test.ts',
   'test/store/postgres.test.ts',
-  'test/store/redis-relay.test.ts',
   'test/text/degenerate-texts.test.ts',
   'test/text/segment-properties.test.ts',
   'test/webhooks/webhook-sender.test.ts',

@@ -3,7 +3,6 @@
 // requests time to finish, and then aborts the rest.
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { ApiKeyService } from '../../gen/sonant/v1/api_key_pb.ts';
 import { BookService } from '../../gen/sonant/v1/book_pb.ts';
@@ -48,7 +47,7 @@ import { addLexiconRoutes } from '../http/lexicon-routes.ts';
 import { addLiveRoutes } from '../http/live-routes.ts';
 import { toOpenAiReply } from '../http/openai-failure.ts';
 import { addOauthRoutes } from '../http/sign-in/routes.ts';
-import { createEventSender, type EventSender } from '../http/speech/event-sender.ts';
+import { createEventSender } from '../http/speech/event-sender.ts';
 import { ResumableStreams } from '../http/speech/resumable-streams.ts';
 import { addSpeechRoutes } from '../http/speech/routes.ts';
 import { addSseRoutes } from '../http/speech/sse-routes.ts';
@@ -57,7 +56,6 @@ import { type Connections, createConnections } from '../net/connections.ts';
 import { toFailureReply } from '../net/failure-reply.ts';
 import { type ListenAddress, type Listener, openListener, type Tls } from '../net/listen.ts';
 import { farewellMs, jobBytesMax, jobValuesMax, readerStallMs as usualReaderStallMs } from '../net/request-limits.ts';
-import type { Relay } from '../store/redis-relay.ts';
 
 interface GatewaySettings {
   /** The address to listen on. Without an address, only sockets that are passed to `accept` are served. */
@@ -83,8 +81,6 @@ export interface GatewayOptions {
   addRpcRoutes(app: FastifyInstance): void;
   admit: Admit;
   signing: { signIn: SignIn; addresses: FailedAttempts };
-  /** Resumes streams that another replica serves. */
-  relay?: Relay | undefined;
   settings: GatewaySettings;
   watch: {
     checks: readonly ReadinessCheck[];
@@ -132,7 +128,7 @@ export interface Gateway {
 }
 
 export async function openGateway(options: GatewayOptions): Promise<Gateway> {
-  const { runner, relay, settings, watch } = options;
+  const { runner, settings, watch } = options;
   const { connections = createConnections({ perAddressMax: Infinity }) } = settings;
   let isLeaving = false;
   let isDraining = false;
@@ -151,9 +147,9 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     onRequestEnd: watch.onRequestEnd,
     failureForms,
   });
-  const streams = new ResumableStreams(relay && { opened: relay.offer, gone: relay.withdraw });
+  const streams = new ResumableStreams();
   const checks = [...watch.checks, { name: 'it is stopping', isReady: async () => !isLeaving }];
-  const { untilReadElsewhere } = addRoutes(app, streams, { ...options, watch: { ...watch, checks } });
+  addRoutes(app, streams, { ...options, watch: { ...watch, checks } });
   await app.ready();
 
   const { server } = app;
@@ -179,9 +175,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       setTimeout(() => runner.stop(), timeoutMs),
       setTimeout(() => destroyAll(callers), timeoutMs + farewellMs),
     ];
-    const late = sleep(timeoutMs + farewellMs, undefined, { ref: false });
-    // Readers on other replicas have no socket here, so they are awaited separately.
-    await Promise.all([gone, Promise.race([untilReadElsewhere(), late])]);
+    await gone;
     timers.forEach(clearTimeout);
     destroyAll(sockets);
     streams.close(callerLeft);
@@ -239,8 +233,8 @@ function destroyAll(sockets: Iterable<Socket>, which: (socket: Socket) => boolea
   for (const socket of sockets) if (which(socket)) socket.destroy();
 }
 
-function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: GatewayOptions): EventSender {
-  const { runner, operations, admit, signing, relay, settings, watch } = options;
+function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: GatewayOptions): void {
+  const { runner, operations, admit, signing, settings, watch } = options;
   const { handlers, speech, live, voices } = operations;
   const { audio, idempotency, tickets } = operations;
   const { baseUrl, isStrict, allowedOrigins, readerStallMs = usualReaderStallMs } = settings;
@@ -248,7 +242,7 @@ function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: Gat
     allowedOrigins.includes(origin) || origin === URL.parse(baseUrl())?.origin;
   const admission = createAdmission(runner);
   const { admitTo, admitBearerTo } = admission;
-  const eventSender = createEventSender({ speech, admission, streams, admit, relay, onFault: watch.onFault });
+  const eventSender = createEventSender({ speech, admission, streams, admit });
   app.addHook('preHandler', createQueryCheck(isStrict));
   addOpenApi(app, baseUrl);
   addSpeechRoutes(app, { speech, admitTo, eventSender, idempotency, isStrict });
@@ -276,7 +270,6 @@ function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: Gat
   addDocsPage(app);
   addConsolePage(app, { canSignIn: signing.signIn.hasIssuer });
   options.addRpcRoutes(app);
-  return eventSender;
 }
 
 /**

@@ -17,7 +17,6 @@ import { createApiKeyRows } from '../store/api-key-rows.ts';
 import { openRedis, type RedisOptions } from '../store/redis.ts';
 import { createRedisCounts, type ShareCounts } from '../store/redis-counts.ts';
 import { createRedisLock } from '../store/redis-lock.ts';
-import { createRedisRelay, type Relay } from '../store/redis-relay.ts';
 import type { RowStore } from '../store/row-store.ts';
 import { createUsageRows } from '../store/usage-rows.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -76,8 +75,6 @@ export interface SharedState {
   singleFlight: SingleFlight;
   /** Shares counts with other replicas; undefined without Redis. */
   shareCounts: ShareCounts | undefined;
-  /** Lets a client resume an event stream that another replica holds; undefined without Redis. */
-  relay: Relay | undefined;
   /** Notifies all replicas when a key becomes invalid. Other key changes are not published. */
   publishEndedKeys(ended: EndedKeys): Promise<void>;
   /** Returns the state of the limiter; undefined without Redis. */
@@ -93,9 +90,6 @@ interface SharedStateOptions {
   answerMs?: number;
 }
 
-/** Timeout of the stream relay's Redis commands. */
-const relayAnswerMs = 2_000;
-
 export async function openSharedState({
   config,
   spentSince,
@@ -109,24 +103,20 @@ export async function openSharedState({
       addresses: createFailedAttempts({ perMinute }),
       singleFlight: createSingleFlight(),
       shareCounts: undefined,
-      relay: undefined,
       publishEndedKeys: async () => {},
       limiterState: () => undefined,
       close: async () => {},
     };
   }
-  const open = (options: Partial<RedisOptions>) =>
-    asConfigError(config, 'SONANT_REDIS_URL', () => openRedis({ url, prefix, ...options }));
-  const [redis, relayRedis] = await bothOrNone([
-    open({
-      ...timeouts,
-      onAway: (cause) =>
-        log.warn('Redis unavailable; limits are enforced without it', { fallback: redisFallback, cause }),
-      onBack: () => log.info('Redis available again'),
-    }),
-    // The relay's audio uses a connection of its own, so that audio does not delay the limiter's commands.
-    open({ answerMs: relayAnswerMs }),
-  ]);
+  const options: RedisOptions = {
+    url,
+    prefix,
+    ...timeouts,
+    onAway: (cause) =>
+      log.warn('Redis unavailable; limits are enforced without it', { fallback: redisFallback, cause }),
+    onBack: () => log.info('Redis available again'),
+  };
+  const redis = await asConfigError(config, 'SONANT_REDIS_URL', () => openRedis(options));
   const fallback = createFallbackLimiter({ fallback: redisFallback, replicas, spentSince });
   const limiter = openRedisLimiter({ redis, prefix, fallback, spentSince });
   return {
@@ -134,26 +124,11 @@ export async function openSharedState({
     addresses: createFailedAttempts({ perMinute, share: limiter.takeAttempt }),
     singleFlight: createSingleFlight(createRedisLock({ redis, prefix })),
     shareCounts: createRedisCounts(redis, prefix),
-    relay: createRedisRelay({
-      redis: relayRedis,
-      busier: redis,
-      prefix,
-      onFault: (fault) => log.error('stream not relayed to another replica', { cause: fault }),
-    }),
     publishEndedKeys: limiter.markEnded,
     limiterState: () => limiter.state,
     async close() {
       await limiter.close();
       redis.close();
-      relayRedis.close();
     },
   };
-}
-
-/** Waits for both resources to open. If one fails, closes the other. */
-async function bothOrNone<T extends { close(): void }>(opening: readonly [Promise<T>, Promise<T>]): Promise<[T, T]> {
-  const [one, other] = await Promise.allSettled(opening);
-  if (one.status === 'fulfilled' && other.status === 'fulfilled') return [one.value, other.value];
-  for (const each of [one, other]) if (each.status === 'fulfilled') each.value.close();
-  throw one.status === 'rejected' ? one.reason : (other as PromiseRejectedResult).reason;
 }

@@ -261,7 +261,6 @@ async function openHttp({ opening, tls, isSinglePort, connections }: Listeners, 
       addRpcRoutes: (app) => addRpcRoutes(app, services.createHandlers({ grpc: false })),
       admit: access.admit,
       signing: { signIn: access.signIn, addresses: access.sharing.addresses },
-      relay: access.sharing.relay,
       settings: { ...own, connections, baseUrl, isBehindProxy, isStrict, allowedOrigins },
       watch: {
         checks: [

@@ -5,12 +5,6 @@ import { createHash } from 'node:crypto';
 import type { Redis as Client, RedisOptions as ClientOptions } from 'ioredis';
 import { reasonOf } from '../runtime/system-errors.ts';
 
-interface RedisConnection {
-  /** Rejects with `RedisAway` if the connection fails or is closed. */
-  call(command: string, ...args: (string | number)[]): Promise<unknown>;
-  close(): void;
-}
-
 interface RedisScript {
   lua: string;
   sha: string;
@@ -62,11 +56,8 @@ export class Redis {
   readonly #options: RedisOptions;
   readonly #withTimeout: <T>(answer: Promise<T>) => Promise<T>;
   readonly #onBack: (() => void)[] = [];
-  /** Connections other than `#client`. */
-  readonly #others = new Set<Client>();
   #listener: Client | undefined;
   #isClosed = false;
-  #backMs = 0;
   #cause: unknown = new Error('not connected yet');
   /** Scripts that are being loaded, by hash. */
   readonly #loading = new Map<string, Promise<unknown>>();
@@ -106,32 +97,11 @@ export class Redis {
 
   /** Receives messages published on the channel, except while the connection is down. */
   listen(channel: string, receive: (message: string) => void): void {
-    this.#listener ??= this.#duplicate({ maxRetriesPerRequest: null });
+    this.#listener ??= this.#openListener();
     this.#listener.on('message', (from, message) => {
       if (from === channel) receive(message);
     });
     this.#listener.subscribe(channel).catch(() => {});
-  }
-
-  /** Opens a separate connection for commands that block for less than `silenceMs`. Does not reconnect. */
-  connect({ silenceMs }: { silenceMs: number }): RedisConnection {
-    // RESP2 returns maps, such as the reply to XREAD, as arrays.
-    const client = this.#duplicate({ protocol: 2, socketTimeout: silenceMs, retryStrategy: () => null });
-    return {
-      call: (command, ...args) =>
-        client.call(command, ...args).catch((error: unknown) => {
-          throw new RedisAway(error);
-        }),
-      close: () => {
-        this.#others.delete(client);
-        client.disconnect();
-      },
-    };
-  }
-
-  /** Whether the server answers and has had no outage for the last `ms` milliseconds. */
-  hasAnsweredFor(ms: number): boolean {
-    return !this.isAway && (this.outages === 0 || performance.now() - this.#backMs >= ms);
   }
 
   /** Calls `callback` when the server is reachable again, before any other call is sent. */
@@ -142,13 +112,12 @@ export class Redis {
   close(): void {
     this.#isClosed = true;
     this.#client.disconnect();
-    for (const other of this.#others) other.disconnect();
+    this.#listener?.disconnect();
   }
 
-  #duplicate(options: ClientOptions): Client {
-    const client = this.#client.duplicate({ enableOfflineQueue: true, ...options });
+  #openListener(): Client {
+    const client = this.#client.duplicate({ enableOfflineQueue: true, maxRetriesPerRequest: null });
     client.on('error', () => {});
-    this.#others.add(client);
     return client;
   }
 
@@ -175,7 +144,6 @@ export class Redis {
     }
     if (this.#isClosed) return;
     this.isAway = false;
-    this.#backMs = performance.now();
     for (const callback of this.#onBack) callback();
   }
 

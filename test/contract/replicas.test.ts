@@ -2,7 +2,7 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
-import { eventsIn, readEvents, soundIn } from '../http/event-reader.ts';
+import { eventsIn, readEvents } from '../http/event-reader.ts';
 import { openGrpcClient } from '../rpc/grpc-client.ts';
 import { openReplicas, type Replica } from './open-replicas.ts';
 
@@ -89,64 +89,6 @@ describe('four replicas', () => {
     expect(uses.map(({ status }) => status).sort()).toEqual([200, 410, 410, 410]);
     const streamed = uses.find(({ status }) => status === 200)!;
     expect(eventsIn(streamed.bytes.toString()).at(-1)!.event).toBe('speech.audio.done');
-  });
-
-  test('a stream of events that was cut at one is read on at another, to the same sound, by the same key only', async () => {
-    const text_chunks = Array.from({ length: 10 }, (_, i) => `Sentence ${i} of a stream that goes on for a while.`);
-    const sse = '/api/audio/speech/sse';
-    const request = { voice_id: 'tone-low', text_chunks };
-    const whole = eventsIn((await send(b, 'POST', sse, request)).bytes.toString());
-    a.tone.trouble = { pieceDelayMs: 10 };
-    const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' };
-    const cut = await fetch(a.url + sse, { method: 'POST', headers, body: JSON.stringify(request) });
-    const heard = await readEvents(cut, (text) => text.split('\n\n').length > 4);
-    const id = String(heard[0]!.data.id);
-    const last = { 'Last-Event-ID': heard.at(-1)!.id };
-    const { key: other } = await makeKey();
-    expect((await send(c, 'GET', `${sse}/${id}`, undefined, { ...last, 'X-API-Key': other })).status).toBe(410);
-
-    const further = await fetch(`${c.url}${sse}/${id}`, { headers: { 'X-API-Key': key, ...last } });
-    const more = await readEvents(further, (text) => text.split('\n\n').length > 8);
-    const back = { 'Last-Event-ID': more.at(-1)!.id };
-    const rest = eventsIn((await send(d, 'GET', `${sse}/${id}`, undefined, back)).bytes.toString());
-    a.tone.trouble = {};
-    const events = [...heard, ...more, ...rest];
-    expect(events.map((event) => event.id)).toEqual(events.map((_, n) => `${id}:${n}`));
-    expect(events.at(-1)!.event).toBe('speech.audio.done');
-    expect(soundIn(events).equals(soundIn(whole))).toBe(true);
-    const after = { 'Last-Event-ID': events.at(-1)!.id };
-    expect((await send(b, 'GET', `${sse}/${id}`, undefined, after)).status).toBe(204);
-    const never = { 'Last-Event-ID': `${id}:9999` };
-    expect((await send(b, 'GET', `${sse}/${id}`, undefined, never)).body.error).toBe('invalid_request');
-    expect((await send(b, 'GET', `${sse}/aud_0000000000000000000000000`, undefined, {})).status).toBe(410);
-  });
-
-  test('an event stream can be ended at another replica', async () => {
-    const sse = '/api/audio/speech/sse';
-    a.tone.trouble = { pieceDelayMs: 20 };
-    const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' };
-    const body = JSON.stringify({ voice_id: 'tone-low', text_chunks: Array(100).fill('Goes on and on.') });
-    const streaming = await fetch(a.url + sse, { method: 'POST', headers, body });
-    const heard = await readEvents(streaming, (text) => text.split('\n\n').length > 3);
-    const { key: other } = await makeKey();
-    const path = `${sse}/${heard[0]!.data.id}`;
-    expect((await send(c, 'DELETE', path, undefined, { 'X-API-Key': other })).status).toBe(410);
-    expect((await send(c, 'DELETE', path)).status).toBe(204);
-    await expect.poll(() => a.tone.counts.running, patient).toBe(0);
-    expect((await send(b, 'GET', path)).status).toBe(410);
-    a.tone.trouble = {};
-  });
-
-  test('a stream begun with a ticket resumes at another replica', async () => {
-    const request = { voice_id: 'tone-low', text_chunks: Array(30).fill('Goes on and on.') };
-    const { sse_url } = (await send(a, 'POST', '/api/audio/speech/sse/tickets', request)).body;
-    const path = sse_url.replace('http://sonant.test', '');
-    b.tone.trouble = { pieceDelayMs: 10 };
-    const heard = await readEvents(await fetch(b.url + path), (text) => text.split('\n\n').length > 4);
-    const rest = await fetch(c.url + path, { headers: { 'Last-Event-ID': heard.at(-1)!.id } });
-    expect(rest.status).toBe(200);
-    expect((await readEvents(rest)).at(-1)!.event).toBe('speech.audio.done');
-    b.tone.trouble = {};
   });
 
   test('limits hold across all replicas', async () => {

@@ -4,21 +4,19 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Admit } from '../../access/admit.ts';
 import { speechOperations } from '../../api/operation.ts';
 import type { SpeechOperations } from '../../api/speech.ts';
-import type { Ticket } from '../../api/stream-tickets.ts';
+import { isTicketId, type Ticket } from '../../api/stream-tickets.ts';
 import { Failure } from '../../errors.ts';
 import type { SpeechEvent, SpeechInfo } from '../../speech/speech-events.ts';
-import type { Relay } from '../../store/redis-relay.ts';
 import { type Admission, abortOnClose, limitReporter } from '../admission.ts';
 import { sendPieces } from '../body-writer.ts';
 import { keepaliveEveryMs } from '../http-limits.ts';
 import { ignoredHeaders } from '../ignored-fields.ts';
 import { fromThrown } from '../thrown-failure.ts';
-import type { EventSource } from './resumable-stream.ts';
+import type { EventSource, ResumableStream } from './resumable-stream.ts';
 import type { ResumableStreams } from './resumable-streams.ts';
-import { eventHeaders, keepalive, numberOfEvent, type StreamEvent } from './server-sent-events.ts';
+import { eventHeaders, keepalive, numberOfEvent, type StreamEvent, toEventText } from './server-sent-events.ts';
 import type { ParsedSpeech } from './speech-body.ts';
 import { linkHeaders, resultHeaders, type SpeechHeaders, soundHeaders } from './speech-headers.ts';
-import { createStreamReading, type Reading, readStream } from './stream-reading.ts';
 
 export interface EventSender {
   /** Starts a stream, with a ticket if there is one. Resumes a stream instead if the request has a Last-Event-ID. */
@@ -26,9 +24,7 @@ export interface EventSender {
   /** Resumes a stream after `Last-Event-ID`. `holder` is the id of the key or ticket. */
   resume(request: FastifyRequest, reply: FastifyReply, audioId: string, holder: string): Promise<FastifyReply>;
   /** Ends a stream, so that it cannot be resumed. */
-  leave(request: FastifyRequest, audioId: string, holder: string): Promise<void>;
-  /** Resolves when no client is reading a stream of this replica through another replica. */
-  untilReadElsewhere(): Promise<void>;
+  leave(request: FastifyRequest, reply: FastifyReply, audioId: string, holder: string): Promise<void>;
 }
 
 interface EventSenderOptions {
@@ -36,24 +32,31 @@ interface EventSenderOptions {
   admission: Admission;
   streams: ResumableStreams;
   admit: Admit;
-  relay?: Relay | undefined;
-  onFault(fault: unknown): void;
 }
 
 const { streamSpeech } = speechOperations;
 
-export function createEventSender({ speech, admission, streams, ...more }: EventSenderOptions): EventSender {
-  const { find, untilReadElsewhere } = createStreamReading({ streams, scopes: streamSpeech.scopes, ...more });
+export function createEventSender({ speech, admission, streams, admit }: EventSenderOptions): EventSender {
+  /** Finds a stream of this replica. A request with a ticket carries no key, so the key of the stream is checked. */
+  const find = async (request: FastifyRequest, reply: FastifyReply, audioId: string, holder: string) => {
+    const isAdmitted = request.call !== undefined;
+    // Without an admitted key, only a ticket id is accepted: key ids are not secret.
+    const stream = isAdmitted || isTicketId(holder) ? streams.find(audioId, holder) : undefined;
+    if (!stream) throw new Failure('stream_expired');
+    const { ticketKeyId } = stream;
+    const presented = { key: undefined, ticketKeyId, address: request.ip, reportLimits: limitReporter(reply) };
+    if (!isAdmitted) await admit(presented, streamSpeech.scopes);
+    return stream;
+  };
   const send = async (reply: FastifyReply, reading: Reading, headers: SpeechHeaders = {}) => {
     await sendPieces(reply, { ...eventHeaders, ...headers }, textsOf(reply, reading));
     return reply;
   };
 
   const resume: EventSender['resume'] = async (request, reply, audioId, holder) => {
-    const isAdmitted = request.call !== undefined;
-    const wanted = { audioId, next: nextOf(request, audioId), holder, isAdmitted, address: request.ip };
-    const found = await find(wanted, limitReporter(reply));
-    switch (found.state) {
+    const next = nextOf(request, audioId);
+    const stream = await find(request, reply, audioId, holder);
+    switch (stream.stateOf(next)) {
       case 'lost':
         throw new Failure('stream_expired');
       case 'never':
@@ -62,7 +65,7 @@ export function createEventSender({ speech, admission, streams, ...more }: Event
         // An EventSource does not reconnect after a 204.
         return reply.code(204).send();
       case 'there':
-        return send(reply, found.read(leaver(reply)));
+        return send(reply, readStream(stream, next, leaver(reply)));
     }
   };
 
@@ -102,13 +105,35 @@ export function createEventSender({ speech, admission, streams, ...more }: Event
       return send(reply, readStream(stream, 0, leaver(reply)), headersOf(request, info, parsed));
     },
 
-    untilReadElsewhere,
-
-    async leave({ ip: address }, audioId, holder) {
-      const { state } = await find({ audioId, next: 'end', holder, isAdmitted: true, address }, undefined);
-      if (state === 'lost') throw new Failure('stream_expired');
+    async leave(request, reply, audioId, holder) {
+      streams.leave(await find(request, reply, audioId, holder));
     },
   };
+}
+
+interface Reading {
+  texts: AsyncIterable<string>;
+  /** The caller must call this function when the reader disconnects. */
+  leave(): void;
+}
+
+/** Reads from event `from` on, until another reader replaces this one. */
+function readStream(stream: ResumableStream, from: number, onReplaced: () => void): Reading {
+  let isReplaced = false;
+  const leave = stream.attach({
+    leave() {
+      isReplaced = true;
+      onReplaced();
+    },
+  });
+  let n = from;
+  // The iterator is not a generator, because a generator would add two awaits per event.
+  const next = async (): Promise<IteratorResult<string>> => {
+    const event = stream.held(n) ?? (await stream.at(n));
+    if (!event || isReplaced) return { done: true, value: undefined };
+    return { done: false, value: toEventText(stream.audioId, n++, event) };
+  };
+  return { texts: { [Symbol.asyncIterator]: () => ({ next }) }, leave };
 }
 
 /** Reads the events up to and including the first audio. */

@@ -3,22 +3,11 @@
 import { eventBytesMax, eventBytesPerStreamMax } from '../http-limits.ts';
 import { ResumableStream, type ResumableStreamOptions } from './resumable-stream.ts';
 
-/** Called for each stream when it can be read, and when it can no longer be read. */
-interface StreamsWatch {
-  opened(audioId: string): void;
-  gone(audioId: string): void;
-}
-
 export class ResumableStreams {
   readonly #running = new Map<string, ResumableStream>();
   /** Ended streams, in the order in which they ended. */
   readonly #ended = new Map<string, ResumableStream>();
-  readonly #watch: StreamsWatch | undefined;
   #heldBytes = 0;
-
-  constructor(watch?: StreamsWatch) {
-    this.#watch = watch;
-  }
 
   open(options: Omit<ResumableStreamOptions, 'watcher'>) {
     const { audioId } = options;
@@ -34,12 +23,10 @@ export class ResumableStreams {
       gone: () => {
         this.#running.delete(audioId);
         this.#ended.delete(audioId);
-        this.#watch?.gone(audioId);
       },
     };
     const stream = new ResumableStream({ ...options, watcher });
     this.#running.set(audioId, stream);
-    this.#watch?.opened(audioId);
     for (const other of this.#running.values()) other.shrink(this.#partBytes);
     return stream;
   }

@@ -78,7 +78,7 @@ export function addSseRoutes(
 
   addWithoutBody(app, (scope) => {
     scope.delete(`${url}/:id`, documented(leaveDocs, onRequest), async (request: WithId, reply) => {
-      await eventSender.leave(request, request.params.id, request.call!.caller.keyId);
+      await eventSender.leave(request, reply, request.params.id, request.call!.caller.keyId);
       return reply.code(204).send();
     });
   });
