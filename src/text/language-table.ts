@@ -42,7 +42,7 @@ export type RuleRow = WrittenRule | { first?: string; code: string };
 export interface AbbreviationRows {
   rows: string;
   /** The meaning of the full stop. */
-  means: 'title' | 'numbered' | 'inner' | 'final';
+  means: 'title' | 'numbered' | 'inner' | 'final' | 'last';
   /** Whether the keys are also words that may end a sentence, as in "Come in." */
   plain?: boolean;
   /** Patterns of the word before the abbreviation and of the text after it. */
@@ -168,6 +168,11 @@ export interface LanguageTable {
     /** Top-level domains that mark an address, and domain parts that are read letter by letter. */
     domains?: string;
     spelled_domains?: string;
+  };
+  /** Lists of words, and of abbreviations by the meaning of their full stop. */
+  phrasing?: Readonly<Partial<Record<'openers' | 'clinging' | 'starters' | AbbreviationRows['means'], string>>> & {
+    /** Whether a full stop after a number makes it an ordinal. */
+    ordinal_stops?: boolean;
   };
   words: {
     spelled: string;

@@ -17,6 +17,8 @@ const initialPattern = /^(?:\p{Lu}|\p{Lu}(?:\.\p{L}){1,8}|\p{Ll}(?:\.\p{Ll}){1,8
 const listNumberPattern = /^(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})$/;
 /** A number that may be an ordinal before a full stop, or the Roman numeral of a ruler. */
 const ordinalPattern = /^(?:\d{1,3}|[IVX]{1,5})$/;
+/** A short word that is more likely an abbreviation than the last word of a sentence, if a number follows. */
+const shortPattern = /^\p{L}[\p{Ll}]{0,2}[^\P{Ll}aeiouyáéíóúàèìòùâêîôûäöüąęåæø]$/u;
 /** A street name that may precede a house number: "Hauptstr. 5", "Goethepl. 3". */
 const streetPattern = /\p{L}{3}-?(?:str|pl)$/iu;
 /** Words that may follow "5 p.m." in the same sentence. */
@@ -115,10 +117,13 @@ function isSentenceEnd({ tail, head, startsSentence, unicode, phrasing }: Gap): 
       return stem.length === 1 && starts;
     case 'numbered':
       return !/^(?:\d|[IVXLC]{2,}\b)/.test(next);
+    case 'last':
+      return /^\p{Lu}(?![\p{Lu}.])/u.test(next);
     case 'final':
       return starts || (/^(?:[ap]\.m|etc)$/i.test(stem) && /^\p{Lu}\p{Ll}/u.test(next) && !timePattern.test(next));
     default:
       if (initialPattern.test(stem) && stem !== 'I') return starts;
+      if (shortPattern.test(stem) && /^\d/.test(next) && !phrasing.starters.has(stem)) return false;
       if (streetPattern.test(stem) && /^\d/.test(next)) return false;
       if (/^\d*ff?$/.test(stem) && /^\p{Lu}\p{Ll}{0,3}\p{Lu}/u.test(next)) return false;
       if (phrasing.hasOrdinalStops && ordinalPattern.test(stem) && /^\p{Lu}/u.test(next)) return starts;

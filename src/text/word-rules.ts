@@ -84,9 +84,8 @@ function monthRule(v: Verbalizer): Rule {
     const name = names.get(key) ?? (key === 'sept' ? v.monthName(9) : key === 'mrt' ? v.monthName(3) : undefined);
     if (name === undefined || name.toLowerCase() === key) return undefined;
     const isDate = /\d(?:\.|er|º|:[ae])? (?:de )?$/.test(textBefore(place, 8));
-    return isDate && (written.endsWith('.') || /^ (?:de )?\d{4}/.test(textAfter(place, written.length, 8)))
-      ? name
-      : undefined;
+    const isBeforeYear = /^ (?:de )?\d{4}/.test(textAfter(place, written.length, 8));
+    return (written.endsWith('.') ? isDate || isBeforeYear : isDate && isBeforeYear) ? name : undefined;
   });
 }
 

@@ -1,13 +1,7 @@
-// Tests the spoken form of dense sentences, by language and class of difficulty: numbers, units, abbreviations,
-// quotations and what language models write. The table of a language, <language>.tsv, is its specification. A row has:
-//
-// - the class;
-// - the text, in which "‖" marks an end of a sentence before the end of the text, and "\n" a line end;
-// - what a careful reader says: parts joined by "+", which occur in this order; "|" separates alternatives, and braces
-//   limit them. Case, punctuation, hyphens and white space do not count.
-//
-// The rows that are not read right yet are in dense-texts.open.txt. The test fails if a row that was right is wrong, and
-// if a row of this list is right; "npx vitest run test/text/dense-texts.test.ts -u" writes the list.
+// Tests the spoken form of dense sentences. The table of a language, <language>.tsv, is its specification: the class of
+// a text; the text, with "‖" at an end of a sentence inside it; and what a careful reader says: parts joined by "+", with
+// "|" and braces for alternatives. Case, punctuation and white space do not count. The rows that are not right yet are in
+// dense-texts.open.txt; "vitest -u" writes it. The test fails if a right row becomes wrong, or a row of the list right.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
