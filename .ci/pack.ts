@@ -2,6 +2,7 @@
 // path. The package contains JavaScript, because Node does not strip types below node_modules. It has no install script
 // and no dependency on Node's own packages; clients of cloud services are optional peers. Some dependencies are included
 // as copies without the files that Sonant does not use, because those files would take a third of the installed size.
+// It contains a natural voice, which this script fetches.
 import { execFileSync } from 'node:child_process';
 import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
@@ -10,6 +11,7 @@ import { dirname, join, resolve } from 'node:path';
 import packageFile from '../package.json' with { type: 'json' };
 import { readCommit } from '../src/runtime/installation.ts';
 import { hasTable } from '../src/text/language-table.ts';
+import { fetchVoice } from './fetch-voice.ts';
 
 /** Also stated in docs/quick-start.md. Has a scope, because the name alone is taken. */
 const name = '@sonant/server';
@@ -131,7 +133,7 @@ const manifest = {
     './proto/*': './proto/*',
     './package.json': './package.json',
   },
-  files: ['src', 'gen', 'proto', 'docs', 'NOTICE', 'CHANGELOG.md'],
+  files: ['src', 'gen', 'proto', 'docs', 'voices', 'NOTICE', 'CHANGELOG.md'],
   publishConfig: { access: 'public' },
   dependencies: { ...only(dependencies, (each) => !isService(each)), ...further.dependencies },
   optionalDependencies: {
@@ -146,6 +148,7 @@ const manifest = {
 };
 write('package.json', `${JSON.stringify(manifest, null, 2)}\n`);
 
+fetchVoice(join(stage, 'voices'));
 mkdirSync(target, { recursive: true });
 const made = execFileSync('npm', ['pack', '--json', '--pack-destination', target], { cwd: stage, encoding: 'utf8' });
 const [{ filename }] = JSON.parse(made);

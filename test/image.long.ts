@@ -1,5 +1,6 @@
 // Tests the image, built from deploy/Dockerfile on a base of Debian's packages and run in podman as docs/deploy.md
-// says: it speaks without privileges on a read-only file system. A second image contains a model from a mirror.
+// says: it speaks without privileges on a read-only file system, with a natural voice that it contains. A second image
+// also contains a model from a mirror.
 import { execFile, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { chown, mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -26,6 +27,8 @@ interface Container extends AsyncDisposable {
   /** Milliseconds from the start of podman until the service is ready. */
   readyMs: number;
   exec(...command: string[]): Promise<{ stdout: string; stderr: string }>;
+  /** What the service has logged. */
+  logged(): string;
 }
 
 // If both versions of control groups are mounted, as in a sandbox, podman needs its own view of them.
@@ -52,7 +55,6 @@ async function start(image: string): Promise<Container> {
   const addresses = ports.flatMap(([name, port]) => ['--env', `SONANT_${name}_ADDR=127.0.0.1:${port}`]);
   const name = `sonant-test-${http}`;
   const started = performance.now();
-  addresses.push('--env', 'SONANT_FETCH_VOICE=off');
   const options = ['--rm', '--pull', 'never', '--no-healthcheck', '--name', name, '--volume', `${data}:/data`];
   const child = spawn('unshare', [...inNamespace, 'run', ...options, ...sandboxed, ...hardened, ...addresses, image]);
   const exited = new Promise((resolve) => child.once('exit', resolve));
@@ -69,6 +71,7 @@ async function start(image: string): Promise<Container> {
     readyMs: performance.now() - started,
     key: (await readFile(join(data, 'first-key'), 'utf8')).trim(),
     exec: (...command) => within('exec', name, ...command),
+    logged: () => output,
     async [Symbol.asyncDispose]() {
       await within('stop', '--time', '20', name);
       await exited;
@@ -130,6 +133,13 @@ test.skipIf(!isPossible)(
     expect(heard.seconds).toBeLessThan(3);
     expect(heard.peak).toBeGreaterThan(0.1);
     expect(heard.silentSeconds).toBeLessThan(0.4);
+
+    const { stdout: voices } = await container.exec('node', 'src/sonant.js', 'voice', 'list');
+    expect(voices.split('\n').find((line) => line.includes('hibari'))).toBeDefined();
+    const natural = measure((await speak(container, 'hibari', 'Good morning from the image.')).samples);
+    expect(natural.seconds).toBeGreaterThan(1);
+    expect(natural.peak).toBeGreaterThan(0.1);
+    expect(container.logged()).not.toMatch(/natural voice|model install/);
 
     const status = await container.exec('cat', '/proc/1/status');
     expect(status.stdout).toMatch(/^Uid:\t1000\t1000\t1000\t1000$/m);

@@ -292,6 +292,8 @@ export interface EngineModels {
    * The folder with one folder per model, named after the model. Entries whose names begin with a dot are not models.
    */
   folder(dataDir: string): string;
+  /** A folder with further models, which the package or the image brings. It is read-only, and may be absent. */
+  packagedFolder?: string;
   /** A library that the engine needs for every model, installed separately. */
   library: EngineLibrary;
   /** Installs the library if it is missing. Throws `engine_unavailable` if that fails. */

@@ -91,7 +91,7 @@ export async function getModel({ row, engine }: OfferedModel, options: GetOption
   return withModelLock(folder, name, { signal, print, onWait }, async () => {
     onStage('preparing');
     await engine.models.prepare({ dataDir, isOffline, signal, print });
-    if (existsSync(join(folder, name))) return { name, voiceIds: undefined };
+    if (isModelInstalled(engine, name, dataDir)) return { name, voiceIds: undefined };
     onStage('downloading');
     const downloads = downloadsOf(folder, name);
     makeFolder(downloads);
@@ -119,6 +119,9 @@ export async function getModel({ row, engine }: OfferedModel, options: GetOption
     return { name, voiceIds };
   });
 }
+
+export const isModelInstalled = ({ models }: ModelEngine, name: string, dataDir: string): boolean =>
+  [models.folder(dataDir), models.packagedFolder].some((each) => each !== undefined && existsSync(join(each, name)));
 
 interface Waiting {
   signal: AbortSignal;

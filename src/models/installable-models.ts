@@ -1,11 +1,9 @@
 // The models that can be installed or are installed: models in the tables, and models in the folder that are in no
 // table. Each model has its state in the folder.
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import type { EngineLibrary } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
 import { didYouMean } from '../runtime/nearest-name.ts';
-import { fetchedBytes, isBusy, listInstalled, rowOfInstalled } from './get-model.ts';
+import { fetchedBytes, isBusy, isModelInstalled, listInstalled, rowOfInstalled } from './get-model.ts';
 import { type InstallStatus, isUnderWay } from './install-progress.ts';
 import { bytesOfRow, type ModelEngine, type ModelRow, type OfferedModel } from './model-table.ts';
 
@@ -53,9 +51,9 @@ export function createInstallableModels({ offered, engines, dataDir }: Installab
     },
     /** `latest` is the latest installation by this process. */
     async describe({ row, engine }: OfferedModel, latest: InstallStatus | undefined): Promise<InstallableModel> {
-      const { library, folder } = engine.models;
+      const { library } = engine.models;
       const fetched = await fetchedBytes(engine, row.name, dataDir);
-      const isInstalled = existsSync(join(folder(dataDir), row.name));
+      const isInstalled = isModelInstalled(engine, row.name, dataDir);
       const install = (): InstallStatus | undefined => {
         if (latest && isUnderWay(latest)) return withFetched(latest, fetched);
         if (isBusy(engine, row.name, dataDir)) return elsewhere(row, fetched);

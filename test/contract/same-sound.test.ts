@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import type { Engine } from '../../src/engines/engine.ts';
 import { openEspeakNg } from '../../src/engines/espeak-ng/espeak-ng.ts';
 import { openFlite } from '../../src/engines/flite/flite.ts';
+import { openNatural } from '../engines/natural-engine.ts';
 import { openTone } from '../engines/tone-engine.ts';
 import { isLongRun } from '../long/run-length.ts';
 import { oddPieces, openWays, wholeText, wordByWord } from './open-ways.ts';
@@ -17,6 +18,7 @@ const isOfThisRun = (_: unknown, i: number) => isLongRun || process.env.SONANT_S
 const english = englishTexts.map((text) => ['en-US', text] as const).filter(isOfThisRun);
 const flite = await openFlite({ threads: availableParallelism() });
 const espeakNg = await openEspeakNg();
+const natural = await openNatural();
 
 const sentences = [
   ...['It was Tom.', 'Then he left.', 'Yes.', 'Then we can go.', 'No.', 'Then we stay.', 'Go.', 'He is here.'],
@@ -33,6 +35,7 @@ test.each(['REST, buffer', 'say', 'job'])('an engine is given each sentence in i
 });
 
 describeWays(flite, english);
+if (natural) describeWays(natural, english);
 if (espeakNg) describeWays(espeakNg, [...english, ...otherTexts.filter(isOfThisRun)]);
 
 function describeWays(engine: Engine, texts: readonly (readonly [languageCode: string, text: string])[]) {

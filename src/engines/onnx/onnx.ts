@@ -12,7 +12,7 @@ import { openVoiceList } from '../voice-list.ts';
 import { importVoice } from './import-voice.ts';
 import { type Accent, accentOf, toKokoroLetters } from './kokoro-letters.ts';
 import { findRuntime, runtimeMissing } from './onnx-runtime.ts';
-import { cardName, type InstalledVoice, readVoiceFolders, voicesFolder } from './voice-folders.ts';
+import { cardName, type InstalledVoice, packagedFolder, readVoiceFolders, voicesFolder } from './voice-folders.ts';
 import { openVoiceHost } from './voice-host.ts';
 import voices from './voices.json' with { type: 'json' };
 
@@ -156,6 +156,7 @@ export const onnx = defineEngine({
   models: {
     table: voices,
     folder: voicesFolder,
+    packagedFolder,
     library: { name: 'onnxruntime-web', licence: 'MIT', isHere: () => true },
     prepare: async () => {},
     isOwn: (folder) => existsSync(join(folder, cardName)),

@@ -1,11 +1,12 @@
-// The installed voices of this engine: folders in the data folder's `models/` that contain a card. Importing a model
-// writes the card, which states all that is known of its voices, so that opening the engine reads no weights.
+// The installed voices of this engine: folders in the data folder's `models/`, or in that of the package, that contain a
+// card. Importing a model writes the card, which states all that is known of its voices, so that opening reads no weights.
 //     sonant-voice.json   { "family": "hibari", "sha256": "<of model.onnx>", "voices": [
 //                           { "id": "", "name": "Heart", "description": "...", "language_codes": ["en-US", "en"],
 //                             "labels": {"gender": "female"}, "gain_db": -1.5 }] }
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { Voice } from '../engine.ts';
 
 export const cardName = 'sonant-voice.json';
@@ -40,6 +41,8 @@ export interface InstalledVoice {
 const versionChars = 16;
 
 export const voicesFolder = (dataDir: string): string => join(dataDir, 'models');
+/** Read-only; only the npm package and the image have it (.ci/fetch-voice.ts). */
+export const packagedFolder = voicesFolder(fileURLToPath(new URL('../../../voices', import.meta.url)));
 
 export const readVoiceCard = async (folder: string): Promise<VoiceCard> =>
   JSON.parse(await readFile(join(folder, cardName), 'utf8'));
@@ -52,15 +55,11 @@ export async function readVoiceFolders(
   dataDir: string,
   runtime: string,
 ): Promise<{ voices: InstalledVoice[]; faults: string[] }> {
-  const entries = await readdir(voicesFolder(dataDir)).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return [];
-    throw error;
-  });
+  const own = await foldersIn(voicesFolder(dataDir));
+  const packaged = await foldersIn(packagedFolder);
   const voices: InstalledVoice[] = [];
   const faults: string[] = [];
-  for (const name of entries.sort()) {
-    const folder = join(voicesFolder(dataDir), name);
-    if (name.startsWith('.')) continue;
+  for (const [name, folder] of Object.entries({ ...packaged, ...own }).sort()) {
     if (!existsSync(join(folder, cardName))) continue;
     try {
       const card = await readVoiceCard(folder);
@@ -70,6 +69,15 @@ export async function readVoiceFolders(
     }
   }
   return { voices, faults };
+}
+
+/** Paths by name. */
+async function foldersIn(parent: string): Promise<Record<string, string>> {
+  const names = await readdir(parent).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return [];
+    throw error;
+  });
+  return Object.fromEntries(names.filter((name) => !name.startsWith('.')).map((name) => [name, join(parent, name)]));
 }
 
 function toInstalled(folder: string, card: VoiceCard, speaker: SpeakerCard, runtime: string): InstalledVoice {
