@@ -15,7 +15,6 @@ import { createRunner, type Runner } from '../api/runner.ts';
 import { createSingleFlight, type SingleFlight } from '../delivery/single-flight.ts';
 import { createApiKeyRows } from '../store/api-key-rows.ts';
 import { openRedis, type RedisOptions } from '../store/redis.ts';
-import { createRedisCounts, type ShareCounts } from '../store/redis-counts.ts';
 import { createRedisLock } from '../store/redis-lock.ts';
 import type { RowStore } from '../store/row-store.ts';
 import { createUsageRows } from '../store/usage-rows.ts';
@@ -73,8 +72,6 @@ export interface SharedState {
   limiter: Limiter;
   addresses: FailedAttempts;
   singleFlight: SingleFlight;
-  /** Shares counts with other replicas; undefined without Redis. */
-  shareCounts: ShareCounts | undefined;
   /** Notifies all replicas when a key becomes invalid. Other key changes are not published. */
   publishEndedKeys(ended: EndedKeys): Promise<void>;
   /** Returns the state of the limiter; undefined without Redis. */
@@ -102,7 +99,6 @@ export async function openSharedState({
       limiter: createLimiter({ spentSince }),
       addresses: createFailedAttempts({ perMinute }),
       singleFlight: createSingleFlight(),
-      shareCounts: undefined,
       publishEndedKeys: async () => {},
       limiterState: () => undefined,
       close: async () => {},
@@ -123,7 +119,6 @@ export async function openSharedState({
     limiter,
     addresses: createFailedAttempts({ perMinute, share: limiter.takeAttempt }),
     singleFlight: createSingleFlight(createRedisLock({ redis, prefix })),
-    shareCounts: createRedisCounts(redis, prefix),
     publishEndedKeys: limiter.markEnded,
     limiterState: () => limiter.state,
     async close() {

@@ -64,7 +64,7 @@ export async function openService(options: {
   const { onFault, tracing } = opening;
   const stored = await openStored(opening);
   const access = await openAccess(opening, stored.store);
-  const speaking = await openSpeaking(opening, stored, access.sharing);
+  const speaking = await openSpeaking(opening, stored);
   let httpPort = config.httpAddr.port;
   const baseUrl = () => config.baseUrl || localUrl(config.httpAddr.host, httpPort, tls !== undefined);
   const certificates = createSigningCertificateRows(stored.store);
@@ -183,7 +183,6 @@ function watchChanges({ opened, onFault }: Opening, { stored, speaking, access, 
 async function openSpeaking(
   { config, definitions, log, opened, metrics, tracing, onFault }: Opening,
   { store, clips, sweep }: Awaited<ReturnType<typeof openStored>>,
-  { shareCounts }: Access['sharing'],
 ) {
   const { index, memory } = clips;
   const purgeAudio = createVoicePurge({ index, segments: createJobRows(store), memory, sweep });
@@ -200,10 +199,7 @@ async function openSpeaking(
     definitions,
     ...keeping.sources,
     watch: metrics.engineWatch,
-    serverTools: (engine) => ({
-      ...metrics.watchServers(engine),
-      share: shareCounts && ((counts) => shareCounts(engine, counts)),
-    }),
+    serverTools: metrics.watchServers,
     onAdmit: metrics.onAdmit,
     ...(tracing && { wrap: traceEngine }),
     log: (level, message, facts) => log[level](message, facts),

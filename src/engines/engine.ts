@@ -225,13 +225,6 @@ export interface Engine {
 /** Logs a message for operators. The fields in `facts` never contain callers' texts or recordings. */
 export type EngineLog = (level: 'info' | 'warn', message: string, facts: Readonly<Record<string, unknown>>) => void;
 
-/** Publishes this replica's number of requests at each server, and returns the sum of all other replicas' numbers. */
-export type ShareCounts = (counts: Readonly<Record<string, number>>) => Promise<{
-  others: Readonly<Record<string, number>>;
-  /** Number of replicas with requests under way, including this one. */
-  replicas: number;
-}>;
-
 /** One of the servers that an engine calls. */
 export interface EngineServer {
   /** Host and port; also the path if servers differ only in the path. */
@@ -240,15 +233,14 @@ export interface EngineServer {
   outstanding: number;
   /** Number of outstanding requests without audio yet. */
   waiting: number;
-  /** Largest number of concurrent requests from all replicas; 0 while the server gets no requests. */
+  /** Largest number of concurrent requests of this process; 0 while the server gets no requests. */
   limit: number;
   /** Whether the server refuses further requests for now. */
   isFull: boolean;
 }
 
-/** Hooks with which an engine with several servers shares and reports its load. */
+/** Hooks with which an engine with several servers reports its load. */
 export interface ServerTools {
-  share?: ShareCounts | undefined;
   /** Called when a stream from a server has ended or been aborted, with the total length of its gaps until then. */
   onStream?(server: string, ended: { firstSoundMs: number | undefined; underrunSeconds: number }): void;
   /** Called when the server is no longer used. */

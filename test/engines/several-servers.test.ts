@@ -6,9 +6,6 @@ import {
   type OpenAiCompatibleOptions,
   openOpenAiCompatible,
 } from '../../src/engines/openai-compatible/openai-compatible.ts';
-import { openRedis } from '../../src/store/redis.ts';
-import { createRedisCounts } from '../../src/store/redis-counts.ts';
-import { hasRedis, openRedisServer } from '../store/redis-server.ts';
 import { openGuard } from './open-guard.ts';
 import { openOpenAiServer } from './openai-server.ts';
 
@@ -113,82 +110,6 @@ test('an engine whose servers are all full rests, so that another one speaks at 
   await expect(say()).rejects.toMatchObject({ reason: 'engine_unavailable' });
   expect(servers.map(({ requests }) => requests.length)).toEqual(before);
   await guard.close();
-});
-
-test.skipIf(!hasRedis)(
-  'two replicas that share counts through Redis use four servers evenly',
-  { timeout: 60_000 },
-  async () => {
-    const servers = await openFour();
-    for (const { state } of servers) Object.assign(state.trouble, { pieceBytes: 16_000, pieceDelayMs: 150 });
-    const redisServer = await openRedisServer();
-    const replicas = await Promise.all(
-      ['one', 'two'].map(async () => {
-        const redis = await openRedis({ url: redisServer.url, prefix: 'servers-test:' });
-        const share = createRedisCounts(redis, 'servers-test:');
-        const engine = await openEngine(servers, { share: (counts) => share('openai-compatible', counts) }, 50);
-        return { redis, engine, guard: openGuard(engine) };
-      }),
-    );
-    const leaving = new AbortController();
-    const speakAll = (count: number) =>
-      replicas.flatMap(({ engine, guard }, n) =>
-        Array.from({ length: count }, async (_, at) => {
-          while (!leaving.signal.aborted)
-            await Array.fromAsync(guard.speak(segmentOf(engine, true), `${n}-${at}`, leaving.signal)).catch(() => {});
-        }),
-      );
-    const speaking = speakAll(80);
-    const outstanding = () => servers.map(({ state }) => state.running);
-    await expect.poll(() => outstanding().reduce((sum, each) => sum + each)).toBeGreaterThan(120);
-    // While the machine is busy with other tests, a replica may use counts that are out of date.
-    const worstToBest = async () => {
-      const samples: number[][] = [];
-      for (let n = 0; n < 100; n++) {
-        await new Promise((resolve) => setTimeout(resolve, 50));
-        samples.push(outstanding());
-      }
-      const means = servers.map((_, at) => samples.reduce((sum, sample) => sum + sample[at]!, 0) / samples.length);
-      console.log('outstanding per server, mean of 100 samples:', means);
-      return Math.max(...means) / Math.min(...means);
-    };
-    await expect.poll(worstToBest, { timeout: 40_000 }).toBeLessThan(1.25);
-    leaving.abort(new Error('over'));
-    await Promise.all(speaking);
-    for (const { redis, guard } of replicas) {
-      await guard.close();
-      redis.close();
-    }
-    await redisServer.close();
-  },
-);
-
-test.skipIf(!hasRedis)('replicas share the seats of a server, and one that ends leaves them to the other', async () => {
-  const server = await openOpenAiServer({ pieceDelayMs: 300 });
-  const redisServer = await openRedisServer();
-  const [one, two] = await Promise.all(
-    ['one', 'two'].map(async () => {
-      const redis = await openRedis({ url: redisServer.url, prefix: 'seats-test:' });
-      const share = createRedisCounts(redis, 'seats-test:');
-      return { redis, engine: await openEngine([server], { share: (counts) => share('x', counts) }) };
-    }),
-  );
-  const leaving = new AbortController();
-  const speak = (engine: Engine) =>
-    Array.fromAsync(engine.speak(segmentOf(engine, true), leaving.signal)).catch(() => {});
-  const all = Array.from({ length: 15 }, () => speak(one!.engine));
-  // The other replica gets half of the 20 requests, although the first replica has 15 requests at the moment.
-  await expect.poll(() => two!.engine.capabilities.segmentsSpokenMax).toBe(10);
-  all.push(...Array.from({ length: 5 }, () => speak(two!.engine)));
-  await expect.poll(() => one!.engine.capabilities.segmentsSpokenMax).toBe(15);
-  leaving.abort(new Error('over'));
-  await Promise.all(all);
-  await expect.poll(() => two!.engine.capabilities.segmentsSpokenMax).toBe(20);
-  for (const { redis, engine } of [one!, two!]) {
-    await engine.close();
-    redis.close();
-  }
-  await redisServer.close();
 });
 
 test('a name is resolved to the addresses that are called', async () => {

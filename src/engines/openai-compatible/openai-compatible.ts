@@ -276,7 +276,7 @@ export const openAiCompatible = defineEngine({
     }),
     requestsAtOnce: integerSetting({
       name: 'SONANT_OPENAI_AT_ONCE',
-      help: 'Requests at once that each server accepts',
+      help: 'Requests at once that each server accepts from this process',
       min: 1,
       max: 10_000,
       fallback: 8,

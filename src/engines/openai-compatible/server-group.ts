@@ -1,5 +1,5 @@
-// Several servers that act as one. A request goes to the less busy of two random servers, counting the requests
-// of all replicas; a clone goes to servers that have spoken it. A full server is skipped for a while, and a failed one
+// Several servers that act as one. A request goes to the server with the fewest requests of this process under way; a
+// clone goes to servers that have spoken it. A full server is skipped for a while, and a failed one
 // for a growing time. A new or failed server must speak a test sentence before it gets requests. A server whose address
 // is gone finishes its streams.
 import { hash } from 'node:crypto';
@@ -7,9 +7,8 @@ import type { Pcm } from '../../audio/pcm.ts';
 import { Failure } from '../../errors.ts';
 import { isTimeout, onAbort, withAbort } from '../../runtime/abort.ts';
 import type { EngineServer, ServerTools } from '../engine.ts';
-import { Concurrency, Playback } from './continuity.ts';
+import { Playback } from './playback.ts';
 import { type AddressOptions, watchAddresses } from './server-addresses.ts';
-import { shareServerCounts } from './server-counts.ts';
 import { ServerFull } from './server-full.ts';
 import type { SpeechRequest, SpeechServer } from './speech-server.ts';
 
@@ -24,7 +23,7 @@ export interface ServerGroupOptions extends AddressOptions, ServerTools {
 
 interface ServerGroup extends SpeechServer {
   readonly servers: readonly EngineServer[];
-  /** Number of requests that this replica may have under way at all servers together. */
+  /** Number of requests that may be under way at all servers together. */
   readonly seats: number;
   close(): void;
 }
@@ -33,7 +32,6 @@ class Member {
   readonly url: string;
   readonly name: string;
   readonly server: SpeechServer;
-  readonly concurrency: Concurrency;
   outstanding = 0;
   waiting = 0;
   failures = 0;
@@ -43,11 +41,10 @@ class Member {
   isCold: boolean;
   isWarming = false;
 
-  constructor(url: string, name: string, { createServer, requestsAtOnce }: ServerGroupOptions, isCold: boolean) {
+  constructor(url: string, name: string, { createServer }: ServerGroupOptions, isCold: boolean) {
     this.url = url;
     this.name = name;
     this.server = createServer(url);
-    this.concurrency = new Concurrency(requestsAtOnce);
     this.isCold = isCold;
   }
 }
@@ -67,7 +64,7 @@ const answerMsMax = 8_000;
 
 export function createServerGroup(options: ServerGroupOptions): ServerGroup {
   const { secondsOf, now = () => performance.now(), random = Math.random } = options;
-  const { share, onStream, onServerGone } = options;
+  const { requestsAtOnce, onStream, onServerGone } = options;
   const closing = new AbortController();
   let members = new Map<string, Member>();
   /** Servers whose addresses are gone, and that still have streams to finish. */
@@ -75,9 +72,6 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
   /** The servers that have spoken each clone; the least recently used clones are dropped. */
   const cloneServers = new Map<string, Set<Member>>();
   const all = () => [...members.values(), ...draining];
-  const counts = shareServerCounts(share, () =>
-    Object.fromEntries(all().flatMap(({ name, outstanding }) => (outstanding > 0 ? [[name, outstanding]] : []))),
-  );
 
   const returning = (url: string): Member | undefined => {
     const member = [...draining].find((each) => each.url === url);
@@ -115,12 +109,11 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
     if (members.size === 0) throw new Failure('engine_unavailable', { retryAfterSeconds: 0 });
   };
 
-  const loadOf = (member: Member) => member.outstanding + counts.othersAt(member.name);
   /** Warm-ups repeat the settings of this request. It has no clone, since a clone may be revoked before the warm-up. */
   let lastRequest: SpeechRequest | undefined;
   // If no earlier request provides settings for a test sentence, a cold server gets requests at once.
   const isUp = (member: Member) => !(member.isCold && lastRequest) && member.outUntilMs <= now();
-  const hasRoom = (member: Member) => loadOf(member) < member.concurrency.limit;
+  const hasRoom = (member: Member) => member.outstanding < requestsAtOnce;
   const isDue = ({ isCold, isWarming, outUntilMs, fullUntilMs }: Member) =>
     isCold && !isWarming && Math.max(outUntilMs, fullUntilMs) <= now();
   const soonest = (from: Iterable<Member>, time: 'outUntilMs' | 'fullUntilMs') =>
@@ -136,18 +129,18 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
     if (free.length === 0) throw new ServerFull((soonest(asked, 'fullUntilMs').fullUntilMs - now()) / 1000, undefined);
     const roomy = free.filter(hasRoom);
     const home = request.clone ? homeOf(request.voice, roomy) : undefined;
-    return home ?? lessLoaded(roomy.length > 0 ? roomy : free);
+    return home ?? leastBusy(roomy.length > 0 ? roomy : free);
   };
-  const lessLoaded = (from: readonly Member[]): Member => {
-    const one = from[Math.floor(random() * from.length)]!;
-    const rest = from.filter((member) => member !== one);
-    const other = rest[Math.floor(random() * rest.length)] ?? one;
-    return loadOf(other) < loadOf(one) ? other : one;
+  /** Of several servers with equally few requests, one at random, so that replicas do not choose the same server. */
+  const leastBusy = (from: readonly Member[]): Member => {
+    const fewest = Math.min(...from.map(({ outstanding }) => outstanding));
+    const idlest = from.filter(({ outstanding }) => outstanding === fewest);
+    return idlest[Math.floor(random() * idlest.length)]!;
   };
   /** Returns a server that has the clone. If no server has the clone, all replicas choose the same server. */
   const homeOf = (voice: string, from: readonly Member[]): Member | undefined => {
     const having = from.filter((member) => cloneServers.get(voice)?.has(member));
-    if (having.length > 0) return lessLoaded(having);
+    if (having.length > 0) return leastBusy(having);
     const ranks = from.map((member) => ({ member, rank: hash('sha1', `${member.name} ${voice}`) }));
     return ranks.toSorted((a, b) => (a.rank < b.rank ? -1 : 1))[0]?.member;
   };
@@ -192,13 +185,9 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
   };
 
   async function* speakAt(member: Member, request: SpeechRequest, signal: AbortSignal): AsyncGenerator<Pcm, void> {
-    const { concurrency } = member;
     let { outUntilMs } = member;
     const playback = new Playback();
-    const begunMs = now();
-    let sinceMs = begunMs;
-    const load = loadOf(member) + 1;
-    let hasGap = false;
+    let sinceMs = now();
     const note = (error: unknown) => {
       // A failure is ignored if the state of the server changed after the request began.
       if (isOfServer(error) && member.outUntilMs === outUntilMs) failed(member);
@@ -209,7 +198,6 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
     });
     member.outstanding++;
     member.waiting++;
-    counts.changed();
     try {
       for await (const piece of member.server.speak(request, signal)) {
         if (playback.firstSoundMs === undefined) {
@@ -217,8 +205,6 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
           if (member.outUntilMs === outUntilMs && !member.isWarming) outUntilMs = bringBack(member);
         }
         playback.add(now() - sinceMs, secondsOf(piece));
-        if (playback.hasGap && !hasGap) concurrency.gapped(loadOf(member), playback, begunMs, now());
-        hasGap = playback.hasGap;
         yield piece;
         sinceMs = now();
       }
@@ -226,7 +212,6 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
         member.failures = 0;
         bringBack(member);
       }
-      if (!hasGap) concurrency.continuous(load, playback, begunMs, now());
       noteClone(request, member);
     } catch (error) {
       if (error instanceof ServerFull)
@@ -236,7 +221,6 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
     } finally {
       member.outstanding--;
       if (playback.firstSoundMs === undefined) member.waiting--;
-      counts.changed();
       if (!member.isWarming) onStream?.(member.name, playback);
       if (member.outstanding === 0 && draining.delete(member)) gone(member);
     }
@@ -244,7 +228,7 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
 
   const membersInTurn = () =>
     [...members.values()].toSorted(
-      (a, b) => Number(isUp(b)) - Number(isUp(a)) || a.outUntilMs - b.outUntilMs || loadOf(a) - loadOf(b),
+      (a, b) => Number(isUp(b)) - Number(isUp(a)) || a.outUntilMs - b.outUntilMs || a.outstanding - b.outstanding,
     );
   /** Calls the servers one after another, until one succeeds or rejects the request itself. */
   async function askInTurn<T>(
@@ -302,29 +286,24 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
     },
     get servers() {
       return all().map((member) => {
-        const { name, outstanding, waiting, concurrency } = member;
-        const limit = isUp(member) && !draining.has(member) ? concurrency.limit : 0;
+        const { name, outstanding, waiting } = member;
+        const limit = isUp(member) && !draining.has(member) ? requestsAtOnce : 0;
         return { name, outstanding, waiting, limit, isFull: member.fullUntilMs > now() };
       });
     },
     get seats() {
-      let seats = 0;
-      let others = 0;
-      for (const member of all()) {
-        // A server that accepts no further requests still works on its running requests.
-        const takes = isUp(member) && member.fullUntilMs <= now() && !draining.has(member);
-        const load = loadOf(member);
-        seats += takes ? Math.max(member.concurrency.limit, load) : load;
-        others += load - member.outstanding;
-      }
-      // Each replica gets at least its share, even if other replicas use more than theirs.
-      return Math.max(1, seats - others, Math.ceil(seats / counts.replicas));
+      // A server that accepts no further requests still works on its running requests.
+      const seatsOf = (member: Member) =>
+        isUp(member) && member.fullUntilMs <= now() && !draining.has(member) ? requestsAtOnce : member.outstanding;
+      return Math.max(
+        1,
+        all().reduce((sum, member) => sum + seatsOf(member), 0),
+      );
     },
     close() {
       closing.abort(new Failure('engine_unavailable'));
       clearInterval(timer);
       addresses.close();
-      counts.close();
     },
   };
 }
