@@ -12,14 +12,11 @@ import { spreadsOfRounds } from './measuring/rounds.ts';
 import { writePage } from './performance/kept-reports.ts';
 
 const benches: Readonly<Record<string, () => Promise<{ bench: Bench }>>> = {
-  engine: () => import('./engine.ts'),
-  heart: () => import('./heart.ts'),
   'first-sound': () => import('./first-sound.ts'),
   'served-voice': () => import('./served-voice.ts'),
   espeak: () => import('./espeak.ts'),
   'served-espeak': () => import('./served-espeak.ts'),
   models: () => import('./models.ts'),
-  parallel: () => import('./parallel.ts'),
   memory: () => import('./memory.ts'),
   transports: () => import('./transports.ts'),
   stored: () => import('./stored.ts'),
@@ -28,19 +25,12 @@ const benches: Readonly<Record<string, () => Promise<{ bench: Bench }>>> = {
   live: () => import('./live.ts'),
   jobs: () => import('./jobs.ts'),
   replicas: () => import('./replicas.ts'),
-  keys: () => import('./keys.ts'),
-  limits: () => import('./limits.ts'),
   'bad-input': () => import('./bad-input.ts'),
   overload: () => import('./overload.ts'),
-  sound: () => import('./sound.ts'),
   resampler: () => import('./resampler.ts'),
   encoders: () => import('./encoders.ts'),
-  'speaking-rate': () => import('./speaking-rate.ts'),
   'word-times': () => import('./word-times.ts'),
-  markup: () => import('./markup.ts'),
-  lexicon: () => import('./lexicon.ts'),
   intelligibility: () => import('./intelligibility.ts'),
-  'spoken-tables': () => import('./spoken-tables.ts'),
   languages: () => import('./languages.ts'),
 };
 
