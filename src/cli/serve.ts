@@ -77,7 +77,7 @@ function greet({ print }: CommandLine, config: Config, service: Service, printsK
   if (!firstKey) return;
   print(`\nThere was no API key, so one was created. It is stored in ${firstKey.file}.`);
   const showsKey = printsKey || (isLocal && process.stdout.isTTY);
-  if (showsKey) print(`\n  ${firstKey.key}\n\nIt is shown only now.`);
+  if (showsKey) print(`\n  ${firstKey.key}`);
   if (!isLocal) return;
   const header = showsKey ? `'X-API-Key: ${firstKey.key}'` : `"X-API-Key: $(cat ${shellWord(firstKey.file)})"`;
   print(`\nTry it:\n

@@ -43,7 +43,13 @@ const size = (page: Page, width: number, height: number) =>
   });
 
 const theme = (page: Page, value: string) =>
-  page.send('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value }] });
+  page.send('Emulation.setEmulatedMedia', {
+    features: [
+      { name: 'prefers-color-scheme', value },
+      // Otherwise a picture could show the highlight between two words.
+      { name: 'prefers-reduced-motion', value: 'reduce' },
+    ],
+  });
 
 async function speakTo(page: Page, seconds: number): Promise<void> {
   await page.until(`document.querySelector('.speak-button')`);

@@ -95,10 +95,16 @@ export function rankOf({ voice_id, language_codes: codes }) {
 }
 
 /**
- * Sorts favourites first, then voices in the user's languages.
+ * Sorts favourites first, then voices in the user's languages, the natural ones first.
  * @param {readonly Voice[]} voices
  */
-export const sortVoices = (voices) => voices.toSorted((one, other) => Math.sign(rankOf(one) - rankOf(other)) || 0);
+export function sortVoices(voices) {
+  const orderOf = (/** @type {Voice} */ voice) => {
+    const rank = rankOf(voice);
+    return rank < 0 || voice.natural ? rank : rank + ownLanguages.length;
+  };
+  return voices.toSorted((one, other) => Math.sign(orderOf(one) - orderOf(other)) || 0);
+}
 
 /**
  * All languages of the voices that have a name, without regions, sorted by name.
