@@ -35,6 +35,7 @@ export const slowFiles: readonly string[] = [
   'test/engines/google.test.ts',
   'test/engines/guarded-workers.test.ts',
   'test/engines/hostile-servers.test.ts',
+  'test/engines/kokoro.test.ts',
   'test/engines/onnx.test.ts',
   'test/engines/several-servers.test.ts',
   'test/engines/sherpa-blending.test.ts',

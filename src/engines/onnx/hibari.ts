@@ -3,7 +3,7 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Failure } from '../../errors.ts';
-import { atSpeed, soundingRange } from './durations.ts';
+import { atSpeed, durationSeconds, framesPerDuration, soundingRange, startsOf } from './durations.ts';
 import type { AskedUtterance, Family, FoundModel, FoundSpeaker, Utterance, Vocabulary } from './family.ts';
 import { frameSamples, HarmonicSound, type Spectra, soundRateHz } from './harmonic-sound.ts';
 import { elementTypes, findDurations, type OnnxModel } from './onnx-file.ts';
@@ -13,9 +13,6 @@ import { vocabularyName } from './voice-folders.ts';
 const spectra = ['lh', 'theta', 'ln', 'lr', 'phi'] as const;
 const decoderStart = '/dec_in/Conv';
 const contextFrames = 27;
-/** A duration counts 25 ms, which are two frames of 12.5 ms. */
-const durationSeconds = 0.025;
-const framesPerDuration = 2;
 /** Two minutes; no utterance takes longer. */
 const framesMax = 9_600;
 
@@ -109,15 +106,3 @@ async function findSpeaker({ weights, sha256 }: FoundModel): Promise<FoundSpeake
 
 const toSpectra = (decoded: Readonly<Record<string, Values>>): Spectra =>
   Object.fromEntries(spectra.map((name) => [name, decoded[name]!.data])) as unknown as Spectra;
-
-/** An unknown phoneme has no duration. A pause is before the first phoneme, and after the last. */
-function startsOf(phonemes: readonly string[], vocabulary: Vocabulary, durations: Float32Array): number[] {
-  let next = 0;
-  let at = framesPerDuration * durations[next++]!;
-  const starts = [at];
-  for (const phoneme of phonemes) {
-    if (vocabulary[phoneme] !== undefined) at += framesPerDuration * durations[next++]!;
-    starts.push(at);
-  }
-  return starts;
-}

@@ -2,8 +2,8 @@
 // with the files themselves. Checks the graph, measures the loudness, and writes the card, in a folder of its own that is
 // then renamed into place. A refused voice leaves nothing behind.
 import { existsSync, globSync, readdirSync } from 'node:fs';
-import { copyFile, cp, readFile, rename, stat, writeFile } from 'node:fs/promises';
-import { basename, dirname, join, resolve } from 'node:path';
+import { appendFile, copyFile, cp, readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, resolve, sep } from 'node:path';
 import { unpackArchive } from '../../archives/unpack-archive.ts';
 import { gainDbFor } from '../../audio/loudness.ts';
 import { join as joinSamples } from '../../audio/pcm.ts';
@@ -19,6 +19,7 @@ import { readOnnxModel } from './onnx-file.ts';
 import { findRuntime, runtimeMissing } from './onnx-runtime.ts';
 import {
   cardName,
+  type InstalledVoice,
   modelName,
   readVoiceFolders,
   type SpeakerCard,
@@ -29,6 +30,7 @@ import {
 import { openVoiceHost } from './voice-host.ts';
 
 const stageName = '.import-';
+const unpackedName = 'unpacked';
 const weightsBytesMax = 2 ** 29;
 /** Sentences by which the loudness is measured. */
 const auditionTexts = [
@@ -38,10 +40,14 @@ const auditionTexts = [
   'She counted the letters twice, tied them together, and put them back into the drawer.',
 ];
 
+/** The voices of larger models are measured by one sentence each. */
+const voicesHeardLong = 4;
+
 /** Files of up to four folders deep, as in the archives. */
 const shallow = '{,*/,*/*/,*/*/*/}*';
 const archivesMax = 16;
-const archiveForm = /\.(whl|tgz)$/;
+/** Kokoro's voices are in a file of numpy, which is a zip. */
+const archiveForm = /\.(whl|tgz)$|^voices-v[\w.]*\.bin$/;
 
 const packagedDictionary = /\/cmu-pronouncing-dictionary[^/]*\/package\/index\.js$/;
 const isFor = (as: string, path: string): boolean =>
@@ -62,7 +68,7 @@ export async function importVoice(brought: BroughtVoice): Promise<readonly strin
     const archives = isFolder
       ? readdirSync(path).flatMap((name) => (archiveForm.test(name) ? join(path, name) : []))
       : [path, ...(brought.parts ?? []).map((part) => part.path)];
-    const unpacked = join(stage.path, 'unpacked');
+    const unpacked = join(stage.path, unpackedName);
     makeFolder(unpacked);
     const roots = isFolder ? [path] : [];
     for (const archive of archives.sort().slice(0, archivesMax)) {
@@ -71,11 +77,21 @@ export async function importVoice(brought: BroughtVoice): Promise<readonly strin
       roots.push(to);
     }
     const files = roots.flatMap((root) => globSync(shallow, { cwd: root }).map((name) => join(root, name))).sort();
+    files.unshift(...(await joinParts(files, unpacked)));
     const model = await findModel(files, archives.length > 0);
     return model && (await importFound(brought, files, model, stage.path));
   } finally {
     await stage.remove();
   }
+}
+
+/** A model may be split over several packages. */
+async function joinParts(files: readonly string[], folder: string): Promise<string[]> {
+  const parts = files.filter((path) => /_\d+\/part\.bin$/.test(path));
+  if (parts.length === 0) return [];
+  const joined = join(folder, modelName);
+  for (const part of parts) await appendFile(joined, await readFile(part));
+  return [joined];
 }
 
 interface Found {
@@ -105,7 +121,10 @@ async function importFound(
 ): Promise<string[]> {
   const { dataDir, print } = brought;
   const sha256 = await hashFile(weights);
-  const modelId = brought.name ?? basename(weights, '.onnx');
+  const installed = (await readVoiceFolders(dataDir, '')).voices;
+  const letters = installed.filter(({ voice }) => ['hibari', 'kokoro'].includes(voice.labels.model!));
+  const described = await family.describe({ weights, sha256, files, installed: letters.map(({ folder }) => folder) });
+  const modelId = brought.name ?? described.name ?? basename(weights, '.onnx');
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$/.test(modelId)) {
     throw refuse(
       `${modelId} is not a valid name of a voice: use letters, digits, ".", "_" and "-"; choose another name with --name`,
@@ -116,8 +135,8 @@ async function importFound(
   if (existsSync(target)) throw taken();
   const staged = join(stage, 'checked');
   makeFolder(staged);
-  const { speakers, files: own } = await family.describe({ weights, sha256, files });
-  const words = await findWordFiles(speakers, files, dataDir);
+  const { speakers, files: own } = described;
+  const words = await findWordFiles(speakers, files, installed);
   const copied = { [modelName]: weights, ...own };
   const found = { ...copied, ...Object.fromEntries(words.map(({ source, path }) => [source, path])) };
   const missing = Object.entries(found).flatMap(([as, path]) => (path === undefined ? [as] : []));
@@ -131,15 +150,13 @@ async function importFound(
     else await writeTable({ is, from, to }, brought.signal);
   }
   for (const path of files.filter((file) => /\/(LICENSE|NOTICE)(\.[\w.]+)?$/i.test(file)))
-    await copyFile(path, join(staged, `${basename(dirname(path))}-${basename(path)}`));
+    await copyFile(path, join(staged, `${packageOf(path, stage)}-${basename(path)}`));
   if (brought.source) await writeFile(join(staged, 'sonant-source.json'), JSON.stringify(brought.source, null, 2));
   const voices = speakers.map((speaker) => toCard(speaker, modelId));
   const card: VoiceCard = { family: family.name, sha256, voices };
-  const writeCard = () => writeFile(join(staged, cardName), `${JSON.stringify(card, null, 2)}\n`);
-  await writeCard();
   print(`${modelId} is a voice of the family ${family.name}; measuring its loudness`);
-  await measureGains(staged, voices, brought.signal);
-  await writeCard();
+  await measureGains(staged, voices, brought);
+  await writeFile(join(staged, cardName), `${JSON.stringify(card, null, 2)}\n`);
   brought.signal.throwIfAborted();
   await rename(staged, target).catch((error: NodeJS.ErrnoException) => {
     throw error.code === 'ENOTEMPTY' || error.code === 'EEXIST' ? taken() : error;
@@ -147,10 +164,17 @@ async function importFound(
   return voices.map(({ id }) => toVoiceId(modelId, id));
 }
 
+/** The package that a file is from, or its folder. */
+const packageOf = (path: string, stage: string): string =>
+  path.startsWith(join(stage, unpackedName)) ? path.slice(stage.length).split(sep)[2]! : basename(dirname(path));
+
 /** The files by which the words of the voices are pronounced, among `files`, or those of an installed voice. */
-async function findWordFiles(speakers: readonly FoundSpeaker[], files: readonly string[], dataDir: string) {
+async function findWordFiles(
+  speakers: readonly FoundSpeaker[],
+  files: readonly string[],
+  voices: readonly InstalledVoice[],
+) {
   const rows = speakers.flatMap(({ languageCode }) => englishFiles(accentOf(languageCode)));
-  const { voices } = await readVoiceFolders(dataDir, '');
   const prepared = (as: string) => [...files, ...voices.map(({ folder }) => join(folder, as))];
   return [...new Map(rows.map((row) => [row.as, row])).values()].map((row) => ({
     ...row,
@@ -184,17 +208,18 @@ async function checkHashes(
   }
 }
 
-async function measureGains(folder: string, voices: SpeakerCard[], signal: AbortSignal): Promise<void> {
+async function measureGains(folder: string, voices: SpeakerCard[], { signal, print }: BroughtVoice): Promise<void> {
   const runtime = findRuntime();
   if (!runtime) throw refuse(runtimeMissing);
   const host = openVoiceHost(runtime, 1, () => folder);
   const usual = { speed: 1, seed: 0, gainDb: 0, timings: false };
   try {
-    for (const voice of voices) {
+    for (const [n, voice] of voices.entries()) {
+      if (n > 0 && n % voicesHeardLong === 0) print(`${n} of ${voices.length} voices are measured`);
       const accent = accentOf(voice.language_codes[0]!);
       const parts: Int16Array[] = [];
       let sampleRateHz = 0;
-      for (const text of auditionTexts) {
+      for (const text of voices.length > voicesHeardLong ? auditionTexts.slice(0, 1) : auditionTexts) {
         const asked = { ...usual, text, accent, speakers: [{ id: voice.id, weight: 1 }] };
         for await (const piece of host.speak('', asked, signal)) {
           parts.push(piece.samples);

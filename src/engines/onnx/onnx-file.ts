@@ -5,7 +5,7 @@
 //     tensor 1 size, 2 element type, 4 to 7, 10 and 11 numbers, 8 name, 9 bytes, 13 and 14 data in another file
 import { Failure } from '../../errors.ts';
 
-export const elementTypes = { float: 1, int64: 7 } as const;
+export const elementTypes = { float: 1, uint8: 2, int8: 3, int64: 7 } as const;
 
 /** A name and its type; sizes are numbers, or names for any size. */
 export interface OnnxValue {
@@ -23,7 +23,29 @@ export interface OnnxModel {
    * Returns a model that computes `outputs` (of floats) from `inputs`, which may be results inside the graph, and from
    * those inputs of this model that are still needed. It has only the operations and constants that it needs.
    */
-  cut(outputs: readonly string[], inputs?: readonly OnnxValue[]): Buffer;
+  cut(outputs: readonly string[], inputs?: readonly OnnxValue[], change?: GraphChange): Buffer;
+  /** A constant of floats or bytes; undefined if there is none, or if it is of another type. */
+  constant(name: string): OnnxConstant | undefined;
+}
+
+export interface OnnxConstant {
+  sizes: readonly number[];
+  toFloats(): Float32Array;
+}
+
+/** Changes that a cut makes. */
+export interface GraphChange {
+  /** Operations that take the places of others, and give their results. */
+  nodes: ReadonlyMap<OnnxNode, ChangedNode>;
+  /** New constants by name. */
+  constants: ReadonlyMap<string, OnnxConstant>;
+}
+
+export interface ChangedNode {
+  operation: string;
+  inputs: readonly string[];
+  /** The operation whose attributes it gets. */
+  like: OnnxNode;
 }
 
 export interface OnnxNode {
@@ -212,6 +234,45 @@ class Reader {
     return Array.from({ length: (data.to - data.from) / 8 }, (_, n) => this.bytes.readBigInt64LE(data.from + 8 * n));
   }
 
+  content({ field }: Tensor): OnnxConstant | undefined {
+    const sizes: number[] = [];
+    let elementType = 0;
+    let bytes: Buffer | undefined;
+    for (const part of this.message(field)) {
+      if (part.number === 1) sizes.push(...this.numbers(part));
+      else if (part.number === 2) elementType = part.value;
+      else if (part.number === 9) bytes = this.bytes.subarray(part.from, part.to);
+      // Few numbers of one byte may be written as 32 bits.
+      else if (part.number === 5) bytes = Buffer.from([...this.numbers(part)].map((value) => value % 256));
+    }
+    const content = bytes;
+    if (!content) return undefined;
+    if (elementType === elementTypes.float) {
+      const count = content.length / 4;
+      return { sizes, toFloats: () => Float32Array.from({ length: count }, (_, n) => content.readFloatLE(4 * n)) };
+    }
+    if (elementType === elementTypes.uint8) return { sizes, toFloats: () => Float32Array.from(content) };
+    if (elementType === elementTypes.int8)
+      return { sizes, toFloats: () => Float32Array.from(content, (byte) => (byte << 24) >> 24) };
+    return undefined;
+  }
+
+  /** Writes the operation that takes the place of a node. */
+  changed({ name, outputs }: Node, { operation, inputs, like }: ChangedNode): Buffer {
+    const attributes: Buffer[] = [];
+    for (const part of this.message((like as Node).field))
+      if (part.number === 5) attributes.push(this.bytes.subarray(part.start, part.to));
+    const text = (number: number, value: string) => message(number, Buffer.from(value));
+    return message(
+      1,
+      ...inputs.map((input) => text(1, input)),
+      ...outputs.map((output) => text(2, output)),
+      text(3, name),
+      text(4, operation),
+      ...attributes,
+    );
+  }
+
   value(field: Field): { name: string; field: Field } {
     for (const part of this.message(field)) if (part.number === 1) return { name: this.text(part), field };
     throw damaged();
@@ -319,17 +380,24 @@ export function readOnnxModel(bytes: Uint8Array): OnnxModel {
     inputs: inputs.map(({ name }) => name),
     outputs: outputs.map(({ name }) => name),
     nodes,
-    cut: (wanted, given = []) => cutGraph(reader.bytes, head, whole, wanted, given),
+    cut: (wanted, given = [], change = noChange) => cutGraph(reader, head, whole, { wanted, given, change }),
+    constant(name) {
+      const found = whole.constants.find((each) => each.name === name);
+      return found && reader.content(found);
+    },
   };
 }
 
-function cutGraph(
-  bytes: Buffer,
-  head: readonly Field[],
-  graph: Graph,
-  wanted: readonly string[],
-  given: readonly OnnxValue[],
-): Buffer {
+const noChange: GraphChange = { nodes: new Map(), constants: new Map() };
+
+interface Cut {
+  wanted: readonly string[];
+  given: readonly OnnxValue[];
+  change: GraphChange;
+}
+
+function cutGraph(reader: Reader, head: readonly Field[], graph: Graph, { wanted, given, change }: Cut): Buffer {
+  const { bytes } = reader;
   const makers = new Map(graph.nodes.flatMap((node) => node.outputs.map((output) => [output, node])));
   const isGiven = new Set(given.map(({ name }) => name));
   const used = new Set<string>();
@@ -341,16 +409,21 @@ function cutGraph(
     const maker = isGiven.has(name) ? undefined : makers.get(name);
     if (!maker || kept.has(maker)) continue;
     kept.add(maker);
-    waiting.push(...maker.inputs);
+    waiting.push(...(change.nodes.get(maker)?.inputs ?? maker.inputs));
   }
   const own = [...graph.inputs, ...graph.constants];
   const known = new Set(own.map(({ name }) => name));
   for (const name of wanted) if (!makers.has(name) && !known.has(name)) throw fault(`has no ${JSON.stringify(name)}`);
   const copy = ({ start, to }: Field) => bytes.subarray(start, to);
+  const toNode = (node: Node) => {
+    const changed = change.nodes.get(node);
+    return changed ? reader.changed(node, changed) : copy(node.field);
+  };
   const parts = [
-    ...graph.nodes.filter((node) => kept.has(node)).map(({ field }) => copy(field)),
+    ...graph.nodes.filter((node) => kept.has(node)).map(toNode),
     ...(graph.name ? [copy(graph.name)] : []),
     ...own.filter(({ name }) => used.has(name) && !isGiven.has(name)).map(({ field }) => copy(field)),
+    ...[...change.constants].filter(([name]) => used.has(name)).map(([name, value]) => writeFloats(name, value)),
     ...given.filter(({ name }) => used.has(name)).map((value) => writeValue(11, value)),
     ...wanted.map((name) => {
       const stated = graph.outputs.find((output) => output.name === name);
@@ -372,6 +445,17 @@ function varint(value: number): Buffer {
 function message(number: number, ...parts: readonly Buffer[]): Buffer {
   const body = Buffer.concat(parts);
   return Buffer.concat([varint(number * 8 + 2), varint(body.length), body]);
+}
+
+function writeFloats(name: string, { sizes, toFloats }: OnnxConstant): Buffer {
+  const { buffer, byteOffset, byteLength } = toFloats();
+  return message(
+    5,
+    ...sizes.flatMap((size) => [varint(8), varint(size)]),
+    Buffer.concat([varint(16), varint(elementTypes.float)]),
+    message(8, Buffer.from(name)),
+    message(9, Buffer.from(buffer, byteOffset, byteLength)),
+  );
 }
 
 /** Writes a name with its type; without sizes, any shape is possible. */

@@ -80,21 +80,21 @@ export async function compileRuntime(entry: string): Promise<WasmModule> {
   return webAssembly.compile(await readFile(join(dirname(entry), 'ort-wasm-simd-threaded.wasm')));
 }
 
-export type OpenGraph = (model: Uint8Array) => Promise<Session>;
+export type OpenGraph = (model: Uint8Array, threads?: number) => Promise<Session>;
 
-/** Opens the runtime in a worker. Each graph uses one thread: more workers speak faster than more threads. */
+/** Opens the runtime in a worker. A graph uses one thread, because more workers speak faster than more threads. */
 export async function openRuntime(start: RuntimeStart): Promise<OpenGraph> {
   const library =
     start.is === 'native' ? createRequire(start.entry)(start.entry) : await import(pathToFileURL(start.entry).href);
   if (start.is === 'wasm') useCompiled(library, start.module);
   const options = {
-    intraOpNumThreads: 1,
     interOpNumThreads: 1,
     logSeverityLevel: 3,
     extra: { session: { intra_op: { allow_spinning: '0' } } },
   };
-  return async (model) => {
-    const session = await (library as Library).InferenceSession.create(model, options);
+  return async (model, threads = 1) => {
+    const asked = { ...options, intraOpNumThreads: threads };
+    const session = await (library as Library).InferenceSession.create(model, asked);
     const { Tensor } = library as Library;
     const toTensor = ({ data, dims }: Inputs) =>
       new Tensor(data instanceof Float32Array ? 'float32' : 'int64', data, dims);

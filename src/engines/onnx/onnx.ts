@@ -6,9 +6,19 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { Failure } from '../../errors.ts';
 import { integerSetting } from '../../runtime/setting-types.ts';
-import { defineEngine, type Engine, type EngineLog, type EngineReport, type SpokenPcm, type Voice } from '../engine.ts';
+import {
+  type Blend,
+  type Blending,
+  defineEngine,
+  type Engine,
+  type EngineLog,
+  type EngineReport,
+  type SpokenPcm,
+  type Voice,
+} from '../engine.ts';
 import { withoutInnerStops } from '../inner-stops.ts';
 import { openVoiceList } from '../voice-list.ts';
+import { toBlended } from './blended-voice.ts';
 import { importVoice } from './import-voice.ts';
 import { type Accent, accentOf, toKokoroLetters } from './kokoro-letters.ts';
 import { findRuntime, runtimeMissing } from './onnx-runtime.ts';
@@ -61,6 +71,25 @@ export async function openOnnx({ dataDir, workers, log = () => {} }: OnnxOptions
     refreshMs,
     mayBeEmpty: true,
   });
+  const blendOf = (blend: Blend): Voice | undefined => {
+    const made = toBlended(blend, (voiceId) => {
+      const voice = list.voices().find((each) => each.voiceId === voiceId);
+      return voice && known.get(keyOf(voice));
+    });
+    if (made) known.set(keyOf(made.voice), made);
+    return made?.voice;
+  };
+  /** Replaced with the list. */
+  let blending: { list: readonly Voice[]; now: Blending | undefined } | undefined;
+  function currentBlending(): Blending | undefined {
+    const voices = list.voices();
+    if (blending?.list === voices) return blending.now;
+    const able = voices.flatMap((voice) => known.get(keyOf(voice)) ?? []).filter((each) => each.isOneOfSeveral);
+    const groups = new Map(able.map(({ voice, model }) => [voice.voiceId, model]));
+    const now = { groupOf: (id: string) => groups.get(id), blend: (blends: readonly Blend[]) => blends.map(blendOf) };
+    blending = { list: voices, now: groups.size > 0 ? now : undefined };
+    return blending.now;
+  }
   const starting = setTimeout(() => {
     const [first] = list.voices();
     const installed = first && known.get(keyOf(first));
@@ -71,6 +100,9 @@ export async function openOnnx({ dataDir, workers, log = () => {} }: OnnxOptions
     name: 'onnx',
     get voices() {
       return list.voices();
+    },
+    get blending() {
+      return currentBlending();
     },
     capabilities: {
       speakingRates,
@@ -94,7 +126,7 @@ export async function openOnnx({ dataDir, workers, log = () => {} }: OnnxOptions
       const asked = {
         text: withoutInnerStops(text),
         accent: accentOfVoice(voice),
-        speakers: [{ id: installed.speaker, weight: 1 }],
+        speakers: installed.speakers,
         ...(phonemes && { phonemes }),
         speed: speakingRate,
         seed: seed ?? (isAgain ? 1 : 0),

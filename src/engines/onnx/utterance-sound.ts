@@ -33,8 +33,7 @@ export interface SpokenHow {
   isCancelled(): boolean;
 }
 
-/** Lengths of the windows; the last one repeats. */
-const windowSeconds = [0.3, 0.85, 1.7, 3];
+const windowSecondsUsual = [0.3, 0.85, 1.7, 3];
 /** Where the sound is expected before the start of the first phoneme, besides the model's own shift. */
 const skipMarginSeconds = 0.06;
 export const leadSeconds = 0.035;
@@ -51,7 +50,7 @@ export async function* speakPart(
   how: SpokenHow,
   startSeconds: number,
 ): AsyncGenerator<SpokenPcm & { samples: Int16Array<ArrayBuffer> }> {
-  const { sampleRateHz } = model;
+  const { sampleRateHz, windowSeconds = windowSecondsUsual } = model;
   const utterance = await model.begin({ phonemes, speakers: how.speakers, speed: how.speed, seed: how.seed });
   const { frames, frameSamples, starts } = utterance;
   const toFrames = (seconds: number) => Math.round((seconds * sampleRateHz) / frameSamples);

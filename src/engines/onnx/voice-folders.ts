@@ -8,6 +8,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Voice } from '../engine.ts';
+import type { SpeakerShare } from './family.ts';
 
 export const cardName = 'sonant-voice.json';
 export const modelName = 'model.onnx';
@@ -34,8 +35,9 @@ export interface InstalledVoice {
   folder: string;
   /** Name and version of the model. */
   model: string;
-  /** The speaker of the model. */
-  speaker: string;
+  speakers: readonly SpeakerShare[];
+  /** Whether the model has further voices, which can be blended. */
+  isOneOfSeveral: boolean;
 }
 
 const versionChars = 16;
@@ -96,5 +98,6 @@ function toInstalled(folder: string, card: VoiceCard, speaker: SpeakerCard, runt
     version,
     gainDb: speaker.gain_db,
   };
-  return { voice, folder, model: `${modelId} ${version}`, speaker: id };
+  const isOneOfSeveral = card.family === 'kokoro' && card.voices.length > 1;
+  return { voice, folder, model: `${modelId} ${version}`, speakers: [{ id, weight: 1 }], isOneOfSeveral };
 }

@@ -1,4 +1,5 @@
 // A worker that speaks with one voice's model: a thread or a process (see onnx-runtime.ts).
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { secondsOf } from '../../audio/pcm.ts';
@@ -8,7 +9,7 @@ import { familyOf } from './families.ts';
 import { readOnnxModel } from './onnx-file.ts';
 import { openRuntime, type RuntimeStart } from './onnx-runtime.ts';
 import { type SpokenHow, type SpokenPart, speakPart } from './utterance-sound.ts';
-import { modelName, readVoiceCard } from './voice-folders.ts';
+import { cardName, modelName, readVoiceCard } from './voice-folders.ts';
 
 export interface VoiceStart {
   runtime: RuntimeStart;
@@ -27,7 +28,7 @@ serveTasks<VoiceStart, VoiceTask, SpokenPcm>(async ({ runtime, folder }) => {
   const graph = readOnnxModel(await readFile(join(folder, modelName)));
   const family = familyOf(graph);
   if (!family) throw new Error('the model is of an unknown kind');
-  const model = await family.open(graph, openGraph, folder);
+  const model = await family.open(graph, openGraph, folder, runtime.is);
 
   async function* speak({ parts, ...how }: VoiceTask, isCancelled: () => boolean) {
     let seconds = 0;
@@ -41,9 +42,11 @@ serveTasks<VoiceStart, VoiceTask, SpokenPcm>(async ({ runtime, folder }) => {
     }
   }
 
-  // Speaking a word compiles the runtime's functions.
-  const [speaker] = (await readVoiceCard(folder)).voices;
-  await Array.fromAsync(speak({ ...warmUp, speakers: [{ id: speaker!.id, weight: 1 }] }, () => false));
+  // Speaking a word compiles the runtime's functions. A voice that is being imported has no card yet.
+  if (existsSync(join(folder, cardName))) {
+    const [speaker] = (await readVoiceCard(folder)).voices;
+    await Array.fromAsync(speak({ ...warmUp, speakers: [{ id: speaker!.id, weight: 1 }] }, () => false));
+  }
   return async (task, { isCancelled, send }) => {
     for await (const piece of speak(task, isCancelled)) send([piece], [piece.samples.buffer]);
   };

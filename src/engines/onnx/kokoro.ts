@@ -1,0 +1,298 @@
+// The family kokoro: one model for many voices, which are styles. A graph has three parts: the front gives durations,
+// pitch and features of all phonemes; the blocks turn them into what the generator makes samples of. Norms of the last
+// two parts take their statistics from the whole utterance, so windows would differ. Here, each voice has statistics of
+// its own, learned when it is imported, and the parts run in windows that overlap by what they see.
+import { existsSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { Failure } from '../../errors.ts';
+import { atSpeed, durationSeconds, framesPerDuration, soundingRange, startsOf } from './durations.ts';
+import type { AskedUtterance, Family, FoundSpeaker, SpeakerShare, Utterance, Vocabulary } from './family.ts';
+import { toFloatConvolutions } from './float-convolutions.ts';
+import { elementTypes, findDurations, type OnnxModel } from './onnx-file.ts';
+import type { Inputs, Session, Values } from './onnx-runtime.ts';
+import { cardName, vocabularyName } from './voice-folders.ts';
+
+const decoder = '/decoder/decoder';
+/** Results of the front: features for each duration; pitch, loudness and phases of the harmonics for each frame. */
+const features = '/encoder/MatMul_1_output_0';
+const pitch = `${decoder}/Unsqueeze_output_0`;
+const loudness = `${decoder}/Unsqueeze_1_output_0`;
+const phases = `${decoder}/generator/m_source/l_sin_gen/Mul_4_output_0`;
+/** The result of the blocks. */
+const blocks = `${decoder}/decode.3/Div_4_output_0`;
+const boundaries = [features, pitch, loudness, phases, blocks];
+/** What the front needs beside the durations; the other shared results come from the style alone. */
+const encoded = '/encoder/predictor/text_encoder/Concat_4_output_0';
+
+/** The model is large, so that threads help its first sound more than workers. */
+const threads = Math.min(availableParallelism(), availableParallelism() < 16 ? 2 : 4);
+const sampleRateHz = 24_000;
+const frameSamples = 300;
+/** What the two parts see at each side, in durations and in frames. */
+const blockContext = 12;
+const generatorContext = 10;
+/** A window is computed in less time than the sound before it lasts, if two threads compute it. */
+const windowSeconds = [0.4, 0.6, 1, 1.6, 2.5];
+/** Two minutes; no utterance takes longer. */
+const framesMax = 9_600;
+const styleSize = 256;
+/** A style has a row for each number of phonemes. */
+const styleRows = 510;
+const styleBytes = 4 * styleSize * styleRows;
+/** Voices of American and British English. */
+const speakerForm = /^([ab])([fm])_([a-z0-9]+)$/;
+const bestSpeaker = 'af_heart';
+
+const float = (name: string, ...sizes: (number | string)[]) => ({ name, elementType: elementTypes.float, sizes });
+const faulty = (what: string) => new Failure('engine_error', {}, new Error(`the model gave ${what}`));
+
+/** What a voice adds to the model. */
+interface Style {
+  rows: Float32Array;
+  /** Means and variances of the norms, by the names of the results; undefined while the voice is being imported. */
+  statistics: Readonly<Record<string, Inputs>> | undefined;
+}
+
+export const kokoro: Family = {
+  name: 'kokoro',
+  isOwn: ({ inputs, nodes }) => {
+    const made = new Set(nodes.flatMap(({ outputs }) => outputs));
+    return (
+      ['tokens', 'style', 'speed'].every((name) => inputs.includes(name)) && boundaries.every((each) => made.has(each))
+    );
+  },
+  async describe({ files, installed }) {
+    const styles = new Map<string, string>();
+    for (const path of files) {
+      const name = basename(path).replace(/\.(bin|npy)$/, '');
+      if (speakerForm.test(name) && name !== basename(path)) styles.set(name, path);
+    }
+    const names = [...styles.keys()].sort();
+    if (names.length === 0)
+      throw new Failure('invalid_request', { message: 'Kokoro also needs the files of its voices' });
+    const ordered = [...names.filter((name) => name === bestSpeaker), ...names.filter((name) => name !== bestSpeaker)];
+    // All models with these voices have the same vocabulary, and hibari, too.
+    const known = installed.map((folder) => join(folder, vocabularyName)).filter(existsSync);
+    const vocabulary = files.find((path) => /\/(vocab|vocabulary)\.json$/.test(path)) ?? known[0];
+    return {
+      name: 'kokoro',
+      files: {
+        [vocabularyName]: vocabulary,
+        ...Object.fromEntries([...styles].map(([name, path]) => [`${name}.bin`, path])),
+      },
+      speakers: ordered.map(toSpeaker),
+    };
+  },
+  async open(model, openGraph, folder, is) {
+    const vocabulary: Vocabulary = JSON.parse(await readFile(join(folder, vocabularyName), 'utf8'));
+    const { rounded, exact } = findDurations(model, [features]);
+    const change = is === 'native' ? toFloatConvolutions(model) : undefined;
+    const openPart = (bytes: Buffer) => openGraph(bytes, threads);
+    const front = [
+      await openPart(model.cut([rounded, exact, encoded])),
+      await openPart(
+        model.cut(
+          [features, pitch, loudness, phases],
+          [float(rounded, 'batch', 'sounds'), float(encoded, 'batch', 'sounds', 'channels')],
+          change,
+        ),
+      ),
+    ] as const;
+    const norms = statisticsOf(model);
+    const given = [
+      float(features, 1, 'channels', 'durations'),
+      float(pitch, 1, 1, 'frames'),
+      float(loudness, 1, 1, 'frames'),
+      float(phases, 1, 'harmonics', 'frames'),
+    ];
+    const frozen = norms.map((name) => float(name, 1, name, 1));
+    const blockPart = await openPart(model.cut([blocks], [...given, ...frozen], change));
+    const generator = await openPart(
+      model.cut(model.outputs, [...given, float(blocks, 1, 'channels', 'frames'), ...frozen], change),
+    );
+    const styles = new Map<string, Promise<Style>>();
+
+    async function toFront(phonemes: readonly string[], rows: Float32Array, speed: number) {
+      const spoken = phonemes.filter((phoneme) => vocabulary[phoneme] !== undefined);
+      const ids = [0, ...spoken.map((phoneme) => vocabulary[phoneme]!), 0];
+      const row = styleSize * Math.min(styleRows - 1, spoken.length);
+      const asked = {
+        tokens: { data: BigInt64Array.from(ids, BigInt), dims: [1, ids.length] },
+        style: { data: rows.slice(row, row + styleSize), dims: [1, styleSize] },
+        speed: { data: Float32Array.of(1), dims: [1] },
+      };
+      const timed = await front[0].run(asked);
+      const { first, end } = soundingRange(spoken);
+      const inner = { first: first + 1, end: end + 1 };
+      const durations = atSpeed(timed[rounded]!.data, timed[exact]!.data, speed, inner, durationSeconds);
+      const frames = framesPerDuration * durations.reduce((sum, each) => sum + each, 0);
+      if (!(frames <= framesMax)) throw faulty(`${frames} frames for ${ids.length} phonemes`);
+      const begun = await front[1].run({
+        ...asked,
+        ...timed,
+        [rounded]: { data: durations, dims: timed[rounded]!.dims },
+      });
+      return { asked, begun, durations, frames };
+    }
+
+    async function openStyle(id: string): Promise<Style> {
+      const bytes = await readFile(join(folder, `${id}.bin`));
+      // A file of numpy has a header.
+      const rows = toFloats(bytes.subarray(Math.max(0, bytes.length - styleBytes)));
+      if (rows.length !== styleSize * styleRows) throw faulty(`a style of ${bytes.length} bytes`);
+      return { rows, statistics: await readStatistics(statisticsPath(folder, id), norms) };
+    }
+    const styleOf = (id: string): Promise<Style> => {
+      const style = styles.get(id) ?? openStyle(id);
+      styles.set(id, style);
+      style.catch(() => styles.delete(id));
+      return style;
+    };
+
+    let whole: Promise<Session> | undefined;
+    /** Computes the whole sound, and learns the statistics of the voice from it. */
+    async function learn(id: string, inputs: Readonly<Record<string, Inputs>>): Promise<Float32Array> {
+      whole ??= openPart(model.cut([...model.outputs, ...norms], given, change));
+      const learned = await (await whole).run(inputs);
+      const lists = norms.map((name) => learned[name]!.data);
+      const all = Float32Array.from(lists.flatMap((list) => [list.length, ...list]));
+      await writeFile(statisticsPath(folder, id), new Uint8Array(all.buffer));
+      styles.delete(id);
+      return learned[model.outputs[0]!]!.data;
+    }
+
+    async function begin({ phonemes, speakers, speed }: AskedUtterance): Promise<Utterance> {
+      const { rows, statistics } = blend(speakers, await Promise.all(speakers.map(({ id }) => styleOf(id))));
+      const { asked, begun, durations, frames } = await toFront(phonemes, rows, speed);
+      const starts = startsOf(phonemes, vocabulary, durations);
+      let from = 0;
+      const skipTo = (frame: number) => {
+        from = frame;
+      };
+      if (!statistics) {
+        const sound = await learn(speakers[0]!.id, { ...asked, ...begun });
+        const render = async (to: number) => {
+          const samples = sound.subarray(frameSamples * from, frameSamples * to);
+          from = to;
+          return samples;
+        };
+        return { frames, frameSamples, starts, skipTo, render };
+      }
+      const run = async (part: Session, inputs: Readonly<Record<string, Inputs>>, output: string) => {
+        const { [output]: result } = await part.run({ ...asked, ...statistics, ...inputs });
+        return result!;
+      };
+      /** Results of the blocks, from the frame `blocksFrom` on. */
+      let made: Values = { data: new Float32Array(0), dims: [1, 0, 0] };
+      let madeFrom = 0;
+      let madeTo = 0;
+      async function makeBlocks(first: number, to: number) {
+        if (madeTo >= to) return;
+        const start = Math.max(0, Math.floor(Math.max(first, madeTo) / 2) - blockContext);
+        const end = Math.min(frames / 2, Math.ceil(to / 2) + blockContext);
+        const inputs = {
+          [features]: cutFrames(begun[features]!, start, end),
+          [pitch]: cutFrames(begun[pitch]!, 2 * start, 2 * end),
+          [loudness]: cutFrames(begun[loudness]!, 2 * start, 2 * end),
+        };
+        const added = await run(blockPart, inputs, blocks);
+        const kept = Math.max(first, madeTo);
+        const right = cutFrames(added, kept - 2 * start, to - 2 * start);
+        made = madeTo > first ? joinFrames(cutFrames(made, first - madeFrom, madeTo - madeFrom), right) : right;
+        madeFrom = first;
+        madeTo = to;
+      }
+      return {
+        frames,
+        frameSamples,
+        starts,
+        skipTo,
+        async render(to) {
+          const first = Math.max(0, from - generatorContext);
+          const end = Math.min(frames, to + generatorContext);
+          await makeBlocks(first, end);
+          const inputs = {
+            [blocks]: cutFrames(made, first - madeFrom, end - madeFrom),
+            [pitch]: cutFrames(begun[pitch]!, first, end),
+            [phases]: cutFrames(begun[phases]!, first, end),
+          };
+          const { data } = await run(generator, inputs, model.outputs[0]!);
+          const samples = data.slice(frameSamples * (from - first), frameSamples * (to - first));
+          from = to;
+          return samples;
+        },
+      };
+    }
+    return { sampleRateHz, earlySeconds: 0.075, windowSeconds, begin };
+  },
+};
+
+function toSpeaker(id: string): FoundSpeaker {
+  const [, accent, gender, name] = speakerForm.exec(id)!;
+  return {
+    id,
+    name: name!,
+    languageCode: accent === 'a' ? 'en-US' : 'en-GB',
+    gender: gender === 'f' ? 'female' : 'male',
+  };
+}
+
+const toFloats = (bytes: Buffer): Float32Array => new Float32Array(new Uint8Array(bytes).buffer);
+
+/** The results of the decoder that are averages over all frames. */
+const statisticsOf = ({ nodes }: OnnxModel): string[] =>
+  nodes.flatMap(({ name, operation, outputs }) =>
+    operation === 'ReduceMean' && name.startsWith(`${decoder}/`) ? [outputs[0]!] : [],
+  );
+
+const statisticsPath = (folder: string, speaker: string): string => join(folder, `${speaker}.statistics`);
+
+/** A file of statistics has the length of each list before it. */
+async function readStatistics(path: string, names: readonly string[]): Promise<Style['statistics']> {
+  if (!existsSync(path) && !existsSync(join(dirname(path), cardName))) return undefined;
+  const values = toFloats(await readFile(path));
+  let at = 0;
+  return Object.fromEntries(
+    names.map((name) => {
+      const length = values[at]!;
+      const data = values.slice(at + 1, at + 1 + length);
+      at += 1 + length;
+      return [name, { data, dims: [1, length, 1] }];
+    }),
+  );
+}
+
+function blend(speakers: readonly SpeakerShare[], styles: readonly Style[]): Style {
+  const [first, ...others] = styles;
+  if (others.length === 0) return first!;
+  const mix = (pick: (style: Style) => Float32Array) =>
+    pick(first!).map((_, n) => styles.reduce((sum, style, i) => sum + speakers[i]!.weight * pick(style)[n]!, 0));
+  const statistics = Object.entries(first!.statistics!).map(([name, { dims }]) => {
+    const data = mix((style) => style.statistics![name]!.data as Float32Array);
+    return [name, { data, dims }] as const;
+  });
+  return { rows: mix(({ rows }) => rows), statistics: Object.fromEntries(statistics) };
+}
+
+/** A range of the last dimension. */
+function cutFrames({ data, dims }: Values, from: number, to: number): Values {
+  const [, rows = 0, width = 0] = dims;
+  const result = new Float32Array(rows * (to - from));
+  for (let row = 0; row < rows; row++) {
+    result.set(data.subarray(row * width + from, row * width + to), row * (to - from));
+  }
+  return { data: result, dims: [1, rows, to - from] };
+}
+
+function joinFrames(one: Values, other: Values): Values {
+  const [, rows = 0, width = 0] = one.dims;
+  const [, , added = 0] = other.dims;
+  const data = new Float32Array(rows * (width + added));
+  for (let row = 0; row < rows; row++) {
+    data.set(one.data.subarray(row * width, (row + 1) * width), row * (width + added));
+    data.set(other.data.subarray(row * added, (row + 1) * added), row * (width + added) + width);
+  }
+  return { data, dims: [1, rows, width + added] };
+}

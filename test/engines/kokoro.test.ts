@@ -1,0 +1,120 @@
+// Tests the engine of natural voices with Kokoro's real weights and two of its voices: what they say of themselves, the
+// silence around the sound, windows, word times, speeds, blends and cancellation.
+import { cpSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { measureLoudness } from '../../src/audio/loudness.ts';
+import { join as joinSamples } from '../../src/audio/pcm.ts';
+import type { Engine, Segment, WordTime } from '../../src/engines/engine.ts';
+import { importVoice } from '../../src/engines/onnx/import-voice.ts';
+import { openOnnx } from '../../src/engines/onnx/onnx.ts';
+import { blendingConformance } from '../conformance/blending.ts';
+import { fetchKokoro, fetchVoice } from './fetched-voice.ts';
+
+const dataDir = mkdtempSync(join(tmpdir(), 'sonant-kokoro-'));
+const brought = mkdtempSync(join(tmpdir(), 'sonant-brought-'));
+const signal = new AbortController().signal;
+const msMax = 600_000;
+const sampleRateHz = 24_000;
+let engine: Engine | undefined;
+let why: string | undefined;
+
+/** A folder with the packages of the model, two voices, and the packages of the pronunciations. */
+function gather(kokoro: string, hibari: string): void {
+  for (const folder of [kokoro, hibari])
+    for (const name of readdirSync(folder))
+      if (/\.(whl|tgz)$/.test(name) && !name.startsWith('kokoro-js'))
+        symlinkSync(join(folder, name), join(brought, name));
+  for (const name of ['bf_emma.bin', 'af_heart.bin'])
+    cpSync(join(kokoro, 'unpacked/package/voices', name), join(brought, name));
+}
+
+beforeAll(async () => {
+  const [kokoro, hibari] = [await fetchKokoro(), await fetchVoice()];
+  why = kokoro.why ?? hibari.why;
+  if (!kokoro.folder || !hibari.folder) return;
+  gather(kokoro.folder, hibari.folder);
+  const ids = await importVoice({ path: brought, dataDir, signal, print: () => {} });
+  expect(ids).toEqual(['kokoro-af_heart', 'kokoro-bf_emma']);
+  engine = await openOnnx({ dataDir, workers: 1 });
+}, msMax);
+afterAll(async () => {
+  await engine?.close();
+  for (const folder of [dataDir, brought]) rmSync(folder, { recursive: true, force: true });
+});
+
+describe('the voices of Kokoro', { timeout: msMax }, () => {
+  beforeEach((context) => context.skip(engine === undefined, why));
+
+  const speak = (text: string, asked: Partial<Segment> = {}, by = signal) => {
+    const voice = engine!.voices[0]!;
+    const segment = { voice, text, languageCode: 'en-US', speakingRate: 1, timings: true, urgent: true, ...asked };
+    return engine!.speak(segment, by);
+  };
+  async function say(text: string, asked?: Partial<Segment>) {
+    const pieces = await Array.fromAsync(speak(text, asked));
+    const samples = joinSamples(
+      Int16Array,
+      pieces.map((piece) => piece.samples),
+    );
+    const words: WordTime[] = pieces.flatMap((piece) => piece.words ?? []);
+    return { samples, words, pieces, sampleRateHz };
+  }
+  const sentence = 'The boat left the harbour early, long before noon.';
+
+  test('are described as they are', () => {
+    expect(engine!.voices).toMatchObject([
+      { voiceId: 'kokoro-af_heart', name: 'Heart', languageCodes: ['en-US', 'en'], labels: { gender: 'female' } },
+      { voiceId: 'kokoro-bf_emma', name: 'Emma', languageCodes: ['en-GB', 'en'], labels: { gender: 'female' } },
+    ]);
+  });
+
+  test('have a short lead, a fixed tail, and the loudness of every voice, in several windows', async () => {
+    for (const voice of engine!.voices) {
+      const said = await say(sentence, { voice });
+      expect(said.pieces.length).toBeGreaterThan(2);
+      const isLoud = (sample: number) => Math.abs(sample) * 10 ** (voice.gainDb / 20) > 328;
+      const { samples } = said;
+      const ms = (count: number) => (count * 1000) / sampleRateHz;
+      expect(ms(samples.findIndex(isLoud))).toBeLessThanOrEqual(40);
+      const tail = ms(samples.length - 1 - samples.findLastIndex(isLoud));
+      expect(tail).toBeGreaterThanOrEqual(120);
+      expect(tail).toBeLessThanOrEqual(150);
+      // One sentence of a voice is up to 2 dB louder or quieter than another.
+      expect(Math.abs(measureLoudness(said) + voice.gainDb + 21)).toBeLessThan(2.5);
+    }
+  });
+
+  test('have a time for each word, in order, within the sound', async () => {
+    const { words, samples } = await say(sentence);
+    expect(words.map(({ from, to }) => sentence.slice(from, to)).join(' ')).toBe(sentence.replace(/[,.]/g, ''));
+    for (const [n, { startSeconds, endSeconds }] of words.entries()) {
+      expect(startSeconds).toBeGreaterThanOrEqual(words[n - 1]?.endSeconds ?? 0);
+      expect(endSeconds).toBeGreaterThan(startSeconds);
+    }
+    expect(words.at(-1)!.endSeconds).toBeLessThanOrEqual(samples.length / sampleRateHz);
+  });
+
+  test('keep to a speed', async () => {
+    const usual = await say(sentence);
+    const other = await say(sentence, { speakingRate: 1.4 });
+    expect(usual.samples.length / other.samples.length / 1.4).toBeCloseTo(1, 1);
+  });
+
+  test('stop within a window when they are cancelled, and speak the next text unchanged', async () => {
+    const whole = await say('One, two.');
+    const stopping = new AbortController();
+    const pieces = speak(`${sentence} ${sentence}`, {}, stopping.signal)[Symbol.asyncIterator]();
+    await pieces.next();
+    stopping.abort(new Error('cancelled'));
+    await expect(pieces.next()).rejects.toThrow('cancelled');
+    expect((await say('One, two.')).samples).toEqual(whole.samples);
+  });
+
+  blendingConformance(() => ({
+    engine: engine!,
+    voice: engine!.voices[0]!,
+    say: (voice) => say('Good morning.', { voice }),
+  }));
+});
