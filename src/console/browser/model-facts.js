@@ -18,6 +18,10 @@ export const toSizeText = ({ bytes }) => (bytes === null ? 'size not known' : to
 export const toLanguagesText = ({ languages }) =>
   languages === null ? 'languages not known' : toLanguageNames(languages);
 
+/** States the library that is installed with the model. @param {VoiceModel} model */
+export const toLibraryText = ({ library }) =>
+  library.installed ? '' : ` ${library.name}, which runs the model, is installed too. Its licence: ${library.licence}.`;
+
 /** @param {VoiceModel} model */
 export function toVoicesText({ voices }) {
   if (voices === null) return 'number of voices not known';

@@ -15,6 +15,7 @@ import {
   licenceLink,
   toFaultText,
   toLanguagesText,
+  toLibraryText,
   toMegabytes,
   toSizeText,
   toVoicesText,
@@ -39,7 +40,7 @@ export async function showModelList(pageContext) {
   const read = () => api.requestJson('/api/models', { signal });
   const { models, can_install: canInstall } = await read();
   status.classList.remove('loading');
-  const hint = hintOf(models, canInstall, hasScope(installScope));
+  const hint = hintOf(canInstall, hasScope(installScope));
   if (hint) root.insertBefore(hint, filters);
   const watch = createModelWatch({ read, signal, showError, onRead: (now) => update(now.models) });
   /** @type {Map<string, { card: ReturnType<typeof createModelCard>, model: VoiceModel }>} */
@@ -89,12 +90,11 @@ const head = () =>
   });
 
 /**
- * A hint that the user cannot install models, or that the first model also installs the model library.
- * @param {readonly VoiceModel[]} models
+ * A hint that the user cannot install models.
  * @param {boolean} canInstall
  * @param {boolean} mayChange
  */
-function hintOf(models, canInstall, mayChange) {
+function hintOf(canInstall, mayChange) {
   const hint = (/** @type {(Node | string)[]} */ ...children) =>
     element('p', { class: 'hint model-hint' }, ...children);
   if (!canInstall)
@@ -107,11 +107,7 @@ function hintOf(models, canInstall, mayChange) {
       element('code', {}, 'sonant voice get NAME'),
       ' installs a model.',
     );
-  const missing = models.find(({ library }) => !library.installed)?.library;
-  return (
-    missing &&
-    hint(`The first model also installs ${missing.name}, which runs the models. Its licence: ${missing.licence}.`)
-  );
+  return undefined;
 }
 
 /** @param {readonly VoiceModel[]} models */
@@ -292,6 +288,7 @@ const licenceOf = (model) =>
     ...model.parts.map(({ file, licence }) => `; ${file}: ${licence ?? 'not known'}`),
     '. ',
     model.checked_by === null && !model.installed && 'Its SHA-256 is not known, so only damage can be detected.',
+    toLibraryText(model),
   );
 
 /** @param {VoiceModel} model */

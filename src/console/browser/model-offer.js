@@ -15,6 +15,7 @@ import {
   licenceLink,
   toFaultText,
   toLanguagesText,
+  toLibraryText,
   toSizeText,
   toVoicesText,
 } from './model-facts.js';
@@ -134,14 +135,13 @@ function createOfferView(root, first, context, onChange) {
 
 /** @param {VoiceModel} model */
 function describe(model) {
-  const { title, library } = model;
   return element(
     'p',
     {},
-    `${title}: ${toLanguagesText(model)}, ${toVoicesText(model)}. It runs on the machine of this service. `,
+    `${model.title}: ${toLanguagesText(model)}, ${toVoicesText(model)}. It runs on the machine of this service. `,
     `${toSizeText(model)} to download. Licence: `,
     licenceLink(model),
     '.',
-    !library.installed && ` ${library.name}, which runs the model, is installed too. Its licence: ${library.licence}.`,
+    toLibraryText(model),
   );
 }

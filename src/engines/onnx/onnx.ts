@@ -160,7 +160,7 @@ async function inspect(dataDir: string): Promise<EngineReport> {
     }
     return {
       state: 'ready',
-      message: `${voices.length} voices, with the ${is === 'native' ? 'native library' : 'WebAssembly'}`,
+      message: `${voices.length === 1 ? 'one voice' : `${voices.length} voices`}, with ${is === 'native' ? 'the native library' : 'WebAssembly'}`,
     };
   } catch (error) {
     const cause = error instanceof Failure ? (error.cause as Error | undefined) : undefined;
