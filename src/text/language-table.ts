@@ -83,6 +83,13 @@ export interface LanguageTable {
     range: string;
     /** Word between the numbers of a score or ratio such as 3:1. Default: `range`. */
     ratio?: string;
+    /** A noun such as "f vez, veces" for 10x, and the word for x between two lengths. Default: the noun. */
+    times?: string;
+    by?: string;
+    /** Word between the numbers of a score such as 3-0; may be empty. Default: `range`. */
+    score?: string;
+    /** Word before a number of units, as in 6 l/100 km. Default: `per`. */
+    per_many?: string;
     /** Word between numerator and denominator of a fraction without a name. */
     over: string;
     /** Word between a whole number and its fraction. */
@@ -149,7 +156,7 @@ export interface LanguageTable {
     names: string;
     per?: string;
     /** Template for 1,80 m with "{sum}" and "{c}", and a pattern of text beside 5A that shows that 5A is a current. */
-    marks?: Readonly<Record<'meters' | 'current', string>>;
+    marks?: Readonly<Partial<Record<'meters' | 'current' | 'squared', string>>>;
     /** Words for combinations of units, and exceptions (measures.ts). */
     joined?: Readonly<
       Record<
@@ -176,6 +183,14 @@ export interface LanguageTable {
   };
   words: {
     spelled: string;
+    /** Words for a hash or a UUID, for embedded data, and before the name of a topic. */
+    identifier: string;
+    link: string;
+    hashtag: string;
+    /** Names of Greek letters. */
+    greek?: string;
+    /** Short words that begin with an apostrophe, such as 's in Dutch. */
+    clitics?: string;
     said?: string;
     /** Pattern of text that is always read as written. */
     easy?: string;

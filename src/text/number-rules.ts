@@ -64,8 +64,13 @@ function timeRules(v: Verbalizer): Rule[] {
     String.raw`([01]?\d|2[0-4]):([0-5]\d)(?::([0-5]\d))?(?![\d:]|,\d)${after}?`,
     ([, hour, minute, second], place) => say(hour!, minute!, second, wordBefore(place)),
   );
-  const point = rule(String.raw`([01]?\d|2[0-4])\.([0-5]\d)(?!\d|[.,]\d)(${after})?`, ([, hour, minute, end], place) =>
-    end !== undefined || isBefore.test(textBefore(place, 24))
+  const clock = String.raw`(?:[01]?\d|2[0-4])[.:][0-5]\d`;
+  const isInRange = new RegExp(String.raw`(?<![\d.,])${clock} ?[-–] ?$`);
+  const goesOn = String.raw`(?= ?[-–] ?${clock}(?![\d%€$£]|[.,]\d| ?[%€$£]| (?:${v.nouns.unitSource})(?!\p{L})))`;
+  const point = rule(
+    String.raw`([01]?\d|2[0-4])\.([0-5]\d)(?!\d|[.,]\d)(${after}|${goesOn})?`,
+    ([, hour, minute, end], place) =>
+    end !== undefined || isBefore.test(textBefore(place, 24)) || isInRange.test(textBefore(place, 10))
       ? say(hour!, minute!, undefined, wordBefore(place))
       : undefined,
   );
@@ -101,12 +106,12 @@ function moneyRules(v: Verbalizer): Rule[] {
 function measureRules(v: Verbalizer): Rule[] {
   const { unitSource, magnitudeSource } = v.nouns;
   const isCurrent = new RegExp(v.table.units.marks?.current ?? '(?!)', 'iu');
-  const measure = rule(String.raw`(${amountSource}) ?(${unitSource})(?![\p{L}\d²³])`, (match, place) => {
+  const measure = rule(String.raw`(${amountSource}) ?(${unitSource})(?!'?[\p{L}\d²³])`, (match, place) => {
     const [written, amount, symbol] = match;
     // A name such as 5A may belong to a flat, a class or a fuse.
     const isName =
       /^\d{1,3}A$/.test(written) && !isCurrent.test(textBefore(place, 24) + textAfter(place, written.length, 24));
-    return isName ? undefined : v.measure(amount!, symbol!);
+    return isName ? undefined : v.measure(amount!, symbol!, place.text[place.at + written.length] === '/');
   });
   const scaled = rule(
     magnitudeSource === '' ? '(?!)' : String.raw`(${amountSource}) ?(${magnitudeSource})(?![\p{L}\d])`,
@@ -115,7 +120,23 @@ function measureRules(v: Verbalizer): Rule[] {
   const name = rule(String.raw`(?<=\p{L}-?|\p{Ll}\p{Lu}\p{L}{1,12} )(\d{1,6})'?s${endSource}`, ([, digits]) =>
     v.number(digits!),
   );
-  return [name, measure, scaled];
+  return [name, ...productRules(v), measure, scaled];
+}
+
+/** Rules for 60 x 90 cm, 4x4 and 10x. */
+function productRules(v: Verbalizer): Rule[] {
+  const { times = '', by } = v.table.numbers;
+  const noun = v.nouns.toNoun(times);
+  const word = v.nouns.nameFor(noun, '5');
+  const isLength = new RegExp(String.raw`^(?:[\d.,]{1,8} ?[x×] ?){0,2}[\d.,]{1,8} ?(?:${v.nouns.unitSource})(?!\p{L})`, 'u');
+  const factor = rule(String.raw`(${amountSource})( ?)[x×] ?(?=\d)`, ([written, amount, space], place) => {
+    const isBy = (space === '' && written.includes('x')) || isLength.test(textAfter(place, written.length, 40));
+    return times === '' ? undefined : `${v.numeral(amount!)} ${(isBy && by) || word}`;
+  });
+  const repeated = rule(String.raw`(\d{1,6})[x×](?![\p{L}\d])`, ([, amount]) =>
+    times === '' ? undefined : v.count(amount!, noun),
+  );
+  return [factor, repeated];
 }
 
 function ordinalRules(v: Verbalizer): Rule[] {
@@ -201,7 +222,8 @@ function plainRules(v: Verbalizer): Rule[] {
   const isCounting = new RegExp(`^ (?!(?:${alone})(?!\\p{L}))\\p{L}`, 'u');
   const number = rule(`(${amountSource})`, ([, written], place) => {
     const after = textAfter(place, written!.length, 40);
-    const form = isFeminine.test(after) ? 'f' : isCounting.test(after) ? 'm' : 'cardinal';
+    const isScore = /\d[-–:]$/.test(textBefore(place, 2)) && written!.length === 1;
+    const form = isScore ? 'cardinal' : isFeminine.test(after) ? 'f' : isCounting.test(after) ? 'm' : 'cardinal';
     return v.numeral(written!, form);
   });
   const { range, ratio = range } = v.table.numbers;

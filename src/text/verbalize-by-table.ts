@@ -1,11 +1,12 @@
 // Verbalizes clean text in languages that have a table. A language's rules are created when the language is first read.
 import { toRows } from './language-table.ts';
 import { digitRulesFor, fractionRulesFor, phoneRuleFor, powerRuleFor, signedMoneyRuleFor } from './number-rules.ts';
-import { charBefore, endSource, type Place, type Rule, rule, textBefore } from './rule.ts';
+import { charBefore, endSource, type Place, type Rule, rule, startSource, textBefore } from './rule.ts';
 import { tableRulesOf } from './table-rules.ts';
 import { breakStrength, type SpokenToken, type Token } from './tokenize.ts';
 import { type Verbalizer, verbalizerFor } from './verbalizer.ts';
-import { addressRuleFor, letterRulesFor } from './word-rules.ts';
+import { sayNamePart } from './web-addresses.ts';
+import { addressRuleFor, identifierRuleFor, letterRulesFor } from './word-rules.ts';
 
 interface Reader {
   rules: RuleSet;
@@ -45,14 +46,16 @@ function toRules(v: Verbalizer): RuleSet {
       },
     };
   }
-  const digitRules = [...addressRuleFor(v), ...digitRulesFor(v)];
+  const digitRules = [identifierRuleFor(v), ...addressRuleFor(v), ...digitRulesFor(v)];
   const letterRules = letterRulesFor(v);
   const signRules = [
     phoneRuleFor(v),
     signedMoneyRuleFor(v),
     ...fractionRulesFor(v),
     perRule(v),
+    ...joiningRules(v, signs),
     powerRuleFor(v, signs),
+    topicRule(v),
   ];
   const { always = '', before_number = '' } = v.table.abbreviations ?? {};
   const abbreviations = new Set(toRows(`${always}\n${before_number}`).map(([key]) => key));
@@ -83,14 +86,34 @@ function easyWordEnd(text: string, { from, to }: Token, abbreviations: ReadonlyS
 /** Rule for "/h" after a measure or a sum. */
 function perRule(v: Verbalizer): Rule {
   const names = new Map(toRows(v.table.units.per ?? ''));
-  return rule(String.raw`\/(m[²³]|\p{L}{1,12})${endSource}`, ([, written], place) => {
+  const squared = new Map(toRows(v.table.signs.names));
+  return rule(String.raw`\/(m[²³]|\p{L}{1,12})([²³])?${endSource}`, ([, written, power], place) => {
     const isHouse = /^\p{Lu}$/u.test(written!) && /\d$/.test(textBefore(place, 1));
     if (isHouse || !/\d[^;/]{0,12}$/.test(textBefore(place, 14))) return undefined;
     const unit = v.nouns.unit(written!);
     const name = names.get(written!) ?? (unit ? v.nouns.nameFor(unit, '1') : undefined);
-    return name === undefined ? undefined : `${v.table.numbers.per} ${name}`;
+    const raised = power === undefined ? '' : ` ${v.table.units.marks?.squared ?? squared.get(power)}`;
+    return name === undefined ? undefined : `${v.table.numbers.per} ${name}${raised}`;
   });
 }
+
+/** Rules for "/100 km" after a measure, and for the dot of a product, as in 3·10⁸. */
+function joiningRules(v: Verbalizer, signs: ReadonlyMap<string, string>): Rule[] {
+  const { per, per_many = per } = v.table.numbers;
+  return [
+    rule(String.raw`(?<=\d ?[\p{L}µ]{1,4})\/(?=\d{1,4} ?(?:${v.nouns.unitSource})${endSource})`, () => per_many),
+    rule(String.raw`(?<=\d ?)[·⋅](?= ?\d)`, () => signs.get('*')),
+    rule('⁄', () => v.table.numbers.over),
+  ];
+}
+
+/** Rule for #NameOfATopic. */
+const topicRule = (v: Verbalizer): Rule =>
+  rule(String.raw`${startSource}#(?=[\d_]{0,40}\p{L})([\p{L}\p{M}\d_]{1,140})`, ([, name]) => {
+    const words = name!.replace(/([\p{Ll}\d])(?=\p{Lu})|(\p{Lu})(?=\p{Lu}\p{Ll})|_/gu, '$1$2 ').split(/\s+/);
+    const said = words.map((word) => (/^\p{Lu}{2,3}$/u.test(word) ? [...word].join(' ') : sayNamePart(word, v, (part) => part)));
+    return `${v.table.words.hashtag} ${said.join(' ')}`;
+  });
 
 /** Reads the sign at the place; a sign is neither a letter nor a digit. */
 function readSign(place: Place, v: Verbalizer, signs: ReadonlyMap<string, string>): SignReading {
@@ -141,16 +164,25 @@ function saidOf(sign: Sign, signs: ReadonlyMap<string, string>): SignReading {
 }
 
 /** The start of a range: a number, possibly with a sign or a unit. */
-const quantityPattern = /(?:\d[%€$°]?|\d ?[€%]|\p{L}\.?) ?$/u;
+const quantityPattern = /\d ?(?:[%€$°]|°?\p{L}{1,3}\.?)? ?$/u;
+/** A number of a type of plane. */
+const typePattern = /(?:Boeing|Airbus|Embraer|Tupolev|Antonov) \d{2,3}$/;
 
 function readDash(sign: Sign, v: Verbalizer): SignReading {
   const { text, end, before, after, repeats } = sign;
-  const { minus, range } = v.table.numbers;
+  const { minus, range, score = range } = v.table.numbers;
   if (repeats > 1) return before === ' ' && after === ' ' ? marked(sign, ',') : silent(sign);
   const isBetween = before !== ' ' && after !== ' ';
   const next = text.slice(end, end + 2);
   if (/^ ?[\d€$]/.test(next) && (before === ' ') === (after === ' ') && /\d/.test(textBefore(sign, 6))) {
-    if (quantityPattern.test(textBefore(sign, 8))) return said(sign, sign.char === '−' ? minus : range);
+    const [, first = ''] = /(?<![\p{L}\d.,][-–]?)(\d{1,8})$/u.exec(textBefore(sign, 10)) ?? [];
+    const [, second = ''] = /^(\d{1,8})(?![\d.,:])/.exec(text.slice(end, end + 10)) ?? [];
+    // 2025-0311 and 737-800 are no ranges; 3-0 is a score.
+    const isCode = first !== '' && ((/^0\d/.test(second) && !first.startsWith('0')) || typePattern.test(textBefore(sign, 20)));
+    if (isCode) return silent(sign);
+    const isScore = second !== '' && first.length < 3 && Number(second) < Number(first);
+    if (quantityPattern.test(textBefore(sign, 8)))
+      return sign.char === '−' ? said(sign, minus) : isScore && score === '' ? silent(sign) : said(sign, isScore ? score : range);
   }
   if ((before === ' ' || before === '(') && /\d/.test(after)) return said(sign, minus);
   if (before === ' ' && after === ' ') return marked(sign, ',');

@@ -212,10 +212,11 @@ export class Verbalizer {
     return head + fill(say, { sum: count(whole), c: this.number(fraction), cents: named });
   }
 
-  measure(written: string, symbol: string): string | undefined {
+  /** Speaks a measure. 1,80 m may be "one metre eighty", unless the unit goes on, as in m/s. */
+  measure(written: string, symbol: string, goesOn = false): string | undefined {
     const unit = this.nouns.unit(symbol);
     const { meters } = this.table.units.marks ?? {};
-    if (!unit || symbol !== 'm' || meters === undefined) return unit && this.count(written, unit);
+    if (!unit || symbol !== 'm' || goesOn || meters === undefined) return unit && this.count(written, unit);
     return this.#sum(written, { noun: unit, cent: this.nouns.unit('cm') }, meters, false);
   }
 

@@ -89,15 +89,26 @@ function monthRule(v: Verbalizer): Rule {
   });
 }
 
-/** Rule for all-caps words that are spelled out: those in the table, and those without a vowel. */
+const vowelPattern = /[AEIOUYÄÖÜÅÉÈÓÁÍÚ]/;
+/** Groups of consonants at the start, inside and at the end of words that can be pronounced in most languages. */
+const onset = '(?:[BCFGPTDKVW]R|[BCFGPKSV]L|S[CKLMNPTVWZ]?|SCH|CH|SH|TH|PH|QU?|[CRD]Z|[BCDFGHJKLMNPRTVWXZ]|GN|KN)?';
+const middle = '[LNRMSXZCPTK]?';
+const coda = '(?:[LNRM][TDKPCSZGF]?|S[TKPS]?|[KPTBDG]S?|[CFXZ]|CK|CT|PT|LM|RM|RN|NS[KT]|CH|SCH|LL|TT)?';
+const pronounceablePattern = new RegExp(`^${onset}(?:[AEIOUYÄÖÜÅÉÈÓÁÍÚÃÕ]{1,3}(?:${middle}${onset}(?=[AEIOUYÄÖÜÅÉÈÓÁÍÚÃÕ])|${coda}$)){1,4}$`);
+const isPronounceable = (capitals: string): boolean => capitals === 'OK' || (capitals.length > 2 && pronounceablePattern.test(capitals));
+
+/** Rule for all-caps words that are spelled out: those in the table, and those that cannot be pronounced. */
 function capitalsRule(v: Verbalizer): Rule {
   const spelled = wordSet(v.table.words.spelled);
   const said = new Map(toRows(v.table.words.said ?? ''));
-  return rule(`${startSource}(\\p{Lu}{2,6})(s)?(?![\\p{L}\\p{M}])`, ([, capitals, plural = '']) => {
-    const known = said.get(capitals!);
-    if (known !== undefined) return known + plural;
-    const isSpelled = spelled.has(capitals!) || !/[AEIOUYÄÖÜÅÉÈÓÁÍÚ]/.test(capitals!);
-    return isSpelled ? `${[...capitals!].join(' ')}${plural && ` ${plural}`}` : undefined;
+  return rule(`${startSource}(\\p{L}{1,5}')?(\\p{Lu}{2,6})(?:(s)|:(\\p{Ll}{1,4}))?(?![\\p{L}\\p{M}])`, (match, place) => {
+    const [written, elided = '', capitals = '', plural = '', ending = plural] = match;
+    const known = said.get(capitals);
+    if (known !== undefined) return elided + known + ending;
+    // In a shouted text, only the words of the list are spelled.
+    const isShouted = /\p{Lu}{3} $|\p{Lu}{2}[ ,] ?$/u.test(textBefore(place, 4)) || /^[ ,!]{1,2}\p{Lu}{2}/u.test(textAfter(place, written.length, 4));
+    const isSpelled = spelled.has(capitals) || !vowelPattern.test(capitals) || (!isShouted && !isPronounceable(capitals));
+    return isSpelled ? `${elided}${[...capitals].join(' ')}${ending && ` ${ending}`}` : undefined;
   });
 }
 
@@ -111,16 +122,57 @@ function toLatin(word: string): string {
   return ascii === '' ? 'x' : ascii;
 }
 
-const wordRule = rule(String.raw`[\p{L}\p{M}]+(?:'[\p{L}\p{M}]+)*(?:'(?=\d))?`, ([word]) => toLatin(word));
+/** Rule for all other words. Greek letters have names: α, Δt. */
+function wordRule({ table }: Verbalizer): Rule {
+  const greek = new Map(toRows(table.words.greek ?? ''));
+  return rule(String.raw`[\p{L}\p{M}]+(?:'[\p{L}\p{M}]+)*(?:'(?=\d))?`, ([word]) => {
+    const [, letter = '', rest = ''] = /^(\p{Script=Greek})([a-z]?)$/u.exec(word) ?? [];
+    const name = greek.get(letter.toLowerCase());
+    return name === undefined ? toLatin(word) : `${name} ${rest}`.trimEnd();
+  });
+}
+
+/** Rule for what nobody can follow by ear: hashes, UUIDs and embedded data. They are named. */
+export function identifierRuleFor({ table }: Verbalizer): Rule {
+  const { identifier, link } = table.words;
+  const hash = String.raw`(?=[a-f]{0,40}\d)(?=\d{0,40}[a-f])[\da-f]{16,128}|[\da-fA-F]{8}(?:-[\da-fA-F]{4}){3}-[\da-fA-F]{12}`;
+  const data = String.raw`data:[\w.+-]{0,40}\/?[\w.+-]{0,60}(?:;[\w=-]{1,40}){0,4},[^\s<>"')]{1,2000}`;
+  return rule(`${startSource}(?:(?:${hash})${endSource}|(${data}))`, ([, embedded]) =>
+    embedded === undefined ? identifier : link,
+  );
+}
+
+/** Rule for chemical formulas with a number: CO2, C6H12O6. */
+export function formulaRuleFor(v: Verbalizer): Rule {
+  const element = '(?:A[glsu]|B[aeir]?|C[adlorsu]?|F[er]?|H[eg]?|I|K|Li|M[gno]|N[aei]?|O|P[bt]?|S[ein]?|Ti?|U|Xe|Z[nr])';
+  const atoms = String.raw`${element}\d{0,2}`;
+  return rule(
+    String.raw`${startSource}(?=[A-Z][A-Za-z]{0,5}\d)(?:${atoms}){2,8}${endSource}`,
+    ([written]) =>
+      written
+        .match(/\p{L}|\d+/gu)!
+        .map((part) => (/\d/.test(part) ? v.number(part) : part.toUpperCase()))
+        .join(' '),
+  );
+}
+
+/** Rule for a unit after a power of ten: 10⁸ m/s. */
+const poweredRule = ({ nouns }: Verbalizer): Rule =>
+  rule(String.raw`(?<=[⁰¹²³⁴-⁹] )(${nouns.unitSource})(?!'?[\p{L}\d²³])`, ([, symbol]) =>
+    nouns.nameFor(nouns.unit(symbol!)!, '1000000'),
+  );
 
 export const letterRulesFor = (v: Verbalizer): Rule[] => [
+  identifierRuleFor(v),
   ...addressRuleFor(v),
+  poweredRule(v),
+  formulaRuleFor(v),
   signedMoneyRuleFor(v),
   monthRule(v),
   ...abbreviationRules(v),
   ...contextRules(v, true),
   capitalsRule(v),
-  wordRule,
+  wordRule(v),
 ];
 
 export const addressRuleFor = (v: Verbalizer): Rule[] => addressRulesFor(v, toLatin);
