@@ -3,6 +3,7 @@
 // compatibility forms (NFKC), quotes, and the digits and punctuation of every script become ASCII.
 import anyAscii from 'any-ascii';
 import { entityAt } from './html.ts';
+import { readFormula } from './latex.ts';
 import { mark } from './markup.ts';
 import { matchAt } from './rule.ts';
 
@@ -23,6 +24,8 @@ const plainPattern = /[\p{L}\p{N}\s]/u;
 const emojiPattern = /[\p{Extended_Pictographic}\p{Emoji_Modifier}\p{Regional_Indicator}]/u;
 /** Characters that Unicode classifies as pictographs, but that are used as text. */
 const textualPattern = /[©®™‼⁉ℹ↔-↙↩↪♩-♯]/u;
+/** What may follow a closing mark with a space before it. */
+const closingPattern = /^[\s»›"”)\]!?.,;]?$/u;
 const markPattern = /\p{M}/u;
 const joinerPattern = /[\u200c\u200d]/;
 const keycapPattern = /[0-9#*]\ufe0f?\u20e3/y;
@@ -39,9 +42,16 @@ export function cleanText(chunk: string, from: number, to: number, marks: Uint8A
     if (kind === mark.space) clean.put(' ', at, next);
     else if (kind === mark.paragraph) clean.put('\n', at, next);
     else if (kind === mark.comma) clean.pause(at, next);
-    else if (kind !== mark.silent) {
+    else if (kind === mark.formula) {
+      while (next < to && marks![next - from] === mark.formula) next++;
+      for (const char of readFormula(chunk.slice(at, next))) clean.put(fold ? char : char.replace('⁄', '/'), at, next);
+    } else if (kind !== mark.silent) {
+      if (/[»›!?;]/.test(chunk[at]!) && closingPattern.test(chunk.slice(next, next + 1))) clean.closeGap(chunk[at]!);
       if (code < 0x80) next = putAscii(clean, chunk, at, kind === mark.literal, fold);
       else next = putOther(clean, chunk, at, fold);
+      // The space inside « quotation marks ».
+      if (/[«‹]/.test(chunk[at]!) && /^[(\s]?$/.test(chunk.slice(Math.max(from, at - 1), at)))
+        while (next < to && /[^\S\n]/.test(chunk[next]!)) next++;
     }
     at = next;
   }
@@ -188,6 +198,11 @@ class CleanTextBuilder {
     return true;
   }
 
+  /** Removes the space before a closing mark, as in "Quoi ?" */
+  closeGap(mark: string): void {
+    if (this.#last === ' ' && (/[»›]/.test(mark) || /[\p{L}\p{N}"')]$/u.test(this.#text.slice(0, -1)))) this.#unput();
+  }
+
   /** Writes a pause, unless the text already ends with a pause. */
   pause(from: number, to: number): void {
     if (this.#text !== '' && !pausePattern.test(this.#text.slice(-2))) {
@@ -220,6 +235,7 @@ class CleanTextBuilder {
     this.#text = this.#text.slice(0, -1);
     this.#from.pop();
     this.#to.pop();
-    this.#last = '';
+    this.#last = this.#text.at(-1) ?? '';
+    this.#run = 1;
   }
 }

@@ -1,5 +1,5 @@
-// HTML and SSML in input text: tag names, tags that end a paragraph or a table cell, and common named entities
-// (https://html.spec.whatwg.org/#named-character-references).
+// HTML and SSML in input text: tag names, tags that end a paragraph or a table cell, and entities.
+import { decodeHTMLStrict } from 'entities';
 import { matchAt, wordSet } from './rule.ts';
 
 /** Tags that end a paragraph. */
@@ -19,29 +19,7 @@ export const inlineTags = wordSet(`
   sentence slot small source span speak strike strong style sub sup svg template textarea time tt u var video voice w wbr
 `);
 
-/** Pairs of an entity name and its character. */
-const visibleEntities = `
-  amp & lt < gt > quot " apos ' copy © reg ® trade ™ hellip … mdash — ndash – minus − lsquo ‘ rsquo ’ ldquo “
-  rdquo ” sbquo ‚ bdquo „ laquo « raquo » bull • middot · deg ° plusmn ± times × divide ÷ ne ≠ le ≤ ge ≥ asymp ≈
-  infin ∞ radic √ sup1 ¹ sup2 ² sup3 ³ frac12 ½ frac14 ¼ frac34 ¾ micro µ permil ‰ euro € pound £ yen ¥ cent ¢
-  curren ¤ sect § para ¶ dagger † larr ← rarr → uarr ↑ darr ↓ harr ↔ iexcl ¡ iquest ¿ ordf ª ordm º agrave à
-  aacute á acirc â atilde ã auml ä aring å aelig æ ccedil ç egrave è eacute é ecirc ê euml ë iacute í icirc î iuml ï
-  ntilde ñ oacute ó ocirc ô otilde õ ouml ö oslash ø uacute ú ucirc û uuml ü szlig ß Auml Ä Ouml Ö Uuml Ü Eacute É
-  alpha α beta β gamma γ delta δ lambda λ mu μ pi π sigma σ omega ω Delta Δ Omega Ω
-`;
-
-const entities: ReadonlyMap<string, string> = new Map([
-  ['nbsp', ' '],
-  ['ensp', ' '],
-  ['emsp', ' '],
-  ['thinsp', ' '],
-  ['shy', ''],
-  ['zwj', ''],
-  ['zwnj', ''],
-  ...visibleEntities.matchAll(/(\w+) (\S)/g).map(([, name, char]) => [name!, char!] as const),
-]);
-
-const entityPattern = /&(?:#(\d{1,7})|#[xX]([\da-fA-F]{1,6})|([A-Za-z]\w{1,15}));/y;
+const entityPattern = /&(?:#(\d{1,7})|#[xX]([\da-fA-F]{1,6})|([A-Za-z]\w{1,31}));/y;
 
 /** The entity at `at`: its character and its length in the source; undefined if no entity begins there. */
 export function entityAt(text: string, at: number): { stands: string; length: number } | undefined {
@@ -49,8 +27,8 @@ export function entityAt(text: string, at: number): { stands: string; length: nu
   if (!match) return undefined;
   const [{ length }, decimal, hex, name] = match;
   if (name !== undefined) {
-    const stands = entities.get(name);
-    return stands === undefined ? undefined : { stands, length };
+    const stands = decodeHTMLStrict(match[0]);
+    return stands === match[0] ? undefined : { stands: /^[\u00ad\u200c\u200d]$/.test(stands) ? '' : stands, length };
   }
   const code = decimal === undefined ? Number.parseInt(hex!, 16) : Number(decimal);
   return { stands: code > 0x10ffff ? '' : String.fromCodePoint(code), length };

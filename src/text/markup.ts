@@ -2,13 +2,14 @@
 // unit is kept, silent or a pause. Delimiters, link targets, tag names and attributes, comments and footnote marks are
 // silent. A scan takes one pass, because the length of every construct is bounded.
 import { blockTags, cellTags, inlineTags } from './html.ts';
+import { formulaEnd } from './latex.ts';
 import { matchAt } from './rule.ts';
 
 /** Treatment of a unit. `literal` units are kept without decoding entities. */
-export const mark = Object.freeze({ keep: 0, silent: 1, space: 2, comma: 3, paragraph: 4, literal: 5 });
+export const mark = Object.freeze({ keep: 0, silent: 1, space: 2, comma: 3, paragraph: 4, literal: 5, formula: 6 });
 
-const specialPattern = /[\\`<[\]*_~|]/;
-const nextSpecialPattern = /[\\`<[\]*_~|]/g;
+const specialPattern = /[\\`<[\]*_~|$【]/;
+const nextSpecialPattern = /[\\`<[\]*_~|$【]/g;
 const addressPattern = /(?:\bhttps?:\/\/|\bwww\.)[^\s<>"`*\]|]+/gi;
 /** An attribute must have a value or a known boolean name, so <i am> is not a tag. */
 const attributeSource = String.raw`\s+(?:[\w:@.-]{1,60}\s{0,3}=\s{0,3}(?:"[^"<]{0,1000}"|'[^'<]{0,1000}'|[^\s"'<>=]{1,1000})|(?:async|autoplay|checked|controls|defer|disabled|hidden|loop|muted|open|readonly|required|selected)(?=[\s/>]))`;
@@ -18,6 +19,8 @@ const targetPattern =
   /\([ \t]{0,3}(?:<[^<>\n]{0,1000}>|[^\s()<>]{0,1000}(?:\([^\s()]{0,500}\)[^\s()]{0,500}){0,4})(?:\s{1,3}(?:"[^"]{0,500}"|'[^']{0,500}'))?[ \t]{0,3}\)/y;
 const referencePattern = /\[[^\][]{0,200}\]/y;
 const footnotePattern = /\[\^[^\]\s]{1,40}\]:?/y;
+/** Marks of sources: [1], [2, 3], 【4†source】. */
+const sourcePattern = /\[\d{1,3}(?:(?:, ?|[-–])\d{1,3}){0,5}\](?![({:])|【\d[^】\n]{0,80}】/y;
 const wordPattern = /[\p{L}\p{N}]/u;
 
 interface Delimiters {
@@ -82,7 +85,11 @@ class MarkupScan {
   #read(at: number): number {
     switch (this.#raw[at]) {
       case '\\':
-        return this.#escape(at);
+        return this.#formula(at) ?? this.#escape(at);
+      case '$':
+        return this.#formula(at) ?? at + 1;
+      case '【':
+        return this.#source(at) ?? at + 1;
       case '`':
         return this.#code(at);
       case '<':
@@ -97,6 +104,23 @@ class MarkupScan {
       default:
         return this.#emphasis(at);
     }
+  }
+
+  #formula(at: number): number | undefined {
+    const end = formulaEnd(this.#raw, at);
+    if (end !== undefined) this.#set(at, end, mark.formula);
+    return end;
+  }
+
+  /** A mark of a source follows a space, a mark or a whole word, unlike the index in a[1]. */
+  #source(at: number): number | undefined {
+    const source = matchAt(sourcePattern, this.#raw, at);
+    const before = this.#raw.slice(Math.max(0, at - 3), at);
+    if (!source || !/\S/.test(this.#raw.slice(0, at)) || !/[^\p{L}\p{N}]$|\p{Ll}{3}$/u.test(before)) return undefined;
+    if (before.endsWith('^')) at--;
+    const end = source.index + source[0].length;
+    this.#set(at, end, mark.silent);
+    return end;
   }
 
   #escape(at: number): number {
@@ -159,6 +183,8 @@ class MarkupScan {
       this.#set(at, at + footnote[0].length, mark.silent);
       return at + footnote[0].length;
     }
+    const source = this.#source(at);
+    if (source !== undefined) return source;
     this.#brackets.push(at);
     return at + 1;
   }

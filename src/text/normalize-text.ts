@@ -70,7 +70,12 @@ export function* normalizeText(chunk: string, options: NormalizeOptions): Genera
     if (!paragraph) return;
     const clean = cleanText(chunk, paragraph.from, paragraph.to, markParagraph(chunk, paragraph), reader !== undefined);
     const tokens = tokenize(clean.text, languageCode);
-    markBreaks(clean.text, tokens, languageCode);
+    markBreaks(
+      clean.text,
+      tokens,
+      languageCode,
+      paragraph.markers.some(([a, b]) => /[—–]/.test(chunk.slice(a, b))),
+    );
     let spoken = (reader ?? readPlain)(clean.text, tokens, languageCode);
     if (state.within && spoken[0] && splitsWord(chunk, at)) spoken[0].glued = true;
     at = paragraph.next;

@@ -1,5 +1,6 @@
 // Rules for text that begins with a digit: dates, times, telephone numbers, sums of money, measures, ordinals,
 // fractions and other numbers. The rules for English are in english/rules.toml instead.
+import { toRows } from './language-table.ts';
 import { endSource, type Rule, rule, startSource, textAfter, textBefore, wordBefore } from './rule.ts';
 import { fill, type Verbalizer } from './verbalizer.ts';
 
@@ -66,13 +67,19 @@ function timeRules(v: Verbalizer): Rule[] {
   );
   const clock = String.raw`(?:[01]?\d|2[0-4])[.:][0-5]\d`;
   const isInRange = new RegExp(String.raw`(?<![\d.,])${clock} ?[-–] ?$`);
-  const goesOn = String.raw`(?= ?[-–] ?${clock}(?![\d%€$£]|[.,]\d| ?[%€$£]| (?:${v.nouns.unitSource})(?!\p{L})))`;
+  const goesOn = new RegExp(
+    String.raw`^ ?[-–] ?${clock}(?![\d%€$£]|[.,]\d| ?[%€$£]| (?!h(?!\p{L}))(?:${v.nouns.unitSource})(?!\p{L}))`,
+    'u',
+  );
   const point = rule(
-    String.raw`([01]?\d|2[0-4])\.([0-5]\d)(?!\d|[.,]\d)(${after}|${goesOn})?`,
-    ([, hour, minute, end], place) =>
-    end !== undefined || isBefore.test(textBefore(place, 24)) || isInRange.test(textBefore(place, 10))
-      ? say(hour!, minute!, undefined, wordBefore(place))
-      : undefined,
+    String.raw`([01]?\d|2[0-4])\.([0-5]\d)(?!\d|[.,]\d)(${after})?`,
+    ([written, hour, minute, end], place) =>
+      end !== undefined ||
+      goesOn.test(textAfter(place, written.length, 24)) ||
+      isBefore.test(textBefore(place, 24)) ||
+      isInRange.test(textBefore(place, 10))
+        ? say(hour!, minute!, undefined, wordBefore(place))
+        : undefined,
   );
   const lettered = rule(String.raw`([01]?\d|2[0-4]) ?[hH] ?([0-5]\d)(?:min)?(?![\d\p{L}])`, ([, hour, minute], place) =>
     say(hour!, minute!, undefined, wordBefore(place)),
@@ -128,10 +135,15 @@ function productRules(v: Verbalizer): Rule[] {
   const { times = '', by } = v.table.numbers;
   const noun = v.nouns.toNoun(times);
   const word = v.nouns.nameFor(noun, '5');
-  const isLength = new RegExp(String.raw`^(?:[\d.,]{1,8} ?[x×] ?){0,2}[\d.,]{1,8} ?(?:${v.nouns.unitSource})(?!\p{L})`, 'u');
+  const cross = new Map(toRows(v.table.signs.names)).get('×')!;
+  const isLength = new RegExp(
+    String.raw`^(?:[\d.,]{1,8} ?[x×] ?){0,2}[\d.,]{1,8} ?(?:${v.nouns.unitSource})(?!\p{L})`,
+    'u',
+  );
   const factor = rule(String.raw`(${amountSource})( ?)[x×] ?(?=\d)`, ([written, amount, space], place) => {
     const isBy = (space === '' && written.includes('x')) || isLength.test(textAfter(place, written.length, 40));
-    return times === '' ? undefined : `${v.numeral(amount!)} ${(isBy && by) || word}`;
+    const sign = written.includes('×') ? cross : word;
+    return times === '' ? undefined : `${v.numeral(amount!)} ${(isBy && by) || sign}`;
   });
   const repeated = rule(String.raw`(\d{1,6})[x×](?![\p{L}\d])`, ([, amount]) =>
     times === '' ? undefined : v.count(amount!, noun),
@@ -200,7 +212,7 @@ export const signedMoneyRuleFor = (v: Verbalizer): Rule => moneyRules(v)[1]!;
  */
 export const phoneRuleFor = (v: Verbalizer): Rule =>
   rule(
-    String.raw`(?<![\p{L}\d.,])(?:\+[1-9]\d{0,75}(?: ?\(0\)\d{0,72})?(?:(?=[ ./()-])\)?[ ./-]?\(?\d{1,72}){0,6}\)?|0\d(?:\.\d\d){4}|\(?0\d{1,6}\)?(?:[ /-]{1,3}\d{1,12}){1,6})(?![\d\p{L}]|[.,:]\d)`,
+    String.raw`(?<![\p{L}\d.,])(?:\+[1-9]\d{0,75}(?: ?\(0\)\d{0,72})?(?:(?=[ ./()-])\)?[ ./-]?\(?\d{1,72}){0,6}\)?|0\d(?:\.\d\d){4}|\(?0\d{1,6}\)?(?:[ /-]{1,3}\d{1,12}){1,6}${v.table.numbers.phone === undefined ? '' : `|${v.table.numbers.phone}`})(?![\d\p{L}]|[.,:]\d)`,
     ([written]) => (written.replace(/\D/g, '').length < 6 ? undefined : v.telephone(written)),
   );
 
@@ -238,8 +250,8 @@ export const digitRulesFor = (v: Verbalizer): Rule[] => [
   ...dateRules(v),
   phoneRuleFor(v),
   durationRule(v),
-  ...timeRules(v),
   ...contextRules(v, false),
+  ...timeRules(v),
   ...fractionRulesFor(v),
   ...moneyRules(v).slice(0, 1),
   ...measureRules(v),

@@ -34,7 +34,13 @@ const unitPattern = /^(?:yd|ft|in|lb|oz|hr|min|sec|gal|qt|pt|fl)s?\.?[,;:!?)]*$/
 /** An elided article or preposition before an abbreviation: "l'Ing." */
 const elisionPattern = /^\p{L}{1,5}['’](?=\p{L}{2})/u;
 
-export function markBreaks(text: string, tokens: readonly Token[], languageCode: string): void {
+/** `isDialogue` states that a dash before the text opens a speech: — Tu viens ? dit-il. */
+export function markBreaks(
+  text: string,
+  tokens: readonly Token[],
+  languageCode: string,
+  isDialogue = /^[—–] /.test(text),
+): void {
   const phrasing = phrasingOf(languageCode);
   const unicodeEnds = sentenceEnds(text, languageCode);
   let startsSentence = true;
@@ -47,7 +53,7 @@ export function markBreaks(text: string, tokens: readonly Token[], languageCode:
       const head = text.slice(next.from, Math.min(next.to, next.from + tailCharsMax));
       const ends =
         !measureGoesOn(text, tokens, i) &&
-        isSentenceEnd({ tail, head, startsSentence, unicode: unicodeEnds.has(token.to), phrasing });
+        isSentenceEnd({ tail, head, startsSentence, isDialogue, unicode: unicodeEnds.has(token.to), phrasing });
       token.breakAfter = ends ? breakStrength.sentence : weakerBreak(tail, head, next.glued, phrasing);
     }
     startsSentence = token.breakAfter >= breakStrength.sentence;
@@ -93,12 +99,13 @@ interface Gap {
   head: string;
   /** Whether the previous token begins a sentence. */
   startsSentence: boolean;
+  isDialogue: boolean;
   /** Whether Unicode's rules end the sentence here. */
   unicode: boolean;
   phrasing: Phrasing;
 }
 
-function isSentenceEnd({ tail, head, startsSentence, unicode, phrasing }: Gap): boolean {
+function isSentenceEnd({ tail, head, startsSentence, isDialogue, unicode, phrasing }: Gap): boolean {
   const match = stopPattern.exec(tail);
   // Unicode treats an opening bracket after 。 as a closing bracket.
   if (!match) return unicode || (wideStopPattern.test(tail) && openerPattern.test(head));
@@ -106,7 +113,9 @@ function isSentenceEnd({ tail, head, startsSentence, unicode, phrasing }: Gap): 
   const continues = continuesPattern.test(next);
   const [closing, stop] = match;
   if (stop !== '.')
-    return continues ? unicode && closing === stop && !stop!.endsWith('..') : unicode || beginsPattern.test(next);
+    return continues
+      ? !isDialogue && unicode && closing === stop && !stop!.endsWith('..')
+      : unicode || beginsPattern.test(next);
   if (continues) return false;
   const stem = stemOf(tail, match.index);
   if (startsSentence && listNumberPattern.test(stem)) return false;
@@ -123,6 +132,7 @@ function isSentenceEnd({ tail, head, startsSentence, unicode, phrasing }: Gap): 
       return starts || (/^(?:[ap]\.m|etc)$/i.test(stem) && /^\p{Lu}\p{Ll}/u.test(next) && !timePattern.test(next));
     default:
       if (initialPattern.test(stem) && stem !== 'I') return starts;
+      if (/^\d0$/.test(stem) && /^[IVX]{2,6}(?!\p{L})/u.test(next)) return false;
       if (shortPattern.test(stem) && /^\d/.test(next) && !phrasing.starters.has(stem)) return false;
       if (streetPattern.test(stem) && /^\d/.test(next)) return false;
       if (/^\d*ff?$/.test(stem) && /^\p{Lu}\p{Ll}{0,3}\p{Lu}/u.test(next)) return false;

@@ -9,6 +9,7 @@ import { stoppedRuleFor } from './phrasing.ts';
 import { charBefore, type Place, type Rule, rule, wordAfter, wordBefore, wordSet } from './rule.ts';
 import type { Verbalizer } from './verbalizer.ts';
 import { addressRulesFor, sayNamePart } from './web-addresses.ts';
+import { formulaRuleFor, identifierRuleFor } from './word-rules.ts';
 import { type Form, toRule } from './written-rules.ts';
 
 interface TableRules {
@@ -44,6 +45,8 @@ export function tableRulesOf(v: Verbalizer): TableRules | undefined {
     sum_last: [sums.sum_last],
     measure: [measures.rule],
     stopped: [stoppedRuleFor(v.table)],
+    identifier: [identifierRuleFor(v)],
+    formula: [formulaRuleFor(v)],
     word: [rule(String.raw`[\p{L}\p{M}]+(?:'[\p{L}\p{M}]+)*`, ([word], place) => words.say(word, place))],
   };
   const toListed = (row: RuleRow): ListedRule[] => {
@@ -167,8 +170,9 @@ class CapitalWords {
   }
 
   #transliterate(word: string): string {
-    const letter = this.#greek.get(word.toLowerCase());
-    if (letter !== undefined) return letter;
+    const [, first = '', rest = ''] = /^(\p{Script=Greek})([a-z]?)$/u.exec(word) ?? [];
+    const letter = this.#greek.get(first.toLowerCase());
+    if (letter !== undefined) return `${letter} ${rest}`.trimEnd();
     const ascii = anyAscii(word.normalize('NFC'))
       .replace(/[^A-Za-z0-9' ]+/g, '')
       .trim();

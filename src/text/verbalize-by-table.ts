@@ -56,6 +56,7 @@ function toRules(v: Verbalizer): RuleSet {
     ...joiningRules(v, signs),
     powerRuleFor(v, signs),
     topicRule(v),
+    cliticRule(v),
   ];
   const { always = '', before_number = '' } = v.table.abbreviations ?? {};
   const abbreviations = new Set(toRows(`${always}\n${before_number}`).map(([key]) => key));
@@ -107,11 +108,17 @@ function joiningRules(v: Verbalizer, signs: ReadonlyMap<string, string>): Rule[]
   ];
 }
 
+/** Rule for short words that begin with an apostrophe: 's avonds. */
+const cliticRule = ({ table }: Verbalizer): Rule =>
+  rule(String.raw`${startSource}'(?:${table.words.clitics ?? '(?!)'})(?= \p{L})`, ([written]) => written);
+
 /** Rule for #NameOfATopic. */
 const topicRule = (v: Verbalizer): Rule =>
   rule(String.raw`${startSource}#(?=[\d_]{0,40}\p{L})([\p{L}\p{M}\d_]{1,140})`, ([, name]) => {
     const words = name!.replace(/([\p{Ll}\d])(?=\p{Lu})|(\p{Lu})(?=\p{Lu}\p{Ll})|_/gu, '$1$2 ').split(/\s+/);
-    const said = words.map((word) => (/^\p{Lu}{2,3}$/u.test(word) ? [...word].join(' ') : sayNamePart(word, v, (part) => part)));
+    const said = words.map((word) =>
+      /^\p{Lu}{2,3}$/u.test(word) ? [...word].join(' ') : sayNamePart(word, v, (part) => part),
+    );
     return `${v.table.words.hashtag} ${said.join(' ')}`;
   });
 
@@ -178,11 +185,16 @@ function readDash(sign: Sign, v: Verbalizer): SignReading {
     const [, first = ''] = /(?<![\p{L}\d.,][-–]?)(\d{1,8})$/u.exec(textBefore(sign, 10)) ?? [];
     const [, second = ''] = /^(\d{1,8})(?![\d.,:])/.exec(text.slice(end, end + 10)) ?? [];
     // 2025-0311 and 737-800 are no ranges; 3-0 is a score.
-    const isCode = first !== '' && ((/^0\d/.test(second) && !first.startsWith('0')) || typePattern.test(textBefore(sign, 20)));
+    const isCode =
+      first !== '' && ((/^0\d/.test(second) && !first.startsWith('0')) || typePattern.test(textBefore(sign, 20)));
     if (isCode) return silent(sign);
     const isScore = second !== '' && first.length < 3 && Number(second) < Number(first);
     if (quantityPattern.test(textBefore(sign, 8)))
-      return sign.char === '−' ? said(sign, minus) : isScore && score === '' ? silent(sign) : said(sign, isScore ? score : range);
+      return sign.char === '−'
+        ? said(sign, minus)
+        : isScore && score === ''
+          ? silent(sign)
+          : said(sign, isScore ? score : range);
   }
   if ((before === ' ' || before === '(') && /\d/.test(after)) return said(sign, minus);
   if (before === ' ' && after === ' ') return marked(sign, ',');

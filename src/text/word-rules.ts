@@ -94,22 +94,33 @@ const vowelPattern = /[AEIOUYÄÖÜÅÉÈÓÁÍÚ]/;
 const onset = '(?:[BCFGPTDKVW]R|[BCFGPKSV]L|S[CKLMNPTVWZ]?|SCH|CH|SH|TH|PH|QU?|[CRD]Z|[BCDFGHJKLMNPRTVWXZ]|GN|KN)?';
 const middle = '[LNRMSXZCPTK]?';
 const coda = '(?:[LNRM][TDKPCSZGF]?|S[TKPS]?|[KPTBDG]S?|[CFXZ]|CK|CT|PT|LM|RM|RN|NS[KT]|CH|SCH|LL|TT)?';
-const pronounceablePattern = new RegExp(`^${onset}(?:[AEIOUYÄÖÜÅÉÈÓÁÍÚÃÕ]{1,3}(?:${middle}${onset}(?=[AEIOUYÄÖÜÅÉÈÓÁÍÚÃÕ])|${coda}$)){1,4}$`);
-const isPronounceable = (capitals: string): boolean => capitals === 'OK' || (capitals.length > 2 && pronounceablePattern.test(capitals));
+const pronounceablePattern = new RegExp(
+  `^${onset}(?:[AEIOUYÄÖÜÅÉÈÓÁÍÚÃÕ]{1,3}(?:${middle}${onset}(?=[AEIOUYÄÖÜÅÉÈÓÁÍÚÃÕ])|${coda}$)){1,4}$`,
+);
+const isPronounceable = (capitals: string): boolean =>
+  capitals === 'OK' || (capitals.length > 2 && pronounceablePattern.test(capitals));
 
 /** Rule for all-caps words that are spelled out: those in the table, and those that cannot be pronounced. */
 function capitalsRule(v: Verbalizer): Rule {
   const spelled = wordSet(v.table.words.spelled);
   const said = new Map(toRows(v.table.words.said ?? ''));
-  return rule(`${startSource}(\\p{L}{1,5}')?(\\p{Lu}{2,6})(?:(s)|:(\\p{Ll}{1,4}))?(?![\\p{L}\\p{M}])`, (match, place) => {
-    const [written, elided = '', capitals = '', plural = '', ending = plural] = match;
-    const known = said.get(capitals);
-    if (known !== undefined) return elided + known + ending;
-    // In a shouted text, only the words of the list are spelled.
-    const isShouted = /\p{Lu}{3} $|\p{Lu}{2}[ ,] ?$/u.test(textBefore(place, 4)) || /^[ ,!]{1,2}\p{Lu}{2}/u.test(textAfter(place, written.length, 4));
-    const isSpelled = spelled.has(capitals) || !vowelPattern.test(capitals) || (!isShouted && !isPronounceable(capitals));
-    return isSpelled ? `${elided}${[...capitals].join(' ')}${ending && ` ${ending}`}` : undefined;
-  });
+  return rule(
+    `${startSource}(\\p{L}{1,5}')?(\\p{Lu}{2,6})(?:(s)|:(\\p{Ll}{1,4}))?(?![\\p{L}\\p{M}])`,
+    (match, place) => {
+      const [written, elided = '', capitals = '', plural = '', ending = plural] = match;
+      const known = said.get(capitals);
+      if (known !== undefined) return elided + known + ending;
+      // In a shouted text, only the words of the list are spelled.
+      const isShouted =
+        /\p{Lu}{3} $|\p{Lu}{2}[ ,] ?$/u.test(textBefore(place, 4)) ||
+        /^[ ,!]{1,2}\p{Lu}{2}/u.test(textAfter(place, written.length, 4));
+      const isSpelled =
+        spelled.has(capitals) ||
+        !vowelPattern.test(capitals) ||
+        (!isShouted && !isPronounceable(capitals) && !/^[IVXLC]{2,}$/.test(capitals));
+      return isSpelled ? `${elided}${[...capitals].join(' ')}${ending && ` ${ending}`}` : undefined;
+    },
+  );
 }
 
 function toLatin(word: string): string {
@@ -144,15 +155,14 @@ export function identifierRuleFor({ table }: Verbalizer): Rule {
 
 /** Rule for chemical formulas with a number: CO2, C6H12O6. */
 export function formulaRuleFor(v: Verbalizer): Rule {
-  const element = '(?:A[glsu]|B[aeir]?|C[adlorsu]?|F[er]?|H[eg]?|I|K|Li|M[gno]|N[aei]?|O|P[bt]?|S[ein]?|Ti?|U|Xe|Z[nr])';
+  const element =
+    '(?:A[glsu]|B[aeir]?|C[adlorsu]?|F[er]?|H[eg]?|I|K|Li|M[gno]|N[aei]?|O|P[bt]?|S[ein]?|Ti?|U|Xe|Z[nr])';
   const atoms = String.raw`${element}\d{0,2}`;
-  return rule(
-    String.raw`${startSource}(?=[A-Z][A-Za-z]{0,5}\d)(?:${atoms}){2,8}${endSource}`,
-    ([written]) =>
-      written
-        .match(/\p{L}|\d+/gu)!
-        .map((part) => (/\d/.test(part) ? v.number(part) : part.toUpperCase()))
-        .join(' '),
+  return rule(String.raw`${startSource}(?=[A-Z][A-Za-z]{0,5}\d)(?:${atoms}){2,8}${endSource}`, ([written]) =>
+    written
+      .match(/\p{L}|\d+/gu)!
+      .map((part) => (/\d/.test(part) ? v.number(part) : part.toUpperCase()))
+      .join(' '),
   );
 }
 

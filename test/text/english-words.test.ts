@@ -171,7 +171,7 @@ On 6 June 1944, over 156,000 Allied troops landed along a 50-mile stretch of coa
 Preheat oven to 350°F (175°C). Mix 2 1/2 cups flour, 1 tsp salt, and 3/4 cup butter; bake 25-30 min. => Preheat oven to three hundred fifty degrees Fahrenheit (one hundred seventy five degrees Celsius). Mix two and a half cups flour, one teaspoon salt, and three quarters cup butter; bake twenty five to thirty minutes.
 Hi Bob, can we meet @ 3pm tmrw? Call me at 555-867-5309 or email bob.jones+work@mail.co.uk. Thx! => Hi Bob, can we meet at three P M tomorrow? Call me at five five five, eight six seven, five three zero nine or email bob dot jones plus work at mail dot co dot U K. Thanks!
 Roughly 1 in 5 adults (20.6%) — some 51.5M people — live with it. => Roughly one in five adults (twenty point six percent), some fifty one point five million people, live with it.
-See Fig. 3 and Eqs. 4-5 on pp. 12-15 of Smith et al. (2019). => See figure three and equations four to five on pages twelve to fifteen of Smith et al. (twenty nineteen).
+See Fig. 3 and Eqs. 4-5 on pp. 12-15 of Smith et al. (2019). => See figure three and equations four to five on pages twelve to fifteen of Smith et al (twenty nineteen).
 He lives at 221B Baker St., London NW1 6XE, U.K. => He lives at two hundred twenty one B Baker Street, London N W one six X E, U K.
 Mr. & Mrs. O'Brien's 25th anniversary is Sat., Dec. 7th. => Mister and Missus O'Brien's twenty fifth anniversary is Saturday, December seventh.
 Q1 revenue: $4.2B (+12% YoY); EPS of $1.05 beat by $0.07. => Q one revenue: four point two billion dollars (plus twelve percent year over year); E P S of one dollar and five cents beat by seven cents.

@@ -21,7 +21,7 @@ const rows: readonly (readonly [written: string, spoken: string])[] = [
   ['[![alt](a.png)](b)', 'alt'],
   ['[ref]: http://x.com "T"\n\nText [link][ref].', 'Text link.'],
   ['Footnote[^1].\n\n[^1]: The note.', 'Footnote. / The note.'],
-  ['see [1] and arr[0](x)', 'see one and arr zero (x)'],
+  ['see [1] and arr[0](x)', 'see and arr zero (x)'],
   ['`code span` and ``a`b``', 'code span and a b'],
   ['Use `<div>` and `a_b_c`', 'Use div and a b c'],
   ['```js\nlet x = 1;\n\nfoo(x)\n```\nafter', 'let x equals one; / foo (x) / after'],

@@ -1,0 +1,53 @@
+// Formulas in LaTeX, as language models write them. A formula becomes signs and single letters, which every language can
+// read: \frac{a}{b} becomes "a ⁄ b", and mc^2 becomes "m c²".
+import { toRows } from './language-table.ts';
+import { matchAt } from './rule.ts';
+
+const formulaPattern =
+  /\$\$?(?![\s\d$]*\$)(?!\s)([^$\n]{1,300})(?<!\s)\$\$?(?!\d)|\\\(([^\n]{1,300}?)\\\)|\\\[([^\n]{1,300}?)\\\]/y;
+/** What distinguishes a formula from a text between two prices. */
+const mathPattern = /[\\^_=]|^\s*\p{L}\s*$/u;
+
+const commands = new Map(
+  toRows(`
+    alpha = α; beta = β; gamma = γ; delta = δ; epsilon = ε; varepsilon = ε; zeta = ζ; eta = η; theta = θ; lambda = λ; mu = μ
+    nu = ν; xi = ξ; pi = π; rho = ρ; sigma = σ; tau = τ; phi = φ; varphi = φ; chi = χ; psi = ψ; omega = ω; Gamma = Γ
+    Delta = Δ; Theta = Θ; Lambda = Λ; Pi = Π; Sigma = Σ; Phi = Φ; Psi = Ψ; Omega = Ω; leq = ≤; le = ≤; geq = ≥; ge = ≥
+    neq = ≠; ne = ≠; times = ×; cdot = ×; pm = ±; approx = ≈; infty = ∞; to = →; rightarrow = →; div = ÷; ldots = ; dots =
+    left = ; right = ; quad = ; qquad = ; displaystyle = ; limits = ; circ = °; sqrt = √
+  `),
+);
+const superscripts = '⁰¹²³⁴⁵⁶⁷⁸⁹';
+
+/** The end of the formula at `at`; undefined if no formula begins there. */
+export function formulaEnd(text: string, at: number): number | undefined {
+  const match = matchAt(formulaPattern, text, at);
+  if (!match || (match[1] !== undefined && !mathPattern.test(match[1]))) return undefined;
+  return at + match[0].length;
+}
+
+/** The signs of a formula with its delimiters. */
+export function readFormula(written: string): string {
+  const words: string[] = [];
+  const keep = (word: string): string => `\0${words.push(word) - 1}\0`;
+  let formula = written
+    .replace(/^(?:\$\$?|\\[([])|(?:\$\$?|\\[)\]])$/g, '')
+    .replace(/\\(?:text|mathrm|mathbf|mathit|operatorname|textbf)\{([^{}]{0,200})\}/g, (_, word: string) => keep(word));
+  for (let depth = 0; depth < 4; depth++)
+    formula = formula.replace(/\\[dt]?frac\{([^{}]{0,200})\}\{([^{}]{0,200})\}/g, ' $1 ⁄ $2 ');
+  return formula
+    .replace(/\\([A-Za-z]+)/g, (_, name: string) => ` ${commands.get(name) ?? keep(name)} `)
+    .replace(/\\./g, ' ')
+    .replace(/ ?\^(?:\{(\d{1,4})\}|(\d))/g, (_, many = '', one = '') =>
+      [...(many + one)].map((digit) => superscripts[Number(digit)]).join(''),
+    )
+    .replace(/_(?:\{([^{}]{0,60})\}|(\S))/g, ' $1$2')
+    .replace(/[{}]/g, '')
+    .replace(/(?<=[\p{L}\d])(?=\p{L})|(?<=\p{L})(?=\d)/gu, ' ')
+    .replace(/ ?[-−] ?(?=\S)/g, ' − ')
+    .replace(/ ?([=+×÷±≤≥≠≈→<>]) ?/g, ' $1 ')
+    .replace(/√ /g, '√')
+    .replace(/\0(\d+)\0/g, (_, index: string) => words[Number(index)]!)
+    .replace(/ +/g, ' ')
+    .trim();
+}
