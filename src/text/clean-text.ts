@@ -46,11 +46,12 @@ export function cleanText(chunk: string, from: number, to: number, marks: Uint8A
       while (next < to && marks![next - from] === mark.formula) next++;
       for (const char of readFormula(chunk.slice(at, next))) clean.put(fold ? char : char.replace('⁄', '/'), at, next);
     } else if (kind !== mark.silent) {
-      if (/[»›!?;]/.test(chunk[at]!) && closingPattern.test(chunk.slice(next, next + 1))) clean.closeGap(chunk[at]!);
+      if (clean.last === ' ' && /[»›!?;]/.test(chunk[at]!) && closingPattern.test(chunk.slice(next, next + 1)))
+        clean.closeGap(chunk[at]!);
       if (code < 0x80) next = putAscii(clean, chunk, at, kind === mark.literal, fold);
       else next = putOther(clean, chunk, at, fold);
       // The space inside « quotation marks ».
-      if (/[«‹]/.test(chunk[at]!) && /^[(\s]?$/.test(chunk.slice(Math.max(from, at - 1), at)))
+      if (code >= 0x80 && /[«‹]/.test(chunk[at]!) && /^[(\s]?$/.test(chunk.slice(Math.max(from, at - 1), at)))
         while (next < to && /[^\S\n]/.test(chunk[next]!)) next++;
     }
     at = next;

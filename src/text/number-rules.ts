@@ -140,15 +140,14 @@ function productRules(v: Verbalizer): Rule[] {
     String.raw`^(?:[\d.,]{1,8} ?[x×] ?){0,2}[\d.,]{1,8} ?(?:${v.nouns.unitSource})(?!\p{L})`,
     'u',
   );
-  const factor = rule(String.raw`(${amountSource})( ?)[x×] ?(?=\d)`, ([written, amount, space], place) => {
-    const isBy = (space === '' && written.includes('x')) || isLength.test(textAfter(place, written.length, 40));
-    const sign = written.includes('×') ? cross : word;
-    return times === '' ? undefined : `${v.numeral(amount!)} ${(isBy && by) || sign}`;
-  });
-  const repeated = rule(String.raw`(\d{1,6})[x×](?![\p{L}\d])`, ([, amount]) =>
-    times === '' ? undefined : v.count(amount!, noun),
-  );
-  return [factor, repeated];
+  return [
+    rule(String.raw`([\d.,]{0,8}\d)( ?)[x×](?: ?(?=\d)|(?![\p{L}\d]))`, ([written, amount, space], place) => {
+      if (times === '') return undefined;
+      if (!/^\d/.test(textAfter(place, written.length, 1))) return space === '' ? v.count(amount!, noun) : undefined;
+      const isBy = (space === '' && written.includes('x')) || isLength.test(textAfter(place, written.length, 40));
+      return `${v.numeral(amount!)} ${(isBy && by) || (written.includes('×') ? cross : word)}`;
+    }),
+  ];
 }
 
 function ordinalRules(v: Verbalizer): Rule[] {

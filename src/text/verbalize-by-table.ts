@@ -6,7 +6,7 @@ import { tableRulesOf } from './table-rules.ts';
 import { breakStrength, type SpokenToken, type Token } from './tokenize.ts';
 import { type Verbalizer, verbalizerFor } from './verbalizer.ts';
 import { sayNamePart } from './web-addresses.ts';
-import { addressRuleFor, identifierRuleFor, letterRulesFor } from './word-rules.ts';
+import { addressRuleFor, identifierRuleFor, letterRulesFor, toLatin } from './word-rules.ts';
 
 interface Reader {
   rules: RuleSet;
@@ -117,7 +117,7 @@ const topicRule = (v: Verbalizer): Rule =>
   rule(String.raw`${startSource}#(?=[\d_]{0,40}\p{L})([\p{L}\p{M}\d_]{1,140})`, ([, name]) => {
     const words = name!.replace(/([\p{Ll}\d])(?=\p{Lu})|(\p{Lu})(?=\p{Lu}\p{Ll})|_/gu, '$1$2 ').split(/\s+/);
     const said = words.map((word) =>
-      /^\p{Lu}{2,3}$/u.test(word) ? [...word].join(' ') : sayNamePart(word, v, (part) => part),
+      /^\p{Lu}{2,3}$/u.test(word) ? [...word].join(' ') : sayNamePart(word, v, toLatin),
     );
     return `${v.table.words.hashtag} ${said.join(' ')}`;
   });

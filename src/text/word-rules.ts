@@ -123,7 +123,7 @@ function capitalsRule(v: Verbalizer): Rule {
   );
 }
 
-function toLatin(word: string): string {
+export function toLatin(word: string): string {
   if (/^[\p{Script=Latin}']*$/u.test(word)) return word;
   const composed = word.normalize('NFC').replace(/\p{M}/gu, '');
   if (/^[\p{Script=Latin}']*$/u.test(composed)) return composed;
@@ -137,7 +137,7 @@ function toLatin(word: string): string {
 function wordRule({ table }: Verbalizer): Rule {
   const greek = new Map(toRows(table.words.greek ?? ''));
   return rule(String.raw`[\p{L}\p{M}]+(?:'[\p{L}\p{M}]+)*(?:'(?=\d))?`, ([word]) => {
-    const [, letter = '', rest = ''] = /^(\p{Script=Greek})([a-z]?)$/u.exec(word) ?? [];
+    const [, letter = '', rest = ''] = (word.length < 3 && /^(\p{Script=Greek})([a-z]?)$/u.exec(word)) || [];
     const name = greek.get(letter.toLowerCase());
     return name === undefined ? toLatin(word) : `${name} ${rest}`.trimEnd();
   });
@@ -147,10 +147,11 @@ function wordRule({ table }: Verbalizer): Rule {
 export function identifierRuleFor({ table }: Verbalizer): Rule {
   const { identifier, link } = table.words;
   const hash = String.raw`(?=[a-f]{0,40}\d)(?=\d{0,40}[a-f])[\da-f]{16,128}|[\da-fA-F]{8}(?:-[\da-fA-F]{4}){3}-[\da-fA-F]{12}`;
-  const data = String.raw`data:[\w.+-]{0,40}\/?[\w.+-]{0,60}(?:;[\w=-]{1,40}){0,4},[^\s<>"')]{1,2000}`;
-  return rule(`${startSource}(?:(?:${hash})${endSource}|(${data}))`, ([, embedded]) =>
+  const data = String.raw`data:[\w.+\/-]{0,80}(?:;[\w=-]{1,40}){0,4},[^\s<>"')]{1,2000}`;
+  const named = rule(`${startSource}(?:(?:${hash})${endSource}|(${data}))`, ([, embedded]) =>
     embedded === undefined ? identifier : link,
   );
+  return (place) => (/[\da-fA-F]/.test(place.text[place.at]!) ? named(place) : undefined);
 }
 
 /** Rule for chemical formulas with a number: CO2, C6H12O6. */
