@@ -37,6 +37,7 @@ export const slowFiles: readonly string[] = [
   'test/engines/hostile-servers.test.ts',
   'test/engines/kokoro.test.ts',
   'test/engines/onnx.test.ts',
+  'test/engines/piper-voice.test.ts',
   'test/engines/several-servers.test.ts',
   'test/engines/sherpa-blending.test.ts',
   'test/engines/sherpa-changes.test.ts',

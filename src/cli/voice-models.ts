@@ -152,16 +152,10 @@ async function getFile(
   const { dataDir, modelsOffline } = line.loadConfig();
   const isOffline = flags.isOffline || modelsOffline;
   const { signal, print } = line;
-  for (const engine of engines) {
+  const source = { path: resolve(path), dataDir, ...(name !== undefined && { name }), signal, print };
+  const voiceIds = await importVoice(source, async (engine) => {
     await acceptLibrary(engine, flags, line);
     await engine.models.prepare({ dataDir, isOffline, signal, print });
-  }
-  const voiceIds = await importVoice({
-    path: resolve(path),
-    dataDir,
-    ...(name !== undefined && { name }),
-    signal,
-    print,
   });
   if (!voiceIds) throw new CommandError(`${path} is not a model; use sonant voice import for exported voices`);
   const made = isDefault && (await makeBestDefault(line, (voiceId) => voiceIds.includes(voiceId)));
@@ -311,14 +305,20 @@ export async function removeVoiceModel(
 
 /**
  * Imports a voice or model of an engine. Returns the ids of its voices (none if the model is for cloning only), or
- * undefined if no engine can import the file. Throws a Failure with all errors in the file.
+ * undefined if no engine can import the file. `prepare` installs what an engine needs, when the engines before it have
+ * left the file to it. Throws a Failure with all errors in the file.
  */
-export async function importVoice(source: BroughtVoice): Promise<readonly string[] | undefined> {
+export async function importVoice(
+  source: BroughtVoice,
+  prepare?: (engine: ModelEngine) => Promise<void>,
+): Promise<readonly string[] | undefined> {
   const { path, print } = source;
   await stat(path).catch((error: Error) => {
     throw new UsageError(`cannot read ${path}: ${reasonOf(error)}`);
   });
   for (const engine of registry) {
+    const own = engines.find(({ name }) => name === engine.name);
+    if (own) await prepare?.(own);
     const voiceIds = await engine.importVoice?.(source);
     if (!voiceIds) continue;
     print(voiceIds.length > 0 ? `imported for ${engine.name}:` : `imported for ${engine.name}; it can clone voices`);

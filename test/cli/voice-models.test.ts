@@ -41,12 +41,13 @@ describe('the table of models', () => {
     expect(ofPackages.map(({ name, parts }) => [name, parts.length])).toEqual([
       ['hibari', 2],
       ['kokoro', 7],
+      ['piper-en-joe', 3],
     ]);
     for (const { url, parts } of rows.filter((each) => !ofPackages.includes(each))) {
       expect(url).toMatch(
         /^https:\/\/github.com\/k2-fsa\/sherpa-onnx\/releases\/download\/tts-models\/[\w.-]+\.tar\.bz2$/,
       );
-      for (const each of parts) expect(each.url).toMatch(/\/vocoder-models\/[\w.-]+\.onnx$/);
+      for (const each of parts) expect(each.url).toMatch(/^pkg:|\/vocoder-models\/[\w.-]+\.onnx$/);
     }
     expect(rows.filter(({ kind, parts }) => (kind === 'matcha' || kind === 'zipvoice') && parts.length === 0)).toEqual(
       [],

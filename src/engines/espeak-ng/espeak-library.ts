@@ -12,6 +12,9 @@ import type { LibraryFacts, LibraryRequest, SoundMark } from './library-frames.t
 const bufferMs = 500;
 /** Flags that the program `espeak-ng` uses for `-b 1`: UTF-8, phonemes in brackets, a pause at the end. */
 const synthFlags = 0x1 | 0x100 | 0x1000;
+/** Modes of espeak_TextToPhonemes. */
+const utf8Text = 1;
+const ipaPhonemes = 2;
 const [rateParameter, volumeParameter, pitchParameter] = [1, 2, 3];
 /** Layout of espeak_EVENT: its type, the position in the text and the sample, each an i32. */
 const event = { bytes: 40, position: 8, sample: 20 };
@@ -26,6 +29,8 @@ const nothing = Buffer.from('\0');
 
 interface EspeakLibrary {
   facts: LibraryFacts;
+  /** Converts a text to IPA, with spaces between words. */
+  toIpa(text: string, voice: string): string;
   /** Speaks the text, or stops when `isStopped` returns true. Returns the positions of words, if requested. */
   speak(request: LibraryRequest, onSound: (bytes: Uint8Array) => void, isStopped: () => boolean): SoundMark[];
   isReadable(file: number): boolean;
@@ -64,7 +69,11 @@ export function openLibrary(name: string): EspeakLibrary {
     return found;
   };
   checkRepeats(speak, facts);
-  return { facts, speak, isReadable: calls.isReadable };
+  const toIpa = (text: string, voice: string): string => {
+    if (calls.setVoice(voice) !== 0) throw new Error(`the library does not load the voice ${voice}`);
+    return calls.toIpa(text);
+  };
+  return { facts, toIpa, speak, isReadable: calls.isReadable };
 }
 
 /**
@@ -265,6 +274,9 @@ function openEspeakCalls(name: string) {
   const synth = library.func(
     'int espeak_Synth(const void *text, size_t size, unsigned int at, int by, unsigned int end, unsigned int flags, void *id, void *data)',
   );
+  const toPhonemes = library.func(
+    'const char *espeak_TextToPhonemes(_Inout_ const char **text, int text_mode, int phoneme_mode)',
+  );
   const soundType = koffi.proto('int SonantOnSound(void *samples, int count, void *events)');
   return {
     symbol: library.symbol('espeak_Info') as Address,
@@ -282,6 +294,13 @@ function openEspeakCalls(name: string) {
     /** The text must end with a NUL byte. */
     synth: (text: Buffer, flags: number): number => synth(text, text.length, 0, 1, 0, flags, null, null),
     voiceTable: (): string => voiceTableOf(listVoices(null)),
+    /** The library reads one clause at a time, and moves the start of the text behind it. */
+    toIpa(text: string): string {
+      const clauses: string[] = [];
+      for (const rest: [string | null] = [text]; rest[0]; )
+        clauses.push(toPhonemes(rest, utf8Text, ipaPhonemes).trim());
+      return clauses.join(' ');
+    },
   };
 }
 

@@ -35,7 +35,7 @@ export interface EspeakNgOptions {
 
 type LibraryHost = Host<LibraryRequest, Int16Array, LibraryFacts, SoundMark[]>;
 
-const libraryUsual = 'libespeak-ng.so.1';
+export const libraryUsual = 'libespeak-ng.so.1';
 /** eSpeak NG's default of 100 makes the loudest voices clip. */
 const amplitude = 80;
 const usualWordsPerMinute = 175;
@@ -68,7 +68,7 @@ const messageOf = (error: unknown): string => (toFailure(error).cause as Error).
 const koffiMissing = 'koffi is not installed';
 
 /** The missing library and the package that contains it; undefined for other faults. */
-function missingPackage(fault: string): string | undefined {
+export function missingPackage(fault: string): string | undefined {
   if (fault === koffiMissing) return `${koffiMissing}; install it with "npm install koffi"`;
   return isMissing(fault) ? `${libraryUsual} is not installed; install it with "apt install libespeak-ng1"` : undefined;
 }

@@ -3,12 +3,15 @@
 // of a range of frames, so that sound begins before the whole utterance is computed.
 import type { OnnxModel } from './onnx-file.ts';
 import type { OpenGraph, RuntimeStart } from './onnx-runtime.ts';
+import type { Reading } from './reading.ts';
 
 /** The numbers of the phonemes in a model. */
 export type Vocabulary = Readonly<Record<string, number>>;
 
 export interface Family {
   name: string;
+  /** Whether a model needs no other files than those named like it, so that a folder may have several. */
+  isAlone?: boolean;
   /** Whether the graph is of this family. */
   isOwn(model: OnnxModel): boolean;
   /** Describes a model that is imported. */
@@ -43,6 +46,8 @@ export interface FoundSpeaker {
   name?: string;
   languageCode: string;
   gender?: string;
+  /** Default: Sonant's phonemes of English. */
+  reading?: Reading;
 }
 
 /** A speaker of the model and its weight in a blend; weights add up to 1. */

@@ -4,6 +4,7 @@
 import { existsSync, globSync, readdirSync } from 'node:fs';
 import { appendFile, copyFile, cp, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve, sep } from 'node:path';
+import { archiveEnding } from '../../archives/archive-file.ts';
 import { unpackArchive } from '../../archives/unpack-archive.ts';
 import { gainDbFor } from '../../audio/loudness.ts';
 import { join as joinSamples } from '../../audio/pcm.ts';
@@ -14,13 +15,14 @@ import { englishFiles, writeTable } from '../../text/phonemes/english-tables.ts'
 import type { BroughtVoice } from '../engine.ts';
 import { familyOf } from './families.ts';
 import type { Family, FoundSpeaker } from './family.ts';
-import { accentOf } from './kokoro-letters.ts';
 import { readOnnxModel } from './onnx-file.ts';
 import { findRuntime, runtimeMissing } from './onnx-runtime.ts';
+import { usualReading } from './reading.ts';
 import {
   cardName,
   type InstalledVoice,
   modelName,
+  readingOf,
   readVoiceFolders,
   type SpeakerCard,
   toVoiceId,
@@ -48,6 +50,7 @@ const shallow = '{,*/,*/*/,*/*/*/}*';
 const archivesMax = 16;
 /** Kokoro's voices are in a file of numpy, which is a zip. */
 const archiveForm = /\.(whl|tgz)$|^voices-v[\w.]*\.bin$/;
+const fileForm = /\.onnx(\.json)?$/;
 
 const packagedDictionary = /\/cmu-pronouncing-dictionary[^/]*\/package\/index\.js$/;
 const isFor = (as: string, path: string): boolean =>
@@ -59,27 +62,51 @@ const refuse = (message: string, cause?: unknown) => new Failure('invalid_reques
 export async function importVoice(brought: BroughtVoice): Promise<readonly string[] | undefined> {
   const path = resolve(brought.path);
   const isFolder = (await stat(path)).isDirectory();
-  if (!isFolder && !path.endsWith('.whl')) return undefined;
+  const isFile = !isFolder && fileForm.test(path);
+  if (!isFolder && !isFile && !path.endsWith('.whl') && !archiveEnding.test(path)) return undefined;
   const voices = voicesFolder(brought.dataDir);
   makeFolder(voices);
   await removeLeftFolders(voices, stageName);
   const stage = await openLockedFolder(voices, stageName);
   try {
-    const archives = isFolder
-      ? readdirSync(path).flatMap((name) => (archiveForm.test(name) ? join(path, name) : []))
-      : [path, ...(brought.parts ?? []).map((part) => part.path)];
+    const folder = isFile ? dirname(path) : path;
+    const near =
+      isFolder || isFile
+        ? readdirSync(folder)
+            .filter((name) => archiveForm.test(name))
+            .sort()
+        : [];
+    const archives = isFolder || isFile ? near.map((name) => join(folder, name)) : [path];
+    archives.push(...(brought.parts ?? []).map((part) => part.path));
     const unpacked = join(stage.path, unpackedName);
     makeFolder(unpacked);
-    const roots = isFolder ? [path] : [];
-    for (const archive of archives.sort().slice(0, archivesMax)) {
+    const roots = isFolder || isFile ? [folder] : [];
+    for (const archive of archives.slice(0, archivesMax)) {
       const to = join(unpacked, basename(archive));
       await unpackArchive({ archive, to, signal: brought.signal });
       roots.push(to);
     }
-    const files = roots.flatMap((root) => globSync(shallow, { cwd: root }).map((name) => join(root, name))).sort();
-    files.unshift(...(await joinParts(files, unpacked)));
-    const model = await findModel(files, archives.length > 0);
-    return model && (await importFound(brought, files, model, stage.path));
+    // The voice is in the first root that has one; the others may have one besides what it needs.
+    const listed = roots.map((root) => {
+      const form = isFile && root === folder ? '*' : shallow;
+      return globSync(form, { cwd: root })
+        .map((name) => join(root, name))
+        .sort();
+    });
+    const files = listed.flat();
+    files.unshift(...(await joinParts(files.toSorted(), unpacked)));
+    const models = isFile
+      ? await findModels([path.replace(/\.json$/, '')], true)
+      : await findModels(
+          files,
+          archives.some((name) => archiveForm.test(name)),
+        );
+    if (isFile && models.length === 0) throw refuse(`${path} is a model of a kind that Sonant does not know`);
+    if (models.length > 1 && brought.name !== undefined)
+      throw refuse(`${path} has ${models.length} voices; import them without --name, or one by one`);
+    const voiceIds: string[] = [];
+    for (const model of models) voiceIds.push(...(await importFound(brought, files, model, stage.path)));
+    return models.length > 0 ? voiceIds : undefined;
   } finally {
     await stage.remove();
   }
@@ -99,18 +126,24 @@ interface Found {
   family: Family;
 }
 
-/** The model's file. A folder may be a model of another engine, whose file need not be readable here. */
-async function findModel(files: readonly string[], isOwn: boolean): Promise<Found | undefined> {
+/**
+ * The first model, and the others in its folder if each is a voice of its own. A folder may be a model of another
+ * engine, whose files need not be readable here.
+ */
+async function findModels(files: readonly string[], isOwn: boolean): Promise<Found[]> {
+  const found: Found[] = [];
   for (const path of files.filter((each) => each.endsWith('.onnx'))) {
+    const [first] = found;
+    if (first && (!first.family.isAlone || dirname(path) !== dirname(first.weights))) continue;
     if ((await stat(path)).size > weightsBytesMax) continue;
     try {
       const family = familyOf(readOnnxModel(await readFile(path)));
-      if (family) return { weights: path, family };
+      if (family && (!first || family === first.family)) found.push({ weights: path, family });
     } catch (error) {
-      if (isOwn) throw error;
+      if (isOwn && !first) throw error;
     }
   }
-  return undefined;
+  return found;
 }
 
 async function importFound(
@@ -133,7 +166,7 @@ async function importFound(
   const target = join(voicesFolder(dataDir), modelId);
   const taken = () => refuse(`voice ${modelId} already exists; remove it, or choose another name with --name`);
   if (existsSync(target)) throw taken();
-  const staged = join(stage, 'checked');
+  const staged = join(stage, `checked-${modelId}`);
   makeFolder(staged);
   const { speakers, files: own } = described;
   const words = await findWordFiles(speakers, files, installed);
@@ -174,7 +207,8 @@ async function findWordFiles(
   files: readonly string[],
   voices: readonly InstalledVoice[],
 ) {
-  const rows = speakers.flatMap(({ languageCode }) => englishFiles(accentOf(languageCode)));
+  const readings = speakers.map(({ languageCode, reading = usualReading(languageCode) }) => reading);
+  const rows = readings.flatMap((each) => (each.by === 'english' ? englishFiles(each.accent) : []));
   const prepared = (as: string) => [...files, ...voices.map(({ folder }) => join(folder, as))];
   return [...new Map(rows.map((row) => [row.as, row])).values()].map((row) => ({
     ...row,
@@ -184,15 +218,17 @@ async function findWordFiles(
   }));
 }
 
-function toCard({ id, name, languageCode, gender }: FoundSpeaker, modelId: string): SpeakerCard {
-  const accent = accentOf(languageCode) === 'GB' ? 'British' : 'American';
+function toCard({ id, name, languageCode, gender, reading }: FoundSpeaker, modelId: string): SpeakerCard {
+  const language = new Intl.DisplayNames('en', { type: 'language' }).of(languageCode);
+  const person = gender === undefined ? 'voice' : gender === 'male' ? 'man' : 'woman';
   return {
     id,
     name: toTitle(name ?? modelId),
-    description: `${accent} ${gender === 'male' ? 'man' : 'woman'}, natural and clear`,
-    language_codes: [languageCode, 'en'],
+    description: `${language} ${person}, natural and clear`,
+    language_codes: [...new Set([languageCode, new Intl.Locale(languageCode).language])],
     labels: gender === undefined ? {} : { gender },
     gain_db: 0,
+    ...(reading && { reading }),
   };
 }
 
@@ -216,11 +252,10 @@ async function measureGains(folder: string, voices: SpeakerCard[], { signal, pri
   try {
     for (const [n, voice] of voices.entries()) {
       if (n > 0 && n % voicesHeardLong === 0) print(`${n} of ${voices.length} voices are measured`);
-      const accent = accentOf(voice.language_codes[0]!);
       const parts: Int16Array[] = [];
       let sampleRateHz = 0;
       for (const text of voices.length > voicesHeardLong ? auditionTexts.slice(0, 1) : auditionTexts) {
-        const asked = { ...usual, text, accent, speakers: [{ id: voice.id, weight: 1 }] };
+        const asked = { ...usual, text, reading: readingOf(voice), speakers: [{ id: voice.id, weight: 1 }] };
         for await (const piece of host.speak('', asked, signal)) {
           parts.push(piece.samples);
           ({ sampleRateHz } = piece);

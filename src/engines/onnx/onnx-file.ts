@@ -53,6 +53,8 @@ export interface OnnxNode {
   operation: string;
   inputs: readonly string[];
   outputs: readonly string[];
+  /** Attributes that are lists of integers, such as the sizes of a kernel. */
+  sizes: Readonly<Record<string, readonly number[]>>;
 }
 
 /** Bounds of a model. Real models of speech have up to 4,000 operations, 10 inputs and outputs, and 400 MB. */
@@ -313,14 +315,18 @@ class Reader {
     let name = '';
     let operation = '';
     let shape: readonly bigint[] | undefined;
+    const sizes: Record<string, readonly number[]> = {};
     for (const part of this.message(field)) {
       if (part.number === 1) inputs.push(this.text(part));
       else if (part.number === 2) outputs.push(this.text(part));
       else if (part.number === 3) name = this.text(part);
       else if (part.number === 4) operation = this.text(part);
       else if (part.number === 5) {
+        let attribute = '';
         for (const each of this.message(part)) {
-          if (each.number === 5 || each.number === 10) shape = this.tensor(each).shape;
+          if (each.number === 1) attribute = this.text(each);
+          else if (each.number === 8) sizes[attribute] = [...(sizes[attribute] ?? []), ...this.numbers(each)];
+          else if (each.number === 5 || each.number === 10) shape = this.tensor(each).shape;
           else if (each.number === 6 || each.number === 11) inputs.push(...this.captured(each, scope));
           else if (each.number === 22 || each.number === 23)
             throw fault('has sparse constants, which are not supported');
@@ -333,7 +339,7 @@ class Reader {
     if (elements > filledElementsMax) throw fault(`asks for ${elements} elements at once`);
     for (const output of outputs) define(scope, output);
     if (operation === 'Constant' && shape) scope.shapes.set(outputs[0] ?? '', shape);
-    return { name, operation, inputs, outputs, field };
+    return { name, operation, inputs, outputs, sizes, field };
   }
 
   /** Names outside of a nested graph that it uses. */

@@ -20,8 +20,8 @@ import { withoutInnerStops } from '../inner-stops.ts';
 import { openVoiceList } from '../voice-list.ts';
 import { toBlended } from './blended-voice.ts';
 import { importVoice } from './import-voice.ts';
-import { type Accent, accentOf, toKokoroLetters } from './kokoro-letters.ts';
 import { findRuntime, runtimeMissing } from './onnx-runtime.ts';
+import { toGivenPhonemes } from './reading.ts';
 import { cardName, type InstalledVoice, packagedFolder, readVoiceFolders, voicesFolder } from './voice-folders.ts';
 import { openVoiceHost } from './voice-host.ts';
 import voices from './voices.json' with { type: 'json' };
@@ -42,7 +42,6 @@ const startAfterMs = 500;
 const timeoutMs = { firstSound: 20_000, stall: 10_000 };
 
 const keyOf = ({ voiceId, version }: Voice): string => `${voiceId} ${version}`;
-const accentOfVoice = ({ languageCodes }: Voice): Accent => accentOf(languageCodes[0]!);
 
 /** Opens the engine; undefined if its runtime is not installed. */
 export async function openOnnx({ dataDir, workers, log = () => {} }: OnnxOptions): Promise<Engine | undefined> {
@@ -93,7 +92,7 @@ export async function openOnnx({ dataDir, workers, log = () => {} }: OnnxOptions
   const starting = setTimeout(() => {
     const [first] = list.voices();
     const installed = first && known.get(keyOf(first));
-    if (installed) host.open(installed.model, accentOfVoice(first)).catch(() => {});
+    if (installed) host.open(installed.model, installed.reading).catch(() => {});
   }, startAfterMs).unref();
 
   return {
@@ -118,14 +117,17 @@ export async function openOnnx({ dataDir, workers, log = () => {} }: OnnxOptions
       firstSoundMsMax: timeoutMs.firstSound,
       stallMsMax: timeoutMs.stall,
     },
-    toPhonemes: (ipa, _voice, languageCode) => toKokoroLetters(ipa, accentOf(languageCode)),
+    toPhonemes(ipa, voice) {
+      const installed = known.get(keyOf(voice));
+      return installed && toGivenPhonemes(ipa, installed.reading);
+    },
     async *speak(segment, signal): AsyncGenerator<SpokenPcm> {
       const { voice, text, speakingRate, seed, isAgain, phonemes, timings, isBackground = false } = segment;
       const installed = known.get(keyOf(voice));
       if (!installed) throw new Failure('engine_error', {}, new Error(`voice ${voice.voiceId} does not exist`));
       const asked = {
         text: withoutInnerStops(text),
-        accent: accentOfVoice(voice),
+        reading: installed.reading,
         speakers: installed.speakers,
         ...(phonemes && { phonemes }),
         speed: speakingRate,
@@ -154,7 +156,7 @@ async function inspect(dataDir: string): Promise<EngineReport> {
     const models = new Map(voices.map((installed) => [installed.model, installed]));
     const host = openVoiceHost(runtime, 1, (model) => models.get(model)!.folder);
     try {
-      for (const [model, { voice }] of models) await host.open(model, accentOfVoice(voice));
+      for (const [model, { reading }] of models) await host.open(model, reading);
     } finally {
       await host.close();
     }

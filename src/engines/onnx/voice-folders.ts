@@ -9,6 +9,7 @@ import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Voice } from '../engine.ts';
 import type { SpeakerShare } from './family.ts';
+import { type Reading, usualReading } from './reading.ts';
 
 export const cardName = 'sonant-voice.json';
 export const modelName = 'model.onnx';
@@ -28,6 +29,7 @@ export interface SpeakerCard {
   language_codes: readonly string[];
   labels: Readonly<Record<string, string>>;
   gain_db: number;
+  reading?: Reading;
 }
 
 export interface InstalledVoice {
@@ -38,6 +40,7 @@ export interface InstalledVoice {
   speakers: readonly SpeakerShare[];
   /** Whether the model has further voices, which can be blended. */
   isOneOfSeveral: boolean;
+  reading: Reading;
 }
 
 const versionChars = 16;
@@ -48,6 +51,8 @@ export const packagedFolder = voicesFolder(fileURLToPath(new URL('../../../voice
 
 export const readVoiceCard = async (folder: string): Promise<VoiceCard> =>
   JSON.parse(await readFile(join(folder, cardName), 'utf8'));
+
+export const readingOf = ({ reading, language_codes: [code] }: SpeakerCard): Reading => reading ?? usualReading(code!);
 
 export const toVoiceId = (modelId: string, speaker: string): string =>
   speaker === '' ? modelId : `${modelId}-${speaker}`;
@@ -99,5 +104,6 @@ function toInstalled(folder: string, card: VoiceCard, speaker: SpeakerCard, runt
     gainDb: speaker.gain_db,
   };
   const isOneOfSeveral = card.family === 'kokoro' && card.voices.length > 1;
-  return { voice, folder, model: `${modelId} ${version}`, speakers: [{ id, weight: 1 }], isOneOfSeveral };
+  const speakers = [{ id, weight: 1 }];
+  return { voice, folder, model: `${modelId} ${version}`, speakers, isOneOfSeveral, reading: readingOf(speaker) };
 }

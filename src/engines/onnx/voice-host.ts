@@ -1,18 +1,23 @@
 // The workers that speak: for all voices together as many as the setting allows, each with a voice's model in memory;
 // the worker that was used longest ago makes room for another voice. One more thread for each accent reads phonemes.
+import { Failure, toFailure } from '../../errors.ts';
 import { Host } from '../../runtime/host.ts';
 import { processLink, threadLink } from '../../runtime/worker-links.ts';
 import type { PhonemeWord } from '../../text/phonemes/english.ts';
 import type { SpokenPcm } from '../engine.ts';
-import type { Accent } from './kokoro-letters.ts';
+import { libraryUsual, missingPackage } from '../espeak-ng/espeak-ng.ts';
+import { toLetterWords } from './espeak-words.ts';
+import type { EspeakStart } from './espeak-worker.ts';
 import { compileRuntime, type FoundRuntime, type WasmModule } from './onnx-runtime.ts';
 import type { PhonemeStart, PhonemeTask } from './phoneme-worker.ts';
+import { toPiperIpa } from './piper-letters.ts';
+import type { Reading } from './reading.ts';
 import { phonemesMax, toSpokenParts } from './spoken-parts.ts';
 import type { VoiceStart, VoiceTask } from './voice-worker.ts';
 
 /** A text and how to speak it. */
 export interface AskedSpeech extends PhonemeTask, Omit<VoiceTask, 'parts' | 'level'> {
-  accent: Accent;
+  reading: Reading;
   /** The gain that will bring the voice to its loudness; it decides what is silence. */
   gainDb: number;
 }
@@ -20,8 +25,8 @@ export interface AskedSpeech extends PhonemeTask, Omit<VoiceTask, 'parts' | 'lev
 export interface VoiceHost {
   /** Speaks with a model. */
   speak(model: string, asked: AskedSpeech, signal: AbortSignal, isBackground?: boolean): AsyncGenerator<SpokenPcm>;
-  /** Starts a worker for the model, and one for an accent. */
-  open(model: string, accent: Accent): Promise<void>;
+  /** Starts a worker for the model, and one for its phonemes. */
+  open(model: string, reading: Reading): Promise<void>;
   /** Ends the workers of the model after their tasks. */
   end(model: string): void;
   close(): Promise<void>;
@@ -62,30 +67,63 @@ export function openVoiceHost(
         .toSorted((one, other) => one.usedAtMs - other.usedAtMs)
         .slice(0, Math.max(0, voices.workers.length - workersMax)),
   });
-  /** Folders that have the dictionaries of an accent: those of the models that were asked for last. */
-  const dictionaries = new Map<string, PhonemeStart>();
+  /** How each worker of phonemes starts: with the dictionaries of the model that was asked for last. */
+  const readers = new Map<string, PhonemeStart | EspeakStart>();
   const phonemes = new Host<PhonemeTask, readonly PhonemeWord[]>({
     open({ group, isBackground }) {
-      const file = new URL('./phoneme-worker.ts', import.meta.url);
-      return threadLink({ file, data: Promise.resolve(dictionaries.get(group)!), isBackground });
+      const start = readers.get(group)!;
+      if ('accent' in start) {
+        const file = new URL('./phoneme-worker.ts', import.meta.url);
+        return threadLink({ file, data: Promise.resolve(start), isBackground });
+      }
+      const { HOME, ESPEAK_DATA_PATH, LD_LIBRARY_PATH, NODE_COMPILE_CACHE } = process.env;
+      const env = { HOME, ESPEAK_DATA_PATH, LD_LIBRARY_PATH, NODE_COMPILE_CACHE };
+      const file = new URL('./espeak-worker.ts', import.meta.url);
+      return processLink({ name: 'the process of eSpeak NG', file, env, data: start, isBackground });
     },
     workersMax: 1,
     startMsMax,
     stopMsMax,
   });
+  /** The group of the workers that read so; undefined if no worker is needed. */
+  function readerOf(model: string, reading: Reading): string | undefined {
+    if (reading.by === 'letters') return undefined;
+    const group = reading.by === 'english' ? reading.accent : `espeak ${reading.voice}`;
+    const isEnglish = reading.by === 'english';
+    readers.set(
+      group,
+      isEnglish ? { folder: folderOf(model), accent: reading.accent } : { library: libraryUsual, voice: reading.voice },
+    );
+    return group;
+  }
+  async function read(model: string, reading: Reading, task: PhonemeTask, signal: AbortSignal) {
+    const group = readerOf(model, reading);
+    if (group === undefined) return toLetterWords(task.text, task.phonemes);
+    try {
+      const [words = []] = await Array.fromAsync(phonemes.run(task, signal, { group }));
+      const isPiper = reading.by === 'english' && reading.notation === 'piper';
+      return isPiper ? toPiperIpa(words, task.text, reading.accent) : words;
+    } catch (error) {
+      const missing = reading.by === 'espeak' && missingPackage(toFailure(error).message);
+      if (!missing) throw error;
+      throw new Failure(
+        'engine_unavailable',
+        { message: `This voice needs the phonemes of eSpeak NG: ${missing}.` },
+        error,
+      );
+    }
+  }
 
   return {
-    async *speak(model, { text, phonemes: stated, accent, gainDb, ...how }, signal, isBackground = false) {
-      const task = { text, ...(stated && { phonemes: stated }) };
-      dictionaries.set(accent, { folder: folderOf(model), accent });
-      const [words = []] = await Array.fromAsync(phonemes.run(task, signal, { group: accent }));
+    async *speak(model, { text, phonemes: stated, reading, gainDb, ...how }, signal, isBackground = false) {
+      const words = await read(model, reading, { text, ...(stated && { phonemes: stated }) }, signal);
       const parts = toSpokenParts(text, words, phonemesMax);
       const level = 10 ** ((soundDbfs - gainDb) / 20);
       if (parts.length > 0) yield* voices.run({ parts, level, ...how }, signal, { group: model, isBackground });
     },
-    async open(model, accent) {
-      dictionaries.set(accent, { folder: folderOf(model), accent });
-      await Promise.all([voices.open(model), phonemes.open(accent)]);
+    async open(model, reading) {
+      const group = readerOf(model, reading);
+      await Promise.all([voices.open(model), group !== undefined && phonemes.open(group)]);
     },
     end: (model) => voices.end(model),
     async close() {

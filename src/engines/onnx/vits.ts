@@ -1,0 +1,146 @@
+// The family VITS, as Piper publishes its voices: NAME.onnx and NAME.onnx.json. The graph is cut into three parts. The
+// text side reads all phonemes of an utterance, and gives their durations and the mean and spread of their frames; the
+// flow and the decoder are local, so that they compute a range of frames from a few more. The noise that the frames are
+// drawn from is made here, from the seed.
+
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { Failure } from '../../errors.ts';
+import { atSpeed, soundingRange } from './durations.ts';
+import type { AskedUtterance, DescribedModel, Family, FoundModel, SpeakerShare, Utterance } from './family.ts';
+import { elementTypes, type OnnxModel } from './onnx-file.ts';
+import type { Inputs, OpenGraph } from './onnx-runtime.ts';
+import { configName, type PiperConfig, readPiperConfig } from './piper-config.ts';
+import { mix, normalNumbers } from './seeded-noise.ts';
+import { findCuts, reachOf } from './vits-graph.ts';
+
+/** Two minutes; no utterance takes longer. */
+const framesMax = 12_000;
+/** The place of the noise in the durations; those of frames are their numbers. */
+const durationPlace = -1;
+
+const faulty = (what: string) => new Failure('engine_error', {}, new Error(`the model gave ${what}`));
+
+export const vits: Family = {
+  name: 'vits',
+  isAlone: true,
+  isOwn: ({ inputs }) => ['input', 'input_lengths', 'scales'].every((name) => inputs.includes(name)),
+  describe,
+  async open(model, openGraph, folder) {
+    const config = readPiperConfig(await readFile(join(folder, configName), 'utf8'));
+    return { sampleRateHz: config.sampleRateHz, earlySeconds: 0, begin: await openParts(model, openGraph, config) };
+  },
+};
+
+async function describe({ weights }: FoundModel): Promise<DescribedModel> {
+  const path = `${weights}.json`;
+  if (!existsSync(path))
+    throw new Failure('invalid_request', {
+      message: `${basename(path)} is missing; Piper publishes it with ${basename(weights)}, and both belong into one folder`,
+    });
+  const { name, speakers, languageCode, reading } = readPiperConfig(await readFile(path, 'utf8'));
+  const names = speakers.size > 0 ? [...speakers.keys()] : [''];
+  return {
+    files: { [configName]: path },
+    speakers: names.map((id) => ({ id, ...(id === '' ? name && { name } : { name: id }), languageCode, reading })),
+  };
+}
+
+async function openParts(model: OnnxModel, openGraph: OpenGraph, config: PiperConfig) {
+  const cuts = findCuts(model);
+  const [output] = model.outputs;
+  const flowReach = reachOf(model, cuts.frames, cuts.decoded).frames;
+  const { frames: decoderReach, samples: frameSamples } = reachOf(model, cuts.decoded, output!);
+  const float = (name: string, ...sizes: (number | string)[]) => ({ name, elementType: elementTypes.float, sizes });
+  const frames = (name: string, channels: number | string) => float(name, 1, channels, 'frames');
+  const noise = cuts.durationNoise === undefined ? [] : [float(cuts.durationNoise, 1, 2, 'sounds')];
+  // A model of one speaker has none to choose.
+  const speaker = cuts.speaker === undefined ? [] : [float(cuts.speaker, 1, 'channels')];
+  const text = await openGraph(model.cut([cuts.exact, cuts.mean, cuts.spread], [...noise, ...speaker]));
+  const flow = await openGraph(
+    model.cut([cuts.decoded], [frames(cuts.frames, 'width'), frames(cuts.mask, 1), ...speaker]),
+  );
+  const decoder = await openGraph(model.cut([output!], [frames(cuts.decoded, 'width'), ...speaker]));
+  const speakers = cuts.speaker === undefined ? undefined : await openGraph(model.cut([cuts.speaker]));
+
+  async function speakerOf(shares: readonly SpeakerShare[]): Promise<Record<string, Inputs>> {
+    if (!speakers) return {};
+    const blend = { data: new Float32Array(0), dims: [1, 0] };
+    for (const { id, weight } of shares) {
+      const sid = { data: BigInt64Array.of(BigInt(config.speakers.get(id)!)), dims: [1] };
+      const { data } = (await speakers.run({ sid }))[cuts.speaker!]!;
+      if (blend.data.length === 0)
+        Object.assign(blend, { data: new Float32Array(data.length), dims: [1, data.length] });
+      for (const [n, value] of data.entries()) blend.data[n]! += weight * value;
+    }
+    return { [cuts.speaker!]: blend };
+  }
+
+  return async ({ phonemes, speakers: shares, speed, seed }: AskedUtterance): Promise<Utterance> => {
+    const { ids, places } = config.toIds(phonemes);
+    const voice = await speakerOf(shares);
+    const random = normalNumbers(mix(seed, durationPlace));
+    const timed = await text.run({
+      input: { data: BigInt64Array.from(ids, BigInt), dims: [1, ids.length] },
+      input_lengths: { data: BigInt64Array.of(BigInt(ids.length)), dims: [1] },
+      scales: { data: Float32Array.of(1, config.lengthScale, config.durationNoiseScale), dims: [3] },
+      ...(cuts.durationNoise !== undefined && {
+        [cuts.durationNoise]: { data: Float32Array.from({ length: 2 * ids.length }, random), dims: [1, 2, ids.length] },
+      }),
+      ...voice,
+    });
+    const exact = timed[cuts.exact]!.data;
+    const frameSeconds = frameSamples / config.sampleRateHz;
+    const range = soundingRange(phonemes);
+    const inner = { first: places[Math.max(0, range.first)]!, end: places[range.end]! };
+    const durations = atSpeed(exact.map(Math.ceil), exact, speed, inner, frameSeconds);
+    const starts = [0];
+    for (const duration of durations) starts.push(starts.at(-1)! + duration);
+    const count = starts.at(-1)!;
+    if (!(count <= framesMax)) throw faulty(`${count} frames for ${ids.length} phonemes`);
+    const soundOf = Int32Array.from(Array.from(durations).flatMap((duration, n) => Array(duration).fill(n)));
+    const mean = timed[cuts.mean]!.data;
+    const spread = timed[cuts.spread]!.data.map((each) => Math.exp(each) * config.noiseScale);
+    const channels = mean.length / ids.length;
+
+    /** Frames from the mean of their sounds, with noise. */
+    function draw(from: number, to: number): Inputs {
+      const width = to - from;
+      const data = new Float32Array(channels * width);
+      for (let frame = from; frame < to; frame++) {
+        const noise = normalNumbers(mix(seed, frame));
+        for (let at = soundOf[frame]!, n = frame - from; n < data.length; at += ids.length, n += width)
+          data[n] = mean[at]! + spread[at]! * noise();
+      }
+      return { data, dims: [1, channels, width] };
+    }
+
+    let from = 0;
+    return {
+      frames: count,
+      frameSamples,
+      starts: places.map((place) => starts[place]!),
+      skipTo(frame) {
+        from = frame;
+      },
+      async render(to) {
+        const first = Math.max(0, from - decoderReach);
+        const end = Math.min(count, to + decoderReach);
+        const flowFirst = Math.max(0, first - flowReach);
+        const flowEnd = Math.min(count, end + flowReach);
+        const mask = { data: new Float32Array(flowEnd - flowFirst).fill(1), dims: [1, 1, flowEnd - flowFirst] };
+        const flowed = await flow.run({ [cuts.frames]: draw(flowFirst, flowEnd), [cuts.mask]: mask, ...voice });
+        const data = new Float32Array(channels * (end - first));
+        for (let row = 0, width = flowEnd - flowFirst; row < channels; row++) {
+          const at = row * width + first - flowFirst;
+          data.set(flowed[cuts.decoded]!.data.subarray(at, at + end - first), row * (end - first));
+        }
+        const decoded = await decoder.run({ [cuts.decoded]: { data, dims: [1, channels, end - first] }, ...voice });
+        const samples = decoded[output!]!.data.subarray((from - first) * frameSamples, (to - first) * frameSamples);
+        from = to;
+        return samples;
+      },
+    };
+  };
+}
