@@ -104,7 +104,7 @@ export function openVoiceHost(
       const isPiper = reading.by === 'english' && reading.notation === 'piper';
       return isPiper ? toPiperIpa(words, task.text, reading.accent) : words;
     } catch (error) {
-      const missing = reading.by === 'espeak' && missingPackage(toFailure(error).message);
+      const missing = reading.by === 'espeak' && missingPackage(String(toFailure(error).cause));
       if (!missing) throw error;
       throw new Failure(
         'engine_unavailable',
