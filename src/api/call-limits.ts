@@ -45,7 +45,6 @@ export const heardTurnsMax = 8;
 /** How long a turn that continues after a pause waits for a concurrency slot of its key. */
 export const turnWaitMsMax = 5_000;
 export const pageSizeDefault = 100;
-export const pageSizeMax = 1000;
 export const cursorCharsMax = 2_000;
 /** Longest filter text for a list of voices. */
 export const voiceFilterCharsMax = 200;

@@ -40,8 +40,8 @@ import { countChars } from '../text/count-chars.ts';
 import { withDisclosure } from '../text/disclosure.ts';
 import type { Call } from './call.ts';
 import { jobEventsEveryMs, jobWatchMs } from './call-limits.ts';
-import { nameOf, pageOf, toEnum } from './messages.ts';
-import { toPage } from './page.ts';
+import { nameOf, toEnum } from './messages.ts';
+import { pageOf, toPage } from './page.ts';
 import { checked, type Handlers } from './service-handlers.ts';
 
 export type JobHandlers = ReturnType<typeof createJobHandlers>;

@@ -24,8 +24,8 @@ import { type Voices, type VoiceUser, voicesFor } from '../speech/voice.ts';
 import { graceSecondsUsual as secretGraceSecondsUsual } from '../webhooks/webhook.ts';
 import type { WebhookSecret, WebhookSecrets } from '../webhooks/webhook-secrets.ts';
 import { actorOf } from './call.ts';
-import { defined, pageOf, pathsOf, reportUnknown, toEnum, unlessEmpty } from './messages.ts';
-import { toPage } from './page.ts';
+import { defined, pathsOf, reportUnknown, toEnum, unlessEmpty } from './messages.ts';
+import { pageOf, toPage } from './page.ts';
 import { checked, type Handlers } from './service-handlers.ts';
 
 interface KeyHandlersOptions {

@@ -19,8 +19,8 @@ import type { Voices } from '../speech/voice.ts';
 import { toLanguageCode } from '../text/language-code.ts';
 import type { LexiconEntry } from '../text/lexicon.ts';
 import { actorOf, type Call } from './call.ts';
-import { pageOf, toEnum, toTime } from './messages.ts';
-import { toPage } from './page.ts';
+import { toEnum, toTime } from './messages.ts';
+import { pageOf, toPage } from './page.ts';
 import { checked, type Handlers } from './service-handlers.ts';
 
 export function createLexiconHandlers(management: LexiconManagement, { findCurrent }: Pick<Voices, 'findCurrent'>) {

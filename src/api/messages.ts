@@ -1,12 +1,10 @@
-// Helpers that handlers share, for enum names, pages, update masks and times.
+// Helpers that handlers share, for enum names, update masks and times.
 import type { DescMessage, Message } from '@bufbuild/protobuf';
 import type { GenEnum } from '@bufbuild/protobuf/codegenv2';
 import { type FieldMask, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { enumNames, isOurs } from '../contract/schema.ts';
 import type { Violations } from '../contract/violations.ts';
-import type { FieldViolation } from '../errors.ts';
 import { updatePathsMax } from './call-limits.ts';
-import { type Page, parsePage } from './page.ts';
 
 /** The enum value with this name: `VoiceStatus.READY` for "ready". */
 export const toEnum = <Value extends number>(desc: GenEnum<Value>, name: string): Value =>
@@ -23,18 +21,6 @@ export const defined = <T extends object>(fields: T) => fields as { [Name in key
 
 export const unlessEmpty = <T>(items: readonly T[] | undefined): readonly T[] | undefined =>
   items?.length ? items : undefined;
-
-/** Parses the requested page of a list. `list` is the name of the list and its filters. */
-export function pageOf(
-  { limit, cursor }: { limit?: number | undefined; cursor: string },
-  list: readonly string[],
-  violations: Violations,
-): Page {
-  const found: FieldViolation[] = [];
-  const page = parsePage({ limit, cursor }, list, found);
-  violations.add(found);
-  return page;
-}
 
 /** The distinct paths of an update mask, or an empty set if the mask is invalid. */
 export function pathsOf(desc: DescMessage, mask: FieldMask | undefined, violations: Violations): ReadonlySet<string> {

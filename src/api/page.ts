@@ -1,8 +1,8 @@
 // Pages of a list. A cursor holds the position of the last item of the previous page, so that added or deleted items
 // cause no gaps and no duplicates. A cursor is valid only for its list and filters.
 import { createHash } from 'node:crypto';
-import type { FieldViolation } from '../errors.ts';
-import { cursorCharsMax, pageSizeDefault, pageSizeMax } from './call-limits.ts';
+import type { Violations } from '../contract/violations.ts';
+import { cursorCharsMax, pageSizeDefault } from './call-limits.ts';
 
 export interface Page {
   size: number;
@@ -18,26 +18,17 @@ interface PageOf<Item> {
   nextCursor: string;
 }
 
-/**
- * Parses the requested page of a list, which is identified by its name and filters. Violations are added to
- * `violations`.
- */
-export function parsePage(
+/** Parses the requested page of a list. `list` is the name of the list and its filters. */
+export function pageOf(
   { limit = pageSizeDefault, cursor }: { limit?: number | undefined; cursor: string },
   list: readonly string[],
-  violations: FieldViolation[],
+  violations: Violations,
 ): Page {
   const tokenPrefix = createHash('sha256').update(JSON.stringify(list)).digest('base64url').slice(0, prefixChars);
-  if (limit < 1 || limit > pageSizeMax)
-    violations.push({ field: 'limit', reason: 'range', message: `must be 1 to ${pageSizeMax}` });
   const isReadable = cursor !== '' && cursor.length <= cursorCharsMax;
   const after = isReadable ? fromToken(cursor, tokenPrefix) : undefined;
   if (cursor !== '' && after === undefined)
-    violations.push({
-      field: 'cursor',
-      reason: 'format',
-      message: 'must be a next_cursor that this list returned for the same filter',
-    });
+    violations.report('cursor', 'format', 'must be a next_cursor that this list returned for the same filter');
   return { size: limit, after, tokenPrefix };
 }
 

@@ -41,8 +41,8 @@ import type { VoiceManagement } from '../voices/voice-management.ts';
 import type { PreviewVoice } from '../voices/voice-preview.ts';
 import { actorOf, type Call } from './call.ts';
 import { voicesPerTurn } from './call-limits.ts';
-import { defined, nameOf, pageOf, pathsOf, toEnum, toTime, unlessEmpty } from './messages.ts';
-import { toPage } from './page.ts';
+import { defined, nameOf, pathsOf, toEnum, toTime, unlessEmpty } from './messages.ts';
+import { pageOf, toPage } from './page.ts';
 import { checked, type Handlers } from './service-handlers.ts';
 import { toPredicate } from './voice-filter.ts';
 

@@ -71,7 +71,7 @@ export function openJobRunner(options: JobRunnerOptions) {
   let running = Promise.resolve();
   let isWoken = false;
   const wake = () => {
-    if (isWoken || isClosed || chaptersMax === 0) return;
+    if (isWoken || chaptersMax === 0) return;
     isWoken = true;
     running = running
       .then(() => {

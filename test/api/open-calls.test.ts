@@ -35,9 +35,10 @@ test('there are so many on a connection, from an address and in all', () => {
   enter('c', '192.0.2.1');
   expect(refusal('d', '192.0.2.1')).toBe('rate_limit_exceeded');
   leave();
-  leave();
   enter('e', '192.0.2.2', { connection });
-  expect(refusal('f', '192.0.2.1')).toBe('overloaded');
+  leave();
+  expect(refusal('f', '192.0.2.2', { connection })).toBe('rate_limit_exceeded');
+  expect(refusal('g', '192.0.2.1')).toBe('overloaded');
 });
 
 test('a call ends at its deadline, and where nobody reads it', async () => {

@@ -46,6 +46,12 @@ test('a streaming request has its chunks in order, counted together', () => {
   expect(parseSpeechRequest(streaming)).toMatchObject({ method: 'streaming', chunks: ['Hello.', 'Bye.'], chars: 10 });
 });
 
+test('the characters of a document are those that are spoken; its tags may take more', () => {
+  const ssml = `<speak>${'<break time="1ms"/>'.repeat(300)}Hello.</speak>`;
+  expect(ssml.length).toBeGreaterThan(5_000);
+  expect(parseSpeechRequest({ voice_id: 'ada', ssml })).toMatchObject({ chars: 6 });
+});
+
 test('null is as absent, and unknown members do no harm', () => {
   const nulls = { text_chunks: null, sample_rate: null, language_code: null, method: null, speaking_rate: null };
   expect(parseSpeechRequest({ ...rest, ...nulls, colour: 'red' })).toEqual(parseSpeechRequest(rest));
