@@ -35,7 +35,7 @@ export interface CheckedLexicon {
 export function* checkLexicon(
   spec: LexiconSpec,
   violations: Violations,
-  { isNew = false, isEmptied = false } = {},
+  { isNew, isEmptied }: { isNew?: boolean; isEmptied?: boolean } = {},
 ): Steps<CheckedLexicon> {
   const { title, entries } =
     spec.pls === '' ? yield* readEntries(spec, violations, isEmptied) : yield* readDocument(spec, violations);
@@ -61,7 +61,11 @@ interface Content {
   entries: LexiconEntry[];
 }
 
-function* readEntries({ entries: given }: LexiconSpec, violations: Violations, isEmptied: boolean): Steps<Content> {
+function* readEntries(
+  { entries: given }: LexiconSpec,
+  violations: Violations,
+  isEmptied: boolean | undefined,
+): Steps<Content> {
   // A message without entries must not delete the existing ones.
   if (given.length === 0 && !isEmptied)
     violations.report('entries', 'required', 'are required unless a PLS document is sent');

@@ -1,4 +1,4 @@
-// Tests limits on the number and the length of tags, with file headers that an attacker could create.
+// Tests the tags in the heads of files, with limits on their number and length.
 import { expect, test } from 'vitest';
 import { readFileHead } from '../../src/audio/file-head.ts';
 
@@ -19,6 +19,24 @@ test('a WAV with very many tags has the first ones', () => {
   );
   const body = Buffer.concat([Buffer.from('WAVE'), format, info, chunk('data', Buffer.alloc(8))]);
   expect(readFileHead(chunk('RIFF', body))?.tags).toHaveLength(200);
+});
+
+test('an ID3 tag has the texts of all its frames', () => {
+  const frame = (id: string, text: string) =>
+    Buffer.from(`${id}\0\0\0${String.fromCharCode(text.length + 1)}\0\0\0${text}`);
+  const frames = ['TIT2 One', 'PRIV none', 'TXXX Name\0value', 'TPE1 Ada'].map((each) => {
+    const [id = '', text = ''] = each.split(' ');
+    return frame(id, text);
+  });
+  const body = Buffer.concat(frames);
+  for (const version of [3, 4]) {
+    const head = Buffer.from([...Buffer.from('ID3'), version, 0, 0, 0, 0, 0, body.length]);
+    expect(readFileHead(Buffer.concat([head, body, Buffer.alloc(8, 0xff)]))?.tags).toEqual([
+      { name: 'TIT2', value: 'One' },
+      { name: 'Name', value: 'value' },
+      { name: 'TPE1', value: 'Ada' },
+    ]);
+  }
 });
 
 test('a FLAC with very many or very long comments has the first ones, cut', () => {

@@ -142,6 +142,17 @@ test('metadata and the cover are read', async () => {
   expect(newer.metadata).toEqual({ description: 'A tale.', series: 'Coasts' });
 });
 
+test.each(['front.xhtml', 'front.png'])('the cover is what the guide names: %s', async (named) => {
+  const [, files] = epubShapes.find(([shape]) => shape === 'EPUB 2 with an NCX and a guide')!;
+  const renamed = Object.entries(files()).map(([path, content]) => {
+    const changed = String(content).replaceAll('cover.', 'front.').replace('content="img"', 'content=""');
+    const text = changed.replace('type="cover" href="front.xhtml"', `type="cover" href="${named}"`);
+    return [path.replace('cover.', 'front.'), typeof content === 'string' ? text : content];
+  });
+  const { cover } = await readEpubBook(writeEpub(Object.fromEntries(renamed)), { readsCode: false });
+  expect(cover).toEqual({ contentType: 'image/png', bytes: pngOf() });
+});
+
 test('a cover in another format is omitted, with a warning', async () => {
   const [, files] = epubShapes.find(([shape]) => shape === 'EPUB 2 with an NCX and a guide')!;
   const bytes = writeEpub({ ...files(), 'OEBPS/cover.png': '<svg xmlns="http://www.w3.org/2000/svg"/>' });

@@ -8,6 +8,7 @@ import type { ExpiredQuery } from '../../src/store/clip-rows.ts';
 function openSwept(clipIds: string[], remove: (clipId: string) => Promise<void>) {
   const purged: string[] = [];
   const faults: unknown[] = [];
+  const deletedBeforeMs: number[] = [];
   const clips = { remove, sweep: async () => 0 } as Partial<ClipStore> as ClipStore;
   const index = {
     find: async () => undefined,
@@ -17,11 +18,15 @@ function openSwept(clipIds: string[], remove: (clipId: string) => Promise<void>)
         .slice(0, limit)
         .map((clipId) => ({ clipId, accountId: 'ada', byteCount: 1, expiresAtMs: 1 })),
     markPurged: async (ids: readonly string[]) => void purged.push(...ids),
-    deletePurged: async () => 0,
+    async deletePurged(beforeMs: number) {
+      deletedBeforeMs.push(beforeMs);
+      return 0;
+    },
     deletePurgedBeyond: async () => 0,
   };
   const room = { noteRemoved() {}, restore: async () => true };
-  return { sweep: openClipSweep({ clips, index, room, onFault: (fault) => faults.push(fault) }), purged, faults };
+  const sweep = openClipSweep({ clips, index, room, onFault: (fault) => faults.push(fault) });
+  return { sweep, purged, faults, room, deletedBeforeMs };
 }
 
 test('a clip that cannot be removed stops no other', async () => {
@@ -31,6 +36,19 @@ test('a clip that cannot be removed stops no other', async () => {
   });
   await expect.poll(() => purged).toEqual(['a', 'b']);
   await expect.poll(() => faults).toMatchObject([{ message: expect.stringMatching(/^1 expired clip/), cause: stuck }]);
+});
+
+test.each([
+  [true, 7 * 24 * 3_600_000],
+  [false, 0],
+])('rows of removed clips are kept only if there is room: %s', async (hasRoom, keptMs) => {
+  const { room, deletedBeforeMs, sweep } = openSwept([], async () => {});
+  await sweep.run();
+  room.restore = async () => hasRoom;
+  deletedBeforeMs.length = 0;
+  const nowMs = Date.now();
+  await sweep.run();
+  expect(Math.abs(deletedBeforeMs[0]! + keptMs - nowMs)).toBeLessThan(3_600_000);
 });
 
 test('while the store is away, that is what is told', async () => {
