@@ -68,7 +68,9 @@ function mutantsOf(file: string): Mutant[] {
       if (typeof node.value === 'boolean') add(node, String(!node.value));
     },
     ExpressionStatement: (node) => void add(node, ';'),
-    ReturnStatement: (node) => void (node.argument && add(node, 'return undefined as never;')),
+    ReturnStatement({ argument, ...node }) {
+      if (argument && text(argument) !== 'undefined') add(node, 'return undefined as never;');
+    },
     TryStatement: (node) => void (node.finalizer && add(node.finalizer, '{}')),
   }).visit(parseSync(file, source).program);
   return found;
