@@ -7,6 +7,7 @@ test.each([
   ['dmy', '5/3/2024', 'March fifth, twenty twenty four'],
   ['ymd', '2024-03-05', 'March fifth, twenty twenty four'],
   ['md', '5/3', 'May third'],
+  ['md', '12/31', 'December thirty first'],
   ['dm', '5.3.', 'March fifth'],
   ['my', '3/2024', 'March, twenty twenty four'],
   ['ym', '2024/3', 'March, twenty twenty four'],
