@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { Failure, failureTable, fieldReasons, type Reason, retryAdvice, toFailure } from '../src/errors.ts';
+import { Failure, failureTable, fieldReasons, type Reason, retryAdvice, shorten, toFailure } from '../src/errors.ts';
 
 const page = readFileSync(join(import.meta.dirname, '../docs/errors.md'), 'utf8');
 const rowsOf = (title: string): string[] => {
@@ -21,6 +21,14 @@ test('docs/errors.md has the table of failures and that of what is wrong with fi
   expect(rowsOf('All failures')).toEqual(rows);
   const reasons = Object.entries(fieldReasons).map(([reason, sentence]) => `| \`${reason}\` | ${sentence} |`);
   expect(rowsOf('What is wrong with a field')).toEqual(reasons);
+});
+
+test('input in a message has at most 100 characters, and no half of a pair', () => {
+  expect(['x'.repeat(100), 'x'.repeat(101)].map((text) => shorten(text))).toEqual([
+    'x'.repeat(100),
+    `${'x'.repeat(99)}…`,
+  ]);
+  expect(shorten(`${'x'.repeat(98)}😀😀`)).toBe(`${'x'.repeat(98)}\ufffd…`);
 });
 
 test('statuses are those of the contract', () => {

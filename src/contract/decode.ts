@@ -186,7 +186,7 @@ function readItem(field: DescField & { fieldKind: 'list' | 'map' }): Read {
   return field.enum ? readEnum(field.enum) : readScalar(field.scalar!);
 }
 
-const emptyOf = ({ scalar }: DescField) => (scalar === ScalarType.STRING ? '' : scalar === ScalarType.BOOL ? false : 0);
+const emptyOf = ({ scalar }: DescField) => (scalar === ScalarType.STRING ? '' : 0);
 
 const int32Max = 2 ** 31 - 1;
 const uint32Max = 2 ** 32 - 1;

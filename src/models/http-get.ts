@@ -63,6 +63,7 @@ function getOnce(url: URL, { headers, signal, stallMs }: GetOptions, lookup?: Lo
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
   const isSecure = url.protocol === 'https:';
   const agentOptions = { proxyEnv: process.env };
+  let answered: IncomingMessage | undefined;
   const request = (isSecure ? httpsGet : httpGet)(
     url,
     {
@@ -73,6 +74,7 @@ function getOnce(url: URL, { headers, signal, stallMs }: GetOptions, lookup?: Lo
     },
     (message) => {
       clearTimeout(late);
+      answered = message;
       resolve(toAnswer(message));
     },
   );
@@ -81,7 +83,8 @@ function getOnce(url: URL, { headers, signal, stallMs }: GetOptions, lookup?: Lo
   const late = setTimeout(giveUp, answerMs);
   request.once('close', () => clearTimeout(late));
   // The timeout applies between any two bytes, and while connecting.
-  request.setTimeout(stallMs, () => request.destroy(new Error(`nothing arrived for ${Math.ceil(stallMs / 1000)} s`)));
+  const stalled = new Error(`nothing arrived for ${Math.ceil(stallMs / 1000)} s`);
+  request.setTimeout(stallMs, () => (answered ?? request).destroy(stalled));
   request.once('error', reject);
   return promise;
 }

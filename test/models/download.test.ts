@@ -151,7 +151,7 @@ describe('a source that', () => {
       if (count === 1) askedMs = performance.now();
       return count === 1 && !!response.writeHead(429, { 'Retry-After': '1' }).end();
     };
-    await fetchIt();
+    await fetchIt({ patience: { ...patience, retryAfterMsMax: 1_000 } });
     expect(performance.now() - askedMs).toBeGreaterThanOrEqual(990);
     await expectWhole();
   });
@@ -217,7 +217,9 @@ describe('a source that', () => {
       response.write(bytes.subarray(from, from + 100_000));
       return true;
     };
-    await fetchIt({ patience: { ...patience, stallMs: 1_000 } });
+    const reasons: string[] = [];
+    await fetchIt({ patience: { ...patience, stallMs: 1_000 }, onRetry: ({ why }) => reasons.push(why) });
+    expect(reasons).toEqual(Array(2).fill('nothing arrived for 1 s'));
     expect(mirror.requests.map(({ range }) => range)).toEqual([undefined, 'bytes=100000-', 'bytes=200000-']);
     await expectWhole();
   });

@@ -55,7 +55,7 @@ export async function readGains(model: Model): Promise<Gains> {
 export async function keepGains(model: Model, gains: Gains): Promise<void> {
   const stored = await readStored(model);
   const { blended } = model;
-  const all = stored.speakers.map((gain, position) => (blended ? gain : (gains[position] ?? gain)) ?? null);
+  const all = stored.speakers.map((gain, position) => (blended ? gain : (gains[position] ?? gain)));
   const blends = new Map(stored.blends);
   for (const [position, style] of blended?.styles.entries() ?? []) {
     if (style && gains[position] !== undefined) blends.set(style.key, gains[position]);
