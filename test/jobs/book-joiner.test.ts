@@ -62,3 +62,18 @@ test.each([
   const expected = begun.map((_, i) => (i + 1 === number ? [false, false] : [true, true]));
   expect(await Promise.all(begun.map(stays))).toEqual(expected);
 });
+
+test('a chapter whose file is gone when the book is joined is made again', async () => {
+  const { clips, create, untilEnded, openOwnJobs } = await openJobsGateway({ jobChaptersMax: 0 });
+  const { open } = clips;
+  let gone: string | undefined;
+  clips.open = async (key, range) => {
+    if (range?.last === 0) gone ??= key;
+    return key === gone ? undefined : open.call(clips, key, range);
+  };
+  const worker = openOwnJobs();
+  const { id } = await create({ chapters: undefined, text: 'One text.' });
+  expect(await untilEnded(id)).toMatchObject({ status: 'succeeded' });
+  await worker.close();
+  expect(gone).toMatch(/^aud_/);
+});

@@ -5,7 +5,7 @@ import { createMetrics } from '../../src/telemetry/prometheus.ts';
 import { createTracing } from '../../src/telemetry/trace.ts';
 import { openCollector } from './collector.ts';
 
-function open(endpoint: string, readMetrics?: () => never, how: Partial<OtlpTarget> = {}) {
+function open(endpoint: string, readMetrics?: () => never, how: Partial<OtlpTarget> = {}, batchEveryMs = 5000) {
   const faults: Error[] = [];
   const metrics = createMetrics();
   metrics.counter('calls_total', 'Calls.')({ method: 'A' }, 2);
@@ -16,7 +16,7 @@ function open(endpoint: string, readMetrics?: () => never, how: Partial<OtlpTarg
   const otlp = openOtlpExport({
     traces: { ...target, url: `${endpoint}/v1/traces` },
     metrics: { ...target, url: `${endpoint}/v1/metrics` },
-    ...{ queuedSpansMax: 4096, batchSpansMax: 512, batchEveryMs: 5000 },
+    ...{ queuedSpansMax: 4096, batchSpansMax: 512, batchEveryMs },
     resource: { 'service.name': 'sonant' },
     metricsEveryMs: readMetrics ? 10 : 60_000,
     readMetrics: readMetrics ?? metrics.families,
@@ -65,6 +65,16 @@ test.each([{ compression: 'none' }, { compression: 'gzip' }] as const)(
     expect(faults).toEqual([]);
   },
 );
+
+test('spans that a collector cannot take are sent again', async () => {
+  const { endpoint, received } = await openCollector((count) => (count === 1 ? 503 : 200));
+  const { otlp, tracing } = open(endpoint, undefined, {}, 10);
+  tracing.begin({}, { name: 'call', kind: 'server' }).end();
+  await vi.waitFor(() => expect(received).toHaveLength(2), { timeout: 20_000 });
+  expect(received[1]).toEqual(received[0]);
+  await otlp.close();
+  expect(otlp.dropped).toBe(0);
+});
 
 test('a collector that is away costs spans, which are counted, and is told of once', async () => {
   const { endpoint, received } = await openCollector(() => 503);
