@@ -47,6 +47,8 @@ const seatLeftMs = 10_000;
  * the audio of its first segment ends.
  */
 const later = { interactive: { lane: 'later', dueMs: 2_000 }, bulk: { lane: 'bulk', dueMs: 10_000 } } as const;
+/** A request may wait for so many turns, however long they are: an engine that is slower than speech has a queue too. */
+const turnsWaitedMin = 4;
 /** Longest wait for an engine's rate limit before the request has any audio. */
 const rateMsMax = 10_000;
 const minuteMs = 60_000;
@@ -344,11 +346,11 @@ export class Schedule {
     return { patienceMs, displaced };
   }
 
-  #patienceOf({ patience, resource: { startMs = 0, msPerChar = 0 } }: Waiter): number {
+  #patienceOf({ patience, resource: { startMs = 0, msPerChar = 0, turnMs = 0 } }: Waiter): number {
     if (!patience) return Infinity;
     const { firstChars, wholeChars = 0, waitMsMax = Infinity, deadlineMs = Infinity } = patience;
     const workMs = Math.max(startMs * workOf(firstChars), wholeShare * msPerChar * wholeChars);
-    return Math.min(waitMsMax, deadlineMs - this.#now() - workMs);
+    return Math.min(Math.max(waitMsMax, turnsWaitedMin * turnMs), deadlineMs - this.#now() - workMs);
   }
 
   /** Expected wait for a seat and for the engine's rate limit, and the expected time between two admissions. */

@@ -144,10 +144,13 @@ test('a whole text that would not be done by its deadline is refused, where a st
 });
 
 test('a queue that was slow is tried again when nobody has waited in it for a minute', async () => {
-  const { schedule, finish, clock } = await openMeasured(9000);
+  const { schedule, ask, finish, clock } = await openMeasured(9000);
+  const waiting = ['w1', 'w2', 'w3', 'w4'];
+  for (const name of waiting) ask(name, single, { owner: 'b' });
+  await settle();
   const check = () => schedule.check(demandAt(single, { owner: 'b', waitMsMax: 5000 }));
   expect(check).toThrow(expect.objectContaining({ reason: 'overloaded' }));
-  await finish('a40', 9000);
+  for (const name of ['a40', ...waiting]) await finish(name, 9000);
   check();
   clock.ms += 59_000;
   check();
