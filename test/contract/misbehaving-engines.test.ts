@@ -238,16 +238,17 @@ describe.concurrent('a request that is heard already', () => {
   ] as const)('%s', async ([, times], { onTestFinished, expect }) => {
     const service = await openMisbehaving(onTestFinished);
     const { sound: whole } = await service.transports['REST, whole']('tone-low', long);
-    const parts = service.openAi.requests.splice(0).map(({ body }) => body.input);
+    const parts = service.texts();
+    service.openAi.requests.length = 0;
     expect(parts.length).toBeGreaterThan(2);
     service.misbehave({ openAi: slow });
     const hearing = service.transports['REST, streamed']('tone-low', long);
     // The first two segments are requested at once.
-    await expect.poll(() => service.openAi.requests.length, { interval: 5 }).toBe(2);
+    await expect.poll(() => service.texts().length, { interval: 5 }).toBe(2);
     expect(service.running()).toBeGreaterThan(0);
     service.misbehave({ openAi: { ...slow, ...failing(times, 500) } });
     const { sound, failure } = await hearing;
-    const requests = service.openAi.requests.map(({ body }) => body.input);
+    const requests = service.texts();
     if (times === 1) {
       expect(failure).toBeUndefined();
       expect(sound.equals(whole)).toBe(true);

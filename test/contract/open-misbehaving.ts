@@ -8,6 +8,7 @@ import { openService } from '../../src/app/service.ts';
 import type { Engine, EngineCapabilities, EngineDefinition } from '../../src/engines/engine.ts';
 import { google } from '../../src/engines/google/google.ts';
 import { openAiCompatible } from '../../src/engines/openai-compatible/openai-compatible.ts';
+import { warmUpText } from '../../src/engines/openai-compatible/server-group.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { createStorage } from '../distributed/storage.ts';
 import { type GoogleTrouble, openGoogleServer } from '../engines/google-server.ts';
@@ -54,6 +55,8 @@ export async function openMisbehaving(onClose: (close: () => Promise<void>) => v
   });
 
   const voices = openAi.state.trouble.voices;
+  /** The requested texts, without warm-ups: a server that failed gets one after a second, whatever its callers do. */
+  const texts = () => openAi.requests.map(({ body }) => body.input).filter((text) => text !== warmUpText);
   const usual = engines.map(({ capabilities }) => capabilities);
   return {
     ...transports,
@@ -72,8 +75,9 @@ export async function openMisbehaving(onClose: (close: () => Promise<void>) => v
     wait(patience: Pick<EngineCapabilities, 'firstSoundMsMax' | 'stallMsMax'>) {
       for (const [i, engine] of engines.entries()) engine.capabilities = { ...usual[i]!, ...patience };
     },
+    texts,
     /** Number of speech requests to all servers. */
-    requestCount: () => openAi.requests.length + cloud.calls.filter(({ method }) => method !== 'list').length,
+    requestCount: () => texts().length + cloud.calls.filter(({ method }) => method !== 'list').length,
     /** Number of running requests at the servers. */
     running: () => openAi.state.running + cloud.state.running.size,
     async readMetric(name: string): Promise<number[]> {
