@@ -102,8 +102,13 @@ test('other work goes on while a file is inspected', async () => {
     if (isRunning) setImmediate(count);
   };
   setImmediate(count);
-  const { sha256 } = await inspect(new Uint8Array(32 * mebibyte));
+  // On a busy machine, this thread may get no time during an inspection, so the best of several counts.
+  const inspectCounted = async () => {
+    const before = turns;
+    const { sha256 } = await inspect(new Uint8Array(32 * mebibyte));
+    expect(sha256).toMatch(/^[\da-f]{64}$/);
+    return turns - before;
+  };
+  await expect.poll(inspectCounted).toBeGreaterThan(20);
   isRunning = false;
-  expect(sha256).toMatch(/^[\da-f]{64}$/);
-  expect(turns).toBeGreaterThan(20);
 });

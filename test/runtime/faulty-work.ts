@@ -1,4 +1,5 @@
 // Defines the tasks of the workers in the tests of the host, and how they misbehave on demand.
+import { writeFileSync } from 'node:fs';
 import { isMainThread, threadId } from 'node:worker_threads';
 import type { TaskControl } from '../../src/runtime/host-child.ts';
 
@@ -12,6 +13,8 @@ export interface FaultyTask {
   does: 'end' | 'fail' | 'exit' | 'throw' | 'hang' | 'listen' | 'linger' | 'flood' | 'wear';
   /** "{worker}" stands for the id of the thread or process. */
   pieces?: string[];
+  /** A file that a lingering worker writes after it has replied. */
+  repliedFile?: string;
 }
 
 /** How long a lingering worker continues after a cancel. */
@@ -36,7 +39,8 @@ export async function start({ does }: FaultyStart): Promise<void> {
   while (does === 'hang') block(1_000);
 }
 
-export async function perform({ does, pieces = [] }: FaultyTask, control: TaskControl<string>): Promise<void> {
+export async function perform(task: FaultyTask, control: TaskControl<string>): Promise<void> {
+  const { does, pieces = [], repliedFile } = task;
   if (exitsLater) process.exit(3);
   for (const piece of pieces) control.send([piece.replace('{worker}', worker)]);
   if (does === 'fail') throw new Error('the task failed');
@@ -49,5 +53,6 @@ export async function perform({ does, pieces = [] }: FaultyTask, control: TaskCo
   while (does === 'hang') block(1_000);
   if (does === 'listen' || does === 'linger') while (!control.isCancelled()) await pause(2);
   if (does === 'linger') block(lingerMs);
+  if (repliedFile) setImmediate(() => writeFileSync(repliedFile, ''));
   for (let n = 0; does === 'flood' && n < floodPieces; n++) control.send(['.'.repeat(floodChars)]);
 }

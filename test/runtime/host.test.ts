@@ -1,6 +1,9 @@
 // Tests the guarantees of the host, over threads, forked processes and processes on pipes that finish, fail, exit,
 // hang, do not start or do not stop.
 import { execFile } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { Host, type HostOptions, type WorkerLink, type WorkerStart } from '../../src/runtime/host.ts';
@@ -215,18 +218,21 @@ describe.each(Object.entries(kinds))('a %s', (kind, openLink) => {
   });
 
   test('that has stopped takes the next task, however late that is read', async () => {
-    const [blockedFromMs, lateMs, blockedToMs] = [20, lingerMs + 50, lingerMs + 150];
+    const lateMs = lingerMs + 50;
     const { host, worker } = open({ stopMsMax: lateMs });
+    const folder = mkdtempSync(join(tmpdir(), 'sonant-host-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const repliedFile = join(folder, 'replied');
     const leaving = new AbortController();
-    const left = host.run({ does: 'linger', pieces: ['{worker}'] }, leaving.signal);
+    const left = host.run({ does: 'linger', pieces: ['{worker}'], repliedFile }, leaving.signal);
     const { value: first } = await left.next();
     const sinceMs = performance.now();
     leaving.abort(new Error('nobody listens'));
-    const block = () => {
-      while (performance.now() < sinceMs + blockedToMs);
-    };
+    const hasReplied = () => existsSync(repliedFile) || performance.now() > sinceMs + 30_000;
     // After an immediate, timers run before replies of workers.
-    setTimeout(() => setImmediate(block), blockedFromMs);
+    setImmediate(() => {
+      while (performance.now() < sinceMs + lateMs + 50 || !hasReplied());
+    });
     await expect(left.next()).rejects.toThrow('nobody listens');
     expect(await worker()).toBe(first);
   });
