@@ -1,9 +1,9 @@
-// Tests `sonant lexicon` and `sonant say --lexicon`, as programs.
+// Tests `sonant lexicon` and `sonant say --lexicon`.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { runSonant } from './sonant-program.ts';
+import { runMain } from './run-main.ts';
 
 let folder: string;
 beforeAll(() => {
@@ -17,7 +17,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const run = (...args: string[]) => runSonant(folder, args, '', { SONANT_DATA_DIR: 'data' });
+const run = (...args: string[]) => runMain(folder, args, '', { SONANT_DATA_DIR: 'data' });
 
 test('lexicons are put, listed, shown, spoken with, replaced and removed', { timeout: 120_000 }, async () => {
   const put = await run('lexicon', 'put', 'names.json', '--json');
