@@ -1,10 +1,7 @@
 // Validates every response that a test gets from the service over HTTP against docs/openapi.json. Runs before each test
 // file. Responses are passed on unchanged; a mismatch fails the test when it finishes.
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, afterEach, expect } from 'vitest';
-import type { OpenApi } from '../src/http/docs/openapi-document.ts';
-import type { OpenApiCheck, Received } from './http/openapi-check.ts';
+import type { Received } from './http/openapi-check.ts';
 
 interface Reply {
   received: Received;
@@ -15,14 +12,6 @@ interface Reply {
 }
 
 let replies: Reply[] = [];
-let check: Promise<OpenApiCheck> | undefined;
-
-async function openCheck(): Promise<OpenApiCheck> {
-  const file = join(import.meta.dirname, '..', 'docs', 'openapi.json');
-  const document = JSON.parse(readFileSync(file, 'utf8')) as OpenApi;
-  const { createOpenApiCheck } = await import('./http/openapi-check.ts');
-  return createOpenApiCheck(document);
-}
 
 /** APIs of other vendors, which have their own documentation. */
 const vendorPath = /^\/(?:tts\/|voices|v1\/text-to-speech\/|v1\/voices|v2)/;
@@ -77,8 +66,8 @@ async function settle(): Promise<void> {
   if (replies.length === 0) return;
   const checked = replies;
   replies = [];
-  check ??= openCheck();
-  const { check: checkReply, checkEvents } = await check;
+  const { openDocumentCheck } = await import('./http/openapi-check.ts');
+  const { check: checkReply, checkEvents } = openDocumentCheck();
   const faults = new Set<string>();
   for (const { received, body, events } of checked) {
     for (const fault of checkReply(received, await body)) faults.add(fault);
@@ -88,4 +77,8 @@ async function settle(): Promise<void> {
   expect([...faults], 'what /openapi.json says otherwise').toEqual([]);
 }
 afterEach(settle);
-afterAll(settle);
+afterAll(async () => {
+  // The next file in this process begins with the original.
+  globalThis.fetch = ask;
+  await settle();
+});

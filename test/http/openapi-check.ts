@@ -1,6 +1,8 @@
 // Checks received replies against the OpenAPI document: the status, the type, the headers and the body, and the events
 // of a stream. Reply schemas count as closed: an undocumented member is a fault. Returns the faults as sentences, or an
 // empty list.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { type ErrorObject, Ajv2020 as Validator } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import type { DocumentedOperation, DocumentedResponse, OpenApi } from '../../src/http/docs/openapi-document.ts';
@@ -27,7 +29,7 @@ const apart =
 /** Paths that are not operations, such as those of RPCs and of pages for browsers. */
 const elsewhere = /^\/(docs|mcp$|openapi\.json|console|oauth\/(?!get-key)|sonant\.v1\.|grpc\.)/;
 
-export function createOpenApiCheck(document: OpenApi) {
+function createOpenApiCheck(document: OpenApi) {
   const ajv = new Validator({ strict: true, strictTypes: false, logger: false });
   addFormats.default(ajv, ['date', 'date-time', 'uri', 'uri-reference']);
   ajv.addFormat('binary', true).addVocabulary(['example']);
@@ -135,7 +137,14 @@ export function createOpenApiCheck(document: OpenApi) {
   };
 }
 
-export type OpenApiCheck = ReturnType<typeof createOpenApiCheck>;
+let documentCheck: ReturnType<typeof createOpenApiCheck> | undefined;
+
+/** The check against docs/openapi.json, which all test files in this process share. */
+export function openDocumentCheck() {
+  const file = join(import.meta.dirname, '../../docs/openapi.json');
+  documentCheck ??= createOpenApiCheck(JSON.parse(readFileSync(file, 'utf8')) as OpenApi);
+  return documentCheck;
+}
 
 const toFault = ({ instancePath, message, params }: ErrorObject) =>
   `${instancePath} ${message} ${JSON.stringify(params)}`;

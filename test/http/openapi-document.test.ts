@@ -8,11 +8,11 @@ import { failureTable } from '../../src/errors.ts';
 import type { DocumentedContent, OpenApi } from '../../src/http/docs/openapi-document.ts';
 import type { Schema } from '../../src/http/route-docs.ts';
 import { eventsIn } from './event-reader.ts';
-import { createOpenApiCheck } from './openapi-check.ts';
+import { openDocumentCheck } from './openapi-check.ts';
 
 const file = join(import.meta.dirname, '..', '..', 'docs', 'openapi.json');
 const document = JSON.parse(readFileSync(file, 'utf8')) as OpenApi;
-const { check, checkEvents, faultsOf, resolve } = createOpenApiCheck(document);
+const { check, checkEvents, faultsOf, resolve } = openDocumentCheck();
 const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
 );
