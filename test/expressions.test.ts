@@ -54,8 +54,6 @@ const trusted: Readonly<Record<string, string>> = {
 const trustedWhole: Readonly<Record<string, string>> = {
   [String.raw`^\d*\.?\d+$`]: 'the command line',
   [String.raw`(\w+)\{([^}]*)\}`]: 'the number rules of ICU',
-  [String.raw`(\w+) (\S)`]: 'the table of entities',
-  [String.raw`\/+$`]: 'the command line',
   '<[^>]*>': 'the text that the user writes in the page',
   '>+$': 'the number rules of ICU',
   [String.raw`\w+$`]: 'the name of a file in the page',

@@ -4,7 +4,7 @@ import { toRows } from './language-table.ts';
 import { matchAt } from './rule.ts';
 
 const formulaPattern =
-  /\$\$?(?![\s\d$]*\$)(?!\s)([^$\n]{1,300})(?<!\s)\$\$?(?!\d)|\\\(([^\n]{1,300}?)\\\)|\\\[([^\n]{1,300}?)\\\]/y;
+  /\$\$?(?![\s\d$]{0,40}\$)(?!\s)([^$\n]{1,300})(?<!\s)\$\$?(?!\d)|\\\(((?:[^\n\\]|\\[^\n\\()[\]]){1,300})\\\)|\\\[((?:[^\n\\]|\\[^\n\\()[\]]){1,300})\\\]/y;
 /** What distinguishes a formula from a text between two prices. */
 const mathPattern = /[\\^_=]|^\s*\p{L}\s*$/u;
 

@@ -4,7 +4,7 @@ import type { GivenPhonemes, PhonemeWord } from '../../text/phonemes/english.ts'
 
 type Token = PhonemeWord & { isGiven?: boolean };
 
-const wordForm = String.raw`[\p{L}\p{M}\p{N}]+(?:['’\-][\p{L}\p{M}\p{N}]+)*['’]?`;
+const tokenPattern = /[\p{L}\p{M}\p{N}]+(?:['’-][\p{L}\p{M}\p{N}]+)*['’]?|[;:,.!?…—،、。？！]|(?<=\s)–(?=\s)/gu;
 const marks: Readonly<Record<string, string>> = {
   '…': '.',
   '—': ',',
@@ -21,9 +21,7 @@ function readTokens(text: string, given: readonly GivenPhonemes[]): Token[] {
   const tokens: Token[] = [];
   let at = 0;
   const read = (to: number) => {
-    for (const { 0: found, index } of text
-      .slice(at, to)
-      .matchAll(new RegExp(String.raw`${wordForm}|[;:,.!?…—،、。？！]|(?<=\s)–(?=\s)`, 'gu')))
+    for (const { 0: found, index } of text.slice(at, to).matchAll(tokenPattern))
       tokens.push({ start: at + index, end: at + index + found.length, phonemes: marks[found] ?? found });
   };
   for (const { from, to, phonemes } of given) {
@@ -53,7 +51,7 @@ export function toEspeakWords(
     const ipa = toIpa(phrase.map(({ phonemes }) => phonemes).join(' '));
     // A word of another language is between the names of both.
     const spoken = ipa
-      .replace(/\([^)]*\)/g, '')
+      .replace(/\([^()]*\)/g, '')
       .normalize('NFD')
       .split(/\s+/)
       .filter((each) => each !== '');

@@ -36,7 +36,7 @@ const after = toRules([
 ]);
 const own = {
   US: toRules([
-    ['(?<=[ˈˌ]C*V)t[ᵊə]?n(?!V|[ˈˌts])', 'ʔn̩'],
+    ['(?<=[ˈˌ]C{0,40}V)t[ᵊə]?n(?!V|[ˈˌts])', 'ʔn̩'],
     ['([fvp])əɹ(?=[əi])', '$1ɹ'],
     ['([ɜə])ɹ(?=[ˈˌ]?V)', '$1ɹɹ'],
     ['ɜɹ', 'ɜː'],
@@ -45,14 +45,14 @@ const own = {
     ['ɔ(?!ŋ|f|θ|s|n|lt)', 'ɔː'],
     ['ɑ', 'ɑː'],
     ['u', 'uː'],
-    ['(?<=[ˈˌ]C*)i(?!ː)|i(?=[ˈˌ]|[bfhjklmnpstvwðŋɡɹʃʒʤʧθɾT])', 'iː'],
+    ['(?<=[ˈˌ]C{0,40})i(?!ː)|i(?=[ˈˌ]|[bfhjklmnpstvwðŋɡɹʃʒʤʧθɾT])', 'iː'],
   ]),
   GB: toRules([
     ['a', 'æ'],
     ['ɛː', 'eə'],
     ['ɪə', 'iə'],
-    ['(?<=V.*)ə$', 'ɐ'],
-    ['(?<![ˈˌ]C*)i$', 'ɪ'],
+    ['(?<=V.{0,40})ə$', 'ɐ'],
+    ['(?<![ˈˌ]C{0,40})i$', 'ɪ'],
   ]),
 };
 const rules = { US: [...before, ...own.US, ...after], GB: [...before, ...own.GB, ...after] };
@@ -91,7 +91,8 @@ function bySpelling(phonemes: string, spelled: string, accent: Accent): string {
   if (/^(re|de|se|be|pre)/.test(spelled)) changed = changed.replace(/^([^ˈˌ]{1,2})ə(?!ɹ)/, '$1ᵻ');
   if (spelled.startsWith('a')) changed = changed.replace(/^ə(?![ɹl]?$)(?!ɹ)/, 'ɐ');
   if (accent === 'US' && /^(ex|en|em)/.test(spelled)) changed = changed.replace(/^([ˈˌ]?)ɪ/, '$1ɛ');
-  const groups = spelled.replace(/(?<=[aeiouy].*)e(?=s?$)/, '').match(/[aeiouy]+/g) ?? [];
+  const stem = spelled.replace(/es?$/, '');
+  const groups = stem.match(/[aeiouy]+/g) ?? spelled.match(/[aeiouy]+/g) ?? [];
   if (groups.length === phonemes.match(vowel)?.length) {
     let at = 0;
     changed = changed.replace(vowel, (sound) => (/^[iy]$/.test(groups[at++]!) && sound === 'ə' ? 'ɪ' : sound));
