@@ -17,8 +17,8 @@ const initialPattern = /^(?:\p{Lu}|\p{Lu}(?:\.\p{L}){1,8}|\p{Ll}(?:\.\p{Ll}){1,8
 const listNumberPattern = /^(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})$/;
 /** A number that may be an ordinal before a full stop, or the Roman numeral of a ruler. */
 const ordinalPattern = /^(?:\d{1,3}|[IVX]{1,5})$/;
-/** A short word that is more likely an abbreviation than the last word of a sentence, if a number follows. */
-const shortPattern = /^\p{L}[\p{Ll}]{0,2}[^\P{Ll}aeiouyáéíóúàèìòùâêîôûäöüąęåæø]$/u;
+/** A short word without vowels is an abbreviation, if a number follows. */
+const shortPattern = /^(?:(?![aeiouyáéíóúàèìòùâêîôûäöüąęåæø])\p{L}){1,4}$/iu;
 /** A street name that may precede a house number: "Hauptstr. 5", "Goethepl. 3". */
 const streetPattern = /\p{L}{3}-?(?:str|pl)$/iu;
 /** Words that may follow "5 p.m." in the same sentence. */
