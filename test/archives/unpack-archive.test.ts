@@ -41,6 +41,11 @@ async function unpack(archive: Uint8Array): Promise<{ error?: Error; files: Reco
 }
 
 const weights = randomBytes(90_000);
+function withBit(packed: Buffer, at: number): Buffer {
+  packed[at]! ^= 8;
+  return packed;
+}
+
 const good = {
   'model.onnx': weights,
   'tokens.txt': 'a 1\n',
@@ -202,15 +207,15 @@ const hostile: readonly (readonly [what: string, archive: () => Uint8Array, told
   ['gzip cut short', () => gzipSync(tarOf('amy', good)).subarray(0, 60_000), /incomplete/],
   ['bzip2 cut short', () => bzip2(tarOf('amy', good)).subarray(0, 60_000), /incomplete|damaged/],
   ['zip cut short', () => zipped.subarray(0, -30), /incomplete/],
-  [
-    'bzip2 with another bit',
-    () => {
-      const packed = bzip2(tarOf('amy', good));
-      packed[50_000]! ^= 8;
-      return packed;
-    },
-    /is damaged/,
-  ],
+  ['bzip2 with another bit', () => withBit(bzip2(tarOf('amy', good)), 50_000), /is damaged/],
+  ...[4, 8].map(
+    (at) =>
+      [
+        `bzip2 with another bit in byte ${at}, the mark of a block`,
+        () => withBit(bzip2(tarOf('amy', good)), at),
+        /is damaged/,
+      ] as const,
+  ),
   [
     'a zip whose content is another',
     () => {

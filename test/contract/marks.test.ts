@@ -43,7 +43,8 @@ describe.each(Object.keys(without) as (keyof typeof without)[])('%s', async (for
     expect(file.includes('lamp')).toBe(false);
   });
 
-  test('chapters of a job, and the joined file', async () => {
+  const hasJobs = format !== 'flac';
+  test.runIf(hasJobs)('chapters of a job, and the joined file', async () => {
     const files = await ways.speakChapters([asked, { ...asked, voiceId: 'tone-low' }]);
     expect(files.length).toBe(3);
     for (const file of files) expect(tagsIn(file)).toMatchObject({ ...tagsOf[format], ...commentOf(file) });

@@ -95,7 +95,7 @@ export interface Received {
   body: string;
 }
 
-/** Requests that `answer` does not answer get status 204. */
+/** Requests that `answer` does not answer get status 200. */
 export async function openReceiver(
   answer: (received: Received, response: ServerResponse) => void | Promise<void> = () => {},
   { isSecure = false, host = '127.0.0.1' } = {},
@@ -105,7 +105,7 @@ export async function openReceiver(
     const one = { headers: request.headers, path: request.url!, body: await text(request) };
     received.push(one);
     await answer(one, response);
-    if (!response.writableEnded && !response.headersSent) response.writeHead(204).end();
+    if (!response.writableEnded && !response.headersSent) response.writeHead(200).end();
   };
   const server = isSecure ? createTlsServer(testCertificate, listen) : createServer(listen);
   server.listen(0, host);
