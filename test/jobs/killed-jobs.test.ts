@@ -65,7 +65,7 @@ test.each(formats)('the files of a job that is killed again and again: %s', asyn
 });
 
 test('two that work on the jobs of one store share the chapters', async () => {
-  const gateway = await openJobsGateway({ jobChaptersMax: 0, trouble: { pieceDelayMs: 5 } });
+  const gateway = await openJobsGateway({ jobChaptersMax: 0, trouble: { pieceDelayMs: 50 } });
   const { create, untilEnded, openOwnJobs, speech, tone } = gateway;
   const spoken = [0, 0];
   const workers = spoken.map((_, i) => {
