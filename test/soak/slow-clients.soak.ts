@@ -1,6 +1,6 @@
 // Tests 1000 slow readers and 1000 slow writers of one account beside the calls of another account. Prints the waits of
-// the other account before and during the attack, in the same run, and the memory of the service. SLOW_SECONDS sets the
-// duration of each part.
+// the other account before the attack, while it connects, and during it, and the memory of the service, all in one run.
+// SLOW_SECONDS sets the duration of the parts.
 import { spawn } from 'node:child_process';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
@@ -43,12 +43,16 @@ test('slow readers and slow writers of one account', { timeout: 10 * partMs + 60
       health = Math.max(health, healthMs!);
     }
   });
-  const measure = async () => {
-    [waits, health, refused] = [[], 0, 0];
-    await sleep(partMs);
+  const forget = () => ([waits, health, refused] = [[], 0, 0]);
+  const measured = () => {
     const sorted = waits.toSorted((a, b) => a - b);
     const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))]!;
     return { count: sorted.length, median: at(0.5), p99: at(0.99), health, refused };
+  };
+  const measure = async () => {
+    forget();
+    await sleep(partMs);
+    return measured();
   };
 
   const body = JSON.stringify({ voice_id: 'arthur', text: textOf(5000), return_format: 'buffer' });
@@ -83,11 +87,14 @@ test('slow readers and slow writers of one account', { timeout: 10 * partMs + 60
     else socket.resume().write(headOf('/api/audio/jobs', 1_000_000));
   };
   const mostRss = watchRss(service);
+  forget();
   for (let n = 0; n < clients; n++) {
     connectSlow(n, 'readers');
     connectSlow(n, 'writers');
     if (n % 20 === 19) await sleep(100);
   }
+  await sleep(5000);
+  const opening = measured();
   const disturbed = await measure();
   const [opened, most] = [open.size, mostRss()];
   isOver = true;
@@ -98,7 +105,7 @@ test('slow readers and slow writers of one account', { timeout: 10 * partMs + 60
     `${count} pairs, median ${median.toFixed(0)} ms, p99 ${p99.toFixed(0)} ms, ${refused} refusals, /healthz at most ${health.toFixed(0)} ms`;
   console.log(
     `${clients} slow readers of ${mib(audioBytes)} each and ${clients} slow writers for ${partMs / 1000} s; ${opened} open at the end, ` +
-      `${closed.readers} readers and ${closed.writers} writers cut\nundisturbed: ${show(undisturbed)}\nduring: ${show(disturbed)}\n` +
+      `${closed.readers} readers and ${closed.writers} writers cut\nundisturbed: ${show(undisturbed)}\nwhile they connect: ${show(opening)}\nduring: ${show(disturbed)}\n` +
       `p99 ${(disturbed.p99 / undisturbed.p99).toFixed(2)} times undisturbed; RSS ${mib(before)} before, at most ${mib(most)}`,
   );
   expect(service.isUp()).toBe(true);
