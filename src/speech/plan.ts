@@ -167,7 +167,7 @@ function planCast(found: Omit<CastSpeech, 'plan'>, { written, texts, isIncomplet
     for (const text of texts) {
       const items = () => render(markLanguages(text, cast));
       if (isLater) render(text);
-      else if (isGuessed && rendered.length > 0) await ownTurn();
+      else if (rendered.length > 0) await ownTurn();
       rendered.push({ text, items: isLater ? later(items) : items() });
     }
     const { cuts, isSpoken } = await peekSpoken(planCuts(rendered, part));

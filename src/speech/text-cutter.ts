@@ -134,6 +134,7 @@ export async function peekSpoken(steps: CutSteps): Promise<{ cuts: CutSource<Pla
   for (let next = await read(); !next.done; next = await read()) {
     seen.push(next.value);
     if (next.value.cut) break;
+    await ownTurn();
   }
   const isSpoken = seen.at(-1)?.cut !== undefined;
   const next = () => (seen.length > 0 ? { value: seen.shift()! } : read());
