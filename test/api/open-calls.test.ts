@@ -1,5 +1,5 @@
 // Tests limits on calls without a key: how many may be open, and when calls finish by themselves.
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { openCallLimits } from '../../src/api/call-limits.ts';
 import { type OpenCall, OpenCalls } from '../../src/api/open-calls.ts';
 import type { Failure } from '../../src/errors.ts';
@@ -68,4 +68,8 @@ test('an address that is refused again and again is barred for a while, others a
     true,
     false,
   ]);
+  vi.useFakeTimers({ now: 0, toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  vi.advanceTimersByTime(hourMs);
+  expect(calls.isBarred('2001:db8::1')).toBe(false);
 });

@@ -7,6 +7,8 @@ import { connectRaw, toRequest } from './raw-http.ts';
 
 const errorOf = async (answer: Response) => [answer.status, ((await answer.json()) as { error: string }).error];
 
+const rawFormat = { container: 'raw', encoding: 'pcm_s16le', sample_rate: 24_000 };
+
 describe('the commit rule', () => {
   const chunks = { text_chunks: ['one two three.', 'four five six.', 'seven eight nine.'], method: 'streaming' };
 
@@ -16,6 +18,10 @@ describe('the commit rule', () => {
     for (const body of bodies) expect(await errorOf(await gateway.speak(body))).toEqual([502, 'engine_error']);
     const events = await gateway.send('/api/audio/speech/sse', { body: { voice_id: 'tone-low', text: 'Hello.' } });
     expect(await errorOf(events)).toEqual([502, 'engine_error']);
+    const cartesia = await gateway.send('/tts/sse', {
+      body: { transcript: 'Hello.', voice: { mode: 'id', id: 'tone-low' }, output_format: rawFormat },
+    });
+    expect(cartesia.status).toBe(502);
   });
 
   test('a later failure breaks the transfer', async () => {

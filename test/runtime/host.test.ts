@@ -436,3 +436,15 @@ test.each(['process', 'process on pipes'])('a %s ends with its parent', async (k
   expect(stdout).toMatch(/^\d+\n$/);
   await expect.poll(() => isAlive(Number(stdout))).toBe(false);
 });
+
+test('a program that is missing ends the run with the reason', async () => {
+  const args = { ...options, command: '/nowhere/speak', args: [], codec: lineCodec };
+  const host = new Host<FaultyTask, string>({
+    open: () => pipeLink(args),
+    workersMax: 1,
+    startMsMax: 30_000,
+    stopMsMax: 20_000,
+  });
+  onTestFinished(() => host.close());
+  await expect(Array.fromAsync(host.run({ does: 'end', pieces: [] }, never))).rejects.toMatchObject({ reason: 'engine_unavailable' });
+});
