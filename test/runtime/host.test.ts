@@ -446,5 +446,7 @@ test('a program that is missing ends the run with the reason', async () => {
     stopMsMax: 20_000,
   });
   onTestFinished(() => host.close());
-  await expect(Array.fromAsync(host.run({ does: 'end', pieces: [] }, never))).rejects.toMatchObject({ reason: 'engine_unavailable' });
+  await expect(Array.fromAsync(host.run({ does: 'end', pieces: [] }, never))).rejects.toMatchObject({
+    reason: 'engine_unavailable',
+  });
 });

@@ -96,7 +96,9 @@ describe('length and silence', () => {
     const word = secondsFrom(spoken[0]!, 0.3, 0.9);
     const words = [padded(word, 0, 5), padded(word, 0, 5), word].map(({ samples }) => samples);
     const messages = messagesOf({ samples: join(Float32Array, words), sampleRateHz: word.sampleRateHz });
-    expect(messages).toEqual([expect.stringMatching(/^is mostly silent: [\d.]+ % of it is speech; at least 30 % is needed$/)]);
+    expect(messages).toEqual([
+      expect.stringMatching(/^is mostly silent: [\d.]+ % of it is speech; at least 30 % is needed$/),
+    ]);
   });
 });
 
