@@ -131,6 +131,10 @@ test('doctor looks at everything, and a broken setting is explained', async () =
   const { code, out } = await program(['doctor']);
   expect(code).toBe(0);
   expect(out).toMatch(/^ready +node/m);
+  const dataFolderIn = async (SONANT_DATA_DIR: string) =>
+    /^.*data folder.*$/m.exec((await sonant(['doctor'], '', { SONANT_DATA_DIR })).out)?.[0];
+  expect(await dataFolderIn('unmade')).toMatch(/unmade; it will be created when it is first needed$/);
+  expect(await dataFolderIn('.')).not.toContain('created');
   const broken = await sonant(['doctor'], '', { SONANT_SPEAKING_MAX: 'x', SONANT_WAITING_MAX: 'y' });
   expect(broken.code).toBe(2);
   expect(broken.err).toMatch(/SONANT_SPEAKING_MAX.*SONANT_WAITING_MAX/s);
