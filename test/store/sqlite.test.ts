@@ -139,6 +139,19 @@ test('only durable transactions wait for the disk', async () => {
   await store.close();
 });
 
+test('a transaction that erases leaves nothing in the write-ahead log, others leave it as it is', async () => {
+  const file = newFile();
+  const store = await openSqlite(file);
+  const logBytes = () => statSync(`${file}-wal`).size;
+  await store.transaction(({ query }) => query('create table secrets (text text)'));
+  await store.transaction(({ query }) => query("insert into secrets values ('a voice of mine')"));
+  expect(logBytes()).toBeGreaterThan(0);
+  await store.transaction(({ query }) => query('delete from secrets'), { erasing: ['secrets'] });
+  expect(logBytes()).toBe(0);
+  expect(readFileSync(file).includes('a voice of mine')).toBe(false);
+  await store.close();
+});
+
 test('while another holds the write lock, rows are read, the event loop turns, and the write is done afterwards', async () => {
   const file = newFile();
   const store = await openSqlite(file);
