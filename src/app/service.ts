@@ -15,6 +15,7 @@ import { type Listener, openSharedPort, type Tls } from '../net/listen.ts';
 import type { OpenSigner } from '../provenance/places.ts';
 import { openRpcServer, type RpcServer } from '../rpc/server.ts';
 import { addRpcRoutes, createServices, type Services } from '../rpc/services.ts';
+import { findDefault } from '../speech/default-voice.ts';
 import { createJobRows } from '../store/job-rows.ts';
 import { createSigningCertificateRows } from '../store/signing-certificate-rows.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -44,6 +45,8 @@ export interface Service {
   baseUrl: string;
   /** The key that was created because the database contained no key. */
   firstKey: FirstKey | undefined;
+  /** The voice of callers who name none; undefined without engines. */
+  defaultVoiceId: string | undefined;
   /** Whether no call is running. */
   isIdle(): boolean;
   /** Reports not ready, gives running requests time to finish, aborts the rest, and closes everything. */
@@ -118,6 +121,7 @@ export async function openService(options: {
     wyomingPort: wyoming?.port,
     baseUrl: baseUrl(),
     firstKey: access.firstKey,
+    defaultVoiceId: findDefault(speaking.core.voices).offered?.voice.voiceId,
     isIdle: runner.isIdle,
     async drain() {
       // Load balancers must see that the service is not ready before it refuses requests.

@@ -47,7 +47,7 @@ function toFarewell({ leaveSeconds, drainSeconds }: Config): string {
 }
 
 function greet({ print }: CommandLine, config: Config, service: Service, printsKey: boolean): void {
-  const { httpPort, grpcPort, adminPort, wyomingPort, baseUrl, firstKey } = service;
+  const { httpPort, grpcPort, adminPort, wyomingPort, baseUrl, firstKey, defaultVoiceId } = service;
   const { httpAddr, wyomingAddr } = config;
   const isSinglePort = grpcPort === httpPort;
   const grpcHost = (isSinglePort ? httpAddr : config.grpcAddr).host;
@@ -78,11 +78,11 @@ function greet({ print }: CommandLine, config: Config, service: Service, printsK
   print(`\nThere was no API key, so one was created. It is stored in ${firstKey.file}.`);
   const showsKey = printsKey || (isLocal && process.stdout.isTTY);
   if (showsKey) print(`\n  ${firstKey.key}`);
-  if (!isLocal) return;
+  if (!isLocal || defaultVoiceId === undefined) return;
   const header = showsKey ? `'X-API-Key: ${firstKey.key}'` : `"X-API-Key: $(cat ${shellWord(firstKey.file)})"`;
   print(`\nTry it:\n
 curl -sSf ${shellWord(`${baseUrl}/api/audio/speech`)} -H ${header} -H 'Content-Type: application/json' \\
-  -d '{"voice_id":"arthur","text":"Hello. This is Sonant.","return_format":"buffer"}' -o hello.wav\n`);
+  -d ${shellWord(JSON.stringify({ voice_id: defaultVoiceId, text: 'Hello. This is Sonant.', return_format: 'buffer' }))} -o hello.wav\n`);
 }
 
 const everyMs = 3000;
