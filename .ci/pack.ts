@@ -17,7 +17,7 @@ import { fetchVoice } from './fetch-voice.ts';
 const name = '@sonant/server';
 
 /** Optional peers, which the operator installs to use a cloud service or Redis. */
-const services = ['@aws-sdk/client-s3', '@aws-sdk/s3-request-presigner', 'google-auth-library', 'ioredis'];
+const services = ['@aws-sdk/client-s3', '@aws-sdk/s3-request-presigner', 'ioredis'];
 
 const root = join(import.meta.dirname, '..');
 const modules = join(root, 'node_modules');

@@ -1,6 +1,7 @@
 // Runs after an install and in the image build. Fills the compile cache, which more than halves the first startup time.
 // Node caches only code that ran, so this script speaks a word, without settings and in a temporary folder. Deletes what
-// nothing uses: headers and manuals of Node (60 MB), and the builds of ONNX Runtime for browsers (125 MB).
+// nothing uses: headers and manuals of Node (60 MB), the builds of ONNX Runtime for browsers (125 MB), the source of SQLite
+// (10 MB), which is not compiled, and source maps and other builds of Swagger UI (10 MB).
 import { globSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
@@ -12,8 +13,9 @@ const nodePackage = dirname(dirname(process.execPath));
 if (nodePackage.startsWith(packages))
   for (const name of ['CHANGELOG.md', 'include', 'share'])
     rmSync(join(nodePackage, name), { recursive: true, force: true });
-const loaded = ['ort.wasm.bundle.min.mjs', 'ort-wasm-simd-threaded.wasm'];
-for (const path of globSync('onnxruntime-web/{dist,docs,lib}/**/*.*', { cwd: packages }))
+const loaded = ['ort.wasm.bundle.min.mjs', 'ort-wasm-simd-threaded.wasm', 'swagger-ui-bundle.js'];
+const unloaded = ['onnxruntime-web/{dist,docs,lib}/**/*.*', 'better-sqlite3/deps/**/*.*', 'swagger-ui-dist/*.{js,map}'];
+for (const path of globSync(unloaded, { cwd: packages }))
   if (!loaded.includes(basename(path))) rmSync(join(packages, path), { force: true });
 
 for (const name of Object.keys(process.env)) if (name.startsWith('SONANT_')) delete process.env[name];

@@ -1,13 +1,11 @@
-// Google's API, reduced to the calls that this engine makes, without retries and timeouts. Opening the engine loads
-// Google's library for logins, and signs in. Cloning keys are requested over REST with the same login, since the gRPC
-// service has no method for them.
-import { readFile } from 'node:fs/promises';
+// Google's API, reduced to the calls that this engine makes, without retries and timeouts. Cloning keys are requested
+// over REST with the same login, since the gRPC service has no method for them.
 import type { CallOptions } from '@connectrpc/connect';
 import { Failure, type Reason } from '../../errors.ts';
 import { codeIn, limitWait } from '../../net/upstream-answer.ts';
 import { onAbort, withAbort } from '../../runtime/abort.ts';
-import { reasonOf } from '../../runtime/system-errors.ts';
 import { traceHeaders } from '../../telemetry/trace.ts';
+import { openGoogleLogin } from './google-login.ts';
 import type { ListedVoice } from './google-voices.ts';
 
 export interface GoogleLogin {
@@ -34,46 +32,33 @@ type StreamOptions = SpeechOptions & { texts: readonly string[] };
 export type GoogleClient = Awaited<ReturnType<typeof openGoogleClient>>;
 
 export const streamRateHz = 24_000;
-const scope = 'https://www.googleapis.com/auth/cloud-platform';
 /** Longest message from Google, enough for the WAV of the longest segment. */
 const messageBytesMax = 32 << 20;
 
 const load = async () => {
-  const [{ ConnectError, createClient }, { createGrpcTransport, Http2SessionManager }, speech, rpc, auth] =
-    await Promise.all([
+  const [{ ConnectError, createClient }, { createGrpcTransport, Http2SessionManager }, speech, rpc] = await Promise.all(
+    [
       import('@connectrpc/connect'),
       import('@connectrpc/connect-node'),
       import('../../../gen/google/cloud/texttospeech/v1/cloud_tts_pb.ts'),
       import('../../../gen/google/rpc/error_details_pb.ts'),
-      import('google-auth-library').catch((cause) => {
-        const message =
-          'Google needs a package that is not installed; install it with "npm install google-auth-library"';
-        throw new Failure('engine_unavailable', { message }, cause);
-      }),
-    ]);
-  return { ConnectError, createClient, createGrpcTransport, Http2SessionManager, ...speech, ...rpc, ...auth };
+    ],
+  );
+  return { ConnectError, createClient, createGrpcTransport, Http2SessionManager, ...speech, ...rpc };
 };
-type Loaded = Awaited<ReturnType<typeof load>>;
 
 export async function openGoogleClient({ credentials, endpoint }: GoogleLogin) {
   const google = await load();
   const isOpen = endpoint.startsWith('http://');
   const url = isOpen ? endpoint : `https://${endpoint}`;
-  const auth = isOpen
-    ? new google.GoogleAuth({ authClient: new google.PassThroughClient() })
-    : await findLogin(google, credentials);
-  await auth.getClient().catch((cause) => {
-    const message = 'SONANT_GOOGLE_CREDENTIALS is adc, but this environment has no Google login';
-    throw new Failure('engine_unavailable', { message }, toCause('cannot sign in', cause));
-  });
+  const login = isOpen ? async () => new Headers() : await openGoogleLogin(credentials);
   const sessionManager = new google.Http2SessionManager(url);
   const client = google.createClient(
     google.TextToSpeech,
     google.createGrpcTransport({ baseUrl: url, sessionManager, readMaxBytes: messageBytesMax }),
   );
-  /** Returns the authentication headers. Abandons the work on abort, since the library accepts no signal. */
-  const signIn = async (signal: AbortSignal) =>
-    new Headers(await withAbort(signal, auth.getRequestHeaders(url).catch(loginRefused)));
+  /** Returns the authentication headers. A login continues if its caller leaves, because others wait for it too. */
+  const signIn = (signal: AbortSignal) => withAbort(signal, login());
 
   /** Makes a call within the current trace. */
   async function* call<T>(signal: AbortSignal, run: (options: CallOptions) => AsyncIterable<T>): AsyncGenerator<T> {
@@ -146,35 +131,6 @@ async function* once<T>(answer: Promise<T>): AsyncGenerator<T> {
 }
 
 const toBuffer = ({ buffer, byteOffset, byteLength }: Uint8Array) => Buffer.from(buffer, byteOffset, byteLength);
-
-/** The login of a service account, which signs its own tokens, or the environment's login. */
-async function findLogin({ GoogleAuth, JWT }: Loaded, credentials: string) {
-  if (credentials === 'adc') return new GoogleAuth({ scopes: scope });
-  const broken = (why: string) =>
-    new Failure('engine_unavailable', { message: `SONANT_GOOGLE_CREDENTIALS: ${credentials} ${why}` });
-  const file = await readFile(credentials, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    throw broken(`cannot be read: ${reasonOf(error)}`);
-  });
-  const authClient = new JWT({ scopes: [scope] });
-  try {
-    // The parser's message is dropped, because it would quote parts of the private key.
-    authClient.fromJSON(JSON.parse(file));
-  } catch {
-    throw broken('is not the JSON key file of a Google service account');
-  }
-  authClient.useJWTAccessWithScope = true;
-  return new GoogleAuth({ authClient });
-}
-
-/** Only a login without an answer may be repeated. The library wraps the errors of connections. */
-const loginRefused = (error: Error): never => {
-  let inner = error;
-  while (inner.cause instanceof Error) inner = inner.cause;
-  const isUnanswered = /^(E[A-Z]|UND_ERR)/.test(String((inner as NodeJS.ErrnoException).code));
-  const facts = isUnanswered ? { retryAfterSeconds: passingSeconds } : {};
-  const cause = isUnanswered ? new Error(`cannot sign in: ${reasonOf(inner)}`) : toCause('cannot sign in', error);
-  throw new Failure('engine_unavailable', facts, cause);
-};
 
 /** The error to log. A message of Google, which may quote texts and keys, is reduced to a known code. */
 function toCause(fault: string, { message }: Pick<Error, 'message'>): Error {

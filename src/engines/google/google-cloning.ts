@@ -11,6 +11,7 @@ import { wavFile } from '../../audio/wav.ts';
 import { Failure } from '../../errors.ts';
 import type { CloneSample, Cloning } from '../engine.ts';
 import { type GoogleClient, googleFailure, toGoogleStatus } from './google-client.ts';
+import { readStart } from './google-login.ts';
 import { consentScripts, languagesOfAmericans, toGoogleLanguage } from './google-voices.ts';
 
 const path = '/v1beta1/voices:generateVoiceCloningKey';
@@ -71,18 +72,12 @@ async function requestKey(client: GoogleClient, sample: CloneSample, signal: Abo
   return key;
 }
 
-async function readAnswer({ body }: Response): Promise<{ voiceCloningKey?: unknown } | undefined> {
-  const pieces: Uint8Array[] = [];
-  let length = 0;
-  for await (const piece of body ?? []) {
-    length += piece.length;
-    if (length > answerBytesMax) return undefined;
-    pieces.push(piece);
-  }
+async function readAnswer(response: Response): Promise<{ voiceCloningKey?: unknown } | undefined> {
   try {
-    return JSON.parse(Buffer.concat(pieces).toString());
-  } catch {
-    return undefined;
+    return JSON.parse((await readStart(response, answerBytesMax)).toString());
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
   }
 }
 

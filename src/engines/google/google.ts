@@ -1,5 +1,5 @@
 // Google Cloud Text-to-Speech: stock voices, whose list is refreshed periodically, and clones. A configured login
-// enables the engine; otherwise Google's library for logins is not loaded.
+// enables the engine.
 import { Failure, toFailure } from '../../errors.ts';
 import { integerSetting, listSetting, textSetting } from '../../runtime/setting-types.ts';
 import { defineEngine, type Engine, type EngineLog, type EngineReport } from '../engine.ts';
