@@ -11,7 +11,7 @@ import { isSoundFault } from './sound-check.ts';
 
 type SeatCapabilities = Pick<
   EngineCapabilities,
-  'segmentsSpokenMax' | 'segmentsPerResource' | 'segmentsPerMinute' | 'cloneSegmentsPerMinute'
+  'firstSoundMsMax' | 'segmentsSpokenMax' | 'segmentsPerResource' | 'segmentsPerMinute' | 'cloneSegmentsPerMinute'
 >;
 
 /** The engine that speaks a segment, and the resource with which it speaks. */

@@ -346,11 +346,14 @@ export class Schedule {
     return { patienceMs, displaced };
   }
 
-  #patienceOf({ patience, resource: { startMs = 0, msPerChar = 0, turnMs = 0 } }: Waiter): number {
+  /** Before any turn was measured, a turn may take as long as the engine may need for its first sound. */
+  #patienceOf({ patience, seat, resource: { startMs = 0, msPerChar = 0, turnMs } }: Waiter): number {
     if (!patience) return Infinity;
     const { firstChars, wholeChars = 0, waitMsMax = Infinity, deadlineMs = Infinity } = patience;
+    const { firstSoundMsMax = 0 } = seat.engine.capabilities;
+    const turnsMs = turnMs === undefined ? firstSoundMsMax : turnsWaitedMin * turnMs;
     const workMs = Math.max(startMs * workOf(firstChars), wholeShare * msPerChar * wholeChars);
-    return Math.min(Math.max(waitMsMax, turnsWaitedMin * turnMs), deadlineMs - this.#now() - workMs);
+    return Math.min(Math.max(waitMsMax, turnsMs), deadlineMs - this.#now() - workMs);
   }
 
   /** Expected wait for a seat and for the engine's rate limit, and the expected time between two admissions. */

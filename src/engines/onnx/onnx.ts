@@ -114,9 +114,12 @@ export async function openOnnx({ dataDir, workers, log = () => {} }: OnnxOptions
       firstSegmentCharsMax: segmentCharsMax,
       segmentsAtOnce: workers > 2 ? 2 : 1,
       segmentsSpokenMax: workers,
+      segmentsPerResource: workers,
       firstSoundMsMax: timeoutMs.firstSound,
       stallMsMax: timeoutMs.stall,
     },
+    // Models differ in speed, and so do the waits for them.
+    resourceOf: ({ voice }) => known.get(keyOf(voice))?.model ?? '',
     toPhonemes(ipa, voice) {
       const installed = known.get(keyOf(voice));
       return installed && toGivenPhonemes(ipa, installed.reading);

@@ -1,4 +1,5 @@
 // Tests admission, which limits how many requests are synthesized and how many wait, with fairness between callers.
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { Failure } from '../../../src/errors.ts';
 import { type Demand, Schedule, type ScheduleOptions } from '../../../src/speech/schedule.ts';
@@ -120,4 +121,15 @@ test('the wait of a caller does not count what another has waiting behind its tu
   await guest;
   left.abort();
   await Promise.all(greedy);
+});
+
+test('callers wait for an engine that may still be starting', async () => {
+  const schedule = new Schedule({ speakingMax: 10, waitingMax: 10 });
+  const slow = seatAt({ segmentsSpokenMax: 1, firstSoundMsMax: 60_000 });
+  const first = await schedule.begin(demandAt(slow), never);
+  const waiting = schedule.begin(demandAt(slow, { waitMsMax: 20 }), never);
+  await sleep(100);
+  first.end();
+  (await waiting).end();
+  expect(schedule.state.speaking).toBe(0);
 });
