@@ -13,6 +13,7 @@ import { writePage } from './performance/kept-reports.ts';
 
 const benches: Readonly<Record<string, () => Promise<{ bench: Bench }>>> = {
   'first-sound': () => import('./first-sound.ts'),
+  neural: () => import('./neural.ts'),
   'served-voice': () => import('./served-voice.ts'),
   espeak: () => import('./espeak.ts'),
   'served-espeak': () => import('./served-espeak.ts'),

@@ -36,6 +36,7 @@ export const slowFiles: readonly string[] = [
   'test/engines/guarded-workers.test.ts',
   'test/engines/hostile-servers.test.ts',
   'test/engines/kokoro.test.ts',
+  'test/engines/natural-faults.test.ts',
   'test/engines/onnx.test.ts',
   'test/engines/piper-voice.test.ts',
   'test/engines/several-servers.test.ts',

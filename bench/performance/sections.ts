@@ -34,6 +34,27 @@ const all = /^/;
 
 export const sections: readonly Section[] = [
   {
+    title: 'Natural voices',
+    text: `Time from a request until the first sample above -40 dBFS has arrived, on open connections, with real weights; then speed, CPU time and
+memory, and several callers at once. "Listening" callers hear each text before they ask for the next one; other callers do not pause. Peers run
+in the same rounds, with the same weights.`,
+    benches: [
+      {
+        bench: 'neural',
+        plots: [
+          {
+            ...{ title: 'Time to the first sound', axis: 'ms, less is better', table: 0 },
+            ...{ values: 'REST', ours: /(hibari|kokoro|vits)/ },
+          },
+          {
+            ...{ title: 'CPU time', axis: 'ms per second of audio, less is better', table: 1 },
+            ...{ values: 'CPU ms per second of audio', ours: /(hibari|kokoro|vits)/ },
+          },
+        ],
+      },
+    ],
+  },
+  {
     title: 'Start and size',
     text: `Time from the start of the process until \`/readyz\` returns 200, and memory before the first call. "First" is the first start after
 \`npm ci\`, "warm" a later one, "nothing compiled" the first start after \`npm ci --ignore-scripts\`.`,
