@@ -88,6 +88,16 @@ describe('the voices of Kokoro', { timeout: msMax }, () => {
     }
   });
 
+  test.each(['Yes.', 'The.', 'No!', 'Hum', 'I?', 'Good morning.'])('are as loud in a short text: %s', async (text) => {
+    for (const voice of voicesOf(engine!)) {
+      const [short, long] = [await say(text, { voice }), await say(sentence, { voice })];
+      const loudest = ({ samples }: { samples: Int16Array }) =>
+        samples.reduce((most, s) => Math.max(most, Math.abs(s)), 0);
+      expect(loudest(short) / loudest(long)).toBeGreaterThan(0.4);
+      expect(loudest(short) / loudest(long)).toBeLessThan(2);
+    }
+  });
+
   test('have a time for each word, in order, within the sound', async () => {
     const { words, samples } = await say(sentence);
     expect(words.map(({ from, to }) => sentence.slice(from, to)).join(' ')).toBe(sentence.replace(/[,.]/g, ''));

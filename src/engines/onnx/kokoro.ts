@@ -8,7 +8,7 @@ import { availableParallelism } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { Failure } from '../../errors.ts';
 import { atSpeed, durationSeconds, framesPerDuration, soundingRange, startsOf } from './durations.ts';
-import type { AskedUtterance, Family, FoundSpeaker, SpeakerShare, Utterance, Vocabulary } from './family.ts';
+import type { AskedUtterance, Family, FoundSpeaker, Utterance, Vocabulary } from './family.ts';
 import { toFloatConvolutions } from './float-convolutions.ts';
 import { elementTypes, findDurations, type OnnxModel } from './onnx-file.ts';
 import type { Inputs, Session, Values } from './onnx-runtime.ts';
@@ -51,9 +51,18 @@ const faulty = (what: string) => new Failure('engine_error', {}, new Error(`the 
 /** What a voice adds to the model. */
 interface Style {
   rows: Float32Array;
-  /** Means and variances of the norms, by the names of the results; undefined while the voice is being imported. */
-  statistics: Readonly<Record<string, Inputs>> | undefined;
+  /** Undefined while the voice is being imported. */
+  statistics: readonly [long: Statistics, short: Statistics] | undefined;
 }
+
+/** Means and variances of the norms, averaged over all frames of utterances of this length. */
+interface Statistics {
+  frames: number;
+  lists: readonly Float32Array[];
+}
+
+/** One word each: the silence around a short text has a larger share in its averages. */
+const shortTexts = ['ˈOvəɹ.', 'plˈiz.', 'mˈʌni?', 'sˈɪks.'];
 
 export const kokoro: Family = {
   name: 'kokoro',
@@ -113,6 +122,7 @@ export const kokoro: Family = {
       model.cut(model.outputs, [...given, float(blocks, 1, 'channels', 'frames'), ...frozen], change),
     );
     const styles = new Map<string, Promise<Style>>();
+    type Front = Awaited<ReturnType<typeof toFront>>;
 
     async function toFront(phonemes: readonly string[], rows: Float32Array, speed: number) {
       const spoken = phonemes.filter((phoneme) => vocabulary[phoneme] !== undefined);
@@ -142,7 +152,7 @@ export const kokoro: Family = {
       // A file of numpy has a header.
       const rows = toFloats(bytes.subarray(Math.max(0, bytes.length - styleBytes)));
       if (rows.length !== styleSize * styleRows) throw faulty(`a style of ${bytes.length} bytes`);
-      return { rows, statistics: await readStatistics(statisticsPath(folder, id), norms) };
+      return { rows, statistics: await readStatistics(statisticsPath(folder, id), norms.length) };
     }
     const styleOf = (id: string): Promise<Style> => {
       const style = styles.get(id) ?? openStyle(id);
@@ -152,27 +162,53 @@ export const kokoro: Family = {
     };
 
     let whole: Promise<Session> | undefined;
-    /** Computes the whole sound, and learns the statistics of the voice from it. */
-    async function learn(id: string, inputs: Readonly<Record<string, Inputs>>): Promise<Float32Array> {
+    /** Computes the whole sound, and learns the statistics of the voice from it and from short texts. */
+    async function learn(id: string, rows: Float32Array, long: Front): Promise<Float32Array> {
       whole ??= openPart(model.cut([...model.outputs, ...norms], given, change));
-      const learned = await (await whole).run(inputs);
-      const lists = norms.map((name) => learned[name]!.data);
-      const all = Float32Array.from(lists.flatMap((list) => [list.length, ...list]));
-      await writeFile(statisticsPath(folder, id), new Uint8Array(all.buffer));
+      const session = await whole;
+      const hear = async ({ asked, begun, frames }: Front) => {
+        const heard = await session.run({ ...asked, ...begun });
+        return { frames, lists: norms.map((name) => heard[name]!.data), sound: heard[model.outputs[0]!]!.data };
+      };
+      const heard = await hear(long);
+      const shorts: Statistics[] = [];
+      for (const text of shortTexts) shorts.push(await hear(await toFront([...text], rows, 1)));
+      const share = shorts.map(() => 1 / shorts.length);
+      const short = {
+        frames: shorts.reduce((sum, { frames }) => sum + frames, 0) / shorts.length,
+        lists: norms.map((_, n) =>
+          weigh(
+            shorts.map(({ lists }) => lists[n]!),
+            share,
+          ),
+        ),
+      };
+      const all = [heard, short].flatMap(({ frames, lists }) => [
+        frames,
+        ...lists.flatMap((list) => [list.length, ...list]),
+      ]);
+      await writeFile(statisticsPath(folder, id), new Uint8Array(Float32Array.from(all).buffer));
       styles.delete(id);
-      return learned[model.outputs[0]!]!.data;
+      return heard.sound;
     }
 
     async function begin({ phonemes, speakers, speed }: AskedUtterance): Promise<Utterance> {
-      const { rows, statistics } = blend(speakers, await Promise.all(speakers.map(({ id }) => styleOf(id))));
-      const { asked, begun, durations, frames } = await toFront(phonemes, rows, speed);
+      const spoken = await Promise.all(speakers.map(({ id }) => styleOf(id)));
+      const weights = speakers.map(({ weight }) => weight);
+      const rows = weigh(
+        spoken.map((style) => style.rows),
+        weights,
+      );
+      const front = await toFront(phonemes, rows, speed);
+      const { asked, begun, durations, frames } = front;
       const starts = startsOf(phonemes, vocabulary, durations);
       let from = 0;
       const skipTo = (frame: number) => {
         from = frame;
       };
-      if (!statistics) {
-        const sound = await learn(speakers[0]!.id, { ...asked, ...begun });
+      const learned = spoken.flatMap(({ statistics }) => (statistics ? [listsAt(statistics, frames)] : []));
+      if (learned.length < spoken.length) {
+        const sound = await learn(speakers[0]!.id, rows, front);
         const render = async (to: number) => {
           const samples = sound.subarray(frameSamples * from, frameSamples * to);
           from = to;
@@ -180,6 +216,15 @@ export const kokoro: Family = {
         };
         return { frames, frameSamples, starts, skipTo, render };
       }
+      const statistics = Object.fromEntries(
+        norms.map((name, n) => {
+          const data = weigh(
+            learned.map((lists) => lists[n]!),
+            weights,
+          );
+          return [name, { data, dims: [1, data.length, 1] }];
+        }),
+      );
       const run = async (part: Session, inputs: Readonly<Record<string, Inputs>>, output: string) => {
         const { [output]: result } = await part.run({ ...asked, ...statistics, ...inputs });
         return result!;
@@ -249,31 +294,36 @@ const statisticsOf = ({ nodes }: OnnxModel): string[] =>
 
 const statisticsPath = (folder: string, speaker: string): string => join(folder, `${speaker}.statistics`);
 
-/** A file of statistics has the length of each list before it. */
-async function readStatistics(path: string, names: readonly string[]): Promise<Style['statistics']> {
+/** A file has the number of frames, and `count` lists, each after its length; first of a long text, then of short ones. */
+async function readStatistics(path: string, count: number): Promise<Style['statistics']> {
   if (!existsSync(path) && !existsSync(join(dirname(path), cardName))) return undefined;
   const values = toFloats(await readFile(path));
   let at = 0;
-  return Object.fromEntries(
-    names.map((name) => {
-      const length = values[at]!;
-      const data = values.slice(at + 1, at + 1 + length);
-      at += 1 + length;
-      return [name, { data, dims: [1, length, 1] }];
-    }),
-  );
+  const read = (): Statistics => {
+    const frames = values[at++]!;
+    const lists = Array.from({ length: count }, () => {
+      const from = at + 1;
+      at = from + values[at]!;
+      return values.slice(from, at);
+    });
+    return { frames, lists };
+  };
+  const statistics = [read(), read()] as const;
+  if (at !== values.length) throw faulty('statistics of another version; install the voice again');
+  return statistics;
 }
 
-function blend(speakers: readonly SpeakerShare[], styles: readonly Style[]): Style {
-  const [first, ...others] = styles;
-  if (others.length === 0) return first!;
-  const mix = (pick: (style: Style) => Float32Array) =>
-    pick(first!).map((_, n) => styles.reduce((sum, style, i) => sum + speakers[i]!.weight * pick(style)[n]!, 0));
-  const statistics = Object.entries(first!.statistics!).map(([name, { dims }]) => {
-    const data = mix((style) => style.statistics![name]!.data as Float32Array);
-    return [name, { data, dims }] as const;
-  });
-  return { rows: mix(({ rows }) => rows), statistics: Object.fromEntries(statistics) };
+/** The averages of an utterance of this length: those of the voice, and the silence around it, which is always as long. */
+function listsAt([long, short]: NonNullable<Style['statistics']>, frames: number): Float32Array[] {
+  const share = (1 / frames - 1 / long.frames) / (1 / short.frames - 1 / long.frames);
+  const ofShort = Math.min(1, Math.max(0, share));
+  return long.lists.map((list, n) => weigh([list, short.lists[n]!], [1 - ofShort, ofShort]));
+}
+
+/** The sum of the lists, by weight. */
+function weigh(lists: readonly Float32Array[], weights: readonly number[]): Float32Array {
+  if (lists.length === 1) return lists[0]!;
+  return lists[0]!.map((_, i) => lists.reduce((sum, list, n) => sum + weights[n]! * list[i]!, 0));
 }
 
 /** A range of the last dimension. */
