@@ -88,7 +88,9 @@ describe.skipIf(!engine || process.platform !== 'linux')('a natural voice', { ti
     const whole = await ask();
     const outcomes: string[] = [];
     for (const killAfterMs of [5, 20, 40, 80, undefined]) {
-      const kill = () => childrenOf(process.pid).forEach((pid) => process.kill(Number(pid), 'SIGKILL'));
+      const kill = () => {
+        for (const pid of childrenOf(process.pid)) process.kill(Number(pid), 'SIGKILL');
+      };
       if (killAfterMs !== undefined) setTimeout(kill, killAfterMs);
       const [outcome] = await Promise.allSettled([ask(killAfterMs === undefined ? kill : undefined)]);
       if (outcome!.status === 'fulfilled') expect(outcome.value.audio).toEqual(whole.audio);
