@@ -23,6 +23,11 @@ test('docs/errors.md has the table of failures and that of what is wrong with fi
   expect(rowsOf('What is wrong with a field')).toEqual(reasons);
 });
 
+test('a failure has the sentence of its row, unless it has a message of its own', () => {
+  expect(new Failure('overloaded').message).toBe(failureTable.overloaded.sentence);
+  expect(new Failure('overloaded', { message: 'Too many.' }).message).toBe('Too many.');
+});
+
 test('input in a message has at most 100 characters, and no half of a pair', () => {
   expect(['x'.repeat(100), 'x'.repeat(101)].map((text) => shorten(text))).toEqual([
     'x'.repeat(100),

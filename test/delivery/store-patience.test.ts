@@ -18,3 +18,10 @@ test('a store that is slow is one that is away: told once, with the cause, until
   await expect.poll(() => patience.run(async () => 'kept')).toBe('kept');
   expect(faults).toHaveLength(1);
 });
+
+test('a store that is away is tried again by the next work, for which nobody waits', async () => {
+  const patience = createStorePatience({ onFault() {} });
+  expect(await patience.run(() => Promise.reject(new Failure('storage_unavailable')))).toBeUndefined();
+  expect(await patience.run(async () => 'tried')).toBeUndefined();
+  expect(await patience.run(async () => 'kept')).toBe('kept');
+});
