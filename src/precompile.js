@@ -24,6 +24,8 @@ process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
 // A sonant.toml in the folder where npm runs must have no effect.
 process.chdir(folder);
 process.env.SONANT_DATA_DIR = folder;
+// In a terminal, `say` would print its progress between the lines of npm.
+process.stderr.isTTY = false;
 process.argv.splice(2, Number.POSITIVE_INFINITY, 'say', 'Hello.', '--output', 'hello.wav');
 // `say` does not load the APIs, so the service is imported separately.
 await import('./cli/serve.ts');

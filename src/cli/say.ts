@@ -74,7 +74,8 @@ export const sayCommand: Command = {
   options,
   usage: () => `Usage: sonant say [TEXT] [-o FILE | --play] [options]
 
-Speaks TEXT, or the file given with -i, or standard input.`,
+Speaks TEXT, or the file given with -i, or standard input. Beside an Opus file (.opus, .ogg), it writes a file with the
+extension .c2pa: the signed statement that Sonant made the audio.`,
   async run(line) {
     const { values, positionals } = parseCommandArgs({ args: line.args, options, allowPositionals: true });
     const flags: Flags = values;
