@@ -11,9 +11,9 @@ import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { importVoice } from '../src/engines/onnx/import-voice.ts';
 import { fetchVoice } from '../test/engines/fetched-voice.ts';
-import { makeKey, openService, rssOf, type Service } from '../test/soak/open-service.ts';
+import { cpuMsOf, makeKey, openService, rssOf, type Service } from '../test/soak/open-service.ts';
 import type { Bench, Cell, Goal, Table } from './measuring/bench.ts';
-import { childrenOf, threadsCpuMs } from './measuring/machine.ts';
+import { childrenOf } from './measuring/machine.ts';
 import { median } from './measuring/rounds.ts';
 import { passage } from './measuring/texts.ts';
 import { openPeer } from './neural/peers.ts';
@@ -24,6 +24,8 @@ const lengths = [30, 100, 300];
 const callers = [1, 2, 4, 8];
 const callersChars = 100;
 const listeners = 8;
+/** Pause of a caller after a refusal. */
+const refusedMs = 1000;
 /** -40 dBFS. */
 const soundLevel = 328;
 const firstMsMax = NODE_PATH ? [40, 40, 60] : [70, 90, 150];
@@ -118,7 +120,7 @@ const tablesOf = (rows: Readonly<Record<'first' | 'cost' | 'callers', Cell[][]>>
     ),
     table(
       `Callers at once, ${callersChars} characters`,
-      ['voice', 'callers', 'first sound ms', 'p95', speed, cpu],
+      ['voice', 'callers', 'first sound ms', 'p95', speed, cpu, 'refused'],
       rows.callers,
     ),
   ];
@@ -165,6 +167,10 @@ async function speakersOf(service: Service, family: string, voiceId: string, ope
   return speakers;
 }
 
+/** Includes threads that have ended, such as those of Python's servers. */
+const cpuMsOfAll = ({ pids }: Speaker): number =>
+  pids().reduce<number>((sum, pid) => sum + cpuMsOf({ pid: Number(pid) }), 0);
+
 async function listen({ rateHz }: Speaker, speak: Speak, text: string): Promise<Heard> {
   let begunMs = performance.now();
   let firstMs: number | undefined;
@@ -189,9 +195,9 @@ async function measureInTurn(speakers: readonly Speaker[], chars: number) {
   for (let round = 0; round < Number(ROUNDS); round++)
     for (const each of measured)
       for (const [way, speak] of Object.entries(each.speaker.ways)) {
-        const before = threadsCpuMs(each.speaker.pids());
+        const before = cpuMsOfAll(each.speaker);
         each.heard[way]!.push(await listen(each.speaker, speak, passage(chars, round)));
-        if (way === 'REST') each.cpuMs += threadsCpuMs(each.speaker.pids()) - before;
+        if (way === 'REST') each.cpuMs += cpuMsOfAll(each.speaker) - before;
       }
   return measured.map(({ speaker: { name, pids }, heard, cpuMs }) => {
     const seconds = heard.REST!.reduce((sum, each) => sum + each.seconds, 0);
@@ -207,12 +213,19 @@ async function measureInTurn(speakers: readonly Speaker[], chars: number) {
 /** Callers that speak one text after the other, or that listen to each text before the next one. */
 async function crowdOf(speaker: Speaker, count: number, isListening: boolean) {
   const heard: Heard[] = [];
-  const [sinceMs, cpuMs] = [performance.now(), threadsCpuMs(speaker.pids())];
+  const [sinceMs, cpuMs] = [performance.now(), cpuMsOfAll(speaker)];
+  let refused = 0;
+  const onRefusal = async (error: Error) => {
+    if (!error.message.startsWith('503')) throw error;
+    refused++;
+    await sleep(refusedMs);
+  };
   const untilMs = sinceMs + 1000 * Number(SECONDS) * (isListening ? 2 : 1);
   const call = async (n: number) => {
     if (isListening) await sleep(n * 400);
     for (let round = n; performance.now() < untilMs; round += count) {
-      const each = await listen(speaker, speaker.ways.REST!, passage(callersChars, round));
+      const each = await listen(speaker, speaker.ways.REST!, passage(callersChars, round)).catch(onRefusal);
+      if (!each) continue;
       heard.push(each);
       if (isListening) await sleep(1000 * each.seconds - each.wallMs);
     }
@@ -222,5 +235,5 @@ async function crowdOf(speaker: Speaker, count: number, isListening: boolean) {
   const firsts = heard.map(({ firstMs }) => firstMs).toSorted((a, b) => a - b);
   const perSecond = (1000 * seconds) / (performance.now() - sinceMs);
   const p95 = firsts[Math.ceil(0.95 * firsts.length) - 1]!;
-  return [median(firsts), p95, perSecond, (threadsCpuMs(speaker.pids()) - cpuMs) / seconds];
+  return [median(firsts), p95, perSecond, (cpuMsOfAll(speaker) - cpuMs) / seconds, refused];
 }

@@ -132,7 +132,7 @@ export const rssOf = ({ pid }: Pick<Service, 'pid'>): number =>
   Number(readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ')[1]) * pageBytes;
 
 /** CPU time of all the service's threads so far, including finished threads. */
-export function cpuMsOf({ pid }: Service): number {
+export function cpuMsOf({ pid }: Pick<Service, 'pid'>): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'latin1')
     .replace(/^.*\) /s, '')
     .split(' ');
