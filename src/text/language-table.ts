@@ -105,6 +105,8 @@ export interface LanguageTable {
     alone?: string;
     /** Form of a four-digit number that may be a year. */
     year?: string;
+    /** Pattern of words before versions and other numbers whose parts are separated by points. */
+    versions?: string;
     /** Pattern of the telephone numbers of a country, besides those that begin with 0 or +. */
     phone?: string;
     /** Whether telephone numbers are read as two-digit numbers. */

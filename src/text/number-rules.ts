@@ -23,6 +23,30 @@ export function contextRules(v: Verbalizer, isRoman: boolean): Rule[] {
     });
 }
 
+/** Products whose version has a point in every language. */
+const productSource =
+  '(?:i|iPad|watch|tv|mac|vision)OS|Android|Python|Windows|Ubuntu|Debian|Fedora|Linux|Firefox|Chrome|Safari|Java|PHP|Node|Kotlin|Swift|USB|HDMI|Bluetooth|Wi-Fi|OpenSSL|PostgreSQL|MySQL|Docker|Unity|GPT|Claude|Llama|Gemini';
+
+/** Rule for iOS 17.5 and v2.10. The table has further words before numbers whose parts are separated by points. */
+function versionRule(v: Verbalizer): Rule {
+  const isBefore = new RegExp(
+    String.raw`(?<![\p{L}\d])(?:(?:${productSource})[ -]|v\.? ?|(?:${v.table.numbers.versions ?? '(?!)'}) )$`,
+    'iu',
+  );
+  return rule(String.raw`(\d{1,6}(?:\.\d{1,6}){1,6})(?![\d%€$]|,\d| [%€$])`, ([, written], place) =>
+    isBefore.test(textBefore(place, 24)) ? sayParts(v, written!) : undefined,
+  );
+}
+
+/** Says the parts of 3.14.2, with "point" between them. */
+function sayParts(v: Verbalizer, written: string): string {
+  const point = new Map(toRows(v.table.signs.names)).get('.') ?? v.table.numbers.point;
+  return written
+    .split('.')
+    .map((part) => v.numeral(part))
+    .join(` ${point} `);
+}
+
 function dateRules(v: Verbalizer): Rule[] {
   const isMonthFirst = v.table.date.month_first === true;
   const iso = rule(String.raw`(\d{4})-(\d{2})-(\d{2})(?:T(\d{2}):(\d{2})(?::(\d{2}))?Z?)?(?![\d-])`, (match, place) => {
@@ -216,14 +240,9 @@ export const phoneRuleFor = (v: Verbalizer): Rule =>
   );
 
 function plainRules(v: Verbalizer): Rule[] {
-  const point = v.table.signs.names.match(/(?:^|[;\n])\s*\. = ([^;\n]+)/)?.[1] ?? v.table.numbers.point;
   const dotted = rule(
     String.raw`(?!\d{1,3}(?:\.\d{3}){2,6}(?!\d|\.\d))(\d{1,6}(?:\.\d{1,6}){2,6})(?!\d)`,
-    ([, written]) =>
-      written!
-        .split('.')
-        .map((part) => v.numeral(part))
-        .join(` ${point} `),
+    ([, written]) => sayParts(v, written!),
   );
   const year = rule(String.raw`(1[1-9]\d\d)(?![\d]|[.,:]\d|[ '.]\d{3}(?!\d))`, ([, written]) =>
     v.table.numbers.year === undefined ? undefined : v.number(written!, v.table.numbers.year),
@@ -246,6 +265,7 @@ function plainRules(v: Verbalizer): Rule[] {
 }
 
 export const digitRulesFor = (v: Verbalizer): Rule[] => [
+  versionRule(v),
   ...dateRules(v),
   phoneRuleFor(v),
   durationRule(v),
