@@ -169,7 +169,14 @@ export interface LanguageTable {
       >
     >;
   };
-  abbreviations?: { always: string; before_number: string; after_number?: string; before_name?: string };
+  abbreviations?: {
+    always: string;
+    before_number: string;
+    after_number?: string;
+    before_name?: string;
+    /** Rows that apply only beside certain text, with patterns of the text before and after. They come first. */
+    beside?: readonly { rows: string; before?: string; after?: string }[];
+  };
   signs: {
     names: string;
     fractions?: string;

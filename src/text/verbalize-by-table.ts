@@ -58,8 +58,9 @@ function toRules(v: Verbalizer): RuleSet {
     topicRule(v),
     cliticRule(v),
   ];
-  const { always = '', before_number = '' } = v.table.abbreviations ?? {};
-  const abbreviations = new Set(toRows(`${always}\n${before_number}`).map(([key]) => key));
+  const { always = '', before_number = '', beside = [] } = v.table.abbreviations ?? {};
+  const rows = [always, before_number, ...beside.map(({ rows }) => rows)].join('\n');
+  const abbreviations = new Set(toRows(rows).map(([key]) => key));
   return {
     digitStart: () => digitRules,
     pointStart: () => [],

@@ -47,12 +47,14 @@ function abbreviationRule(
   // Longer patterns come first, and ends of words last.
   const rank = (source: string) => (source.startsWith('(?<stem>') ? 0 : source.length);
   sources.sort((a, b) => rank(b) - rank(a));
-  const known = sticky(`${start}(?:${sources.join('|') || '(?!)'})(?![\\p{L}\\d])`);
+  // An elided word may precede: l'art. 5
+  const known = sticky(`${start}(?<elided>\\p{L}{1,6}')?(?:${sources.join('|') || '(?!)'})(?![\\p{L}\\d])`);
   return (place) => {
     const match = matchAt(known, place.text, place.at);
-    if (!match || !isThere(textBefore(place, 12), textAfter(place, match[0].length, 12))) return undefined;
-    const { stem = '' } = match.groups ?? {};
-    return { say: stem + says.get(match[0].slice(stem.length).replaceAll(' ', ''))!, length: match[0].length };
+    if (!match || !isThere(textBefore(place, 24), textAfter(place, match[0].length, 24))) return undefined;
+    const { elided = '', stem = '' } = match.groups!;
+    const kept = elided + stem;
+    return { say: kept + says.get(match[0].slice(kept.length).replaceAll(' ', ''))!, length: match[0].length };
   };
 }
 
@@ -62,8 +64,13 @@ function abbreviationRules(v: Verbalizer): Rule[] {
     before_number = '',
     after_number = '',
     before_name = '',
+    beside = [],
   } = v.table.abbreviations ?? { always: '', before_number: '' };
   return [
+    ...beside.map(({ rows, before = '', after = '' }) => {
+      const [isAfter, isBefore] = [new RegExp(`(?:${before})$`, 'u'), new RegExp(`^(?:${after})`, 'u')];
+      return abbreviationRule(rows, (head, tail) => isAfter.test(head) && isBefore.test(tail), '');
+    }),
     abbreviationRule(after_number, (before) => /\d ?$/.test(before), ''),
     abbreviationRule(always, () => true),
     abbreviationRule(before_number, (_, after) => /^ ?(?:\d|[IVXLC]{2,}\b)/.test(after)),
