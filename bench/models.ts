@@ -12,7 +12,7 @@ import { parseSpeechRequest } from '../src/speech/request.ts';
 import { Schedule } from '../src/speech/schedule.ts';
 import { createSpeech } from '../src/speech/synthesize.ts';
 import { createVoices } from '../src/speech/voice.ts';
-import { makeTinyVits } from '../test/engines/tiny-vits.ts';
+import { makeTinyVoice } from '../test/engines/tiny-supertonic.ts';
 import type { Bench, Cell, Table } from './measuring/bench.ts';
 import { median } from './measuring/rounds.ts';
 import { passage } from './measuring/texts.ts';
@@ -20,14 +20,14 @@ import { passage } from './measuring/texts.ts';
 const text = passage(500);
 const rounds = 5;
 const requestsAtOnce = 4;
-/** Multiplications per letter, chosen so that one core takes a few tenths of a second per second of audio. */
-const work = 150;
+/** Multiplications per frame, chosen so that one core takes a few tenths of a second per second of audio. */
+const work = 40;
 const ticksPerSecond = 100;
 const never = new AbortController().signal;
 
 async function openModel(folder: string, options: { threads: number; processes: number; work: number }) {
   const dataDir = await mkdtemp(join(folder, 'data-'));
-  await makeTinyVits(join(dataDir, 'models/tiny'), { work: options.work, sampleRateHz: 24_000 });
+  await makeTinyVoice(join(dataDir, 'models/tiny'), { work: options.work, sampleRateHz: 24_000 });
   const pids: number[] = [];
   const engine = await openSherpaEngine({
     ...{ dataDir, threads: options.threads, processesMax: 8, modelProcessesMax: options.processes },

@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { bzip2, tarOf } from './archives/archive-writer.ts';
-import { tinyTokens, writeTinyVits } from './engines/tiny-vits.ts';
+import { tinyVoiceFiles } from './engines/tiny-supertonic.ts';
 import { freePort } from './free-port.ts';
 import { openMirror } from './models/model-mirror.ts';
 import { isInstalled } from './programs.ts';
@@ -167,7 +167,7 @@ test.skipIf(!isPossible)(
 );
 
 test.skipIf(!isPossible)('an image with a model speaks with it', { timeout: 900_000 }, async () => {
-  const files = { 'model.onnx': writeTinyVits(), 'tokens.txt': tinyTokens, MODEL_CARD: 'License: CC0\nLanguage: en' };
+  const files = { ...tinyVoiceFiles(), MODEL_CARD: 'License: CC0\nLanguage: en' };
   await using mirror = await openMirror({ 'tts-models/vits-tiny-en.tar.bz2': bzip2(tarOf('vits-tiny-en', files)) });
   await build(voiced, '--build-arg', `VOICE=${mirror.url}/tts-models/vits-tiny-en.tar.bz2`);
   await using container = await start(voiced);
@@ -176,7 +176,7 @@ test.skipIf(!isPossible)('an image with a model speaks with it', { timeout: 900_
   const { samples, ms } = await speak(container, 'vits-tiny-en', 'abc');
   const heard = measure(samples);
   console.log(`voiced: ${await megabytes(voiced)} MB, ready in ${container.readyMs} ms, spoken in ${ms} ms`, heard);
-  // Three tones of 70 ms.
+  // 60 ms for each letter and each mark of the language.
   expect(heard.seconds).toBeGreaterThan(0.2);
   expect(heard.peak).toBeGreaterThan(0.1);
   expect(heard.silentSeconds).toBeLessThan(0.3);

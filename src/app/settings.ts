@@ -328,7 +328,7 @@ export const serviceSettings = {
   }),
   modelsUrl: textSetting({
     name: 'SONANT_MODELS_URL',
-    help: 'Mirror of the models: a URL to which Sonant appends /RELEASE/FILE, such as /tts-models/kitten-mini-en-v0_8.tar.bz2',
+    help: 'Mirror of the models: a URL to which Sonant appends /RELEASE/FILE, such as /tts-models/vits-piper-de_DE-thorsten-medium.tar.bz2',
     allowed: 'an http or https URL without a slash at its end',
     isAllowed: isUrlWithoutSlash,
   }),

@@ -83,7 +83,7 @@ remove   removes a model.
 default  prints or chooses the default voice, which is first in lists and speaks if a request names no voice.
          SONANT_DEFAULT_VOICE overrides it.
 alias    prints, adds or removes other names of a voice, such as its id at another vendor. Requests may use an alias.
-blend    creates a voice from two to eight voices of one Kokoro, Kitten or Supertonic model, such as
+blend    creates a voice from two to eight voices of one Kokoro or Supertonic model, such as
          "sonant voice blend warm af_heart:0.6 af_bella:0.4". A part is an id or the end of an id. The weights are
          relative. The accent is that of the first part.
 export   writes a stored voice to a file. A clone in it is encrypted with SONANT_MASTER_KEY.

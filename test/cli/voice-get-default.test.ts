@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { findLibrary } from '../../src/engines/sherpa-onnx/sherpa-library.ts';
 import { bzip2, tarOf } from '../archives/archive-writer.ts';
-import { tinyTokens, writeTinyVits } from '../engines/tiny-vits.ts';
+import { tinyVoiceFiles } from '../engines/tiny-supertonic.ts';
 import { openConnectProxy } from '../models/connect-proxy.ts';
 import { type Mirror, openMirror, sha256Of } from '../models/model-mirror.ts';
 import { testCertificate } from '../rpc/test-certificate.ts';
@@ -26,14 +26,14 @@ afterEach(async () => {
   await rm(place, { recursive: true });
 });
 
-const files = { 'model.onnx': writeTinyVits(), 'tokens.txt': tinyTokens, MODEL_CARD: 'License: CC0' };
+const files = { ...tinyVoiceFiles(), MODEL_CARD: 'License: CC0' };
 const archive = bzip2(tarOf('vits-amy', files));
 const pinOf = (bytes: Uint8Array) => ({ bytes: bytes.length, sha256: sha256Of(bytes) });
 const elsewhere = 'https://models.invalid/releases/download';
 const row = { name: 'amy', url: `${elsewhere}/tts-models/vits-amy.tar.bz2`, ...pinOf(archive) };
 
 test('the best voice of a model becomes the default one, of a service that runs meanwhile too', async () => {
-  const choir = bzip2(tarOf('choir', { ...files, 'model.onnx': writeTinyVits({ speakers: 3 }) }));
+  const choir = bzip2(tarOf('choir', { ...files, ...tinyVoiceFiles({ speakers: 3 }) }));
   mirror.files.set('tts-models/choir.tar.bz2', choir);
   const url = `${elsewhere}/tts-models/choir.tar.bz2`;
   const table = [row, { ...row, name: 'choir', url, ...pinOf(choir), voices: 3, best_voice: '2' }];

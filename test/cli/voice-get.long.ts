@@ -9,7 +9,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { readModel } from '../../src/engines/sherpa-onnx/model-folder.ts';
 import { findLibrary } from '../../src/engines/sherpa-onnx/sherpa-library.ts';
 import { bzip2, tarOf } from '../archives/archive-writer.ts';
-import { tinyTokens, writeTinyVits } from '../engines/tiny-vits.ts';
+import { tinyVoiceFiles } from '../engines/tiny-supertonic.ts';
 import { openMirror, sha256Of } from '../models/model-mirror.ts';
 import { main, runSonant } from './sonant-program.ts';
 
@@ -22,9 +22,7 @@ test('killed at 30 random moments: nothing half-installed, and each try goes on 
   context.skip(!findLibrary(''), 'the package sherpa-onnx-node was not found');
   const place = await mkdtemp(join(tmpdir(), 'sonant-kills-'));
   onTestFinished(() => rm(place, { recursive: true }));
-  const archive = bzip2(
-    tarOf('amy', { 'model.onnx': writeTinyVits(), 'tokens.txt': tinyTokens, noise: randomBytes(300_000) }),
-  );
+  const archive = bzip2(tarOf('amy', { ...tinyVoiceFiles(), noise: randomBytes(300_000) }));
   const part = randomBytes(2_000_000);
   await using mirror = await openMirror({ 'tts-models/amy.tar.bz2': archive, 'vocoder-models/part.bin': part });
   mirror.pace = { bytes: 20_000, ms: 20 };

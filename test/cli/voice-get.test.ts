@@ -11,7 +11,7 @@ import { voiceCommand } from '../../src/cli/voice.ts';
 import { findLibrary } from '../../src/engines/sherpa-onnx/sherpa-library.ts';
 import { bzip2, tarOf, writeZip } from '../archives/archive-writer.ts';
 import { makeTinyPocket } from '../engines/tiny-pocket.ts';
-import { tinyTokens, writeTinyVits } from '../engines/tiny-vits.ts';
+import { tinyVoiceFiles } from '../engines/tiny-supertonic.ts';
 import { type Mirror, openMirror, sha256Of } from '../models/model-mirror.ts';
 import { isInstalled } from '../programs.ts';
 import { main, runSonant } from './sonant-program.ts';
@@ -30,8 +30,7 @@ beforeEach(async (context) => {
 });
 afterEach(() => mirror[Symbol.asyncDispose]());
 
-const weights = writeTinyVits();
-const files = { 'model.onnx': weights, 'tokens.txt': tinyTokens, MODEL_CARD: 'License: CC0' };
+const files: Record<string, string | Uint8Array> = { ...tinyVoiceFiles(), MODEL_CARD: 'License: CC0' };
 const archive = bzip2(tarOf('vits-amy', files));
 const part = randomBytes(10_000);
 const pinOf = (bytes: Uint8Array) => ({ bytes: bytes.length, sha256: sha256Of(bytes) });
@@ -86,13 +85,7 @@ test('a model is got by its name, listed, found to be here, and removed', async 
   expect(told).toMatch(/amy is installed, with these voices:\n {2}amy\nLicence: CC0-1.0/);
   expect(await there()).toEqual(['.downloads', 'amy']);
   expect(await downloads()).toEqual([]);
-  expect(await there('amy')).toEqual([
-    'MODEL_CARD',
-    'model.onnx',
-    'sonant-gain.json',
-    'sonant-source.json',
-    'tokens.txt',
-  ]);
+  expect(await there('amy')).toEqual([...Object.keys(files), 'sonant-gain.json', 'sonant-source.json'].sort());
   const source = JSON.parse(await readFile(join(place, 'data/models/amy/sonant-source.json'), 'utf8'));
   expect(source).toMatchObject({ url: row.url, licence: 'CC0-1.0', commercial: true, sha256: row.sha256 });
   expect(mirror.requests.map(({ path }) => path)).toEqual(['tts-models/vits-amy.tar.bz2']);
@@ -184,8 +177,8 @@ describe('a model is refused, and nothing of it is left,', () => {
     ],
     [
       'with other weights',
-      { files: { 'model.onnx': '0'.repeat(64) } },
-      /model.onnx must have the SHA-256 0000.*, and has [0-9a-f]{64}/,
+      { files: { 'voice.bin': '0'.repeat(64) } },
+      /voice.bin must have the SHA-256 0000.*, and has [0-9a-f]{64}/,
     ],
     [
       'without its weights',
@@ -199,10 +192,10 @@ describe('a model is refused, and nothing of it is left,', () => {
   });
 
   test('that cannot be heard, or whose archive is hostile', async () => {
-    const broken = bzip2(tarOf('vits-amy', { ...files, 'tokens.txt': 'a b c' }));
+    const broken = bzip2(tarOf('vits-amy', { ...files, 'voice.bin': 'a b c' }));
     const hostile = bzip2(tarOf('../vits-amy', files));
     for (const [bytes, told] of [
-      [broken, /tokens.txt must have/],
+      [broken, /voice.bin does not begin with two shapes/],
       [hostile, /would write outside/],
     ] as const) {
       mirror.files.set('tts-models/vits-amy.tar.bz2', bytes);
@@ -295,7 +288,7 @@ test('imports that were killed are cleaned up by the next one', async () => {
   const left = join(place, 'data/models/.import-killed');
   await mkdir(left, { recursive: true });
   await writeFile(join(left, 'lock'), '');
-  await writeFile(join(left, 'model.onnx'), weights);
+  await writeFile(join(left, 'voice.bin'), files['voice.bin']!);
   await voice(['get', 'amy']);
   expect(await there()).toEqual(['.downloads', 'amy']);
 });

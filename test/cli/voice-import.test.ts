@@ -10,7 +10,7 @@ import { importVoice } from '../../src/cli/voice-models.ts';
 import { findLibrary } from '../../src/engines/sherpa-onnx/sherpa-library.ts';
 import { bzip2 } from '../archives/archive-writer.ts';
 import { makeTinyPocket } from '../engines/tiny-pocket.ts';
-import { makeTinyVits, tinyTokens, writeTinyVits } from '../engines/tiny-vits.ts';
+import { makeTinyVoice, tinyVoiceFiles } from '../engines/tiny-supertonic.ts';
 import { runSonant } from './sonant-program.ts';
 
 let root: string;
@@ -40,9 +40,9 @@ describe('a model', { timeout: 60_000 }, () => {
   beforeEach((context) => context.skip(!findLibrary(root), 'the package sherpa-onnx-node was not found'));
 
   test('in a folder is copied, tested and measured', async () => {
-    const folder = await makeTinyVits(join(root, 'choir'), { speakers: 2 });
+    const folder = await makeTinyVoice(join(root, 'choir'), { speakers: 2 });
     expect(await bring(folder)).toEqual(['choir-0', 'choir-1']);
-    expect(await listed('models/choir')).toEqual(['model.onnx', 'sonant-gain.json', 'tokens.txt']);
+    expect(await listed('models/choir')).toEqual([...Object.keys(tinyVoiceFiles()), 'sonant-gain.json'].sort());
     await expect(bring(folder)).rejects.toMatchObject({ message: /model choir already exists/ });
     expect(await bring(folder, 'choir-b')).toEqual(['choir-b-0', 'choir-b-1']);
     expect(await listed('models')).toEqual(['choir', 'choir-b']);
@@ -50,7 +50,7 @@ describe('a model', { timeout: 60_000 }, () => {
 
   test.each(['tar', 'tar.gz', 'tar.bz2'])('in a .%s is unpacked', async (ending) => {
     const from = await mkdtemp(join(root, 'packed-'));
-    await makeTinyVits(join(from, 'vits-tiny'));
+    await makeTinyVoice(join(from, 'vits-tiny'));
     const archive = join(from, `any.${ending}`);
     if (ending === 'tar.bz2') {
       tar('-cf', `${archive}.tar`, '-C', from, 'vits-tiny');
@@ -69,27 +69,23 @@ describe('a model', { timeout: 60_000 }, () => {
     [
       'with faults, all told',
       async (from) => {
-        const folder = await makeTinyVits(join(from, 'faulty'));
-        await writeFile(join(folder, 'model.onnx'), writeTinyVits({ metadata: { sample_rate: '' } }));
-        await writeFile(join(folder, 'tokens.txt'), 'a b c');
+        const folder = await makeTinyVoice(join(from, 'faulty'));
+        await writeFile(join(folder, 'tts.json'), '{');
+        await writeFile(join(folder, 'voice.bin'), 'a b c');
         return folder;
       },
-      /faulty was not imported:\n {2}model.onnx has no sample_rate.*\n {2}tokens.txt must have/,
+      /faulty was not imported:\n {2}tts.json is not a JSON object\n {2}voice.bin does not begin with two shapes/,
     ],
     [
       'that looks whole and dies',
-      async (from) => {
-        const folder = await makeTinyVits(join(from, 'dying'));
-        await writeFile(join(folder, 'tokens.txt'), tinyTokens.replace(/(?<=^[a-z] )/gm, '9'));
-        return folder;
-      },
+      (from) => makeTinyVoice(join(from, 'dying'), { deadly: 'abcdefghijklmnopqrstuvwxyz' }),
       /dying cannot be loaded or does not speak: .*SIGKILL/,
     ],
     ['in an empty folder', (from) => mkdtemp(join(from, 'empty')), /it has no ONNX file of a speech model/],
     [
       'with a link in its archive',
       async (from) => {
-        const folder = await makeTinyVits(join(from, 'linked'));
+        const folder = await makeTinyVoice(join(from, 'linked'));
         await symlink('/etc', join(folder, 'etc'));
         tar('-czf', join(from, 'linked.tgz'), '-C', from, 'linked');
         return join(from, 'linked.tgz');
@@ -99,7 +95,7 @@ describe('a model', { timeout: 60_000 }, () => {
     [
       'whose archive leads out of its folder',
       async (from) => {
-        const folder = await makeTinyVits(join(from, 'inner/outer'));
+        const folder = await makeTinyVoice(join(from, 'inner/outer'));
         await mkdir(join(from, 'inner/below'));
         tar('-cPf', join(from, 'out.tar'), '-C', join(from, 'inner/below'), '../outer');
         return folder && join(from, 'out.tar');
@@ -116,7 +112,7 @@ describe('a model', { timeout: 60_000 }, () => {
     ],
     [
       'with a name that none can have',
-      (from) => makeTinyVits(join(from, 'my model')),
+      (from) => makeTinyVoice(join(from, 'my model')),
       /choose another name with --name/,
     ],
   ])('%s is refused, and nothing of it is left', async (_, make, message) => {
@@ -129,7 +125,7 @@ describe('a model', { timeout: 60_000 }, () => {
   });
 
   test('is imported by the command, and speaks', async () => {
-    const folder = await makeTinyVits(join(root, 'sung'));
+    const folder = await makeTinyVoice(join(root, 'sung'));
     const env = { SONANT_DATA_DIR: dataDir };
     const printed: string[] = [];
     const line = { ...commandLine, signal, loadConfig: () => ({ ...commandLine.loadConfig(), dataDir }) };

@@ -33,7 +33,7 @@ describe('the table of models', () => {
   test('has all kinds, and Piper voices of at least twelve languages, each with a licence or the word that it is not known', async () => {
     const rows = (await loadModels('', engines)).map(({ row: each }) => each);
     expect(new Set(rows.map(({ kind }) => kind))).toEqual(
-      new Set(['hibari', 'kokoro', 'kitten', 'supertonic', 'pocket', 'zipvoice', 'matcha', 'piper']),
+      new Set(['hibari', 'kokoro', 'supertonic', 'pocket', 'zipvoice', 'piper']),
     );
     const piper = rows.filter(({ kind }) => kind === 'piper');
     expect(new Set(piper.map(({ languages }) => languages![0]!.slice(0, 2))).size).toBeGreaterThanOrEqual(12);
@@ -49,9 +49,7 @@ describe('the table of models', () => {
       );
       for (const each of parts) expect(each.url).toMatch(/^pkg:|\/vocoder-models\/[\w.-]+\.onnx$/);
     }
-    expect(rows.filter(({ kind, parts }) => (kind === 'matcha' || kind === 'zipvoice') && parts.length === 0)).toEqual(
-      [],
-    );
+    expect(rows.filter(({ kind, parts }) => kind === 'zipvoice' && parts.length === 0)).toEqual([]);
   });
 
   test('is printed with what is not known, and each row whole', async () => {
@@ -60,8 +58,8 @@ describe('the table of models', () => {
     expect(printed).toMatch(/^zipvoice +absent +zh,en +clones +163 MB +SHA-256 +not known +not known /m);
     expect(printed).toMatch(/^piper-pt-faber .* not known +not pinned +yes +CC0-1.0/m);
     expect(printed).toMatch(/^pocket .* no +CC-BY-4.0, called non-commercial/m);
-    expect(await voice(['models', 'kitten'], { table: [] })).toMatch(
-      /^licence_source +https:\/\/github.com\/KittenML\/KittenTTS$/m,
+    expect(await voice(['models', 'supertonic'], { table: [] })).toMatch(
+      /^licence_source +https:\/\/huggingface.co\/Supertone\/supertonic-3$/m,
     );
     expect(JSON.parse(await voice(['models', '--json'], { table: [row] })).models[0]).toMatchObject({
       name: 'amy',

@@ -1,10 +1,9 @@
-// Tests blended voices with the real library: a blend sounds according to its weights in each kind of model with
-// styles, and blends are added and removed while other voices are in use.
+// Tests blended voices with the real library: a blend sounds according to its weights, and blends are added and removed while other voices are in use.
 import { mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, type TestContext, test, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { join as joinSamples } from '../../src/audio/pcm.ts';
 import type { Blend, Engine, Segment, Voice } from '../../src/engines/engine.ts';
 import { BlendedVoices, type BlendPage } from '../../src/engines/sherpa-onnx/blended-voices.ts';
@@ -17,9 +16,7 @@ import { findLibrary } from '../../src/engines/sherpa-onnx/sherpa-library.ts';
 import { dominantFrequencyHz } from '../audio/measure-tone.ts';
 import { engineConformance } from '../conformance/engine.ts';
 import { openGuards } from './open-guard.ts';
-import { findEspeakData, kittenSpeeds, kokoroNames, makeTinyKitten, makeTinyKokoro } from './tiny-kokoro.ts';
 import { hummed, makeTinySupertonic } from './tiny-supertonic.ts';
-import { makeTinyVits } from './tiny-vits.ts';
 
 let folder: string;
 beforeAll(async () => {
@@ -46,14 +43,10 @@ const text = 'Good morning to all of you.';
 
 describe('blended voices', { timeout: 120_000 }, () => {
   beforeEach((context) => context.skip(!findLibrary(''), 'the package sherpa-onnx-node was not found'));
-  const espeakData = findEspeakData();
 
-  async function open(
-    make: (folder: string, espeakData: string) => Promise<string>,
-    options: Partial<SherpaOnnxOptions> = {},
-  ) {
+  async function open(make: (folder: string) => Promise<string>, options: Partial<SherpaOnnxOptions> = {}) {
     const dataDir = await mkdtemp(join(folder, 'data-'));
-    const model = await make(join(dataDir, 'models/m'), espeakData ?? '');
+    const model = await make(join(dataDir, 'models/m'));
     const started: ModelLink[] = [];
     const engine = await openSherpaEngine({
       ...{ dataDir, threads: 1, processesMax: 4, modelProcessesMax: 2, idleSeconds: 600, steps: 0 },
@@ -80,55 +73,7 @@ describe('blended voices', { timeout: 120_000 }, () => {
   const blendAll = (engine: Engine, ...blends: Blend[]) => engine.blending!.blend(blends) as Voice[];
   const hzOf = (samples: Int16Array, sampleRateHz = 24_000) => dominantFrequencyHz(samples, sampleRateHz);
   const isSame = (one: Int16Array, other: Int16Array) => Buffer.from(one.buffer).equals(Buffer.from(other.buffer));
-  const makeKokoro = (path: string, data: string) => makeTinyKokoro(path, data, '');
   const makeSupertonic = (path: string) => makeTinySupertonic(path);
-  const needEspeak = (context: TestContext) =>
-    context.skip(espeakData === undefined, 'the data of espeak-ng was not found');
-
-  test('a blend of Kokoro sounds as its weights say, and with all of the weight on one part as that part', async (context) => {
-    needEspeak(context);
-    const { engine, say, own, started } = await open(makeKokoro);
-    const [alone, half, third, mixed] = blendAll(
-      engine,
-      blendOf(['bm_lewis', 1], ['af_alloy', 0]),
-      blendOf(['af_alloy', 0.5], ['bm_lewis', 0.5]),
-      blendOf(['bf_emma', 1 / 3], ['af_alloy', 1 / 3], ['bm_lewis', 1 / 3]),
-      blendOf(['af_alloy', 0.5], ['jf_alpha', 0.5]),
-    );
-    const american = await say(own('af_alloy'));
-    const british = await say(own('bm_lewis'));
-    expect(isSame(await say(alone!), british)).toBe(true);
-    // Each speaker's pitch exceeds the previous speaker's pitch by 1 % of the first speaker's pitch.
-    const sid = (name: string) => kokoroNames.indexOf(name);
-    const ratio = (one: Int16Array, other: Int16Array) => hzOf(one) / hzOf(other);
-    expect(ratio(await say(half!), american)).toBeCloseTo(1 + sid('bm_lewis') / 200, 2);
-    const mean = 1 + (sid('bf_emma') + sid('bm_lewis')) / 300;
-    expect(ratio(await say(third!), british)).toBeCloseTo(mean / (1 + sid('bm_lewis') / 100), 2);
-    // Each blend has the accent of its first part, and the languages that all its parts speak.
-    expect(half).toMatchObject({ engine: 'sherpa-onnx', kind: 'stock', languageCodes: ['en-US', 'en'] });
-    expect(third!.languageCodes).toEqual(['en-GB', 'en']);
-    expect(mixed!.languageCodes).toEqual([]);
-    // The model has one process for its voices, and one for all blends.
-    expect(started).toHaveLength(2);
-  });
-
-  test('a blend of Kitten has the speed of its parts too, wherever it is put', async (context) => {
-    needEspeak(context);
-    const { engine, say, own } = await open(makeTinyKitten);
-    const [slow, quick, mean] = blendAll(
-      engine,
-      blendOf(['Bella', 1], ['Leo', 0]),
-      blendOf(['Bella', 0], ['Leo', 1]),
-      blendOf(['Bella', 0.5], ['Leo', 0.5]),
-    );
-    const [bella, leo] = [await say(own('Bella')), await say(own('Leo'))];
-    expect(bella.length / leo.length).toBeCloseTo(kittenSpeeds[7]! / kittenSpeeds[0]!, 1);
-    expect(isSame(await say(slow!), bella)).toBe(true);
-    expect(isSame(await say(quick!), leo)).toBe(true);
-    const between = await say(mean!);
-    expect(bella.length / between.length).toBeCloseTo(1.5, 1);
-    expect(hzOf(between) / hzOf(bella)).toBeCloseTo(1.035, 2);
-  });
 
   test('a blend of Supertonic has the sound and the rhythm of its parts', async () => {
     const { engine, say, own } = await open((path) => makeTinySupertonic(path, { paces: [1, 1, 2] }));
@@ -141,7 +86,7 @@ describe('blended voices', { timeout: 120_000 }, () => {
     expect(Math.abs(hzOf(heard, 44_100) / hummed('en', 1).hz - 1)).toBeLessThan(0.02);
   });
 
-  test('blends beyond the places of one process have another; a model of one speaker, and without styles, has no blends', async () => {
+  test('blends beyond the places of one process have another; a model of one speaker has no blends', async () => {
     const { engine, say, started } = await open(makeSupertonic);
     const blends = Array.from({ length: 11 }, (_, n) => blendOf(['F1', 1 - 0.09 * n], ['F3', 0.09 * n]));
     const voices = blendAll(engine, ...blends);
@@ -153,9 +98,6 @@ describe('blended voices', { timeout: 120_000 }, () => {
     expect(started).toHaveLength(2);
     expect(engine.blending!.groupOf('m-F1')).toBe('m');
     expect(engine.blending!.groupOf(voices[0]!.voiceId)).toBeUndefined();
-    const plain = await open((path) => makeTinyVits(path, { speakers: 3 }));
-    expect(plain.engine.voices).toHaveLength(3);
-    expect(plain.engine.blending).toBeUndefined();
     const single = await open((path) => makeTinySupertonic(path, { speakers: 1 }));
     expect(single.engine.blending).toBeUndefined();
   });

@@ -12,9 +12,8 @@ import { Schedule } from '../../src/speech/schedule.ts';
 import type { SpeechEvent } from '../../src/speech/speech-events.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
-import { findEspeakData } from './tiny-kokoro.ts';
 import { makeTinyPocket } from './tiny-pocket.ts';
-import { makeTinyVits } from './tiny-vits.ts';
+import { makeTinyVoice } from './tiny-supertonic.ts';
 
 let folder: string;
 beforeAll(async () => {
@@ -38,8 +37,8 @@ describe('models that come and go', { timeout: 240_000 }, () => {
       await make(models(`.import-${name}`));
       await rename(models(`.import-${name}`), models(name));
     };
-    await install('stays', (path) => makeTinyVits(path));
-    await install('goes', (path) => makeTinyVits(path, { sampleRateHz: 22_050 }));
+    await install('stays', (path) => makeTinyVoice(path));
+    await install('goes', (path) => makeTinyVoice(path, { sampleRateHz: 22_050 }));
     const engine = await openSherpaEngine({
       ...{ dataDir, threads: 1, processesMax: 4, modelProcessesMax: 2, idleSeconds: 600, steps: 0 },
       hearAfterMs: 3_600_000,
@@ -75,7 +74,7 @@ describe('models that come and go', { timeout: 240_000 }, () => {
     // Every stream has begun, and none has finished.
     const heard = await Promise.all(streams.map(async (each) => [(await each.next()).value!]));
 
-    await install('comes', (path) => makeTinyVits(path, { sampleRateHz: 24_000 }));
+    await install('comes', (path) => makeTinyVoice(path, { sampleRateHz: 24_000 }));
     await expect.poll(ids, patience).toEqual(['comes', 'goes', 'stays']);
     const ofNew = bytesOf(await Array.fromAsync(stream('comes', 'all is well here.')));
     await rm(models('goes'), { recursive: true });
@@ -100,43 +99,24 @@ describe('models that come and go', { timeout: 240_000 }, () => {
 
   test('a folder that is being copied is offered when it is whole, and a changed model is another', async () => {
     const { models, install, ids, engine, stream } = await open();
-    await install('.draft', (path) => makeTinyVits(path));
-    await cp(join(models('.draft'), 'tokens.txt'), join(models('copied'), 'tokens.txt'), { recursive: true });
+    await install('.draft', (path) => makeTinyVoice(path));
+    await cp(join(models('.draft'), 'tts.json'), join(models('copied'), 'tts.json'), { recursive: true });
     await new Promise((resolve) => setTimeout(resolve, 1_000));
     expect(ids()).toEqual(['goes', 'stays']);
-    await cp(join(models('.draft'), 'model.onnx'), join(models('copied'), 'model.onnx'));
+    await cp(models('.draft'), models('copied'), { recursive: true });
     await expect.poll(ids, patience).toEqual(['copied', 'goes', 'stays']);
 
     const before = engine.voices.find(({ voiceId }) => voiceId === 'goes')!;
     const old = bytesOf(await Array.fromAsync(stream('goes', text)));
     const running = stream('goes', text);
     const heard = [(await running.next()).value!];
-    await makeTinyVits(models('goes'), { sampleRateHz: 16_000 });
+    await makeTinyVoice(models('goes'), { sampleRateHz: 16_000 });
     await expect
       .poll(() => engine.voices.find(({ voiceId }) => voiceId === 'goes')?.version, patience)
       .not.toBe(before.version);
     for await (const event of running) heard.push(event);
     expect(bytesOf(heard).equals(old)).toBe(true);
     expect(bytesOf(await Array.fromAsync(stream('goes', text))).equals(old)).toBe(false);
-  });
-
-  test('a request ends with the data of eSpeak NG that it began with', async (context) => {
-    const data = findEspeakData();
-    context.skip(data === undefined, 'the data of espeak-ng was not found');
-    const { models, install, ids, stream } = await open();
-    await install('piper', async (path) => {
-      await makeTinyVits(path, { isPiper: true });
-      await cp(data!, join(path, 'espeak-ng-data'), { recursive: true });
-      return path;
-    });
-    await expect.poll(ids, patience).toContain('piper');
-    const before = bytesOf(await Array.fromAsync(stream('piper', text)));
-    const running = stream('piper', text);
-    const heard = [(await running.next()).value!];
-    await rm(models('piper'), { recursive: true });
-    await expect.poll(ids, patience).not.toContain('piper');
-    for await (const event of running) heard.push(event);
-    expect(bytesOf(heard).equals(before)).toBe(true);
   });
 
   test('cloning is offered while there is a model for it', async () => {

@@ -1,4 +1,4 @@
-// Tests Supertonic and Kokoro in the layouts of their releases, with the real library: every language that a voice
+// Tests Supertonic in the layout of its release, with the real library: every language that a voice
 // claims reaches the model, with its speaker, speed and steps, checked in the child's input and in the audio.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -13,7 +13,6 @@ import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { dominantFrequencyHz } from '../audio/measure-tone.ts';
 import { collectSpeech } from '../speech/collect-speech.ts';
-import { findEspeakData, kokoroNames, makeTinyKokoro } from './tiny-kokoro.ts';
 import { hummed, makeTinySupertonic } from './tiny-supertonic.ts';
 
 let folder: string;
@@ -32,12 +31,10 @@ const words: Readonly<Record<string, string>> = {
   ...{ ja: 'おはようございます', ko: '좋은 아침입니다', lt: 'Labas rytas', lv: 'Labrīt draugs', nl: 'Goedemorgen' },
   ...{ pl: 'Dzień dobry', pt: 'Bom dia', ro: 'Bună dimineața', ru: 'Доброе утро', sk: 'Dobré ráno' },
   ...{ sl: 'Dobro jutro', sv: 'God morgon', tr: 'Günaydın dostum', uk: 'Доброго ранку', vi: 'Chào buổi sáng' },
-  zh: '早上好朋友们',
 };
 
 describe('models of many languages', { timeout: 120_000 }, () => {
   beforeEach((context) => context.skip(!findLibrary(''), 'the package sherpa-onnx-node was not found'));
-  const espeakData = findEspeakData();
 
   /** Opens the service's path from a request to the child process, and records the child's input. */
   async function open(dataDir: string) {
@@ -91,35 +88,6 @@ describe('models of many languages', { timeout: 120_000 }, () => {
     const double = await say('supertonic-F1', 'de', `${words.de}.`, 2);
     expect(double.told.generationConfig.speed).toBe(1.5);
     expect(Math.abs(usual.seconds / double.seconds / 2 - 1)).toBeLessThan(0.03);
-  });
-
-  test('Kokoro speaks each speaker\u2019s language as eSpeak NG knows it, Chinese by its lexicon, with the speed', async (context) => {
-    context.skip(espeakData === undefined, 'the data of espeak-ng was not found');
-    const dataDir = await mkdtemp(join(folder, 'data-'));
-    await makeTinyKokoro(join(dataDir, 'models/kokoro'), espeakData!, words.zh!);
-    const { engine, say } = await open(dataDir);
-    expect(engine.voices).toHaveLength(53);
-    const espeakNames: Readonly<Record<string, string>> = {
-      ...{ a: 'en-us', b: 'en', e: 'es', f: 'fr', h: 'hi', i: 'it', j: 'ja', p: 'pt-br', z: 'en-us' },
-    };
-    const seen = new Set<string>();
-    for (const [sid, name] of kokoroNames.entries()) {
-      const { voiceId, languageCodes } = engine.voices[sid]!;
-      expect(voiceId).toBe(`kokoro-${name}`);
-      for (const code of languageCodes) {
-        if (seen.has(code)) continue;
-        seen.add(code);
-        const text = `${words[new Intl.Locale(code).language]}.`;
-        const usual = await say(voiceId, code, text);
-        const lang = espeakNames[name[0]!];
-        expect(usual.told.generationConfig).toMatchObject({ sid, speed: 1, extra: { lang } });
-        const quick = await say(voiceId, code, text, 1.25);
-        expect(quick.told.generationConfig).toMatchObject({ speed: 1.25, extra: { lang } });
-        expect(Math.abs(usual.seconds / quick.seconds / 1.25 - 1), code).toBeLessThan(0.03);
-        expect(usual.seconds).toBeGreaterThan(0.3);
-      }
-    }
-    expect([...seen]).toEqual(['en-US', 'en', 'en-GB', 'es', 'fr', 'hi', 'it', 'ja', 'pt-BR', 'pt', 'zh']);
   });
 
   test('a model with a card has the steps of the card', async () => {

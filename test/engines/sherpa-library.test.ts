@@ -25,7 +25,7 @@ import { serve } from '../cli/serving-program.ts';
 import { runSonant } from '../cli/sonant-program.ts';
 import { type Mirror, openMirror, sha256Of } from '../models/model-mirror.ts';
 import { type NpmRegistry, openNpmRegistry } from './npm-registry.ts';
-import { makeTinyVits, tinyTokens, writeTinyVits } from './tiny-vits.ts';
+import { makeTinyVoice, tinyVoiceFiles } from './tiny-supertonic.ts';
 
 const checkout = join(import.meta.dirname, '../..');
 const binaryName = `sherpa-onnx-${platform() === 'win32' ? 'win' : platform()}-${arch()}`;
@@ -112,7 +112,7 @@ describe('an install without the library', { timeout: 120_000 }, () => {
     const own = { version: pins.version, integrity: registry.integrity };
     writeFileSync(join(install, 'src/engines/sherpa-onnx/sherpa-library.json'), JSON.stringify(own));
     main = join(install, 'src/main.ts');
-    model = await makeTinyVits(join(install, 'tiny'));
+    model = await makeTinyVoice(join(install, 'tiny'));
   });
 
   const run = (dataDir: string, args: string[], env: Record<string, string> = {}) =>
@@ -135,7 +135,7 @@ describe('an install without the library', { timeout: 120_000 }, () => {
   });
 
   describe('gets it with the first model', () => {
-    const files = { 'model.onnx': writeTinyVits(), 'tokens.txt': tinyTokens };
+    const files = { ...tinyVoiceFiles() };
     const archive = bzip2(tarOf('vits-amy', files));
     const url = 'https://models.invalid/tts-models/vits-amy.tar.bz2';
     const row = { name: 'amy', url, licence: 'CC0-1.0', bytes: archive.length, sha256: sha256Of(archive) };

@@ -1,13 +1,17 @@
 // Writes a model of a few kilobytes of the Supertonic kind, in the layout of its release, which sherpa-onnx loads like
-// the real model. It hums 60 ms per character: the first letter of the language sets the pitch, the second the
+// the real model, whose weights are in no package registry. It hums 60 ms per character: the first letter of the language sets the pitch, the second the
 // loudness, and each further speaker is higher by half of the first speaker's pitch.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { float, floats, int64, integers, node, type OnnxGraph, writeOnnx } from './onnx-writer.ts';
 
-const sampleRateHz = 44_100;
+const sampleRateUsual = 44_100;
 const chunk = 441;
 const secondsPerCharacter = 0.06;
+/** A letter's number is its token; all other characters have the last token. */
+const tokens = 28;
+/** A token that the model does not have, so that its process dies. */
+const deadlyToken = 9_999;
 
 const numberOf = (letter: string): number => letter.charCodeAt(0) - 96;
 
@@ -33,12 +37,21 @@ const durationPredictor = () =>
   graph({
     inputs: textInputs('style_dp'),
     outputs: [['duration', float, []]],
-    constants: { perCharacter: floats([], [secondsPerCharacter]) },
+    constants: {
+      perCharacter: floats([], [secondsPerCharacter]),
+      silent: floats(
+        [tokens],
+        Array.from({ length: tokens }, () => 0),
+      ),
+    },
     nodes: [
+      node('Gather', ['silent', 'text_ids'], ['nothings'], { axis: 0 }),
+      node('ReduceSum', ['nothings'], ['nothing'], { keepdims: 0 }),
       node('ReduceSum', ['text_mask'], ['length'], { keepdims: 0 }),
       node('ReduceSum', ['style_dp'], ['pace'], { keepdims: 0 }),
       node('Mul', ['length', 'perCharacter'], ['plain']),
-      node('Mul', ['plain', 'pace'], ['duration']),
+      node('Mul', ['plain', 'pace'], ['paced']),
+      node('Add', ['paced', 'nothing'], ['duration']),
     ],
   });
 
@@ -89,7 +102,30 @@ const vectorEstimator = () =>
     ],
   });
 
-const vocoder = () =>
+const workSize = 256;
+
+const workConstants = () => ({
+  matrix: floats(
+    [workSize, workSize],
+    Array.from({ length: workSize ** 2 }, () => 1 / workSize),
+  ),
+  row: floats(
+    [1, 1, workSize],
+    Array.from({ length: workSize }, () => 1),
+  ),
+  zero: floats([], [0]),
+});
+
+/** Work on each frame, as in a larger model; its result times zero is added to the sound. */
+const workNodes = (times: number): Uint8Array[] => [
+  node('Mul', ['firstFrames3', 'row'], ['work0']),
+  ...Array.from({ length: times }, (_, n) => node('MatMul', [`work${n}`, 'matrix'], [`work${n + 1}`])),
+  node('ReduceSum', [`work${times}`], ['sum'], { keepdims: 0 }),
+  node('Mul', ['sum', 'zero'], ['nothing']),
+  node('Add', ['hum', 'nothing'], ['wav']),
+];
+
+const vocoder = (sampleRateHz: number, work: number) =>
   graph({
     inputs: [['latent', float, [1, 2, 'frames']]],
     outputs: [['wav', float, [1, 'samples']]],
@@ -104,6 +140,7 @@ const vocoder = () =>
       flat: integers([2], [1, -1]),
       radians: floats([1], [(2 * Math.PI) / sampleRateHz]),
       time: integers([], [1]),
+      ...(work > 0 && workConstants()),
     },
     nodes: ['first', 'second']
       .flatMap((channel) => [
@@ -116,7 +153,8 @@ const vocoder = () =>
         node('Mul', ['firstFlat', 'radians'], ['steps']),
         node('CumSum', ['steps', 'time'], ['phase']),
         node('Sin', ['phase'], ['wave']),
-        node('Mul', ['wave', 'secondFlat'], ['wav']),
+        node('Mul', ['wave', 'secondFlat'], [work > 0 ? 'hum' : 'wav']),
+        ...(work > 0 ? workNodes(work) : []),
       ]),
   });
 
@@ -124,39 +162,60 @@ const int64s = (values: readonly number[]): Buffer => Buffer.from(BigInt64Array.
 
 interface TinySupertonicOptions {
   speakers?: number;
+  sampleRateHz?: number;
+  /** How often each frame is multiplied with a 256 by 256 matrix; the audio does not change. */
+  work?: number;
+  /** Number of characters that may have a token. */
+  characters?: number;
+  /** Characters at which the process of the model dies. */
+  deadly?: string;
   /** Characters without a token. */
   lacking?: string;
   /** Length factor for each speaker; default 1. */
   paces?: readonly number[];
 }
 
-/** Writes the model folder. */
-export async function makeTinySupertonic(
-  folder: string,
-  { speakers = 10, lacking = '', paces = [] }: TinySupertonicOptions = {},
-): Promise<string> {
-  await mkdir(folder, { recursive: true });
-  const parts = {
-    duration_predictor: durationPredictor(),
-    text_encoder: textEncoder(),
-    vector_estimator: vectorEstimator(),
-    vocoder: vocoder(),
-  };
-  for (const [name, bytes] of Object.entries(parts)) await writeFile(join(folder, `${name}.int8.onnx`), bytes);
+/** The files of a model with one speaker and a small table of characters, unless stated otherwise. */
+export const tinyVoiceFiles = (options: TinySupertonicOptions = {}): Record<string, Uint8Array> =>
+  supertonicFiles({ speakers: 1, characters: 1_024, ...options });
+
+function supertonicFiles(options: TinySupertonicOptions): Record<string, Uint8Array> {
+  const { speakers = 10, lacking = '', deadly = '', paces = [], work = 0, characters = 65_536 } = options;
+  const { sampleRateHz = sampleRateUsual } = options;
   const json = {
     ae: { sample_rate: sampleRateHz, base_chunk_size: chunk },
     ttl: { chunk_compress_factor: 1, latent_dim: 2 },
   };
-  await writeFile(join(folder, 'tts.json'), JSON.stringify(json));
   const styles = Float32Array.from({ length: 2 * speakers }, (_, n) =>
     n < speakers ? 1 + n / 2 : (paces[n - speakers] ?? 1),
   );
   const shape = int64s([speakers, 1, 1, speakers, 1, 1]);
-  await writeFile(join(folder, 'voice.bin'), Buffer.concat([shape, Buffer.from(styles.buffer)]));
-  const letters = Int32Array.from({ length: 65_536 }, (_, code) => {
+  const letters = Int32Array.from({ length: characters }, (_, code) => {
     if (lacking.includes(String.fromCharCode(code))) return -1;
-    return code >= 97 && code <= 122 ? code - 96 : 27;
+    if (deadly.includes(String.fromCharCode(code))) return deadlyToken;
+    return code >= 97 && code <= 122 ? code - 96 : tokens - 1;
   });
-  await writeFile(join(folder, 'unicode_indexer.bin'), Buffer.from(letters.buffer));
+  return {
+    'duration_predictor.int8.onnx': durationPredictor(),
+    'text_encoder.int8.onnx': textEncoder(),
+    'vector_estimator.int8.onnx': vectorEstimator(),
+    'vocoder.int8.onnx': vocoder(sampleRateHz, work),
+    'tts.json': Buffer.from(JSON.stringify(json)),
+    'voice.bin': Buffer.concat([shape, Buffer.from(styles.buffer)]),
+    'unicode_indexer.bin': Buffer.from(letters.buffer),
+  };
+}
+
+async function writeFiles(folder: string, files: Readonly<Record<string, Uint8Array>>): Promise<string> {
+  await mkdir(folder, { recursive: true });
+  for (const [name, bytes] of Object.entries(files)) await writeFile(join(folder, name), bytes);
   return folder;
 }
+
+/** Writes the folder of a model with all its speakers and languages. */
+export const makeTinySupertonic = (folder: string, options: TinySupertonicOptions = {}): Promise<string> =>
+  writeFiles(folder, supertonicFiles(options));
+
+/** Writes the folder of a model with one voice. */
+export const makeTinyVoice = (folder: string, options?: TinySupertonicOptions): Promise<string> =>
+  writeFiles(folder, tinyVoiceFiles(options));

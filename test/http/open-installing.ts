@@ -16,7 +16,7 @@ import { openStore } from '../../src/store/open-store.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { tarOf } from '../archives/archive-writer.ts';
 import { createStorage } from '../distributed/storage.ts';
-import { tinyTokens, writeTinyVits } from '../engines/tiny-vits.ts';
+import { tinyVoiceFiles } from '../engines/tiny-supertonic.ts';
 import { openMirror, sha256Of } from '../models/model-mirror.ts';
 
 /** Padding, so that a transfer takes a while if the mirror is slow. */
@@ -24,9 +24,8 @@ const paddingBytes = 300_000;
 
 const archiveOf = (speakers: number) =>
   gzipSync(
-    tarOf('vits', {
-      'model.onnx': writeTinyVits({ speakers }),
-      'tokens.txt': tinyTokens,
+    tarOf('hum', {
+      ...tinyVoiceFiles({ speakers }),
       PADDING: randomBytes(paddingBytes),
     }),
   );

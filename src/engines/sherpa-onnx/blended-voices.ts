@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import { type Blend, type Blending, languagesOfBlend, type Voice } from '../engine.ts';
 import { type Gains, gainOf } from './gains.ts';
 import type { BlendedSpeakers, BlendedStyle, Model } from './model.ts';
-import { type Speaker, toBlended } from './model-voices.ts';
+import type { Speaker } from './model-voices.ts';
 import type { FoundVoice, OfferedModel } from './offered-models.ts';
 
 /** A model whose speakers are blends, and their known gains. */
@@ -157,7 +157,8 @@ export class BlendedVoices {
       version: heard === undefined ? `${id} ${meanDb} dB` : id,
       gainDb: heard ?? meanDb,
     };
-    const speaker = { ...toBlended(first!.speaker, page.model.blended, sid), voice };
+    // Everything except the style comes from the first part.
+    const speaker = { ...first!.speaker, sid, voice };
     this.#found.set(voice, { model: page.model, speaker, position: sid, isHeard: heard !== undefined });
     return voice;
   }
@@ -192,14 +193,11 @@ function arrangePages(
   return filled;
 }
 
-/** Moves each style into a free place, preferably that of its main part, whose speed is closest. */
+/** Moves each style into a free place. */
 function fill(styles: (BlendedStyle | undefined)[], free: number[], waiting: BlendedStyle[]): boolean {
   const count = waiting.length;
   while (free.length > 0 && waiting.length > 0) {
-    const style = waiting.shift()!;
-    const main = style.parts.reduce((best, part) => (part.weight > best.weight ? part : best));
-    const at = Math.max(0, free.indexOf(main.sid));
-    styles[free.splice(at, 1)[0]!] = style;
+    styles[free.shift()!] = waiting.shift();
   }
   return waiting.length < count;
 }

@@ -9,7 +9,7 @@ import { type Gains, keepGains, readGains } from './gains.ts';
 import type { Model } from './model.ts';
 import { ModelPool } from './model-pool.ts';
 import type { SpokenBy } from './model-request.ts';
-import { ownWords, toModelText } from './model-text.ts';
+import { toModelText } from './model-text.ts';
 import { countSpeakers, memoryBytesOf, type Speaker, speakersOf } from './model-voices.ts';
 import type { Reference } from './reference.ts';
 import { referenceOf } from './voice-samples.ts';
@@ -173,14 +173,15 @@ const sentences: Readonly<Record<string, string>> = {
   zh: '天还没亮，那条船就早早地离开了港口。',
 };
 
-/**
- * Returns a sentence in the language. If there is no such sentence, or the model lacks one of its words, returns words
- * that the model has.
- */
-async function auditionText(model: Model, languageCode: string): Promise<string> {
-  const sentence = sentences[new Intl.Locale(languageCode).language];
-  const text = sentence === undefined ? '' : await toModelText(sentence, model).catch(() => '');
-  return text === '' ? toModelText(await ownWords(model), model) : text;
+/** Numbers, which every model can read, for a language without a sentence, or a model that lacks one of its words. */
+const numbers = '1, 2, 3, 4, 5, 6, 7, 8, 9, 10.';
+
+function auditionText(model: Model, languageCode: string): string {
+  try {
+    return toModelText(sentences[new Intl.Locale(languageCode).language] ?? numbers, model);
+  } catch {
+    return toModelText(numbers, model);
+  }
 }
 
 /** A pulsed buzz that resembles a voice, as the reference for models that clone. */
@@ -205,7 +206,7 @@ async function speakAll(spokenBy: SpokenBy, pool: ModelPool, signal?: AbortSigna
 /** Speaks a sentence with the speaker, and returns the speaker's gain. Throws if the model does not speak. */
 async function hearSpeaker(model: Model, speaker: Speaker, pool: ModelPool, signal?: AbortSignal): Promise<number> {
   const { sample, voice } = speaker;
-  const text = await auditionText(model, voice.languageCodes[0]!);
+  const text = auditionText(model, voice.languageCodes[0]!);
   const by = { model, speaker, text, ...(sample && { reference: await referenceOf(model, sample) }) };
   const pcm = await speakAll(by, pool, signal);
   if (!pcm.samples.some((value) => Math.abs(value) > audiblePeak)) {

@@ -1,13 +1,14 @@
 // sonant-model.json in a model's folder: metadata that the operator adds if the files lack it. All fields are optional.
 // `options` are listed in model-folder.ts. `speakers` are in the model's order; further speakers keep their numbers.
 //     { "name": "Amy", "description": "...", "language_codes": ["en-GB"], "labels": {"gender": "female"},
-//       "kind": "vits", "model": "model.onnx", "options": {"steps": 8},
+//       "kind": "supertonic", "options": {"steps": 8},
 //       "speakers": [{"name": "Amy", "language_codes": ["en-GB"], "labels": {}}] }
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ModelFault } from './model-fault.ts';
 
-const modelKinds = ['vits', 'matcha', 'kokoro', 'kitten', 'zipvoice', 'pocket', 'supertonic'] as const;
+/** The kinds of models that this engine speaks with. */
+export const modelKinds = ['supertonic', 'pocket', 'zipvoice'] as const;
 export type ModelKind = (typeof modelKinds)[number];
 
 interface VoiceCard {
@@ -19,8 +20,6 @@ interface VoiceCard {
 
 export interface ModelCard extends VoiceCard {
   kind?: ModelKind;
-  /** The model's main file, if there are several. */
-  model?: string;
   /** Numbers by name. The checks of the model decide which options its kind supports. */
   options?: Readonly<Record<string, number>>;
   speakers: readonly VoiceCard[];
@@ -43,14 +42,13 @@ export async function readModelCard(folder: string): Promise<ModelCard> {
   } catch {
     throw new ModelFault('is not JSON');
   }
-  const { kind, model, options, speakers = [], ...own } = toObject(given, 'it');
+  const { kind, options, speakers = [], ...own } = toObject(given, 'it');
   if (!Array.isArray(speakers) || speakers.length > itemsMax) throw new ModelFault('must have a list of speakers');
   const known = modelKinds.find((name) => name === kind);
   if (kind !== undefined && !known) throw new ModelFault(`has a kind that must be one of ${modelKinds.join(', ')}`);
   return {
     ...toVoiceCard(own, 'it'),
     ...(known && { kind: known }),
-    ...(model !== undefined && { model: toText(model, 'model') }),
     ...(options !== undefined && { options: toNumbers(options) }),
     speakers: speakers.map((speaker, n) => toVoiceCard(toObject(speaker, `speaker ${n}`), `speaker ${n}`)),
   };

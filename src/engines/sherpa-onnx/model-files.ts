@@ -32,7 +32,6 @@ export async function readModelFiles(folder: string, faults: ModelFaults) {
     sizes,
     /** All ONNX files, readable or not. */
     onnxNames,
-    isReadable: (name: string): boolean => onnx.has(name),
     faults,
     /** Checks on one ONNX file. */
     checkOnnx: (name: string) => new OnnxChecks(onnx.get(name), (fault) => faults.add(name, fault)),
@@ -41,23 +40,17 @@ export async function readModelFiles(folder: string, faults: ModelFaults) {
       if (!sizes.has(name)) faults.add(name, 'is missing');
       return join(folder, name);
     },
-    hasEspeakData: (): Promise<boolean> =>
-      stat(join(folder, espeakFolder)).then(
-        (found) => found.isDirectory(),
-        () => false,
-      ),
     /** The folder with eSpeak NG's data, which must be complete. */
     async needEspeakData(): Promise<string> {
       for (const name of espeakFiles)
         await faults.catch(`${espeakFolder}/${name}`, () => stat(join(folder, espeakFolder, name)));
       return join(folder, espeakFolder);
     },
-    async needTokens(rules: TokenRules, needed: readonly string[] = []): Promise<ReadonlyMap<string, number>> {
-      const tokens = await faults.catch('tokens.txt', () => readTokensFile(join(folder, 'tokens.txt'), rules));
+    async needTokens(needed: readonly string[]): Promise<void> {
+      const tokens = await faults.catch('tokens.txt', () => readTokensFile(join(folder, 'tokens.txt')));
       for (const token of needed) {
         if (tokens && !tokens.has(token)) faults.add('tokens.txt', `lacks the token ${JSON.stringify(token)}`);
       }
-      return tokens ?? new Map();
     },
     readJson: (name: string) => faults.catch(name, () => readJsonFile(join(folder, name))),
   };
@@ -87,16 +80,12 @@ async function readJsonFile(path: string): Promise<Record<string, unknown>> {
 
 /** Checks on one ONNX file. An unreadable file has already been reported. */
 export class OnnxChecks {
-  readonly inputs: readonly string[];
-  readonly outputs: readonly string[];
   readonly #file: OnnxFile | undefined;
   readonly #addFault: (fault: string) => void;
 
   constructor(file: OnnxFile | undefined, addFault: (fault: string) => void) {
     this.#file = file;
     this.#addFault = addFault;
-    this.inputs = file?.inputs.map(({ name }) => name) ?? [];
-    this.outputs = file?.outputs.map(({ name }) => name) ?? [];
   }
 
   fault(what: string): void {
@@ -107,66 +96,40 @@ export class OnnxChecks {
     return this.#file?.metadata.get(key) ?? '';
   }
 
-  needText(key: string): string {
-    if (this.text(key) === '') this.integer(key, 0, 0);
-    return this.text(key);
-  }
-
-  names(key: string): string[] {
-    const names = this.text(key).split(',');
-    return names.map((name) => name.trim()).filter((name) => name !== '');
-  }
-
-  integer(key: string, min: number, max: number, fallback?: number): number {
+  integer(key: string, min: number, max: number, fallback: number): number {
     const given = this.text(key);
-    if (given === '' && fallback !== undefined) return fallback;
-    if (given === '') {
-      this.fault(`has no ${key} in its metadata, which the library needs; use a model exported for sherpa-onnx`);
-    } else if (!/^\d{1,9}$/.test(given) || Number(given) < min || Number(given) > max) {
+    if (given === '') return fallback;
+    if (!/^\d{1,9}$/.test(given) || Number(given) < min || Number(given) > max) {
       this.fault(`has ${JSON.stringify(given)} as ${key} in its metadata; it must be a number from ${min} to ${max}`);
     }
     return Number(given);
   }
 
-  /** The first inputs must have these types, and all further inputs these names, or the library would exit. */
-  needInputs(types: readonly number[], further: readonly RegExp[] | 'any' = []): void {
+  /** The first inputs must have these types, or the library would exit. */
+  needInputs(types: readonly number[], { hasMore = false } = {}): void {
     const { inputs = [], outputs = [] } = this.#file ?? {};
     const areRight = types.every((type, n) => inputs[n]?.elementType === type);
-    const others = inputs.slice(types.length);
-    const areNamed = further === 'any' || others.every(({ name: input }, n) => further[n]?.test(input));
-    if (areRight && areNamed && outputs.length > 0) return;
+    if (areRight && (hasMore || inputs.length === types.length) && outputs.length > 0) return;
     const found = inputs.map(({ name: input, elementType }) => `${input}:${elementType}`).join(' ') || 'none';
     this.fault(`has other inputs than a model of this kind (${found}); its metadata or its name is wrong`);
   }
 }
 
-interface TokenRules {
-  /** Whether every token except `others` must be a single character. */
-  areCharacters: boolean;
-  others?: readonly string[];
-}
-
 const fileBytesMax = 16_777_216;
 
-async function readTokensFile(path: string, { areCharacters, others = [] }: TokenRules): Promise<Map<string, number>> {
+async function readTokensFile(path: string): Promise<ReadonlySet<string>> {
   const { size } = await stat(path);
   if (size > fileBytesMax) throw new ModelFault(`is larger than ${fileBytesMax} bytes`);
   const lines = (await readFile(path, 'utf8')).split('\n');
   if (lines.at(-1)?.trim() === '') lines.pop();
-  const tokens = new Map<string, number>();
+  const tokens = new Set<string>();
   for (const [index, line] of lines.entries()) {
-    const at = `line ${index + 1}`;
     const parts = line.split(/[ \t\r\v\f]+/).filter((part) => part !== '');
     const [token, number] = parts.length === 1 ? [' ', parts[0]!] : parts;
     if (parts.length < 1 || parts.length > 2 || !/^\d{1,9}$/.test(number!)) {
-      throw new ModelFault(`must have a token and its number in each line; ${at} does not`);
+      throw new ModelFault(`must have a token and its number in each line; line ${index + 1} does not`);
     }
-    if (areCharacters && [...token!].length !== 1) {
-      if (others.includes(token!)) continue;
-      throw new ModelFault(`must have tokens of one character; ${at} does not`);
-    }
-    if (areCharacters && tokens.has(token!)) throw new ModelFault(`has a duplicate token in ${at}`);
-    if (!tokens.has(token!)) tokens.set(token!, Number(number));
+    tokens.add(token!);
   }
   if (tokens.size === 0) throw new ModelFault('is empty');
   return tokens;

@@ -4,16 +4,14 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { open, readdir } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { cardName as voiceCardName } from '../onnx/voice-folders.ts';
-import type { LibraryOptions, Model, ModelFacts, TextRules } from './model.ts';
-import { cardName, type ModelKind } from './model-card.ts';
+import type { LibraryOptions, Model, ModelFacts } from './model.ts';
+import { cardName, type ModelKind, modelKinds } from './model-card.ts';
 import { ModelFaults } from './model-fault.ts';
 import { type ModelFiles, readModelFiles } from './model-files.ts';
 import { findPart } from './model-parts.ts';
-import { readKittenModel, readKokoroModel } from './style-models.ts';
 import { readSupertonicModel } from './supertonic-model.ts';
-import { isVocoder, readMatchaModel, readVitsModel } from './vits-model.ts';
 import { readPocketModel, readZipvoiceModel } from './zero-shot-models.ts';
 
 interface ReadModel {
@@ -62,13 +60,8 @@ export async function readModel(folder: string): Promise<ReadModel> {
   if (!files || !found) return { modelId, faults: faults.all };
   const { kind, facts } = found;
   const { card } = files;
-  const stated = card.languageCodes ?? toLanguageCodes(facts.languageHints);
-  if (stated.length === 0) {
-    faults.add(modelId, 'does not state its language; add it to sonant-model.json: {"language_codes": ["en"]}');
-  }
   const chosen = chooseOptions(card.options ?? {}, kind, (fault) => faults.add(cardName, fault));
   if (faults.all.length > 0) return { modelId, faults: faults.all };
-  const also = card.languageCodes ? [] : (facts.alsoSpeaks ?? []).flatMap(withLanguage);
   const config = Object.fromEntries(
     Object.entries(facts.config).map(([key, given]) => [key, { ...given, ...chosen.config }]),
   );
@@ -81,8 +74,7 @@ export async function readModel(folder: string): Promise<ReadModel> {
     folder,
     kind,
     card,
-    languageCodes: [...new Set([...stated, ...also])],
-    rules: findTextRules(folder, files.sizes.keys()),
+    languageCodes: card.languageCodes ?? facts.languageCodes,
     fileBytes: loadedBytes(files),
     version: await hash(files),
   };
@@ -93,63 +85,37 @@ export async function readModel(folder: string): Promise<ReadModel> {
 const loadedBytes = ({ sizes }: ModelFiles): number =>
   sizes.entries().reduce((sum, [name, size]) => (/\.(onnx|bin|fst|far|txt|json)$/.test(name) ? sum + size : sum), 0);
 
-const readers: Readonly<Record<ModelKind, (files: ModelFiles, modelName: string) => Promise<ModelFacts>>> = {
-  vits: readVitsModel,
-  matcha: readMatchaModel,
-  kokoro: readKokoroModel,
-  kitten: readKittenModel,
+const readers: Readonly<Record<ModelKind, (files: ModelFiles) => Promise<ModelFacts>>> = {
   zipvoice: readZipvoiceModel,
   pocket: readPocketModel,
   supertonic: readSupertonicModel,
 };
-/** Kinds that are recognised by the names of several files. */
-const kindsOfParts: readonly ModelKind[] = ['supertonic', 'pocket', 'zipvoice'];
 
-/** The kind of a model, from its card, its file names or its metadata. */
+/** The kind of a model, from its card or its file names. */
 async function identify(files: ModelFiles): Promise<{ kind: ModelKind; facts: ModelFacts } | undefined> {
-  const { card, faults } = files;
-  const kind = card.kind ?? kindOfParts(files);
-  if (kind && kindsOfParts.includes(kind)) return { kind, facts: await readers[kind](files, '') };
-
-  const name = findMain(files);
-  if (name === undefined) {
-    faults.add(basename(files.folder), 'does not contain a model: it has no ONNX file of a speech model');
-    return undefined;
-  }
-  // An unreadable file is not checked further.
-  if (!files.isReadable(name)) return undefined;
-  const found = kind ?? kindOf(files, name);
-  return { kind: found, facts: await readers[found](files, name) };
+  const kind = files.card.kind ?? kindOf(files);
+  if (kind) return { kind, facts: await readers[kind](files) };
+  files.faults.add(basename(files.folder), explainOther(files));
+  return undefined;
 }
 
-function kindOfParts(files: ModelFiles): ModelKind | undefined {
+function kindOf(files: ModelFiles): ModelKind | undefined {
   const has = (beginning: string) => findPart(files, beginning) !== undefined;
   if (has('duration_predictor') || has('vector_estimator')) return 'supertonic';
   if (has('lm_main') || has('lm_flow')) return 'pocket';
   return has('encoder') && has('decoder') ? 'zipvoice' : undefined;
 }
 
-/** The main ONNX file: the one that the card names, or else one that is not a vocoder, preferably the full version. */
-function findMain(files: ModelFiles): string | undefined {
-  if (files.card.model !== undefined) {
-    if (files.onnxNames.includes(files.card.model)) return files.card.model;
-    files.faults.add(files.card.model, 'is missing, but sonant-model.json names it as the model');
-    return undefined;
+/** What to do with a folder that is not a model of this engine. Earlier versions spoke with some of them. */
+function explainOther({ folder, sizes, onnxNames }: ModelFiles): string {
+  if (onnxNames.some((name) => sizes.has(`${name}.json`))) {
+    const where = `move the folder out of ${dirname(folder)}, and run sonant voice import FOLDER --name ${basename(folder)}`;
+    return `has a voice of Piper, which an engine without a library speaks now: ${where}`;
   }
-  const speaking = files.onnxNames.filter((name) => !isVocoder(files, name));
-  return speaking.find((name) => !name.includes('int8')) ?? speaking[0];
-}
-
-const statedKinds: Readonly<Record<string, ModelKind>> = {
-  'matcha-tts': 'matcha',
-  kokoro: 'kokoro',
-  'kitten-tts': 'kitten',
-};
-
-function kindOf(files: ModelFiles, name: string): ModelKind {
-  const stated = statedKinds[files.checkOnnx(name).text('model_type')];
-  if (stated) return stated;
-  return files.sizes.has('voices.bin') ? 'kokoro' : 'vits';
+  if (onnxNames.length === 0) return 'does not contain a model: it has no ONNX file of a speech model';
+  if (!sizes.has('tokens.txt')) return `is not a model of the kinds ${modelKinds.join(', ')}`;
+  const kinds = 'Kokoro, Kitten, Matcha or VITS in the layout of sherpa-onnx';
+  return `is a model of the kind ${kinds}, which Sonant no longer reads: sonant voice get kokoro installs Kokoro, and sonant voice models lists the other voices`;
 }
 
 /**
@@ -168,67 +134,6 @@ async function hash({ folder, sizes }: ModelFiles): Promise<string> {
     }
   }
   return sum.digest('hex').slice(0, versionChars);
-}
-
-const letters = [...'abcdefghijklmnopqrstuvwxyz'];
-
-/** Created only if a model exists, because creating it takes a large part of the startup time. */
-let names: Intl.DisplayNames | undefined;
-let codesByName: ReadonlyMap<string, string> | undefined;
-
-function englishName(code: string): string | undefined {
-  names ??= new Intl.DisplayNames('en', { type: 'language', fallback: 'none' });
-  return names.of(code);
-}
-
-/** Two-letter codes by English name in lower case. */
-function namedLanguages(): ReadonlyMap<string, string> {
-  codesByName ??= new Map(
-    letters.flatMap((first) =>
-      letters.flatMap((second): [string, string][] => {
-        const name = englishName(first + second);
-        return name ? [[name.toLowerCase(), first + second]] : [];
-      }),
-    ),
-  );
-  return codesByName;
-}
-
-function toCode(hint: string): string | undefined {
-  const named = namedLanguages().get(hint.trim().toLowerCase());
-  if (named) return named;
-  try {
-    const [code] = Intl.getCanonicalLocales(hint.trim().replaceAll('_', '-'));
-    return code && englishName(new Intl.Locale(code).language) ? code : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/** The code and its bare language: en-US, en. */
-const withLanguage = (code: string): string[] => [...new Set([code, new Intl.Locale(code).language])];
-
-/** The codes of the first hint that is understood; empty if no hint is understood. */
-function toLanguageCodes(hints: readonly string[]): string[] {
-  for (const hint of hints) {
-    const codes = hint.split(/[+,/&]/).flatMap((part) => (part.trim() === '' ? [] : (toCode(part) ?? [])));
-    if (codes.length > 0) return [...new Set(codes.flatMap(withLanguage))];
-  }
-  return [];
-}
-
-/** Order in which the rules apply, so that a telephone number is not read as a date, or a date as a number. */
-const order = ['phone', 'date', 'number', 'new_heteronym'];
-
-const ruleFile = /^([a-z_]+?)(?:-zh)?\.fst$/;
-
-function findTextRules(folder: string, names: Iterable<string>): TextRules {
-  const all = [...names].sort();
-  const rankOf = (name: string) => order.indexOf(ruleFile.exec(name)?.[1] ?? '');
-  const fsts = all.filter((name) => rankOf(name) >= 0).sort((one, other) => rankOf(one) - rankOf(other));
-  const archives = all.filter((name) => name.endsWith('.far'));
-  const toPaths = (files: readonly string[]) => files.map((name) => join(folder, name)).join(',');
-  return { fsts: toPaths(fsts), archives: toPaths(archives) };
 }
 
 interface OptionRow {
@@ -255,8 +160,6 @@ const optionRows: Readonly<Record<string, OptionRow>> = {
   voice_cache: { kinds: ['pocket'], min: 1, max: 10_000, isInteger: true, config: 'voiceEmbeddingCacheCapacity' },
   /** How much repeated readings differ. */
   temperature: { kinds: ['pocket'], min: 0.01, max: 2, extra: 'temperature' },
-  noise_scale: { kinds: ['vits', 'matcha'], min: 0, max: 2, config: 'noiseScale' },
-  noise_scale_w: { kinds: ['vits'], min: 0, max: 2, config: 'noiseScaleW' },
 };
 
 interface ChosenOptions {

@@ -7,7 +7,7 @@ import type { SpokenPcm } from '../engine.ts';
 import { soundFault } from '../sound-check.ts';
 import type { Model } from './model.ts';
 import type { ModelPiece, ModelRequest, ModelStart } from './model-child.ts';
-import { isSpokenByRules, type SpokenBy, toLibraryConfig, toLibraryRequest } from './model-request.ts';
+import { type SpokenBy, toLibraryConfig, toLibraryRequest } from './model-request.ts';
 import { memoryBytesOf } from './model-voices.ts';
 import { prepareFiles } from './process-files.ts';
 
@@ -37,11 +37,8 @@ const stopMsUsual = 3_000;
 /** Loading a large model from a slow disk takes a minute. */
 const loadMsMax = 180_000;
 
-/** A model loaded with or without its rules. */
-interface LoadedAs {
+interface LoadedModel {
   model: Model;
-  modelKey: string;
-  withRules: boolean;
   /** Number of running requests. */
   running: number;
 }
@@ -51,8 +48,8 @@ const keyOf = ({ folder, version }: Model): string => `${folder}\0${version}`;
 export class ModelPool {
   readonly #options: ModelPoolOptions;
   readonly #host: Host<ModelRequest, ModelPiece>;
-  /** The loaded models by process group. */
-  readonly #loads = new Map<string, LoadedAs>();
+  /** The loaded models by their keys, which are the names of the process groups. */
+  readonly #loads = new Map<string, LoadedModel>();
   /** Number of requests that keep a model, by the model's key. */
   readonly #kept = new Map<string, number>();
   #current: ReadonlySet<string> | undefined;
@@ -98,10 +95,8 @@ export class ModelPool {
 
   async *speak(spokenBy: SpokenBy, signal: AbortSignal): AsyncGenerator<SpokenPcm> {
     const { model } = spokenBy;
-    const modelKey = keyOf(model);
-    const withRules = isSpokenByRules(spokenBy);
-    const group = `${modelKey}\0${withRules}`;
-    const load = this.#loads.get(group) ?? { model, modelKey, withRules, running: 0 };
+    const group = keyOf(model);
+    const load = this.#loads.get(group) ?? { model, running: 0 };
     this.#loads.set(group, load);
     load.running++;
     const { isBackground = false } = this.#options;
@@ -121,12 +116,12 @@ export class ModelPool {
     return this.#host.close();
   }
 
-  async #load({ model, withRules }: LoadedAs, isBackground: boolean): Promise<ModelLink> {
+  async #load({ model }: LoadedModel, isBackground: boolean): Promise<ModelLink> {
     const { findLibrary, threadsPerProcess, onLoad, onStart } = this.#options;
     onLoad?.(model, this.#host.workers.length);
     const library = findLibrary();
     if (!library) throw new Failure('engine_unavailable', {}, new Error('the library is not installed'));
-    const { config, remove } = await prepareFiles(model, toLibraryConfig(model, threadsPerProcess, withRules));
+    const { config, remove } = await prepareFiles(model, toLibraryConfig(model, threadsPerProcess));
     const { PATH, LD_LIBRARY_PATH, DYLD_LIBRARY_PATH, NODE_COMPILE_CACHE } = process.env;
     const link: ModelLink = processLink({
       name: "the model's process",
@@ -155,13 +150,12 @@ export class ModelPool {
 
   /** Whether the model of the group is no longer in the folder. */
   #isRemoved(group: string): boolean {
-    const { modelKey } = this.#loads.get(group)!;
-    return this.#current !== undefined && !this.#current.has(modelKey);
+    return this.#current !== undefined && !this.#current.has(group);
   }
 
   #endRetired(): void {
-    for (const [group, { modelKey, running }] of this.#loads) {
-      if (running > 0 || this.#kept.has(modelKey) || !this.#isRemoved(group)) continue;
+    for (const [group, { running }] of this.#loads) {
+      if (running > 0 || this.#kept.has(group) || !this.#isRemoved(group)) continue;
       this.#host.end(group);
       this.#loads.delete(group);
     }

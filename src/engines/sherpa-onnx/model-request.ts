@@ -1,7 +1,7 @@
 // Converts models and requests to the library's configuration and names.
 import type { LibraryOptions, Model } from './model.ts';
 import type { ModelRequest } from './model-child.ts';
-import { languagesOf, type Speaker } from './model-voices.ts';
+import type { Speaker } from './model-voices.ts';
 import type { Reference } from './reference.ts';
 
 /** A text and its speaker. */
@@ -21,31 +21,13 @@ export interface SpokenBy {
   isAgain?: boolean;
 }
 
-const chinese = ['zh', 'yue', 'cmn'];
-
-const bare = (languageCode: string): string => new Intl.Locale(languageCode).language;
-
 const languageOf = ({ model, speaker, languageCode }: SpokenBy): string =>
   languageCode ?? speaker?.voice.languageCodes[0] ?? model.languageCodes[0]!;
 
-/**
- * Whether the model's rules are applied. They are Chinese rules, which would turn the numbers of a Spanish text into
- * Chinese words. Numbers in English text are usually spelled out already. The rules therefore stay on for English, so
- * that a Chinese-English model is not loaded twice.
- */
-export function isSpokenByRules(by: SpokenBy): boolean {
-  const { rules } = by.model;
-  if (rules.fsts === '' && rules.archives === '') return false;
-  const isOnlyChinese = languagesOf(by.model).every((code) => [...chinese, 'en'].includes(bare(code)));
-  return isOnlyChinese || chinese.includes(bare(languageOf(by)));
-}
-
 /** The library speaks sentence by sentence, so that the first sentence is sent while the next one is generated. */
-export const toLibraryConfig = ({ config, rules }: Model, threads: number, withRules: boolean): object => ({
+export const toLibraryConfig = ({ config }: Model, threads: number): object => ({
   model: { ...config, numThreads: threads, provider: 'cpu', debug: false },
   maxNumSentences: 1,
-  ...(withRules && rules.fsts !== '' && { ruleFsts: rules.fsts }),
-  ...(withRules && rules.archives !== '' && { ruleFars: rules.archives }),
 });
 
 /**
@@ -59,13 +41,12 @@ export function toLibraryRequest(by: SpokenBy): ModelRequest {
     // The same seed gives the same audio. The library accepts 31-bit seeds.
     ...(model.isSeeded && { seed: (seed ?? (isAgain ? 2 : 1)) & 0x7fff_ffff }),
     ...model.optionsFor?.(languageOf(by)),
-    ...speaker?.extra,
   };
   return {
     text,
     generationConfig: {
       sid: speaker?.sid ?? 0,
-      speed: speed * (speaker?.speedFactor ?? 1),
+      speed,
       silenceScale: 1,
       ...(model.steps !== undefined && { numSteps: model.steps }),
       ...(reference && {

@@ -4,38 +4,11 @@ import type { ModelCard, ModelKind } from './model-card.ts';
 /** Further options for the library. */
 export type LibraryOptions = Readonly<Record<string, string | number>>;
 
-/** Metadata in the name of a speaker. */
-export interface NamedSpeaker {
-  languageCodes?: readonly string[];
-  labels?: Readonly<Record<string, string>>;
-  extra?: LibraryOptions;
-}
-
-/** How the library splits text into tokens, and therefore which text it can read. */
-export type Reading =
-  | { by: 'characters'; tokens: ReadonlySet<string> }
-  | { by: 'lexicon'; path: string }
-  /** Code units of the decomposed text (NFKD), case-sensitive. */
-  | { by: 'codes'; has(codeUnit: number): boolean }
-  /** The library reads eSpeak NG's phonemes, or bytes; either way, any text can be read. */
-  | { by: 'phonemes' };
-
-/** Rule files in the library's notation: paths separated by commas. They are Chinese rules. */
-export interface TextRules {
-  fsts: string;
-  archives: string;
-}
-
 /** A file with one style per speaker: one or several lists of 32-bit floats. */
 export interface StyleFile {
   path: string;
-  /** Place of the file's path in the library's configuration: kind of model, and member. */
-  kind: string;
-  member: string;
   /** The lists in the file, each in the order of the speakers. The file's header precedes the first list. */
   sections: readonly { offset: number; bytesPerSpeaker: number }[];
-  /** Factors by which the library multiplies each speaker's speed; empty if there are none. */
-  speeds: readonly number[];
 }
 
 /** A weighted sum of styles: speaker numbers and weights, which add up to 1. */
@@ -53,11 +26,15 @@ export interface ModelFacts {
   /** Number of speakers; 0 for a model that clones the voice of a reference. */
   speakers: number;
   speakerNames: readonly string[];
-  speakerOf?(name: string): NamedSpeaker;
-  /** Language hints, best first. */
-  languageHints: readonly string[];
-  alsoSpeaks?: readonly string[];
-  reading: Reading;
+  /** Labels in the name of a speaker. */
+  labelsOf?(name: string): Readonly<Record<string, string>>;
+  /** The languages that the model speaks, best first. */
+  languageCodes: readonly string[];
+  /**
+   * Whether the model has a token for a code unit of the decomposed text (NFKD). Absent if the library reads eSpeak NG's
+   * phonemes or bytes, so that any text can be read.
+   */
+  hasCode?(codeUnit: number): boolean;
   zeroShot?: ZeroShot;
   styles?: StyleFile;
   /** Number of refinement steps, for a model that has them: more steps sound better but take longer. */
@@ -88,9 +65,6 @@ export interface Model extends ModelFacts {
   folder: string;
   kind: ModelKind;
   card: ModelCard;
-  languageCodes: readonly string[];
-  /** Rules by which the library spells out numbers and dates. */
-  rules: TextRules;
   /** Further options of each request. */
   extra: LibraryOptions;
   /** Bytes of the files that are loaded. */

@@ -64,8 +64,8 @@ async function writeStyles({ blended, styles }: Model, config: object): Promise<
     throw new Failure('engine_unavailable', {}, error);
   }
   const { model = {} } = config as LibraryConfig;
-  const part = { ...(model[styles.kind] as object), [styles.member]: path };
-  return { config: { ...config, model: { ...model, [styles.kind]: part } }, remove };
+  const supertonic = { ...(model.supertonic as object), voiceStyle: path };
+  return { config: { ...config, model: { ...model, supertonic } }, remove };
 }
 
 async function writeStyleFile(

@@ -20,7 +20,7 @@ import { auditionFault, Hearing } from './hearing.ts';
 import type { Model } from './model.ts';
 import { modelsFolder, readModels } from './model-folder.ts';
 import { ModelPool, type ModelPoolOptions } from './model-pool.ts';
-import { isSpokenByRules, type SpokenBy } from './model-request.ts';
+import type { SpokenBy } from './model-request.ts';
 import { toModelText } from './model-text.ts';
 import { memoryBytesOf } from './model-voices.ts';
 import { type FoundVoice, type ModelChange, OfferedModels } from './offered-models.ts';
@@ -217,14 +217,12 @@ function createSpeaking(
     },
     async *speak(segment: Segment, signal: AbortSignal): AsyncGenerator<SpokenPcm> {
       const by = await spokenBy(segment);
-      const text = await toModelText(segment.text, by.model);
+      const text = toModelText(segment.text, by.model);
       if (text !== '') yield* pool.speak({ ...by, text }, signal);
     },
-    resourceOf(segment: Pick<Segment, 'voice' | 'languageCode' | 'clone'>): string {
+    resourceOf(segment: Pick<Segment, 'voice' | 'clone'>): string {
       const model = modelOf(segment);
-      if (!model) return '';
-      const { languageCode } = segment;
-      return `${model.modelId} ${model.version} ${isSpokenByRules({ model, text: '', languageCode })}`;
+      return model ? `${model.modelId} ${model.version}` : '';
     },
     keep(voice: Voice, clone?: Uint8Array): () => void {
       const model = modelOf({ voice, ...(clone && { clone }) });

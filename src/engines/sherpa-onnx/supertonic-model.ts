@@ -58,10 +58,9 @@ export async function readSupertonicModel(files: ModelFiles): Promise<ModelFacts
     sampleRateHz,
     speakers,
     speakerNames: speakers === releasedNames.length ? releasedNames : [],
-    speakerOf: (name) => ({ labels: { gender: name.startsWith('F') ? 'female' : 'male' } }),
-    languageHints: ['en'],
-    alsoSpeaks: supertonicLanguages,
-    reading: { by: 'codes', has: (codeUnit) => (codes?.[codeUnit] ?? -1) >= 0 },
+    labelsOf: (name) => ({ gender: name.startsWith('F') ? 'female' : 'male' }),
+    languageCodes: supertonicLanguages,
+    hasCode: (codeUnit) => (codes?.[codeUnit] ?? -1) >= 0,
     steps: stepsUsual,
     isSeeded: true,
     speakingRates,
@@ -94,7 +93,7 @@ function toStyleFile(path: string, shape: readonly number[]): StyleFile {
     { offset: voiceHeaderBytes, bytesPerSpeaker: sound },
     { offset: voiceHeaderBytes + shape[0]! * sound, bytesPerSpeaker: rhythm },
   ];
-  return { path, kind: 'supertonic', member: 'voiceStyle', sections, speeds: [] };
+  return { path, sections };
 }
 
 async function readShape(path: string): Promise<number[]> {

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import type { ModelFacts } from './model.ts';
 import { elementTypes, type ModelFiles } from './model-files.ts';
 import { needPart } from './model-parts.ts';
-import { needVocoder } from './vits-model.ts';
 import { findSamples } from './voice-samples.ts';
 
 const { float, int64 } = elementTypes;
@@ -17,9 +16,8 @@ export async function readZipvoiceModel(files: ModelFiles): Promise<ModelFacts> 
   files.checkOnnx(encoder).needInputs([int64, int64, int64, float]);
   files.checkOnnx(decoder).needInputs([float, float, float, float, float]);
   const sampleRateHz = files.checkOnnx(decoder).integer('sample_rate', 8_000, 48_000, 24_000);
-  await files.needTokens({ areCharacters: false }, [' ']);
-  // The library takes the path of a HiFi-GAN vocoder from another field, so this kind of model cannot use one.
-  const vocoder = needVocoder(files, ['vocos', 'matcha-tts vocos']);
+  await files.needTokens([' ']);
+  const vocoder = needVocoder(files);
   return {
     config: {
       zipvoice: {
@@ -34,27 +32,44 @@ export async function readZipvoiceModel(files: ModelFiles): Promise<ModelFacts> 
     sampleRateHz,
     speakers: 0,
     speakerNames: [],
-    languageHints: ['zh'],
-    alsoSpeaks: ['en'],
-    reading: { by: 'phonemes' },
+    languageCodes: ['zh', 'en'],
     zeroShot: { needsReferenceText: true, samples: await findSamples(files.folder, true) },
     steps: steps.zipvoice,
   };
 }
 
+const vocoderTypes = ['vocos', 'matcha-tts vocos', 'hifigan'];
+const usableVocoders = vocoderTypes.slice(0, 2);
+
+function needVocoder(files: ModelFiles): string | undefined {
+  const typeOf = (name: string) => files.checkOnnx(name).text('model_type');
+  const isVocoder = (name: string) => vocoderTypes.includes(typeOf(name)) || /^(vocos|hifigan|vocoder)/.test(name);
+  const name = files.onnxNames.find(isVocoder);
+  if (name === undefined) {
+    files.faults.add('vocos.onnx', 'is missing: this kind of model needs a vocoder (vocos-*.onnx) in its folder');
+    return undefined;
+  }
+  const vocoder = files.checkOnnx(name);
+  // The library takes the path of a HiFi-GAN vocoder from another field, so this kind of model cannot use one.
+  if (!usableVocoders.includes(typeOf(name)))
+    vocoder.fault(`has ${JSON.stringify(typeOf(name))} as model_type; it must be ${usableVocoders.join(' or ')}`);
+  vocoder.needInputs([float]);
+  return join(files.folder, name);
+}
+
 const pocketParts = {
   lmFlow: { beginning: 'lm_flow', inputs: [float, float, float, float] },
-  lmMain: { beginning: 'lm_main', inputs: [float, float], further: 'any' },
+  lmMain: { beginning: 'lm_main', inputs: [float, float], hasMore: true },
   encoder: { beginning: 'encoder', inputs: [float] },
-  decoder: { beginning: 'decoder', inputs: [float], further: 'any' },
+  decoder: { beginning: 'decoder', inputs: [float], hasMore: true },
   textConditioner: { beginning: 'text_conditioner', inputs: [int64] },
 } as const;
 
 export async function readPocketModel(files: ModelFiles): Promise<ModelFacts> {
   const paths: Record<string, string> = {};
-  for (const [key, { beginning, inputs, ...rest }] of Object.entries(pocketParts)) {
+  for (const [key, { beginning, inputs, ...more }] of Object.entries(pocketParts)) {
     const name = needPart(files, beginning);
-    files.checkOnnx(name).needInputs(inputs, 'further' in rest ? rest.further : []);
+    files.checkOnnx(name).needInputs(inputs, more);
     paths[key] = join(files.folder, name);
   }
   await checkVocabulary(files);
@@ -69,8 +84,7 @@ export async function readPocketModel(files: ModelFiles): Promise<ModelFacts> {
     sampleRateHz: pocketRateHz,
     speakers: 0,
     speakerNames: [],
-    languageHints: ['en'],
-    reading: { by: 'phonemes' },
+    languageCodes: ['en'],
     zeroShot: { needsReferenceText: false, samples: await findSamples(files.folder, false) },
     steps: steps.pocket,
     isSeeded: true,
