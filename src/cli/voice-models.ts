@@ -6,7 +6,7 @@ import { archiveEnding } from '../archives/archive-file.ts';
 import type { BroughtVoice } from '../engines/engine.ts';
 import { registry } from '../engines/registry.ts';
 import { createRecentRate, type Retry } from '../models/download.ts';
-import { getModel, listInstalled, type Progress, removeModel, rowOfUrl } from '../models/get-model.ts';
+import { getModel, installedBy, listInstalled, type Progress, removeModel, rowOfUrl } from '../models/get-model.ts';
 import {
   bytesOfRow,
   loadModels,
@@ -15,6 +15,7 @@ import {
   modelEngines,
   modelOfVoice,
   type OfferedModel,
+  toOffered,
 } from '../models/model-table.ts';
 import { isLoopbackUrl } from '../net/client-addresses.ts';
 import { didYouMean } from '../runtime/nearest-name.ts';
@@ -64,6 +65,10 @@ export async function getVoice(
     },
     ...(flags.name !== undefined && { name: flags.name }),
     isOffline: flags.isOffline || modelsOffline,
+    beforePrepare(engine: ModelEngine) {
+      bar.clear();
+      return acceptLibrary(engine, flags, line);
+    },
   };
   const printOver = (text: string) => {
     bar.clear();
@@ -100,8 +105,8 @@ async function makeBestDefault(line: CommandLine, isOwn: (voiceId: string) => bo
 }
 
 /** Creates a function that checks whether a voice belongs to the installed model. */
-async function createIsOfModel({ engine }: OfferedModel, model: string, dataDir: string) {
-  const installed = await listInstalled(engine, dataDir);
+async function createIsOfModel(offered: OfferedModel, model: string, dataDir: string) {
+  const installed = await listInstalled(installedBy(offered, dataDir, model) ?? offered.engine, dataDir);
   return (voiceId: string) => modelOfVoice(voiceId, installed) === model;
 }
 
@@ -124,11 +129,10 @@ async function findModel(
   offered: readonly OfferedModel[],
 ): Promise<'file' | { offered: OfferedModel; isUrl: boolean }> {
   if (/^https?:\/\//.test(wanted)) {
-    const engine = engines.at(-1);
-    if (!URL.canParse(wanted) || !engine) throw new UsageError(`${wanted} is not a valid URL`);
+    if (!URL.canParse(wanted)) throw new UsageError(`${wanted} is not a valid URL`);
     // Without a checksum, anyone on the network path could change the file.
     if (!/^https:/.test(wanted) && !isLoopbackUrl(wanted)) throw new UsageError(`${wanted} must begin with https:`);
-    return { offered: { row: rowOfUrl(wanted), engine }, isUrl: true };
+    return { offered: toOffered(rowOfUrl(wanted), engines)[0]!, isUrl: true };
   }
   const found = offered.find(({ row }) => row.name === wanted || assetOf(row) === wanted);
   if (found) return { offered: found, isUrl: false };
@@ -220,17 +224,18 @@ export async function printModels(
   const [name, ...more] = rest;
   if (more.length > 0) throw new UsageError('usage: sonant voice models [NAME]');
   const offered = await loadModels(modelsFile, engines);
-  const here = new Set((await Promise.all(engines.map((engine) => listInstalled(engine, dataDir)))).flat());
+  const here = new Set(offered.flatMap((each) => (installedBy(each, dataDir) ? each.row.name : [])));
   const known = new Set(offered.map(({ row }) => row.name));
-  const own = [...here].filter((each) => !known.has(each));
+  const listed = (await Promise.all(engines.map((engine) => listInstalled(engine, dataDir)))).flat();
+  const own = listed.filter((each) => !known.has(each));
   const rows = offered.map(({ row }) => row);
   const wanted = rows.filter((row) => (name === undefined || row.name === name) && speaks(row, language));
   if (name !== undefined && wanted.length === 0)
     throw new CommandError(`there is no model ${name}${didYouMean(name, namesOf(offered))}`);
-  const listed = wanted.map((row) => ({ ...toJson(row), is_here: here.has(row.name) }));
-  if (json) return line.print(JSON.stringify({ models: listed, others_here: own }, null, 2));
+  const shown = wanted.map((row) => ({ ...toJson(row), is_here: here.has(row.name) }));
+  if (json) return line.print(JSON.stringify({ models: shown, others_here: own }, null, 2));
   if (name !== undefined)
-    return line.print(formatTable(Object.entries(listed[0]!).map(([key, value]) => [key, toCell(value)])));
+    return line.print(formatTable(Object.entries(shown[0]!).map(([key, value]) => [key, toCell(value)])));
   const cells = wanted.map((row) => toCells(row, here.has(row.name)));
   line.print(formatTable([heading, ...cells], { stateColumn: 1 }));
   if (own.length > 0) line.print(`installed, but not in the table: ${own.join(', ')}`);

@@ -273,13 +273,13 @@ export interface EngineDefinition<S extends Settings = Settings> {
    * if the file cannot be used.
    */
   importVoice?(brought: BroughtVoice): Promise<readonly string[] | undefined>;
-  /** Downloadable models of this engine; `importVoice` imports them. */
+  /** How models of this engine are installed; `importVoice` imports them. */
   models?: EngineModels;
 }
 
 export interface EngineModels {
-  /** Rows of downloadable models, as described in src/models/model-table.ts. */
-  table: unknown;
+  /** The kinds of models in the table (src/models/models.json) that are this engine's. */
+  kinds: readonly string[];
   /**
    * The folder with one folder per model, named after the model. Entries whose names begin with a dot are not models.
    */

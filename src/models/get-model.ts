@@ -41,6 +41,8 @@ export interface GetOptions {
   onStage?(stage: GetStage): void;
   onProgress?(progress: Progress): void;
   onRetry?(retry: Retry): void;
+  /** Called before the library of an engine is installed that the import has turned out to need. May throw. */
+  beforePrepare?(engine: ModelEngine): Promise<void>;
   /** Bytes to leave free on a file system of this size. Default: none. */
   leaveFree?(disk: { sizeBytes: number }): number;
   patience?: Patience;
@@ -80,7 +82,8 @@ const unknown: Omit<ModelRow, 'name' | 'title' | 'url'> = {
   parts: [],
 };
 
-export async function getModel({ row, engine }: OfferedModel, options: GetOptions): Promise<GotModel> {
+export async function getModel(offered: OfferedModel, options: GetOptions): Promise<GotModel> {
+  const { row, engine, others = [] } = offered;
   const { dataDir, isOffline = false, signal, print, name = row.name, onStage = () => {} } = options;
   const folder = engine.models.folder(dataDir);
   if (!nameForm.test(name)) {
@@ -91,7 +94,11 @@ export async function getModel({ row, engine }: OfferedModel, options: GetOption
   return withModelLock(folder, name, { signal, print, onWait }, async () => {
     onStage('preparing');
     await engine.models.prepare({ dataDir, isOffline, signal, print });
-    if (isModelInstalled(engine, name, dataDir)) return { name, voiceIds: undefined };
+    if (installedBy(offered, dataDir, name)) return { name, voiceIds: undefined };
+    if (existsSync(join(folder, name))) {
+      const message = `${name} was installed by an earlier version of Sonant, and is not spoken any more; remove it first: sonant voice remove ${name}`;
+      throw new Failure('invalid_request', { message });
+    }
     onStage('downloading');
     const downloads = downloadsOf(folder, name);
     makeFolder(downloads);
@@ -112,7 +119,13 @@ export async function getModel({ row, engine }: OfferedModel, options: GetOption
       print(line);
     };
     const brought = { path, dataDir, name, parts, files, source, onUnpacked, signal, print: printChecking };
-    const voiceIds = await engine.importVoice!(brought);
+    let voiceIds = await engine.importVoice!(brought);
+    for (const other of others) {
+      if (voiceIds) break;
+      await options.beforePrepare?.(other);
+      await other.models.prepare({ dataDir, isOffline, signal, print });
+      voiceIds = await other.importVoice!(brought);
+    }
     if (!voiceIds)
       throw new Failure('invalid_request', { message: `${url} is not an archive (tar, gzip, bzip2 or zip)` });
     await rm(downloads, { recursive: true, force: true });
@@ -120,8 +133,18 @@ export async function getModel({ row, engine }: OfferedModel, options: GetOption
   });
 }
 
-export const isModelInstalled = ({ models }: ModelEngine, name: string, dataDir: string): boolean =>
-  [models.folder(dataDir), models.packagedFolder].some((each) => each !== undefined && existsSync(join(each, name)));
+/** The engine that has the model installed; undefined if there is none. */
+export const installedBy = (
+  { row, engine, others = [] }: OfferedModel,
+  dataDir: string,
+  name = row.name,
+): ModelEngine | undefined =>
+  [engine, ...others].find(({ models: { folder, packagedFolder, isOwn = () => true } }) =>
+    [folder(dataDir), packagedFolder].some((each) => {
+      const path = each && join(each, name);
+      return path !== undefined && existsSync(path) && isOwn(path);
+    }),
+  );
 
 interface Waiting {
   signal: AbortSignal;

@@ -3,7 +3,7 @@
 import type { EngineLibrary } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
 import { didYouMean } from '../runtime/nearest-name.ts';
-import { fetchedBytes, isBusy, isModelInstalled, listInstalled, rowOfInstalled } from './get-model.ts';
+import { fetchedBytes, installedBy, isBusy, listInstalled, rowOfInstalled } from './get-model.ts';
 import { type InstallStatus, isUnderWay } from './install-progress.ts';
 import { bytesOfRow, type ModelEngine, type ModelRow, type OfferedModel } from './model-table.ts';
 
@@ -50,10 +50,13 @@ export function createInstallableModels({ offered, engines, dataDir }: Installab
       });
     },
     /** `latest` is the latest installation by this process. */
-    async describe({ row, engine }: OfferedModel, latest: InstallStatus | undefined): Promise<InstallableModel> {
+    async describe(offered: OfferedModel, latest: InstallStatus | undefined): Promise<InstallableModel> {
+      const { row } = offered;
+      const installer = installedBy(offered, dataDir);
+      const engine = installer ?? offered.engine;
       const { library } = engine.models;
       const fetched = await fetchedBytes(engine, row.name, dataDir);
-      const isInstalled = isModelInstalled(engine, row.name, dataDir);
+      const isInstalled = installer !== undefined;
       const install = (): InstallStatus | undefined => {
         if (latest && isUnderWay(latest)) return withFetched(latest, fetched);
         if (isBusy(engine, row.name, dataDir)) return elsewhere(row, fetched);

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure, toFailure } from '../errors.ts';
 import { SlotQueue } from '../runtime/slot-queue.ts';
 import type { Patience } from './download.ts';
-import { type GetOptions, getModel, isBusy, removeModel } from './get-model.ts';
+import { type GetOptions, getModel, installedBy, isBusy, removeModel } from './get-model.ts';
 import { createInstallProgress, type InstallProgress } from './install-progress.ts';
 import { createInstallableModels, type InstallableModel, type InstallableModelsOptions } from './installable-models.ts';
 import type { OfferedModel } from './model-table.ts';
@@ -126,7 +126,8 @@ function createRun({ dataDir, modelsUrl, leaveFree, isOffered, onEvent, patience
       print: (line) => onEvent(line, { model: row.name }),
       ...(patience && { patience }),
     });
-    const isAwaited = () => !signal.aborted && !isOffered(engine.name, voiceIds);
+    const { name } = installedBy(model, dataDir) ?? engine;
+    const isAwaited = () => !signal.aborted && !isOffered(name, voiceIds);
     for (let ms = 0; ms < offerMsMax && isAwaited(); ms += offerPollMs) await sleep(offerPollMs);
   };
   return async (model: OfferedModel, progress: InstallProgress, signal: AbortSignal): Promise<void> => {

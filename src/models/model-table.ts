@@ -1,20 +1,24 @@
-// The models that can be downloaded: the engines' own, and the operator's (SONANT_MODELS), which take precedence.
+// The models that can be downloaded: those of Sonant's table (models.json), and the operator's (SONANT_MODELS), which take
+// precedence.
 import { readFile } from 'node:fs/promises';
 import { parse as parseToml, TomlError } from 'smol-toml';
 import type { EngineDefinition, EngineModels } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
 import { reasonOf } from '../runtime/system-errors.ts';
+import table from './models.json' with { type: 'json' };
 import { fileNameOf, packageOf, packageUrlForm } from './package-url.ts';
 
 /** A model, and the engine that speaks with it. */
 export interface OfferedModel {
   row: ModelRow;
   engine: ModelEngine;
+  /** The engines that are tried in turn if the model turns out to be of a kind that `engine` does not know. */
+  others?: readonly ModelEngine[];
 }
 
 export type ModelEngine = EngineDefinition & { models: EngineModels };
 
-/** Engines that support models. The last one handles models given only as a URL, and those in the operator's table. */
+/** Engines that support models. */
 export const modelEngines = (engines: readonly EngineDefinition[]): ModelEngine[] =>
   engines.filter((engine): engine is ModelEngine => engine.models !== undefined);
 
@@ -23,12 +27,21 @@ export const firstModelOf = (engines: readonly ModelEngine[]): string | undefine
   engines.find(({ models }) => models.firstModel !== undefined)?.models.firstModel;
 
 export async function loadModels(modelsFile: string, engines: readonly ModelEngine[]): Promise<OfferedModel[]> {
-  const stated = engines.flatMap((engine) => parseRows(engine.models.table).map((row) => ({ row, engine })));
-  const engine = engines.at(-1);
-  if (modelsFile === '' || !engine) return stated;
-  const own = (await readOwn(modelsFile)).map((row) => ({ row, engine }));
+  const stated = parseRows(table).flatMap((row) => (isKnown(row, engines) ? toOffered(row, engines) : []));
+  if (modelsFile === '') return stated;
+  const own = (await readOwn(modelsFile)).flatMap((row) => toOffered(row, engines));
   const names = new Set(own.map(({ row }) => row.name));
   return [...own, ...stated.filter(({ row }) => !names.has(row.name))];
+}
+
+const isKnown = ({ kind }: ModelRow, engines: readonly ModelEngine[]): boolean =>
+  engines.some(({ models }) => models.kinds.includes(kind ?? ''));
+
+/** The model with its engine; empty if there is none. Only an import can tell the engine of a model of unknown kind. */
+export function toOffered(row: ModelRow, engines: readonly ModelEngine[]): OfferedModel[] {
+  const known = engines.filter(({ models }) => models.kinds.includes(row.kind ?? ''));
+  const [engine, ...others] = known.length > 0 ? known : engines;
+  return engine ? [{ row, engine, others }] : [];
 }
 
 async function readOwn(path: string): Promise<ModelRow[]> {

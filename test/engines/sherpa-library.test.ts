@@ -138,7 +138,14 @@ describe('an install without the library', { timeout: 120_000 }, () => {
     const files = { ...tinyVoiceFiles() };
     const archive = bzip2(tarOf('vits-amy', files));
     const url = 'https://models.invalid/tts-models/vits-amy.tar.bz2';
-    const row = { name: 'amy', url, licence: 'CC0-1.0', bytes: archive.length, sha256: sha256Of(archive) };
+    const row = {
+      name: 'amy',
+      kind: 'supertonic',
+      url,
+      licence: 'CC0-1.0',
+      bytes: archive.length,
+      sha256: sha256Of(archive),
+    };
 
     let mirror: Mirror;
     let table: string;

@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { patienceDefault } from '../../src/models/download.ts';
 import { createModelInstalls, type ModelInstallsOptions } from '../../src/models/model-installs.ts';
-import { type ModelEngine, parseRows } from '../../src/models/model-table.ts';
+import { type ModelEngine, parseRows, toOffered } from '../../src/models/model-table.ts';
 import { defineTone } from '../engines/tone-engine.ts';
 import { type Mirror, openMirror } from './model-mirror.ts';
 
@@ -47,7 +47,7 @@ function engineOf(prepare: () => Promise<void>): ModelEngine {
       return [name!];
     },
     models: {
-      table: {},
+      kinds: [],
       folder: (data) => join(data, 'models'),
       library: { name: 'library@1', licence: 'GPL-3.0', isHere: () => isHere },
       async prepare({ signal }) {
@@ -98,6 +98,30 @@ test('what runs the models is installed first, and is told with its licence', as
   resolve();
   expect(await ended('amy')).toMatchObject({ state: 'done', isInstalled: true });
   expect((await installs.find('amy')).library.isInstalled).toBe(true);
+});
+
+test('a model of a kind that nobody has stated is imported by the first engine that knows it', async () => {
+  const prepared: string[] = [];
+  const known = engineOf(async () => void prepared.push('known'));
+  const other = { ...engineOf(async () => void prepared.push('other')), importVoice: async () => undefined };
+  const { installs, ended } = open({ offered: toOffered(rows[0]!, [other, known]) });
+  await installs.install('amy', 'a test');
+  expect(await ended('amy')).toMatchObject({ state: 'done', isInstalled: true });
+  expect(prepared).toEqual(['other', 'known']);
+});
+
+test('a model of an earlier version, which its engine cannot use, is no installed model', async () => {
+  const engine = engineOf(async () => {});
+  await mkdir(join(dataDir, 'models/amy'), { recursive: true });
+  const models = { ...engine.models, isOwn: () => false };
+  const { installs, ended } = open({ offered: [{ row: rows[0]!, engine: { ...engine, models } }] });
+  await installs.install('amy', 'a test');
+  const { state, failure } = await ended('amy');
+  expect([state, failure!.message]).toEqual([
+    'failed',
+    expect.stringMatching(/; remove it first: sonant voice remove amy/),
+  ]);
+  expect(mirror.requests).toEqual([]);
 });
 
 test('bytes of all files are told together, also where the table does not know them', async () => {

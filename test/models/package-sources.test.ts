@@ -54,7 +54,7 @@ const engine: ModelEngine = {
     return ['amy'];
   },
   models: {
-    table: {},
+    kinds: [],
     folder: (data) => join(data, 'models'),
     library: { name: 'library', licence: 'MIT', isHere: () => true },
     prepare: async () => {},

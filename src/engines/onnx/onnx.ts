@@ -24,7 +24,6 @@ import { findRuntime, runtimeMissing } from './onnx-runtime.ts';
 import { toGivenPhonemes } from './reading.ts';
 import { cardName, type InstalledVoice, packagedFolder, readVoiceFolders, voicesFolder } from './voice-folders.ts';
 import { openVoiceHost } from './voice-host.ts';
-import voices from './voices.json' with { type: 'json' };
 
 export interface OnnxOptions {
   dataDir: string;
@@ -191,7 +190,7 @@ export const onnx = defineEngine({
   open: ({ workers }, dataDir, log) => openOnnx({ dataDir, workers, log }),
   importVoice,
   models: {
-    table: voices,
+    kinds: ['hibari', 'kokoro', 'piper'],
     folder: voicesFolder,
     packagedFolder,
     library: { name: 'onnxruntime-web', licence: 'MIT', isHere: () => true },

@@ -79,7 +79,7 @@ async function readJsonFile(path: string): Promise<Record<string, unknown>> {
 }
 
 /** Checks on one ONNX file. An unreadable file has already been reported. */
-export class OnnxChecks {
+class OnnxChecks {
   readonly #file: OnnxFile | undefined;
   readonly #addFault: (fault: string) => void;
 

@@ -8,10 +8,10 @@ import { defineEngine, type EngineReport } from '../engine.ts';
 import { auditionFault, tryOutModel } from './hearing.ts';
 import { importModel } from './import-model.ts';
 import type { Model } from './model.ts';
+import { modelKinds } from './model-card.ts';
 import { isOwn, modelsFolder, readModels } from './model-folder.ts';
 import { ModelPool } from './model-pool.ts';
 import { countSpeakers, memoryBytesOf, toMegabytes } from './model-voices.ts';
-import models from './models.json' with { type: 'json' };
 import { openSherpaEngine } from './sherpa-engine.ts';
 import { addLibrary, explainMissingLibrary, findLibrary, libraryLicence, librarySpec } from './sherpa-library.ts';
 
@@ -98,7 +98,7 @@ export const sherpaOnnx = defineEngine({
   open: (settings, dataDir, log) => openSherpaEngine({ ...settings, dataDir, log }),
   importVoice: (brought) => importModel(brought),
   models: {
-    table: models,
+    kinds: modelKinds,
     folder: modelsFolder,
     library: {
       name: librarySpec,
