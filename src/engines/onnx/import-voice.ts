@@ -63,7 +63,9 @@ export async function importVoice(brought: BroughtVoice): Promise<readonly strin
   const path = resolve(brought.path);
   const isFolder = (await stat(path)).isDirectory();
   const isFile = !isFolder && fileForm.test(path);
-  if (!isFolder && !isFile && !path.endsWith('.whl') && !archiveEnding.test(path)) return undefined;
+  const isArchive = (file: string) => file.endsWith('.whl') || archiveEnding.test(file);
+  const parts = (brought.parts ?? []).map((part) => part.path);
+  if ((!isFolder && !isFile && !isArchive(path)) || !parts.every(isArchive)) return undefined;
   const voices = voicesFolder(brought.dataDir);
   makeFolder(voices);
   await removeLeftFolders(voices, stageName);
@@ -77,7 +79,7 @@ export async function importVoice(brought: BroughtVoice): Promise<readonly strin
             .sort()
         : [];
     const archives = isFolder || isFile ? near.map((name) => join(folder, name)) : [path];
-    archives.push(...(brought.parts ?? []).map((part) => part.path));
+    archives.push(...parts);
     const unpacked = join(stage.path, unpackedName);
     makeFolder(unpacked);
     const roots = isFolder || isFile ? [folder] : [];
