@@ -71,8 +71,8 @@ test('a request waits while the engine of its voice is behind with what has begu
   const third = stream();
   const heard = third.next();
   while (schedule.state.waiting.interactive === 0) await new Promise((resolve) => setImmediate(resolve));
-  // After this time, the later segment is due, so it precedes the first segment that is waiting.
-  await new Promise((resolve) => setTimeout(resolve, 2000));
+  // After two seconds, the later segment is due, so it precedes the first segment that is waiting. Timers fire in order.
+  await new Promise((resolve) => setTimeout(resolve, 2500));
   holder.end();
   await later;
   expect(schedule.state).toMatchObject({ speaking: 2, waiting: { interactive: 1 } });
