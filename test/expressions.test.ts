@@ -38,7 +38,6 @@ const tried: Readonly<Record<string, true>> = {
 
 /** Expressions that only meet text of the operator, of the user's own page, or of the service itself. */
 const trusted: Readonly<Record<string, string>> = {
-  [String.raw`(?:^|[;\n])\s*\. = ([^;\n]+)`]: 'the table of a language',
   [String.raw`\[([^\]]*)\]|\{(\w+)`]: 'the table of a language',
   [String.raw`→→→|`]: 'the number rules of ICU',
   '-----BEGIN CERTIFICATE-----': 'a file of the operator',

@@ -56,7 +56,7 @@ function dateRules(v: Verbalizer): Rule[] {
     return date === undefined || time === undefined ? date : `${date}, ${time}`;
   });
   const numeric = rule(
-    String.raw`(\d{1,2})([./-])(\d{1,2})\2(\d{4}|\d{2})(?![\d/-]|\.\d)`,
+    String.raw`(\d{1,2})([./-])(\d{1,2})(?:\2|(?<=\/\d{1,2}) (?=[12]\d{3}))(\d{4}|\d{2})(?![\d/-]|\.\d)`,
     ([, first, , second, y], place) => {
       const [d, m] = isMonthFirst ? [second, first] : [first, second];
       return v.date(Number(d), Number(m), y, wordBefore(place));

@@ -103,7 +103,12 @@ function perRule(v: Verbalizer): Rule {
 function joiningRules(v: Verbalizer, signs: ReadonlyMap<string, string>): Rule[] {
   const { per, per_many = per } = v.table.numbers;
   return [
-    rule(String.raw`(?<=\d ?[\p{L}µ]{1,4})\/(?=\d{1,4} ?(?:${v.nouns.unitSource})${endSource})`, () => per_many),
+    rule(
+      String.raw`(?<=\d ?[\p{L}µ]{1,4})\/(?=(?:10{0,3} ?(?:${v.nouns.unitSource})|\d{1,4} ?(?:h|min|s))${endSource})`,
+      () => per_many,
+    ),
+    // 230 V/50 Hz are two quantities and no rate.
+    rule(String.raw`(?<=\d ?[\p{L}µ]{1,4})\/(?=\d{1,4} ?(?:${v.nouns.unitSource})${endSource})`, () => ''),
     rule(String.raw`(?<=\d ?)[·⋅](?= ?\d)`, () => signs.get('*')),
     rule('⁄', () => v.table.numbers.over),
   ];
