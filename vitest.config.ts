@@ -3,7 +3,9 @@
 // processes start slowly on a busy machine; no test asserts a time. Many tests wait for programs, so two files run at
 // once even on two cores. All processes share what Node has compiled: Sonant itself is started a hundred times. In
 // `npm test`, the files that open services share two processes, which import Sonant once; such a file leaves its process
-// as it was. The other files import little and use much memory, so each has its own process.
+// as it was. The other files import little and use much memory, so each has its own process, and so has each file that
+// replaces timers: what earlier files left running would use the replaced ones.
+import { globSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
@@ -16,14 +18,22 @@ process.env.SONANT_FETCH_VOICE = 'off';
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules/.compiled');
 
 const all = ['test/**/*.test.ts'];
+const withOwnTimers = globSync(all).filter((file) => readFileSync(file, 'utf8').includes('useFakeTimers'));
 const openServices = ['test/{access,api,app,compat,contract,http,jobs,rpc,speech,webhooks}/**/*.test.ts'];
 const quickProjects: TestProjectInlineConfiguration[] = [
   // Without the flag, V8 goes through all modules for each few megabytes of audio.
   {
     extends: true,
-    test: { name: 'services', include: openServices, exclude: [...slowFiles], isolate: false, execArgv: [markingFlag] },
+    test: {
+      name: 'services',
+      include: openServices,
+      exclude: [...slowFiles, ...withOwnTimers],
+      isolate: false,
+      execArgv: [markingFlag],
+    },
   },
-  { extends: true, test: { name: 'parts', include: all, exclude: [...slowFiles, ...openServices] } },
+  { extends: true, test: { name: 'parts', include: all, exclude: [...slowFiles, ...withOwnTimers, ...openServices] } },
+  { extends: true, test: { name: 'timers', include: withOwnTimers, exclude: [...slowFiles] } },
 ];
 
 export default defineConfig({
