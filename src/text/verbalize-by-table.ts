@@ -181,6 +181,11 @@ const quantityPattern = /\d ?(?:[%€$°]|°?\p{L}{1,3}\.?)? ?$/u;
 /** A number of a type of plane. */
 const typePattern = /(?:Boeing|Airbus|Embraer|Tupolev|Antonov) \d{2,3}$/;
 
+/** Two numbers that are a code: 2025-0311, 00-950, L. 121-3 and 2019-222. */
+const codePattern = /^(?:(?!0)\d+-0\d+|00-\d+|\d{3,}-\d|(?:19|20)\d\d-\d{3})$/;
+/** A set after another one: 6-4, 3-6. */
+const scorePattern = /\d[-–]\d[,;] \d$/;
+
 function readDash(sign: Sign, v: Verbalizer): SignReading {
   const { text, end, before, after, repeats } = sign;
   const { minus, range, score = range } = v.table.numbers;
@@ -189,12 +194,11 @@ function readDash(sign: Sign, v: Verbalizer): SignReading {
   const next = text.slice(end, end + 2);
   if (/^ ?[\d€$]/.test(next) && (before === ' ') === (after === ' ') && /\d/.test(textBefore(sign, 6))) {
     const [, first = ''] = /(?<![\p{L}\d.,][-–]?)(\d{1,8})$/u.exec(textBefore(sign, 10)) ?? [];
-    const [, second = ''] = /^(\d{1,8})(?![\d.,:])/.exec(text.slice(end, end + 10)) ?? [];
-    // 2025-0311 and 737-800 are no ranges; 3-0 is a score.
-    const isCode =
-      first !== '' && ((/^0\d/.test(second) && !first.startsWith('0')) || typePattern.test(textBefore(sign, 20)));
-    if (isCode) return silent(sign);
-    const isScore = second !== '' && first.length < 3 && Number(second) < Number(first);
+    const [, second = ''] = /^(\d{1,8})(?![\d:]|[.,]\d)/.exec(text.slice(end, end + 10)) ?? [];
+    if (first !== '' && (codePattern.test(`${first}-${second}`) || typePattern.test(textBefore(sign, 20))))
+      return silent(sign);
+    const isFalling = first.length < 3 && Number(second) < Number(first);
+    const isScore = second !== '' && (isFalling || scorePattern.test(textBefore(sign, 6)));
     if (quantityPattern.test(textBefore(sign, 8)))
       return sign.char === '−'
         ? said(sign, minus)
