@@ -37,6 +37,10 @@ const peers = {
   kokoro: { name: 'a Kokoro server', command: process.env.SONANT_BENCH_KOKORO, max: 0.7 },
 } as const;
 
+/** The names of families that readers may not know. */
+const shownNames: Readonly<Record<string, string>> = { vits: 'Piper' };
+const shown = (family: string): string => shownNames[family] ?? family;
+
 /** What speaks, and the processes that are its own. */
 interface Speaker {
   name: string;
@@ -130,7 +134,7 @@ function peerGoal(family: keyof typeof peers, firsts: readonly (readonly number[
   const { name, max } = peers[family];
   const sum = (n: number) => firsts.reduce((total, each) => total + each[n]!, 0);
   const figure = family === 'vits' ? Math.max(...firsts.map(([own, peer]) => own! / peer!)) : sum(0) / sum(1);
-  return { name: `first sound, ${family} / ${name}`, figure, digits: 2, max };
+  return { name: `first sound, ${shown(family)} / ${name}`, figure, digits: 2, max };
 }
 
 /** Opens the service with the models of the given folder, or else with the default voice. */
@@ -159,7 +163,9 @@ async function voicesOf(service: Service): Promise<Map<string, string>> {
 
 async function speakersOf(service: Service, family: string, voiceId: string, opened: AsyncDisposableStack) {
   const pids = () => [service.pid, ...childrenOf(service.pid)];
-  const speakers: Speaker[] = [{ name: family, rateHz: sampleRateHz, ways: waysOf(service, voiceId, opened), pids }];
+  const speakers: Speaker[] = [
+    { name: shown(family), rateHz: sampleRateHz, ways: waysOf(service, voiceId, opened), pids },
+  ];
   const { name, command } = peers[family as keyof typeof peers] ?? {};
   if (name && command) speakers.push({ name, ...(await openPeer(command, family as keyof typeof peers, opened)) });
   // Each worker of the service loads the voice.
