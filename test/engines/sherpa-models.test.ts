@@ -21,17 +21,18 @@ const makeFolder = (name: string, files: ModelContents) => makeModelFolder(root,
 
 const i = int64;
 const f = float;
+const zipvoice: ModelContents = {
+  ...espeak,
+  'encoder.int8.onnx': header([i, i, i, f]),
+  'decoder.int8.onnx': header([f, f, f, f, f], { sample_rate: '24000' }),
+  'vocos_24khz.onnx': header([f], { model_type: 'vocos' }),
+  'tokens.txt': phonemes,
+  'lexicon.txt': 'a a\n',
+};
 
 describe('a folder is recognized as', () => {
   test('ZipVoice, which clones', async () => {
-    const folder = await makeFolder('zipvoice', {
-      ...espeak,
-      'encoder.int8.onnx': header([i, i, i, f]),
-      'decoder.int8.onnx': header([f, f, f, f, f], { sample_rate: '24000' }),
-      'vocos_24khz.onnx': header([f], { model_type: 'vocos' }),
-      'tokens.txt': phonemes,
-      'lexicon.txt': 'a a\n',
-    });
+    const folder = await makeFolder('zipvoice', zipvoice);
     const { model, faults } = await readModel(folder);
     expect(faults).toEqual([]);
     expect(model).toMatchObject({
@@ -52,14 +53,6 @@ describe('a folder is recognized as', () => {
 });
 
 describe('a fault names its file:', () => {
-  const zipvoice: ModelContents = {
-    ...espeak,
-    'encoder.int8.onnx': header([i, i, i, f]),
-    'decoder.int8.onnx': header([f, f, f, f, f], { sample_rate: '24000' }),
-    'vocos_24khz.onnx': header([f], { model_type: 'vocos' }),
-    'tokens.txt': phonemes,
-    'lexicon.txt': 'a a\n',
-  };
   const vocoder = 'vocos_24khz.onnx';
 
   test.each<[name: string, files: ModelContents, fault: RegExp]>([
