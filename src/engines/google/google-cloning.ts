@@ -11,7 +11,7 @@ import { wavFile } from '../../audio/wav.ts';
 import { Failure } from '../../errors.ts';
 import type { CloneSample, Cloning } from '../engine.ts';
 import { type GoogleClient, googleFailure, toGoogleStatus } from './google-client.ts';
-import { readStart } from './google-login.ts';
+import { readUpTo } from './google-login.ts';
 import { consentScripts, languagesOfAmericans, toGoogleLanguage } from './google-voices.ts';
 
 const path = '/v1beta1/voices:generateVoiceCloningKey';
@@ -74,7 +74,7 @@ async function requestKey(client: GoogleClient, sample: CloneSample, signal: Abo
 
 async function readAnswer(response: Response): Promise<{ voiceCloningKey?: unknown } | undefined> {
   try {
-    return JSON.parse((await readStart(response, answerBytesMax)).toString());
+    return JSON.parse((await readUpTo(response, answerBytesMax)).toString());
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
     throw error;

@@ -220,7 +220,7 @@ const ask = async (url: string, request: RequestInit, patienceMs?: number) =>
 
 async function askText(url: string, request: RequestInit, patienceMs = answerMs): Promise<string> {
   const answer = await fetch(url, { ...request, redirect: 'manual', signal: AbortSignal.timeout(patienceMs) });
-  const text = (await readStart(answer, answerBytesMax)).toString();
+  const text = (await readUpTo(answer, answerBytesMax)).toString();
   if (answer.status === 200) return text;
   throw new Refused([`status ${answer.status}`, codeIn(text)].filter(Boolean).join(', '), answer.status);
 }
@@ -234,7 +234,7 @@ function parse(text: string): Credentials {
 }
 
 /** Reads a body; empty if it is longer. */
-export async function readStart({ body }: Response, bytesMax: number): Promise<Buffer> {
+export async function readUpTo({ body }: Response, bytesMax: number): Promise<Buffer> {
   const pieces: Uint8Array[] = [];
   let length = 0;
   for await (const piece of body ?? []) {

@@ -61,7 +61,7 @@ interface Statistics {
   lists: readonly Float32Array[];
 }
 
-/** One word each: the silence around a short text has a larger share in its averages. */
+/** Texts of one word, because the silence around a text has a larger share in the averages of a short text. */
 const shortTexts = ['ˈOvəɹ.', 'plˈiz.', 'mˈʌni?', 'sˈɪks.'];
 
 export const kokoro: Family = {
@@ -294,7 +294,10 @@ const statisticsOf = ({ nodes }: OnnxModel): string[] =>
 
 const statisticsPath = (folder: string, speaker: string): string => join(folder, `${speaker}.statistics`);
 
-/** A file has the number of frames, and `count` lists, each after its length; first of a long text, then of short ones. */
+/**
+ * A file describes a long text, and then short ones. Each description is a number of frames and `count` lists. The length
+ * of a list precedes it.
+ */
 async function readStatistics(path: string, count: number): Promise<Style['statistics']> {
   if (!existsSync(path) && !existsSync(join(dirname(path), cardName))) return undefined;
   const values = toFloats(await readFile(path));
@@ -313,7 +316,10 @@ async function readStatistics(path: string, count: number): Promise<Style['stati
   return statistics;
 }
 
-/** The averages of an utterance of this length: those of the voice, and the silence around it, which is always as long. */
+/**
+ * The statistics of an utterance of this length. The silence around an utterance always has the same length, so its share
+ * in the averages depends on the inverse of the length.
+ */
 function listsAt([long, short]: NonNullable<Style['statistics']>, frames: number): Float32Array[] {
   const share = (1 / frames - 1 / long.frames) / (1 / short.frames - 1 / long.frames);
   const ofShort = Math.min(1, Math.max(0, share));
