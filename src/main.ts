@@ -64,12 +64,21 @@ function takeConfig(args: readonly string[]): string[] {
 
 // npm changes to the clone. Files on the command line are in the folder of the user.
 const { INIT_CWD, npm_lifecycle_event: script } = process.env;
-if (INIT_CWD && script === 'sonant' && process.cwd() === packageRoot) enterFolder(INIT_CWD);
+const isRunByNpm = INIT_CWD !== undefined && script === 'sonant' && process.cwd() === packageRoot;
+if (isRunByNpm) enterFolder(INIT_CWD);
+
+/** Names commands as the user types them: in a clone there is no program `sonant`. */
+function asTyped(text: string): string {
+  const names = ['COMMAND', 'help', 'version', '--help', ...Object.keys(commands)].join('|');
+  return isRunByNpm
+    ? text.replaceAll(new RegExp(`\\bsonant (?=(?:${names})(?![\\w-]))`, 'g'), 'npm run sonant -- ')
+    : text;
+}
 
 async function run([name, ...args]: string[]): Promise<number> {
   if (name === 'help' && args[0] !== undefined) return run([args[0], '--help']);
   if (name === undefined || name === 'help' || name === '--help' || name === '-h') {
-    process.stdout.write(await help());
+    process.stdout.write(asTyped(await help()));
     return 0;
   }
   if (name === 'version' || name === '--version' || name === '-v') {
@@ -87,7 +96,7 @@ async function run([name, ...args]: string[]): Promise<number> {
   const command = await commands[name]!();
   const flags = args.slice(0, args.includes('--') ? args.indexOf('--') : undefined);
   if (flags.includes('--help') || flags.includes('-h')) {
-    process.stdout.write(helpOf(command));
+    process.stdout.write(asTyped(helpOf(command)));
     return 0;
   }
   return command.run({ ...commandLine, args, signal: interrupted.signal });
@@ -105,7 +114,7 @@ function explainCause(reason: Reason, cause: unknown): unknown {
 
 function explain(error: unknown): number {
   const sonant = styleText('red', 'sonant:', { stream: process.stderr });
-  const say = (text: string) => process.stderr.write(`${sonant} ${text}\n`);
+  const say = (text: string) => process.stderr.write(`${sonant} ${asTyped(text)}\n`);
   if (outputFault?.code === 'EPIPE' || (error as NodeJS.ErrnoException | undefined)?.code === 'EPIPE') return 141;
   if (outputFault) {
     say(`cannot write to standard output: ${reasonOf(outputFault)}`);

@@ -74,8 +74,8 @@ export const voiceCommand: Command = {
        sonant voice revoke ID [--json]
        sonant voice record [--json]
 
-list     prints the available voices: those of the language of the locale first, and of them the default voice. With --json,
-         it prints everything about them, the default voice first.
+list     prints the available voices: those of the language of the locale first, and of them the default voice, then the
+         others by engine. With --json, it prints everything about them, the default voice first.
 get      installs a neural model by a name that models lists, from a URL or from a file. An interrupted download resumes.
          If the library that runs models is missing, get asks to accept its licence and installs it with npm.
 models   prints the models that can be installed, with their licences, or everything about one model.
@@ -224,10 +224,12 @@ const columns: readonly { title: string; usual?: string; cell(offered: OfferedVo
   },
 ];
 
-/** Formats the table of voices. Voices that speak the user's language come first. */
+/** Formats the table of voices, by engine. Voices that speak the user's language come first. */
 function toTable(voices: readonly OfferedVoice[]): string {
   const language = userLanguage();
-  const rank = ({ voice }: OfferedVoice) => (language !== undefined && isSpokenBy(voice, language) ? 0 : 1);
+  const engines = [...new Set(voices.map(({ voice }) => voice.engine))];
+  const isOwn = ({ voice }: OfferedVoice) => language !== undefined && isSpokenBy(voice, language);
+  const rank = (offered: OfferedVoice) => engines.indexOf(offered.voice.engine) - (isOwn(offered) ? engines.length : 0);
   const sorted = voices.toSorted((one, other) => rank(one) - rank(other));
   const shown = columns.filter(({ usual, cell }) => usual === undefined || voices.some((each) => cell(each) !== usual));
   const rows = sorted.map((offered) => shown.map(({ cell }) => cell(offered)));

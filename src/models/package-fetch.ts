@@ -61,7 +61,7 @@ export async function fetchPackage({
       signal.throwIfAborted();
       throw fail(reasonOf(error), error);
     });
-    if (code !== 0) throw fail(`${client} exited with ${code}`, new Error(errorsIn(said)));
+    if (code !== 0) throw fail(`${client} exited with ${code}`, errorsIn(said));
     if (!existsSync(join(stage, fileName))) throw fail(`${client} did not write it`);
     await check(join(stage, fileName));
     await rename(join(stage, fileName), to);

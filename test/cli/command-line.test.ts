@@ -72,6 +72,8 @@ test('voice list has 100 columns, and the language of the locale first', async (
   expect(isFrench.indexOf(false)).toBe(isFrench.filter(Boolean).length);
   const english = (await program(['voice', 'list'], { ...env, LC_ALL: 'en_GB' })).out.split('\n');
   expect(english[1]).toMatch(/^arthur /);
+  const engines = english.slice(1, -1).map((line) => / (flite|espeak-ng) /.exec(line)?.[1]);
+  expect(engines.toSorted().reverse()).toEqual(engines);
 });
 
 test.each([
@@ -457,4 +459,8 @@ test('in a clone, files on the command line are in the folder of the user', asyn
   expect(JSON.parse(stdout).map(({ name }: { name: string }) => name)).toEqual(
     ['SONANT_DATA_DIR', 'SONANT_SPEAKING_MAX'].sort(),
   );
+  // Help and errors name commands as they are typed there.
+  expect((await run('help', 'key')).stdout).toMatch(/^Usage: npm run sonant -- key create/);
+  const refused = await run('voice', 'get', 'nosuch').catch(({ stderr }: { stderr: string }) => stderr);
+  expect(refused).toContain('; npm run sonant -- voice models lists the models');
 });
