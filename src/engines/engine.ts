@@ -65,6 +65,8 @@ export interface WordTime {
 /** A piece of a segment's audio; all pieces of a segment have the same sample rate. Any piece may have word times. */
 export interface SpokenPcm extends Pcm {
   words?: readonly WordTime[];
+  /** Seconds of audio that will follow, if the engine knows it. Otherwise the first audible piece waits for the next. */
+  secondsLeft?: number;
 }
 
 export interface EngineCapabilities {

@@ -1,7 +1,7 @@
 // Finds faults in a segment's audio before it is sent: clipping, silence instead of text, and far too much or too
 // little audio for the text. Clipping and length are checked with each piece. Silence is held back until something is
 // audible. The first audible piece is held back until the next piece or the end, unless it is long enough for the whole
-// text. So a streaming engine is delayed by at most one piece.
+// text together with what the engine says will follow. So a streaming engine is delayed by at most one piece.
 import anyAscii from 'any-ascii';
 import { blockSamplesMax, blocksOf, countAtLeast, countAudible } from '../audio/kernels.ts';
 import { secondsOf } from '../audio/pcm.ts';
@@ -62,7 +62,7 @@ export function createSoundCheck({ text, speakingRate }: Segment) {
       held.push(piece);
       const wasAudibleHeld = isAudibleHeld;
       isAudibleHeld = audibleSeconds > 0;
-      const isEnough = isAudibleHeld && audibleSeconds >= shortest;
+      const isEnough = isAudibleHeld && audibleSeconds + (piece.secondsLeft ?? 0) >= shortest;
       if (!isEnough && !wasAudibleHeld) return [];
       const passed = held;
       held = undefined;

@@ -9,6 +9,7 @@ import { join as joinSamples } from '../../src/audio/pcm.ts';
 import type { Engine, Segment, SpokenPcm, WordTime } from '../../src/engines/engine.ts';
 import { importVoice } from '../../src/engines/onnx/import-voice.ts';
 import { onnx, openOnnx } from '../../src/engines/onnx/onnx.ts';
+import { createSoundCheck } from '../../src/engines/sound-check.ts';
 import { Failure } from '../../src/errors.ts';
 import { engineConformance } from '../conformance/engine.ts';
 import { fetchVoice } from './fetched-voice.ts';
@@ -77,6 +78,16 @@ describe('a natural voice', { timeout: importMsMax }, () => {
     const said = await say(`${sentence} ${sentence}`);
     const loudness = measureLoudness(said) + engine.voices[0]!.gainDb;
     expect(Math.abs(loudness + 21)).toBeLessThan(1.5);
+  });
+
+  test('its first audible piece passes the guard before the next piece is computed', async () => {
+    const check = createSoundCheck({ text: sentence, speakingRate: 1 } as Segment);
+    const { pieces } = await say(sentence);
+    const first = pieces.findIndex(({ samples }) => samples.some(isLoud));
+    expect(pieces.slice(0, first + 1).map((piece) => check.add(piece).length)).toEqual([
+      ...Array(first).fill(0),
+      first + 1,
+    ]);
   });
 
   test('begins before the sentence is computed', async () => {

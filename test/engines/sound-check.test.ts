@@ -106,6 +106,12 @@ describe('faults of an engine that sends a segment as it speaks it', { timeout: 
     // A first piece that is long enough for the whole text is sent at once.
     const long = { samples: new Int16Array(64_000).fill(5_000), sampleRateHz: 16_000 };
     expect(createSoundCheck(segmentOf(tone, textOf(2))).add(long)).toEqual([long]);
+    // So is one that will be followed by enough, as the engine knows.
+    const begun = { ...loud, secondsLeft: 4 };
+    expect(createSoundCheck(segmentOf(tone, textOf(2))).add(begun)).toEqual([begun]);
+    const tooShort = createSoundCheck(segmentOf(tone, textOf(2)));
+    expect(tooShort.add({ ...loud, secondsLeft: 0.1 })).toEqual([]);
+    expect(() => tooShort.end()).toThrow();
   });
 });
 

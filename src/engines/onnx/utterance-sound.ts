@@ -68,7 +68,12 @@ export async function* speakPart(
     if (!samples) throw new Error('the model gave samples that are not numbers');
     const timed = times?.until(frame === frames) ?? [];
     if (samples.length > 0 || timed.length > 0)
-      yield { samples, sampleRateHz, ...(timed.length > 0 && { words: timed }) };
+      yield {
+        samples,
+        sampleRateHz,
+        secondsLeft: ((frames - frame) * frameSamples) / sampleRateHz,
+        ...(timed.length > 0 && { words: timed }),
+      };
   }
 }
 
