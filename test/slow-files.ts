@@ -53,7 +53,7 @@ export const slowFiles: readonly string[] = [
   'test/http/book-routes.test.ts',
   'test/http/echoed-input.test.ts',
   'test/http/full-store.test.ts',
-  'test/http/key-descent.test.ts',
+  'test/http/account-keys.test.ts',
   'test/http/limits.test.ts',
   'test/http/live-peers.test.ts',
   'test/http/model-routes.test.ts',

@@ -52,8 +52,6 @@ export interface ApiKey {
   madeBy: string | undefined;
 }
 
-/** Maximum length of a chain in which each key created the next key. */
-const generationsMax = 8;
 /** The creator of keys that the command line or the first start creates. */
 export const operatorId = 'operator';
 const dayMs = 24 * 60 * 60 * 1000;
@@ -88,10 +86,10 @@ function toPermissions(fields: KeyFields, grant: KeyGrant, nowMs: number) {
 
 /** Returns the row of a new key. Throws a Failure with all fields that exceed the grant. */
 export function toApiKeyRow(fields: KeyFields, { parsed, pepper, madeBy, grant, nowMs }: NewKey): ApiKeyRow {
-  if (grant.range.path.split('/').length > generationsMax) {
-    throw new Failure('access_denied', {
-      message: `This key cannot create keys: derived keys can be nested ${generationsMax} deep.`,
-    });
+  if (grant.range.path.split('/').length > 2) {
+    const message =
+      'This key was created by another key or after a sign-in, so it cannot create keys. Use the key that created it, or sign in.';
+    throw new Failure('access_denied', { message });
   }
   const permissions = toPermissions(fields, grant, nowMs);
   requireWithin(grant, permissions);
@@ -104,6 +102,7 @@ export function toApiKeyRow(fields: KeyFields, { parsed, pepper, madeBy, grant, 
     ...hashOf(parsed, pepper),
     ownerId: keyId,
     path: grant.range.path,
+    limitedBy: '',
     name,
     scopes: [...new Set(scopes)].join(' '),
     voiceIds: voiceIds && toIdList(voiceIds),
@@ -207,6 +206,6 @@ export function isRowOf(row: ApiKeyRow | undefined, { key }: ParsedApiKey, peppe
   return timingSafeEqual(hash, row?.hash ?? noHash);
 }
 
-/** Returns the account of a key: its first ancestor, or else its owner. Rotation does not change the account. */
+/** Returns the account of a key: the key itself if it has no other. Rotation does not change the account. */
 export const accountOf = ({ path, ownerId }: Pick<ApiKeyRow, 'path' | 'ownerId'>): string =>
   path.split('/', 1)[0] || ownerId;

@@ -42,8 +42,8 @@ interface KeyManagementOptions {
   now?: () => number;
 }
 
-/** Largest number of valid keys that descend from one key or one signed-in account. */
-const descendantsMax = 1_000;
+/** Largest number of valid keys of an account. */
+const keysMax = 1_000;
 /** Default grace period of a rotation. */
 export const graceSecondsUsual = 24 * 3600;
 
@@ -73,8 +73,8 @@ export function createKeyManagement({ rows, pepper, onChange, now = Date.now }: 
       const row = toApiKeyRow(fields, { parsed, pepper, madeBy: makerOf(actor), grant: actor.grant, nowMs: now() });
       const { keyId, createdAtMs: atMs } = row;
       const audit = toAuditRow({ action: 'create', keyId, atMs, detail: toDetail(row) }, actor);
-      const outcome = await rows.add(row, audit, { descendantsMax, nowMs: atMs });
-      if (outcome === 'full') throw tooManyDescendants();
+      const outcome = await rows.add(row, audit, { keysMax, nowMs: atMs });
+      if (outcome === 'full') throw tooManyKeys();
       if (outcome === 'taken') throw new Error('the id part of the new key is taken');
       return { key: parsed.key, apiKey: toApiKey(row, atMs) };
     },
@@ -127,7 +127,7 @@ export function createKeyManagement({ rows, pepper, onChange, now = Date.now }: 
     },
     /**
      * Permanently revokes the key, all keys that it made, including successors of itself, and all keys that these made. If
-     * the key has no successor, its descendants and the valid keys that it replaced are revoked too. Rows stay in the table.
+     * the key has no successor, the keys of its account and the valid keys that it replaced are revoked too. Rows stay in the table.
      */
     revoke: (keyId: string, actor: Actor): Promise<RevokedKey> =>
       change(keyId, actor, (row) => toRevocation(row, actor, now())),
@@ -137,9 +137,9 @@ export function createKeyManagement({ rows, pepper, onChange, now = Date.now }: 
 /** The id of the key, or else of the person, machine or operator. */
 const makerOf = ({ accountId, grant }: Actor): string => grant.range.ownKeyId ?? accountId;
 
-const tooManyDescendants = () => {
-  const message = `This key already has ${descendantsMax} derived keys, which is the limit. Revoke some of them.`;
-  return new Failure('access_denied', { message, limit: descendantsMax, actual: descendantsMax });
+const tooManyKeys = () => {
+  const message = `This account already has ${keysMax} keys, which is the limit. Revoke some of them.`;
+  return new Failure('access_denied', { message, limit: keysMax, actual: keysMax });
 };
 
 const noSuchKey = () => new Failure('not_found', { message: 'API key not found.' });

@@ -8,11 +8,11 @@ import type { Caller } from '../speech/request.ts';
 import { type ApiKeyRow, type ApiKeyRows, type ApiKeyUse, allKeys } from '../store/api-key-rows.ts';
 import { type ParsedApiKey, type Pepper, parseApiKey } from './api-key.ts';
 import { accountOf, isRowOf } from './api-key-record.ts';
-import { traceDescent } from './key-descent.ts';
 import type { KeyGrant } from './key-grant.ts';
 import type { KeyLimits } from './key-limits.ts';
 import type { LimitedAccount } from './limiter.ts';
 import type { Scope } from './scopes.ts';
+import { restrictToAccount } from './within-account.ts';
 
 /** A cache of limited size whose entries expire. A full cache evicts its oldest entry. */
 export class ExpiringCache<Value> {
@@ -153,12 +153,12 @@ export function createKeyVerifier({ rows, pepper, now = Date.now }: KeyVerifierO
   };
 }
 
-/** Returns undefined if the key or an ancestor is revoked. */
+/** Returns undefined if the key or its account is revoked. */
 async function toVerified(rows: ApiKeyRows, row: ApiKeyRow, nowMs: number): Promise<Verified | undefined> {
-  const descent = row.revokedAtMs === null ? await traceDescent(rows, row, nowMs) : undefined;
-  if (!descent) return undefined;
+  const restricted = row.revokedAtMs === null ? await restrictToAccount(rows, row, nowMs) : undefined;
+  if (!restricted) return undefined;
   const { keyId, ownerId } = row;
-  const { rights, above } = descent;
+  const { rights, above } = restricted;
   const { scopes, voiceIds, allowedIps, limits, expiresAtMs } = rights;
   const isAdmin = scopes.includes('admin');
   const grant: KeyGrant = {

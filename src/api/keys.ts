@@ -82,7 +82,7 @@ export function createKeyHandlers({ keys, voices, secrets }: KeyHandlersOptions)
         toMade(await keys.rotate(keyId, graceSeconds, actorOf(call))),
     ),
     revokeApiKey: async ({ keyId }, call) => toRevoked(await keys.revoke(keyId, actorOf(call))),
-    /** Returns the effective permissions, as restricted by the ancestor keys. */
+    /** Returns the effective permissions, as restricted by the account. */
     async getOwnApiKey(_message, call) {
       const { keyId, grant } = call.caller;
       const { scopes, voiceIds, allowedIps, limits, expiresAtMs } = grant;

@@ -1,5 +1,5 @@
 // Usage of the caller's keys between two days, grouped by key, voice or day. A caller sees its own key, the keys that
-// this key has replaced, and the keys that descend from it.
+// this key has replaced, and the keys of its account.
 import { type GetUsageRequest, UsageGroupingSchema, type UsageService } from '../../gen/sonant/v1/usage_pb.ts';
 import { dayOf, isDay } from '../access/usage-ledger.ts';
 import type { Violations } from '../contract/violations.ts';

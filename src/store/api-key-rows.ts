@@ -12,8 +12,13 @@ export interface ApiKeyRow {
   hashKind: 'sha256' | 'hmac-sha256';
   /** The owner of the key's audio and usage: the key itself, or the first key of its rotations. */
   ownerId: string;
-  /** Chain of the key's creators, each followed by a slash: "usr_.../key_.../". Empty if created by the operator. */
+  /** The account of the key, followed by a slash: "usr_.../". Empty if the key is an account itself. */
   path: string;
+  /**
+   * Keys that stood between the account and this key when earlier versions had more levels, each followed by a slash.
+   * This key still counts towards their limits, and ends with them. Empty for all other keys.
+   */
+  limitedBy: string;
   name: string;
   /** Scopes, separated by spaces. */
   scopes: string;
@@ -31,10 +36,7 @@ export interface ApiKeyRow {
   lastUsedAtMs: number | null;
   /** The key that replaces this key after a rotation. */
   replacedBy: string | null;
-  /**
-   * The key or signed-in account that created this key, or `operator`. Null if a version that did not record this
-   * created the key during an upgrade; such a key counts as made by the key that it replaced.
-   */
+  /** The key or signed-in account that created this key, or `operator`. Null if an earlier version did not record it. */
   madeBy: string | null;
 }
 
@@ -84,16 +86,16 @@ interface ApiKeyChanged {
 
 export type EndedKeyRow = Pick<ApiKeyRow, 'keyId' | 'ownerId' | 'path'>;
 
-/** Maximum number of a key's descendants that are valid (not revoked, expired or replaced) at `nowMs`. */
-interface DescendantLimit {
-  descendantsMax: number;
+/** Maximum number of an account's keys that are valid (not revoked, expired or replaced) at `nowMs`. */
+interface AccountLimit {
+  keysMax: number;
   nowMs: number;
 }
 
 type Decide = (row: ApiKeyRow) => ApiKeyDecision;
 
 const columns = createColumns<ApiKeyRow>('api_keys', [
-  ...toNames('keyId idPart hash hashKind ownerId path name scopes voiceIds allowedIps requestsPerMinute'),
+  ...toNames('keyId idPart hash hashKind ownerId path limitedBy name scopes voiceIds allowedIps requestsPerMinute'),
   ...toNames('concurrency charactersPerMonth createdAtMs expiresAtMs revokedAtMs lastUsedAtMs replacedBy madeBy'),
 ]);
 async function insert(rows: Rows, row: ApiKeyRow): Promise<boolean> {
@@ -110,28 +112,25 @@ async function insertAudited(rows: Rows, row: ApiKeyRow, audit: AuditRow): Promi
   return isAdded;
 }
 
-/** Whether the first ancestor has reached the limit. No other ancestor has more descendants. */
-async function isFull(rows: Rows, { path }: ApiKeyRow, { descendantsMax, nowMs }: DescendantLimit): Promise<boolean> {
+async function isFull(rows: Rows, { path }: ApiKeyRow, { keysMax, nowMs }: AccountLimit): Promise<boolean> {
   if (path === '') return false;
-  const first = path.slice(0, path.indexOf('/') + 1);
-  const sql = `select count(*) as living from api_keys where path >= $1 and path < $2 and revoked_at_ms is null
-    and replaced_by is null and (expires_at_ms is null or expires_at_ms > $3)`;
-  const [count] = await rows.query<{ living: number }>(sql, first, afterPath(first), nowMs);
-  return Number(count!.living) >= descendantsMax;
+  const sql = `select count(*) as living from api_keys where path = $1 and revoked_at_ms is null
+    and replaced_by is null and (expires_at_ms is null or expires_at_ms > $2)`;
+  const [count] = await rows.query<{ living: number }>(sql, path, nowMs);
+  return Number(count!.living) >= keysMax;
 }
 
 /**
  * The key $2, and every key that a key of this set made. A successor of a key made by itself is thus in the set, and a
- * successor made by another key, a person or the operator is not. Without a successor, the set also has all descendants
- * of a key, and the keys that it replaced and that are in their grace period, because these have the same permissions.
+ * successor made by another key, a person or the operator is not. Without a successor, the set also has the keys of an
+ * account, and the keys that a key replaced and that are in their grace period, because these have the same permissions.
  */
-const endedWith = `with recursive ended (key_id, owner_id, path, replaced_by) as (
-  select key_id, owner_id, path, replaced_by from api_keys where key_id = $2
-  union select other.key_id, other.owner_id, other.path, other.replaced_by from ended join api_keys as other
-    on other.made_by = ended.key_id
-    or other.key_id = ended.replaced_by and other.made_by is null
-    or other.path >= ended.path || ended.owner_id || '/' and other.path < ended.path || ended.owner_id || '/~'
-      and ended.replaced_by is null
+const endedWith = `with recursive ended (key_id, owner_id, above, replaced_by) as (
+  select key_id, owner_id, path || limited_by, replaced_by from api_keys where key_id = $2
+  union select other.key_id, other.owner_id, other.path || other.limited_by, other.replaced_by
+    from ended join api_keys as other on other.made_by = ended.key_id
+    or other.path || other.limited_by >= ended.above || ended.owner_id || '/'
+      and other.path || other.limited_by < ended.above || ended.owner_id || '/~' and ended.replaced_by is null
     or other.owner_id = ended.owner_id and ended.replaced_by is null and other.replaced_by is not null
       and coalesce(other.expires_at_ms > $1, true)
 )`;
@@ -232,8 +231,8 @@ export type ApiKeyRows = ReturnType<typeof createApiKeyRows>;
 export function createApiKeyRows(store: RowStore) {
   const durable = true;
   return {
-    /** Adds the row, unless its id part is taken or an ancestor has too many descendants. */
-    add: (row: ApiKeyRow, audit: AuditRow, limit: DescendantLimit): Promise<'added' | 'taken' | 'full'> =>
+    /** Adds the row, unless its id part is taken or its account has too many keys. */
+    add: (row: ApiKeyRow, audit: AuditRow, limit: AccountLimit): Promise<'added' | 'taken' | 'full'> =>
       store.transaction(
         async (rows) => {
           if (await isFull(rows, row, limit)) return 'full';
@@ -247,7 +246,7 @@ export function createApiKeyRows(store: RowStore) {
         durable,
       }),
     /**
-     * Adds the row if its id part is free, and revokes the keys that the row replaces. Descendants of the replaced keys
+     * Adds the row if its id part is free, and revokes the keys that the row replaces. The keys of the replaced accounts
      * then belong to the new key. Does nothing if a revoked key has the id part. Returns the replaced keys.
      */
     supersede: (superseding: Superseding): Promise<ApiKeyRow[]> =>

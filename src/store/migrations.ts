@@ -1,6 +1,7 @@
 // The schema as a list of migrations ("steps"). Steps are only appended and never change after a release. Older
 // versions should work after a step, so that a rolling update can mix old and new replicas. A step that breaks older
 // versions sets `stepsKnownMin`. The table `migrations` records the applied steps. Only a backup can undo a step.
+import { flattenKeys } from './flatten-keys.ts';
 import type { Rows } from './row-store.ts';
 import { accountAliasStatements } from './voice-rows.ts';
 import { webhookStatements } from './webhook-rows.ts';
@@ -130,6 +131,8 @@ export const deletedOwnerStatement = `update voices set owner_id = ${accountId}
 export interface Migration {
   name: string;
   statements: readonly string[];
+  /** Runs after the statements. */
+  run?(rows: Rows): Promise<void>;
   /** Minimum number of steps that a version must know to use the database after this step. */
   stepsKnownMin?: number;
 }
@@ -389,6 +392,17 @@ const migrations: readonly Migration[] = [
     // Empty in rows of the previous version, which live for a minute.
     statements: [`alter table tickets add column account_id text not null default ''`],
   },
+  {
+    name: 'two levels of keys',
+    statements: [
+      `alter table api_keys add column limited_by text not null default ''`,
+      'create index api_keys_above on api_keys ((path || limited_by))',
+      `update api_keys set made_by =
+        (select max(former.key_id) from api_keys as former where former.replaced_by = api_keys.key_id)
+        where made_by is null`,
+    ],
+    run: flattenKeys,
+  },
 ];
 
 export const schemaSteps = migrations.length;
@@ -416,9 +430,10 @@ export async function migrate(rows: Rows, steps: readonly Migration[] = migratio
   );
   const taken = await readSteps(rows);
   if (taken > steps.length) return checkNewer(rows, steps.length);
-  for (const [i, { name, statements, stepsKnownMin }] of steps.entries()) {
+  for (const [i, { name, statements, run, stepsKnownMin }] of steps.entries()) {
     if (i < taken) continue;
     for (const statement of statements) await rows.query(statement);
+    await run?.(rows);
     await rows.query('insert into migrations (step, name, taken_at_ms) values ($1, $2, $3)', i + 1, name, Date.now());
     if (stepsKnownMin !== undefined)
       await rows.query('update migrations set steps_known_min = $1 where step = $2', stepsKnownMin, i + 1);

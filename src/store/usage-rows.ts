@@ -64,14 +64,15 @@ export function createUsageRows(store: RowStore) {
         { blind: true },
       );
     },
-    /** Sums the characters of all keys of the owner, including replaced keys, and of all their descendants. */
+    /** Sums the characters of all keys of the owner, including replaced keys, and of all keys that share its limits. */
     async charactersSince(ownerId: string, day: string): Promise<number> {
-      const [owner] = await store.query<{ path: string }>('select path from api_keys where key_id = $1', ownerId);
-      const path = `${owner?.path ?? ''}${ownerId}/`;
+      const sqlAbove = 'select path || limited_by as above from api_keys where key_id = $1';
+      const [owner] = await store.query<{ above: string }>(sqlAbove, ownerId);
+      const above = `${owner?.above ?? ''}${ownerId}/`;
       const sql = `select coalesce(sum(u.characters), 0) as characters from usage u where u.day >= $2 and u.key_id in
         (select key_id from api_keys where owner_id = $1
-          union select key_id from api_keys where path >= $3 and path < $4)`;
-      const [row] = await store.query<{ characters: number }>(sql, ownerId, day, path, `${path}~`);
+          union select key_id from api_keys where path || limited_by >= $3 and path || limited_by < $4)`;
+      const [row] = await store.query<{ characters: number }>(sql, ownerId, day, above, `${above}~`);
       return Number(row!.characters);
     },
     /** Returns sums by day in ascending order, or sums by key or voice with the most characters first. */

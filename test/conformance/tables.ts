@@ -8,6 +8,7 @@ import {
   createApiKeyRows,
   listAudit,
 } from '../../src/store/api-key-rows.ts';
+import { flattenKeys } from '../../src/store/flatten-keys.ts';
 import { keyCreatorStatement } from '../../src/store/migrations.ts';
 import type { RowStore } from '../../src/store/row-store.ts';
 
@@ -89,42 +90,44 @@ export function tableConformance(name: string, open: () => Promise<RowStore>): v
       expect(await listAudit(store, row.keyId)).toHaveLength(1);
     });
 
-    test('descendants that live are limited, over all generations; ended, expired and replaced ones do not count', async () => {
+    test('valid keys of an account are limited; ended, expired and replaced ones do not count', async () => {
       const rows = createApiKeyRows(store);
-      const limit = { descendantsMax: 3, nowMs: 1_000 };
-      const addBelow = (given: Partial<ApiKeyRow>) => {
-        const row = apiKeyRow(given);
-        return rows.add(row, auditRow(row), limit);
+      const addTo = (path: string) => {
+        const row = apiKeyRow({ path });
+        return rows.add(row, auditRow(row), { keysMax: 2, nowMs: 1_000 });
       };
       await add(rows, { path: 'key_FULL/', revokedAtMs: 1 });
       await add(rows, { path: 'key_FULL/', expiresAtMs: 1_000 });
-      await add(rows, { path: 'key_FULL/key_X/', replacedBy: 'key_Y' });
+      await add(rows, { path: 'key_FULL/', replacedBy: 'key_Y' });
       await add(rows, { path: 'key_FULLER/' });
-      expect(await addBelow({ path: 'key_FULL/' })).toBe('added');
-      expect(await addBelow({ path: 'key_FULL/key_X/' })).toBe('added');
-      expect(await addBelow({ path: 'key_FULL/key_X/key_Y/' })).toBe('added');
-      expect(await addBelow({ path: 'key_FULL/' })).toBe('full');
-      expect(await addBelow({ path: 'key_FULL/key_Z/' })).toBe('full');
-      expect(await addBelow({ path: 'key_FULLER/' })).toBe('added');
-      expect(await addBelow({})).toBe('added');
+      expect(await addTo('key_FULL/')).toBe('added');
+      expect(await addTo('key_FULL/')).toBe('added');
+      expect(await addTo('key_FULL/')).toBe('full');
+      expect(await addTo('key_FULLER/')).toBe('added');
+      expect(await addTo('')).toBe('added');
     });
 
-    test('with a key all that descend from it are revoked, each with a record; their rows stay', async () => {
+    test('with an account its keys are revoked, each with a record; their rows stay', async () => {
       const rows = createApiKeyRows(store);
       const key = await add(rows);
-      const [child, beside] = [await add(rows, { path: `${key.keyId}/` }), await add(rows)];
-      const grandchild = await add(rows, { path: `${key.keyId}/${child.keyId}/` });
-      const past = await add(rows, { path: `${key.keyId}/`, revokedAtMs: 5 });
-      const toAudit = (keyId: string) => ({ ...next(auditRow({ ...key, keyId })), action: 'revoke' as const });
-      const ending = { atMs: 9, toAudit };
-      const decide = () => ({ change: { revokedAtMs: 9 }, audit: toAudit(key.keyId), ending });
-      expect(await rows.change(key.keyId, all, decide)).toMatchObject({ othersRevoked: { length: 2 } });
-      const times = [key, child, grandchild, past, beside].map(
+      const path = `${key.keyId}/`;
+      const [child, beside] = [await add(rows, { path }), await add(rows)];
+      const deeper = await add(rows, { path, limitedBy: `${child.keyId}/` });
+      const past = await add(rows, { path, revokedAtMs: 5 });
+      const revoke = (keyId: string) => {
+        const toAudit = (id: string) => ({ ...next(auditRow({ ...key, keyId: id })), action: 'revoke' as const });
+        const ending = { atMs: 9, toAudit };
+        return rows.change(keyId, all, () => ({ change: { revokedAtMs: 9 }, audit: toAudit(keyId), ending }));
+      };
+      expect(await revoke(child.keyId)).toMatchObject({ othersRevoked: [{ keyId: deeper.keyId }] });
+      const second = await add(rows, { path });
+      expect(await revoke(key.keyId)).toMatchObject({ othersRevoked: [{ keyId: second.keyId }] });
+      const times = [key, child, deeper, second, past, beside].map(
         async ({ idPart }) => (await rows.find(idPart))!.revokedAtMs,
       );
-      expect(await Promise.all(times)).toEqual([9, 9, 9, 5, null]);
-      expect((await listAudit(store, grandchild.keyId)).map(({ action }) => action)).toEqual(['create', 'revoke']);
-      expect(await rows.change(key.keyId, all, decide)).toMatchObject({ othersRevoked: [] });
+      expect(await Promise.all(times)).toEqual([9, 9, 9, 9, 5, null]);
+      expect((await listAudit(store, second.keyId)).map(({ action }) => action)).toEqual(['create', 'revoke']);
+      expect(await revoke(key.keyId)).toMatchObject({ othersRevoked: [] });
     });
 
     test('with a key the keys of its owner are revoked that are in their grace, each with a record; no others', async () => {
@@ -195,15 +198,33 @@ export function tableConformance(name: string, open: () => Promise<RowStore>): v
       ]);
     });
 
-    test('a successor whose creator is not recorded counts as made by the key that it replaced', async () => {
+    test('keys of earlier versions below another key become keys of its account, with no more rights', async () => {
       const rows = createApiKeyRows(store);
-      const successor = await add(rows);
-      const key = await add(rows, { replacedBy: successor.keyId, madeBy: 'operator' });
-      const toAudit = (keyId: string) => ({ ...next(auditRow({ ...key, keyId })), action: 'revoke' as const });
-      const ending = { atMs: 9, toAudit };
-      const decide = () => ({ change: { revokedAtMs: 9 }, audit: toAudit(key.keyId), ending });
-      const { othersRevoked } = (await rows.change(key.keyId, all, decide))!;
-      expect(othersRevoked.map(({ keyId }) => keyId)).toEqual([successor.keyId]);
+      const account = await add(rows, { scopes: 'keys:write' });
+      const path = `${account.keyId}/`;
+      const first = await add(rows, { path, replacedBy: 'key_next', scopes: 'admin', requestsPerMinute: 1 });
+      const team = await add(rows, {
+        ...{ path, ownerId: first.keyId, scopes: 'keys:write speech:stream', requestsPerMinute: 50, concurrency: 30 },
+        ...{ voiceIds: '["far","near"]', allowedIps: '10.0.0.0/8 127.0.0.1', expiresAtMs: 9 },
+      });
+      const app = await add(rows, {
+        ...{ path: `${path}${first.keyId}/`, voiceIds: '["near","wide"]', charactersPerMonth: 7, madeBy: team.keyId },
+      });
+      const below = { path: `${path}${first.keyId}/${app.keyId}/`, allowedIps: '127.0.0.0/8', concurrency: 5 };
+      const lowest = await add(rows, { ...below, scopes: 'speech:stream admin', expiresAtMs: 12 });
+      await flattenKeys(store);
+      await flattenKeys(store);
+      const common = { path, scopes: 'speech:stream', requestsPerMinute: 50, charactersPerMonth: 7, expiresAtMs: 9 };
+      expect(await rows.find(app.idPart)).toMatchObject({
+        ...{ ...common, voiceIds: '["near"]', allowedIps: '10.0.0.0/8 127.0.0.1', concurrency: null },
+        ...{ limitedBy: `${first.keyId}/`, madeBy: team.keyId },
+      });
+      expect(await rows.find(lowest.idPart)).toMatchObject({
+        ...{ ...common, voiceIds: '["near"]', allowedIps: '127.0.0.1', concurrency: 5 },
+        ...{ limitedBy: `${first.keyId}/${app.keyId}/`, madeBy: app.keyId },
+      });
+      for (const { idPart, hash: _, ...kept } of [account, first, team])
+        expect(await rows.find(idPart)).toMatchObject(kept);
     });
 
     test('the newest rotation stands for an owner, across owners too', async () => {
@@ -233,7 +254,7 @@ export function tableConformance(name: string, open: () => Promise<RowStore>): v
 }
 
 const all = { path: '' };
-const unlimited = { descendantsMax: 1_000_000, nowMs: 0 };
+const unlimited = { keysMax: 1_000_000, nowMs: 0 };
 
 async function add(rows: ApiKeyRows, given: Partial<ApiKeyRow> = {}): Promise<ApiKeyRow> {
   const row = apiKeyRow(given);
@@ -257,6 +278,7 @@ function apiKeyRow(given: Partial<ApiKeyRow> = {}): ApiKeyRow {
     hashKind: 'sha256',
     ownerId: keyId,
     path: '',
+    limitedBy: '',
     name: 'a key',
     scopes: 'speech:stream voices:read',
     voiceIds: null,

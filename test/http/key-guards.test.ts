@@ -18,7 +18,7 @@ import { explain, failureOf, openGrpcClient } from '../rpc/grpc-client.ts';
 import { fromConnectError } from '../rpc/received-failure.ts';
 import { managing, openKeyManagement } from './open-key-management.ts';
 
-const { gateway, boss, bossKey, send, make } = await openKeyManagement(afterAll);
+const { gateway, boss, bossKey, admin, send, make } = await openKeyManagement(afterAll);
 const server = await openRpcServer({
   services: gateway.services,
   address: { host: '127.0.0.1', port: 0 },
@@ -32,7 +32,7 @@ afterAll(async () => {
 const listed = async () => (await send('')).json.api_keys as unknown[];
 
 describe('null in a new key is the usual default, not what the maker has:', () => {
-  const maker = make({ scopes: ['keys:write', 'voices:read'], limits: { requests_per_minute: 5 } });
+  const maker = make({ scopes: ['keys:write', 'voices:read'], limits: { requests_per_minute: 5 } }, admin);
 
   test.each([
     [{ scopes: null }, 403, 'insufficient_scope'],
@@ -89,7 +89,7 @@ test('the fields of a new key have limits', async () => {
 });
 
 test('over gRPC, which knows no other, an empty list is as left out', async () => {
-  const { key } = await make({ scopes: managing, voice_ids: ['far'] });
+  const { key } = await make({ scopes: managing, voice_ids: ['far'] }, admin);
   const spec = { scopes: [], voiceIds: [], name: '' };
   const { apiKey } = await grpc.unary('createApiKey', { spec }, { metadata: { 'x-api-key': key } });
   expect(apiKey).toMatchObject({ name: 'unnamed', voiceIds: ['far'], scopes: expect.not.arrayContaining(['admin']) });
@@ -149,9 +149,9 @@ test('of a change over gRPC only what the mask names is checked and changed', as
 });
 
 test('a key that may use no voice any more shows none, not all', async () => {
-  const parent = await make({ scopes: managing, voice_ids: ['far', 'tone-low'] });
+  const parent = await make({ scopes: managing, voice_ids: ['far', 'tone-low'] }, admin);
   const child = await make({ scopes: managing, voice_ids: ['far'] }, parent.key);
-  expect((await send(`/${parent.id}`, { voice_ids: ['tone-low'] }, { method: 'PATCH' })).status).toBe(200);
+  expect((await send(`/${parent.id}`, { voice_ids: ['tone-low'] }, { key: admin, method: 'PATCH' })).status).toBe(200);
   const { json } = await send('/self', undefined, { key: child.key });
   expect([json.voice_ids, json.allowed_ips]).toEqual([[], null]);
 });

@@ -11,6 +11,8 @@ export async function openKeyManagement(onClose: (close: () => Promise<void>) =>
   const gateway = await openTestGateway({}, onClose);
   const request: KeyFields = { name: 'boss', scopes: managing };
   const { key: boss, apiKey: bossKey } = await gateway.keyVerifier.create(request);
+  /** Keys that it makes are accounts of their own. */
+  const { key: admin } = await gateway.keyVerifier.create({ scopes: [...managing, 'admin'] });
   const send = async (path: string, body?: unknown, { key = boss, method }: { key?: string; method?: string } = {}) => {
     const init = { headers: { 'X-API-Key': key }, ...(body !== undefined && { body }), ...(method && { method }) };
     const answer = await gateway.send(keysUrl + path, init);
@@ -20,5 +22,5 @@ export async function openKeyManagement(onClose: (close: () => Promise<void>) =>
   const make = async (body: object = {}, key = boss) => (await send('', body, { key })).json;
   const speaks = async (key: string, headers: Record<string, string> = {}) =>
     (await gateway.send('/api/voices', { headers: { 'X-API-Key': key, ...headers } })).status;
-  return { gateway, boss, bossKey, send, make, speaks };
+  return { gateway, boss, bossKey, admin, send, make, speaks };
 }

@@ -206,11 +206,11 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "ApiKeyService",
-      "comment": "Creates, lists, changes, rotates and revokes API keys.\n\nA caller manages its own key and all keys that descend from that key; for the caller, other keys do not exist. A bearer token of this service in the metadata `authorization` is accepted instead of an API key. A key cannot grant rights that it does not have. A key has no right that one of its ancestors lacks, and its calls also count against the ancestors' limits. At most 1000 keys descend from a key. Unknown fields of a key are refused.",
+      "comment": "Creates, lists, changes, rotates and revokes API keys.\n\nA caller manages its own key and the keys of its account; for the caller, other keys do not exist. An account is a key that the operator or an administrator created, or a person or client who signed in. The keys that an account creates create no keys. A bearer token of this service in the metadata `authorization` is accepted instead of an API key. A key cannot grant rights that it does not have. A key has no right that its account lacks, and its calls also count against the account's limits. An account has at most 1000 keys. Unknown fields of a key are refused.",
       "methods": [
         {
           "name": "CreateApiKey",
-          "comment": "Creates a key. Only this response contains the secret key.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for fields that are invalid or exceed the caller's rights, with PERMISSION_DENIED (INSUFFICIENT_SCOPE) for scopes that the caller does not have, and with PERMISSION_DENIED (ACCESS_DENIED) if 1000 keys descend from the caller or from its creator.",
+          "comment": "Creates a key. Only this response contains the secret key.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for fields that are invalid or exceed the caller's rights, with PERMISSION_DENIED (INSUFFICIENT_SCOPE) for scopes that the caller does not have, and with PERMISSION_DENIED (ACCESS_DENIED) if the caller's key is not an account, or has 1000 keys.",
           "input": "CreateApiKeyRequest",
           "output": "CreateApiKeyResponse",
           "isStream": false,
@@ -260,7 +260,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "RevokeApiKey",
-          "comment": "Permanently revokes a key and all keys that it made, including successors of itself, and ends their open streams within a second. A successor made by an account or administrator stays valid. If there is no successor, also revokes all descendants of the key and the still valid keys that it has replaced. Fails like GetApiKey.",
+          "comment": "Permanently revokes a key and all keys that it made, including successors of itself, and ends their open streams within a second. A successor made by an account or administrator stays valid. If there is no successor, also revokes the keys of its account and the still valid keys that it has replaced. Fails like GetApiKey.",
           "input": "RevokeApiKeyRequest",
           "output": "RevokeApiKeyResponse",
           "isStream": false,
@@ -532,7 +532,7 @@ export const protoReference: ProtoReference = {
       "methods": [
         {
           "name": "GetUsage",
-          "comment": "Returns the usage of the calling key, of the keys that it has replaced, and of all its descendants, between two days (UTC).\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for invalid dates, or for a range of more than 366 days.",
+          "comment": "Returns the usage of the calling key, of the keys that it has replaced, and of the keys of its account, between two days (UTC).\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for invalid dates, or for a range of more than 366 days.",
           "input": "GetUsageRequest",
           "output": "GetUsageResponse",
           "isStream": false,
@@ -4970,7 +4970,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "VoiceOwner",
-      "comment": "The owner of a voice. An account is a person or client who signed in, or a key that the operator created, with all keys that descend from it.",
+      "comment": "The owner of a voice. An account is a person or client who signed in, or a key that the operator created, with the keys that it created.",
       "values": [
         {
           "name": "VOICE_OWNER_UNSPECIFIED",

@@ -1261,8 +1261,8 @@ export const VoiceAccessSchema: GenEnum<VoiceAccess> = /*@__PURE__*/
   enumDesc(file_sonant_v1_voice, 2);
 
 /**
- * The owner of a voice. An account is a person or client who signed in, or a key that the operator created, with all
- * keys that descend from it.
+ * The owner of a voice. An account is a person or client who signed in, or a key that the operator created, with the keys
+ * that it created.
  *
  * @generated from enum sonant.v1.VoiceOwner
  */
@@ -1297,8 +1297,8 @@ export const VoiceOwner = {
 } as const;
 
 /**
- * The owner of a voice. An account is a person or client who signed in, or a key that the operator created, with all
- * keys that descend from it.
+ * The owner of a voice. An account is a person or client who signed in, or a key that the operator created, with the keys
+ * that it created.
  *
  * @generated from enum sonant.v1.VoiceOwner
  */

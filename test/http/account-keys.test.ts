@@ -1,5 +1,5 @@
-// Tests how restricting, extending and deleting a key affects the keys that were created from it. A key and its
-// descendants together may not use more than the key alone.
+// Tests the two levels of keys: an account and its keys. Restricting, extending and ending the account affects its keys,
+// which together may not use more than the account alone, and make no keys.
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { ApiKeyService } from '../../gen/sonant/v1/api_key_pb.ts';
 import { operator } from '../../src/access/actor.ts';
@@ -10,46 +10,95 @@ import { failureOf, openGrpcClient } from '../rpc/grpc-client.ts';
 import { openTestGateway, type TestGateway } from './open-gateway.ts';
 import { managing, openKeyManagement, keysUrl as url } from './open-key-management.ts';
 
-const { gateway, send, make, speaks } = await openKeyManagement(afterAll);
-const { key: admin } = await gateway.keyVerifier.create({ scopes: [...managing, 'admin'] });
+const { gateway, admin, send, make, speaks } = await openKeyManagement(afterAll);
 /** Minutes of audio, one piece at a time. */
 const long = { text_chunks: Array(50).fill('one two three four five six seven eight'), voice_id: 'tone-low' };
 const childrenCount = 20;
 
-/** A key created by the operator, a child that also manages keys, and a grandchild. */
-async function makeFamily() {
+/** A key created by the operator, and a key that it created. */
+async function makeFamily(scopes = ['voices:read', 'speech:stream']) {
   const made = await gateway.keyVerifier.create({ scopes: managing });
   const parent = { key: made.key, id: made.apiKey.keyId };
-  const child = await make({ scopes: managing }, parent.key);
-  const grandchild = await make({ scopes: ['voices:read', 'speech:stream'] }, child.key);
+  const child = await make({ scopes }, parent.key);
   const patch = async (body: object) => (await send(`/${parent.id}`, body, { key: admin, method: 'PATCH' })).status;
-  return { parent, child, grandchild, patch };
+  return { parent, child, patch };
 }
 const selfOf = async (key: string) => (await send('/self', undefined, { key })).json;
-/** Revokes a key. Returns the number of descendants that were revoked with it. */
+/** Revokes a key. Returns the number of keys that were revoked with it. */
 const revoke = async (id: string) =>
   (await send(`/${id}`, undefined, { key: admin, method: 'DELETE' })).headers.get('X-Descendants-Revoked');
+const personOf = (subject: string) => {
+  const { grant, accountId } = toKeyHolder('user', `https://id.example|${subject}`, managing);
+  return { ...operator, grant, accountId };
+};
 const childrenOf = async ({ keyVerifier }: TestGateway, parent: string, fields = {}) => {
   const actor = { ...operator, ...(await keyVerifier.verify(parent)), address: '', requestId: '' };
   const made = Array.from({ length: childrenCount }, () => keyVerifier.management.create(fields, actor));
   return (await Promise.all(made)).map(({ key }) => key);
 };
 
-describe('narrowing a key narrows those below it at once, and widening it widens them again:', () => {
+describe('a key that a key or a person made', () => {
+  test.each(['a key', 'its successor', 'a person'])(
+    'makes no keys, and manages only itself: made by %s',
+    async (maker) => {
+      const { parent, child } = await makeFamily(managing);
+      const makers: Record<string, () => Promise<string>> = {
+        'a key': async () => child.key,
+        'its successor': async () => (await send(`/${child.id}/rotate`, {}, { key: child.key })).json.key,
+        'a person': async () =>
+          (await gateway.keyVerifier.management.create({ scopes: managing }, personOf(maker))).key,
+      };
+      const key = await makers[maker]!();
+      const { id } = await selfOf(key);
+      const { status, json } = await send('', { scopes: ['voices:read'] }, { key });
+      expect([status, json]).toMatchObject([403, { error: 'access_denied' }]);
+      expect(json.message).toContain('so it cannot create keys. Use the key that created it, or sign in.');
+      const listed = (await send('', undefined, { key })).json as unknown as { api_keys: { id: string }[] };
+      expect(listed.api_keys.map((each) => each.id)).toEqual([id]);
+      expect((await send(`/${parent.id}`, undefined, { key })).status).toBe(404);
+      expect((await send(`/${id}`, { name: 'renamed' }, { key, method: 'PATCH' })).status).toBe(200);
+    },
+  );
+
+  test('of an earlier version, below another key, still counts for that key, and ends with it', async () => {
+    const { parent, child } = await makeFamily(managing);
+    const [deeper, beside] = [await make({}, parent.key), await make({}, parent.key)];
+    const sql = 'update api_keys set limited_by = $1, made_by = $2 where key_id = $3';
+    await gateway.store.query(sql, `${child.id}/`, child.id, deeper.id);
+    const narrowed = { scopes: ['keys:read', 'voices:read'], limits: { requests_per_minute: 5 } };
+    await send(`/${child.id}`, narrowed, { key: admin, method: 'PATCH' });
+    const above = async () => (await gateway.keyVerifier.verify(deeper.key)).above!.map(({ callerId }) => callerId);
+    expect(await above()).toEqual([child.id, parent.id]);
+    expect(await selfOf(deeper.key)).toMatchObject({ scopes: ['voices:read'], limits: { requests_per_minute: 5 } });
+    const spoken = { voiceId: 'far', day: '2026-11-29', requests: 1, audioMs: 1 };
+    await gateway.usage.addAll([
+      { ...spoken, keyId: deeper.id, characters: 7 },
+      { ...spoken, keyId: beside.id, characters: 30 },
+    ]);
+    const spent = [parent, child, deeper].map(({ id }) => gateway.usage.charactersSince(id, '2020-01-01'));
+    expect(await Promise.all(spent)).toEqual([37, 7, 7]);
+    expect((await send(`/${deeper.id}`, undefined, { key: child.key })).status).toBe(404);
+    expect((await send(`/${deeper.id}`, undefined, { key: parent.key })).json.made_by).toBe(child.id);
+    expect(await revoke(child.id)).toBe('1');
+    expect([await speaks(deeper.key), await speaks(beside.key)]).toEqual([401, 200]);
+  });
+});
+
+describe('narrowing an account narrows its keys at once, and widening it widens them again:', () => {
   test('scopes', async () => {
-    const { grandchild, patch } = await makeFamily();
-    expect(await speaks(grandchild.key)).toBe(200);
+    const { child, patch } = await makeFamily();
+    expect(await speaks(child.key)).toBe(200);
     expect(await patch({ scopes: managing.filter((scope) => scope !== 'voices:read') })).toBe(200);
-    expect(await speaks(grandchild.key)).toBe(403);
-    expect((await selfOf(grandchild.key)).scopes).toEqual(['speech:stream']);
+    expect(await speaks(child.key)).toBe(403);
+    expect((await selfOf(child.key)).scopes).toEqual(['speech:stream']);
     await patch({ scopes: managing });
-    expect(await speaks(grandchild.key)).toBe(200);
+    expect(await speaks(child.key)).toBe(200);
   });
 
   test('voices', async () => {
-    const { child, grandchild, patch } = await makeFamily();
+    const { child, patch } = await makeFamily();
     const voices = async () => {
-      const answer = await gateway.send('/api/voices', { headers: { 'X-API-Key': grandchild.key } });
+      const answer = await gateway.send('/api/voices', { headers: { 'X-API-Key': child.key } });
       return ((await answer.json()) as { voices: { voice_id: string }[] }).voices.map(({ voice_id }) => voice_id);
     };
     await patch({ voice_ids: ['far', 'tone-low'] });
@@ -62,34 +111,25 @@ describe('narrowing a key narrows those below it at once, and widening it widens
   });
 
   test('addresses', async () => {
-    const { child, grandchild, patch } = await makeFamily();
+    const { child, patch } = await makeFamily();
     await send(`/${child.id}`, { allowed_ips: ['127.0.0.0/8'] }, { key: admin, method: 'PATCH' });
     await patch({ allowed_ips: ['127.0.0.1', '10.0.0.0/8'] });
-    expect(await speaks(grandchild.key)).toBe(200);
-    expect((await selfOf(grandchild.key)).allowed_ips).toEqual(['127.0.0.1']);
+    expect(await speaks(child.key)).toBe(200);
+    expect((await selfOf(child.key)).allowed_ips).toEqual(['127.0.0.1']);
     await patch({ allowed_ips: ['10.0.0.0/8'] });
-    expect(await speaks(grandchild.key)).toBe(403);
+    expect(await speaks(child.key)).toBe(403);
     await patch({ allowed_ips: null });
-    expect(await speaks(grandchild.key)).toBe(200);
+    expect(await speaks(child.key)).toBe(200);
   });
 
   test('limits and expiry', async () => {
-    const { grandchild, patch } = await makeFamily();
+    const { child, patch } = await makeFamily();
     await patch({ limits: { requests_per_minute: 7, characters_per_month: 9 }, expires_in_days: 1 });
-    const { limits, expires_at } = await selfOf(grandchild.key);
+    const { limits, expires_at } = await selfOf(child.key);
     expect(limits).toEqual({ requests_per_minute: 7, concurrency: 20, characters_per_month: 9 });
     expect(Date.parse(String(expires_at)) - Date.now()).toBeLessThanOrEqual(86_400_000);
     await patch({ limits: null, expires_in_days: null });
-    expect(await selfOf(grandchild.key)).toMatchObject({ limits: { requests_per_minute: 600 }, expires_at: null });
-  });
-
-  test('what it may give to further keys', async () => {
-    const { child, patch } = await makeFamily();
-    await patch({ scopes: ['keys:write', 'voices:read'], voice_ids: ['far'] });
-    const asked = { scopes: ['voices:read', 'speech:stream'], voice_ids: ['tone-low'] };
-    const { status, json } = await send('', asked, { key: child.key });
-    expect([status, json.details]).toMatchObject([400, [{ field: 'voice_ids' }, { field: 'scopes' }]]);
-    expect((await send('', { scopes: ['speech:stream'] }, { key: child.key })).status).toBe(403);
+    expect(await selfOf(child.key)).toMatchObject({ limits: { requests_per_minute: 600 }, expires_at: null });
   });
 
   const allLimits = { requests_per_minute: 99, concurrency: 3, characters_per_month: 9 };
@@ -110,21 +150,19 @@ describe('narrowing a key narrows those below it at once, and widening it widens
     const refusal =
       field === 'scopes' ? { status: 403, json: { error: 'insufficient_scope' } } : { status: 400, json: { details } };
     for (const restricted of ['parent', 'child'] as const) {
-      const family = await makeFamily();
-      const { child } = family;
+      const family = await makeFamily(managing);
+      const { parent, child } = family;
       const restricting = await send(`/${family[restricted].id}`, restriction, { key: admin, method: 'PATCH' });
       expect(restricting.status).toBe(200);
       const before = await selfOf(child.key);
-      for (const [path, method] of [
-        ['', 'POST'],
-        [`/${child.id}`, 'PATCH'],
-      ] as const)
-        expect(await send(path, lifted, { key: child.key, method }), `${restricted} ${method}`).toMatchObject(refusal);
+      if (restricted === 'parent') expect(await send('', lifted, { key: parent.key })).toMatchObject(refusal);
+      const changing = await send(`/${child.id}`, lifted, { key: child.key, method: 'PATCH' });
+      expect(changing, restricted).toMatchObject(refusal);
       expect(await selfOf(child.key)).toEqual(before);
     }
   });
 
-  test('and a field of a key below can be changed while others exceed what they may', async () => {
+  test('and a field of a key can be changed while others exceed what they may', async () => {
     const { parent, child, patch } = await makeFamily();
     await patch({ scopes: ['keys:write', 'keys:read', 'voices:read'], limits: { concurrency: 1 } });
     const renamed = await send(`/${child.id}`, { name: 'renamed' }, { key: parent.key, method: 'PATCH' });
@@ -137,29 +175,28 @@ describe('narrowing a key narrows those below it at once, and widening it widens
 });
 
 describe('revoking a key', () => {
-  test('revokes all that descend from it, ends their streams, keeps their rows and tells how many', async () => {
+  test('revokes the keys of its account, ends their streams, keeps their rows and tells how many', async () => {
     const slow = await openTestGateway({ trouble: { pieceDelayMs: 20 } });
     const { key: parent, apiKey } = await slow.keyVerifier.create({ scopes: managing });
     const [child = ''] = await childrenOf(slow, parent, { scopes: managing });
-    const [grandchild = ''] = await childrenOf(slow, child);
-    const headers = { 'X-API-Key': grandchild };
+    const headers = { 'X-API-Key': child };
     const stream = await slow.speak({ ...long, method: 'streaming' }, { headers });
     const others = await slow.speak({ ...long, method: 'streaming' });
     const revoking = { method: 'POST', headers: { 'X-API-Key': parent } };
     const revoked = await slow.send(`${url}/self/revoke`, revoking);
-    expect([revoked.status, revoked.headers.get('X-Descendants-Revoked')]).toEqual([204, '40']);
+    expect([revoked.status, revoked.headers.get('X-Descendants-Revoked')]).toEqual([204, '20']);
     await expect(stream.arrayBuffer()).rejects.toThrow();
-    for (const key of [parent, child, grandchild])
+    for (const key of [parent, child])
       expect((await slow.send('/api/voices', { headers: { 'X-API-Key': key } })).status).toBe(401);
     const listed = await slow.keyVerifier.list();
-    expect(listed.filter(({ status }) => status === 'revoked')).toHaveLength(41);
+    expect(listed.filter(({ status }) => status === 'revoked')).toHaveLength(21);
     expect(listed.find(({ keyId }) => keyId === apiKey.keyId)!.status).toBe('revoked');
     expect(slow.schedule.state.speaking).toBe(1);
     await others.body!.cancel();
   });
 
   test('tells it over gRPC and Connect too, and another store sees it within a second', async () => {
-    const { parent, grandchild } = await makeFamily();
+    const { parent, child } = await makeFamily();
     const elsewhere = createApiKeyRows(gateway.store);
     const { services } = gateway;
     const server = await openRpcServer({ services, address: { host: '127.0.0.1', port: 0 }, onFault() {} });
@@ -169,37 +206,35 @@ describe('revoking a key', () => {
       await server.drain(0);
     });
     const answer = await client.unary('revokeOwnApiKey', {}, { metadata: { 'x-api-key': parent.key } });
-    expect(answer.descendantsRevoked).toBe(2);
-    expect((await elsewhere.find(grandchild.key.slice(4, 14)))!.revokedAtMs).not.toBeNull();
-    const refused = client.unary('getOwnApiKey', {}, { metadata: { 'x-api-key': grandchild.key } });
+    expect(answer.descendantsRevoked).toBe(1);
+    expect((await elsewhere.find(child.key.slice(4, 14)))!.revokedAtMs).not.toBeNull();
+    const refused = client.unary('getOwnApiKey', {}, { metadata: { 'x-api-key': child.key } });
     expect(await failureOf(refused)).toMatchObject({ code: 16 });
   });
 
   test('revokes the successors that it made of itself and all that they made, however long ago it ended', async () => {
-    const { parent, grandchild } = await makeFamily();
+    const { parent, child } = await makeFamily();
     const second = (await send(`/${parent.id}/rotate`, { grace_seconds: 0 }, { key: parent.key })).json;
     const third = (await send(`/${second.id}/rotate`, { grace_seconds: 60 }, { key: second.key })).json;
     const last = await make({}, third.key);
-    const keys = [parent, second, third, last, grandchild].map(({ key }) => key);
+    const keys = [parent, second, third, last, child].map(({ key }) => key);
     expect(await Promise.all(keys.map((key) => speaks(key)))).toEqual([401, 200, 200, 200, 200]);
     expect((await send(`/${third.id}`, undefined, { key: admin })).json.made_by).toBe(second.id);
-    expect(await revoke(parent.id)).toBe('5');
+    expect(await revoke(parent.id)).toBe('4');
     expect(await Promise.all(keys.map((key) => speaks(key)))).toEqual([401, 401, 401, 401, 401]);
   });
 
-  test.each(['an admin key', 'the operator', 'the person of the account'])(
+  test.each(['an admin key', 'the operator'])(
     'that %s has replaced spares its successor, with the grace period, and ends what it made itself',
     async (maker) => {
-      const { grant, accountId } = toKeyHolder('user', `https://id.example|${maker}`, managing);
-      const person = { ...operator, grant, accountId };
       const { management } = gateway.keyVerifier;
-      const { key, apiKey } = await management.create({ scopes: managing }, person);
+      const { key, apiKey } = await management.create({ scopes: managing }, operator);
       const { keyId } = apiKey;
       const own = await make({}, key);
       const next =
         maker === 'an admin key'
           ? (await send(`/${keyId}/rotate`, { grace_seconds: 60 }, { key: admin })).json
-          : await management.rotate(keyId, 60, maker === 'the operator' ? operator : person);
+          : await management.rotate(keyId, 60, operator);
       const later = (await send('/self', undefined, { key: next.key })).json;
       const ofNext = await make({}, next.key);
       const family = [key, own.key, next.key, ofNext.key];
@@ -211,7 +246,14 @@ describe('revoking a key', () => {
     },
   );
 
-  test('ends the keys that it made as an admin, and their descendants', async () => {
+  test('that the person of the account has replaced spares its successor', async () => {
+    const { management } = gateway.keyVerifier;
+    const { apiKey } = await management.create({}, personOf('ada'));
+    const next = await management.rotate(apiKey.keyId, 60, personOf('ada'));
+    expect([await revoke(apiKey.keyId), await speaks(next.key)]).toEqual(['0', 200]);
+  });
+
+  test('ends the keys that it made as an admin, and those of their accounts', async () => {
     const { key: stolen, apiKey } = await gateway.keyVerifier.create({ scopes: [...managing, 'admin'] });
     const made = await make({ scopes: managing }, stolen);
     const below = await make({}, made.key);
@@ -234,42 +276,40 @@ describe('revoking a key', () => {
       await expect(late).rejects.toMatchObject({ reason: 'invalid_api_key' });
   });
 
-  test('that has expired ends those below it until it is extended', async () => {
-    const { parent, grandchild } = await makeFamily();
+  test('that has expired ends the keys of its account until it is extended', async () => {
+    const { parent, child } = await makeFamily();
     const setExpiry = (time: number | null) =>
       gateway.store.query('update api_keys set expires_at_ms = $1 where key_id = $2', time, parent.id);
     await setExpiry(Date.now() - 1);
     gateway.keyVerifier.forget();
-    expect(await speaks(grandchild.key)).toBe(401);
+    expect(await speaks(child.key)).toBe(401);
     await setExpiry(null);
     gateway.keyVerifier.forget();
-    expect(await speaks(grandchild.key)).toBe(200);
+    expect(await speaks(child.key)).toBe(200);
   });
 });
 
-test('at most 1000 living keys descend from a key, in all generations; revoking one makes room', async () => {
-  const { parent, child, grandchild } = await makeFamily();
+test('an account has at most 1000 valid keys; revoking one makes room', async () => {
+  const { parent, child } = await makeFamily();
   const rows = createApiKeyRows(gateway.store);
-  const row = (await rows.findById(grandchild.id, { path: '' }))!;
+  const row = (await rows.findById(child.id, { path: '' }))!;
   await gateway.store.transaction(async ({ query }) => {
-    for (let i = 0; i < 998; i++) {
+    for (let i = 0; i < 999; i++) {
       const sql = `insert into api_keys (key_id, id_part, hash, hash_kind, owner_id, path, name, scopes, created_at_ms)
         values ($1, $2, $3, 'sha256', $1, $4, 'one of many', 'voices:read', 1)`;
-      await query(sql, `${grandchild.id}${i}`, `${grandchild.id.slice(-10)}${i}`, row.hash, row.path);
+      await query(sql, `${child.id}${i}`, `${child.id.slice(-10)}${i}`, row.hash, row.path);
     }
   });
-  for (const key of [parent.key, child.key]) {
-    const { status, json } = await send('', {}, { key });
-    expect([status, json]).toMatchObject([403, { error: 'access_denied', limit: 1_000, actual: 1_000 }]);
-    expect(json.message).toContain('Revoke some');
-  }
-  await revoke(grandchild.id);
-  expect((await send('', {}, { key: child.key })).status).toBe(201);
+  const { status, json } = await send('', {}, { key: parent.key });
+  expect([status, json]).toMatchObject([403, { error: 'access_denied', limit: 1_000, actual: 1_000 }]);
+  expect(json.message).toContain('Revoke some');
+  await revoke(child.id);
+  expect((await send('', {}, { key: parent.key })).status).toBe(201);
   expect((await send('', {}, { key: parent.key })).status).toBe(403);
   expect(await revoke(parent.id)).toBe('1000');
 });
 
-describe('20 keys’ worth of children', () => {
+describe('20 keys of an account', () => {
   const limits = { requestsPerMinute: 60, concurrency: 3 };
   const newFamily = async (fields = {}) => {
     const limited = await openTestGateway({ isLimited: true, trouble: { pieceDelayMs: 5 } });
@@ -277,7 +317,7 @@ describe('20 keys’ worth of children', () => {
     return { limited, parent, children: await childrenOf(limited, parent) };
   };
 
-  test('a key and its descendants share one limit on requests per minute, and other keys are not affected', async () => {
+  test('share one limit on requests per minute with it, and other keys are not affected', async () => {
     const { limited, parent, children } = await newFamily();
     const startMs = performance.now();
     const requests = [parent, ...children].flatMap((key) =>
@@ -338,9 +378,7 @@ describe('20 keys’ worth of children', () => {
 
   test('of a person who signed in have the usual limits of one key together', async () => {
     const limited = await openTestGateway({ isLimited: true });
-    const { grant, accountId } = toKeyHolder('user', 'https://id.example|ada', []);
-    const actor = { ...operator, grant, accountId };
-    const keys = await Promise.all([1, 2, 3].map(() => limited.keyVerifier.management.create({}, actor)));
+    const keys = await Promise.all([1, 2, 3].map(() => limited.keyVerifier.management.create({}, personOf('ada'))));
     const requests = keys.flatMap(({ key }) =>
       Array.from({ length: 60 }, () => limited.send('/api/voices/far', { headers: { 'X-API-Key': key } })),
     );

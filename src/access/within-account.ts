@@ -1,6 +1,6 @@
-// Traces the descent of a key: its creator, the creator's creator, and so on up to the account. A key has only
-// permissions that all its ancestors have, so a restricted or revoked ancestor affects every key below it. If an
-// ancestor was rotated, its newest key counts. People and machines that sign in have the default limits.
+// Restricts a key to its account: the key that created it, or the person or machine that signed in. A key has only
+// permissions that its account has, and ends with it. If the key of the account was rotated, its newest key counts.
+// People and machines that sign in have the default limits.
 import { commonBlocks } from '../net/client-addresses.ts';
 import type { ApiKeyRow, ApiKeyRows } from '../store/api-key-rows.ts';
 import { type ApiKey, toApiKey } from './api-key-record.ts';
@@ -10,32 +10,32 @@ import type { LimitedAccount } from './limiter.ts';
 /** Effective permissions of a key. */
 type Rights = Pick<ApiKey, 'scopes' | 'voiceIds' | 'allowedIps' | 'limits' | 'expiresAtMs'>;
 
-interface Descent {
+interface Restricted {
   rights: Rights;
-  /** Ancestors whose limits also apply to the key, nearest first. */
+  /** Owners whose limits also apply to the key. The account is the last. */
   above: readonly LimitedAccount[];
 }
 
 /** Whether the id belongs to a signed-in person or machine instead of a key. */
 const isSignedIn = (id: string) => /^(usr|cli)_/.test(id);
 
-/** Returns undefined if an ancestor is revoked. */
-export async function traceDescent(
+/** Returns undefined if the account is revoked, or a key of `limitedBy`. */
+export async function restrictToAccount(
   rows: Pick<ApiKeyRows, 'findNewest'>,
   row: ApiKeyRow,
   nowMs: number,
-): Promise<Descent | undefined> {
+): Promise<Restricted | undefined> {
   let rights = rightsOf(row, nowMs);
   const above: LimitedAccount[] = [];
-  for (const id of row.path.split('/').slice(0, -1).reverse()) {
+  for (const id of `${row.path}${row.limitedBy}`.split('/').slice(0, -1).reverse()) {
     if (isSignedIn(id)) {
       above.push({ callerId: id, limits: usualLimits });
       continue;
     }
-    const maker = await rows.findNewest(id);
-    if (!maker || maker.revokedAtMs !== null) return undefined;
-    const own = rightsOf(maker, nowMs);
-    above.push({ callerId: maker.ownerId, limits: own.limits });
+    const newest = await rows.findNewest(id);
+    if (!newest || newest.revokedAtMs !== null) return undefined;
+    const own = rightsOf(newest, nowMs);
+    above.push({ callerId: newest.ownerId, limits: own.limits });
     rights = commonRights(rights, own);
   }
   return { rights: { ...rights, limits: commonLimits(rights.limits, ...above.map(({ limits }) => limits)) }, above };
