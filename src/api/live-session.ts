@@ -6,6 +6,7 @@ import type { FormatName } from '../audio/formats.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { onAbort } from '../runtime/abort.ts';
 import { atOnce, inSteps } from '../runtime/steps.ts';
+import { FileOfTurns } from '../speech/file-of-turns.ts';
 import type { LiveStart } from '../speech/live-request.ts';
 import type { SpeechEvent, SpeechMark, SpeechTimestamps } from '../speech/speech-events.ts';
 import { countChars } from '../text/count-chars.ts';
@@ -57,7 +58,7 @@ interface LiveSessionOptions {
   start: LiveStart;
   /** The language of the voice. It is used if the start of the session names no language. */
   languageCode: string;
-  speakTurn(turn: LiveTurn, signal: AbortSignal): AsyncIterable<SpeechEvent>;
+  speakTurn(turn: LiveTurn, file: FileOfTurns, signal: AbortSignal): AsyncIterable<SpeechEvent>;
 }
 
 /** Longer texts are read in steps between which other work runs. */
@@ -72,6 +73,7 @@ export class LiveSession {
   /** Completely spoken turns, oldest first. Their audio may still be playing at the client. */
   #spoken: LiveTurn[] = [];
   #turnCount = 0;
+  #file = this.#newFile();
   #waitingChars = 0;
   readonly #interrupted: { event: LiveEvent; chars: number }[] = [];
   /** Number of characters in `#interrupted`. */
@@ -131,11 +133,12 @@ export class LiveSession {
           this.#noticeChars -= notice.chars;
           yield notice.event;
         } else if (turn?.text.hasPart(0)) yield* this.#speak(turn);
-        else if (this.#isEnding && !turn) return yield { type: 'done', ...this.#total };
+        else if (this.#isEnding && !turn) return yield* this.#done();
         else if (leaving.aborted && !turn) throw leaving.reason;
         else await new Promise<void>((resolve) => (this.#wake = resolve));
       }
     } finally {
+      this.#file.close();
       clearTimeout(this.#idle);
       clearTimeout(this.#pause);
     }
@@ -144,7 +147,7 @@ export class LiveSession {
   async *#speak(turn: LiveTurn): AsyncGenerator<LiveEvent, void> {
     const signal = AbortSignal.any([this.#options.call.signal, turn.stop.signal]);
     try {
-      if (!turn.isBlank) return yield* this.#eventsOf(turn, this.#options.speakTurn(turn, signal));
+      if (!turn.isBlank) return yield* this.#eventsOf(turn, this.#options.speakTurn(turn, this.#file, signal));
       this.#waitingChars -= turn.text.chars;
       yield this.#flushed(turn, 0);
     } catch (error) {
@@ -169,6 +172,16 @@ export class LiveSession {
         yield { type: 'timestamps', turn: index, words: turn.locate(event), quality, languageCode };
       }
     }
+  }
+
+  *#done(): Generator<LiveEvent, void> {
+    const audio = this.#file.end();
+    if (audio.length > 0) yield { type: 'audio', turn: this.#turnCount - 1, audio };
+    yield { type: 'done', ...this.#total };
+  }
+
+  #newFile(): FileOfTurns {
+    return new FileOfTurns(() => this.#isEnding && this.#turns.length === 1);
   }
 
   #flushed(turn: LiveTurn, seconds: number): LiveEvent {
@@ -275,6 +288,8 @@ export class LiveSession {
       this.#interrupted.push({ event: { type: 'interrupted', turn: turn.index, ...turn.heardAt(at) }, chars });
       this.#noticeChars += chars;
     }
+    this.#file.close();
+    this.#file = this.#newFile();
     this.#open = undefined;
     this.#spoken = [];
     this.#waitingChars = 0;

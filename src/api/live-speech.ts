@@ -1,6 +1,7 @@
 // Live speech as an operation: the voice is looked up when the session starts, and each turn is charged while its text
 // is spoken.
 import { Failure } from '../errors.ts';
+import type { FileOfTurns } from '../speech/file-of-turns.ts';
 import type { LiveStart } from '../speech/live-request.ts';
 import type { Speech } from '../speech/synthesize.ts';
 import { disclosureIn } from '../text/disclosure.ts';
@@ -27,9 +28,9 @@ export const createLiveOperations = ({ speech, metering }: LiveOperationsOptions
     try {
       const start = await readStart(given);
       const planned = await speech.planLive(start, caller);
-      const speakTurn = (turn: LiveTurn, signal: AbortSignal) =>
+      const speakTurn = (turn: LiveTurn, file: FileOfTurns, signal: AbortSignal) =>
         metering.chargeTurn({ ...call, signal }, planned, (place) =>
-          speech.speakTurn(planned, turn.text, { caller, signal, place }),
+          speech.speakTurn(planned, turn.text, { caller, signal, place, file }),
         );
       const { languageCode } = planned.cast.main;
       const session = new LiveSession({ call, start, languageCode, speakTurn });

@@ -8,6 +8,7 @@ import { join } from './pcm.ts';
 import { Resampler } from './resample.ts';
 import { Tempo } from './tempo.ts';
 
+const nothing = new Uint8Array();
 /** Number of samples of silence that are encoded at a time. */
 const silenceBlock = 4096;
 
@@ -92,6 +93,10 @@ export async function openAudioPipeline(options: AudioPipelineOptions) {
         encode(new Float32Array(Math.min(left, silenceBlock)));
       }
       return join(Uint8Array, [rest, take()]);
+    },
+    /** Returns all audio so far that the encoder can return without ending the file. */
+    flush(): Uint8Array {
+      return join(Uint8Array, [endInput(), encoder.flush?.() ?? nothing]);
     },
     /** Ends the stream. Returns its last bytes. */
     end(): Uint8Array {

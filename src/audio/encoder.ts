@@ -4,6 +4,8 @@
 export interface Encoder {
   /** Returns the bytes that are ready, which may lag behind the samples. Does not retain the samples. */
   encode(samples: Float32Array): Uint8Array;
+  /** Returns the samples that are ready before a page of the format is full, if it has pages. The stream continues. */
+  flush?(): Uint8Array;
   /** Ends the stream. Returns its last bytes. */
   end(): Uint8Array;
   /**

@@ -60,6 +60,8 @@ export interface AudioFormat {
   isCompressed?: boolean;
   /** Size of the header in bytes. Absent in compressed formats and in formats without a header. */
   headBytes?: number;
+  /** Most samples that the encoder holds back while the stream continues, if they may be more than 0.1 s. */
+  heldSamples?: number;
   /** Encoder delay in samples that players do not skip, because the format cannot declare the delay. */
   delaySamples?: number;
 }
@@ -95,6 +97,7 @@ export const audioFormats: Readonly<Record<FormatName, AudioFormat>> = Object.fr
     bytesPerSecond: () => 8_000,
     isCompressed: true,
     delaySamples: mp3DelaySamples,
+    heldSamples: 2048,
   },
   opus: {
     name: 'opus',
@@ -112,6 +115,7 @@ export const audioFormats: Readonly<Record<FormatName, AudioFormat>> = Object.fr
     openEncoder: async (...given) => createFlacEncoder(...given),
     bytesPerSecond: flacBytesPerSecond,
     isCompressed: true,
+    heldSamples: 2048,
   },
   // mu-law and A-law (RFC 3551, section 4.5.14) are for live speech only.
   ulaw: {

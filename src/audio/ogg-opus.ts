@@ -54,6 +54,11 @@ export async function openOggOpusEncoder(sampleRateHz: number, origin?: Origin):
       pages.next({ packets: [opusTags(version, origin)], position: 0 }),
     ];
   };
+  const nextPage = () => {
+    const page = pages.next({ packets, position: packetCount * (opusRateHz / packetsPerSecond) });
+    packets = [];
+    return page;
+  };
   /**
    * Encodes samples. Returns only full pages, except at the end of the file. The first result also has the headers.
    */
@@ -70,8 +75,7 @@ export async function openOggOpusEncoder(sampleRateHz: number, origin?: Origin):
       packetCount++;
       const isLast = isEnd && from === samples.length;
       if (packets.length < packetsPerPage || isLast) continue;
-      out.push(...begin(), pages.next({ packets, position: packetCount * (opusRateHz / packetsPerSecond) }));
-      packets = [];
+      out.push(...begin(), nextPage());
     }
     return out;
   };
@@ -81,6 +85,7 @@ export async function openOggOpusEncoder(sampleRateHz: number, origin?: Origin):
       sampleCount += samples.length;
       return join(Uint8Array, Array.from(blocksOf(samples), ([block]) => write(clamped(block), false)).flat());
     },
+    flush: () => (packets.length === 0 ? nothing : join(Uint8Array, [...begin(), nextPage()])),
     end() {
       // Silence flushes the samples that are buffered in the encoder. The lookahead is never 0.
       const silence = packetSamples - ((filled + lookahead) % packetSamples || packetSamples);
@@ -94,6 +99,7 @@ export async function openOggOpusEncoder(sampleRateHz: number, origin?: Origin):
   };
 }
 
+const nothing = new Uint8Array();
 const pageSizesMax = 255;
 /** Lacing values of a packet: 255 for each complete 255 bytes, then the remainder. */
 const sizesOf = ({ length }: Uint8Array): number[] => [...Array(Math.floor(length / 255)).fill(255), length % 255];

@@ -4,11 +4,13 @@ import { type AudioPipeline, openAudioPipeline } from '../audio/audio-pipeline.t
 import { DcFilter } from '../audio/dc-filter.ts';
 import { audioFormats, type FormatName } from '../audio/formats.ts';
 import type { Origin } from '../audio/origin.ts';
+import { join } from '../audio/pcm.ts';
 import { SeamTrimmer } from '../audio/seam.ts';
 import type { SpokenPcm, WordTime } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
 import type { Break } from '../text/segment.ts';
 import { autoLanguage } from './fields.ts';
+import type { FileOfTurns } from './file-of-turns.ts';
 import type { SpokenFields } from './plan.ts';
 import type { Begun } from './prefetch.ts';
 import type { Rendering } from './rendering.ts';
@@ -43,6 +45,11 @@ export class RequestSound {
   /** The chunk whose words were timed last, and the function that finds its words. */
   #chunk: { index: number; wordAt: WordAt } | undefined;
   #pipeline: AudioPipeline | undefined;
+  readonly #file: FileOfTurns | undefined;
+  /** Seconds of the file before this audio. */
+  readonly #beforeSeconds: number;
+  /** Whether the audio is complete, and its file is not. */
+  #continues = false;
   /** Sample rate of the incoming audio. */
   #rateHz = 0;
   #tempo = 1;
@@ -63,9 +70,12 @@ export class RequestSound {
   #isLocated = false;
   #emphasis: EmphasisEnvelope | undefined;
 
-  constructor(request: SpokenFields, origin: Origin | undefined) {
+  constructor(request: SpokenFields, origin: Origin | undefined, file?: FileOfTurns) {
     this.#request = request;
     this.#origin = origin;
+    this.#file = file;
+    this.#pipeline = file?.take();
+    this.#beforeSeconds = this.#pipeline?.seconds ?? 0;
   }
 
   /** Duration of the audio sent so far, without the encoder's delay. */
@@ -121,7 +131,7 @@ export class RequestSound {
     if (planned.pauseBeforeMs > 0 && !isHeard) yield await this.#pause(planned.pauseBeforeMs / 1000);
     if (!planned.endsRequest) return;
     if (this.#trail) for (const bytes of this.#push(this.#trail.takeTrail(endSeconds * this.#tempo))) yield bytes;
-    if (this.#trail || !this.#pipeline) yield await this.#pause(this.#trail ? endSeconds : silenceSeconds);
+    if (this.#trail || this.seconds === 0) yield await this.#pause(this.#trail ? endSeconds : silenceSeconds);
   }
 
   /** Yields the audio before the first samples of a segment, and prepares the pipeline for the segment. */
@@ -189,9 +199,15 @@ export class RequestSound {
     return { ...segment, droppedSeconds, tempo: this.#tempo };
   }
 
-  /** Ends the audio and returns the last bytes. */
+  /** Ends the audio and returns the last bytes; those that end the file only if no other turn follows in it. */
   end(): Uint8Array {
-    return this.#pipeline!.end();
+    if (!this.#file || this.#file.isLastTurn()) return this.#pipeline!.end();
+    this.#continues = true;
+    const { format, sampleRateHz } = this.#request;
+    // The audio ends with silence. If the encoder holds back more than that, it receives more.
+    const heldSeconds = (audioFormats[format].heldSamples ?? 0) / sampleRateHz;
+    const rest = this.#pipeline!.silence(Math.max(0, heldSeconds - endSeconds));
+    return join(Uint8Array, [rest, this.#pipeline!.flush()]);
   }
 
   /** Bytes to put in place of the file's start once the file is complete; undefined if the start does not change. */
@@ -201,11 +217,14 @@ export class RequestSound {
 
   /** Duration of all encoded audio. */
   get encodedSeconds(): number {
-    return this.#pipeline!.seconds;
+    return this.#pipeline!.seconds - this.#beforeSeconds;
   }
 
+  /** Frees the audio. A file of turns continues if the audio is complete, or if there is none. */
   close(): void {
-    this.#pipeline?.close();
+    if (!this.#pipeline) return;
+    if (this.#file && (this.#continues || this.seconds === 0)) this.#file.giveBack(this.#pipeline);
+    else this.#pipeline.close();
   }
 
   /**
@@ -267,7 +286,7 @@ export class RequestSound {
   }
 
   #beginInput(): void {
-    this.#begunSeconds = this.#pipeline!.seconds;
+    this.#begunSeconds = this.encodedSeconds;
     this.#sent = 0;
   }
 

@@ -1,6 +1,7 @@
 // Calls the engine for a cut, and passes the clone's data if the voice of the cut is a clone.
 import type { Segment, SpokenPcm } from '../engines/engine.ts';
 import type { EngineGuards, TakeTurn } from '../engines/guard.ts';
+import type { FileOfTurns } from './file-of-turns.ts';
 import type { SpokenFields } from './plan.ts';
 import type { PlannedCut } from './text-cutter.ts';
 import type { Binding } from './voice.ts';
@@ -12,6 +13,8 @@ export interface Speaking {
   signal: AbortSignal;
   /** Whether the request is bulk, so that its segments are not urgent. */
   isBulk?: boolean;
+  /** The file of the turns of live speech. Default: the audio is a file of its own. */
+  file?: FileOfTurns | undefined;
   /** Set for background work: each segment is spoken completely and stored. */
   kept?: { keep: KeepSegment; run: RunKept } | undefined;
 }

@@ -3,6 +3,7 @@
 // interrupt the turn.
 import type { TakeTurn } from '../engines/guard.ts';
 import { onAbort } from '../runtime/abort.ts';
+import type { FileOfTurns } from './file-of-turns.ts';
 import type { LivePlace, PlannedLive } from './live-plan.ts';
 import type { LiveText } from './live-text.ts';
 import type { PlannedSpeech } from './plan.ts';
@@ -16,12 +17,13 @@ export interface SpeakTurnOptions {
   caller: Caller;
   signal: AbortSignal;
   place: LivePlace;
+  file?: FileOfTurns;
 }
 
 /** Speaks with the best engine that works; engines that fail are added to `failed`. */
 export type SpeakPlans = (
   plans: Pick<PlannedSpeech, 'planFor'>,
-  speaking: Pick<Speaking, 'signal' | 'isBulk'> & { admission: Pick<Admission, 'turn' | 'heard'> },
+  speaking: Pick<Speaking, 'signal' | 'isBulk' | 'file'> & { admission: Pick<Admission, 'turn' | 'heard'> },
   failed?: Set<Binding>,
 ) => AsyncGenerator<SpeechEvent, void>;
 
@@ -38,7 +40,7 @@ export async function* speakTurn(
   { schedule, speakPlans, waitMsMax }: TurnSpeaker,
   planned: PlannedLive,
   text: LiveText,
-  { caller, signal, place }: SpeakTurnOptions,
+  { caller, signal, place, file }: SpeakTurnOptions,
 ): AsyncGenerator<SpeechEvent, void> {
   const leaving = new AbortController();
   const { kept } = planned.voice;
@@ -51,7 +53,7 @@ export async function* speakTurn(
   using _ = onAbort(until, () => text.fail(until.reason));
   try {
     const planFor: PlannedSpeech['planFor'] = async (casting) => planned.planTurn(casting, text, turnPlace.take);
-    for await (const event of speakPlans({ planFor }, { admission: turnPlace, signal: until })) {
+    for await (const event of speakPlans({ planFor }, { admission: turnPlace, signal: until, file })) {
       yield event;
       // The caller has received the part, so releasing the slot now charges the part as spoken.
       if (event.type === 'chunk_done') turnPlace.partDone();

@@ -188,7 +188,7 @@ async function* speakPlan(plan: SpeechPlan, speaking: Speaking, present: Present
   present.binding = plan.binding;
   const opened = openBindings();
   const events = new EventBuffer(toInfo(plan));
-  const sound = new RequestSound(request, plan.origin);
+  const sound = new RequestSound(request, plan.origin, speaking.file);
   const speak = (cut: PlannedCut, end: AbortSignal) => {
     const until = AbortSignal.any([signal, end]);
     if (!kept) return speakCut(cut, request, opened, { ...speaking, signal: until });

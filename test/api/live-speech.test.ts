@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createLimiter } from '../../src/access/limiter.ts';
 import type { LiveEvent, LiveInput } from '../../src/api/live-session.ts';
+import { decodeRecording } from '../../src/audio/recording/recording.ts';
 import { Failure } from '../../src/errors.ts';
 import { PushQueue } from '../../src/runtime/push-queue.ts';
 import { createRandom } from '../text/random-text.ts';
@@ -54,6 +55,61 @@ test('a sentence is spoken before the next is there, and word times are those of
   expect(wordsOf(rest)[0]!.startSeconds).toBeGreaterThan(wordsOf(first).at(-1)!.endSeconds);
   expect(rest.at(-2)).toMatchObject({ type: 'flushed', turn: 0, chars: 31 });
   expect(rest.at(-1)).toMatchObject({ type: 'done', chars: 31 });
+});
+
+test.each([
+  ['wav', 24_000],
+  ['mp3', 8_000],
+  ['mp3', 22_050],
+  ['mp3', 44_100],
+  ['opus', 8_000],
+  ['opus', 24_000],
+  ['flac', 8_000],
+  ['flac', 44_100],
+] as const)('the turns are one file in %s at %i Hz, and each is heard when it is flushed', async (format, rate) => {
+  const { begin } = open();
+  const { inputs, say, until } = begin({ output_format: format, sample_rate: rate });
+  const secondsOf = async (parts: Buffer[]) => {
+    const { samples, sampleRateHz } = await decodeRecording(Buffer.concat(parts), { secondsMax: 600 });
+    return {
+      heard: samples.findLastIndex((sample) => Math.abs(sample) > 0.01) / sampleRateHz,
+      whole: samples.length / sampleRateHz,
+    };
+  };
+  const parts: Buffer[] = [];
+  let seconds = 0;
+  for (const sentence of ['Good morning to you, Ada.', 'How are you?', 'Goodbye!']) {
+    say(sentence);
+    inputs.push({ type: 'flush' });
+    const events = await until('flushed');
+    parts.push(soundOf(events));
+    seconds += (events.at(-1) as Extract<LiveEvent, { type: 'flushed' }>).seconds;
+    const { heard } = await secondsOf(parts);
+    expect(Math.abs(seconds - 0.135 - heard), sentence).toBeLessThan(0.16);
+  }
+  inputs.push({ type: 'end' });
+  const rest = soundOf(await until('done'));
+  expect(Math.abs((await secondsOf([...parts, rest])).whole - seconds)).toBeLessThan(0.3);
+  const heads =
+    Buffer.concat(parts)
+      .toString('latin1')
+      .match(/RIFF|OpusHead|fLaC/g) ?? [];
+  expect(heads).toHaveLength(format === 'mp3' ? 0 : 1);
+});
+
+test('after an interrupt, another file begins', async () => {
+  const { begin } = open();
+  const { inputs, say, until } = begin({ output_format: 'wav' });
+  const speak = async (text: string) => {
+    say(text);
+    inputs.push({ type: 'flush' });
+    return soundOf(await until('flushed')).toString('latin1', 0, 4);
+  };
+  expect(await speak('One.')).toBe('RIFF');
+  expect(await speak('Two.')).not.toBe('RIFF');
+  inputs.push({ type: 'interrupt' });
+  await until('interrupted');
+  expect(await speak('Three.')).toBe('RIFF');
 });
 
 test.each([

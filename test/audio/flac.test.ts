@@ -6,7 +6,7 @@ import { audioFormats } from '../../src/audio/formats.ts';
 import { toInt16 } from '../../src/audio/level.ts';
 import { join } from '../../src/audio/pcm.ts';
 import { decodeRecording } from '../../src/audio/recording/recording.ts';
-import { outputSampleRatesHz } from '../../src/speech/fields.ts';
+import { liveSampleRatesHz } from '../../src/speech/fields.ts';
 import { isInstalled } from '../programs.ts';
 import { encode } from './encode.ts';
 import { pieces } from './in-pieces.ts';
@@ -48,7 +48,7 @@ describe('FLAC gives back', () => {
     expect(file.length).toBeLessThanOrEqual(42 + samples.length * 2 + 20 * Math.ceil(samples.length / 2048));
   });
 
-  test.each(outputSampleRatesHz)('a tone at %i Hz, in half of the bytes', async (sampleRateHz) => {
+  test.each(liveSampleRatesHz)('a tone at %i Hz, in half of the bytes', async (sampleRateHz) => {
     const { stream: file } = await encode(flac, sampleRateHz, pieces(sound(sampleRateHz)));
     expect((await decodeRecording(file, { secondsMax: 600 })).sampleRateHz).toBe(sampleRateHz);
     expect(await decode(file)).toEqual(toInt16(sound(sampleRateHz)));

@@ -1,6 +1,7 @@
 // Tests ElevenLabs's WebSockets with Node's own client: opened, closed and failed contexts, and refused upgrades.
 import { connect } from 'node:net';
 import { afterAll, expect, test } from 'vitest';
+import { decodeRecording } from '../../src/audio/recording/recording.ts';
 import { openTestGateway } from '../http/open-gateway.ts';
 import { alignmentsOf, openSocket, patient, pipecatPath, soundOf, textOf } from './elevenlabs-socket.ts';
 
@@ -23,6 +24,18 @@ test('closing a context before its flush stops it at once, and the next one spea
   expect((await final('next')).length).toBeGreaterThan(2);
   await expect.poll(() => gateway.schedule.state.speaking, patient).toBe(0);
   expect(gateway.calls.filter(({ api }) => api === 'elevenlabs').map(({ status }) => status)).toContain('CANCELLED');
+});
+
+test('the audio of a context is one file, however often its text is flushed', async () => {
+  const path = `${speakUrl}/multi-stream-input?output_format=opus_48000_32`;
+  const { opened, send, final } = openSocket(path, shared);
+  await opened;
+  for (const text of ['One.', 'Two.', 'Three.']) send({ text, context_id: 'c', flush: true });
+  send({ context_id: 'c', close_context: true });
+  const sound = soundOf(await final('c'));
+  expect(sound.toString('latin1').match(/OpusHead/g)).toHaveLength(1);
+  const { samples, sampleRateHz } = await decodeRecording(sound, { secondsMax: 60 });
+  expect(samples.length / sampleRateHz).toBeGreaterThan(1);
 });
 
 test('a text that is cut in the middle of a character is joined', async () => {

@@ -1213,7 +1213,7 @@ export const protoReference: ProtoReference = {
           "name": "output_format",
           "number": 4,
           "type": "OutputFormat",
-          "comment": "Encoding of the audio; each turn is one file."
+          "comment": "Encoding of the audio. All turns form one file; the turn after an interrupt begins another."
         },
         {
           "name": "speaking_rate",

@@ -1006,7 +1006,7 @@ export type LiveStart = Message<"sonant.v1.LiveStart"> & {
   languageCode?: string | undefined;
 
   /**
-   * Encoding of the audio; each turn is one file.
+   * Encoding of the audio. All turns form one file; the turn after an interrupt begins another.
    *
    * @generated from field: sonant.v1.OutputFormat output_format = 4;
    */
