@@ -1,19 +1,26 @@
 // Tests live speech with the tone engine: text in pieces, audio turn by turn, and interrupts that stop both.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { createLimiter } from '../../src/access/limiter.ts';
+import { createLimiter, type Limiter } from '../../src/access/limiter.ts';
 import type { LiveEvent, LiveInput } from '../../src/api/live-session.ts';
 import { decodeRecording } from '../../src/audio/recording/recording.ts';
 import { Failure } from '../../src/errors.ts';
 import { PushQueue } from '../../src/runtime/push-queue.ts';
+import { openTone, type ToneOptions } from '../engines/tone-engine.ts';
 import { createRandom } from '../text/random-text.ts';
-import { soundOf, wordsOf } from './open-live.ts';
-import { openMeteredLive as open } from './open-metered-live.ts';
+import { openLive, soundOf, wordsOf } from './open-live.ts';
 
 const text =
   'Well, here it is. Dr. Ada Lovelace paid $3.50 at 5 p.m. today, e.g. for **two cups. And a cake.** See ' +
   'https://x.org/a.b?c=d, and then:\n\n1. First this\n2. Then that\n\nIs it so? Yes! It goes on and on, with a clause, ' +
   'and another clause, and more than enough words to be heard before it ends';
+
+function open({ limiter, ...options }: ToneOptions & { limiter?: Pick<Limiter, 'takeSynthesis'> } = {}) {
+  const tone = openTone({ sampleRateHz: 24_000, ...options });
+  onTestFinished(() => tone.close());
+  const opened = openLive(tone, limiter);
+  return { ...opened, tone, begin: (fields: object = {}) => opened.begin({ voice_id: 'tone-low', ...fields }) };
+}
 
 test('a turn in pieces sounds like the turn sent whole, whatever the pieces are', async () => {
   const { begin } = open();

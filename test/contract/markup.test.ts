@@ -4,22 +4,13 @@ import { on } from 'node:events';
 import { afterAll, expect, test } from 'vitest';
 import WebSocket from 'ws';
 import { Markup, OutputFormat, ReturnFormat, SpeechMark_Kind, SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
-import { openRpcServer } from '../../src/rpc/server.ts';
 import { readEvents, soundIn } from '../http/event-reader.ts';
 import { bytesOf, openTestGateway } from '../http/open-gateway.ts';
-import { explain, failureOf, openGrpcClient } from '../rpc/grpc-client.ts';
+import { explain, failureOf } from '../rpc/grpc-client.ts';
+import { openCore } from '../rpc/open-core.ts';
 
 const gateway = await openTestGateway({}, afterAll);
-const core = await openRpcServer({
-  services: gateway.services,
-  address: { host: '127.0.0.1', port: 0 },
-  onFault: () => {},
-});
-const grpc = openGrpcClient(SpeechService, `127.0.0.1:${core.port}`);
-afterAll(async () => {
-  grpc.close();
-  await core.drain(0);
-});
+const grpc = (await openCore(gateway, afterAll)).clientOf(SpeechService);
 const metadata = { 'x-api-key': gateway.key, 'cache-control': 'no-cache' };
 
 const ssml = `<speak version="1.1" xml:lang="en">One <mark name="a"/>two <break time="200ms"/>

@@ -6,10 +6,9 @@ import { type CallOptions, createClient } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ReturnFormat, SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
-import { openRpcServer } from '../../src/rpc/server.ts';
 import { openTestGateway, type TestGateway } from '../http/open-gateway.ts';
 import { openJobsGateway } from '../jobs/open-jobs.ts';
-import { openGrpcClient } from '../rpc/grpc-client.ts';
+import { openCore } from '../rpc/open-core.ts';
 
 const instructions = 'Whisper, like a secret.';
 const seed = 4_294_967_295;
@@ -50,41 +49,34 @@ async function talk({ url, key }: TestGateway, path: string, messages: readonly 
   return seen;
 }
 
-async function overRpc({ url, services, key }: TestGateway, kind: 'unary' | 'stream' | 'live') {
+async function overRpc(gateway: TestGateway, kind: 'unary' | 'stream' | 'live') {
+  const { url, key } = gateway;
   const message = { voiceId: 'tone-low', ...manner };
   const headers = { 'X-API-Key': key };
-  const server = await openRpcServer({ services, address: { host: '127.0.0.1', port: 0 }, onFault: () => {} });
-  const grpc = openGrpcClient(SpeechService, `127.0.0.1:${server.port}`);
+  const grpc = (await openCore(gateway)).clientOf(SpeechService);
   const metadata = { 'x-api-key': key };
-  try {
-    if (kind === 'unary') {
-      const options: CallOptions = { headers };
-      const connect = createClient(SpeechService, createConnectTransport({ baseUrl: url, httpVersion: '1.1' }));
-      // This text differs from the text over REST, which is in the cache under the same key.
-      const request = { ...message, text: 'Good night.', returnFormat: ReturnFormat.BUFFER };
-      const { warnings } = await connect.synthesizeSpeech(request, options);
-      expect((await connect.estimateSpeech({ ...message, textChunks: [text] }, options)).warnings).toEqual(warnings);
-      return warnings;
-    }
-    if (kind === 'stream') {
-      const events = await Array.fromAsync(
-        grpc.stream('streamSpeech', { ...message, textChunks: [text] }, { metadata }),
-      );
-      return events.flatMap(({ event }) => (event.case === 'info' ? event.value.warnings : []));
-    }
-    const stream = grpc.bidi('liveSpeech', { metadata });
-    for (const request of [
-      { case: 'start', value: message },
-      { case: 'text', value: { text } },
-    ])
-      stream.write({ request } as never);
-    stream.end();
-    const events = (await Array.fromAsync(stream)) as { event: { case: string; value: { warnings: string[] } } }[];
-    return events.flatMap(({ event }) => (event.case === 'info' ? event.value.warnings : []));
-  } finally {
-    grpc.close();
-    await server.drain(0);
+  if (kind === 'unary') {
+    const options: CallOptions = { headers };
+    const connect = createClient(SpeechService, createConnectTransport({ baseUrl: url, httpVersion: '1.1' }));
+    // This text differs from the text over REST, which is in the cache under the same key.
+    const request = { ...message, text: 'Good night.', returnFormat: ReturnFormat.BUFFER };
+    const { warnings } = await connect.synthesizeSpeech(request, options);
+    expect((await connect.estimateSpeech({ ...message, textChunks: [text] }, options)).warnings).toEqual(warnings);
+    return warnings;
   }
+  if (kind === 'stream') {
+    const events = await Array.fromAsync(grpc.stream('streamSpeech', { ...message, textChunks: [text] }, { metadata }));
+    return events.flatMap(({ event }) => (event.case === 'info' ? event.value.warnings : []));
+  }
+  const stream = grpc.bidi('liveSpeech', { metadata });
+  for (const request of [
+    { case: 'start', value: message },
+    { case: 'text', value: { text } },
+  ])
+    stream.write({ request } as never);
+  stream.end();
+  const events = (await Array.fromAsync(stream)) as { event: { case: string; value: { warnings: string[] } } }[];
+  return events.flatMap(({ event }) => (event.case === 'info' ? event.value.warnings : []));
 }
 
 const elevenLabs = '/v1/text-to-speech/tone-low';

@@ -5,23 +5,17 @@ import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } f
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import { OutputFormat, ReturnFormat, SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { Failure } from '../../src/errors.ts';
-import { openRpcServer } from '../../src/rpc/server.ts';
 import { formatNames } from '../../src/speech/fields.ts';
 import { type ReadEvent, readEvents, soundIn } from '../http/event-reader.ts';
 import { bytesOf, openTestGateway } from '../http/open-gateway.ts';
-import { explain, failureOf, openGrpcClient } from '../rpc/grpc-client.ts';
+import { explain, failureOf } from '../rpc/grpc-client.ts';
+import { openCore } from '../rpc/open-core.ts';
 import { fromConnectError } from '../rpc/received-failure.ts';
 
 const trouble: NonNullable<Parameters<typeof openTestGateway>[0]>['trouble'] = {};
 const gateway = await openTestGateway({ trouble }, afterAll);
-const { services } = gateway;
-const core = await openRpcServer({ services, address: { host: '127.0.0.1', port: 0 }, onFault: () => {} });
-const target = `127.0.0.1:${core.port}`;
-const grpcJs = openGrpcClient(SpeechService, target);
-afterAll(async () => {
-  grpcJs.close();
-  await core.drain(0);
-});
+const { target, clientOf } = await openCore(gateway, afterAll);
+const grpcJs = clientOf(SpeechService);
 
 const key = { 'X-API-Key': gateway.key };
 const metadata = { 'x-api-key': gateway.key };
@@ -143,12 +137,37 @@ test.each(wrong)('a fault is the same over every transport: %s', async (_, field
   expect(await Promise.all(errors)).toEqual(replies.map(() => reason));
 
   const request = { voiceId: 'tone-low', ...message };
-  const refused = await failureOf(grpcJs.unary('synthesizeSpeech', request, { metadata }));
-  expect(explain(refused).info?.reason).toBe(reason.toUpperCase());
+  const told = explain(await failureOf(grpcJs.unary('synthesizeSpeech', request, { metadata })));
+  expect(told.info).toMatchObject({ reason: reason.toUpperCase(), domain: 'sonant' });
   for (const [name, client] of clients) {
-    const thrown = await client.synthesizeSpeech(request, { headers: key }).catch((caught) => caught);
-    expect(fromConnectError(thrown), name).toMatchObject({ reason });
+    const refused = fromConnectError(
+      (await failureOf(client.synthesizeSpeech(request, { headers: key }))) as ConnectError,
+    );
+    expect(refused, name).toMatchObject({ reason, message: told.message });
+    const violations = refused.facts.details?.map(({ field, reason, message: description }) => ({
+      ...{ field, reason: reason.toUpperCase(), description },
+    }));
+    expect(violations, name).toEqual(told.violations);
   }
+});
+
+test('over gRPC all that is wrong is reported at once, with the field names of the proto', async () => {
+  const everything = {
+    ...{ voiceId: 'x'.repeat(129), text: ' \n', sampleRate: 8000, languageCode: 'en_', bufferBytesMax: -1 },
+    ...{ outputFormat: 9 as OutputFormat, returnFormat: -1 as ReturnFormat, speakingRate: Number.NaN },
+  };
+  const faultsOf = async (request: object) => {
+    const { code, violations } = explain(await failureOf(grpcJs.unary('synthesizeSpeech', request, { metadata })));
+    return [code, ...violations!.map(({ field, reason }) => `${field} ${reason}`).sort()];
+  };
+  const { begun } = gateway.tone.counts;
+  expect(await faultsOf({})).toEqual(['INVALID_ARGUMENT', 'text REQUIRED', 'voice_id REQUIRED']);
+  expect(await faultsOf(everything)).toEqual([
+    'INVALID_ARGUMENT',
+    ...['buffer_bytes_max RANGE', 'language_code FORMAT', 'output_format ENUM', 'return_format ENUM'],
+    ...['sample_rate ENUM', 'speaking_rate RANGE', 'text BLANK', 'voice_id LENGTH'],
+  ]);
+  expect(gateway.tone.counts.begun).toBe(begun);
 });
 
 test('a key that comes as a bearer token is told where it belongs, over every transport', async () => {

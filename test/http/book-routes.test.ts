@@ -6,10 +6,10 @@ import { createBookHandlers } from '../../src/api/books.ts';
 import type { Call } from '../../src/api/call.ts';
 import { bookUploadBytesMax } from '../../src/books/book-limits.ts';
 import { writeMessage } from '../../src/contract/encode.ts';
-import { openRpcServer } from '../../src/rpc/server.ts';
 import { chapterPage, container, opf, page, pngOf, prose, writeEpub } from '../books/epub-writer.ts';
 import { openJobsGateway } from '../jobs/open-jobs.ts';
-import { explain, failureOf, openGrpcClient } from '../rpc/grpc-client.ts';
+import { explain, failureOf } from '../rpc/grpc-client.ts';
+import { openCore } from '../rpc/open-core.ts';
 
 const epub = writeEpub({
   'META-INF/container.xml': container(),
@@ -74,9 +74,8 @@ test('the kind is told by the type, or by the name', async () => {
 });
 
 test('BookService reads a book as the HTTP API does', async () => {
-  const { sendBook, services, jobsKey } = await openBooks();
-  const server = await openRpcServer({ services, address: { host: '127.0.0.1', port: 0 }, onFault() {} });
-  const client = openGrpcClient(BookService, `127.0.0.1:${server.port}`, { 'grpc.max_receive_message_length': -1 });
+  const { sendBook, jobsKey, ...gateway } = await openBooks();
+  const client = (await openCore(gateway)).clientOf(BookService, { 'grpc.max_receive_message_length': -1 });
   const call = { metadata: { 'x-api-key': jobsKey } };
   const { book } = await client.unary('readBook', { file: epub }, call);
   expect(writeMessage(BookSchema, book!)).toEqual(await (await sendBook(epub)).json());
@@ -87,8 +86,6 @@ test('BookService reads a book as the HTTP API does', async () => {
     client.unary('readBook', { file: Buffer.from('%PDF-1.7'), code: 7 as CodeReading }, call),
   );
   expect(explain(refused).violations).toMatchObject([{ field: 'code', reason: 'ENUM' }]);
-  client.close();
-  await server.drain(0);
 });
 
 describe('what is refused:', () => {

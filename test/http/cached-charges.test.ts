@@ -1,10 +1,9 @@
 // Tests what audio from the cache costs: no characters, on any API. It still counts as a request, and needs the same
 // scope and voice as the request that made it.
-import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { operator } from '../../src/access/actor.ts';
-import { openRpcServer } from '../../src/rpc/server.ts';
-import { openGrpcClient } from '../rpc/grpc-client.ts';
+import { openCore } from '../rpc/open-core.ts';
 import { openTestGateway } from './open-gateway.ts';
 
 const gateway = await openTestGateway({ isLimited: true }, afterAll);
@@ -54,13 +53,7 @@ describe('audio from the cache', () => {
 
   test('is not charged over gRPC and MCP either', async () => {
     const { key, headers, used } = await openCaller();
-    const { services } = gateway;
-    const server = await openRpcServer({ services, address: { host: '127.0.0.1', port: 0 }, onFault() {} });
-    const client = openGrpcClient(SpeechService, `127.0.0.1:${server.port}`);
-    onTestFinished(async () => {
-      client.close();
-      await server.drain(0);
-    });
+    const client = (await openCore(gateway)).clientOf(SpeechService);
     const call = () =>
       client.unary('synthesizeSpeech', { voiceId: 'tone-low', text }, { metadata: { 'x-api-key': key } });
     expect(await call()).toMatchObject({ cached: false, chars: 30, charsCharged: 30 });

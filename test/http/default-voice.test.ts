@@ -1,9 +1,9 @@
 // Tests the default voice: chosen without a restart, overridden by the setting, limited to the voices of a key. Also
 // tests the voice for OpenAI's clients that name one of OpenAI's voices or none.
-import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
-import { openRpcServer } from '../../src/rpc/server.ts';
-import { failureOf, openGrpcClient } from '../rpc/grpc-client.ts';
+import { failureOf } from '../rpc/grpc-client.ts';
+import { openCore } from '../rpc/open-core.ts';
 import { openTestGateway } from './open-gateway.ts';
 
 type Gateway = Awaited<ReturnType<typeof openTestGateway>>;
@@ -90,16 +90,7 @@ describe('the default voice', () => {
   });
 
   test('is read and chosen over gRPC', async () => {
-    const server = await openRpcServer({
-      services: gateway.services,
-      address: { host: '127.0.0.1', port: 0 },
-      onFault() {},
-    });
-    const client = openGrpcClient(VoiceService, `127.0.0.1:${server.port}`);
-    onTestFinished(async () => {
-      client.close();
-      await server.drain(0);
-    });
+    const client = (await openCore(gateway)).clientOf(VoiceService);
     const admin = { metadata: { 'x-api-key': await gateway.makeKey(scopes) } };
     const { defaultVoice } = await client.unary('setDefaultVoice', { voiceId: 'far' }, admin);
     expect(defaultVoice).toMatchObject({ voiceId: 'far', source: 2, chosenVoiceId: 'far' });

@@ -2,12 +2,11 @@
 // links are refused before synthesis, and everything recovers by itself.
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { ReturnFormat, SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { Failure } from '../../src/errors.ts';
-import { openRpcServer } from '../../src/rpc/server.ts';
 import { isDistributed } from '../distributed/storage.ts';
-import { openGrpcClient } from '../rpc/grpc-client.ts';
+import { openCore } from '../rpc/open-core.ts';
 import { readEvents, soundIn } from './event-reader.ts';
 import { bytesOf, openTestGateway, type TestGateway } from './open-gateway.ts';
 
@@ -19,15 +18,7 @@ const sse = '/api/audio/speech/sse';
 const bytesMax = 100_000_000;
 const counted = { isLimited: true, room: { bytesMax } };
 
-async function openGrpc({ services }: TestGateway) {
-  const server = await openRpcServer({ services, address: { host: '127.0.0.1', port: 0 }, onFault() {} });
-  const client = openGrpcClient(SpeechService, `127.0.0.1:${server.port}`);
-  onTestFinished(async () => {
-    client.close();
-    await server.drain(0);
-  });
-  return client;
-}
+const openGrpc = async (gateway: TestGateway) => (await openCore(gateway)).clientOf(SpeechService);
 
 /** The audio of a text, in each way that needs no link. */
 async function hear(gateway: TestGateway, text: string) {

@@ -5,8 +5,8 @@ import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { LexiconService } from '../../gen/sonant/v1/lexicon_pb.ts';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
-import { openRpcServer } from '../../src/rpc/server.ts';
-import { explain, failureOf, openGrpcClient } from '../rpc/grpc-client.ts';
+import { explain, failureOf } from '../rpc/grpc-client.ts';
+import { openCore } from '../rpc/open-core.ts';
 import { openTestGateway } from './open-gateway.ts';
 
 const scopes = ['voices:read', 'voices:write', 'speech:synthesize', 'speech:stream'];
@@ -14,13 +14,7 @@ const gateway = await openTestGateway({}, afterAll);
 const admin = await gateway.makeKey([...scopes, 'admin']);
 const owner = await gateway.makeKey(scopes);
 const other = await gateway.makeKey(scopes);
-const server = await openRpcServer({
-  services: gateway.services,
-  address: { host: '127.0.0.1', port: 0 },
-  onFault() {},
-});
-afterAll(() => server.drain(0));
-const target = `127.0.0.1:${server.port}`;
+const { clientOf } = await openCore(gateway, afterAll);
 
 const url = '/api/lexicons';
 const aws = [{ grapheme: 'AWS', alias: 'Amazon Web Services' }];
@@ -216,8 +210,7 @@ describe('speech', () => {
       lexicon_ids: [id],
     });
     await send('POST', '/v1/audio/speech', { model: 'x', voice: 'tone-low', input: 'OpenAI: AWS.', lexicon_ids: [id] });
-    const client = openGrpcClient(SpeechService, target);
-    onTestFinished(() => client.close());
+    const client = clientOf(SpeechService);
     const withKey = { metadata: { 'x-api-key': owner } };
     await client.unary('synthesizeSpeech', { voiceId: 'tone-low', text: 'gRPC: AWS.', lexiconIds: [id] }, withKey);
     await live(id);
@@ -260,8 +253,7 @@ describe('speech', () => {
 });
 
 test('LexiconService does the same over gRPC', async () => {
-  const client = openGrpcClient(LexiconService, target);
-  onTestFinished(() => client.close());
+  const client = clientOf(LexiconService);
   const withKey = { metadata: { 'x-api-key': owner } };
   const entries = [{ grapheme: 'gif', phoneme: 'dʒɪf', alphabet: 'ipa', case: 'insensitive' }];
   const { lexicon } = await client.unary('createLexicon', { spec: { name: 'Calls', entries } }, withKey);

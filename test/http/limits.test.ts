@@ -4,12 +4,12 @@ import { Agent, request as httpRequest } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
-import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { operator } from '../../src/access/actor.ts';
-import { openRpcServer } from '../../src/rpc/server.ts';
 import { isLongRun } from '../long/run-length.ts';
-import { explain, failureOf, openGrpcClient } from '../rpc/grpc-client.ts';
+import { explain, failureOf } from '../rpc/grpc-client.ts';
+import { openCore } from '../rpc/open-core.ts';
 import { readEvents } from './event-reader.ts';
 import { bytesOf, openTestGateway, type TestGateway } from './open-gateway.ts';
 
@@ -27,15 +27,7 @@ async function keyOf(gateway: TestGateway, limits: Limits = {}) {
 }
 const rates = ({ headers }: Response) => [headers.get('RateLimit-Policy'), headers.get('RateLimit')];
 
-async function openGrpc({ services }: TestGateway) {
-  const server = await openRpcServer({ services, address: { host: '127.0.0.1', port: 0 }, onFault() {} });
-  const client = openGrpcClient(SpeechService, `127.0.0.1:${server.port}`);
-  onTestFinished(async () => {
-    client.close();
-    await server.drain(0);
-  });
-  return client;
-}
+const openGrpc = async (gateway: TestGateway) => (await openCore(gateway)).clientOf(SpeechService);
 
 describe('every response to a valid key', () => {
   test('reports the limits and what remains, whatever the status', async () => {

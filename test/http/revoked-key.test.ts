@@ -1,9 +1,9 @@
 // Tests a key that is revoked while its streams run: each of them is cut within moments, with the reason if its
 // protocol can state it.
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
-import { openRpcServer } from '../../src/rpc/server.ts';
-import { explain, failureOf, openGrpcClient } from '../rpc/grpc-client.ts';
+import { explain, failureOf } from '../rpc/grpc-client.ts';
+import { openCore } from '../rpc/open-core.ts';
 import { readEvents } from './event-reader.ts';
 import { openTestGateway } from './open-gateway.ts';
 
@@ -15,11 +15,7 @@ test('revoking a key ends every stream of that key, over REST, SSE and gRPC, and
   const gateway = await openTestGateway({ trouble: { pieceDelayMs: 20 } });
   const { key, apiKey } = await gateway.keyVerifier.create({});
   const headers = { 'X-API-Key': key };
-  const { services } = gateway;
-  const server = await openRpcServer({ services, address: { host: '127.0.0.1', port: 0 }, onFault() {} });
-  onTestFinished(() => server.drain(0));
-  const client = openGrpcClient(SpeechService, `127.0.0.1:${server.port}`);
-  onTestFinished(() => client.close());
+  const client = (await openCore(gateway)).clientOf(SpeechService);
 
   const rest = await gateway.speak({ ...chunks, method: 'streaming' }, { headers });
   const events = await gateway.send(sse, { body: chunks, headers });

@@ -3,23 +3,14 @@
 import { afterAll, expect, test } from 'vitest';
 import { ApiKeyService } from '../../gen/sonant/v1/api_key_pb.ts';
 import { operator } from '../../src/access/actor.ts';
-import { openRpcServer } from '../../src/rpc/server.ts';
 import { listAudit } from '../../src/store/api-key-rows.ts';
-import { failureOf, openGrpcClient } from '../rpc/grpc-client.ts';
+import { failureOf } from '../rpc/grpc-client.ts';
+import { openCore } from '../rpc/open-core.ts';
 import { openTestGateway } from './open-gateway.ts';
 
 const url = '/api/auth/webhook-secret';
 const gateway = await openTestGateway({}, afterAll);
-const server = await openRpcServer({
-  services: gateway.services,
-  address: { host: '127.0.0.1', port: 0 },
-  onFault() {},
-});
-const client = openGrpcClient(ApiKeyService, `127.0.0.1:${server.port}`);
-afterAll(async () => {
-  client.close();
-  await server.drain(0);
-});
+const client = (await openCore(gateway, afterAll)).clientOf(ApiKeyService);
 const makeKey = () => gateway.keyVerifier.create({ scopes: ['jobs:read', 'jobs:write'] });
 const call = async (key: string, init: { method?: string; body?: unknown } = {}) => {
   const answer = await gateway.send(url, { headers: { 'X-API-Key': key }, ...init });

@@ -6,17 +6,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type ConnectError, createClient } from '@connectrpc/connect';
 import { describe, expect, test } from 'vitest';
 import { ApiKeyService } from '../../gen/sonant/v1/api_key_pb.ts';
-import { BookService } from '../../gen/sonant/v1/book_pb.ts';
-import { JobService } from '../../gen/sonant/v1/job_service_pb.ts';
-import { LexiconService } from '../../gen/sonant/v1/lexicon_pb.ts';
-import { ModelService } from '../../gen/sonant/v1/model_pb.ts';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
-import { UsageService } from '../../gen/sonant/v1/usage_pb.ts';
-import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
 import type { KeyManagement } from '../../src/access/key-management.ts';
-import { operationOf } from '../../src/api/operation.ts';
 import { Failure } from '../../src/errors.ts';
-import { explain, failureOf, openGrpcClient } from './grpc-client.ts';
+import { explain, failureOf } from './grpc-client.ts';
 import { openTestServices } from './open-services.ts';
 import { fromConnectError } from './received-failure.ts';
 
@@ -55,75 +48,6 @@ describe('over gRPC', () => {
     expect(trailers['grpc-status']).toBe('16');
     session.destroy();
   });
-});
-
-test('every method of ours names its scopes', () => {
-  const named = [
-    SpeechService,
-    VoiceService,
-    LexiconService,
-    JobService,
-    BookService,
-    ModelService,
-    ApiKeyService,
-    UsageService,
-  ].flatMap(({ methods }) => methods.map((method) => [method.name, operationOf(method).scopes]));
-  expect(Object.fromEntries(named)).toEqual({
-    ReadBook: ['jobs:write'],
-    CreateJob: ['jobs:write'],
-    GetJob: ['jobs:read'],
-    ListJobs: ['jobs:read'],
-    WatchJob: ['jobs:read'],
-    CancelJob: ['jobs:write'],
-    RetryJob: ['jobs:write'],
-    DeleteJob: ['jobs:write'],
-    SynthesizeSpeech: ['speech:synthesize'],
-    StreamSpeech: ['speech:stream'],
-    LiveSpeech: ['speech:stream'],
-    EstimateSpeech: ['speech:synthesize'],
-    DeleteAudio: ['speech:synthesize'],
-    GetDefaultVoice: ['voices:read'],
-    SetDefaultVoice: ['admin'],
-    CreateApiKey: ['keys:write'],
-    ListApiKeys: ['keys:read'],
-    GetApiKey: ['keys:read'],
-    UpdateApiKey: ['keys:write'],
-    RotateApiKey: ['keys:write'],
-    RevokeApiKey: ['keys:write'],
-    GetOwnApiKey: [],
-    RevokeOwnApiKey: [],
-    GetOwnWebhookSecret: ['jobs:read'],
-    RotateOwnWebhookSecret: ['jobs:write'],
-    GetUsage: ['usage:read'],
-    ListVoices: ['voices:read'],
-    GetVoice: ['voices:read'],
-    PreviewVoice: ['voices:read'],
-    DescribeCloning: ['voices:read'],
-    CreateVoice: ['voices:write'],
-    CloneVoice: ['voices:write'],
-    UpdateVoice: ['voices:write'],
-    DeleteVoice: ['voices:write'],
-    RevokeVoiceConsent: ['voices:write'],
-    ListVoiceModels: ['voices:read'],
-    GetVoiceModel: ['voices:read'],
-    WatchVoiceModel: ['voices:read'],
-    InstallVoiceModel: ['admin'],
-    RemoveVoiceModel: ['admin'],
-    ListLexicons: ['voices:read'],
-    GetLexicon: ['voices:read'],
-    CreateLexicon: ['voices:write'],
-    ReplaceLexicon: ['voices:write'],
-    DeleteLexicon: ['voices:write'],
-  });
-});
-
-test('a voice list needs its scope too', async () => {
-  const { target } = await openTestServices();
-  const voices = openGrpcClient(VoiceService, target);
-  expect(explain(await failureOf(voices.unary('listVoices', {}, withKey('poor')))).info?.reason).toBe(
-    'INSUFFICIENT_SCOPE',
-  );
-  voices.close();
 });
 
 test('a revoked key ends its calls, except one that manages keys: it may have revoked itself', async () => {

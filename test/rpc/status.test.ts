@@ -135,16 +135,3 @@ test('long names of fields fit into the trailers that clients accept', async () 
   expect(reported.violations?.at(-1)).toMatchObject({ reason: 'MORE' });
   expect(Buffer.byteLength(JSON.stringify(reported.violations))).toBeLessThan(2 * detailBytesMax);
 });
-
-test.each([
-  [3, 'invalid_request'],
-  [5, 'not_found'],
-  [7, 'access_denied'],
-  [8, 'rate_limit_exceeded'],
-  [12, 'method_not_allowed'],
-  [14, 'overloaded'],
-  [15, 'internal_error'],
-  [16, 'invalid_api_key'],
-])('code %d from someone who knows no reasons is %s', (code, reason) => {
-  expect(fromConnectError(new ConnectError('upstream', code)).reason).toBe(reason);
-});
