@@ -4,7 +4,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { createLimiter, type Limiter } from '../../src/access/limiter.ts';
 import type { LiveEvent, LiveInput } from '../../src/api/live-session.ts';
 import { decodeRecording } from '../../src/audio/recording/recording.ts';
-import { Failure } from '../../src/errors.ts';
+import type { Failure } from '../../src/errors.ts';
 import { PushQueue } from '../../src/runtime/push-queue.ts';
 import { openTone, type ToneOptions } from '../engines/tone-engine.ts';
 import { createRandom } from '../text/random-text.ts';
@@ -308,14 +308,6 @@ test.each([
   });
 });
 
-test('what does not begin with start is refused', async () => {
-  const { live, call } = open();
-  const inputs = new PushQueue<LiveInput>();
-  inputs.push({ type: 'text', text: 'a' });
-  const events = Array.fromAsync(live.liveSpeech(call(), inputs.pull()));
-  await expect(events).rejects.toMatchObject({ message: 'The first message must be start.' });
-});
-
 test('a session that never starts is ended', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
@@ -324,25 +316,6 @@ test('a session that never starts is ended', async () => {
   const refused = expect(events).rejects.toMatchObject({ reason: 'engine_timeout' });
   await vi.advanceTimersByTimeAsync(30_000);
   await refused;
-});
-
-test('a pair of surrogates that is sent in halves is one character', async () => {
-  const { begin } = open();
-  const { inputs, say, until } = begin();
-  say('Hi \ud83d', '\ude00 there.');
-  inputs.push({ type: 'end' });
-  expect((await until('done')).at(-1)).toMatchObject({ chars: 11 });
-});
-
-test('while the service stops, a turn is finished and the session ends', async () => {
-  const { begin } = open();
-  const { inputs, say, until, leaving, events } = begin();
-  say('This turn is finished.');
-  await until('audio');
-  inputs.push({ type: 'flush' });
-  leaving.abort(new Failure('overloaded'));
-  await until('flushed');
-  await expect(events.next()).rejects.toMatchObject({ reason: 'overloaded' });
 });
 
 test('inputs are not kept after one that is refused, whether or not the events are read', async () => {
@@ -365,13 +338,6 @@ test('a turn that is spoken is not looked at all the time, though nothing is to 
   say('So it goes on. ');
   await sleep(300);
   expect(timers.mock.calls.filter(([, delayMs]) => delayMs === 0)).toHaveLength(1);
-});
-
-test('a failure of the engine ends the session, and one that passes does not', async () => {
-  const { begin } = open({ trouble: { failsAfterPieces: 2 } });
-  const { say, events } = begin();
-  say('One two three four. ', 'Five.');
-  await expect(Array.fromAsync(events)).rejects.toMatchObject({ reason: 'engine_error' });
 });
 
 test('other tasks run while a long text is divided', async () => {

@@ -10,7 +10,6 @@ import {
   DefaultVoiceSchema,
   ListVoicesRequestSchema,
   ListVoicesResponseSchema,
-  SetDefaultVoiceRequestSchema,
   VoiceAccess,
   VoiceSchema,
 } from '../../gen/sonant/v1/voice_pb.ts';
@@ -67,30 +66,6 @@ test('nothing is coerced, and every wrong type is reported with its path', () =>
     labels: { b: 'c' },
     bindings: [{ engine: 'e' }, {}, {}],
   });
-});
-
-test('half of a surrogate pair is no text', () => {
-  expect(readVoice({ name: 'a\ud800', labels: { a: '\udc00' } }).violations).toEqual([
-    'name encoding',
-    'labels.a encoding',
-  ]);
-});
-
-test('unknown members are ignored and named, or refused', () => {
-  const body = { nmae: 'a', bindings: [{ engine: 'e', voice: 'v' }] };
-  expect(readVoice(body)).toMatchObject({ ignored: ['nmae', 'bindings[0].voice'], violations: [] });
-  expect(readVoice(body, true).violations).toEqual(['nmae unknown', 'bindings[0].voice unknown']);
-});
-
-test('a field may have to be given, be it as null', () => {
-  const faultsOf = (body: Record<string, unknown>) => {
-    const reading = newReading(false);
-    readMembers(create(SetDefaultVoiceRequestSchema), SetDefaultVoiceRequestSchema, body, reading);
-    return reading.violations.details.map(({ field, reason }) => `${field} ${reason}`);
-  };
-  expect([{}, { voice_id: null }, { voice_id: 'a' }, { voice_id: 1 }].map(faultsOf)).toEqual([
-    ...[['voice_id required'], [], [], ['voice_id type']],
-  ]);
 });
 
 test('whole numbers are checked before they lose digits', () => {

@@ -66,7 +66,8 @@ const proofs: Record<Row, () => Promise<void>> = {
   'Voice: is looked up by voice_id and has a name, reported as voice_name and X-Voice': async () => {
     const { voiceId: voice_id, name } = farVoice;
     expect((await link({ voice_id })).voice_name).toBe(name);
-    expect(decodeURIComponent((await buffer({ voice_id })).headers.get('X-Voice')!)).toBe(name);
+    const { headers } = await buffer({ voice_id });
+    expect([decodeURIComponent(headers.get('X-Voice')!), headers.get('X-Voice-Encoding')]).toEqual([name, 'percent']);
     expect(await failureFrom(send(`/api/voices/${voice_id}`))).toMatchObject({ voice_id, name });
   },
   'API key: is sent in the X-API-Key header': async () => {

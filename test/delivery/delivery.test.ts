@@ -75,35 +75,10 @@ const read = async (delivered: Pick<Delivered, 'open'>) => Buffer.concat(await A
 const storedFiles = () =>
   readdirSync(join(folder, 'audio'), { recursive: true }).filter((name) => /aud_/.test(String(name)));
 
-test('a text becomes a file with true sizes, an address and an end', async () => {
-  const delivered = await deliver();
-  const bytes = await read(delivered);
-  expect(delivered).toMatchObject({ chars: 14, format: 'wav', sampleRateHz: 24000, cached: false, warnings: [] });
-  expect(delivered.audioUrl).toBe(`https://tts.example/audio/${delivered.audioId}.wav`);
-  expect(bytes.length).toBe(delivered.byteCount);
-  expect(bytes.readUInt32LE(40)).toBe(bytes.length - 44);
-  expect(delivered.seconds).toBeCloseTo((bytes.length - 44) / 48000, 3);
-});
-
 test('a clip without a row is removed', async () => {
   index.add = () => Promise.reject(new Error('full'));
   await expect(deliver()).rejects.toThrow('full');
   expect(storedFiles()).toEqual([]);
-});
-
-test('a repeated request of the same caller is answered from the cache, without the engine', async () => {
-  const first = await deliver();
-  const again = await deliver();
-  expect(again).toMatchObject({ audioId: first.audioId, cached: true });
-  expect(tone.counts.begun).toBe(1);
-  for (const other of [
-    { speaking_rate: 1.5 },
-    { output_format: 'pcm' },
-    { voice_id: 'tone-high' },
-    { text: 'One two.' },
-  ]) {
-    expect((await deliver(other)).cached).toBe(false);
-  }
 });
 
 test('a clip is answered from the cache even if the database has no room to record its use', async () => {
@@ -164,44 +139,6 @@ test('identical concurrent requests share one synthesis, which goes on when one 
   expect([ids.size, tone.counts.begun]).toEqual([1, 1]);
 });
 
-test('when the last caller aborts, so does the engine', async () => {
-  tone.trouble = { hangsAfterPieces: 1 };
-  const leaving = new AbortController();
-  const left = delivery.deliver(await plan(), ada, leaving.signal, { fresh: false }).catch((e) => e.message);
-  await expect.poll(() => tone.counts.running).toBe(1);
-  leaving.abort(new Error('gone'));
-  expect(await left).toBe('gone');
-  await expect.poll(() => tone.counts.running).toBe(0);
-  await expect.poll(storedFiles).toEqual([]);
-});
-
-test('a synthesis that fails is not stored, and the next try starts anew', async () => {
-  tone.trouble = { failsAfterPieces: 2 };
-  await expect(deliver()).rejects.toMatchObject({ reason: 'engine_error' });
-  expect(storedFiles()).toEqual([]);
-  tone.trouble = {};
-  expect((await deliver()).cached).toBe(false);
-});
-
-test('a stream that asks for a link is stored while it is read', async () => {
-  const fields = { text: undefined, method: 'streaming', text_chunks: ['One.', 'Two.'], return_format: 'url' };
-  const [info] = await Array.fromAsync(delivery.storeStream(await plan(fields), ada, never));
-  expect(info).toMatchObject({
-    type: 'info',
-    audioUrl: expect.stringMatching(/^https:\/\/tts\.example\/audio\/aud_\w+\.wav$/),
-  });
-  expect(storedFiles()).toHaveLength(1);
-});
-
-test('its owner may remove it, once, and nobody else', async () => {
-  const { audioId } = await deliver();
-  await expect(delivery.remove(audioId, bob)).rejects.toMatchObject({ reason: 'not_found' });
-  await delivery.remove(audioId, ada);
-  expect(storedFiles()).toEqual([]);
-  await expect(delivery.remove(audioId, ada)).rejects.toMatchObject({ reason: 'not_found' });
-  expect((await deliver()).cached).toBe(false);
-});
-
 test('an estimate is near what comes out, and costs the engine nothing', async () => {
   const text = 'The old harbour master walked slowly along the stone pier. Nobody knew why.';
   const estimate = await estimateSpeech(await plan({ text }), new AbortController().signal);
@@ -210,9 +147,4 @@ test('an estimate is near what comes out, and costs the engine nothing', async (
   const delivered = await deliver({ text });
   expect(estimate.seconds / delivered.seconds).toBeGreaterThan(0.5);
   expect(estimate.seconds / delivered.seconds).toBeLessThan(2);
-});
-
-test('what cannot be spoken is refused before the cache is looked at', async () => {
-  await expect(deliver({ voice_id: 'nobody' })).rejects.toMatchObject({ reason: 'voice_not_found' });
-  await expect(deliver({ language_code: 'fr' })).rejects.toMatchObject({ reason: 'invalid_request' });
 });

@@ -180,12 +180,6 @@ describe('a lexicon', () => {
     expect(faultsOf(refused)).toEqual(['lexicon_ids[1] not_found']);
   });
 
-  test('needs the scopes of voices', async () => {
-    const reader = await gateway.makeKey(['voices:read']);
-    expect((await send('GET', url, undefined, reader)).status).toBe(200);
-    expect((await send('POST', url, { name: 'x', entries: aws }, reader)).status).toBe(403);
-  });
-
   test('is counted by account', async () => {
     const crowded = await gateway.makeKey(scopes);
     for (let i = 0; i < 100; i++) await make(aws, {}, crowded);

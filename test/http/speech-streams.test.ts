@@ -90,13 +90,6 @@ test('events are made as they are asked for, once, however often they are read',
   expect(stream.stateOf(11)).toBe('never');
 });
 
-test('a failure of its source is its last event', async () => {
-  const failure = new Failure('engine_error');
-  const { stream } = openStream(new ResumableStreams(), { count: 2, failure });
-  expect(await stream.at(2)).toMatchObject({ type: 'failed', failure, chunkIndex: 3 });
-  expect(await stream.at(3)).toBeUndefined();
-});
-
 test('without a reader it goes on, but not far ahead, and is given up after ten seconds', async () => {
   const streams = new ResumableStreams();
   const { stream, done } = openStream(streams, { count: 1000, bytes: 32_768 });
@@ -160,13 +153,6 @@ test('a stream that nobody reads is left when all streams are closed', () => {
   const { done } = openStream(streams);
   streams.close(new Failure('overloaded'));
   expect([done.aborted, done.isLeft]).toEqual([expect.anything(), true]);
-});
-
-test('it is found by those who hold it and nobody else', () => {
-  const streams = new ResumableStreams();
-  openStream(streams);
-  expect(streams.find('aud_1', 'key_2')).toBeUndefined();
-  expect(streams.find('aud_2', key)).toBeUndefined();
 });
 
 test('of one stream only the latest events are held', async () => {

@@ -62,11 +62,6 @@ describe('a ticket', () => {
     expect(await errorOf(await fetch(`${shared.url}${url}/tickets/tkt_NONE`))).toEqual([410, 'stream_expired']);
   });
 
-  test('is refused where the request would be', async () => {
-    const answer = await shared.send(`${url}/tickets`, { body: { voice_id: 'tone-low' } });
-    expect(await errorOf(answer)).toEqual([400, 'invalid_request']);
-  });
-
   test('takes as large a request as its stream does, and begins it', async () => {
     const bodyOf = (padding: string) => {
       const text_chunks = Array.from({ length: 50 }, () => `<speak>Hello.<!-- ${padding} --></speak>`);

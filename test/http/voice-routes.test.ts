@@ -92,10 +92,6 @@ describe('voices', () => {
   test.each([
     [`text=${'a'.repeat(201)}`, 'text'],
     [`engine=${'a'.repeat(201)}`, 'engine'],
-    ['limit=0', 'limit', 'range'],
-    ['limit=-1', 'limit', 'range'],
-    ['limit=1001', 'limit', 'range'],
-    ['limit=1000000', 'limit', 'range'],
     ['limit=ten', 'limit', 'type'],
     ['limit=1.5', 'limit', 'type'],
     ['limit=1&limit=2', 'limit', 'type'],
@@ -106,14 +102,6 @@ describe('voices', () => {
       status: 400,
       body: { error: 'invalid_request', details: [{ field, reason, message: expect.not.stringMatching(/page_/) }] },
     });
-  });
-
-  test('need their scope', async () => {
-    const key = await gateway.makeKey(['speech:synthesize']);
-    for (const path of ['/api/voices', '/api/voices/far']) {
-      const answer = await gateway.send(path, { headers: { 'X-API-Key': key } });
-      expect([answer.status, await answer.json()]).toMatchObject([403, { required_scopes: ['voices:read'] }]);
-    }
   });
 });
 

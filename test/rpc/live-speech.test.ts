@@ -3,21 +3,16 @@ import { on } from 'node:events';
 import { create } from '@bufbuild/protobuf';
 import { createClient } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { LiveSpeechRequestSchema, OutputFormat, SpeechService, TimestampKind } from '../../gen/sonant/v1/speech_pb.ts';
-import { openRpcServer } from '../../src/rpc/server.ts';
 import { openTestGateway } from '../http/open-gateway.ts';
-import { explain, openGrpcClient } from './grpc-client.ts';
+import { explain } from './grpc-client.ts';
+import { openCore } from './open-core.ts';
 
 async function openLive(options: Parameters<typeof openTestGateway>[0] = {}) {
   const gateway = await openTestGateway(options);
-  const address = { host: '127.0.0.1', port: 0 };
-  const server = await openRpcServer({ services: gateway.services, address, onFault: () => {} });
-  const client = openGrpcClient(SpeechService, `127.0.0.1:${server.port}`);
-  onTestFinished(async () => {
-    client.close();
-    await server.drain(0);
-  });
+  const { target, clientOf } = await openCore(gateway);
+  const client = clientOf(SpeechService);
   const begin = (fields: object = {}) => {
     const stream = client.bidi('liveSpeech', { metadata: { 'x-api-key': gateway.key } });
     const events = on(stream, 'data', { close: ['end'] });
@@ -34,7 +29,7 @@ async function openLive(options: Parameters<typeof openTestGateway>[0] = {}) {
     };
     return { stream, send, until, events };
   };
-  return { ...gateway, server, begin };
+  return { ...gateway, target, client, begin };
 }
 
 /** A timeout longer than any pause on a busy machine. */
@@ -113,13 +108,11 @@ test.each([
   ],
   ['a voice that there is not', { case: 'start', value: { voiceId: 'nobody' } }, 'NOT_FOUND'],
 ])('%s is refused', async (_, request, code) => {
-  const { key, server } = await openLive();
-  const client = openGrpcClient(SpeechService, `127.0.0.1:${server.port}`);
+  const { key, client } = await openLive();
   const stream = client.bidi('liveSpeech', { metadata: { 'x-api-key': key } });
   const failed = new Promise((resolve) => stream.once('error', resolve));
   stream.write({ request } as never);
   expect(explain(await failed)).toMatchObject({ code, info: { domain: 'sonant' } });
-  client.close();
 });
 
 test('a caller who leaves frees the engine and its place', async () => {
@@ -136,8 +129,8 @@ test('a caller who leaves frees the engine and its place', async () => {
 });
 
 test.each(['2', '1.1'] as const)('over Connect on HTTP/%s', async (httpVersion) => {
-  const { url, key, server } = await openLive();
-  const baseUrl = httpVersion === '2' ? `http://127.0.0.1:${server.port}` : url;
+  const { url, key, target } = await openLive();
+  const baseUrl = httpVersion === '2' ? `http://${target}` : url;
   const client = createClient(SpeechService, createConnectTransport({ baseUrl, httpVersion } as never));
   const requests = async function* () {
     for (const request of [

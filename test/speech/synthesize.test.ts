@@ -5,38 +5,6 @@ import { formatNames } from '../../src/speech/fields.ts';
 import { collect, fifty, joined, openSpeech as open, samplesOf, sentence, streaming } from './open-speech.ts';
 
 describe('a stream', () => {
-  test('is one info, the chunks in order with their sound, and one done', async () => {
-    const { stream } = open();
-    const events = await collect(stream({ ...streaming('One two.', 'Three four five.'), timestamps: 'word' }));
-    const kinds = events.map(({ type }) => type).filter((type, i, all) => type !== all[i - 1]);
-    expect(kinds).toEqual(['info', 'audio', 'timestamps', 'chunk_done', 'audio', 'timestamps', 'chunk_done', 'done']);
-    const [info] = events;
-    expect(info).toMatchObject({
-      format: 'wav',
-      contentType: 'audio/wav',
-      sampleRateHz: 24000,
-      chunkCount: 2,
-      chars: 24,
-      warnings: [],
-    });
-    const done = events.at(-1);
-    expect(done).toMatchObject({ chars: 24, byteCount: joined(events).length });
-    const chunks = events.filter((event) => event.type === 'chunk_done');
-    expect(chunks.map(({ chunkIndex, chars }) => [chunkIndex, chars])).toEqual([
-      [0, 8],
-      [1, 16],
-    ]);
-    expect(chunks[0]!.startSeconds).toBe(0);
-    expect(chunks[1]!.startSeconds).toBe(chunks[0]!.endSeconds);
-  });
-
-  test('audio ids are unguessable and never the same', async () => {
-    const { whole } = open();
-    const [a, b] = await Promise.all([whole({ text: 'One.' }), whole({ text: 'One.' })]);
-    expect(a.info.audioId).toMatch(/^aud_[0-9A-HJKMNP-TV-Z]{36}$/);
-    expect(a.info.audioId).not.toBe(b.info.audioId);
-  });
-
   // Opus is slow, and has a separate test for audio in pieces.
   test.each(formatNames.filter((name) => name !== 'opus'))(
     'of 50 segments is, collected, the same sound in %s',
@@ -101,37 +69,9 @@ describe('a stream', () => {
     expect(tone.counts.begun).toBe(50);
     expect(turns).toBeGreaterThanOrEqual(50);
   });
-
-  test('says every word of the text, in order', async () => {
-    const { stream } = open({ capabilities: { segmentCharsMax: 30 } });
-    const events = await collect(stream({ text: fifty, timestamps: 'word' }));
-    const words = events.flatMap((event) => (event.type === 'timestamps' ? event.words : []));
-    expect(
-      words
-        .map(({ text }) => text)
-        .join(' ')
-        .match(/\w+/g),
-    ).toEqual(fifty.match(/\w+/g));
-  });
 });
 
 describe('word times', () => {
-  test("count code points of the caller's own chunk and never run backwards", async () => {
-    const { stream } = open();
-    const text = '😀 Naïve “words” — cost $5, or so.';
-    const events = await collect(stream({ text, timestamps: 'word' }));
-    const [timestamps] = events.filter((event) => event.type === 'timestamps');
-    expect(timestamps?.quality).toBe('engine');
-    const chars = [...text];
-    let last = 0;
-    for (const word of timestamps!.words) {
-      expect(chars.slice(word.offset, word.offset + word.length).join('')).toBe(word.text);
-      expect(word.startSeconds).toBeGreaterThanOrEqual(last);
-      expect(word.endSeconds).toBeGreaterThanOrEqual(word.startSeconds);
-      last = word.endSeconds;
-    }
-  });
-
   test('stand where the words are heard, at any speed', async () => {
     for (const speaking_rate of [0.5, 1, 3]) {
       const { stream } = open();
@@ -172,12 +112,6 @@ describe('what the engine cannot do', () => {
       expect(changed.seconds).toBeCloseTo((changed.audio.length - 44) / 2 / 24000, 3);
     },
   );
-
-  test('numbers are spelled out where it does not read them', async () => {
-    const { whole, tone } = open({ capabilities: { readsNumbers: false } });
-    await whole({ text: 'It cost $19.99.' });
-    expect(tone.segments[0]?.text).toMatch(/nineteen dollars/);
-  });
 });
 
 describe('odd text', () => {
