@@ -1,30 +1,16 @@
 // Tests the console's pages in Chromium when something is missing (a scope, an engine that clones, the service); each
 // fault is shown once.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openCloning } from '../contract/open-cloning.ts';
+import { describe, expect, test } from 'vitest';
 import { isInstalled } from '../programs.ts';
-import { openConsole } from './open-console.ts';
+import { useConsole } from './open-console.ts';
 
 describe.skipIf(!isInstalled('chromium'))('the console', () => {
-  let service: Awaited<ReturnType<typeof openCloning>>;
-  let consolePage: Awaited<ReturnType<typeof openConsole>>;
-  const closes: (() => Promise<void>)[] = [];
+  const opened = useConsole();
   const keysUrl = '/api/auth/api-keys';
 
-  beforeAll(async () => {
-    service = await openCloning((close) => closes.push(close));
-    const microphone = Buffer.from(await service.reference.arrayBuffer());
-    consolePage = await openConsole({ url: service.url, microphone }, (close) => closes.push(close));
-    await consolePage.useKey(service.key);
-    await consolePage.setDisplay('light');
-  });
-  afterAll(async () => {
-    for (const close of closes.reverse()) await close();
-  });
-
   test('missing scopes, missing cloning engines and an unreachable service are reported', async () => {
-    const { page, findings, find, untilText, go, useKey } = consolePage;
-    const { body: narrow } = await service.send('POST', keysUrl, { name: 'narrow', scopes: ['voices:read'] });
+    const { page, findings, find, untilText, go, useKey } = opened.consolePage;
+    const { body: narrow } = await opened.service.send('POST', keysUrl, { name: 'narrow', scopes: ['voices:read'] });
     await useKey(narrow.key);
     await go('#/keys', 'Keys');
     await untilText('.missing-scope', 'It lacks the scope keys:write');
@@ -42,7 +28,7 @@ describe.skipIf(!isInstalled('chromium'))('the console', () => {
       await untilText('.page', 'It lacks the scope voices:write');
     }
     await go('#/keys', 'Keys');
-    await useKey(service.key);
+    await useKey(opened.service.key);
     await page.run(`(() => { const real = fetch; fetch = (url, init) => String(url).endsWith('/api/cloning')
       ? Promise.resolve(Response.json({ engines: [] })) : real(url, init); })()`);
     await go('#/voices/+clone', 'Clone a voice');
@@ -57,8 +43,8 @@ describe.skipIf(!isInstalled('chromium'))('the console', () => {
   });
 
   test('a fault is said once, with the seconds to wait as a whole number', async () => {
-    const { page, find, go, useKey } = consolePage;
-    await useKey(service.key);
+    const { page, find, go, useKey } = opened.consolePage;
+    await useKey(opened.service.key);
     await go('#/voices', 'Voices');
     const open = async (hash: string, body: object) => {
       await page.run(`fetch = () => Promise.resolve(Response.json(${JSON.stringify(body)}, { status: 400 }))`);

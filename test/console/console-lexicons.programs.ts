@@ -1,26 +1,14 @@
 // Tests the console's lexicons in Chromium: created, filled, played, stored, bound to a voice, exported, imported and
 // deleted. Checked with axe in light and dark themes, and for overflow on a phone.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openCloning } from '../contract/open-cloning.ts';
+import { describe, expect, test } from 'vitest';
 import { isInstalled } from '../programs.ts';
-import { openConsole } from './open-console.ts';
+import { useConsole } from './open-console.ts';
 
 describe.skipIf(!isInstalled('chromium'))('lexicons in the console', { timeout: 120_000 }, () => {
-  let service: Awaited<ReturnType<typeof openCloning>>;
-  let consolePage: Awaited<ReturnType<typeof openConsole>>;
-  const closes: (() => Promise<void>)[] = [];
-  beforeAll(async () => {
-    service = await openCloning((close) => closes.push(close));
-    const microphone = Buffer.from(await service.reference.arrayBuffer());
-    consolePage = await openConsole({ url: service.url, microphone }, (close) => closes.push(close));
-    await consolePage.useKey(service.key);
-  });
-  afterAll(async () => {
-    for (const close of closes.reverse()) await close();
-  });
+  const opened = useConsole();
 
   test('one is made, filled, heard, stored, bound to a voice and deleted', async () => {
-    const { page, find, click, typeText, untilText, go, inspect } = consolePage;
+    const { page, find, click, typeText, untilText, go, inspect } = opened.consolePage;
     await go('#/voices', 'Voices');
     await click('a[href="#/voices/+lexicons"]');
     await untilText('.page', 'There are no lexicons yet.');
@@ -52,7 +40,7 @@ describe.skipIf(!isInstalled('chromium'))('lexicons in the console', { timeout: 
     await inspect('lexicon');
     await click('.page form [type=submit]');
     await untilText('#status', 'Products is stored.');
-    expect((await service.send('GET', `/api/lexicons/${id}`)).body.entries).toEqual([
+    expect((await opened.service.send('GET', `/api/lexicons/${id}`)).body.entries).toEqual([
       { grapheme: 'AWS', alias: 'Amazon & "friends"', case: 'insensitive' },
     ]);
 
@@ -61,17 +49,17 @@ describe.skipIf(!isInstalled('chromium'))('lexicons in the console', { timeout: 
       `[...document.querySelectorAll('.page button')].find((each) => each.innerText === 'Use it for this voice').click()`,
     );
     await untilText('.lexicon-voices', 'Arthur');
-    expect((await service.send('GET', '/api/voices/arthur')).body.lexicon_ids).toEqual([id]);
+    expect((await opened.service.send('GET', '/api/voices/arthur')).body.lexicon_ids).toEqual([id]);
     await click('.lexicon-voices button');
     await untilText('.lexicon-voices', 'None.');
     await click('.page button.danger');
     await click('dialog [value=yes]');
     await untilText('.page', 'There are no lexicons yet.');
-    expect((await service.send('GET', `/api/lexicons/${id}`)).status).toBe(404);
+    expect((await opened.service.send('GET', `/api/lexicons/${id}`)).status).toBe(404);
   });
 
   test('a file is imported, and what is wrong with it is told', async () => {
-    const { page, find, click, untilText, go } = consolePage;
+    const { page, find, click, untilText, go } = opened.consolePage;
     await go('#/voices', 'Voices');
     await go('#/voices/+lexicons', 'Lexicons');
     const choose = (text: string) =>

@@ -1,28 +1,15 @@
 // Tests markup on the Speak page in Chromium: the toolbar, keyboard use, colours, and audio identical to that of REST
 // for the same markup.
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { openCloning } from '../contract/open-cloning.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { isInstalled } from '../programs.ts';
-import { openConsole } from './open-console.ts';
+import { useConsole } from './open-console.ts';
 
 describe.skipIf(!isInstalled('chromium'))('the marks of the Speak page', () => {
-  let service: Awaited<ReturnType<typeof openCloning>>;
-  let consolePage: Awaited<ReturnType<typeof openConsole>>;
-  const closes: (() => Promise<void>)[] = [];
-
-  beforeAll(async () => {
-    service = await openCloning((close) => closes.push(close));
-    const microphone = Buffer.from(await service.reference.arrayBuffer());
-    consolePage = await openConsole({ url: service.url, microphone }, (close) => closes.push(close));
-    await consolePage.useKey(service.key);
-  });
-  afterAll(async () => {
-    for (const close of closes.reverse()) await close();
-  });
-  beforeEach(() => consolePage.setDisplay('light'));
+  const opened = useConsole();
+  beforeEach(() => opened.consolePage.setDisplay('light'));
 
   const open = async (text: string) => {
-    const { page, find, click, go } = consolePage;
+    const { page, find, click, go } = opened.consolePage;
     await go('#/talk', 'Talk');
     await page.run(`sessionStorage.setItem('sonant-text', ${JSON.stringify(text)})`);
     await go('#/speak', 'Speak');
@@ -32,18 +19,18 @@ describe.skipIf(!isInstalled('chromium'))('the marks of the Speak page', () => {
     await page.until(find('.markup-toolbar button'));
   };
   const select = (part: string) =>
-    consolePage.page.run(`(() => { const field = ${consolePage.find('#text')};
+    opened.consolePage.page.run(`(() => { const field = ${opened.consolePage.find('#text')};
       const at = field.value.indexOf(${JSON.stringify(part)});
       field.setSelectionRange(at, at + ${part.length}); })()`);
   const press = (label: string) =>
-    consolePage.page.run(`[...document.querySelectorAll('.markup-toolbar button')]
+    opened.consolePage.page.run(`[...document.querySelectorAll('.markup-toolbar button')]
       .find(({ innerText }) => innerText === ${JSON.stringify(label)}).click()`);
-  const written = () => consolePage.page.run<string>(`${consolePage.find('#text')}.value`);
+  const written = () => opened.consolePage.page.run<string>(`${opened.consolePage.find('#text')}.value`);
   const selected = () =>
-    consolePage.page.run<string>(`(() => { const { value, selectionStart, selectionEnd } = ${consolePage.find('#text')};
+    opened.consolePage.page.run<string>(`(() => { const { value, selectionStart, selectionEnd } = ${opened.consolePage.find('#text')};
       return value.slice(selectionStart, selectionEnd); })()`);
   const coloured = (kind: string) =>
-    consolePage.page.run<string[]>(`[...(CSS.highlights.get('markup-${kind}') ?? [])].map(
+    opened.consolePage.page.run<string[]>(`[...(CSS.highlights.get('markup-${kind}') ?? [])].map(
       ({ startContainer, startOffset, endOffset }) => startContainer.data.slice(startOffset, endOffset))`);
 
   test('a pause is written as a tag in plain text, its length is selected, and it is coloured', async () => {
@@ -53,10 +40,10 @@ describe.skipIf(!isInstalled('chromium'))('the marks of the Speak page', () => {
     expect(await written()).toBe('Ready? [pause:500ms]Go.');
     expect(await selected()).toBe('500ms');
     expect(await coloured('tag')).toEqual(['[pause:500ms]']);
-    await consolePage.page.send('Input.insertText', { text: '2s' });
+    await opened.consolePage.page.send('Input.insertText', { text: '2s' });
     expect(await coloured('tag')).toEqual(['[pause:2s]']);
-    await consolePage.page.run(`document.execCommand('undo')`);
-    await consolePage.page.run(`document.execCommand('undo')`);
+    await opened.consolePage.page.run(`document.execCommand('undo')`);
+    await opened.consolePage.page.run(`document.execCommand('undo')`);
     expect(await written()).toBe('Ready? Go.');
   });
 
@@ -85,7 +72,7 @@ describe.skipIf(!isInstalled('chromium'))('the marks of the Speak page', () => {
     expect(await coloured('spoken')).toEqual(expect.arrayContaining(['two', 'us', 'met']));
     expect(await coloured('speaker')).toEqual(expect.arrayContaining([' of ']));
     expect(
-      await consolePage.page.run(`new DOMParser().parseFromString(${consolePage.find('#text')}.value, 'text/xml')
+      await opened.consolePage.page.run(`new DOMParser().parseFromString(${opened.consolePage.find('#text')}.value, 'text/xml')
       .querySelector('parsererror') === null`),
     ).toBe(true);
     await press('Plain text');
@@ -93,7 +80,7 @@ describe.skipIf(!isInstalled('chromium'))('the marks of the Speak page', () => {
   });
 
   test('what is marked is asked for as it is marked, and what only looks like it is plain text', async () => {
-    const { page, find, click, textOf } = consolePage;
+    const { page, find, click, textOf } = opened.consolePage;
     const text = '<speak>One <break time="700ms"/>two.</speak>';
     await open(text);
     await page.run(`(() => { const real = fetch; fetch = (url, init) => {
@@ -112,7 +99,7 @@ describe.skipIf(!isInstalled('chromium'))('the marks of the Speak page', () => {
   });
 
   test('the toolbar is one stop of the Tab key, its buttons are reached with arrow keys', async () => {
-    const { page, find } = consolePage;
+    const { page, find } = opened.consolePage;
     await open('<speak>One</speak>');
     expect(await page.run(`document.querySelectorAll('.markup-toolbar [tabindex="0"]').length`)).toBe(1);
     await page.run(`${find('.markup-toolbar [tabindex="0"]')}.focus()`);
@@ -131,6 +118,6 @@ describe.skipIf(!isInstalled('chromium'))('the marks of the Speak page', () => {
 
   test('it is accessible in light and dark, and fits a phone', async () => {
     await open('<speak>A <emphasis>bright</emphasis> day, <lang xml:lang="de">ein heller Tag</lang>.</speak>');
-    await consolePage.inspect('marks');
+    await opened.consolePage.inspect('marks');
   });
 });

@@ -1,31 +1,18 @@
 // Tests the Voices, Keys and Usage pages of the console in Chromium, with a running service and an engine that clones
 // voices. Each page is also checked with axe in light and dark themes, and for overflow on a phone.
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { createUsageRows } from '../../src/store/usage-rows.ts';
-import { openCloning } from '../contract/open-cloning.ts';
 import { isInstalled } from '../programs.ts';
-import { openConsole } from './open-console.ts';
+import { useConsole } from './open-console.ts';
 
 describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
-  let service: Awaited<ReturnType<typeof openCloning>>;
-  let consolePage: Awaited<ReturnType<typeof openConsole>>;
-  const closes: (() => Promise<void>)[] = [];
+  const opened = useConsole();
   const keysUrl = '/api/auth/api-keys';
-
-  beforeAll(async () => {
-    service = await openCloning((close) => closes.push(close));
-    const microphone = Buffer.from(await service.reference.arrayBuffer());
-    consolePage = await openConsole({ url: service.url, microphone }, (close) => closes.push(close));
-    await consolePage.useKey(service.key);
-  });
-  afterAll(async () => {
-    for (const close of closes.reverse()) await close();
-  });
-  beforeEach(() => consolePage.setDisplay('light'));
+  beforeEach(() => opened.consolePage.setDisplay('light'));
 
   /** Records from the fake microphone, which plays a voice in a loop. */
   const record = async (name: string, seconds: number) => {
-    const { page, click, find } = consolePage;
+    const { page, click, find } = opened.consolePage;
     const root = `[data-field=${name}]`;
     await click(`${root} button:has(.icon-record)`);
     await page.until(`${find(root)}.classList.contains('live')`);
@@ -35,7 +22,7 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
   };
 
   test('voices are searched, previewed, created, changed and deleted', async () => {
-    const { page, findings, inspect, find, click, typeText, untilText, go, useKey } = consolePage;
+    const { page, findings, inspect, find, click, typeText, untilText, go, useKey } = opened.consolePage;
     await go('#/voices', 'Voices');
     await page.until(`document.querySelectorAll('.voice-list li').length > 5`);
     await inspect('voices');
@@ -74,7 +61,7 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
     await untilText('.page dl', 'Only keys of its owner’s account');
     await click('.endings button');
     await untilText('h1', 'switched off');
-    expect((await service.send('GET', '/api/voices/reader')).body).toMatchObject({ status: 'disabled' });
+    expect((await opened.service.send('GET', '/api/voices/reader')).body).toMatchObject({ status: 'disabled' });
     await click('.endings .danger');
     await page.until(find('dialog[open]'));
     expect(await findings()).toEqual([]);
@@ -87,15 +74,15 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
     await untilText('h1', 'Voices');
     await untilText('#status', 'Our reader is deleted.');
     expect(await page.run('document.activeElement.id')).toBe('main');
-    expect((await service.send('GET', '/api/voices/reader')).status).toBe(404);
+    expect((await opened.service.send('GET', '/api/voices/reader')).status).toBe(404);
 
     // Admins change an engine's voice. It cannot be deleted, but its changes can be discarded.
     const scopes = ['voices:read', 'voices:write', 'speech:stream', 'keys:read'];
-    await useKey(await service.makeKey(scopes));
+    await useKey(await opened.service.makeKey(scopes));
     await go('#/voices/nora', 'Nora');
     await untilText('.page', 'Only its owner, and keys with the scope admin, can change it.');
     expect(await page.run(`${find('.endings')} === null`)).toBe(true);
-    await useKey(await service.makeKey(['admin', ...scopes]));
+    await useKey(await opened.service.makeKey(['admin', ...scopes]));
     await go('#/voices/nora', 'Nora');
     await typeText('[name=name]', 'Norah');
     await click('.page form [type=submit]');
@@ -103,12 +90,12 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
     await click('.endings .danger');
     await click('dialog [value=yes]');
     await page.until(`location.hash === '#/voices'`);
-    expect((await service.send('GET', '/api/voices/nora')).body.name).toBe('Nora');
-    await useKey(service.key);
+    expect((await opened.service.send('GET', '/api/voices/nora')).body.name).toBe('Nora');
+    await useKey(opened.service.key);
   });
 
   test('a double click on Speak starts one stream', async () => {
-    const { page, find, click, typeText, go } = consolePage;
+    const { page, find, click, typeText, go } = opened.consolePage;
     await go('#/speak', 'Speak');
     await typeText('#text', 'Once.');
     await click('.speak-button');
@@ -122,13 +109,13 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
   });
 
   test('a speaker is recorded and cloned, and the voice stops speaking when the consent is withdrawn', async () => {
-    const { page, inspect, find, click, typeText, textOf, untilText, go } = consolePage;
+    const { page, inspect, find, click, typeText, textOf, untilText, go } = opened.consolePage;
     await go('#/voices/+clone', 'Clone a voice');
     expect(await textOf('.consent-sentence')).toBe('I agree that my voice becomes tones.');
     await click('.submit-progress button');
     await untilText('[data-field=reference_audio]', 'Record the speaker, or choose a file.');
     await untilText('[data-field=agreed]', 'Confirm this statement.');
-    const file = Buffer.from(await service.consent.arrayBuffer()).toString('base64');
+    const file = Buffer.from(await opened.service.consent.arrayBuffer()).toString('base64');
     await page.run(`(() => {
       const given = new DataTransfer();
       given.items.add(new File([Uint8Array.from(atob('${file}'), (each) => each.charCodeAt(0))], 'consent.mp3'));
@@ -155,9 +142,9 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
     await inspect('voice');
 
     const voiceId = (await page.run<string>('location.hash')).split('/')[2]!;
-    const { body: voice } = await service.send('GET', `/api/voices/${voiceId}`);
+    const { body: voice } = await opened.service.send('GET', `/api/voices/${voiceId}`);
     expect(voice).toMatchObject({ kind: 'cloned', status: 'ready', consent: { speaker_name: 'Ada Lovelace' } });
-    const spoken = await service.speak({ voice_id: voiceId, text: 'Here I am.', return_format: 'buffer' });
+    const spoken = await opened.service.speak({ voice_id: voiceId, text: 'Here I am.', return_format: 'buffer' });
     expect([spoken.status, spoken.bytes.length > 20_000]).toEqual([200, true]);
     await click('.preview');
     await page.until(find('.preview[aria-pressed=true]'));
@@ -166,12 +153,12 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
     await untilText('dialog', 'Withdraw the consent of Ada Lovelace?');
     await click('dialog [value=yes]');
     await untilText('h1', 'consent withdrawn');
-    expect((await service.speak({ voice_id: voiceId, text: 'Here I am.' })).status).toBe(409);
+    expect((await opened.service.speak({ voice_id: voiceId, text: 'Here I am.' })).status).toBe(409);
   });
 
   test('a key is created, shown once, used, replaced and revoked', async () => {
-    const { page, inspect, find, click, typeText, textOf, untilText, go } = consolePage;
-    for (const name of ['evening radio', 'newsletter']) await service.send('POST', keysUrl, { name });
+    const { page, inspect, find, click, typeText, textOf, untilText, go } = opened.consolePage;
+    for (const name of ['evening radio', 'newsletter']) await opened.service.send('POST', keysUrl, { name });
     await go('#/keys', 'Keys');
     await click('.page-head button');
     await page.press(...'laptop');
@@ -192,7 +179,7 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
     expect(key).toMatch(/^snt_[0-9A-Za-z]{10}_[0-9A-Za-z]{49}$/);
     await page.until(find('[aria-label="Revoke laptop"]'));
     await inspect('keys');
-    const response = await fetch(`${service.url}/api/audio/speech`, {
+    const response = await fetch(`${opened.service.url}/api/audio/speech`, {
       method: 'POST',
       headers: { 'X-API-Key': key, 'Content-Type': 'application/json' },
       body: JSON.stringify({ voice_id: 'arthur', text: 'Hello.', return_format: 'buffer' }),
@@ -209,7 +196,7 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
     expect(await page.run('document.documentElement.outerHTML')).not.toContain(second.slice(15, 58));
 
     const working = async () =>
-      (await fetch(`${service.url}${keysUrl}/self`, { headers: { 'X-API-Key': second } })).status;
+      (await fetch(`${opened.service.url}${keysUrl}/self`, { headers: { 'X-API-Key': second } })).status;
     expect(await working()).toBe(200);
     // The browser's clock is behind; past events must not appear in the future.
     await page.run(`{ const now = Date.now; Date.now = () => now() - 600_000; }`);
@@ -230,21 +217,21 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
   const dayBefore = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10);
   /** Inserts usage for a month, lower on two days of each week. */
   const insertUsage = async () => {
-    const { body: key } = await service.send('GET', `${keysUrl}/self`);
+    const { body: key } = await opened.service.send('GET', `${keysUrl}/self`);
     const rows = Array.from({ length: 30 }, (_, days) => {
       const characters = Math.round(days % 7 < 5 ? 9_000 + 4_000 * Math.sin(days) : 1_500 + 40 * days);
       const spoken = { keyId: key.id, day: dayBefore(days), requests: 1 + (characters >> 9), characters };
       const audioMs = 66 * characters;
       return ['arthur', 'clara'].map((voiceId, i) => ({ ...spoken, voiceId, audioMs, characters: characters >> i }));
     });
-    await service.kept.inStore((store) => createUsageRows(store).addAll(rows.flat()));
+    await opened.service.kept.inStore((store) => createUsageRows(store).addAll(rows.flat()));
   };
 
   test('usage is shown by day, voice and key, and read with the arrow keys', async () => {
-    const { page, inspect, find, click, textOf, go, setDisplay } = consolePage;
+    const { page, inspect, find, click, textOf, go, setDisplay } = opened.consolePage;
     await insertUsage();
     const today = new Date().toISOString().slice(0, 10);
-    const { body: usage } = await service.send('GET', `/api/usage?from=${dayBefore(29)}&group_by=day`);
+    const { body: usage } = await opened.service.send('GET', `/api/usage?from=${dayBefore(29)}&group_by=day`);
     await go('#/usage', 'Usage');
     await page.until(`document.querySelectorAll('.day').length === 60`);
     await inspect('usage');

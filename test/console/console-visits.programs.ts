@@ -1,39 +1,27 @@
 // Tests what a visitor to the console expects, in Chromium, such as that speech continues while other pages are open.
 // Covers keyboard and phone use, voices in the visitor's language, drafts, the location of errors, guides, and sign-in.
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { openCloning } from '../contract/open-cloning.ts';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { openSignInGateway } from '../http/oidc-server.ts';
 import { isInstalled } from '../programs.ts';
 import { openPage } from './chromium.ts';
-import { openConsole } from './open-console.ts';
+import { useConsole } from './open-console.ts';
 
 describe.skipIf(!isInstalled('chromium'))('a visitor of the console', { timeout: 120_000 }, () => {
-  let service: Awaited<ReturnType<typeof openCloning>>;
-  let consolePage: Awaited<ReturnType<typeof openConsole>>;
-  const closes: (() => Promise<void>)[] = [];
-  beforeAll(async () => {
-    service = await openCloning((close) => closes.push(close));
-    const microphone = Buffer.from(await service.reference.arrayBuffer());
-    consolePage = await openConsole({ url: service.url, microphone }, (close) => closes.push(close));
-    await consolePage.useKey(service.key);
-    await consolePage.setDisplay('light');
-  });
-  afterAll(async () => {
-    for (const close of closes.reverse()) await close();
-  });
+  const opened = useConsole();
 
   const speak = async (text: string) => {
-    const { page, find, typeText } = consolePage;
+    const { page, find, typeText } = opened.consolePage;
     await typeText('#text', text);
     const before = await page.run<string>(`document.querySelector('.speeches .name')?.innerText ?? ''`);
     const expression = `${find('.speak-button')}.click()`;
     await page.send('Runtime.evaluate', { expression, userGesture: true });
-    if (before !== text) await consolePage.untilText('.speeches .name', text.slice(0, 40));
+    if (before !== text) await opened.consolePage.untilText('.speeches .name', text.slice(0, 40));
   };
-  const untilDone = () => consolePage.page.until(`${consolePage.find('.sound')}?.dataset.state === 'done'`);
+  const untilDone = () =>
+    opened.consolePage.page.until(`${opened.consolePage.find('.sound')}?.dataset.state === 'done'`);
 
   test('hears speech go on while other pages are open, and finds the last speeches again', async () => {
-    const { page, find, findings, click, textOf, untilText, go, inspect, setDisplay } = consolePage;
+    const { page, find, findings, click, textOf, untilText, go, inspect, setDisplay } = opened.consolePage;
     await go('#/speak', 'Speak');
     await speak('The first one is short.');
     await untilDone();
@@ -83,13 +71,13 @@ describe.skipIf(!isInstalled('chromium'))('a visitor of the console', { timeout:
     await page.run(`[...document.querySelectorAll('#about-key button')].at(-1).click()`);
     await page.until(find('#api-key'));
     expect(await page.run(`${find('.dock')}.hidden`)).toBe(true);
-    await consolePage.useKey(service.key);
+    await opened.consolePage.useKey(opened.service.key);
     await go('#/speak', 'Speak');
     expect(await textOf('.speeches')).toBe('');
   });
 
   test('reaches the text and the voices with a few presses of Tab', async () => {
-    const { page, find, go, setDisplay } = consolePage;
+    const { page, find, go, setDisplay } = opened.consolePage;
     await setDisplay('light');
     await go('#/speak', 'Speak');
     await page.run('document.activeElement.blur(); document.getElementById("skip").focus()');
@@ -117,7 +105,7 @@ describe.skipIf(!isInstalled('chromium'))('a visitor of the console', { timeout:
   });
 
   test('sees voices in the own language first, with favourites before them, on a phone', async () => {
-    const { page, find, findings, click, go, setDisplay, typeText, untilText } = consolePage;
+    const { page, find, findings, click, go, setDisplay, typeText, untilText } = opened.consolePage;
     await setDisplay('light', 390, 844);
     await go('#/usage', 'Usage');
     await go('#/speak', 'Speak');
@@ -152,7 +140,7 @@ describe.skipIf(!isInstalled('chromium'))('a visitor of the console', { timeout:
   });
 
   test('finds the caret at the fault of a document, and the title of each page', async () => {
-    const { page, find, textOf, go, untilText } = consolePage;
+    const { page, find, textOf, go, untilText } = opened.consolePage;
     await go('#/usage', 'Usage');
     await go('#/speak', 'Speak');
     const text = '<speak>Good 🎙\n morning <b></speak>';
@@ -177,8 +165,8 @@ describe.skipIf(!isInstalled('chromium'))('a visitor of the console', { timeout:
   });
 
   test('reads why a voice could not be installed, without an address', async () => {
-    const { page, go, textOf, untilText, useKey } = consolePage;
-    await useKey(await service.makeKey(['admin', 'voices:read', 'speech:stream', 'keys:read']));
+    const { page, go, textOf, untilText, useKey } = opened.consolePage;
+    await useKey(await opened.service.makeKey(['admin', 'voices:read', 'speech:stream', 'keys:read']));
     const failure = { message: 'https://models.example.com/a/b.tar.bz2?x=1 cannot be reached' };
     const install = { state: 'failed', failure };
     const facts = { languages: ['en'], voices: 1, voice_ids: [], best_voice_id: null, bytes: 9, installed: false };
@@ -190,12 +178,12 @@ describe.skipIf(!isInstalled('chromium'))('a visitor of the console', { timeout:
     await go('#/speak', 'Speak');
     await untilText('.model-offer', 'models.example.com cannot be reached');
     expect(await textOf('.model-offer')).not.toContain('http');
-    await useKey(service.key);
+    await useKey(opened.service.key);
   });
 
   test('keeps the changes of a lexicon while other pages are open', async () => {
-    const { page, find, click, go, typeText, untilText } = consolePage;
-    const { body } = await service.send('POST', '/api/lexicons', {
+    const { page, find, click, go, typeText, untilText } = opened.consolePage;
+    const { body } = await opened.service.send('POST', '/api/lexicons', {
       name: 'Names',
       entries: [{ grapheme: 'Siobhan', alias: 'Shivawn' }],
     });
@@ -211,13 +199,13 @@ describe.skipIf(!isInstalled('chromium'))('a visitor of the console', { timeout:
     await go(`#/voices/+lexicons/${body.lexicon_id}`, 'Names');
     expect(await page.run(`${find('.page')}.innerText.includes('not stored yet')`)).toBe(false);
     await go('#/voices', 'Voices');
-    await service.send('DELETE', `/api/lexicons/${body.lexicon_id}`);
+    await opened.service.send('DELETE', `/api/lexicons/${body.lexicon_id}`);
   });
 
   test('is asked before a voice is switched off for everybody, and can undo it', async () => {
-    const { page, find, click, go, untilText, useKey } = consolePage;
-    await useKey(await service.makeKey(['admin', 'voices:read', 'voices:write', 'keys:read']));
-    const statusOf = async () => (await service.send('GET', '/api/voices/nora')).body.status;
+    const { page, find, click, go, untilText, useKey } = opened.consolePage;
+    await useKey(await opened.service.makeKey(['admin', 'voices:read', 'voices:write', 'keys:read']));
+    const statusOf = async () => (await opened.service.send('GET', '/api/voices/nora')).body.status;
     await go('#/voices/nora', 'Nora');
     await click('.endings button');
     await untilText('dialog', 'Switch off Nora?');
@@ -231,11 +219,11 @@ describe.skipIf(!isInstalled('chromium'))('a visitor of the console', { timeout:
     await click('#status button');
     await untilText('#status', 'Nora can speak again.');
     expect(await statusOf()).toBe('ready');
-    await useKey(service.key);
+    await useKey(opened.service.key);
   });
 
   test('reads which commands make cloning possible, and the guide that the service serves', async () => {
-    const { page, find, findings, go, untilText } = consolePage;
+    const { page, find, findings, go, untilText } = opened.consolePage;
     await go('#/voices', 'Voices');
     await page.run(`(() => { const real = fetch; fetch = (url, init) => String(url).endsWith('/api/cloning')
       ? Promise.resolve(Response.json({ engines: [] })) : real(url, init); })()`);
@@ -246,7 +234,7 @@ describe.skipIf(!isInstalled('chromium'))('a visitor of the console', { timeout:
     const guide = await fetch(address);
     expect([guide.status, guide.headers.get('content-type')]).toEqual([200, 'text/plain; charset=utf-8']);
     expect(await guide.text()).toContain('## Cloning a person');
-    expect((await fetch(`${service.url}/docs/none.md`)).status).toBe(404);
+    expect((await fetch(`${opened.service.url}/docs/none.md`)).status).toBe(404);
   });
 
   test('who signs in arrives in the console, in every tab, and signs out of all', async () => {

@@ -3,7 +3,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect } from 'vitest';
+import { afterAll, beforeAll, expect } from 'vitest';
+import { openCloning } from '../contract/open-cloning.ts';
 import { axeFindings } from './axe-findings.ts';
 import { openPage } from './chromium.ts';
 
@@ -97,4 +98,28 @@ export async function openConsole({ url, microphone }: ConsoleOptions, onClose: 
   };
 
   return { page, setDisplay, findings, inspect, find, click, typeText, textOf, untilText, go, useKey };
+}
+
+/**
+ * Opens the service with an engine that clones, and its console with a key, for the tests of a `describe`. The members
+ * are set before the first test.
+ */
+export function useConsole() {
+  const opened = {} as {
+    service: Awaited<ReturnType<typeof openCloning>>;
+    consolePage: Awaited<ReturnType<typeof openConsole>>;
+  };
+  const closes: (() => Promise<void>)[] = [];
+  beforeAll(async () => {
+    const service = await openCloning((close) => closes.push(close));
+    const microphone = Buffer.from(await service.reference.arrayBuffer());
+    const consolePage = await openConsole({ url: service.url, microphone }, (close) => closes.push(close));
+    await consolePage.useKey(service.key);
+    await consolePage.setDisplay('light');
+    Object.assign(opened, { service, consolePage });
+  });
+  afterAll(async () => {
+    for (const close of closes.reverse()) await close();
+  });
+  return opened;
 }
