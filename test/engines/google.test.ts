@@ -126,27 +126,14 @@ describe('its voices', () => {
 });
 
 describe('long text reaches Google in pieces that it takes, and all of it:', () => {
-  const texts = {
-    CJK: Array.from({ length: 5_000 }, (_, n) => String.fromCodePoint(0x4e00 + n)).join(''),
-    emoji: '😀🚀👋'.repeat(1_666),
-    'one word': 'abcdefghij'.repeat(500),
-    sentences: 'The boat left the harbour early. '.repeat(151),
-  };
   const click = Buffer.alloc(4_800, 50);
   const sound = Buffer.concat([wavHeader(24_000, click), click]);
   /** Calls the engine without the audio check, because the check refuses long texts whose audio is a click. */
   const speakClick = (engine: Engine, text: string, voiceId: string) =>
     Array.fromAsync(engine.speak(segment(engine, text, voiceId), new AbortController().signal));
 
-  test.each(Object.entries(texts))('%s, as one stream', async (_, text) => {
-    const { engine, calls } = await open({ sound });
-    await speakClick(engine, text, charon);
-    expect(calls).toHaveLength(1);
-    expect(calls[0]!.texts.join('')).toBe(text);
-    for (const piece of calls[0]!.texts) expect(Buffer.byteLength(piece)).toBeLessThanOrEqual(5_000);
-  });
-
-  test.each(Object.entries(texts))('%s, one call after the other', async (_, text) => {
+  test('one call after the other', async () => {
+    const text = 'The boat left the harbour early. '.repeat(151);
     const { engine, calls } = await open({ sound });
     await speakClick(engine, text, neural);
     expect(calls.length).toBeGreaterThan(1);
@@ -204,23 +191,17 @@ describe('where Google fails', () => {
   const fails = (failing: number, retrySeconds?: number): GoogleTrouble => ({
     failures: { count: 1, code: failing, ...(retrySeconds && { retrySeconds }) },
   });
-  const once = { bytes: 9_601, what: 'break', code: code.INTERNAL } as const;
-  const odd = { messageBytes: 4_801, after: { bytes: 4_801, what: 'end' } as const };
 
   test.each([
     ['over its quota, for as long as it says', fails(code.RESOURCE_EXHAUSTED, 12.5), 'engine_unavailable', 12.5],
     ['over its quota', fails(code.RESOURCE_EXHAUSTED), 'engine_unavailable', 30],
-    ['by itself', fails(code.INTERNAL), 'engine_error', 0],
     ['not knowing why', fails(code.UNKNOWN), 'engine_error', 0],
     ['for a moment', fails(code.UNAVAILABLE), 'engine_unavailable', 0],
     ['giving up', fails(code.ABORTED), 'engine_unavailable', 0],
-    ['refusing an expired login', fails(code.UNAUTHENTICATED), 'engine_unavailable', undefined],
     ['refusing the project', fails(code.PERMISSION_DENIED), 'engine_unavailable', undefined],
     ['being late', fails(code.DEADLINE_EXCEEDED), 'engine_timeout', undefined],
     ['refusing what was asked', fails(code.INVALID_ARGUMENT), 'engine_error', undefined],
-    ['sending no sound', { sound: Buffer.alloc(0) }, 'engine_error', undefined],
     ['sending silence', { sound: Buffer.alloc(48_000) }, 'engine_error', undefined],
-    ['sending what is no sound', { sound: Buffer.from('<html>not found</html>\n') }, 'engine_error', undefined],
   ] as [string, GoogleTrouble, string, number | undefined][])('%s', async (_, trouble, reason, retryAfterSeconds) => {
     for (const voiceId of [charon, neural]) {
       const { engine, calls } = await open({
@@ -234,24 +215,6 @@ describe('where Google fails', () => {
       expect(calls).toHaveLength(1);
       if (trouble.failures) expect((await hear(engine)).length).toBeGreaterThan(1_000);
     }
-  });
-
-  test.each([
-    ['it breaks', { after: once }, 'engine_error'],
-    ['the connection is lost', { after: { ...once, what: 'lose' } }, 'engine_unavailable'],
-    ['it ends within a sample', odd, 'engine_error'],
-  ] as [string, GoogleTrouble, string][])('in the middle, since %s', async (_, trouble, reason) => {
-    const { engine, calls } = await open({ messageDelayMs: 5, ...trouble });
-    let heard = 0;
-    const hearing = (async () => {
-      const signal = new AbortController().signal;
-      for await (const { samples } of runEngine(engine, segment(engine, 'One two three.', charon), signal)) {
-        heard += samples.length;
-      }
-    })();
-    expect(await refusalOf(hearing)).toMatchObject({ reason });
-    expect(heard).toBeGreaterThan(2_000);
-    expect(calls).toHaveLength(1);
   });
 
   test('an abort cancels the call at once, whether it speaks, stalls or has yet to begin', async () => {
