@@ -31,10 +31,12 @@ export interface Admission {
   end(): void;
 }
 
-/** Expected length of a turn before any turn has been measured. */
-const turnMsUsual = 1000;
-/** Lifetime of two learned values: the time between admissions, and the wait after which callers disconnect. */
-const learnedMsMax = 60_000;
+/** Expected work of a request before any turn has been measured. */
+const workMsUsual = 1000;
+/** Weight of the earlier requests in the mean work of a request, at each new request. */
+const earlierShare = 0.95;
+/** How long the wait after which callers disconnect is remembered. */
+const stayKnownMs = 60_000;
 /** Number of other turns after which a waiting bulk request gets a turn. */
 const bulkEvery = 10;
 /**
@@ -56,8 +58,6 @@ const minuteMs = 60_000;
 const serversLookMs = 250;
 const retryMsMax = 60_000;
 const retriesMaxOfOwner = 256;
-/** Time estimates for whole texts are rough, so only this share of the estimate must fit into the deadline. */
-const wholeShare = 0.5;
 /**
  * Callers count as impatient if `min` callers disconnected after a wait of at least `waitedMsMin`. Each request that
  * receives audio reduces the count by `share`.
@@ -66,13 +66,6 @@ const lost = { min: 3, waitedMsMin: 500, share: 0.1 };
 /** A request is refused if its wait would exceed this share of the wait after which impatient callers disconnect. */
 const stayShare = 0.9;
 const timerMsMax = 2 ** 31 - 1;
-
-/** Relative work until the first audio: 1 for a segment of 60 characters, of which 0.5 is independent of the length. */
-const workOf = (chars: number): number => 0.5 + Math.max(1, chars) / 120;
-
-/** Returns the running mean, updated with a new value. */
-const learn = (mean: number | undefined, value: number, weight = 0.1): number =>
-  mean === undefined ? value : mean + weight * (value - mean);
 
 /** A part of an engine that speaks some of the engine's segments, such as a loaded model. */
 class Resource {
@@ -85,20 +78,10 @@ class Resource {
   /** Longest wait that callers accept, and the time at which this wait was learned. */
   stayMs = Infinity;
   stayAtMs = -Infinity;
-  /**
-   * Mean length of a turn, mean time to the first audio of a segment of 60 characters, and mean time per character of
-   * whole texts.
-   */
-  turnMs: number | undefined;
-  startMs: number | undefined;
-  msPerChar: number | undefined;
-  /**
-   * Mean time between two requests that received audio while others waited, and the time when the last request received
-   * audio or the queue began.
-   */
-  readonly gaps: Record<RequestKind, { ms?: number | undefined; sinceMs: number }> = {
-    interactive: { sinceMs: 0 },
-    bulk: { sinceMs: 0 },
+  /** Recent requests, and the number and duration of their turns so far. */
+  readonly recent: Record<RequestKind, { requests: number; turns: number; turnsMs: number }> = {
+    interactive: { requests: 0, turns: 0, turnsMs: 0 },
+    bulk: { requests: 0, turns: 0, turnsMs: 0 },
   };
 }
 
@@ -150,7 +133,7 @@ interface Asked extends Pick<Demand, 'owner' | 'kind' | 'seat'> {
   /** The request to admit; undefined if the turn admits no request. */
   demand?: Demand;
   /** Limits on the wait. A waiter without limits is never refused. */
-  patience?: Pick<Demand, 'firstChars' | 'wholeChars' | 'waitMsMax' | 'deadlineMs'>;
+  patience?: Pick<Demand, 'waitMsMax' | 'deadlineMs'>;
   /** Milliseconds after which the waiter moves to the lane `due`. */
   dueMs?: number;
 }
@@ -203,12 +186,12 @@ export class Schedule {
 
   /** Resolves when a seat is free for the first segment. Rejects if the request is aborted or refused. */
   async begin(demand: Demand, signal: AbortSignal): Promise<Admission> {
-    const { owner, kind, firstChars, wholeChars, waitMsMax = Infinity } = demand;
+    const { owner, kind, waitMsMax = Infinity } = demand;
     const waiter = this.#waiterOf(requestOf(demand), signal);
     const { resource, sinceMs } = waiter;
     let reserved: HeldTurn | undefined = await this.#take(waiter);
-    const begunMs = this.#now();
-    this.#options.onAdmit?.(kind, begunMs - sinceMs);
+    const waitedMs = this.#now() - sinceMs;
+    this.#options.onAdmit?.(kind, waitedMs);
     let state: 'begun' | 'heard' | 'over' = 'begun';
     const giveBack = () => {
       reserved?.end(true);
@@ -233,16 +216,13 @@ export class Schedule {
         if (state !== 'begun') return;
         state = 'heard';
         resource.lost = Math.max(0, resource.lost - lost.share);
-        this.#learnGap(waiter);
-        resource.startMs = learn(resource.startMs, (this.#now() - begunMs) / workOf(firstChars));
+        this.#countHeard(waiter);
       },
       end: () => {
         giveBack();
         if (state === 'over') return;
-        const isHeard = state === 'heard';
+        if (state === 'begun' && signal.aborted) this.#learnStay(waiter, waitedMs);
         state = 'over';
-        if (wholeChars && isHeard) resource.msPerChar = learn(resource.msPerChar, (this.#now() - begunMs) / wholeChars);
-        if (!isHeard && signal.aborted) this.#learnStay(waiter, begunMs - sinceMs);
         this.#speaking--;
         this.#bytes -= demand.bytesMax;
         for (const line of [...this.#lines.values()]) this.#admit(line);
@@ -292,11 +272,10 @@ export class Schedule {
   }
 
   async #wait(waiter: Waiter, patienceMs: number): Promise<HeldTurn> {
-    const { signal, line, lane, kind, resource, promise } = waiter;
+    const { signal, line, lane, promise } = waiter;
     const refuse = () => this.#reject(waiter, this.#refusal(waiter));
     using _ = onAbort(signal, () => this.#reject(waiter, signal.reason));
     const timer = patienceMs <= timerMsMax ? setTimeout(refuse, patienceMs) : undefined;
-    if (line.lanes[lane].count === 0) resource.gaps[kind].sinceMs = this.#now();
     line.lanes[lane].add(waiter);
     this.#setTimer(line);
     return await promise.finally(() => clearTimeout(timer));
@@ -334,7 +313,7 @@ export class Schedule {
     const { waitMs, rateMs } = this.#waitOf(waiter);
     const patienceMs = this.#patienceOf(waiter);
     const isRateSpent = rateMs > rateMsMax && (demand !== undefined || lane === 'first');
-    const isStayKnown = demand?.kind === 'interactive' && this.#now() - resource.stayAtMs < learnedMsMax;
+    const isStayKnown = demand?.kind === 'interactive' && this.#now() - resource.stayAtMs < stayKnownMs;
     const longestMs = isStayKnown ? Math.min(patienceMs, resource.stayMs) : patienceMs;
     if (Math.max(waitMs, rateMs) > longestMs || isRateSpent) throw this.#refusal(waiter);
     const { interactive, bulk } = this.state.waiting;
@@ -346,14 +325,18 @@ export class Schedule {
     return { patienceMs, displaced };
   }
 
-  /** Before any turn was measured, a turn may take as long as the engine may need for its first sound. */
-  #patienceOf({ patience, seat, resource: { startMs = 0, msPerChar = 0, turnMs } }: Waiter): number {
+  /**
+   * Longest wait. A deadline leaves time for the request itself. Before any turn was measured, a turn may take as long
+   * as the engine may need for its first sound.
+   */
+  #patienceOf({ patience, kind, seat, resource: { recent } }: Waiter): number {
     if (!patience) return Infinity;
-    const { firstChars, wholeChars = 0, waitMsMax = Infinity, deadlineMs = Infinity } = patience;
+    const { waitMsMax = Infinity, deadlineMs = Infinity } = patience;
     const { firstSoundMsMax = 0 } = seat.engine.capabilities;
-    const turnsMs = turnMs === undefined ? firstSoundMsMax : turnsWaitedMin * turnMs;
-    const workMs = Math.max(startMs * workOf(firstChars), wholeShare * msPerChar * wholeChars);
-    return Math.min(Math.max(waitMsMax, turnsMs), deadlineMs - this.#now() - workMs);
+    const { requests, turns, turnsMs } = recent[kind];
+    const waitedMs = turns > 0 ? (turnsWaitedMin * turnsMs) / turns : firstSoundMsMax;
+    const workMs = requests > 0 ? turnsMs / requests : 0;
+    return Math.min(Math.max(waitMsMax, waitedMs), deadlineMs - this.#now() - workMs);
   }
 
   /** Expected wait for a seat and for the engine's rate limit, and the expected time between two admissions. */
@@ -364,32 +347,27 @@ export class Schedule {
     return { waitMs: gapMs * (before + 1), gapMs, rateMs: this.#rateMs(line, seat, before) };
   }
 
-  /** Called when a request has its first audio. Requests that end earlier do not show how fast requests are served. */
-  #learnGap(waiter: Waiter): void {
-    const { kind, line, lane, resource } = waiter;
-    const gap = resource.gaps[kind];
-    const { count } = line.lanes[lane];
-    // The mean predicts the wait of `count` requests, so it averages over about `count` past requests.
-    const weight = 1 / (10 + count);
-    if (count > 0 && resource.turnMs !== undefined)
-      gap.ms = learn(this.#gapMs(waiter), this.#now() - gap.sinceMs, weight);
-    gap.sinceMs = this.#now();
-  }
-
   /** Called when a caller has stopped waiting. Ignores requests that are older than the limit. */
   #learnStay({ resource, sinceMs }: Waiter, waitedMs: number): void {
     if (waitedMs < lost.waitedMsMin || sinceMs <= resource.stayAtMs || ++resource.lost < lost.min) return;
     Object.assign(resource, { lost: 0, stayMs: stayShare * waitedMs, stayAtMs: this.#now() });
   }
 
-  /** Expected time between two served requests while others wait. */
-  #gapMs({ kind, lane, line, resource }: Waiter): number {
-    const gap = resource.gaps[kind];
-    if (line.lanes[lane].count === 0 && this.#now() - gap.sinceMs >= learnedMsMax) gap.ms = undefined;
+  /** Counts a request whose turns are measured. Only requests that are heard count: the work of others delays them too. */
+  #countHeard({ kind, line, resource }: Waiter): void {
+    if (resource.turns < Math.min(resource.seats, this.#seatsOf(line))) return;
+    const recent = resource.recent[kind];
+    recent.requests = earlierShare * recent.requests + 1;
+    recent.turns *= earlierShare;
+    recent.turnsMs *= earlierShare;
+  }
+
+  /** Expected time between two admissions while others wait: the mean work of a request, divided among the seats. */
+  #gapMs({ kind, line, resource }: Waiter): number {
     const { speakingMax } = this.#options;
     const seats = Math.min(resource.seats, this.#seatsOf(line), speakingMax);
-    const usualMs = resource.turnMs === undefined ? turnMsUsual / speakingMax : resource.turnMs / seats;
-    return Math.max(1, gap.ms ?? usualMs);
+    const { requests, turnsMs } = resource.recent[kind];
+    return Math.max(1, requests === 0 || turnsMs === 0 ? workMsUsual / speakingMax : turnsMs / requests / seats);
   }
 
   /** Refuses a request. Refused requests get successive retry times, at the rate at which requests can be admitted. */
@@ -514,8 +492,10 @@ export class Schedule {
         resource.held--;
         line.bulkHeld -= isBulk ? 1 : 0;
         if (isUnused && begun.includes(sinceMs)) begun.splice(begun.lastIndexOf(sinceMs), 1);
-        if (!isUnused && !signal.aborted && ++resource.turns > Math.min(resource.seats, this.#seatsOf(line)))
-          resource.turnMs = learn(resource.turnMs, this.#now() - sinceMs);
+        if (!isUnused && ++resource.turns > Math.min(resource.seats, this.#seatsOf(line))) {
+          resource.recent[kind].turns++;
+          resource.recent[kind].turnsMs += this.#now() - sinceMs;
+        }
         waiter.leave();
         this.#admit(line);
       },
@@ -533,10 +513,6 @@ export interface Demand {
   kind: RequestKind;
   /** Seat of the first segment. */
   seat: Seat;
-  /** Length of the first segment. */
-  firstChars: number;
-  /** Length of the text, if the response is sent only when all of it is spoken. */
-  wholeChars?: number | undefined;
   /** Maximum memory in bytes that the audio needs. */
   bytesMax: number;
   /** Longest wait. Default: no limit. */
@@ -547,8 +523,6 @@ export interface Demand {
 
 /** Text length from which a request for a link is bulk, because its audio is not played before it is complete. */
 const bulkCharsMin = 500;
-/** Length of a first segment if the engine states no limit for it. */
-const firstCharsUsual = 60;
 /** Longest audio that engines/sound-check.ts accepts for usual text. */
 const secondsMax = { start: 4, perChar: 0.3 };
 const engineBytesPerSecond = 48_000;
@@ -564,7 +538,6 @@ export function demandOf(binding: Binding, request: SpeechRequest, caller: Calle
   return {
     ...liveDemandOf(binding, request, caller, waitMsMax),
     kind: kindOf(request),
-    wholeChars: request.method === 'rest' ? request.chars : undefined,
     deadlineMs: caller.deadlineMs,
   };
 }
@@ -578,7 +551,7 @@ export function liveDemandOf(
 ): Demand {
   const { chars, languageCode } = text;
   const { callerId, accountId: owner = callerId } = caller;
-  const { segmentCharsMax, segmentsAtOnce, firstSegmentCharsMax = firstCharsUsual } = engine.capabilities;
+  const { segmentCharsMax, segmentsAtOnce } = engine.capabilities;
   const segmentSeconds = secondsMax.start + secondsMax.perChar * Math.min(chars, segmentCharsMax);
   const { languageCodes } = speaker;
   const resource = engine.resourceOf?.({ voice: speaker, languageCode: languageCode ?? languageCodes[0]! });
@@ -586,7 +559,6 @@ export function liveDemandOf(
     owner,
     kind: 'interactive',
     seat: { engine, resource, isClone: openClone !== undefined },
-    firstChars: Math.min(chars, firstSegmentCharsMax),
     bytesMax: streamBytes + segmentsAtOnce * segmentSeconds * engineBytesPerSecond,
     waitMsMax,
   };

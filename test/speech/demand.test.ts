@@ -1,8 +1,7 @@
 // Tests that the engine, not a label from the caller, names the resource that serves a request.
 import { expect, test } from 'vitest';
 import type { Engine, Segment, Voice } from '../../src/engines/engine.ts';
-import { parseSpeechRequest } from '../../src/speech/request.ts';
-import { demandOf, liveDemandOf } from '../../src/speech/schedule.ts';
+import { liveDemandOf } from '../../src/speech/schedule.ts';
 
 const capabilities = { segmentCharsMax: 100, segmentsAtOnce: 1, segmentsSpokenMax: 3, segmentsPerResource: 2 };
 const voice = (voiceId: string, labels = {}) =>
@@ -31,12 +30,4 @@ test('labels make no queue of their own', () => {
   );
   expect(new Set(resources).size).toBe(1);
   expect(seatOf(voice('v', { model: 'x' }), {}).resource).toBeUndefined();
-});
-
-test('only a text that is answered as a whole has to be spoken within the deadline', () => {
-  const binding = { engine: { name: 'e', capabilities } as unknown as Engine, speaker: voice('v') };
-  const wholeCharsOf = (fields: object) =>
-    demandOf(binding, parseSpeechRequest({ voice_id: 'v', ...fields }), { callerId: 'ada' }).wholeChars;
-  expect(wholeCharsOf({ text: 'Ten chars.' })).toBe(10);
-  expect(wholeCharsOf({ method: 'streaming', text_chunks: ['Ten chars.'] })).toBeUndefined();
 });

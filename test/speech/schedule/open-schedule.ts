@@ -17,7 +17,7 @@ export const seatAt = (
 };
 
 export const demandAt = (seat: Seat, more: Partial<Demand> = {}): Demand => ({
-  ...{ owner: 'a', kind: 'interactive', seat, firstChars: 60, bytesMax: 1 },
+  ...{ owner: 'a', kind: 'interactive', seat, bytesMax: 1 },
   ...more,
 });
 
@@ -43,8 +43,9 @@ export function openSchedule(options: Partial<ScheduleOptions> = {}) {
   const finish = async (name: string, ms = 100) => {
     clock.ms += ms;
     const { turn, heard, end, seat } = held.get(name)!;
-    (await turn(seat, true, never)).end();
+    const spoken = await turn(seat, true, never);
     heard();
+    spoken.end();
     end();
     await settle();
   };

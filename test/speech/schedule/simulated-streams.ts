@@ -54,7 +54,7 @@ export async function simulateStreams(load: SimulatedStreams) {
 
   async function stream(n: number, count: number, isBulk: boolean): Promise<void> {
     const owner = `owner ${n % owners}`;
-    const demand = demandAt(seat, { owner, kind: isBulk ? 'bulk' : 'interactive', firstChars: first.chars });
+    const demand = demandAt(seat, { owner, kind: isBulk ? 'bulk' : 'interactive' });
     const askedMs = now();
     const leaving = new AbortController();
     // The scheduler's timers use the real clock, so the longest wait is simulated here.
@@ -182,7 +182,7 @@ export async function simulateClients(load: SimulatedClients) {
   /** Returns how long to wait before the next request. */
   async function ask(n: number, staysMs: number): Promise<number> {
     asked++;
-    const demand = demandAt(seat, { owner: `owner ${n % owners}`, firstChars: first.chars });
+    const demand = demandAt(seat, { owner: `owner ${n % owners}` });
     const askedMs = now();
     const leaving = new AbortController();
     const leave = () => leaving.abort(new Error('the client disconnected'));
