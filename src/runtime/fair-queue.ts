@@ -31,9 +31,13 @@ export class FairQueue<Item extends { readonly owner: string }> {
     this.#byOwner.set(item.owner, left);
   }
 
+  [Symbol.iterator](): Iterator<Item> {
+    return this.inTurn(false);
+  }
+
   /** Iterates over all items, owner by owner, starting with the owner whose turn it is. */
-  *[Symbol.iterator](): Iterator<Item> {
-    for (const own of this.#byOwner.values()) yield* own;
+  *inTurn(isNewestFirst: boolean): Generator<Item> {
+    for (const own of this.#byOwner.values()) yield* isNewestFirst ? own.toReversed() : own;
   }
 
   /** Number of items that `counts` selects and that are served before a new item of the owner. */

@@ -35,8 +35,6 @@ export interface Admission {
 const workMsUsual = 1000;
 /** Weight of the earlier requests in the mean work of a request, at each new request. */
 const earlierShare = 0.95;
-/** How long the wait after which callers disconnect is remembered. */
-const stayKnownMs = 60_000;
 /** Number of other turns after which a waiting bulk request gets a turn. */
 const bulkEvery = 10;
 /**
@@ -49,8 +47,10 @@ const seatLeftMs = 10_000;
  * the audio of its first segment ends.
  */
 const later = { interactive: { lane: 'later', dueMs: 2_000 }, bulk: { lane: 'bulk', dueMs: 10_000 } } as const;
-/** A request may wait for so many turns, however long they are: an engine that is slower than speech has a queue too. */
-const turnsWaitedMin = 4;
+/** A request may wait for so many others per seat, however long they take: an engine slower than speech has a queue too. */
+const aheadPerSeatMin = 8;
+/** They may take longer than expected by this factor. */
+const aheadSlack = 2;
 /** Longest wait for an engine's rate limit before the request has any audio. */
 const rateMsMax = 10_000;
 const minuteMs = 60_000;
@@ -58,13 +58,6 @@ const minuteMs = 60_000;
 const serversLookMs = 250;
 const retryMsMax = 60_000;
 const retriesMaxOfOwner = 256;
-/**
- * Callers count as impatient if `min` callers disconnected after a wait of at least `waitedMsMin`. Each request that
- * receives audio reduces the count by `share`.
- */
-const lost = { min: 3, waitedMsMin: 500, share: 0.1 };
-/** A request is refused if its wait would exceed this share of the wait after which impatient callers disconnect. */
-const stayShare = 0.9;
 const timerMsMax = 2 ** 31 - 1;
 
 /** A part of an engine that speaks some of the engine's segments, such as a loaded model. */
@@ -73,16 +66,14 @@ class Resource {
   held = 0;
   /** Number of completed turns. The first turn of each seat is not measured, because the engine may have to start. */
   turns = 0;
-  /** Recent number of admitted requests whose callers disconnected before any audio. */
-  lost = 0;
-  /** Longest wait that callers accept, and the time at which this wait was learned. */
-  stayMs = Infinity;
-  stayAtMs = -Infinity;
-  /** Recent requests, and the number and duration of their turns so far. */
-  readonly recent: Record<RequestKind, { requests: number; turns: number; turnsMs: number }> = {
-    interactive: { requests: 0, turns: 0, turnsMs: 0 },
-    bulk: { requests: 0, turns: 0, turnsMs: 0 },
-  };
+  /** Recent requests, and the duration of their turns so far. Earlier requests count less. */
+  readonly recent = { interactive: { requests: 0, turnsMs: 0 }, bulk: { requests: 0, turnsMs: 0 } };
+
+  /** Mean work of a recent request; undefined if none was measured. */
+  workMs(kind: RequestKind): number | undefined {
+    const { requests, turnsMs } = this.recent[kind];
+    return requests === 0 ? undefined : turnsMs / requests;
+  }
 }
 
 /** An engine and its queue. */
@@ -105,6 +96,8 @@ class Line {
   /** Number of turns since the last bulk turn. */
   sinceBulk = 0;
   interactiveAtMs = -Infinity;
+  /** While callers leave before their turn, the oldest requests are about to leave, so the newest go first. */
+  newestFirstUntilMs = -Infinity;
   timer: NodeJS.Timeout | undefined;
 
   constructor(engine: Seat['engine']) {
@@ -133,7 +126,7 @@ interface Asked extends Pick<Demand, 'owner' | 'kind' | 'seat'> {
   /** The request to admit; undefined if the turn admits no request. */
   demand?: Demand;
   /** Limits on the wait. A waiter without limits is never refused. */
-  patience?: Pick<Demand, 'waitMsMax' | 'deadlineMs'>;
+  limits?: Pick<Demand, 'waitMsMax' | 'deadlineMs'>;
   /** Milliseconds after which the waiter moves to the lane `due`. */
   dueMs?: number;
 }
@@ -151,7 +144,7 @@ interface Waiter extends Asked, PromiseWithResolvers<HeldTurn> {
 type HeldTurn = Turn & { moveTo(seat: Seat): boolean };
 
 const requestOf = (demand: Demand): Asked =>
-  Object.assign({ demand, patience: demand, lane: demand.kind === 'bulk' ? 'bulk' : 'first' } as const, demand);
+  Object.assign({ demand, limits: demand, lane: demand.kind === 'bulk' ? 'bulk' : 'first' } as const, demand);
 
 export class Schedule {
   readonly #options: ScheduleOptions;
@@ -188,11 +181,10 @@ export class Schedule {
   async begin(demand: Demand, signal: AbortSignal): Promise<Admission> {
     const { owner, kind, waitMsMax = Infinity } = demand;
     const waiter = this.#waiterOf(requestOf(demand), signal);
-    const { resource, sinceMs } = waiter;
+    const { sinceMs } = waiter;
     let reserved: HeldTurn | undefined = await this.#take(waiter);
-    const waitedMs = this.#now() - sinceMs;
-    this.#options.onAdmit?.(kind, waitedMs);
-    let state: 'begun' | 'heard' | 'over' = 'begun';
+    this.#options.onAdmit?.(kind, this.#now() - sinceMs);
+    let isOver = false;
     const giveBack = () => {
       reserved?.end(true);
       reserved = undefined;
@@ -205,24 +197,17 @@ export class Schedule {
           return first;
         }
         giveBack();
-        const patience = { ...demand, waitMsMax: Math.max(0, sinceMs + waitMsMax - this.#now()) };
+        const limits = { ...demand, waitMsMax: Math.max(0, sinceMs + waitMsMax - this.#now()) };
         const asked: Asked = isUrgent
-          ? { owner, kind, seat, lane: 'first', patience }
+          ? { owner, kind, seat, lane: 'first', limits }
           : { owner, kind, seat, ...later[kind] };
         return this.#take(this.#waiterOf(asked, by));
       },
-      heard: () => {
-        giveBack();
-        if (state !== 'begun') return;
-        state = 'heard';
-        resource.lost = Math.max(0, resource.lost - lost.share);
-        this.#countHeard(waiter);
-      },
+      heard: giveBack,
       end: () => {
         giveBack();
-        if (state === 'over') return;
-        if (state === 'begun' && signal.aborted) this.#learnStay(waiter, waitedMs);
-        state = 'over';
+        if (isOver) return;
+        isOver = true;
         this.#speaking--;
         this.#bytes -= demand.bytesMax;
         for (const line of [...this.#lines.values()]) this.#admit(line);
@@ -262,21 +247,30 @@ export class Schedule {
     if (!waiter.isBackground) waiter.leave = this.#background.enter();
     try {
       if (this.#mayBegin(waiter)) return this.#hold(waiter);
-      const { patienceMs, displaced } = this.#checkWait(waiter);
+      const displaced = this.#checkWait(waiter);
       if (displaced) this.#reject(displaced, this.#refusal(displaced));
-      return await this.#wait(waiter, patienceMs);
+      return await this.#wait(waiter);
     } catch (error) {
       waiter.leave();
       throw error;
     }
   }
 
-  async #wait(waiter: Waiter, patienceMs: number): Promise<HeldTurn> {
-    const { signal, line, lane, promise } = waiter;
-    const refuse = () => this.#reject(waiter, this.#refusal(waiter));
-    using _ = onAbort(signal, () => this.#reject(waiter, signal.reason));
-    const timer = patienceMs <= timerMsMax ? setTimeout(refuse, patienceMs) : undefined;
+  async #wait(waiter: Waiter): Promise<HeldTurn> {
+    const { signal, line, lane, kind, resource, promise } = waiter;
+    let timer: NodeJS.Timeout | undefined;
+    // What a request takes may turn out to be more than was expected when the waiter came.
+    const look = () => {
+      const leftMs = this.#untilMsOf(waiter, aheadSlack) - this.#now();
+      if (leftMs <= 0) this.#reject(waiter, this.#refusal(waiter));
+      else if (leftMs <= timerMsMax) timer = setTimeout(look, Math.ceil(leftMs));
+    };
+    using _ = onAbort(signal, () => {
+      line.newestFirstUntilMs = this.#now() + aheadPerSeatMin * (resource.workMs(kind) ?? workMsUsual);
+      this.#reject(waiter, signal.reason);
+    });
     line.lanes[lane].add(waiter);
+    look();
     this.#setTimer(line);
     return await promise.finally(() => clearTimeout(timer));
   }
@@ -304,39 +298,32 @@ export class Schedule {
     return false;
   }
 
-  /**
-   * Returns how long the waiter may wait, and the waiter that it displaces if the queue is full. Throws if the waiter
-   * is refused.
-   */
-  #checkWait(waiter: Waiter): { patienceMs: number; displaced?: Waiter | undefined } {
-    const { owner, line, resource, demand, lane } = waiter;
+  /** Returns the waiter that this one displaces, if the queue is full. Throws if the waiter is refused. */
+  #checkWait(waiter: Waiter): Waiter | undefined {
+    const { owner, line, demand, lane } = waiter;
     const { waitMs, rateMs } = this.#waitOf(waiter);
-    const patienceMs = this.#patienceOf(waiter);
     const isRateSpent = rateMs > rateMsMax && (demand !== undefined || lane === 'first');
-    const isStayKnown = demand?.kind === 'interactive' && this.#now() - resource.stayAtMs < stayKnownMs;
-    const longestMs = isStayKnown ? Math.min(patienceMs, resource.stayMs) : patienceMs;
-    if (Math.max(waitMs, rateMs) > longestMs || isRateSpent) throw this.#refusal(waiter);
+    const beginsMs = this.#now() + Math.max(waitMs, rateMs);
+    if (beginsMs > this.#untilMsOf(waiter) || isRateSpent) throw this.#refusal(waiter);
     const { interactive, bulk } = this.state.waiting;
-    if (!demand || interactive + bulk < this.#options.waitingMax) return { patienceMs };
+    if (!demand || interactive + bulk < this.#options.waitingMax) return undefined;
     const isRequest = (each: Waiter) => each.demand !== undefined;
     const ofBulk = lane === 'first' ? line.lanes.bulk.newestOfMost(isRequest) : undefined;
     const displaced = ofBulk ?? line.lanes[lane].newestOfMost(isRequest, owner);
     if (!displaced) throw this.#refusal(waiter);
-    return { patienceMs, displaced };
+    return displaced;
   }
 
   /**
-   * Longest wait. A deadline leaves time for the request itself. Before any turn was measured, a turn may take as long
-   * as the engine may need for its first sound.
+   * Time until which the waiter may wait. A deadline leaves time for the request itself. Before any request was measured,
+   * the engine may take as long as it may need for its first sound.
    */
-  #patienceOf({ patience, kind, seat, resource: { recent } }: Waiter): number {
-    if (!patience) return Infinity;
-    const { waitMsMax = Infinity, deadlineMs = Infinity } = patience;
-    const { firstSoundMsMax = 0 } = seat.engine.capabilities;
-    const { requests, turns, turnsMs } = recent[kind];
-    const waitedMs = turns > 0 ? (turnsWaitedMin * turnsMs) / turns : firstSoundMsMax;
-    const workMs = requests > 0 ? turnsMs / requests : 0;
-    return Math.min(Math.max(waitMsMax, waitedMs), deadlineMs - this.#now() - workMs);
+  #untilMsOf({ limits, kind, seat, resource, sinceMs }: Waiter, slack = 1): number {
+    if (!limits) return Infinity;
+    const { waitMsMax = Infinity, deadlineMs = Infinity } = limits;
+    const workMs = resource.workMs(kind);
+    const queueMs = workMs === undefined ? (seat.engine.capabilities.firstSoundMsMax ?? 0) : aheadPerSeatMin * workMs;
+    return Math.min(sinceMs + Math.max(waitMsMax, slack * queueMs), deadlineMs - (workMs ?? 0));
   }
 
   /** Expected wait for a seat and for the engine's rate limit, and the expected time between two admissions. */
@@ -347,27 +334,12 @@ export class Schedule {
     return { waitMs: gapMs * (before + 1), gapMs, rateMs: this.#rateMs(line, seat, before) };
   }
 
-  /** Called when a caller has stopped waiting. Ignores requests that are older than the limit. */
-  #learnStay({ resource, sinceMs }: Waiter, waitedMs: number): void {
-    if (waitedMs < lost.waitedMsMin || sinceMs <= resource.stayAtMs || ++resource.lost < lost.min) return;
-    Object.assign(resource, { lost: 0, stayMs: stayShare * waitedMs, stayAtMs: this.#now() });
-  }
-
-  /** Counts a request whose turns are measured. Only requests that are heard count: the work of others delays them too. */
-  #countHeard({ kind, line, resource }: Waiter): void {
-    if (resource.turns < Math.min(resource.seats, this.#seatsOf(line))) return;
-    const recent = resource.recent[kind];
-    recent.requests = earlierShare * recent.requests + 1;
-    recent.turns *= earlierShare;
-    recent.turnsMs *= earlierShare;
-  }
-
   /** Expected time between two admissions while others wait: the mean work of a request, divided among the seats. */
   #gapMs({ kind, line, resource }: Waiter): number {
     const { speakingMax } = this.#options;
+    const workMs = resource.workMs(kind);
     const seats = Math.min(resource.seats, this.#seatsOf(line), speakingMax);
-    const { requests, turnsMs } = resource.recent[kind];
-    return Math.max(1, requests === 0 || turnsMs === 0 ? workMsUsual / speakingMax : turnsMs / requests / seats);
+    return Math.max(1, workMs === undefined ? workMsUsual / speakingMax : workMs / seats);
   }
 
   /** Refuses a request. Refused requests get successive retry times, at the rate at which requests can be admitted. */
@@ -442,8 +414,10 @@ export class Schedule {
       waiter.lane = 'due';
       due.add(waiter);
     }
+    const isNewestFirst = this.#now() < line.newestFirstUntilMs;
     for (const lane of line.sinceBulk >= bulkEvery ? [bulk, due, first, later] : [due, first, later, bulk])
-      for (const waiter of lane) if (this.#fits(waiter) && !this.#isBehindOther(waiter)) return waiter;
+      for (const waiter of lane.inTurn(isNewestFirst && lane === first))
+        if (this.#fits(waiter) && !this.#isBehindOther(waiter)) return waiter;
     return undefined;
   }
 
@@ -492,9 +466,13 @@ export class Schedule {
         resource.held--;
         line.bulkHeld -= isBulk ? 1 : 0;
         if (isUnused && begun.includes(sinceMs)) begun.splice(begun.lastIndexOf(sinceMs), 1);
-        if (!isUnused && ++resource.turns > Math.min(resource.seats, this.#seatsOf(line))) {
-          resource.recent[kind].turns++;
-          resource.recent[kind].turnsMs += this.#now() - sinceMs;
+        const isMeasured =
+          !isUnused && !signal.aborted && ++resource.turns > Math.min(resource.seats, this.#seatsOf(line));
+        if (isMeasured && !waiter.isBackground) {
+          const recent = resource.recent[kind];
+          const share = demand ? earlierShare : 1;
+          recent.turnsMs = share * recent.turnsMs + this.#now() - sinceMs;
+          recent.requests = share * recent.requests + (demand ? 1 : 0);
         }
         waiter.leave();
         this.#admit(line);

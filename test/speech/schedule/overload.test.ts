@@ -133,19 +133,6 @@ test('a deadline is no reason to refuse a request that need not wait', async () 
   expect(admitted).toEqual(['a0']);
 });
 
-test('a queue that was slow is tried again when nobody has waited in it for a minute', async () => {
-  const { schedule, ask, finish, clock } = await openMeasured(9000);
-  const waiting = ['w1', 'w2', 'w3', 'w4'];
-  for (const name of waiting) ask(name, single, { owner: 'b' });
-  await settle();
-  const check = () => schedule.check(demandAt(single, { owner: 'b', waitMsMax: 5000 }));
-  expect(check).toThrow(expect.objectContaining({ reason: 'overloaded' }));
-  for (const name of ['a40', ...waiting]) await finish(name, 9000);
-  check();
-  clock.ms += 59_000;
-  check();
-});
-
 test('a burst after a quiet time waits as the one before it did', async () => {
   const { ask, admitted, refused, finish, clock } = openSchedule();
   const burst = async (names: readonly string[]) => {
