@@ -1,7 +1,7 @@
 // Offers a service with flite 1, 2 and 10 times the load that it can serve. Measures the requests served per second and
-// per CPU second, and the time to the first audio. Also measures how soon refusals arrive, and whether clients that
-// retry at the stated time are served. Other loads: clients that leave after two seconds, 64 waiting clients, and short
-// streams among long texts. SONANT_BENCH_BEFORE names another checkout to measure too.
+// per CPU second, the time to the first audio, and how soon refusals arrive. Other loads: clients that leave after two
+// seconds, 64 waiting clients, and short streams among long texts. SONANT_BENCH_BEFORE names another checkout, which is
+// measured in the same rounds. Takes two minutes for each checkout.
 import { spawnSync } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
@@ -11,18 +11,15 @@ import type { OpenCheckout } from './measuring/open-checkout.ts';
 import { median } from './measuring/rounds.ts';
 import { closedLoop, learnStreams, longText, type Offered, openLoop, pacedLoop } from './overload/load.ts';
 
-const seconds = 4;
-const rounds = 3;
-const times = [1, 2, 10];
+const seconds = 3;
+const rounds = 2;
 const cores = availableParallelism();
 /** Enough clients to keep all threads busy. */
 const fewClients = 2 * cores;
-/** Number of refusals before the measurement. */
-const refusalsBefore = 1500;
-const warmUpSeconds = 12;
+const warmUpSeconds = 4;
 /** Number of clients that each request one sentence after the other, like the threads of a batch script. */
 const politeClients = 64;
-const politeSeconds = 8;
+const politeSeconds = 6;
 /** Time after which impatient clients disconnect. */
 const leaveMs = 2000;
 const goodputMin = 0.9;
@@ -31,74 +28,77 @@ const firstSoundMax = 2;
 interface Service {
   addresses: OpenCheckout;
   cpuMs(): Promise<number>;
+  isPinned: boolean;
 }
 
+/** A load, and what has been measured of it in all rounds. */
 interface Measured {
   title: string;
-  offered: readonly Offered[];
+  run(): Promise<Offered[]>;
+  offered: Offered[];
   wallMs: number;
   cpuMs: number;
 }
 
+type Loads = Readonly<
+  Record<'few' | 'once' | 'twice' | 'ten' | 'leaving' | 'polite' | 'alone' | 'amongLong', Measured>
+>;
+
 export const bench: Bench = {
   about: 'goodput and time to first audio at one, two and ten times the capacity',
   async run() {
-    const tables: Table[] = [];
-    const goals: Goal[] = [];
-    const { SONANT_BENCH_BEFORE: beforeRoot } = process.env;
-    if (beforeRoot !== undefined) tables.push((await measureCheckout(beforeRoot, 'before')).table);
-    const { table, ...own } = await measureCheckout(join(import.meta.dirname, '..'), 'this checkout');
-    tables.push(table);
-    goals.push(...own.goals);
-    return { tables, goals };
+    await using opened = new AsyncDisposableStack();
+    const { SONANT_BENCH_BEFORE: before } = process.env;
+    const roots = { ...(before && { before }), 'this checkout': join(import.meta.dirname, '..') };
+    const checkouts = [];
+    for (const [name, root] of Object.entries(roots)) {
+      const service = await start(opened, root);
+      checkouts.push({ name, service, loads: await prepare(service) });
+    }
+    // Each round measures all, so that other load on the machine affects all equally.
+    for (let round = 0; round < rounds; round++)
+      for (const { service, loads } of checkouts) for (const load of Object.values(loads)) await measure(service, load);
+    const tables = checkouts.map(({ name, service, loads }) => tableOf(name, service, loads));
+    return { tables, goals: goalsOf(checkouts.at(-1)!.loads) };
   },
 };
 
-async function measureCheckout(root: string, name: string) {
-  await using opened = new AsyncDisposableStack();
-  const { isPinned, ...service } = await start(opened, root);
-  const request = await learnStreams(service.addresses);
-  const load = { service: service.addresses, seconds, request };
-  const warmUp = await measure('', service, () => closedLoop(load, fewClients));
+async function prepare({ addresses: service }: Service): Promise<Loads> {
+  const load = { service, seconds, request: await learnStreams(service) };
+  let capacity = (await closedLoop(load, fewClients)).length / seconds;
   // V8 optimises code that runs often, so refusals are cheaper after a moment of overload.
-  await openLoop({ ...load, seconds: warmUpSeconds }, Math.max(20 * perSecond(warmUp), refusalsBefore / warmUpSeconds));
-  let capacity = 0;
-  const clients = times.map((n) => ({
-    title: `${n * fewClients} clients`,
-    async run() {
-      const offered = await closedLoop(load, n * fewClients);
-      if (n === 1) capacity = offered.length / seconds;
+  await openLoop({ ...load, seconds: warmUpSeconds }, 20 * capacity);
+  const measured = (title: string, run: Measured['run']) => ({ title, run, offered: [], wallMs: 0, cpuMs: 0 });
+  const times = (n: number) => measured(`${n} times capacity`, () => openLoop(load, n * capacity));
+  return {
+    few: measured(`${fewClients} clients`, async () => {
+      const offered = await closedLoop(load, fewClients);
+      capacity = offered.length / seconds;
       return offered;
-    },
-  }));
-  const open = times.map((n) => ({ title: `${n} times capacity`, run: () => openLoop(load, n * capacity) }));
-  const leaving = {
-    title: `ten times capacity, leaving after ${leaveMs / 1000} s`,
-    run: () => openLoop({ ...load, seconds: politeSeconds, leaveMs }, 10 * capacity),
-  };
-  const polite = {
-    title: `${politeClients} clients`,
-    run: () => closedLoop({ ...load, seconds: politeSeconds }, politeClients),
-  };
-  const alone = { title: 'a client that rests', run: () => pacedLoop(load) };
-  let bulkServed = 0;
-  const amongBulk = {
-    title: 'the same, among long texts',
-    async run() {
-      const bulk = closedLoop({ ...load, request: longText }, 4 * fewClients);
+    }),
+    once: times(1),
+    twice: times(2),
+    ten: times(10),
+    leaving: measured(`ten times capacity, leaving after ${leaveMs / 1000} s`, () =>
+      openLoop({ ...load, seconds: politeSeconds, leaveMs }, 10 * capacity),
+    ),
+    polite: measured(`${politeClients} clients`, () => closedLoop({ ...load, seconds: politeSeconds }, politeClients)),
+    alone: measured('a client that rests', () => pacedLoop(load)),
+    amongLong: measured('the same, among long texts', async () => {
+      const long = closedLoop({ ...load, request: longText }, 4 * fewClients);
       const offered = await pacedLoop(load);
-      bulkServed += (await bulk).filter(({ firstMs }) => firstMs !== undefined).length;
+      await long;
       return offered;
-    },
+    }),
   };
-  const measured = await measureInTurn(service, [...clients, ...open, leaving, polite, alone, amongBulk]);
-  const saturated = measured.slice(0, -4);
-  const peaks = { cpu: Math.max(...saturated.map(perCpuSecond)), wall: Math.max(...saturated.map(perSecond)) };
+}
+
+function tableOf(name: string, { isPinned }: Service, loads: Loads): Table {
   const place = isPinned
     ? 'the service on one core, the clients on another'
     : 'the service and the clients on all cores';
-  const table: Table = {
-    title: `${name}: streams of a sentence, ${place}; ${bulkServed} long texts were spoken meanwhile in the last`,
+  return {
+    title: `${name}: streams of a sentence, ${place}`,
     columns: [
       { name: 'offered' },
       ...['served/s', 'of peak', 'served/CPU s', 'of peak'].map((title) => ({ name: title, digits: 2 })),
@@ -107,36 +107,36 @@ async function measureCheckout(root: string, name: string) {
       })),
       { name: 'returns served', digits: 2 },
     ],
-    rows: measured.map((each) => rowOf(each, peaks)),
+    rows: Object.values(loads).map((each) => rowOf(each, peaksOf(loads))),
   };
-  const [atTwice, atTen, afterLeaving, fromQueue, unloaded, loaded] = measured.slice(-6);
-  const goals: Goal[] = (
-    [
-      ['twice', atTwice!],
-      ['ten times', atTen!],
-      ['ten times, leaving,', afterLeaving!],
-    ] as const
-  ).flatMap(([offered, each]) => [
-    {
-      name: `served/s at ${offered} capacity : peak`,
-      figure: perSecond(each) / peaks.wall,
-      digits: 2,
-      min: goodputMin,
-    },
-    { name: `the same by CPU`, figure: perCpuSecond(each) / peaks.cpu, digits: 2, min: goodputMin },
+}
+
+const peaksOf = ({ few, once, twice, ten }: Loads) => ({
+  cpu: Math.max(...[few, once, twice, ten].map(perCpuSecond)),
+  wall: Math.max(...[few, once, twice, ten].map(perSecond)),
+});
+
+function goalsOf(loads: Loads): Goal[] {
+  const peaks = peaksOf(loads);
+  const { twice, ten, leaving, polite, alone, amongLong } = loads;
+  const ofPeak = [twice, ten, leaving].flatMap((each): Goal[] => [
+    { name: `served/s at ${each.title} : peak`, figure: perSecond(each) / peaks.wall, digits: 2, min: goodputMin },
+    { name: 'the same by CPU', figure: perCpuSecond(each) / peaks.cpu, digits: 2, min: goodputMin },
   ]);
-  const refusals = fromQueue!.offered.filter(({ isRefused }) => isRefused).length;
-  goals.push({ name: `refusals of ${politeClients} clients`, figure: refusals, digits: 0, max: 0 });
-  const slowdown = firstOf(loaded!) / firstOf(unloaded!);
-  goals.push({ name: 'first sound among long texts : alone', figure: slowdown, digits: 2, max: firstSoundMax });
-  return { table, goals };
+  const refusals = polite.offered.filter(({ isRefused }) => isRefused).length;
+  const slowdown = firstOf(amongLong) / firstOf(alone);
+  return [
+    ...ofPeak,
+    { name: `refusals of ${politeClients} clients`, figure: refusals, digits: 0, max: 0 },
+    { name: 'first sound among long texts : alone', figure: slowdown, digits: 2, max: firstSoundMax },
+  ];
 }
 
 /**
  * Starts the service on the first core, if there are several cores and `taskset` is installed. The clients run in this
  * process.
  */
-async function start(opened: AsyncDisposableStack, root: string): Promise<Service & { isPinned: boolean }> {
+async function start(opened: AsyncDisposableStack, root: string): Promise<Service> {
   const isPinned = cores > 1 && spawnSync('taskset', ['-apc', '1', String(process.pid)]).status === 0;
   const pinned = { execPath: 'taskset', execArgv: ['-c', '0', process.execPath, ...process.execArgv] };
   // Log lines are written and discarded, so their cost is included.
@@ -147,30 +147,12 @@ async function start(opened: AsyncDisposableStack, root: string): Promise<Servic
   return { isPinned, addresses: service.told, cpuMs: service.ask };
 }
 
-async function measure(title: string, service: Service, load: () => Promise<Offered[]>): Promise<Measured> {
+async function measure(service: Service, load: Measured): Promise<void> {
   const before = await service.cpuMs();
   const begunMs = performance.now();
-  const offered = await load();
-  const wallMs = performance.now() - begunMs;
-  return { title, offered, wallMs, cpuMs: (await service.cpuMs()) - before };
-}
-
-/** Measures all loads in each round, so that other load on the machine affects all equally. */
-async function measureInTurn(
-  service: Service,
-  loads: readonly { title: string; run: () => Promise<Offered[]> }[],
-): Promise<Measured[]> {
-  const measured = loads.map(({ title }): Measured => ({ title, offered: [], wallMs: 0, cpuMs: 0 }));
-  for (let round = 0; round < rounds; round++)
-    for (const [i, { title, run }] of loads.entries()) {
-      const { offered, wallMs, cpuMs } = await measure(title, service, run);
-      const before = measured[i]!;
-      measured[i] = {
-        ...{ title, offered: [...before.offered, ...offered] },
-        ...{ wallMs: before.wallMs + wallMs, cpuMs: before.cpuMs + cpuMs },
-      };
-    }
-  return measured;
+  load.offered.push(...(await load.run()));
+  load.wallMs += performance.now() - begunMs;
+  load.cpuMs += (await service.cpuMs()) - before;
 }
 
 const servedOf = ({ offered }: Measured) => offered.filter(({ firstMs }) => firstMs !== undefined);
