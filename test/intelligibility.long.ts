@@ -15,7 +15,7 @@ import { canRecognize, type EncodedSound, recognize, toWords, wordErrorRate } fr
 import { sentences } from './sentences.ts';
 import { collectSpeech } from './speech/collect-speech.ts';
 
-/** Enough sentences for a verdict; `npm run bench intelligibility` uses all sentences at every rate. */
+/** Enough sentences for a verdict. */
 const some = sentences.slice(0, 24);
 const never = new AbortController().signal;
 const pcm24 = { output_format: 'pcm', sample_rate: 24_000 };

@@ -12,7 +12,7 @@ export interface Speaker {
 }
 
 const kindNames = { zipvoice: 'ZipVoice', pocket: 'Pocket', supertonic: 'Supertonic' };
-/** Memory of a process without a model's weights, measured with a model of a few kilobytes (bench/models.ts). */
+/** Memory of a process without a model's weights, measured with a model of a few kilobytes. */
 const processBytes = 175_000_000;
 
 /** Memory of a process with the model, estimated from its files. */

@@ -18,7 +18,7 @@ import { addLibrary, explainMissingLibrary, findLibrary, libraryLicence, library
 const name = 'sherpa-onnx';
 const cores = availableParallelism();
 /**
- * More processes give more throughput than more threads (bench/models.ts). If there are enough cores for both, two
+ * More processes give more throughput than more threads. If there are enough cores for both, two
  * threads shorten the time to the first audio of a large model.
  */
 const threadsUsual = cores >= 4 ? 2 : 1;
