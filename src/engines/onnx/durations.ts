@@ -1,12 +1,13 @@
 // Durations of sounds at a speed, and where the sounds begin.
 import type { Vocabulary } from './family.ts';
-import { leadSeconds, tailSeconds } from './utterance-sound.ts';
 
 /** Kokoro and hibari count 25 ms, which are two frames of 12.5 ms. */
 export const durationSeconds = 0.025;
 export const framesPerDuration = 2;
 
-/** Seconds of the silence around the sound, which do not depend on the speed. */
+/** Silence before and after the sound, which does not depend on the speed. */
+export const leadSeconds = 0.035;
+export const tailSeconds = 0.135;
 const silenceSeconds = leadSeconds + tailSeconds;
 
 /** Stands for a sound, not for a pause. */

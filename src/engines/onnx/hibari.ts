@@ -6,6 +6,7 @@ import { Failure } from '../../errors.ts';
 import { atSpeed, durationSeconds, framesPerDuration, soundingRange, startsOf } from './durations.ts';
 import type { AskedUtterance, Family, FoundModel, FoundSpeaker, Utterance, Vocabulary } from './family.ts';
 import { frameSamples, HarmonicSound, type Spectra, soundRateHz } from './harmonic-sound.ts';
+import { cutFrames } from './kept-frames.ts';
 import { elementTypes, findDurations, type OnnxModel } from './onnx-file.ts';
 import type { Values } from './onnx-runtime.ts';
 import { vocabularyName } from './voice-folders.ts';
@@ -53,8 +54,8 @@ export const hibari: Family = {
       const frameCount = framesPerDuration * durations.reduce((sum, each) => sum + each, 0);
       if (!(frameCount <= framesMax)) throw faulty(`${frameCount} frames for ${ids.length} phonemes`);
       const begun = await front.run({ ...asked, ...timed, [rounded]: { data: durations, dims: [ids.length] } });
-      const { data: features, dims } = begun[boundary]!;
-      const [, channels = 0, frames = 0] = dims;
+      const features = begun[boundary]!;
+      const frames = features.dims[2]!;
       const sound = new HarmonicSound(begun.f0!.data, seed);
       let from = 0;
       return {
@@ -67,14 +68,9 @@ export const hibari: Family = {
         },
         async render(to) {
           const first = Math.max(0, from - contextFrames);
-          const width = Math.min(frames, to + contextFrames) - first;
-          const window = new Float32Array(channels * width);
-          for (let row = 0; row < channels; row++) {
-            const at = row * frames + first;
-            window.set(features.subarray(at, at + width), row * width);
-          }
-          const decoded = await decoder.run({ [boundary]: { data: window, dims: [1, channels, width] } });
-          const samples = sound.add(toSpectra(decoded), from - first, to - from, width);
+          const end = Math.min(frames, to + contextFrames);
+          const decoded = await decoder.run({ [boundary]: cutFrames(features, first, end) });
+          const samples = sound.add(toSpectra(decoded), from - first, to - from, end - first);
           from = to;
           return samples;
         },

@@ -10,8 +10,9 @@ import { Failure } from '../../errors.ts';
 import { atSpeed, durationSeconds, framesPerDuration, soundingRange, startsOf } from './durations.ts';
 import type { AskedUtterance, Family, FoundSpeaker, Utterance, Vocabulary } from './family.ts';
 import { toFloatConvolutions } from './float-convolutions.ts';
+import { cutFrames, KeptFrames } from './kept-frames.ts';
 import { elementTypes, findDurations, type OnnxModel } from './onnx-file.ts';
-import type { Inputs, Session, Values } from './onnx-runtime.ts';
+import type { Inputs, Session } from './onnx-runtime.ts';
 import { cardName, vocabularyName } from './voice-folders.ts';
 
 const decoder = '/decoder/decoder';
@@ -22,7 +23,12 @@ const loudness = `${decoder}/Unsqueeze_1_output_0`;
 const phases = `${decoder}/generator/m_source/l_sin_gen/Mul_4_output_0`;
 /** The result of the blocks. */
 const blocks = `${decoder}/decode.3/Div_4_output_0`;
-const boundaries = [features, pitch, loudness, phases, blocks];
+/** What the first stage of the generator gives to the last one, with a number of columns for each frame. */
+const stage = `${decoder}/generator/Div_2_output_0`;
+const stageColumns = 10;
+const source = `${decoder}/generator/Concat_3_output_0`;
+const sourceColumns = 60;
+const boundaries = [features, pitch, loudness, phases, blocks, stage, source];
 /** What the front needs beside the durations; the other shared results come from the style alone. */
 const encoded = '/encoder/predictor/text_encoder/Concat_4_output_0';
 
@@ -30,11 +36,12 @@ const encoded = '/encoder/predictor/text_encoder/Concat_4_output_0';
 const threads = Math.min(availableParallelism(), availableParallelism() < 16 ? 2 : 4);
 const sampleRateHz = 24_000;
 const frameSamples = 300;
-/** What the two parts see at each side, in durations and in frames. */
-const blockContext = 12;
-const generatorContext = 10;
+/** What the blocks and the two stages see at each side, in frames. */
+const blockContext = 24;
+const stageContext = 10;
+const lastContext = 3;
 /** A window is computed in less time than the sound before it lasts, if two threads compute it. */
-const windowSeconds = [0.4, 0.6, 1, 1.6, 2.5];
+const windowSeconds = [0.7, 0.9, 1.4, 2.2, 3.5];
 /** Two minutes; no utterance takes longer. */
 const framesMax = 9_600;
 const styleSize = 256;
@@ -118,8 +125,15 @@ export const kokoro: Family = {
     ];
     const frozen = norms.map((name) => float(name, 1, name, 1));
     const blockPart = await openPart(model.cut([blocks], [...given, ...frozen], change));
-    const generator = await openPart(
-      model.cut(model.outputs, [...given, float(blocks, 1, 'channels', 'frames'), ...frozen], change),
+    const stagePart = await openPart(
+      model.cut([stage, source], [...given, float(blocks, 1, 'channels', 'frames'), ...frozen], change),
+    );
+    const lastPart = await openPart(
+      model.cut(
+        model.outputs,
+        [float(stage, 1, 'channels', 'columns'), float(source, 1, 'bins', 'places'), ...frozen],
+        change,
+      ),
     );
     const styles = new Map<string, Promise<Style>>();
     type Front = Awaited<ReturnType<typeof toFront>>;
@@ -225,45 +239,45 @@ export const kokoro: Family = {
           return [name, { data, dims: [1, data.length, 1] }];
         }),
       );
-      const run = async (part: Session, inputs: Readonly<Record<string, Inputs>>, output: string) => {
-        const { [output]: result } = await part.run({ ...asked, ...statistics, ...inputs });
-        return result!;
-      };
-      /** Results of the blocks, from the frame `blocksFrom` on. */
-      let made: Values = { data: new Float32Array(0), dims: [1, 0, 0] };
-      let madeFrom = 0;
-      let madeTo = 0;
-      async function makeBlocks(first: number, to: number) {
-        if (madeTo >= to) return;
-        const start = Math.max(0, Math.floor(Math.max(first, madeTo) / 2) - blockContext);
-        const end = Math.min(frames / 2, Math.ceil(to / 2) + blockContext);
-        const inputs = {
-          [features]: cutFrames(begun[features]!, start, end),
-          [pitch]: cutFrames(begun[pitch]!, 2 * start, 2 * end),
-          [loudness]: cutFrames(begun[loudness]!, 2 * start, 2 * end),
-        };
-        const added = await run(blockPart, inputs, blocks);
-        const kept = Math.max(first, madeTo);
-        const right = cutFrames(added, kept - 2 * start, to - 2 * start);
-        made = madeTo > first ? joinFrames(cutFrames(made, first - madeFrom, madeTo - madeFrom), right) : right;
-        madeFrom = first;
-        madeTo = to;
-      }
+      const run = (part: Session, inputs: Readonly<Record<string, Inputs>>) =>
+        part.run({ ...asked, ...statistics, ...inputs });
+      const cut = (name: string, first: number, end: number) => ({ [name]: cutFrames(begun[name]!, first, end) });
+      const blocksMade = new KeptFrames({
+        frames,
+        context: blockContext,
+        step: framesPerDuration,
+        async compute(first, end) {
+          const durations = cut(features, first / framesPerDuration, end / framesPerDuration);
+          const inputs = { ...durations, ...cut(pitch, first, end), ...cut(loudness, first, end) };
+          return (await run(blockPart, inputs))[blocks]!;
+        },
+      });
+      /** The source of the last range, which includes the frames that the last stage needs. */
+      let sourceMade = { first: 0, values: begun[pitch]! };
+      const stageMade = new KeptFrames({
+        frames,
+        context: stageContext,
+        columns: stageColumns,
+        async compute(first, end) {
+          const inputs = { ...cut(pitch, first, end), ...cut(phases, first, end) };
+          const made = await run(stagePart, { [blocks]: await blocksMade.range(first, end), ...inputs });
+          sourceMade = { first, values: made[source]! };
+          return made[stage]!;
+        },
+      });
       return {
         frames,
         frameSamples,
         starts,
         skipTo,
         async render(to) {
-          const first = Math.max(0, from - generatorContext);
-          const end = Math.min(frames, to + generatorContext);
-          await makeBlocks(first, end);
-          const inputs = {
-            [blocks]: cutFrames(made, first - madeFrom, end - madeFrom),
-            [pitch]: cutFrames(begun[pitch]!, first, end),
-            [phases]: cutFrames(begun[phases]!, first, end),
-          };
-          const { data } = await run(generator, inputs, model.outputs[0]!);
+          const first = Math.max(0, from - lastContext);
+          const end = Math.min(frames, to + lastContext);
+          const staged = await stageMade.range(first, end);
+          const [left, right] = [first, end].map((frame) => sourceColumns * (frame - sourceMade.first));
+          // There is one place more than columns.
+          const inputs = { [stage]: staged, [source]: cutFrames(sourceMade.values, left!, right! + 1) };
+          const { data } = (await run(lastPart, inputs))[model.outputs[0]!]!;
           const samples = data.slice(frameSamples * (from - first), frameSamples * (to - first));
           from = to;
           return samples;
@@ -330,25 +344,4 @@ function listsAt([long, short]: NonNullable<Style['statistics']>, frames: number
 function weigh(lists: readonly Float32Array[], weights: readonly number[]): Float32Array {
   if (lists.length === 1) return lists[0]!;
   return lists[0]!.map((_, i) => lists.reduce((sum, list, n) => sum + weights[n]! * list[i]!, 0));
-}
-
-/** A range of the last dimension. */
-function cutFrames({ data, dims }: Values, from: number, to: number): Values {
-  const [, rows = 0, width = 0] = dims;
-  const result = new Float32Array(rows * (to - from));
-  for (let row = 0; row < rows; row++) {
-    result.set(data.subarray(row * width + from, row * width + to), row * (to - from));
-  }
-  return { data: result, dims: [1, rows, to - from] };
-}
-
-function joinFrames(one: Values, other: Values): Values {
-  const [, rows = 0, width = 0] = one.dims;
-  const [, , added = 0] = other.dims;
-  const data = new Float32Array(rows * (width + added));
-  for (let row = 0; row < rows; row++) {
-    data.set(one.data.subarray(row * width, (row + 1) * width), row * (width + added));
-    data.set(other.data.subarray(row * added, (row + 1) * added), row * (width + added) + width);
-  }
-  return { data, dims: [1, rows, width + added] };
 }

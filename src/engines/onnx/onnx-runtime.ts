@@ -90,6 +90,8 @@ export async function openRuntime(start: RuntimeStart): Promise<OpenGraph> {
   const options = {
     interOpNumThreads: 1,
     logSeverityLevel: 3,
+    // A plan of memory for each length of window takes more memory and saves no time.
+    enableMemPattern: false,
     extra: { session: { intra_op: { allow_spinning: '0' } } },
   };
   return async (model, threads = 1) => {

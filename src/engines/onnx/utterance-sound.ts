@@ -3,6 +3,7 @@
 // from the durations of the phonemes; before a pause, a word ends where its sound does.
 import type { SpokenPcm, WordTime } from '../engine.ts';
 import { toSamples } from '../float-samples.ts';
+import { leadSeconds, soundingRange, tailSeconds } from './durations.ts';
 import type { FamilyModel, SpeakerShare, Utterance } from './family.ts';
 
 /** A word and its phonemes. */
@@ -34,10 +35,10 @@ export interface SpokenHow {
 }
 
 const windowSecondsUsual = [0.3, 0.85, 1.7, 3];
-/** Where the sound is expected before the start of the first phoneme, besides the model's own shift. */
-const skipMarginSeconds = 0.06;
-export const leadSeconds = 0.035;
-export const tailSeconds = 0.135;
+/** A rest that is a shorter share of the last window is computed with it, because windows overlap. */
+const restShareMax = 0.35;
+/** Sound is expected from this long before the first phoneme until this long after the last, besides the model's shift. */
+const marginSeconds = 0.06;
 const fadeSeconds = 0.01;
 /** The end of a word before a pause: the loudness of a step, as a share of that of all sound so far. */
 const quietShare = 0.06;
@@ -54,24 +55,29 @@ export async function* speakPart(
   const utterance = await model.begin({ phonemes, speakers: how.speakers, speed: how.speed, seed: how.seed });
   const { frames, frameSamples, starts } = utterance;
   const toFrames = (seconds: number) => Math.round((seconds * sampleRateHz) / frameSamples);
-  let frame = Math.max(0, Math.floor(starts[0]!) - toFrames(model.earlySeconds + skipMarginSeconds));
+  let frame = Math.max(0, Math.floor(starts[0]!) - toFrames(model.earlySeconds + marginSeconds));
+  // Most of the silence at the end is never computed.
+  const soundEnd = Math.ceil(starts[soundingRange(phonemes).end]!) - toFrames(model.earlySeconds - marginSeconds);
+  const expected = frames - soundEnd > toFrames(tailSeconds) ? soundEnd : frames;
   utterance.skipTo(frame);
   const sound = new TrimmedSound(frame * frameSamples, sampleRateHz, how.level);
   const times = how.timings ? new WordTimes(words, utterance, model, sound, startSeconds) : undefined;
-  for (let n = 0; frame < frames; n++) {
+  for (let n = 0; !sound.isComplete; n++) {
     // Lets a message that cancels the task arrive.
     await new Promise(setImmediate);
     if (how.isCancelled()) return;
-    frame = Math.min(frames, frame + toFrames(windowSeconds[n] ?? windowSeconds.at(-1)!));
-    const floats = sound.add(await utterance.render(frame), frame === frames);
+    const end = frame < expected ? expected : frames;
+    const window = toFrames(windowSeconds[n] ?? windowSeconds.at(-1)!);
+    frame = end - frame < (1 + restShareMax) * window ? end : frame + window;
+    const floats = sound.add(await utterance.render(frame), frame >= expected, frame === frames);
     const samples = toSamples(floats);
     if (!samples) throw new Error('the model gave samples that are not numbers');
-    const timed = times?.until(frame === frames) ?? [];
+    const timed = times?.until(sound.isComplete) ?? [];
     if (samples.length > 0 || timed.length > 0)
       yield {
         samples,
         sampleRateHz,
-        secondsLeft: ((frames - frame) * frameSamples) / sampleRateHz,
+        secondsLeft: ((expected - frame) * frameSamples) / sampleRateHz,
         ...(timed.length > 0 && { words: timed }),
       };
   }
@@ -90,6 +96,8 @@ class TrimmedSound {
   #returned = 0;
   #loudEnd = 0;
   #energy = 0;
+  /** Whether the last sample was returned. */
+  isComplete = false;
 
   constructor(origin: number, rateHz: number, level: number) {
     this.#origin = origin;
@@ -97,8 +105,11 @@ class TrimmedSound {
     this.#level = level;
   }
 
-  /** Adds samples, and returns those that are certain to be in the result. */
-  add(added: Float32Array, isLast: boolean): Float32Array {
+  /**
+   * Adds samples, and returns those that are certain to be in the result. If the sound may end, it is complete as soon as
+   * the silence after it is as long as the tail.
+   */
+  add(added: Float32Array, mayEnd: boolean, isLast: boolean): Float32Array {
     const from = this.#length;
     this.#append(added);
     for (let i = from; i < this.#length; i++) {
@@ -108,13 +119,14 @@ class TrimmedSound {
       this.#begin ??= Math.max(0, i - Math.round(leadSeconds * this.#rateHz));
       this.#loudEnd = i + 1;
     }
+    const end = this.#loudEnd + Math.round(tailSeconds * this.#rateHz);
+    this.isComplete = isLast || (mayEnd && this.#begin !== undefined && end <= this.#length);
     if (this.#begin === undefined) return new Float32Array(0);
     const start = this.#begin + this.#returned;
-    if (!isLast) {
+    if (!this.isComplete) {
       this.#returned = this.#loudEnd - this.#begin;
       return this.#samples.slice(start, this.#loudEnd);
     }
-    const end = this.#loudEnd + Math.round(tailSeconds * this.#rateHz);
     const rest = new Float32Array(end - start);
     rest.set(this.#samples.subarray(start, Math.min(end, this.#length)));
     const fade = Math.round(fadeSeconds * this.#rateHz);

@@ -9,6 +9,7 @@ import { basename, join } from 'node:path';
 import { Failure } from '../../errors.ts';
 import { atSpeed, soundingRange } from './durations.ts';
 import type { AskedUtterance, DescribedModel, Family, FoundModel, SpeakerShare, Utterance } from './family.ts';
+import { KeptFrames } from './kept-frames.ts';
 import { elementTypes, type OnnxModel } from './onnx-file.ts';
 import type { Inputs, OpenGraph } from './onnx-runtime.ts';
 import { configName, type PiperConfig, readPiperConfig } from './piper-config.ts';
@@ -116,6 +117,14 @@ async function openParts(model: OnnxModel, openGraph: OpenGraph, config: PiperCo
       return { data, dims: [1, channels, width] };
     }
 
+    const flowed = new KeptFrames({
+      frames: count,
+      context: flowReach,
+      async compute(first, end) {
+        const mask = { data: new Float32Array(end - first).fill(1), dims: [1, 1, end - first] };
+        return (await flow.run({ [cuts.frames]: draw(first, end), [cuts.mask]: mask, ...voice }))[cuts.decoded]!;
+      },
+    });
     let from = 0;
     return {
       frames: count,
@@ -127,16 +136,7 @@ async function openParts(model: OnnxModel, openGraph: OpenGraph, config: PiperCo
       async render(to) {
         const first = Math.max(0, from - decoderReach);
         const end = Math.min(count, to + decoderReach);
-        const flowFirst = Math.max(0, first - flowReach);
-        const flowEnd = Math.min(count, end + flowReach);
-        const mask = { data: new Float32Array(flowEnd - flowFirst).fill(1), dims: [1, 1, flowEnd - flowFirst] };
-        const flowed = await flow.run({ [cuts.frames]: draw(flowFirst, flowEnd), [cuts.mask]: mask, ...voice });
-        const data = new Float32Array(channels * (end - first));
-        for (let row = 0, width = flowEnd - flowFirst; row < channels; row++) {
-          const at = row * width + first - flowFirst;
-          data.set(flowed[cuts.decoded]!.data.subarray(at, at + end - first), row * (end - first));
-        }
-        const decoded = await decoder.run({ [cuts.decoded]: { data, dims: [1, channels, end - first] }, ...voice });
+        const decoded = await decoder.run({ [cuts.decoded]: await flowed.range(first, end), ...voice });
         const samples = decoded[output!]!.data.subarray((from - first) * frameSamples, (to - first) * frameSamples);
         from = to;
         return samples;

@@ -25,7 +25,7 @@ export interface AskedSpeech extends PhonemeTask, Omit<VoiceTask, 'parts' | 'lev
 export interface VoiceHost {
   /** Speaks with a model. */
   speak(model: string, asked: AskedSpeech, signal: AbortSignal, isBackground?: boolean): AsyncGenerator<SpokenPcm>;
-  /** Starts a worker for the model, and one for its phonemes. */
+  /** Starts a worker for the model, and one for its phonemes, unless there are some. */
   open(model: string, reading: Reading): Promise<void>;
   /** Ends the workers of the model after their tasks. */
   end(model: string): void;
@@ -37,6 +37,11 @@ const startMsMax = 60_000;
 const stopMsMax = 1_000;
 /** Sound is what is louder than this after the gain. */
 const soundDbfs = -40;
+
+/** A request may have started a worker already. */
+async function openOne<Task, Piece>(host: Host<Task, Piece>, group: string): Promise<void> {
+  if (!host.workers.some((worker) => worker.group === group)) await host.open(group);
+}
 
 /** `folderOf` returns the folder of a model. */
 export function openVoiceHost(
@@ -55,7 +60,8 @@ export function openVoiceHost(
         return threadLink<VoiceTask, SpokenPcm>({ file, data, isBackground });
       }
       const { PATH, LD_LIBRARY_PATH, DYLD_LIBRARY_PATH, NODE_COMPILE_CACHE } = process.env;
-      const env = { PATH, LD_LIBRARY_PATH, DYLD_LIBRARY_PATH, NODE_COMPILE_CACHE };
+      // Separate arenas for the threads of Node would take 15 MiB more.
+      const env = { PATH, LD_LIBRARY_PATH, DYLD_LIBRARY_PATH, NODE_COMPILE_CACHE, MALLOC_ARENA_MAX: '1' };
       const data: VoiceStart = { folder, runtime: { is, entry } };
       return processLink<VoiceTask, SpokenPcm>({ name: "the voice's process", file, env, data, isBackground });
     },
@@ -123,7 +129,7 @@ export function openVoiceHost(
     },
     async open(model, reading) {
       const group = readerOf(model, reading);
-      await Promise.all([voices.open(model), group !== undefined && phonemes.open(group)]);
+      await Promise.all([openOne(voices, model), group !== undefined && openOne(phonemes, group)]);
     },
     end: (model) => voices.end(model),
     async close() {
