@@ -132,7 +132,7 @@ function foldByKind(char: string): string {
   if (/\p{Nd}/u.test(char)) return anyAscii(char);
   // Numerals of other scripts, such as ፴ and 𐄍.
   if (/[\p{Nl}\p{No}]/u.test(char) && char.normalize('NFKC') === char) return ` ${anyAscii(char) || 'number'} `;
-  if (/[\p{L}\p{N}\p{So}\p{Sc}\p{P}\p{Sm}]/u.test(char) && !/[¹²³⁰-⁻ⁿ¼-¾⅐-⅟↉©®™℠]/u.test(char)) {
+  if (/[\p{L}\p{N}\p{So}\p{Sc}\p{P}\p{Sm}]/u.test(char) && !/[ªº¹²³⁰-⁻ⁿ¼-¾⅐-⅟↉©®™℠]/u.test(char)) {
     const plain = char.normalize('NFKC');
     // A circled number is a separate word.
     return plain.startsWith(' ') ? char : /\p{No}/u.test(char) ? `${plain} ` : plain;

@@ -5,10 +5,11 @@ import { join } from 'node:path';
 import { parse } from 'smol-toml';
 
 /**
- * How to speak a number: by a CLDR rule set (names of private sets begin with "%%"), by a rule set for numbers up to a
- * limit and a different form for larger numbers, or by the first pattern that matches the complete number.
+ * How to speak a number: by a CLDR rule set (names of private sets begin with "%%"), possibly up to a limit, with a form
+ * for larger numbers, and with a pattern of its mistakes; or by the first pattern that matches the complete number.
  */
-export type NumberForm = string | { rules: string; to: number; then: string } | readonly FormCase[];
+type NumberForm = string | NumberRules | readonly FormCase[];
+export type NumberRules = { rules: string; to?: number; then?: string; wrong?: string; right?: string };
 
 export interface FormCase {
   written?: string;
@@ -49,6 +50,8 @@ export interface AbbreviationRows {
   word_before?: string;
   after?: string;
 }
+
+export type BesideRows = { rows: string; before?: string; after?: string };
 
 /** Form of a number beside certain words. `before` is a pattern of the text before the number. */
 interface NumberContext {
@@ -127,6 +130,9 @@ export interface LanguageTable {
     short?: string;
     before_year?: string;
     month_first?: boolean;
+    /** Patterns of the days of the week, also shortened, and of words before a date such as 1/5. */
+    days?: string;
+    before?: string;
     /** Pattern of the text between the day and the name of its month. */
     link: string;
     /** Forms of the day after certain words. */
@@ -142,8 +148,9 @@ export interface LanguageTable {
     full: string;
     /** Pattern of words that may follow a written time but are already part of the spoken time. */
     suffix?: string;
-    /** Words before a time such as 14.30, and other forms of an hour after certain words. */
+    /** Words before a time such as 14.30 or a duration such as 01:05:10, and other forms of an hour after certain words. */
     before?: string;
+    duration?: string;
     after?: Readonly<Record<string, { form: string; full: string }>>;
     seconds: string;
     /** Whether 14h30 is a time, and whether the minutes 05 are spoken as "zero five". */
@@ -159,6 +166,8 @@ export interface LanguageTable {
     cldr?: string;
     names: string;
     per?: string;
+    /** Pattern of words before a unit without a number: per km. */
+    bare?: string;
     /** Template for 1,80 m with "{sum}" and "{c}", and a pattern of text beside 5A that shows that 5A is a current. */
     marks?: Readonly<Partial<Record<'meters' | 'current' | 'squared', string>>>;
     /** Words for combinations of units, and exceptions (measures.ts). */
@@ -175,7 +184,7 @@ export interface LanguageTable {
     after_number?: string;
     before_name?: string;
     /** Rows that apply only beside certain text, with patterns of the text before and after. They come first. */
-    beside?: readonly { rows: string; before?: string; after?: string }[];
+    beside?: readonly BesideRows[];
   };
   signs: {
     names: string;

@@ -6,7 +6,7 @@ import { matchAt } from './rule.ts';
 const formulaPattern =
   /\$\$?(?![\s\d$]{0,40}\$)(?!\s)([^$\n]{1,300})(?<!\s)\$\$?(?!\d)|\\\(((?:[^\n\\]|\\[^\n\\()[\]]){1,300})\\\)|\\\[((?:[^\n\\]|\\[^\n\\()[\]]){1,300})\\\]/y;
 /** What distinguishes a formula from a text between two prices. */
-const mathPattern = /[\\^_=]|^\s*\p{L}\s*$/u;
+const mathPattern = /[\\^_=<>]|^\s*\p{L}\s*$/u;
 
 const commands = new Map(
   toRows(`

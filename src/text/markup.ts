@@ -8,8 +8,8 @@ import { matchAt } from './rule.ts';
 /** Treatment of a unit. `literal` units are kept without decoding entities. */
 export const mark = Object.freeze({ keep: 0, silent: 1, space: 2, comma: 3, paragraph: 4, literal: 5, formula: 6 });
 
-const specialPattern = /[\\`<[\]*_~|$【]/;
-const nextSpecialPattern = /[\\`<[\]*_~|$【]/g;
+const specialPattern = /[\\`<[\]*_~|$【¹²³⁴-⁹]/;
+const nextSpecialPattern = /[\\`<[\]*_~|$【¹²³⁴-⁹]/g;
 const addressPattern = /(?:\bhttps?:\/\/|\bwww\.)[^\s<>"`*\]|]+/gi;
 /** An attribute must have a value or a known boolean name, so <i am> is not a tag. */
 const attributeSource = String.raw`\s+(?:[\w:@.-]{1,60}\s{0,3}=\s{0,3}(?:"[^"<]{0,1000}"|'[^'<]{0,1000}'|[^\s"'<>=]{1,1000})|(?:async|autoplay|checked|controls|defer|disabled|hidden|loop|muted|open|readonly|required|selected)(?=[\s/>]))`;
@@ -19,8 +19,9 @@ const targetPattern =
   /\([ \t]{0,3}(?:<[^<>\n]{0,1000}>|[^\s()<>]{0,1000}(?:\([^\s()]{0,500}\)[^\s()]{0,500}){0,4})(?:\s{1,3}(?:"[^"]{0,500}"|'[^']{0,500}'))?[ \t]{0,3}\)/y;
 const referencePattern = /\[[^\][]{0,200}\]/y;
 const footnotePattern = /\[\^[^\]\s]{1,40}\]:?/y;
-/** Marks of sources: [1], [2, 3], 【4†source】. */
-const sourcePattern = /\[\d{1,3}(?:(?:, ?|[-–])\d{1,3}){0,5}\](?![({:])|【\d[^】\n]{0,80}】/y;
+/** Marks of sources: [1], [2, 3], 【4†source】, and ¹ after a mark. */
+const sourcePattern =
+  /\[\d{1,3}(?:(?:, ?|[-–])\d{1,3}){0,5}\](?![({:])|【\d[^】\n]{0,80}】|(?<=[.,;:!?…"”»])[¹²³⁴-⁹][⁰¹²³⁴-⁹]?(?=\s|$)/y;
 const wordPattern = /[\p{L}\p{N}]/u;
 
 interface Delimiters {
@@ -83,13 +84,12 @@ class MarkupScan {
 
   /** Reads the construct at `at`, and returns the index after it. */
   #read(at: number): number {
+    if (this.#raw[at]! > '~') return this.#source(at) ?? at + 1;
     switch (this.#raw[at]) {
       case '\\':
         return this.#formula(at) ?? this.#escape(at);
       case '$':
         return this.#formula(at) ?? at + 1;
-      case '【':
-        return this.#source(at) ?? at + 1;
       case '`':
         return this.#code(at);
       case '<':

@@ -42,7 +42,7 @@ export class Measures {
     const { square, cubic, squared, cubed, only_attached, not_units, attributive, not_described } =
       v.table.units.joined!;
     this.#attributive = new RegExp(`^(?:${attributive})$`, 'iu');
-    this.#noun = new RegExp(`^ (?!(?:${not_described})(?!\\p{L}))\\p{Ll}{3}`, 'u');
+    this.#noun = new RegExp(`^ (?!(?:${not_described})(?!\\p{L}))(?:\\p{Ll}{3}|\\p{Lu}{2})`, 'u');
     this.#onlyAttached = wordSet(only_attached);
     this.#notUnits = wordSet(not_units);
     this.#square = square;

@@ -24,7 +24,7 @@ const cldrUnits = new Map(
     ml = milliliter; mL = milliliter; ha = hectare; ms = millisecond; s = second; min = minute; h = hour; GB = gigabyte
     MB = megabyte; KB = kilobyte; kB = kilobyte; TB = terabyte; Mbit = megabit; Gbit = gigabit; °C = celsius
     ℃ = celsius; °F = fahrenheit; ° = degree; % = percent; km/h = kilometer-per-hour; m/s = meter-per-second
-    Mbit/s = megabit-per-second; ft = foot; mi = mile; lb = pound; oz = ounce; MB/s = megabyte-per-second
+    Mbit/s = megabit-per-second; Mb = megabit; Gb = gigabit; kbit = kilobit; kb = kilobit; PB = petabyte; ft = foot; mi = mile; lb = pound; oz = ounce; MB/s = megabyte-per-second
   `),
 );
 /** Currencies by sign. */
@@ -68,7 +68,7 @@ export class Nouns {
       for (const symbol of symbols.split(' ')) this.#units.set(symbol, { gender: 'm', names: [], unit });
     }
     for (const [symbols, noun] of toRows(units.names)) {
-      for (const symbol of symbols.split(' ')) this.#units.set(symbol, this.toNoun(noun));
+      for (const symbol of symbols.split(' ')) this.#units.set(symbol.replaceAll('_', ' '), this.toNoun(noun));
     }
     for (const [codes, words] of toRows(money.currencies)) {
       const [noun, cent] = words.split(' + ').map((name) => this.toNoun(name));

@@ -3,6 +3,7 @@
 import { toRows } from './language-table.ts';
 import { endSource, type Rule, rule, startSource, textAfter, textBefore, wordBefore } from './rule.ts';
 import { fill, type Verbalizer } from './verbalizer.ts';
+import { expandPattern } from './written-rules.ts';
 
 const groupedSource = String.raw`[1-9]\d{0,2}(?:(?:\.\d{3}){1,6}|(?:[ ']\d{3}){1,6})(?!\d|[ .']\d)`;
 const englishSource = String.raw`\d{1,3}(?:(?:,\d{3}){2,6}(?!\d)(?:\.\d{1,20})?|(?:,\d{3}){1,6}\.\d{1,20})(?![.,]?\d)`;
@@ -11,14 +12,17 @@ const amountSource = String.raw`(?:${englishSource}|(?:${groupedSource}|\d{1,24}
 
 /** Rules for numbers beside certain words. The numbers are digits, or Roman numerals if `isRoman` is true. */
 export function contextRules(v: Verbalizer, isRoman: boolean): Rule[] {
+  const expand = (source: string) => expandPattern(source, v.table.patterns ?? {});
   return (v.table.numbers.contexts ?? [])
     .filter(({ written = '' }) => /\[IVX/.test(written) === isRoman)
     .map(({ before, written = String.raw`(\d{1,4})(?![\d,.:/-]?\d)`, after, form, say = '{n}' }) => {
-      const isBefore = before === undefined ? undefined : new RegExp(`(?:${before})$`, 'u');
-      return rule(`${startSource}${written}${after === undefined ? '' : `(?=${after})`}`, (match, place) => {
-        if (isBefore && !isBefore.test(textBefore(place, 40))) return undefined;
+      const isBefore = before === undefined ? undefined : new RegExp(`(?:${expand(before)})$`, 'u');
+      return rule(`${startSource}${written}${after === undefined ? '' : `(?=${expand(after)})`}`, (match, place) => {
+        if (isBefore && !isBefore.test(textBefore(place, 60))) return undefined;
         const value = v.valueOf(match[1]!);
-        return value === undefined ? undefined : fill(say, { n: v.number(value, form) });
+        return value === undefined
+          ? undefined
+          : fill(say, { n: form === 'digits' ? v.digits(match[1]!) : v.number(value, form) });
       });
     });
 }
@@ -29,12 +33,19 @@ const productSource =
 
 /** Rule for iOS 17.5 and v2.10. The table has further words before numbers whose parts are separated by points. */
 function versionRule(v: Verbalizer): Rule {
-  const isBefore = new RegExp(
-    String.raw`(?<![\p{L}\d])(?:(?:${productSource})[ -]|v\.? ?|(?:${v.table.numbers.versions ?? '(?!)'}) )$`,
-    'iu',
+  const start = String.raw`(?<![\p{L}\d])(?:(?:${productSource})[ -]|v\.? ?|(?:${v.table.numbers.versions ?? '(?!)'}) )`;
+  const isBefore = new RegExp(`${start}$`, 'iu');
+  // A version follows in the same sentence: from v2.9.1 to 2.10.
+  const isAfter = new RegExp(String.raw`${start}(?:\d{1,6}(?:\.\d{1,6}){1,6}[^\d.!?]{1,24}){1,3}$`, 'iu');
+  const isOther = new RegExp(
+    String.raw`^(?:\.(?: ?[\p{Ll}\d])| ?(?:${v.table.time.suffix ?? '(?!)'}|${v.nouns.unitSource})(?!\p{L}))`,
+    'u',
   );
   return rule(String.raw`(\d{1,6}(?:\.\d{1,6}){1,6})(?![\d%€$]|,\d| [%€$])`, ([, written], place) =>
-    isBefore.test(textBefore(place, 24)) ? sayParts(v, written!) : undefined,
+    isBefore.test(textBefore(place, 24)) ||
+    (isAfter.test(textBefore(place, 80)) && !isOther.test(textAfter(place, written!.length, 12)))
+      ? sayParts(v, written!)
+      : undefined,
   );
 }
 
@@ -63,8 +74,9 @@ function dateRules(v: Verbalizer): Rule[] {
     },
   );
   /** A date without a year, such as "3.5." */
+  const isTime = timeBefore(v);
   const short = rule(String.raw`(\d{1,2})\.(\d{1,2})\.(?!\d)`, ([, d, m], place) =>
-    v.date(Number(d), Number(m), undefined, wordBefore(place)),
+    isTime.test(textBefore(place, 24)) ? undefined : v.date(Number(d), Number(m), undefined, wordBefore(place)),
   );
   const months = v.table.date.months;
   const day = rule(
@@ -79,9 +91,23 @@ function dateRules(v: Verbalizer): Rule[] {
   return [iso, numeric, short, day, year];
 }
 
+/** Rule for dates such as 31/12, which is no fraction, and 1/5 after a word such as "on". */
+function slashedDateRule(v: Verbalizer): Rule {
+  const isBefore = new RegExp(`(?<!\\p{L})(?:${v.table.date.before ?? '(?!)'}) $`, 'iu');
+  return rule(String.raw`(?!16\/9|24\/7)([0-3]?\d)\/([01]?\d)(?![\d/%]|[.,]\d)`, ([written, d, m], place) =>
+    Number(d) > 12 || (isBefore.test(textBefore(place, 16)) && !/^(?:1\/[2-4]|2\/3|3\/4)$/.test(written))
+      ? v.date(Number(d), Number(m), undefined, wordBefore(place))
+      : undefined,
+  );
+}
+
+/** Pattern of the text before a time such as 14.30. */
+const timeBefore = (v: Verbalizer): RegExp =>
+  new RegExp(`(?:^|[^\\p{L}])(?:${v.table.time.before ?? '(?!)'}) ?$`, 'iu');
+
 function timeRules(v: Verbalizer): Rule[] {
-  const { suffix = '(?!)', before = '(?!)', letter } = v.table.time;
-  const isBefore = new RegExp(`(?:^|[^\\p{L}])(?:${before}) ?$`, 'iu');
+  const { suffix = '(?!)', letter } = v.table.time;
+  const isBefore = timeBefore(v);
   const after = `(?: ?(?:${suffix})${endSource})`;
   const say = (hour: string, minute: string, second: string | undefined, word: string) =>
     v.time(Number(hour), Number(minute), second === undefined ? undefined : Number(second), word);
@@ -91,8 +117,9 @@ function timeRules(v: Verbalizer): Rule[] {
   );
   const clock = String.raw`(?:[01]?\d|2[0-4])[.:][0-5]\d`;
   const isInRange = new RegExp(String.raw`(?<![\d.,])${clock} ?[-–] ?$`);
+  const links = `${v.table.numbers.range}|${new Map(toRows(v.table.signs.names)).get('&')}`;
   const goesOn = new RegExp(
-    String.raw`^ ?[-–] ?${clock}(?![\d%€$£]|[.,]\d| ?[%€$£]| (?!h(?!\p{L}))(?:${v.nouns.unitSource})(?!\p{L}))`,
+    String.raw`^(?: (?:${links}) ${clock}${after}| ?[-–] ?${clock}(?![\d%€$£]|[.,]\d| ?[%€$£]| (?!h(?!\p{L}))(?:${v.nouns.unitSource})(?!\p{L})))`,
     'u',
   );
   const point = rule(
@@ -137,11 +164,15 @@ function moneyRules(v: Verbalizer): Rule[] {
 function measureRules(v: Verbalizer): Rule[] {
   const { unitSource, magnitudeSource } = v.nouns;
   const isCurrent = new RegExp(v.table.units.marks?.current ?? '(?!)', 'iu');
-  const measure = rule(String.raw`(${amountSource}) ?(${unitSource})(?!'?[\p{L}\d²³])`, (match, place) => {
+  // The full stop of a unit is read if a sentence ends there. A 2-TB disk has a hyphen.
+  const source = String.raw`(${amountSource})(?: ?|-(?=(?:${unitSource})-\p{L}))(${unitSource})(?!'?[\p{L}\d²³])(?:\.(?![\p{L}\d.]))?`;
+  const measure = rule(source, (match, place) => {
     const [written, amount, symbol] = match;
+    // The sign of an inch, and not the end of a quotation.
+    if (symbol === '"' && (written.includes(' ') || /(?:^|[ (])"[^"]*$/.test(textBefore(place, 200)))) return undefined;
     // A name such as 5A may belong to a flat, a class or a fuse.
     const isName =
-      /^\d{1,3}A$/.test(written) && !isCurrent.test(textBefore(place, 24) + textAfter(place, written.length, 24));
+      /^\d{1,3}A\.?$/.test(written) && !isCurrent.test(textBefore(place, 24) + textAfter(place, written.length, 24));
     return isName ? undefined : v.measure(amount!, symbol!, place.text[place.at + written.length] === '/');
   });
   const scaled = rule(
@@ -180,20 +211,29 @@ function ordinalRules(v: Verbalizer): Rule[] {
   );
 }
 
-/** "45:30 Min." is minutes and seconds; "1:30 Std." is hours and minutes. */
-function durationRule({ nouns, table, count }: Verbalizer): Rule {
+/**
+ * "45:30 Min." is minutes and seconds; "1:30 Std." is hours and minutes. 1:32,608 and 00:02:15 are durations without a
+ * unit.
+ */
+function durationRules({ nouns, table, count }: Verbalizer): Rule[] {
   const units = ['h', 'min', 's'].map((symbol) => nouns.unit(symbol)!);
   const names = units.map((unit) => nouns.nameFor(unit, '2'));
-  const isClock = new RegExp(`^(?:${table.time.suffix ?? '(?!)'})$`, 'iu');
-  return rule(
-    String.raw`(\d{1,3}):([0-5]\d)(?::([0-5]\d))? ?(${nouns.unitSource}|\p{L}{3,12})(?![\p{L}\d/])`,
-    ([, first, second, third, written]) => {
-      const unit = isClock.test(written!) ? undefined : nouns.unitNamed(written!);
+  const suffix = `(?:${table.time.suffix ?? '(?!)'})`;
+  const isClock = new RegExp(`^${suffix}$`, 'iu');
+  const isLong = new RegExp(`(?<!\\p{L})(?:${table.time.duration ?? '(?!)'}):? $`, 'iu');
+  const source = String.raw`(\d{1,3})([:.])([0-5]\d)(?:\2([0-5]\d))?(,(?!000)\d{1,3})?`;
+  const end = String.raw`(?![\p{L}\d/]|[.,:]\d)(?! ?${suffix}${endSource})`;
+  return [String.raw` ?(${nouns.unitSource}|\p{L}{3,12})\.?(?![\p{L}\d/])`, end].map((after) =>
+    rule(source + after, ([, first, sign, second, third, decimals = '', name], place) => {
+      const unit = name === undefined || isClock.test(name) ? undefined : nouns.unitNamed(name);
       const at = unit ? names.indexOf(nouns.nameFor(unit, '2')) : -1;
+      const isBare = third !== undefined && (Number(first) === 0 || isLong.test(textBefore(place, 24)));
+      const isDuration = name === undefined ? decimals !== '' || (sign === ':' && isBare) : at >= 0;
+      if (!isDuration || (sign === '.' && decimals === '')) return undefined;
       const parts = at === 0 || third !== undefined ? [first, second, third] : ['0', first, second];
-      const said = parts.map((part = '0', i) => (Number(part) === 0 ? '' : count(`${Number(part)}`, units[i]!)));
-      return at < 0 ? undefined : said.filter(Boolean).join(' ') || undefined;
-    },
+      const written = parts.map((part = '0', i) => `${Number(part)}${i === 2 ? decimals : ''}`);
+      return written.flatMap((part, i) => (part === '0' ? [] : count(part, units[i]!))).join(' ') || undefined;
+    }),
   );
 }
 
@@ -252,7 +292,7 @@ function plainRules(v: Verbalizer): Rule[] {
   const isCounting = new RegExp(`^ (?!(?:${alone})(?!\\p{L}))\\p{L}`, 'u');
   const number = rule(`(${amountSource})`, ([, written], place) => {
     const after = textAfter(place, written!.length, 40);
-    const isScore = /\d[-–:]$/.test(textBefore(place, 2)) && written!.length === 1;
+    const isScore = /\d ?[-–:] ?$/.test(textBefore(place, 4)) && written!.length === 1;
     const form = isScore ? 'cardinal' : isFeminine.test(after) ? 'f' : isCounting.test(after) ? 'm' : 'cardinal';
     return v.numeral(written!, form);
   });
@@ -268,8 +308,9 @@ export const digitRulesFor = (v: Verbalizer): Rule[] => [
   versionRule(v),
   ...dateRules(v),
   phoneRuleFor(v),
-  durationRule(v),
+  ...durationRules(v),
   ...contextRules(v, false),
+  slashedDateRule(v),
   ...timeRules(v),
   ...fractionRulesFor(v),
   ...moneyRules(v).slice(0, 1),

@@ -24,15 +24,16 @@ const streetPattern = /\p{L}{3}-?(?:str|pl)$/iu;
 /** Words that may follow "5 p.m." in the same sentence. */
 const timePattern =
   /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec|Eastern|Central|Mountain|Pacific|Greenwich|Local)/;
-/** A lower-case word that continues the sentence. Names like iPhone are excluded. */
+/** A lower-case word or an operator that continues the sentence. Names like iPhone are excluded. */
 const continuesPattern = /^\p{Ll}(?!\p{L}{0,2}\p{Lu})/u;
+const operatorPattern = /^[=<>≤≥≈≠+×÷·]$/;
 const beginsPattern = /^[\p{Lu}\p{Lt}\p{Lo}\p{N}]|^\p{Ll}{1,2}\p{Lu}/u;
 
 /** A number whose unit may be followed by a number with a smaller unit: "5 ft. 3 in." */
 const numberPattern = /^[\d.,/½¼¾-]*[\d½¼¾]$/;
 const unitPattern = /^(?:yd|ft|in|lb|oz|hr|min|sec|gal|qt|pt|fl)s?\.?[,;:!?)]*$/;
-/** An elided article or preposition before an abbreviation: "l'Ing." */
-const elisionPattern = /^\p{L}{1,5}['’](?=\p{L}{2})/u;
+/** An elided article, or another abbreviation, before an abbreviation: "l'Ing.", "Mo.–Fr." */
+const elisionPattern = /^\p{L}{1,5}(?:['’]|\.[-–])(?=\p{L}{2})/u;
 
 /** `isDialogue` states that a dash before the text opens a speech: — Tu viens ? dit-il. */
 export function markBreaks(
@@ -106,6 +107,7 @@ interface Gap {
 }
 
 function isSentenceEnd({ tail, head, startsSentence, isDialogue, unicode, phrasing }: Gap): boolean {
+  if (operatorPattern.test(head)) return false;
   const match = stopPattern.exec(tail);
   // Unicode treats an opening bracket after 。 as a closing bracket.
   if (!match) return unicode || (wideStopPattern.test(tail) && openerPattern.test(head));
@@ -125,7 +127,7 @@ function isSentenceEnd({ tail, head, startsSentence, isDialogue, unicode, phrasi
     case 'inner':
       return stem.length === 1 && starts;
     case 'numbered':
-      return !/^(?:\d|[IVXLC]{2,}\b)/.test(next);
+      return !/^(?:\d|[IVXLC]{2,}\b|[IVX](?![\p{L}.]))/u.test(next);
     case 'last':
       return /^\p{Lu}(?![\p{Lu}.])/u.test(next);
     case 'final':

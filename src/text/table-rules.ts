@@ -144,7 +144,7 @@ class CapitalWords {
       if (!ending) return said;
       return / .$|^.$/.test(said) ? `${said}'s` : `${said}${ending.toLowerCase()}`;
     }
-    return this.#vowelless.test(word) && !this.#interjections.has(word) ? spell(word) : word;
+    return this.#vowelless.test(word) && !this.#interjections.has(word) ? spell(word) : word.normalize('NFKC');
   }
 
   /** Whether the capitals could be pronounced as a word. */

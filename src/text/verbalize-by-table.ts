@@ -32,18 +32,13 @@ function toRules(v: Verbalizer): RuleSet {
   const stated = tableRulesOf(v);
   if (stated) {
     const { digit, point, letter, sign } = stated.rulesFor;
-    const easy = new RegExp(`^(?:${v.table.words.easy ?? '(?!)'})$`, 'u');
     return {
       digitStart: digit,
       pointStart: point,
       letterStart: letter,
       signStart: sign,
       readSign: readSignAt,
-      easyWordEnd: (text, { from, to }) => {
-        const end = /[,;:!?]/.test(text[to - 1]!) ? to - 1 : to;
-        const word = text.slice(from, end);
-        return easy.test(word) && !stated.words.special.has(word) ? end : 0;
-      },
+      easyWordEnd: easyWordEnd(v, stated.words.special),
     };
   }
   const digitRules = [identifierRuleFor(v), ...addressRuleFor(v), ...digitRulesFor(v)];
@@ -65,24 +60,20 @@ function toRules(v: Verbalizer): RuleSet {
     digitStart: () => digitRules,
     pointStart: () => [],
     letterStart: () => letterRules,
-    signStart: () => signRules,
+    signStart: (char) => (/[.,;!?"]/.test(char) ? [] : signRules),
     readSign: readSignAt,
-    easyWordEnd: (text, token) => easyWordEnd(text, token, abbreviations),
+    easyWordEnd: easyWordEnd(v, abbreviations),
   };
 }
 
-const easyPattern = /^\p{Lu}?\p{Ll}{3,}$/u;
-const latinPattern = /^\p{Script=Latin}+$/u;
-
-function easyWordEnd(text: string, { from, to }: Token, abbreviations: ReadonlySet<string>): number {
-  const end = /[,;:!?]/.test(text[to - 1]!) ? to - 1 : to;
-  const word = text.slice(from, end);
-  return easyPattern.test(word) &&
-    !abbreviations.has(word) &&
-    latinPattern.test(word) &&
-    !/\d ?$/.test(text.slice(Math.max(0, from - 2), from))
-    ? end
-    : 0;
+function easyWordEnd(v: Verbalizer, special: Pick<ReadonlySet<string>, 'has'>): RuleSet['easyWordEnd'] {
+  const { easy = String.raw`(?=\p{Lu}?\p{Ll}{3,}$)\p{Script=Latin}+` } = v.table.words;
+  const pattern = new RegExp(`^(?:${easy})$`, 'u');
+  return (text, { from, to }) => {
+    const end = /[,;:!?]/.test(text[to - 1]!) ? to - 1 : to;
+    const word = text.slice(from, end);
+    return pattern.test(word) && !special.has(word) && !/\d ?$/.test(text.slice(Math.max(0, from - 2), from)) ? end : 0;
+  };
 }
 
 /** Rule for "/h" after a measure or a sum. */
@@ -92,9 +83,10 @@ function perRule(v: Verbalizer): Rule {
   return rule(String.raw`\/(m[²³]|\p{L}{1,12})([²³])?${endSource}`, ([, written, power], place) => {
     const isHouse = /^\p{Lu}$/u.test(written!) && /\d$/.test(textBefore(place, 1));
     if (isHouse || !/\d[^;/]{0,12}$/.test(textBefore(place, 14))) return undefined;
-    const unit = v.nouns.unit(written!);
-    const name = names.get(written!) ?? (unit ? v.nouns.nameFor(unit, '1') : undefined);
-    const raised = power === undefined ? '' : ` ${v.table.units.marks?.squared ?? squared.get(power)}`;
+    const area = power === undefined ? undefined : v.nouns.unit(written! + power);
+    const unit = area ?? v.nouns.unit(written!);
+    const name = (area ? undefined : names.get(written!)) ?? (unit ? v.nouns.nameFor(unit, '1') : undefined);
+    const raised = power === undefined || area ? '' : ` ${v.table.units.marks?.squared ?? squared.get(power)}`;
     return name === undefined ? undefined : `${v.table.numbers.per} ${name}${raised}`;
   });
 }
@@ -102,6 +94,8 @@ function perRule(v: Verbalizer): Rule {
 /** Rules for "/100 km" after a measure, and for the dot of a product, as in 3·10⁸. */
 function joiningRules(v: Verbalizer, signs: ReadonlyMap<string, string>): Rule[] {
   const { per, per_many = per } = v.table.numbers;
+  const day = `(?:${v.table.date.days ?? '(?!)'}|${v.table.date.months})`;
+  const [term, equal] = [String.raw`[\p{L}\d(][\p{L}\d.,²³()^]{0,12}`, ' ?[=≈≠<>≤≥]'];
   return [
     rule(
       String.raw`(?<=\d ?[\p{L}µ]{1,4})\/(?=(?:10{0,3} ?(?:${v.nouns.unitSource})|\d{1,4} ?(?:h|min|s))${endSource})`,
@@ -111,6 +105,11 @@ function joiningRules(v: Verbalizer, signs: ReadonlyMap<string, string>): Rule[]
     rule(String.raw`(?<=\d ?[\p{L}µ]{1,4})\/(?=\d{1,4} ?(?:${v.nouns.unitSource})${endSource})`, () => ''),
     rule(String.raw`(?<=\d ?)[·⋅](?= ?\d)`, () => signs.get('*')),
     rule('⁄', () => v.table.numbers.over),
+    rule(`(?<=(?<!\\p{L})${day}\\.?)[-–](?=${day}(?!\\p{L}))`, () => v.table.numbers.range),
+    rule(String.raw`(?<=[\p{L}\p{N})] ?)−(?= ?[\p{L}\d(])`, () => v.table.numbers.minus),
+    rule(String.raw`(?<=[\p{L}\p{N})] )[-–](?= ${term}${equal})`, () => v.table.numbers.minus),
+    rule(String.raw`(?<=\d )[:/](?= ${term}${equal})`, () => signs.get('÷')),
+    rule(String.raw`(?<=(?<![\d.,])\d{1,3} ):(?= \d)`, () => v.table.numbers.ratio ?? v.table.numbers.range),
   ];
 }
 
@@ -121,9 +120,10 @@ const cliticRule = ({ table }: Verbalizer): Rule =>
 /** Rule for #NameOfATopic. */
 const topicRule = (v: Verbalizer): Rule =>
   rule(String.raw`${startSource}#(?=[\d_]{0,40}\p{L})([\p{L}\p{M}\d_]{1,140})`, ([, name]) => {
-    const words = name!.replace(/([\p{Ll}\d])(?=\p{Lu})|(\p{Lu})(?=\p{Lu}\p{Ll})|_/gu, '$1$2 ').split(/\s+/);
+    const years = name!.replace(/(?<!\d)(?:19|20)\d\d(?!\d)/g, (year) => ` ${v.year(year)} `);
+    const words = years.replace(/([\p{Ll}\d])(?=\p{Lu})|(\p{L})(?=\p{Lu}\p{Ll}|\d)|_/gu, '$1$2 ').split(/\s+/);
     const said = words.map((word) =>
-      /^\p{Lu}{2,3}$/u.test(word) ? [...word].join(' ') : sayNamePart(word, v, toLatin),
+      /^(?:\p{Lu}{2,3}|[B-DF-HJ-NP-TV-XZ]{4,6})$/u.test(word) ? [...word].join(' ') : sayNamePart(word, v, toLatin),
     );
     return `${v.table.words.hashtag} ${said.join(' ')}`;
   });

@@ -1,6 +1,6 @@
 // Speaks numbers, dates, times, sums and measures in a language, by its table (language-table.ts) and CLDR data.
 // Methods convert written text to words. They return undefined for text of any other kind.
-import { hasTable, type LanguageTable, type NumberForm, readTable, toRows } from './language-table.ts';
+import { hasTable, type LanguageTable, type NumberRules, readTable, toRows } from './language-table.ts';
 import { type Currency, type Noun, Nouns } from './nouns.ts';
 import { NumberFormat, namedDigitsMax, parseRoman } from './number-words.ts';
 
@@ -83,10 +83,11 @@ export class Verbalizer {
       return Number(rest) === 0 ? head : `${head} ${this.number(rest, form)}`;
     }
     if (written.length > (quintillion === undefined ? namedDigitsMax : quintillionZeros)) return this.digits(digits);
-    const rule = this.table.forms[form] as Exclude<NumberForm, readonly unknown[]>;
-    if (typeof rule !== 'string' && BigInt(written) > rule.to) return this.number(written, rule.then);
-    const rules = typeof rule === 'string' ? rule : rule.rules;
-    return this.#correct(this.#format.format(BigInt(written), rules.startsWith('%') ? rules : `%spellout-${rules}`));
+    const rule = this.table.forms[form] as NumberRules | string;
+    const { rules, to, then, wrong = '(?!)', right = '' } = typeof rule === 'string' ? { rules: rule } : rule;
+    if (to !== undefined && BigInt(written) > to) return this.number(written, then);
+    const said = this.#format.format(BigInt(written), rules.startsWith('%') ? rules : `%spellout-${rules}`);
+    return this.#correct(said).replace(new RegExp(wrong, 'gu'), right);
   }
 
   #correct(said: string): string {

@@ -1,13 +1,14 @@
 // Rules for text that begins with a letter, in languages with a table: abbreviations, Roman numerals, months after a
 // day, sums with the currency first, addresses, and all-caps words. Words of other scripts are transliterated.
 import anyAscii from 'any-ascii';
-import { toRows } from './language-table.ts';
+import { type BesideRows, toRows } from './language-table.ts';
 import { contextRules, signedMoneyRuleFor } from './number-rules.ts';
 import {
   endSource,
   matchAt,
   type Rule,
   rule,
+  startingWith,
   startSource,
   sticky,
   textAfter,
@@ -22,11 +23,8 @@ import { addressRulesFor } from './web-addresses.ts';
  * Creates a rule for the abbreviations in a table's rows. Spaces inside an abbreviation are optional. A row with a
  * hyphen at its start matches the end of a word.
  */
-function abbreviationRule(
-  rows: string,
-  isThere: (before: string, after: string) => boolean,
-  start = startSource,
-): Rule {
+function abbreviationRule({ rows, before = '', after = '' }: BesideRows, start = startSource): Rule {
+  const [isAfter, isBefore] = [new RegExp(`(?:${before})$`, 'u'), new RegExp(`^(?:${after})`, 'u')];
   const says = new Map<string, string>();
   const sources: string[] = [];
   for (const [key, say] of toRows(rows)) {
@@ -49,32 +47,34 @@ function abbreviationRule(
   sources.sort((a, b) => rank(b) - rank(a));
   // An elided word may precede: l'art. 5
   const known = sticky(`${start}(?<elided>\\p{L}{1,6}')?(?:${sources.join('|') || '(?!)'})(?![\\p{L}\\d])`);
+  const firsts = new Set(sources.map((source) => (source.startsWith('(?<stem>') ? '' : source[0])));
   return (place) => {
-    const match = matchAt(known, place.text, place.at);
-    if (!match || !isThere(textBefore(place, 24), textAfter(place, match[0].length, 24))) return undefined;
+    const { text, at } = place;
+    // Most words begin with no abbreviation.
+    if (!firsts.has('') && !firsts.has(text[at]) && !text.slice(at + 1, at + 8).includes("'")) return undefined;
+    const match = matchAt(known, text, at);
+    if (!match || !isAfter.test(textBefore(place, 24)) || !isBefore.test(textAfter(place, match[0].length, 24)))
+      return undefined;
     const { elided = '', stem = '' } = match.groups!;
     const kept = elided + stem;
     return { say: kept + says.get(match[0].slice(kept.length).replaceAll(' ', ''))!, length: match[0].length };
   };
 }
 
-function abbreviationRules(v: Verbalizer): Rule[] {
+function abbreviationRules({ table }: Verbalizer): Rule[] {
   const {
-    always,
+    always = '',
     before_number = '',
     after_number = '',
     before_name = '',
     beside = [],
-  } = v.table.abbreviations ?? { always: '', before_number: '' };
+  } = table.abbreviations ?? {};
+  const number = String.raw` ?(?:\d|[IVXLC]{2,}(?!\w)|[IVX](?!\p{L}|\.\p{L}|\. \p{Lu}))`;
   return [
-    ...beside.map(({ rows, before = '', after = '' }) => {
-      const [isAfter, isBefore] = [new RegExp(`(?:${before})$`, 'u'), new RegExp(`^(?:${after})`, 'u')];
-      return abbreviationRule(rows, (head, tail) => isAfter.test(head) && isBefore.test(tail), '');
-    }),
-    abbreviationRule(after_number, (before) => /\d ?$/.test(before), ''),
-    abbreviationRule(always, () => true),
-    abbreviationRule(before_number, (_, after) => /^ ?(?:\d|[IVXLC]{2,}\b)/.test(after)),
-    abbreviationRule(before_name, (_, after) => /^ ?["']?\p{Lu}/u.test(after)),
+    ...[...beside, { rows: after_number, before: String.raw`\d ?` }].map((row) => abbreviationRule(row, '')),
+    abbreviationRule({ rows: always }),
+    abbreviationRule({ rows: before_number, after: number }),
+    abbreviationRule({ rows: before_name, after: String.raw` ?["']?\p{Lu}` }),
   ];
 }
 
@@ -131,7 +131,7 @@ function capitalsRule(v: Verbalizer): Rule {
 }
 
 export function toLatin(word: string): string {
-  if (/^[\p{Script=Latin}']*$/u.test(word)) return word;
+  if (/^[\p{Script=Latin}']*$/u.test(word)) return word.normalize('NFKC');
   const composed = word.normalize('NFC').replace(/\p{M}/gu, '');
   if (/^[\p{Script=Latin}']*$/u.test(composed)) return composed;
   const ascii = anyAscii(composed)
@@ -158,7 +158,7 @@ export function identifierRuleFor({ table }: Verbalizer): Rule {
   const named = rule(`${startSource}(?:(?:${hash})${endSource}|(${data}))`, ([, embedded]) =>
     embedded === undefined ? identifier : link,
   );
-  return (place) => (/[\da-fA-F]/.test(place.text[place.at]!) ? named(place) : undefined);
+  return startingWith(/[\da-fA-F]/, named);
 }
 
 /** Rule for chemical formulas with a number: CO2, C6H12O6. */
@@ -174,21 +174,22 @@ export function formulaRuleFor(v: Verbalizer): Rule {
   );
 }
 
-/** Rule for a unit after a power of ten: 10⁸ m/s. */
-const poweredRule = ({ nouns }: Verbalizer): Rule =>
-  rule(String.raw`(?<=[⁰¹²³⁴-⁹] )(${nouns.unitSource})(?!'?[\p{L}\d²³])`, ([, symbol]) =>
-    nouns.nameFor(nouns.unit(symbol!)!, '1000000'),
+/** Rule for a unit after a power of ten, or after a word such as "per": 10⁸ m/s, per km. */
+const bareUnitRule = ({ nouns, table }: Verbalizer): Rule =>
+  rule(
+    String.raw`(?:(?<=[⁰¹²³⁴-⁹] )|(?<=(?<!\p{L})(?:${table.units.bare ?? '(?!)'}) )(?!\p{Lu}(?!\p{L}))(?<one>))(${nouns.unitSource})(?!'?[\p{L}\d²³])`,
+    (match) => nouns.nameFor(nouns.unit(match[2]!)!, match.groups!.one === undefined ? '1000000' : '1'),
   );
 
 export const letterRulesFor = (v: Verbalizer): Rule[] => [
   identifierRuleFor(v),
   ...addressRuleFor(v),
-  poweredRule(v),
+  bareUnitRule(v),
   formulaRuleFor(v),
+  ...abbreviationRules(v),
   signedMoneyRuleFor(v),
   monthRule(v),
-  ...abbreviationRules(v),
-  ...contextRules(v, true),
+  ...contextRules(v, true).map((context) => startingWith(/[IVXLCDM]/, context)),
   capitalsRule(v),
   wordRule(v),
 ];
