@@ -78,5 +78,6 @@ export const slowFiles: readonly string[] = [
   'test/store/postgres.test.ts',
   'test/text/degenerate-texts.test.ts',
   'test/text/segment-properties.test.ts',
+  'test/upgrade.test.ts',
   'test/webhooks/webhook-sender.test.ts',
 ];

@@ -1,10 +1,18 @@
 // Tests an earlier version from its own commit (BEFORE) beside this version: two replicas on one PostgreSQL, Redis and
 // S3 under load, upgraded one after the other, rolled back, and upgraded again, with clients of both versions; and one
 // process on SQLite that is restarted in the other version and back. Nothing fails, and nothing acknowledged is lost.
+// What a killed process of the earlier version leaves is there in this version, on SQLite and PostgreSQL; RECORD=1 only
+// records it for test/upgrade.test.ts.
 import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { main } from '../cli/sonant-program.ts';
+import { startPostgres } from '../store/postgres-server.ts';
+import { expectAllThere, leaveInstallation, openReceiver, settingsOf } from '../upgrade/left-installation.ts';
+import { record } from '../upgrade/recorded-installation.ts';
 import { openApiClients } from './api-clients.ts';
 import { Watch } from './checked-requests.ts';
 import { type CheckingClient, type Kind, kinds, openCheckingClient } from './checking-client.ts';
@@ -32,7 +40,7 @@ beforeAll(async () => {
   const service = await openService();
   soundsAfter = await learnSounds((path, body) => service.ask(path, { body }));
   await service.close();
-}, 180_000);
+}, 600_000);
 afterAll(() => opened.disposeAsync());
 
 /** Cuts an event stream, and resumes it at any replica that the balancer chooses. */
@@ -155,4 +163,24 @@ test(`${BEFORE.slice(0, 7)} and this version on SQLite, one after the other`, as
   console.log(`SQLite: ${run.join(', ')}: ${links().length} links and ${clients.length} keys, all there`);
   expect(service.said()).not.toContain('"level":"error"');
   await service.close();
+});
+
+test.each(['sqlite', 'postgres'])(`what ${BEFORE.slice(0, 7)} leaves when it is killed is there: %s`, async (name) => {
+  const server = name === 'postgres' ? await startPostgres() : undefined;
+  opened.defer(() => server?.stop());
+  const databaseUrl = await server?.createDatabase();
+  const settings = settingsOf(databaseUrl);
+  const dataDir = mkdtempSync(join(tmpdir(), 'sonant-soak-left-'));
+  opened.defer(() => rmSync(dataDir, { recursive: true }));
+  const away = await openReceiver();
+  await away.close();
+  const left = await leaveInstallation({ main: before.main, dataDir, settings }, away.url);
+  if (process.env.RECORD)
+    return record(name, dataDir, { ...left, receiver: away.url, leftAtMs: Date.now() }, databaseUrl);
+  const receiver = await openReceiver(Number(new URL(away.url).port));
+  opened.defer(receiver.close);
+  const service = await openService({ settings, left: { dataDir, key: left.keys[0]!.key } });
+  opened.defer(() => service.stop());
+  await expectAllThere(service, left, receiver);
+  console.log(`${name}: keys, clip, lexicon, jobs and webhooks of ${before.commit}: all there`);
 });

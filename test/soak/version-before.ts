@@ -1,7 +1,7 @@
-// Opens an earlier version of Sonant from its own commit, in a new folder: with the installed packages, if that version
-// requires the same packages.
+// Opens an earlier version of Sonant from its own commit, in a new folder: with the installed packages if that version
+// requires the same packages, and otherwise with its own.
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
@@ -25,16 +25,12 @@ export async function openVersionBefore(name: string): Promise<VersionBefore> {
   const remove = () => rmSync(folder, { recursive: true });
   execFileSync('tar', ['-x', '-C', folder], { input: git('archive', commit) });
   const { dependencies } = readJson(join(folder, 'package.json')) as { dependencies: Record<string, string> };
-  const others = Object.entries(dependencies).filter(
-    ([each, version]) => readJson(join(root, 'node_modules', each, 'package.json')).version !== version,
-  );
-  if (others.length > 0) {
-    remove();
-    throw new Error(
-      `${commit} needs other packages than those installed: ${others.map((each) => each.join(' ')).join(', ')}`,
-    );
-  }
-  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  const others = Object.entries(dependencies).some(([each, version]) => {
+    const path = join(root, 'node_modules', each, 'package.json');
+    return !existsSync(path) || readJson(path).version !== version;
+  });
+  if (others) execFileSync('npm', ['ci', '--omit=dev'], { cwd: folder });
+  else symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
   const { SpeechService: service } = await import(join(folder, 'gen/sonant/v1/speech_pb.ts'));
   return { commit, main: join(folder, 'src/main.ts'), service, remove };
 }
