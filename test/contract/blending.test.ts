@@ -7,6 +7,7 @@ import { operator, toRecordEntry } from '../../src/access/actor.ts';
 import { createVoiceRows, noTexts } from '../../src/store/voice-rows.ts';
 import { dominantFrequencyHz } from '../audio/measure-tone.ts';
 import { eventsIn, soundIn } from '../http/event-reader.ts';
+import { readReply } from '../http/read-reply.ts';
 import { explain, failureOf, openGrpcClient } from '../rpc/grpc-client.ts';
 import { openCloning } from './open-cloning.ts';
 
@@ -112,8 +113,7 @@ describe('a blend', () => {
     const other = await makeKey(['voices:write', 'voices:read']);
     const sendAs = async (as: string, method: string, path: string, body?: object) => {
       const headers = { 'X-API-Key': as, 'Content-Type': 'application/json' };
-      const answer = await fetch(url + path, { method, headers, ...(body && { body: JSON.stringify(body) }) });
-      return { status: answer.status, body: answer.status === 204 ? {} : JSON.parse(await answer.text()) };
+      return readReply(await fetch(url + path, { method, headers, ...(body && { body: JSON.stringify(body) }) }));
     };
     await sendAs(admin, 'PATCH', `/api/voices/${high}`, { access: 'private' });
     const { body } = await sendAs(other, 'POST', '/api/voices', { name: 'X', blend: parts([low, 1], [high, 1]) });

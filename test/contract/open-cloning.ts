@@ -16,6 +16,7 @@ import { createVoiceRows } from '../../src/store/voice-rows.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { createStorage } from '../distributed/storage.ts';
 import { defineTone } from '../engines/tone-engine.ts';
+import { readReply } from '../http/read-reply.ts';
 
 export async function openCloning(
   onClose: (close: () => Promise<void>) => void,
@@ -46,10 +47,9 @@ export async function openCloning(
       headers: { 'X-API-Key': key, ...(body && !isForm && { 'Content-Type': 'application/json' }) },
       ...(body && { body: isForm ? body : JSON.stringify(body) }),
     });
-    const bytes = Buffer.from(await answer.arrayBuffer());
-    written.push(bytes.toString('latin1'), [...answer.headers].join('\n'));
-    const isJson = answer.headers.get('content-type')?.startsWith('application/json');
-    return { status: answer.status, headers: answer.headers, bytes, body: isJson ? JSON.parse(bytes.toString()) : {} };
+    const reply = await readReply(answer);
+    written.push(reply.bytes.toString('latin1'), [...reply.headers].join('\n'));
+    return reply;
   };
   const speak = (body: object) => send('POST', '/api/audio/speech', body);
 

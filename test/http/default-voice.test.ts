@@ -5,6 +5,7 @@ import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
 import { failureOf } from '../rpc/grpc-client.ts';
 import { openCore } from '../rpc/open-core.ts';
 import { openTestGateway } from './open-gateway.ts';
+import { readReply } from './read-reply.ts';
 
 type Gateway = Awaited<ReturnType<typeof openTestGateway>>;
 
@@ -13,12 +14,8 @@ const scopes = ['voices:read', 'voices:write', 'speech:stream', 'admin'];
 
 async function callerOf(gateway: Gateway) {
   const admin = await gateway.makeKey(scopes);
-  return async (method: string, path: string, body?: object, as = admin) => {
-    const answer = await gateway.send(path, { method, headers: { 'X-API-Key': as }, ...(body && { body }) });
-    const text = await answer.text();
-    const isJson = answer.headers.get('content-type')?.startsWith('application/json');
-    return { status: answer.status, headers: answer.headers, body: isJson ? JSON.parse(text) : undefined };
-  };
+  return async (method: string, path: string, body?: object, as = admin) =>
+    readReply(await gateway.send(path, { method, headers: { 'X-API-Key': as }, ...(body && { body }) }));
 }
 
 const gateway = await openTestGateway({}, afterAll);

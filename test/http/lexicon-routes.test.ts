@@ -8,6 +8,7 @@ import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { explain, failureOf } from '../rpc/grpc-client.ts';
 import { openCore } from '../rpc/open-core.ts';
 import { openTestGateway } from './open-gateway.ts';
+import { readReply } from './read-reply.ts';
 
 const scopes = ['voices:read', 'voices:write', 'speech:synthesize', 'speech:stream'];
 const gateway = await openTestGateway({}, afterAll);
@@ -34,9 +35,7 @@ async function send(method: string, path: string, body?: unknown, as = owner, he
     },
     ...(body !== undefined && { body: isText ? body : JSON.stringify(body) }),
   });
-  const text = await response.text();
-  const isJson = response.headers.get('content-type')?.startsWith('application/json') && text !== '';
-  return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : {} };
+  return readReply(response);
 }
 const make = async (entries: readonly object[] = aws, more: object = {}, as = owner): Promise<string> =>
   (await send('POST', url, { name: 'Made', entries, ...more }, as)).body.lexicon_id;
@@ -90,8 +89,8 @@ describe('a lexicon', () => {
     const accept = { accept: 'application/pls+xml' };
     const written = await send('GET', `${path}?language_code=en`, undefined, owner, accept);
     expect(written.headers.get('content-type')).toBe('application/pls+xml; charset=utf-8');
-    expect(written.text).toContain('<lexeme><grapheme>tomato</grapheme><phoneme>təˈmɑːtəʊ');
-    expect((await send('PUT', `${path}?name=Greens`, written.text)).body).toMatchObject({
+    expect(String(written.bytes)).toContain('<lexeme><grapheme>tomato</grapheme><phoneme>təˈmɑːtəʊ');
+    expect((await send('PUT', `${path}?name=Greens`, String(written.bytes))).body).toMatchObject({
       name: 'Greens',
       entry_count: 1,
     });

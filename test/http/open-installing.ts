@@ -18,6 +18,7 @@ import { tarOf } from '../archives/archive-writer.ts';
 import { createStorage } from '../distributed/storage.ts';
 import { tinyVoiceFiles } from '../engines/tiny-supertonic.ts';
 import { openMirror, sha256Of } from '../models/model-mirror.ts';
+import { readReply } from './read-reply.ts';
 
 /** Padding, so that a transfer takes a while if the mirror is slow. */
 const paddingBytes = 300_000;
@@ -108,9 +109,7 @@ export async function openInstalling(onClose: (close: () => Promise<void>) => vo
       headers: { 'X-API-Key': as, ...(body && { 'Content-Type': 'application/json' }) },
       ...(body && { body: JSON.stringify(body) }),
     });
-    const bytes = Buffer.from(await answer.arrayBuffer());
-    const isJson = answer.headers.get('content-type')?.startsWith('application/json');
-    return { status: answer.status, headers: answer.headers, bytes, body: isJson ? JSON.parse(bytes.toString()) : {} };
+    return readReply(answer);
   };
   return {
     get url() {

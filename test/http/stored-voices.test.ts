@@ -1,21 +1,15 @@
-// Tests stored voices: created, changed, disabled and deleted over REST, within the permissions of a key.
+// Tests stored voices: created, changed, disabled and deleted over REST, within the permissions of a key; and the audio that
+// they have said.
 import { afterAll, describe, expect, test } from 'vitest';
 import { openTestGateway } from './open-gateway.ts';
+import { readReply } from './read-reply.ts';
 
 const scopes = ['voices:read', 'voices:write', 'speech:synthesize', 'speech:stream'];
 const gateway = await openTestGateway({}, afterAll);
 const { key } = await gateway.keyVerifier.create({ scopes: [...scopes, 'keys:write'] });
 const admin = await gateway.makeKey([...scopes, 'admin']);
-interface Reply {
-  status: number;
-  body: Record<string, unknown>;
-  location: string | null;
-}
-const send = async (method: string, path: string, body?: object, as = key): Promise<Reply> => {
-  const answer = await gateway.send(path, { method, headers: { 'X-API-Key': as }, ...(body && { body }) });
-  const text = await answer.text();
-  return { status: answer.status, body: text ? JSON.parse(text) : {}, location: answer.headers.get('Location') };
-};
+const send = async (method: string, path: string, body?: object, as = key) =>
+  readReply(await gateway.send(path, { method, headers: { 'X-API-Key': as }, ...(body && { body }) }));
 const bound = (...voices: string[]) => voices.map((voice_id) => ({ engine: 'tone', voice_id }));
 const make = (voice_id: string, more: object = {}) =>
   send('POST', '/api/voices', { voice_id, name: 'News', bindings: bound('tone-low'), ...more });
@@ -32,14 +26,14 @@ const say = async (voice_id: string, as = key) => {
 
 describe('a voice that is made', () => {
   test('is described, listed, and speaks as the voice that it is bound to', async () => {
-    const { status, body, location } = await make('news', { labels: { desk: 'evening' }, description: 'Reads.' });
+    const { status, body, headers } = await make('news', { labels: { desk: 'evening' }, description: 'Reads.' });
     expect(status).toBe(201);
     expect(body).toMatchObject({
       ...{ voice_id: 'news', name: 'News', description: 'Reads.', kind: 'stock', engine: 'tone', status: 'ready' },
       ...{ labels: { desk: 'evening' }, bindings: bound('tone-low'), language_codes: ['en', 'de'], consent: null },
       created_at: expect.stringMatching(/^20.*Z$/),
     });
-    expect(new URL(location!).pathname).toBe('/api/voices/news');
+    expect(new URL(headers.get('Location')!).pathname).toBe('/api/voices/news');
     expect((await send('GET', '/api/voices/news')).body).toEqual(body);
     const own = await say('tone-low');
     const news = await say('news');
@@ -317,4 +311,34 @@ test('what means nothing in a binding is named', async () => {
   const body = { name: 'X', bindings, mood: 'calm' };
   const answer = await gateway.send('/api/voices', { method: 'POST', headers: { 'X-API-Key': key }, body });
   expect([answer.status, answer.headers.get('X-Ignored-Fields')]).toEqual([201, 'bindings[0].weight, mood']);
+});
+
+describe('stored audio is served until its voice is deleted:', () => {
+  const statusOf = async (method: string, path: string, body?: object) =>
+    (await send(method, path, body, admin)).status;
+  /** Speaks with the voice; returns a function that requests the status of the link. */
+  const linkTo = async (voice_id: string) => {
+    const answer = await gateway.speak({ voice_id, text: 'Good night.' }, { headers: { 'X-API-Key': admin } });
+    const { audio_url } = (await answer.json()) as { audio_url: string };
+    return () => statusOf('GET', audio_url);
+  };
+
+  test("an engine's own voice whose bindings are changed, restored and changed again", async () => {
+    const path = '/api/voices/tone-high';
+    const readLink = await linkTo('tone-high');
+    for (const bindings of [bound('tone-high', 'tone-low'), undefined, bound('tone-high')]) {
+      const status = await (bindings ? statusOf('PATCH', path, { bindings }) : statusOf('DELETE', path));
+      expect([status, await readLink()]).toEqual([bindings ? 200 : 204, 200]);
+    }
+  });
+
+  test('one that was made under the id of one that was deleted: what that one has said is gone', async () => {
+    const make = () => statusOf('POST', '/api/voices', { voice_id: 'anew', name: 'Anew', bindings: bound('tone-low') });
+    expect(await make()).toBe(201);
+    const readOld = await linkTo('anew');
+    expect([await statusOf('DELETE', '/api/voices/anew'), await make()]).toEqual([204, 201]);
+    const readNew = await linkTo('anew');
+    expect(await statusOf('PATCH', '/api/voices/anew', { bindings: bound('tone-high') })).toBe(200);
+    expect([await readOld(), await readNew()]).toEqual([410, 200]);
+  });
 });

@@ -8,6 +8,7 @@ import { failureOf } from '../rpc/grpc-client.ts';
 import { openCore } from '../rpc/open-core.ts';
 import { readEvents, soundIn } from './event-reader.ts';
 import { openTestGateway } from './open-gateway.ts';
+import { readReply } from './read-reply.ts';
 
 const scopes = ['voices:read', 'voices:write', 'speech:synthesize', 'speech:stream', 'usage:read', 'keys:write'];
 const gateway = await openTestGateway({}, afterAll);
@@ -17,10 +18,7 @@ const other = await gateway.makeKey(scopes);
 
 const send = async (method: string, path: string, body?: object, as = owner) => {
   const headers = { 'X-API-Key': as, 'xi-api-key': as };
-  const answer = await gateway.send(path, { method, headers, ...(body && { body }) });
-  const bytes = Buffer.from(await answer.arrayBuffer());
-  const isJson = answer.headers.get('content-type')?.startsWith('application/json') && bytes.length > 0;
-  return { status: answer.status, headers: answer.headers, bytes, body: isJson ? JSON.parse(String(bytes)) : {} };
+  return readReply(await gateway.send(path, { method, headers, ...(body && { body }) }));
 };
 const name = (voiceId: string, aliases: readonly string[], as = admin) =>
   send('PATCH', `/api/voices/${voiceId}`, { aliases }, as);

@@ -2,6 +2,7 @@
 // and admins can use, change and delete it.
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { openTestGateway } from './open-gateway.ts';
+import { readReply } from './read-reply.ts';
 
 const scopes = ['voices:read', 'voices:write', 'speech:synthesize', 'speech:stream'];
 const gateway = await openTestGateway({}, afterAll);
@@ -9,12 +10,8 @@ const owner = await gateway.makeKey([...scopes, 'keys:write']);
 const other = await gateway.makeKey(scopes);
 const admin = await gateway.makeKey([...scopes, 'admin']);
 
-const send = async (method: string, path: string, body?: object, as = owner) => {
-  const answer = await gateway.send(path, { method, headers: { 'X-API-Key': as }, ...(body && { body }) });
-  const text = await answer.text();
-  const isJson = answer.headers.get('content-type')?.startsWith('application/json') && text !== '';
-  return { status: answer.status, headers: answer.headers, body: isJson ? JSON.parse(text) : text };
-};
+const send = async (method: string, path: string, body?: object, as = owner) =>
+  readReply(await gateway.send(path, { method, headers: { 'X-API-Key': as }, ...(body && { body }) }));
 const bindings = [{ engine: 'tone', voice_id: 'tone-low' }];
 const make = (voice_id: string, more: object = {}, as = owner) =>
   send('POST', '/api/voices', { voice_id, name: 'Mine', bindings, access: 'private', ...more }, as);
