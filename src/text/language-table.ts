@@ -54,9 +54,9 @@ export interface AbbreviationRows {
 export type BesideRows = { rows: string; before?: string; after?: string };
 
 /** Form of a number beside certain words. `before` is a pattern of the text before the number. */
-interface NumberContext {
+export interface NumberContext {
   before?: string;
-  /** A pattern whose first group is the number, in digits or as a Roman numeral. */
+  /** A pattern whose first group is the number, in digits or as a Roman numeral; "ordinal" for both. */
   written?: string;
   after?: string;
   form: string;
@@ -84,6 +84,8 @@ export interface LanguageTable {
     point: string;
     minus: string;
     range: string;
+    /** Word between a number and the next one, as in 2-3. Default: `range`. */
+    next?: string;
     /** Word between the numbers of a score or ratio such as 3:1. Default: `range`. */
     ratio?: string;
     /** A noun such as "f vez, veces" for 10x, and the word for x between two lengths. Default: the noun. */
@@ -98,6 +100,8 @@ export interface LanguageTable {
     /** Word between a whole number and its fraction. */
     and?: string;
     per: string;
+    /** Word between a sum and a unit, as in €3/kg. Default: `per`. */
+    per_price?: string;
     /** Number that determines the plural form of a noun after a fraction. Default: 1. */
     fraction_as?: string;
     /** Decimals of at most this many digits are spoken as one number. */
@@ -122,6 +126,10 @@ export interface LanguageTable {
     /** Corrections of CLDR misspellings and of elisions. */
     corrections?: Readonly<Record<string, string>>;
   };
+  /** Cases and genders of numbers: the form in the case "gen" and the gender "f" is "f-gen"; the nominative is empty. */
+  agreement?: { cases: readonly NumberContext[]; genders: readonly NumberContext[] };
+  /** Names of nouns in a case: the name after the number `like` with other endings; "gen-1" is for the number one. */
+  declensions?: Readonly<Record<string, { like: string; endings: string }>>;
   ordinals?: readonly { written: string; form: string }[];
   date: {
     /** Template of a date with "{d}", "{month}" and "{y}". */
@@ -135,6 +143,8 @@ export interface LanguageTable {
     before?: string;
     /** Pattern of the text between the day and the name of its month. */
     link: string;
+    /** Pattern of the text before a day and a month without a year or a second stop, as in 3.05. */
+    bare?: string;
     /** Forms of the day after certain words. */
     after?: Readonly<Record<string, string>>;
     months: string;

@@ -56,9 +56,12 @@ export class Nouns {
   #unitsByName: ReadonlyMap<string, Noun> | undefined;
   readonly #currencies = new Map<string, Currency>();
   readonly #magnitudes: ReadonlyMap<string, Noun>;
+  readonly #declensions = new Map<string, { like: string; endings: (readonly [ending: RegExp, say: string])[] }>();
 
-  constructor({ units, money }: LanguageTable, languageCode: string) {
+  constructor({ units, money, declensions = {} }: LanguageTable, languageCode: string) {
     this.#languageCode = languageCode;
+    for (const [name, { like, endings }] of Object.entries(declensions))
+      this.#declensions.set(name, { like, endings: toRows(endings).map(([end, say]) => [new RegExp(`${end}$`), say]) });
     const genders = [units.feminine ?? '', units.neuter ?? ''].map((list) => new Set(list.split(/\s+/)));
     for (const [symbol, unit] of cldrUnits) {
       const gender = genders[0]!.has(symbol) ? 'f' : genders[1]!.has(symbol) ? 'n' : 'm';
@@ -90,8 +93,18 @@ export class Nouns {
     return { gender: letter === 'c' ? 'cardinal' : letter, names: row.replace(/^[cmfn] /, '').split(', ') };
   }
 
-  /** The name of a noun after `number`, which has a point as decimal mark. */
-  nameFor({ names, unit }: Noun, number: string): string {
+  /** The name of a noun after `number`, which has a point as decimal mark. Decimals have no cases. */
+  nameFor(noun: Noun, number: string, inCase?: string): string {
+    const declension = inCase && this.#declensions.get(`${inCase}${number === '1' ? '-1' : ''}`);
+    if (!declension || number.includes('.')) return this.#nameFor(noun, number);
+    const decline = (word: string) => {
+      const [ending = '', say = ''] = declension.endings.find(([pattern]) => pattern.test(word)) ?? [];
+      return word.replace(ending, say);
+    };
+    return this.#nameFor(noun, declension.like).split(' ').map(decline).join(' ');
+  }
+
+  #nameFor({ names, unit }: Noun, number: string): string {
     const decimals = Math.min(/\.(\d+)/.exec(number)?.[1]?.length ?? 0, decimalsMax);
     const value = number.length > 15 ? 1e15 : Number(number || 0);
     const category = this.#categoryOf(value, decimals);

@@ -1,31 +1,14 @@
 // Rules for text that begins with a digit: dates, times, telephone numbers, sums of money, measures, ordinals,
 // fractions and other numbers. The rules for English are in english/rules.toml instead.
 import { toRows } from './language-table.ts';
-import { endSource, type Rule, rule, startSource, textAfter, textBefore, wordBefore } from './rule.ts';
-import { fill, type Verbalizer } from './verbalizer.ts';
-import { expandPattern } from './written-rules.ts';
+import { contextRule } from './number-contexts.ts';
+import { endSource, type Place, type Rule, rule, startSource, textAfter, textBefore, wordBefore } from './rule.ts';
+import type { Verbalizer } from './verbalizer.ts';
 
 const groupedSource = String.raw`[1-9]\d{0,2}(?:(?:\.\d{3}){1,6}|(?:[ ']\d{3}){1,6})(?!\d|[ .']\d)`;
 const englishSource = String.raw`\d{1,3}(?:(?:,\d{3}){2,6}(?!\d)(?:\.\d{1,20})?|(?:,\d{3}){1,6}\.\d{1,20})(?![.,]?\d)`;
 /** A written number: 1.234,50 or 1 234,50 or 3,14 or 3.14. */
 const amountSource = String.raw`(?:${englishSource}|(?:${groupedSource}|\d{1,24})(?:,\d{1,20}(?![,.]?\d)|\.\d{1,20}(?!\.?\d))?)`;
-
-/** Rules for numbers beside certain words. The numbers are digits, or Roman numerals if `isRoman` is true. */
-export function contextRules(v: Verbalizer, isRoman: boolean): Rule[] {
-  const expand = (source: string) => expandPattern(source, v.table.patterns ?? {});
-  return (v.table.numbers.contexts ?? [])
-    .filter(({ written = '' }) => /\[IVX/.test(written) === isRoman)
-    .map(({ before, written = String.raw`(\d{1,4})(?![\d,.:/-]?\d)`, after, form, say = '{n}' }) => {
-      const isBefore = before === undefined ? undefined : new RegExp(`(?:${expand(before)})$`, 'u');
-      return rule(`${startSource}${written}${after === undefined ? '' : `(?=${expand(after)})`}`, (match, place) => {
-        if (isBefore && !isBefore.test(textBefore(place, 60))) return undefined;
-        const value = v.valueOf(match[1]!);
-        return value === undefined
-          ? undefined
-          : fill(say, { n: form === 'digits' ? v.digits(match[1]!) : v.number(value, form) });
-      });
-    });
-}
 
 /** Products whose version has a point in every language. */
 const productSource =
@@ -60,9 +43,10 @@ function sayParts(v: Verbalizer, written: string): string {
 
 function dateRules(v: Verbalizer): Rule[] {
   const isMonthFirst = v.table.date.month_first === true;
+  const headOf = (place: Place) => textBefore(place, 40);
   const iso = rule(String.raw`(\d{4})-(\d{2})-(\d{2})(?:T(\d{2}):(\d{2})(?::(\d{2}))?Z?)?(?![\d-])`, (match, place) => {
     const [, y, m, d, hour, minute] = match;
-    const date = v.date(Number(d), Number(m), y, wordBefore(place));
+    const date = v.date(Number(d), Number(m), y, headOf(place));
     const time = hour === undefined ? undefined : v.time(Number(hour), Number(minute));
     return date === undefined || time === undefined ? date : `${date}, ${time}`;
   });
@@ -70,18 +54,22 @@ function dateRules(v: Verbalizer): Rule[] {
     String.raw`(\d{1,2})([./-])(\d{1,2})(?:\2|(?<=\/\d{1,2}) (?=[12]\d{3}))(\d{4}|\d{2})(?![\d/-]|\.\d)`,
     ([, first, , second, y], place) => {
       const [d, m] = isMonthFirst ? [second, first] : [first, second];
-      return v.date(Number(d), Number(m), y, wordBefore(place));
+      return v.date(Number(d), Number(m), y, headOf(place));
     },
   );
-  /** A date without a year, such as "3.5." */
+  /** A date without a year, such as "3.5.", or "3.05" after certain words. */
   const isTime = timeBefore(v);
-  const short = rule(String.raw`(\d{1,2})\.(\d{1,2})\.(?!\d)`, ([, d, m], place) =>
-    isTime.test(textBefore(place, 24)) ? undefined : v.date(Number(d), Number(m), undefined, wordBefore(place)),
+  const short = rule(
+    String.raw`(?=\d{1,2}\.\d)(?:(\d{1,2})\.(\d{1,2})\.(?!\d)|(?<=${v.table.date.bare ?? '(?!)'})(\d{1,2})\.(0[1-9]|1[0-2])(?![\d:]|[.,]\d))`,
+    ([, d, m, day, month], place) =>
+      day === undefined && isTime.test(textBefore(place, 24))
+        ? undefined
+        : v.date(Number(day ?? d), Number(month ?? m), undefined, headOf(place)),
   );
   const months = v.table.date.months;
   const day = rule(
     String.raw`([0-3]?\d)(?:\.|er|º|°|ª|:[ae]|e|ste|de)?(?= ${v.table.date.link}(?:${months})(?!\p{L}))`,
-    ([, d], place) => (Number(d) < 1 || Number(d) > 31 ? undefined : v.number(d!, v.dayForm(wordBefore(place)))),
+    ([, d], place) => (Number(d) < 1 || Number(d) > 31 ? undefined : v.number(d!, v.dayForm(headOf(place)))),
   );
   const yearForm = 'date_year' in v.table.forms ? 'date_year' : 'year';
   const afterMonth = new RegExp(String.raw`(?:^|[^\p{L}])(?:${months})\.?,? (?:de )?$`, 'iu');
@@ -142,17 +130,18 @@ function moneyRules(v: Verbalizer): Rule[] {
   const { signSource, codeSource, magnitudeSource } = v.nouns;
   const currency = `(${signSource}|${codeSource})`;
   const scale = magnitudeSource === '' ? '' : `(?: ?(${magnitudeSource})${endSource})?`;
-  const say = (amount: string, magnitude: string | undefined, written: string) => {
+  const say = (amount: string, magnitude: string | undefined, written: string, place?: Place) => {
+    const inCase = place && v.agreement.caseAt(place, amount);
     const noun = magnitude === undefined ? undefined : v.nouns.magnitude(magnitude);
     const names = v.nouns.currency(written);
     if (!names) return undefined;
-    if (!noun) return v.money(amount, written);
+    if (!noun) return v.money(amount, written, false, inCase);
     const name = v.nouns.nameFor(names.noun, '1000000');
-    return `${v.count(amount, noun)}${v.of(name)}${name}`;
+    return `${v.count(amount, noun, inCase)}${v.of(name)}${name}`;
   };
   const last = rule(
     String.raw`(${amountSource})(?:,[-–—]{1,2})?${scale} ?${currency}(?![\p{L}\d]|(?<=[$€£]) ?\d)`,
-    ([, amount, magnitude, written]) => say(amount!, magnitude, written!),
+    ([, amount, magnitude, written], place) => say(amount!, magnitude, written!, place),
   );
   const first = rule(
     `${startSource}${currency} ?(-?${amountSource})(?:,[-–—]{1,2})?${scale}`,
@@ -173,11 +162,12 @@ function measureRules(v: Verbalizer): Rule[] {
     // A name such as 5A may belong to a flat, a class or a fuse.
     const isName =
       /^\d{1,3}A\.?$/.test(written) && !isCurrent.test(textBefore(place, 24) + textAfter(place, written.length, 24));
-    return isName ? undefined : v.measure(amount!, symbol!, place.text[place.at + written.length] === '/');
+    const goesOn = place.text[place.at + written.length] === '/';
+    return isName ? undefined : v.measure(amount!, symbol!, goesOn, v.agreement.caseAt(place, amount!));
   });
   const scaled = rule(
     magnitudeSource === '' ? '(?!)' : String.raw`(${amountSource}) ?(${magnitudeSource})(?![\p{L}\d])`,
-    ([, amount, magnitude]) => v.count(amount!, v.nouns.magnitude(magnitude!)!),
+    ([, amount, scale], place) => v.count(amount!, v.nouns.magnitude(scale!)!, v.agreement.caseAt(place, amount!)),
   );
   const name = rule(String.raw`(?<=\p{L}-?|\p{Ll}\p{Lu}\p{L}{1,12} )(\d{1,6})'?s${endSource}`, ([, digits]) =>
     v.number(digits!),
@@ -242,12 +232,13 @@ export function fractionRulesFor(v: Verbalizer): Rule[] {
   const unitSource = String.raw` ?((?=\p{L})(?:${v.nouns.unitSource})|\p{L}{3,20})(?![\p{L}\d²³])`;
   const source = String.raw`(?:(\d{1,6}) ?(?=[¼-¾⅐-⅞↉])|(\d{1,3}) )?([¼-¾⅐-⅞↉]|\d{1,3}\/\d{1,3}(?![\d/]))`;
   return [unitSource, ''].map((after) =>
-    rule(source + after, ([, first, second, fraction, name]) => {
+    rule(source + after, ([written, first, second, fraction, name], place) => {
       const whole = first ?? second;
       const [over = '', under = ''] = fraction!.normalize('NFKC').split(/[⁄/]/);
       const unit = name === undefined ? undefined : v.nouns.unitNamed(name);
       const isOther = (name !== undefined && !unit) || (whole !== undefined && Number(over) >= Number(under));
-      return isOther ? undefined : v.fraction(over, under, whole, unit);
+      const amount = written.slice(0, written.indexOf(fraction!) + fraction!.length);
+      return isOther ? undefined : v.fraction(over, under, whole, unit, v.agreement.caseAt(place, amount));
     }),
   );
 }
@@ -261,7 +252,7 @@ export function powerRuleFor(v: Verbalizer, signs: ReadonlyMap<string, string>):
       const power = (bracketed ?? bare ?? raised)!.normalize('NFKC');
       if (power === '2' || power === '3') return signs.get(power === '2' ? '²' : '³');
       const letters = power.replace(/^[-−]/, `${v.table.numbers.minus} `);
-      return `${signs.get('^')} ${/\p{L}/u.test(power) ? letters : v.numeral(power)}`;
+      return `${signs.get('^')} ${/\p{L}/u.test(power) ? letters : v.numeral(power, v.formOf('cardinal', 'power'))}`;
     },
   );
 }
@@ -293,8 +284,9 @@ function plainRules(v: Verbalizer): Rule[] {
   const number = rule(`(${amountSource})`, ([, written], place) => {
     const after = textAfter(place, written!.length, 40);
     const isScore = /\d ?[-–:] ?$/.test(textBefore(place, 4)) && written!.length === 1;
-    const form = isScore ? 'cardinal' : isFeminine.test(after) ? 'f' : isCounting.test(after) ? 'm' : 'cardinal';
-    return v.numeral(written!, form);
+    const counting = () => (isFeminine.test(after) ? 'f' : isCounting.test(after) ? 'm' : 'cardinal');
+    const gender = v.agreement.genderAt(place, written!) ?? (isScore ? 'cardinal' : counting());
+    return v.numeral(written!, v.formOf(gender, v.agreement.caseAt(place, written!)));
   });
   const { range, ratio = range } = v.table.numbers;
   const result = rule(
@@ -309,7 +301,7 @@ export const digitRulesFor = (v: Verbalizer): Rule[] => [
   ...dateRules(v),
   phoneRuleFor(v),
   ...durationRules(v),
-  ...contextRules(v, false),
+  contextRule(v, false),
   slashedDateRule(v),
   ...timeRules(v),
   ...fractionRulesFor(v),

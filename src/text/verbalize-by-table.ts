@@ -80,14 +80,17 @@ function easyWordEnd(v: Verbalizer, special: Pick<ReadonlySet<string>, 'has'>): 
 function perRule(v: Verbalizer): Rule {
   const names = new Map(toRows(v.table.units.per ?? ''));
   const squared = new Map(toRows(v.table.signs.names));
+  const isCurrency = new RegExp(`(?:${v.nouns.signSource}|${v.nouns.codeSource})$`, 'u');
   return rule(String.raw`\/(m[²³]|\p{L}{1,12})([²³])?${endSource}`, ([, written, power], place) => {
     const isHouse = /^\p{Lu}$/u.test(written!) && /\d$/.test(textBefore(place, 1));
     if (isHouse || !/\d[^;/]{0,12}$/.test(textBefore(place, 14))) return undefined;
     const area = power === undefined ? undefined : v.nouns.unit(written! + power);
     const unit = area ?? v.nouns.unit(written!);
-    const name = (area ? undefined : names.get(written!)) ?? (unit ? v.nouns.nameFor(unit, '1') : undefined);
+    const name = (area ? undefined : names.get(written!)) ?? (unit ? v.nouns.nameFor(unit, '1', 'acc') : undefined);
     const raised = power === undefined || area ? '' : ` ${v.table.units.marks?.squared ?? squared.get(power)}`;
-    return name === undefined ? undefined : `${v.table.numbers.per} ${name}${raised}`;
+    const { per, per_price = per } = v.table.numbers;
+    const isPrice = isCurrency.test(textBefore(place, 4));
+    return name === undefined ? undefined : `${isPrice ? per_price : per} ${name}${raised}`;
   });
 }
 
@@ -188,7 +191,7 @@ const scorePattern = /\d[-–]\d[,;] \d$/;
 
 function readDash(sign: Sign, v: Verbalizer): SignReading {
   const { text, end, before, after, repeats } = sign;
-  const { minus, range, score = range } = v.table.numbers;
+  const { minus, range, score = range, next: adjacent = range } = v.table.numbers;
   if (repeats > 1) return before === ' ' && after === ' ' ? marked(sign, ',') : silent(sign);
   const isBetween = before !== ' ' && after !== ' ';
   const next = text.slice(end, end + 2);
@@ -198,13 +201,10 @@ function readDash(sign: Sign, v: Verbalizer): SignReading {
     if (first !== '' && (codePattern.test(`${first}-${second}`) || typePattern.test(textBefore(sign, 20))))
       return silent(sign);
     const isFalling = first.length < 3 && Number(second) < Number(first);
+    const isAdjacent = first !== '' && first.length < 3 && Number(second) === Number(first) + 1;
     const isScore = second !== '' && (isFalling || scorePattern.test(textBefore(sign, 6)));
     if (quantityPattern.test(textBefore(sign, 8)))
-      return sign.char === '−'
-        ? said(sign, minus)
-        : isScore && score === ''
-          ? silent(sign)
-          : said(sign, isScore ? score : range);
+      return sign.char === '−' ? said(sign, minus) : joined(sign, isScore ? score : isAdjacent ? adjacent : range);
   }
   if ((before === ' ' || before === '(') && /\d/.test(after)) return said(sign, minus);
   if (before === ' ' && after === ' ') return marked(sign, ',');
@@ -369,5 +369,6 @@ const said = toReading('word');
 const marked = toReading('mark');
 const opens = toReading('open');
 const joins = toReading('join');
+const joined = (sign: Sign, say: string): SignReading => (say === '' ? silent(sign) : said(sign, say));
 /** A silent sign, which only separates the words on both sides. */
 const silent = (sign: Sign, length?: number): SignReading => opens(sign, '', length);

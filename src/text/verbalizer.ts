@@ -1,8 +1,10 @@
 // Speaks numbers, dates, times, sums and measures in a language, by its table (language-table.ts) and CLDR data.
 // Methods convert written text to words. They return undefined for text of any other kind.
+import { agreementOf } from './agreement.ts';
 import { hasTable, type LanguageTable, type NumberRules, readTable, toRows } from './language-table.ts';
 import { type Currency, type Noun, Nouns } from './nouns.ts';
 import { NumberFormat, namedDigitsMax, parseRoman } from './number-words.ts';
+import { startSource } from './rule.ts';
 
 /** A written number without its separators. */
 interface Amount {
@@ -38,6 +40,7 @@ export function verbalizerFor(languageCode: string): Verbalizer | undefined {
 export class Verbalizer {
   readonly table: LanguageTable;
   readonly nouns: Nouns;
+  readonly agreement: ReturnType<typeof agreementOf>;
   readonly #format: NumberFormat;
   readonly #corrections: readonly (readonly [wrong: string, right: string])[];
   readonly #months: readonly string[];
@@ -50,6 +53,7 @@ export class Verbalizer {
   constructor(table: LanguageTable, languageCode: string) {
     this.table = table;
     this.nouns = new Nouns(table, languageCode);
+    this.agreement = agreementOf(table);
     this.#format = new NumberFormat(languageCode);
     this.#corrections = Object.entries(table.numbers.corrections ?? {});
     const format = new Intl.DateTimeFormat(languageCode, { day: 'numeric', month: 'long' });
@@ -93,6 +97,12 @@ export class Verbalizer {
   #correct(said: string): string {
     for (const [wrong, right] of this.#corrections) said = said.replaceAll(wrong, right);
     return said;
+  }
+
+  /** The form of a number in a gender and a case; the nominative, if the table lacks the case. */
+  formOf(gender: string, inCase: string | undefined): string {
+    const form = `${gender}-${inCase}`;
+    return form in this.table.forms ? form : gender;
   }
 
   ordinal(digits: string | number): string {
@@ -142,13 +152,14 @@ export class Verbalizer {
     this.table.numbers.mark === '.' ? toEnglishAmount(written) : toAmount(written);
 
   /** Speaks a number with the noun that it counts. */
-  count = (written: string, noun: Noun): string => {
+  count = (written: string, noun: Noun, inCase?: string): string => {
     const amount = this.#amountOf(written);
     const value = Number(`${amount.whole || 0}.${amount.fraction || 0}`);
-    const name = this.nouns.nameFor(noun, amount.fraction === '' ? amount.whole : `${amount.whole}.${amount.fraction}`);
+    const number = amount.fraction === '' ? amount.whole : `${amount.whole}.${amount.fraction}`;
+    const name = this.nouns.nameFor(noun, number, inCase);
     const isMillions = value > 0 && amount.fraction === '' && /0{6}$/.test(amount.whole);
     const of = isMillions ? this.of(name) : ' ';
-    return this.#correct(`${this.numeral(written, noun.gender)}${of}${name}`);
+    return this.#correct(`${this.numeral(written, this.formOf(noun.gender, inCase))}${of}${name}`);
   };
 
   /** The word between "million" and a noun, with surrounding spaces. */
@@ -160,16 +171,16 @@ export class Verbalizer {
 
   monthName = (month: number): string | undefined => this.#months[month - 1];
 
-  /** The number form of a day after the given word. */
-  dayForm(wordBefore: string): string {
-    const entries = Object.entries(this.table.date.after ?? {});
-    return entries.find(([words]) => new RegExp(`^(?:${words})$`, 'iu').test(wordBefore))?.[1] ?? 'day';
+  /** The number form of a day after the given text. */
+  dayForm(before: string): string {
+    const isAfter = (words: string) => new RegExp(`${startSource}(?:${words})[^\\p{L}\\d]*$`, 'iu').test(before);
+    return Object.entries(this.table.date.after ?? {}).find(([words]) => isAfter(words))?.[1] ?? 'day';
   }
 
-  date(day: number, month: number, year?: string, wordBefore = ''): string | undefined {
+  date(day: number, month: number, year?: string, before = ''): string | undefined {
     const name = this.monthName(month);
     if (!name || day < 1 || day > 31) return undefined;
-    const d = this.number(day, this.dayForm(wordBefore));
+    const d = this.number(day, this.dayForm(before));
     const full = year?.length === 2 ? `${Number(year) < 50 ? 20 : 19}${year}` : year;
     const y = full === undefined ? '' : this.year(full, 'date_year' in this.table.forms ? 'date_year' : 'year');
     const { say, short = say.replace(/\{month\}.*/, '{month}') } = this.table.date;
@@ -195,39 +206,39 @@ export class Verbalizer {
    * Speaks a sum of money, with its cents after the currency. `isOne` selects the singular for a sum before a noun, as
    * in 'a five-dollar bill'.
    */
-  money(written: string, currency: string, isOne = false): string | undefined {
+  money(written: string, currency: string, isOne = false, inCase?: string): string | undefined {
     const names = this.nouns.currency(currency);
-    return names && this.#sum(written, names, this.table.money.say, isOne);
+    return names && this.#sum(written, names, this.table.money.say, isOne, inCase);
   }
 
-  #sum(written: string, names: Currency, say: string, isOne: boolean): string {
+  #sum(written: string, names: Currency, say: string, isOne: boolean, inCase?: string): string {
     const { minus, whole, fraction } = this.#amountOf(written);
     const count = (amount: string) =>
-      isOne ? `${this.numeral(amount)} ${this.nouns.nameFor(names.noun, '1')}` : this.count(amount, names.noun);
+      isOne ? `${this.numeral(amount)} ${this.nouns.nameFor(names.noun, '1')}` : this.count(amount, names.noun, inCase);
     const head = minus ? `${this.table.numbers.minus} ` : '';
     if (fraction !== '' && Number(fraction) === 0) return head + count(whole || '0');
     if (!names.cent || fraction.length !== 2) return count(written);
-    const cents = this.number(fraction, names.cent.gender);
-    const named = `${cents} ${this.nouns.nameFor(names.cent, `${Number(fraction)}`)}`;
+    const cents = this.number(fraction, this.formOf(names.cent.gender, inCase));
+    const named = `${cents} ${this.nouns.nameFor(names.cent, `${Number(fraction)}`, inCase)}`;
     if (Number(whole) === 0) return head + named;
     return head + fill(say, { sum: count(whole), c: this.number(fraction), cents: named });
   }
 
   /** Speaks a measure. 1,80 m may be "one metre eighty", unless the unit goes on, as in m/s. */
-  measure(written: string, symbol: string, goesOn = false): string | undefined {
+  measure(written: string, symbol: string, goesOn = false, inCase?: string): string | undefined {
     const unit = this.nouns.unit(symbol);
     const { meters } = this.table.units.marks ?? {};
-    if (!unit || symbol !== 'm' || goesOn || meters === undefined) return unit && this.count(written, unit);
-    return this.#sum(written, { noun: unit, cent: this.nouns.unit('cm') }, meters, false);
+    if (!unit || symbol !== 'm' || goesOn || meters === undefined) return unit && this.count(written, unit, inCase);
+    return this.#sum(written, { noun: unit, cent: this.nouns.unit('cm') }, meters, false, inCase);
   }
 
   /** Speaks a fraction with an optional whole number and unit. */
-  fraction(over: string, under: string, whole?: string, unit?: Noun): string | undefined {
+  fraction(over: string, under: string, whole?: string, unit?: Noun, inCase?: string): string | undefined {
     if (Number(under) === 0) return undefined;
     const { numbers } = this.table;
     const key = `${over}/${under}`;
     const [alone = `${this.number(over)} ${numbers.over} ${this.number(under)}`, mixed = `{n} ${alone}`] =
-      this.#fractions.get(key) ?? [];
+      this.#fractions.get(`${key} ${inCase}`) ?? this.#fractions.get(key) ?? [];
     // The number before "einhalb" is part of the same word.
     const form = /^\{n\}\p{L}/u.test(mixed) ? 'm' : (unit?.gender ?? 'cardinal');
     const n = whole === undefined ? '' : this.number(whole, form);

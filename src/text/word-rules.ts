@@ -2,7 +2,8 @@
 // day, sums with the currency first, addresses, and all-caps words. Words of other scripts are transliterated.
 import anyAscii from 'any-ascii';
 import { type BesideRows, toRows } from './language-table.ts';
-import { contextRules, signedMoneyRuleFor } from './number-rules.ts';
+import { contextRule } from './number-contexts.ts';
+import { signedMoneyRuleFor } from './number-rules.ts';
 import {
   endSource,
   matchAt,
@@ -189,7 +190,7 @@ export const letterRulesFor = (v: Verbalizer): Rule[] => [
   ...abbreviationRules(v),
   signedMoneyRuleFor(v),
   monthRule(v),
-  ...contextRules(v, true).map((context) => startingWith(/[IVXLCDM]/, context)),
+  contextRule(v, true),
   capitalsRule(v),
   wordRule(v),
 ];

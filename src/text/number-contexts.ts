@@ -1,0 +1,31 @@
+// Numbers whose form depends on certain words beside them, such as ordinals, years and the names of rulers.
+import { charBefore, matchAt, type Rule, sticky } from './rule.ts';
+import type { Verbalizer } from './verbalizer.ts';
+import { expandPattern } from './written-rules.ts';
+
+/** Rule for numbers beside certain words. The numbers are digits, or Roman numerals if `isRoman` is true. */
+export function contextRule(v: Verbalizer, isRoman: boolean): Rule {
+  const { numbers, patterns = {} } = v.table;
+  const ordinal = isRoman ? '([IVXL]{2,7}|[VX]|(?<=\\p{Ll} )I)' : String.raw`(\d{1,4})\.`;
+  const rows = (numbers.contexts ?? [])
+    .filter(({ written = '' }) => written === 'ordinal' || /\[IVX/.test(written) === isRoman)
+    .map(({ before = '', written = String.raw`(\d{1,4})(?![\d,.:/-]?\d)`, after = '', form, say = '{n}' }) => ({
+      isOrdinal: written === 'ordinal',
+      pattern: sticky(`${written === 'ordinal' ? ordinal : written}(?=${expandPattern(after, patterns)})`),
+      isAfter: sticky(`(?<=${expandPattern(before, patterns)})`),
+      sayValue: (value: string | number) =>
+        say.replace('{n}', form === 'digits' ? v.digits(`${value}`) : v.number(value, form)),
+    }));
+  const [isNumeral, mayBeOrdinal] = [isRoman ? /[IVXLCDM]/ : /\d/, sticky(ordinal)];
+  return (place) => {
+    const { text, at } = place;
+    if (!isNumeral.test(text[at]!) || /[\p{L}\d]/u.test(charBefore(place))) return undefined;
+    const isStopped = matchAt(mayBeOrdinal, text, at) !== null;
+    for (const { isOrdinal, pattern, isAfter, sayValue } of rows) {
+      const match = isOrdinal && !isStopped ? null : matchAt(pattern, text, at);
+      const value = match && matchAt(isAfter, text, at) ? v.valueOf(match[1]!) : undefined;
+      if (value !== undefined) return { say: sayValue(value), length: match![0].length };
+    }
+    return undefined;
+  };
+}
