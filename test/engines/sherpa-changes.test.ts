@@ -41,7 +41,6 @@ describe('models that come and go', { timeout: 240_000 }, () => {
     await install('goes', (path) => makeTinyVoice(path, { sampleRateHz: 22_050 }));
     const engine = await openSherpaEngine({
       ...{ dataDir, threads: 1, processesMax: 4, modelProcessesMax: 2, idleSeconds: 600, steps: 0 },
-      hearAfterMs: 3_600_000,
       onStart: (link) => started.push(link),
       ...options,
     });

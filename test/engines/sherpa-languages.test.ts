@@ -41,7 +41,6 @@ describe('models of many languages', { timeout: 120_000 }, () => {
     const requests: { text: string; generationConfig: Readonly<Record<string, unknown>> }[] = [];
     const engine = await openSherpaEngine({
       ...{ dataDir, threads: 1, processesMax: 2, modelProcessesMax: 1, idleSeconds: 600, steps: 7 },
-      hearAfterMs: 3_600_000,
       onStart(link) {
         const { send } = link;
         link.send = (request) => {

@@ -3,16 +3,13 @@
 // replaced only when a blend is added. The processes of a replaced page end after its running requests.
 import { createHash } from 'node:crypto';
 import { type Blend, type Blending, languagesOfBlend, type Voice } from '../engine.ts';
-import { type Gains, gainOf } from './gains.ts';
+import { gainOf } from './gains.ts';
 import type { BlendedSpeakers, BlendedStyle, Model } from './model.ts';
 import type { Speaker } from './model-voices.ts';
 import type { FoundVoice, OfferedModel } from './offered-models.ts';
 
-/** A model whose speakers are blends, and their known gains. */
-export interface BlendPage {
-  model: Model & { blended: BlendedSpeakers };
-  gains: Gains;
-}
+/** A model whose speakers are blends. */
+type BlendPage = Model & { blended: BlendedSpeakers };
 
 /** A blend whose parts all exist. */
 interface Recipe {
@@ -22,17 +19,11 @@ interface Recipe {
   parts: readonly { speaker: Speaker; gainDb: number; weight: number }[];
 }
 
-interface BlendedVoicesOptions {
-  /** Reads the stored gains of a page's speakers. */
-  readGains(model: Model): Promise<Gains>;
-  /** Called when pages were added, removed or replaced. */
-  onChange(): void;
-}
-
 const versionChars = 16;
 
 export class BlendedVoices {
-  readonly #options: BlendedVoicesOptions;
+  /** Called when pages were added, removed or replaced. */
+  readonly #onChange: () => void;
   readonly #found = new WeakMap<Voice, FoundVoice>();
   #offered: readonly OfferedModel[] = [];
   /** All voices that can be part of a blend, by id. */
@@ -42,8 +33,8 @@ export class BlendedVoices {
   #pages: BlendPage[] = [];
   #blending: Blending;
 
-  constructor(options: BlendedVoicesOptions) {
-    this.#options = options;
+  constructor(onChange: () => void) {
+    this.#onChange = onChange;
     this.#blending = this.#createBlending();
   }
 
@@ -73,20 +64,13 @@ export class BlendedVoices {
     this.#blending = this.#createBlending();
   }
 
-  setGains(model: Model, gains: Gains): void {
-    const page = this.#pages.find((each) => each.model === model);
-    if (!page) return;
-    page.gains = gains;
-    this.#blending = this.#createBlending();
-  }
-
   #createBlending(): Blending {
     return {
       groupOf: (voiceId) => this.#parts.get(voiceId)?.offered.model.modelId,
       blend: (blends) => {
         if (JSON.stringify(blends) !== JSON.stringify(this.#blends)) {
           this.#blends = blends;
-          if (this.#arrange()) this.#options.onChange();
+          if (this.#arrange()) this.#onChange();
         }
         return blends.map((blend) => this.#toVoice(blend));
       },
@@ -115,29 +99,17 @@ export class BlendedVoices {
     const recipes = this.#blends.flatMap((blend) => this.#recipeOf(blend) ?? []);
     this.#pages = this.#offered.flatMap(({ model }) => {
       const styles = recipes.flatMap((recipe) => (recipe.offered.model === model ? recipe.style : []));
-      const own = before.filter((page) => page.model.blended.source === model);
+      const own = before.filter((page) => page.blended.source === model);
       return arrangePages(model, own, new Map(styles.map((style) => [style.key, style])));
     });
     this.#places = new Map(
       this.#pages.flatMap((page) =>
-        page.model.blended.styles.flatMap((style, sid) =>
-          style ? [[placeOf(page.model.blended.source, style), { page, sid }]] : [],
+        page.blended.styles.flatMap((style, sid) =>
+          style ? [[placeOf(page.blended.source, style), { page, sid }]] : [],
         ),
       ),
     );
-    for (const page of this.#pages) if (!before.includes(page)) void this.#readGains(page);
     return this.#pages.length !== before.length || this.#pages.some((page) => !before.includes(page));
-  }
-
-  /** Reads gains that this or another process has measured. */
-  async #readGains({ model }: BlendPage): Promise<void> {
-    const stored = await this.#options.readGains(model);
-    const page = this.#pages.find((each) => each.model === model);
-    // If the folder is not writable, some known gains are only in memory.
-    const gains = stored.map((gain, place) => gain ?? page?.gains[place]);
-    if (!page || gains.every((gain, place) => gain === page.gains[place])) return;
-    this.setGains(model, gains);
-    this.#options.onChange();
   }
 
   #toVoice(blend: Blend): Voice | undefined {
@@ -145,8 +117,7 @@ export class BlendedVoices {
     if (!recipe) return undefined;
     const { offered, style, parts } = recipe;
     const { page, sid } = this.#places.get(placeOf(offered.model, style))!;
-    const heard = page.gains[sid];
-    const meanDb = Math.round(10 * parts.reduce((sum, { gainDb, weight }) => sum + weight * gainDb, 0)) / 10;
+    const gainDb = Math.round(10 * parts.reduce((sum, { gainDb, weight }) => sum + weight * gainDb, 0)) / 10;
     const [first] = parts;
     const id = hash([offered.model.version, style.key, first!.speaker.voice.voiceId]);
     const voice: Voice = {
@@ -154,12 +125,12 @@ export class BlendedVoices {
       voiceId: `${offered.model.modelId}-blend-${id}`,
       name: parts.map(({ speaker, weight }) => `${speaker.voice.name} ${weight}`).join(', '),
       languageCodes: languagesOfBlend(parts.map(({ speaker }) => speaker.voice)),
-      version: heard === undefined ? `${id} ${meanDb} dB` : id,
-      gainDb: heard ?? meanDb,
+      version: id,
+      gainDb,
     };
     // Everything except the style comes from the first part.
     const speaker = { ...first!.speaker, sid, voice };
-    this.#found.set(voice, { model: page.model, speaker, position: sid, isHeard: heard !== undefined });
+    this.#found.set(voice, { model: page, speaker });
     return voice;
   }
 }
@@ -176,14 +147,14 @@ function arrangePages(
   wanted: ReadonlyMap<string, BlendedStyle>,
 ): BlendPage[] {
   const isWanted = (style: BlendedStyle | undefined) => style !== undefined && wanted.has(style.key);
-  const pages = before.filter(({ model }) => model.blended.styles.some(isWanted));
-  const placed = new Set(pages.flatMap(({ model }) => model.blended.styles.map((style) => style?.key)));
+  const pages = before.filter(({ blended }) => blended.styles.some(isWanted));
+  const placed = new Set(pages.flatMap(({ blended }) => blended.styles.map((style) => style?.key)));
   const waiting = [...wanted.values()].filter(({ key }) => !placed.has(key));
   const filled = pages.map((page): BlendPage => {
-    const styles = [...page.model.blended.styles];
+    const styles = [...page.blended.styles];
     const free = [...styles.keys()].filter((place) => !isWanted(styles[place]));
     const added = fill(styles, free, waiting);
-    return added ? toPage(source, styles, page) : page;
+    return added ? toPage(source, styles) : page;
   });
   while (waiting.length > 0) {
     const styles: (BlendedStyle | undefined)[] = Array.from({ length: source.speakers }, () => undefined);
@@ -202,13 +173,7 @@ function fill(styles: (BlendedStyle | undefined)[], free: number[], waiting: Ble
   return waiting.length < count;
 }
 
-function toPage(source: Model, styles: readonly (BlendedStyle | undefined)[], before?: BlendPage): BlendPage {
+function toPage(source: Model, styles: readonly (BlendedStyle | undefined)[]): BlendPage {
   const version = `${source.version} blends ${hash(styles.map((style) => style?.key ?? ''))}`;
-  const model = { ...source, version, blended: { source, styles } };
-  const known = before?.model.blended.styles ?? [];
-  const gains = styles.map((style, place) => {
-    if (!style) return 0;
-    return known[place]?.key === style.key ? before!.gains[place] : undefined;
-  });
-  return { model, gains };
+  return { ...source, version, blended: { source, styles } };
 }

@@ -1,7 +1,7 @@
 // Imports a model: copies it into a staging folder, checks it, tests its speech, and only then renames it into
 // place. A refused model leaves nothing behind.
 import { existsSync } from 'node:fs';
-import { copyFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { copyFile, readdir, rename, stat, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { archiveEnding } from '../../archives/archive-file.ts';
@@ -12,7 +12,7 @@ import { onAbort } from '../../runtime/abort.ts';
 import { hashFile, makeFolder } from '../../runtime/files.ts';
 import { openLockedFolder, removeLeftFolders } from '../../runtime/locks.ts';
 import type { BroughtVoice } from '../engine.ts';
-import { auditionFault, auditionModel } from './hearing.ts';
+import { auditionFault, auditionModel } from './audition.ts';
 import { isModelId, modelsFolder, readModel } from './model-folder.ts';
 import { ModelPool } from './model-pool.ts';
 import { speakersOf } from './model-voices.ts';
@@ -74,8 +74,6 @@ async function importUnpacked(
   const staged = join(stage, 'checked', modelId);
   makeFolder(join(stage, 'checked'));
   await rename(root, staged);
-  // Gains that were measured elsewhere are measured again here.
-  await rm(join(staged, 'sonant-gain.json'), { force: true });
   await addParts(staged, brought);
   const { model, faults } = await readModel(staged);
   if (!model) throw refuse(`${path} was not imported:\n  ${faults.join('\n  ')}`);

@@ -22,8 +22,6 @@ export interface ModelPoolOptions {
   idleMsMax?: number;
   /** How long a process may work on a cancelled request before it is killed. */
   stopMsMax?: number;
-  /** Whether all other processes on the machine have priority. */
-  isBackground?: boolean;
   /** Called before a process is started for the model, with the current number of processes. */
   onLoad?(model: Model, processes: number): void;
   /** Called with each process that is started. */
@@ -59,7 +57,7 @@ export class ModelPool {
     const { freeBytes = () => process.availableMemory() } = options;
     this.#options = options;
     this.#host = new Host({
-      open: ({ group, isBackground }) => this.#load(this.#loads.get(group)!, isBackground),
+      open: ({ group }) => this.#load(this.#loads.get(group)!),
       workersMax: processesMax,
       startMsMax: loadMsMax,
       stopMsMax,
@@ -99,9 +97,8 @@ export class ModelPool {
     const load = this.#loads.get(group) ?? { model, running: 0 };
     this.#loads.set(group, load);
     load.running++;
-    const { isBackground = false } = this.#options;
     try {
-      for await (const piece of this.#host.run(toLibraryRequest(spokenBy), signal, { group, isBackground })) {
+      for await (const piece of this.#host.run(toLibraryRequest(spokenBy), signal, { group })) {
         if ('fault' in piece) throw soundFault(piece.fault);
         yield piece;
       }
@@ -116,7 +113,7 @@ export class ModelPool {
     return this.#host.close();
   }
 
-  async #load({ model }: LoadedModel, isBackground: boolean): Promise<ModelLink> {
+  async #load({ model }: LoadedModel): Promise<ModelLink> {
     const { findLibrary, threadsPerProcess, onLoad, onStart } = this.#options;
     onLoad?.(model, this.#host.workers.length);
     const library = findLibrary();
@@ -128,7 +125,6 @@ export class ModelPool {
       file: new URL('./model-child.ts', import.meta.url),
       env: { PATH, LD_LIBRARY_PATH, DYLD_LIBRARY_PATH, NODE_COMPILE_CACHE },
       data: { library, config } satisfies ModelStart,
-      isBackground,
       afterExit: remove,
     });
     onStart?.(link);

@@ -1,10 +1,9 @@
 // The offered models: the current content of the folder, read again when it changes. A changed folder is read when it
-// has stayed unchanged between two refreshes, so that a copy in progress is not read. A model that failed to speak is
-// not offered until it speaks.
+// has stayed unchanged between two refreshes, so that a copy in progress is not read.
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Voice } from '../engine.ts';
-import { type Gains, gainName, gainOf, readGains } from './gains.ts';
+import { type Gains, gainOf, readGains } from './gains.ts';
 import type { Model } from './model.ts';
 import { modelNames, modelsFolder, readModel } from './model-folder.ts';
 import { type Speaker, speakersOf } from './model-voices.ts';
@@ -19,8 +18,6 @@ export interface OfferedModel {
 export interface FoundVoice {
   model: Model;
   speaker: Speaker;
-  position: number;
-  isHeard: boolean;
 }
 
 export interface ModelChange {
@@ -33,11 +30,9 @@ export interface ModelChange {
 /** State of one folder. */
 interface Folder {
   signature: string;
-  gainsSignature: string;
   /** The model; undefined while it is unknown or faulty. */
   offered: OfferedModel | undefined;
   isRead: boolean;
-  isSilent: boolean;
 }
 
 interface OfferedModelsOptions {
@@ -65,30 +60,12 @@ export class OfferedModels {
 
   /** The offered models, sorted by name. */
   get current(): OfferedModel[] {
-    return this.#sorted().flatMap(({ offered, isSilent }) => (offered && !isSilent ? offered : []));
-  }
-
-  /** All models, including those that failed to speak. */
-  get all(): OfferedModel[] {
-    return this.#sorted().flatMap(({ offered }) => offered ?? []);
+    return [...this.#folders.keys()].sort().flatMap((name) => this.#folders.get(name)!.offered ?? []);
   }
 
   /** Finds a voice as it was when it was listed, even if its model has changed or is gone. */
   find(voice: Voice): FoundVoice | undefined {
     return this.#found.get(voice) ?? this.#byId.get(voice.voiceId);
-  }
-
-  setGains(model: Model, gains: Gains): void {
-    this.#change(model, (folder) => {
-      folder.offered = toOffered(model, gains);
-      folder.isSilent = false;
-    });
-  }
-
-  setSilent(model: Model): void {
-    this.#change(model, (folder) => {
-      folder.isSilent = true;
-    });
   }
 
   /** Reads the folder. Returns whether a model in it is changing, so that the folder must be read again. */
@@ -108,31 +85,20 @@ export class OfferedModels {
     return seen.some(({ isUnsettled }) => isUnsettled);
   }
 
-  #sorted(): Folder[] {
-    return [...this.#folders.keys()].sort().map((name) => this.#folders.get(name)!);
-  }
-
   async #look(name: string): Promise<{ isUnsettled: boolean; faults: readonly string[] }> {
     const path = join(modelsFolder(this.#options.dataDir), name);
-    const { files, gains: gainsSignature } = await signatureOf(path);
+    const signature = await signatureOf(path);
     const known = this.#folders.get(name);
-    const isChanged = known?.signature !== files;
-    const folder: Folder =
-      known && !isChanged
-        ? known
-        : { signature: files, gainsSignature, offered: known?.offered, isRead: false, isSilent: false };
+    const isChanged = known?.signature !== signature;
+    const folder: Folder = known && !isChanged ? known : { signature, offered: known?.offered, isRead: false };
     this.#folders.set(name, folder);
     if (isChanged && !this.#isFirst) return { isUnsettled: true, faults: [] };
     if (!folder.isRead) {
       const { model: read, faults } = await readModel(path);
       const model = read && withSteps(read, this.#options.steps);
       folder.isRead = true;
-      folder.offered = model && toOffered(model, await readGains(model));
+      folder.offered = model && (await toOffered(model));
       return { isUnsettled: false, faults };
-    }
-    if (folder.gainsSignature !== gainsSignature && folder.offered) {
-      folder.gainsSignature = gainsSignature;
-      folder.offered = toOffered(folder.offered.model, await readGains(folder.offered.model));
     }
     return { isUnsettled: false, faults: [] };
   }
@@ -142,10 +108,10 @@ export class OfferedModels {
     const isSame = now.length === before.length && now.every((each, i) => each === before[i]);
     if (isSame && faults.length === 0) return;
     this.#byId = new Map();
-    for (const { model, speakers, gains } of now) {
-      for (const [position, speaker] of speakers.entries()) {
+    for (const { model, speakers } of now) {
+      for (const speaker of speakers) {
         const { voice } = speaker;
-        const found = { model, speaker, position, isHeard: gains[position] !== undefined };
+        const found = { model, speaker };
         this.#found.set(voice, found);
         if (!this.#byId.has(voice.voiceId)) this.#byId.set(voice.voiceId, found);
       }
@@ -158,15 +124,6 @@ export class OfferedModels {
       faults,
     });
   }
-
-  /** Changes the state of a model's folder, if it still contains this model. */
-  #change(model: Model, make: (folder: Folder) => void): void {
-    const folder = [...this.#folders.values()].find(({ offered }) => offered?.model === model);
-    if (!folder) return;
-    const before = this.current;
-    make(folder);
-    this.#publish(before, []);
-  }
 }
 
 /** The model's card overrides the setting. */
@@ -175,24 +132,17 @@ function withSteps(model: Model, steps: number): Model {
   return { ...model, steps, version: `${model.version} ${steps} steps` };
 }
 
-/** The version of a speaker changes when the speaker is measured, so that audio cached until then is out of date. */
-function toOffered(model: Model, gains: Gains): OfferedModel {
-  const speakers = speakersOf(model, (position) => gainOf(gains, position)).map((speaker, position): Speaker => {
-    const { voice } = speaker;
-    if (gains[position] !== undefined) return speaker;
-    return { ...speaker, voice: { ...voice, version: `${voice.version} ${voice.gainDb} dB` } };
-  });
-  return { model, gains, speakers };
+async function toOffered(model: Model): Promise<OfferedModel> {
+  const gains = await readGains(model);
+  return { model, gains, speakers: speakersOf(model, (position) => gainOf(gains, position)) };
 }
 
-/** `files` changes with every file of the model; `gains` changes with the measured gains. */
-async function signatureOf(folder: string): Promise<{ files: string; gains: string }> {
+/** Changes with every file of the model. */
+async function signatureOf(folder: string): Promise<string> {
   const parts: string[] = [];
-  let gains = '';
   for (const name of (await readdir(folder)).sort()) {
-    const { size, mtimeMs, ino } = await stat(join(folder, name));
-    if (name === gainName) gains = `${size} ${mtimeMs} ${ino}`;
-    else if (!name.startsWith(`${gainName}.`)) parts.push(`${name} ${size} ${mtimeMs}`);
+    const { size, mtimeMs } = await stat(join(folder, name));
+    parts.push(`${name} ${size} ${mtimeMs}`);
   }
-  return { files: parts.join('\n'), gains };
+  return parts.join('\n');
 }

@@ -15,8 +15,6 @@ import type {
 } from '../engine.ts';
 import { openVoiceList } from '../voice-list.ts';
 import { BlendedVoices } from './blended-voices.ts';
-import { readGains } from './gains.ts';
-import { auditionFault, Hearing } from './hearing.ts';
 import type { Model } from './model.ts';
 import { modelsFolder, readModels } from './model-folder.ts';
 import { ModelPool, type ModelPoolOptions } from './model-pool.ts';
@@ -39,8 +37,6 @@ export interface SherpaOnnxOptions {
   /** Number of refinement steps; 0 for each model's own number. */
   steps: number;
   log?: EngineLog | undefined;
-  /** How long after startup the first speaker is measured. */
-  hearAfterMs?: number;
   /** Called with each process that is started for speech. */
   onStart?: ModelPoolOptions['onStart'];
 }
@@ -70,7 +66,7 @@ export async function openSherpaEngine(options: SherpaOnnxOptions): Promise<Engi
     onLoad,
     ...(options.onStart && { onStart: options.onStart }),
   });
-  const { models, blends, hearing } = createModels(options, pool, () => void list?.refresh());
+  const { models, blends } = createModels(options, pool, () => void list?.refresh());
   let list: Awaited<ReturnType<typeof openVoiceList>> | undefined;
   const warnOnce = createLibraryWarning(dataDir, log);
   const lookAgain = () => void list?.refresh();
@@ -89,7 +85,7 @@ export async function openSherpaEngine(options: SherpaOnnxOptions): Promise<Engi
   });
   const opened = list;
   const findVoice = (voice: Voice) => blends.find(voice) ?? models.find(voice);
-  const speaking = createSpeaking(models, findVoice, pool, hearing);
+  const speaking = createSpeaking(models, findVoice, pool);
   return {
     ...speaking,
     name,
@@ -106,19 +102,16 @@ export async function openSherpaEngine(options: SherpaOnnxOptions): Promise<Engi
     async close() {
       opened.close();
       watcher.close();
-      await Promise.all([pool.close(), hearing.close()]);
+      await pool.close();
     },
   };
 }
 
-/** The offered models and their blends: loaded, measured and dropped as they change. */
+/** The offered models and their blends: loaded and dropped as they change. */
 function createModels(options: SherpaOnnxOptions, pool: ModelPool, onChange: () => void) {
-  const { dataDir, steps, hearAfterMs, log = () => {} } = options;
-  const setModels = () => {
-    pool.setModels([...models.current, ...blends.pages].map(({ model }) => model));
-    hearing.setModels([...models.all, ...blends.pages]);
-  };
-  const blends = new BlendedVoices({ readGains, onChange: setModels });
+  const { dataDir, steps, log = () => {} } = options;
+  const setModels = () => pool.setModels([...models.current.map(({ model }) => model), ...blends.pages]);
+  const blends = new BlendedVoices(setModels);
   const models = new OfferedModels({
     dataDir,
     steps,
@@ -129,20 +122,7 @@ function createModels(options: SherpaOnnxOptions, pool: ModelPool, onChange: () 
       onChange();
     },
   });
-  const hearing = new Hearing({
-    findLibrary: () => findLibrary(dataDir),
-    waitMs: hearAfterMs,
-    onHeard(model, gains) {
-      if (!model.blended) return models.setGains(model, gains);
-      blends.setGains(model, gains);
-      setModels();
-    },
-    onFault(model, error) {
-      log('warn', 'model not offered, because it does not speak', { fault: auditionFault(model, error) });
-      models.setSilent(model);
-    },
-  });
-  return { models, blends, hearing };
+  return { models, blends };
 }
 
 /** Logs once if there are models but the library that runs them is missing. */
@@ -172,12 +152,7 @@ const capabilitiesOf = ({ processesMax, modelProcessesMax }: SherpaOnnxOptions):
 });
 
 /** The parts of the engine that depend on the current models. */
-function createSpeaking(
-  models: OfferedModels,
-  findVoice: (voice: Voice) => FoundVoice | undefined,
-  pool: ModelPool,
-  hearing: Hearing,
-) {
+function createSpeaking(models: OfferedModels, findVoice: (voice: Voice) => FoundVoice | undefined, pool: ModelPool) {
   const clonings = new WeakMap<Model, Cloning>();
   const cloner = (modelId: string) => models.current.find(({ model }) => model.zeroShot && model.modelId === modelId);
   const modelOf = ({ voice, clone }: Pick<Segment, 'voice' | 'clone'>): Model | undefined =>
@@ -193,8 +168,7 @@ function createSpeaking(
     if (!clone) {
       const found = findVoice(voice);
       if (!found) throw new Failure('engine_error', {}, new Error(`voice ${voice.voiceId} does not exist`));
-      const { model, speaker, position, isHeard } = found;
-      if (!isHeard) hearing.prefer(model, position);
+      const { model, speaker } = found;
       const { sample } = speaker;
       return { ...asked, model, speaker, ...(sample && { reference: await referenceOf(model, sample) }) };
     }

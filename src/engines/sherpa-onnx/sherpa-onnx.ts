@@ -5,7 +5,7 @@
 import { availableParallelism } from 'node:os';
 import { integerSetting } from '../../runtime/setting-types.ts';
 import { defineEngine, type EngineReport } from '../engine.ts';
-import { auditionFault, tryOutModel } from './hearing.ts';
+import { auditionFault, tryOutModel } from './audition.ts';
 import { importModel } from './import-model.ts';
 import type { Model } from './model.ts';
 import { modelKinds } from './model-card.ts';
