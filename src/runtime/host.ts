@@ -60,8 +60,6 @@ export interface HostOptions<Task, Piece, Facts = unknown, End = unknown> {
   mayGrow?(group: string): boolean;
   /** Chooses the idle workers to stop before another worker starts. */
   makeRoom?(idle: readonly HostedWorker[]): readonly HostedWorker[];
-  /** Called when a worker has exited before it was ready. */
-  onStartFault?(): void;
 }
 
 interface Run<Task, Piece, Facts, End> {
@@ -250,7 +248,6 @@ export class Host<Task, Piece, Facts = unknown, End = unknown> {
     const fault = await this.#untilExit(worker, room).catch((error: unknown) => error);
     const reason = worker.isReady ? 'engine_error' : 'engine_unavailable';
     const failure = fault instanceof Failure ? fault : new Failure(reason, { retryAfterSeconds }, fault);
-    if (!worker.isReady && !worker.isLeaving) this.#options.onStartFault?.();
     this.#workers.delete(worker);
     clearTimeout(worker.timer);
     worker.ready.reject(failure);

@@ -43,7 +43,7 @@ describe('a model', { timeout: 60_000 }, () => {
     const folder = await makeTinyVoice(join(root, 'choir'), { speakers: 2 });
     expect(await bring(folder)).toEqual(['choir-0', 'choir-1']);
     expect(await listed('models/choir')).toEqual([...Object.keys(tinyVoiceFiles()), 'sonant-gain.json'].sort());
-    const { gains_db } = JSON.parse(await readFile(join(root, 'models/choir/sonant-gain.json'), 'utf8'));
+    const { gains_db } = JSON.parse(await readFile(join(dataDir, 'models/choir/sonant-gain.json'), 'utf8'));
     expect(gains_db).toEqual([expect.any(Number), expect.any(Number)]);
     await expect(bring(folder)).rejects.toMatchObject({ message: /model choir already exists/ });
     expect(await bring(folder, 'choir-b')).toEqual(['choir-b-0', 'choir-b-1']);

@@ -43,8 +43,7 @@ export function openLibrary(name: string): EspeakLibrary {
   if (sampleRateHz <= 0) throw new Error('the library does not find its data');
   const listener = createListener(calls.memory.view);
   calls.onSound(listener.onSound);
-  const files = [calls.memory.fileOf(calls.symbol) ?? name, calls.dataFolder()];
-  const facts = { version: calls.version(), sampleRateHz, voiceTable: calls.voiceTable(), files };
+  const facts = { version: calls.version(), sampleRateHz, voiceTable: calls.voiceTable() };
   const memory = openStaticMemory(calls.memory, calls.symbol);
   if (!memory) throw new Error('the memory of the library was not found on this system');
 
@@ -215,8 +214,6 @@ type Address = bigint;
 interface NativeMemory {
   view(address: Address, byteLength: number): ArrayBuffer;
   baseOf(symbol: Address): Address | undefined;
-  /** Path of the library that contains the symbol. */
-  fileOf(symbol: Address): string | undefined;
   pageBytes: number;
 }
 
@@ -231,17 +228,12 @@ export function openNativeCalls(library: string) {
   const poll = own.func('int poll(void *files, unsigned long count, int ms)');
   const srand = own.func('void srand(unsigned int seed)');
   const pageBytes: number = own.func('int getpagesize()')();
-  /** dladdr(3) returns four words. The first points to the library's path, and the second is its base address. */
-  const find = (symbol: Address): Buffer | undefined => {
-    const found = Buffer.alloc(4 * addressBytes);
-    return dladdr(symbol, found) === 0 ? undefined : found;
-  };
   const memory: NativeMemory = {
     view: (address, byteLength) => koffi.view(address, byteLength),
-    baseOf: (symbol) => find(symbol)?.readBigUInt64LE(addressBytes),
-    fileOf: (symbol) => {
-      const found = find(symbol);
-      return found && koffi.decode.string(found.readBigUInt64LE());
+    /** The second of the four words that dladdr(3) returns. */
+    baseOf: (symbol) => {
+      const found = Buffer.alloc(4 * addressBytes);
+      return dladdr(symbol, found) === 0 ? undefined : found.readBigUInt64LE(addressBytes);
     },
     pageBytes,
   };
@@ -283,11 +275,6 @@ function openEspeakCalls(name: string) {
     /** Synchronous mode, with audio passed to the callback. Returns the sample rate. */
     initialize: (bufferMs: number): number => initialize(2, bufferMs, null, 0),
     version: (): string => info(null),
-    dataFolder(): string {
-      const address = Buffer.alloc(addressBytes);
-      info(address);
-      return koffi.decode.string(address.readBigUInt64LE());
-    },
     onSound: (callback: OnSound): void => setCallback(koffi.register(callback, koffi.pointer(soundType))),
     setVoice: (file: string): number => setVoice(file),
     setParameter: (parameter: number, value: number): number => setParameter(parameter, value, 0),

@@ -17,14 +17,11 @@ import {
 import { withoutInnerStops } from '../inner-stops.ts';
 import { toEspeakPhonemes } from './espeak-phonemes.ts';
 import { parseEspeakVoices } from './espeak-voices.ts';
-import { type FoundLibraries, isMissing, openFoundLibraries } from './found-library.ts';
 import { type LibraryFacts, type LibraryRequest, libraryCodec, type SoundMark } from './library-frames.ts';
 
 export interface EspeakNgOptions {
   /** Name or path of the library. */
   library?: string;
-  /** Folder in which the library's metadata is cached. Default: the metadata is not cached. */
-  dataDir?: string;
   processesMax?: number;
   idleMsMax?: number;
   /** How long a process may work on an aborted segment before it is killed. */
@@ -70,7 +67,9 @@ const koffiMissing = 'koffi is not installed';
 /** The missing library and the package that contains it; undefined for other faults. */
 export function missingPackage(fault: string): string | undefined {
   if (fault === koffiMissing) return `${koffiMissing}; install it with "npm install koffi"`;
-  return isMissing(fault) ? `${libraryUsual} is not installed; install it with "apt install libespeak-ng1"` : undefined;
+  return /no such file|image not found/i.test(fault)
+    ? `${libraryUsual} is not installed; install it with "apt install libespeak-ng1"`
+    : undefined;
 }
 
 /**
@@ -87,13 +86,11 @@ export async function openEspeakNg(options: EspeakNgOptions = {}): Promise<Engin
   }
 }
 
-/** If the library's metadata is cached, opens the engine without starting a process. */
 async function openLibrary(options: EspeakNgOptions): Promise<Engine> {
-  const { dataDir, library = libraryUsual, processesMax = processesUsual } = options;
-  const loader = findLoader();
-  const found = dataDir === undefined ? undefined : openFoundLibraries(dataDir, library, loader);
-  const host = openHost({ ...options, library, processesMax }, found);
-  const { version, sampleRateHz, voiceTable } = await findOut(host, found);
+  const { library = libraryUsual, processesMax = processesUsual } = options;
+  findLoader();
+  const host = openHost({ ...options, library, processesMax });
+  const { version, sampleRateHz, voiceTable } = await host.open();
   const voices = parseEspeakVoices(voiceTable);
   const files = new Map(voices.map(({ voiceId, file }) => [voiceId, file]));
 
@@ -147,10 +144,7 @@ function toRequest(segment: Segment, { text }: SpokenText, voice: string): Libra
   return { text, voice, wordsPerMinute, amplitude, pitch: toPitch(pitch), marks: timings };
 }
 
-function openHost(
-  options: EspeakNgOptions & { library: string; processesMax: number },
-  found: FoundLibraries | undefined,
-): LibraryHost {
+function openHost(options: EspeakNgOptions & { library: string; processesMax: number }): LibraryHost {
   const { library, processesMax, idleMsMax = idleMsUsual, stopMsMax = stopMsUsual, onStart } = options;
   const { HOME, ESPEAK_DATA_PATH, LD_LIBRARY_PATH, NODE_COMPILE_CACHE } = process.env;
   return new Host({
@@ -169,30 +163,15 @@ function openHost(
     startMsMax,
     stopMsMax,
     idleMsMax,
-    onStartFault: () => found?.forget(),
   });
 }
 
-/** Path of koffi, which loads the library. */
-function findLoader(): string {
+/** Throws if koffi, which loads the library, is not installed. */
+function findLoader(): void {
   try {
-    return import.meta.resolve('koffi');
+    import.meta.resolve('koffi');
   } catch (cause) {
     throw new Failure('engine_unavailable', {}, new Error(koffiMissing, { cause }));
-  }
-}
-
-async function findOut(host: LibraryHost, stored: FoundLibraries | undefined): Promise<LibraryFacts> {
-  const { facts, fault } = stored?.read() ?? {};
-  if (facts) return facts;
-  if (fault) throw new Failure('engine_unavailable', {}, new Error(fault));
-  try {
-    const facts = await host.open();
-    stored?.keep({ facts });
-    return facts;
-  } catch (error) {
-    stored?.keep({ fault: messageOf(error) });
-    throw error;
   }
 }
 
@@ -223,7 +202,7 @@ export const espeakNg = defineEngine({
     },
   },
   inspect,
-  open: async ({ library }, dataDir) => (library === '' ? undefined : openEspeakNg({ library, dataDir })),
+  open: async ({ library }) => (library === '' ? undefined : openEspeakNg({ library })),
 });
 
 /**

@@ -15,8 +15,6 @@ export interface LibraryFacts {
   sampleRateHz: number;
   /** The output of `espeak-ng --voices`. */
   voiceTable: string;
-  /** Paths of the library and of its data folder. */
-  files: readonly string[];
 }
 
 export interface LibraryRequest {
