@@ -1,4 +1,4 @@
-// Tests that flite's audio is complete, independent of earlier and parallel segments, timed, and distinct per voice.
+// Tests that flite's audio is complete, timed, and distinct per voice.
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { secondsOf } from '../../src/audio/pcm.ts';
@@ -18,9 +18,9 @@ afterAll(() => guard.close());
 
 const voiceOf = (voiceId: string): Voice => engine.voices.find((voice) => voice.voiceId === voiceId)!;
 const quick = () => voiceOf('otto');
-const speak = (text: string, question: Partial<Segment> = {}, signal = new AbortController().signal) => {
+const speak = (text: string, question: Partial<Segment> = {}) => {
   const segment = { voice: quick(), text, languageCode: 'en', speakingRate: 1, timings: false, urgent: false };
-  return guard.speak({ ...segment, ...question }, 'caller', signal);
+  return guard.speak({ ...segment, ...question }, 'caller', new AbortController().signal);
 };
 
 async function hear(pieces: AsyncIterable<SpokenPcm>) {
@@ -82,31 +82,9 @@ describe('the voices', () => {
   });
 });
 
-describe('the same segment sounds the same', () => {
+test('a segment sounds the same with times and without', async () => {
   const text = 'The tide had turned. Was anyone there? Nobody answered.';
-
-  test('alone, after others, after one that was cut off, and a hundred at once', async () => {
-    const { hash } = await say(text);
-    await say('Something else entirely, 12 times over.', { voice: voiceOf('clara'), timings: true });
-    expect((await say(text)).hash).toBe(hash);
-    const abort = new AbortController();
-    const cut = say('This will never be heard to its end, however long it takes to be spoken.', {
-      voice: voiceOf('arthur'),
-    });
-    const cutToo = hear(speak(text.repeat(2), {}, abort.signal));
-    abort.abort('enough');
-    await expect(cutToo).rejects.toBe('enough');
-    expect((await say(text)).hash).toBe(hash);
-    await cut;
-    const together = await Promise.all(
-      Array.from({ length: 100 }, (_, n) => (n % 10 === 0 ? say(text) : say(`${n} ${text.slice(n % 30)}`))),
-    );
-    expect(new Set(together.filter((_, n) => n % 10 === 0).map((heard) => heard.hash))).toEqual(new Set([hash]));
-  });
-
-  test('with times and without', async () => {
-    expect((await say(text, { timings: true })).hash).toBe((await say(text)).hash);
-  });
+  expect((await say(text, { timings: true })).hash).toBe((await say(text)).hash);
 });
 
 describe('a segment', () => {
