@@ -120,13 +120,12 @@ class Line {
   }
 }
 
-interface Asked extends Pick<Demand, 'owner' | 'kind' | 'seat'> {
+/** A waiter without limits on its wait is never refused. */
+interface Asked extends Pick<Demand, 'owner' | 'kind' | 'seat' | 'waitMsMax' | 'deadlineMs'> {
   lane: keyof Line['lanes'];
   isBackground?: boolean;
   /** The request to admit; undefined if the turn admits no request. */
   demand?: Demand;
-  /** Limits on the wait. A waiter without limits is never refused. */
-  limits?: Pick<Demand, 'waitMsMax' | 'deadlineMs'>;
   /** Milliseconds after which the waiter moves to the lane `due`. */
   dueMs?: number;
 }
@@ -143,8 +142,7 @@ interface Waiter extends Asked, PromiseWithResolvers<HeldTurn> {
 /** `moveTo` returns whether the turn can be used for this seat. */
 type HeldTurn = Turn & { moveTo(seat: Seat): boolean };
 
-const requestOf = (demand: Demand): Asked =>
-  Object.assign({ demand, limits: demand, lane: demand.kind === 'bulk' ? 'bulk' : 'first' } as const, demand);
+const requestOf = (demand: Demand): Asked => ({ ...demand, demand, lane: demand.kind === 'bulk' ? 'bulk' : 'first' });
 
 export class Schedule {
   readonly #options: ScheduleOptions;
@@ -179,7 +177,7 @@ export class Schedule {
 
   /** Resolves when a seat is free for the first segment. Rejects if the request is aborted or refused. */
   async begin(demand: Demand, signal: AbortSignal): Promise<Admission> {
-    const { owner, kind, waitMsMax = Infinity } = demand;
+    const { owner, kind, waitMsMax = Infinity, deadlineMs } = demand;
     const waiter = this.#waiterOf(requestOf(demand), signal);
     const { sinceMs } = waiter;
     let reserved: HeldTurn | undefined = await this.#take(waiter);
@@ -197,9 +195,9 @@ export class Schedule {
           return first;
         }
         giveBack();
-        const limits = { ...demand, waitMsMax: Math.max(0, sinceMs + waitMsMax - this.#now()) };
+        const leftMs = Math.max(0, sinceMs + waitMsMax - this.#now());
         const asked: Asked = isUrgent
-          ? { owner, kind, seat, lane: 'first', limits }
+          ? { owner, kind, seat, lane: 'first', waitMsMax: leftMs, deadlineMs }
           : { owner, kind, seat, ...later[kind] };
         return this.#take(this.#waiterOf(asked, by));
       },
@@ -259,7 +257,7 @@ export class Schedule {
   async #wait(waiter: Waiter): Promise<HeldTurn> {
     const { signal, line, lane, kind, resource, promise } = waiter;
     let timer: NodeJS.Timeout | undefined;
-    // What a request takes may turn out to be more than was expected when the waiter came.
+    // Requests may turn out to take longer than was expected when the waiter came.
     const look = () => {
       const leftMs = this.#untilMsOf(waiter, aheadSlack) - this.#now();
       if (leftMs <= 0) this.#reject(waiter, this.#refusal(waiter));
@@ -318,9 +316,8 @@ export class Schedule {
    * Time until which the waiter may wait. A deadline leaves time for the request itself. Before any request was measured,
    * the engine may take as long as it may need for its first sound.
    */
-  #untilMsOf({ limits, kind, seat, resource, sinceMs }: Waiter, slack = 1): number {
-    if (!limits) return Infinity;
-    const { waitMsMax = Infinity, deadlineMs = Infinity } = limits;
+  #untilMsOf(waiter: Waiter, slack = 1): number {
+    const { kind, seat, resource, sinceMs, waitMsMax = Infinity, deadlineMs = Infinity } = waiter;
     const workMs = resource.workMs(kind);
     const queueMs = workMs === undefined ? (seat.engine.capabilities.firstSoundMsMax ?? 0) : aheadPerSeatMin * workMs;
     return Math.min(sinceMs + Math.max(waitMsMax, slack * queueMs), deadlineMs - (workMs ?? 0));
