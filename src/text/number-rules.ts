@@ -24,11 +24,13 @@ function versionRule(v: Verbalizer): Rule {
     String.raw`^(?:\.(?: ?[\p{Ll}\d])| ?(?:${v.table.time.suffix ?? '(?!)'}|${v.nouns.unitSource})(?!\p{L}))`,
     'u',
   );
-  return rule(String.raw`(\d{1,6}(?:\.\d{1,6}){1,6})(?![\d%€$]|,\d| [%€$])`, ([, written], place) =>
-    isBefore.test(textBefore(place, 24)) ||
-    (isAfter.test(textBefore(place, 80)) && !isOther.test(textAfter(place, written!.length, 12)))
-      ? sayParts(v, written!)
-      : undefined,
+  return rule(
+    String.raw`(?!\d\d?\.\d\d?\.(?:19|20)\d\d(?!\d))(\d{1,6}(?:\.\d{1,6}){1,6})(?![\d%€$]|,\d| [%€$])`,
+    ([, written], place) =>
+      isBefore.test(textBefore(place, 24)) ||
+      (isAfter.test(textBefore(place, 80)) && !isOther.test(textAfter(place, written!.length, 12)))
+        ? sayParts(v, written!)
+        : undefined,
   );
 }
 

@@ -201,7 +201,7 @@ function readDash(sign: Sign, v: Verbalizer): SignReading {
     if (first !== '' && (codePattern.test(`${first}-${second}`) || typePattern.test(textBefore(sign, 20))))
       return silent(sign);
     const isFalling = first.length < 3 && Number(second) < Number(first);
-    const isAdjacent = first !== '' && first.length < 3 && Number(second) === Number(first) + 1;
+    const isAdjacent = first.length === 1 && Number(second) === Number(first) + 1;
     const isScore = second !== '' && (isFalling || scorePattern.test(textBefore(sign, 6)));
     if (quantityPattern.test(textBefore(sign, 8)))
       return sign.char === '−' ? said(sign, minus) : joined(sign, isScore ? score : isAdjacent ? adjacent : range);
