@@ -1,6 +1,5 @@
 // Tests that the operator's voices are imported completely, from a folder or an archive, or not at all.
-import { execFileSync } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -8,8 +7,6 @@ import { commandLine } from '../../src/cli/command.ts';
 import { voiceCommand } from '../../src/cli/voice.ts';
 import { importVoice } from '../../src/cli/voice-models.ts';
 import { findLibrary } from '../../src/engines/sherpa-onnx/sherpa-library.ts';
-import { bzip2 } from '../archives/archive-writer.ts';
-import { makeTinyPocket } from '../engines/tiny-pocket.ts';
 import { makeTinyVoice, tinyVoiceFiles } from '../engines/tiny-supertonic.ts';
 import { runSonant } from './sonant-program.ts';
 
@@ -27,7 +24,6 @@ const { signal } = new AbortController();
 const bring = (path: string, name?: string) =>
   importVoice({ path, dataDir, ...(name !== undefined && { name }), signal, print() {} });
 const listed = (folder: string) => readdir(join(dataDir, folder)).catch(() => []);
-const tar = (...args: string[]) => execFileSync('tar', args, { stdio: 'pipe' });
 
 test('a file that is no model is ignored, and an unreadable one is an error', async () => {
   await writeFile(join(root, 'notes.txt'), 'hello');
@@ -50,23 +46,6 @@ describe('a model', { timeout: 60_000 }, () => {
     expect(await listed('models')).toEqual(['choir', 'choir-b']);
   });
 
-  test.each(['tar', 'tar.gz', 'tar.bz2'])('in a .%s is unpacked', async (ending) => {
-    const from = await mkdtemp(join(root, 'packed-'));
-    await makeTinyVoice(join(from, 'vits-tiny'));
-    const archive = join(from, `any.${ending}`);
-    if (ending === 'tar.bz2') {
-      tar('-cf', `${archive}.tar`, '-C', from, 'vits-tiny');
-      await writeFile(archive, bzip2(await readFile(`${archive}.tar`)));
-    } else tar(ending === 'tar' ? '-cf' : '-czf', archive, '-C', from, 'vits-tiny');
-    expect(await bring(archive)).toEqual(['vits-tiny']);
-    expect(await listed('models')).toEqual(['vits-tiny']);
-  });
-
-  test('that only clones has no voices of its own', async () => {
-    expect(await bring(await makeTinyPocket(join(root, 'hum')))).toEqual([]);
-    expect(await listed('models')).toEqual(['hum']);
-  });
-
   test.each<[what: string, make: (from: string) => Promise<string>, told: RegExp]>([
     [
       'with faults, all told',
@@ -84,26 +63,6 @@ describe('a model', { timeout: 60_000 }, () => {
       /dying cannot be loaded or does not speak: .*SIGKILL/,
     ],
     ['in an empty folder', (from) => mkdtemp(join(from, 'empty')), /it has no ONNX file of a speech model/],
-    [
-      'with a link in its archive',
-      async (from) => {
-        const folder = await makeTinyVoice(join(from, 'linked'));
-        await symlink('/etc', join(folder, 'etc'));
-        tar('-czf', join(from, 'linked.tgz'), '-C', from, 'linked');
-        return join(from, 'linked.tgz');
-      },
-      /contains links or devices/,
-    ],
-    [
-      'whose archive leads out of its folder',
-      async (from) => {
-        const folder = await makeTinyVoice(join(from, 'inner/outer'));
-        await mkdir(join(from, 'inner/below'));
-        tar('-cPf', join(from, 'out.tar'), '-C', join(from, 'inner/below'), '../outer');
-        return folder && join(from, 'out.tar');
-      },
-      /would write outside its folder: "\.\.\/outer/,
-    ],
     [
       'in an archive that is none',
       async (from) => {
