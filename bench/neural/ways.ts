@@ -1,87 +1,114 @@
-// Speaks over the APIs of a service, and passes on the PCM as it arrives.
+// Speaks over the APIs of the service, and of other projects' servers, and passes on the PCM as it arrives.
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient } from '@connectrpc/connect';
 import { createGrpcTransport } from '@connectrpc/connect-node';
 import { WebSocket } from 'ws';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
+import { eventsIn, soundIn } from '../../test/http/event-reader.ts';
 import type { Service } from '../../test/soak/open-service.ts';
+import { freePort } from '../measuring/free-port.ts';
 
 /** `begin` is called if time counts from a later moment than the call. */
 export type Speak = (text: string, hear: (pcm: Buffer) => void, begin: () => void) => Promise<void>;
 
-export const sampleRateHz = 24_000;
+const rateHz = 24_000;
+const ignore = () => {};
 
-/** Reads the body of an answer that is PCM. */
-export async function readPcm(answer: Response, hear: (pcm: Buffer) => void): Promise<void> {
+async function read(answer: Response, hear: (bytes: Buffer) => void): Promise<void> {
   if (!answer.ok) throw new Error(`${answer.status} ${await answer.text()}`);
   for await (const bytes of answer.body!) hear(Buffer.from(bytes));
 }
 
-export function waysOf(service: Service, voiceId: string, opened: AsyncDisposableStack) {
-  const speech = createClient(SpeechService, createGrpcTransport({ baseUrl: `http://127.0.0.1:${service.grpcPort}` }));
-  const options = { headers: { 'x-api-key': service.key } };
-  const asked = { voice_id: voiceId, output_format: 'pcm', sample_rate: sampleRateHz };
-  const live = openLive(service, voiceId);
-  opened.defer(async () => (await live).close());
-  return {
-    async REST(text, hear) {
-      await readPcm(await service.speak({ ...asked, method: 'streaming', text_chunks: [text] }), hear);
-    },
+export function openWays({ url, key, grpcPort, ask, speak }: Service, voiceId: string, opened: AsyncDisposableStack) {
+  const speech = createClient(SpeechService, createGrpcTransport({ baseUrl: `http://127.0.0.1:${grpcPort}` }));
+  const headers = { 'x-api-key': key };
+  const asked = { voice_id: voiceId, output_format: 'pcm', sample_rate: rateHz };
+  const socket = new WebSocket(`${url.replace('http', 'ws')}/api/audio/speech/live`, { headers });
+  opened.defer(() => socket.terminate());
+  const send = (message: object) => socket.send(JSON.stringify(message));
+  const started = once(socket, 'open').then(() => send({ type: 'start', voice_id: voiceId, sample_rate: rateHz }));
+  let hearLive: (pcm: Buffer) => void = ignore;
+  let turn = Promise.withResolvers<void>();
+  socket.on('message', (data: Buffer, isBinary) => {
+    if (isBinary) return hearLive(data);
+    const { type, message } = JSON.parse(data.toString());
+    if (type === 'error') turn.reject(new Error(message));
+    else if (type === 'flushed' || type === 'interrupted') turn.resolve();
+  });
+  const live: Speak = async (text, hear) => {
+    await started;
+    hearLive = hear;
+    turn = Promise.withResolvers();
+    send({ type: 'text', text });
+    send({ type: 'flush' });
+    await turn.promise;
+  };
+  const ways: Record<string, Speak> = {
+    REST: async (text, hear) => read(await speak({ ...asked, method: 'streaming', text_chunks: [text] }), hear),
     async SSE(text, hear) {
-      const answer = await service.ask('/api/audio/speech/sse', { body: { ...asked, text } });
       let rest = '';
-      await readPcm(answer, (bytes) => {
-        const lines = (rest + bytes.toString()).split('\n');
-        rest = lines.pop()!;
-        for (const line of lines) {
-          const event = line.startsWith('data: ') ? JSON.parse(line.slice(6)) : {};
-          if (event.type === 'speech.audio.delta') hear(Buffer.from(event.audio, 'base64'));
-        }
+      await read(await ask('/api/audio/speech/sse', { body: { ...asked, text } }), (bytes) => {
+        rest += bytes;
+        const end = rest.lastIndexOf('\n\n') + 2;
+        if (end < 2) return;
+        hear(soundIn(eventsIn(rest.slice(0, end))));
+        rest = rest.slice(end);
       });
     },
     async gRPC(text, hear) {
-      for await (const { event } of speech.streamSpeech(
-        { voiceId, sampleRate: sampleRateHz, textChunks: [text] },
-        options,
-      ))
+      const asked = { voiceId, sampleRate: rateHz, textChunks: [text] };
+      for await (const { event } of speech.streamSpeech(asked, { headers }))
         if (event.case === 'audio') hear(Buffer.from(event.value.audio));
     },
-    live: async (text, hear) => (await live).turn(text, hear),
-    /** Like `live`, but the turn before is interrupted at its first sound. */
-    async interrupted(text, hear, begin) {
-      const { turn, interrupt } = await live;
-      await turn(`${text} `.repeat(3), interrupt);
+    live,
+    /** The turn before is interrupted at its first sound. */
+    async 'live, after an interrupt'(text, hear, begin) {
+      const interrupt = () => {
+        hearLive = ignore;
+        send({ type: 'interrupt', played_ms: 0 });
+      };
+      await live(`${text} `.repeat(3), interrupt, ignore);
       begin();
-      await turn(text, hear);
+      await live(text, hear, ignore);
     },
-  } satisfies Record<string, Speak>;
+  };
+  return { rateHz, ways };
 }
 
-async function openLive({ url, key }: Service, voiceId: string) {
-  const socket = new WebSocket(`${url.replace('http', 'ws')}/api/audio/speech/live`, { headers: { 'X-API-Key': key } });
-  await once(socket, 'open');
-  const send = (message: object) => socket.send(JSON.stringify(message));
-  send({ type: 'start', voice_id: voiceId, sample_rate: sampleRateHz });
-  let hear = (_: Buffer) => {};
-  let ended: PromiseWithResolvers<void>;
-  socket.on('message', (data: Buffer, isBinary) => {
-    if (isBinary) return hear(data);
-    const { type, message } = JSON.parse(data.toString());
-    if (type === 'error') ended.reject(new Error(message));
-    else if (type === 'flushed' || type === 'interrupted') ended.resolve();
+/** Calls of Piper's server, which sends a WAV file, and of OpenAI's API. */
+const peers = {
+  Piper: ['/synthesize', 22_050, 44, (text: string) => ({ text })],
+  kokoro: [
+    '/v1/audio/speech',
+    rateHz,
+    0,
+    (input: string) => ({ model: 'kokoro', voice: 'af_heart', input, response_format: 'pcm', stream: true }),
+  ],
+} as const;
+
+export async function openPeer(command: string, family: keyof typeof peers, opened: AsyncDisposableStack) {
+  const [path, rateHz, headerBytes, toBody] = peers[family];
+  const url = `http://127.0.0.1:${await freePort()}`;
+  const child = spawn('sh', ['-c', `exec ${command.replaceAll('{port}', new URL(url).port)}`], { stdio: 'ignore' });
+  const exited = once(child, 'exit');
+  opened.defer(async () => {
+    child.kill();
+    await exited;
   });
-  return {
-    async turn(text: string, to: (pcm: Buffer) => void): Promise<void> {
-      hear = to;
-      ended = Promise.withResolvers();
-      send({ type: 'text', text });
-      send({ type: 'flush' });
-      await ended.promise;
-    },
-    interrupt() {
-      hear = () => {};
-      send({ type: 'interrupt', played_ms: 0 });
-    },
-    close: () => socket.terminate(),
+  const REST: Speak = async (text, hear) => {
+    const headers = { 'content-type': 'application/json' };
+    let left = headerBytes as number;
+    await read(await fetch(url + path, { method: 'POST', headers, body: JSON.stringify(toBody(text)) }), (bytes) => {
+      hear(bytes.subarray(left));
+      left = Math.max(0, left - bytes.length);
+    });
   };
+  const isReady = () => REST('One.', ignore, ignore).then(() => true, ignore);
+  while (!(await isReady())) {
+    if (child.exitCode !== null || child.signalCode !== null) throw new Error(`${command} has ended`);
+    await sleep(200);
+  }
+  return { rateHz, ways: { REST }, pids: () => [child.pid!] };
 }

@@ -44,11 +44,11 @@ in the same rounds, with the same weights.`,
         plots: [
           {
             ...{ title: 'Time to the first sound', axis: 'ms, less is better', table: 0 },
-            ...{ values: 'REST', ours: /(hibari|kokoro|vits)/ },
+            ...{ values: 'REST', ours: /^(hibari|kokoro|Piper)(,|$)/ },
           },
           {
             ...{ title: 'CPU time', axis: 'ms per second of audio, less is better', table: 1 },
-            ...{ values: 'CPU ms per second of audio', ours: /(hibari|kokoro|vits)/ },
+            ...{ values: 'CPU ms per second of audio', ours: /^(hibari|kokoro|Piper)(,|$)/ },
           },
         ],
       },
