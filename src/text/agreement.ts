@@ -8,19 +8,21 @@ type FormAt = (place: Place, number: string) => string | undefined;
 
 export function agreementOf({ agreement, patterns = {} }: LanguageTable): { caseAt: FormAt; genderAt: FormAt } {
   const toFormAt = (rows: readonly NumberContext[] = []): FormAt => {
-    const tests = rows.map(({ form, before = '', written = '.+', after = '' }) => ({
+    const tests = rows.map(({ form, before, written, after }) => ({
       form,
-      isNumber: new RegExp(`^(?:${written})$`),
+      isNumber: written && new RegExp(`^(?:${written})$`),
       // A pattern that looks back from the number costs less than a search for its start.
-      isAfter: sticky(before && `(?<=${startSource}(?:${expandPattern(before, patterns)}))`),
-      isBefore: sticky(expandPattern(after, patterns)),
+      isAfter: before && sticky(`(?<=${startSource}(?:${expandPattern(before, patterns)}))`),
+      isBefore: after && sticky(expandPattern(after, patterns)),
     }));
     return (place, number) => {
       const head = tests.length === 0 ? '' : textBefore(place, 80).toLowerCase();
       const end = place.at + number.length;
       const found = tests.find(
         ({ isNumber, isAfter, isBefore }) =>
-          isNumber.test(number) && matchAt(isBefore, place.text, end) && matchAt(isAfter, head, head.length),
+          (!isNumber || isNumber.test(number)) &&
+          (!isBefore || matchAt(isBefore, place.text, end)) &&
+          (!isAfter || matchAt(isAfter, head, head.length)),
       );
       return found?.form || undefined;
     };

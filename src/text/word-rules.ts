@@ -24,41 +24,38 @@ import { addressRulesFor } from './web-addresses.ts';
  * Creates a rule for the abbreviations in a table's rows. Spaces inside an abbreviation are optional. A row with a
  * hyphen at its start matches the end of a word.
  */
-function abbreviationRule({ rows, before = '', after = '' }: BesideRows, start = startSource): Rule {
-  const [isAfter, isBefore] = [new RegExp(`(?:${before})$`, 'u'), new RegExp(`^(?:${after})`, 'u')];
-  const says = new Map<string, string>();
-  const sources: string[] = [];
-  for (const [key, say] of toRows(rows)) {
-    const end = key.replace(/^-/, '');
-    const stem = end === key ? '' : String.raw`(?<stem>\p{L}{3,24})`;
-    for (const written of new Set([end, end[0]!.toUpperCase() + end.slice(1)])) {
-      const plain = written.replaceAll(' ', '');
-      if (written !== end && says.has(plain)) continue;
-      says.set(plain, say);
-      sources.push(
-        stem +
-          toSource(written)
-            .replaceAll(' ', ' ?')
-            .replace(/\\\.(?=[^ ])/g, '\\. ?'),
-      );
+function abbreviationRule(tables: readonly BesideRows[], start = startSource): Rule {
+  const says = new Map<string, { say: string; isAfter: RegExp; isBefore: RegExp }[]>();
+  const sources = new Set<string>();
+  for (const { rows, before = '', after = '' } of tables) {
+    const [isAfter, isBefore] = [new RegExp(`(?:${before})$`, 'u'), new RegExp(`^(?:${after})`, 'u')];
+    const written = toRows(rows).map(([key, say]) => [key.startsWith('-'), key.replace(/^-/, ''), say] as const);
+    const initial = written.map(([isEnd, key, say]) => [isEnd, key[0]!.toUpperCase() + key.slice(1), say] as const);
+    for (const [isEnd, key, say] of [...written, ...initial]) {
+      const plain = key.replaceAll(' ', '');
+      says.set(plain, [...(says.get(plain) ?? []), { say, isAfter, isBefore }]);
+      const source = toSource(key).replaceAll(' ', ' ?');
+      sources.add((isEnd ? String.raw`(?<stem>\p{L}{3,24})` : '') + source.replace(/\\\.(?=[^ ])/g, '\\. ?'));
     }
   }
   // Longer patterns come first, and ends of words last.
   const rank = (source: string) => (source.startsWith('(?<stem>') ? 0 : source.length);
-  sources.sort((a, b) => rank(b) - rank(a));
+  const sorted = [...sources].sort((a, b) => rank(b) - rank(a));
   // An elided word may precede: l'art. 5
-  const known = sticky(`${start}(?<elided>\\p{L}{1,6}')?(?:${sources.join('|') || '(?!)'})(?![\\p{L}\\d])`);
-  const firsts = new Set(sources.map((source) => (source.startsWith('(?<stem>') ? '' : source[0])));
+  const known = sticky(`${start}(?<elided>\\p{L}{1,6}')?(?:${sorted.join('|') || '(?!)'})(?![\\p{L}\\d])`);
+  const firsts = new Set(sorted.map((source) => (source.startsWith('(?<stem>') ? '' : source[0])));
   return (place) => {
     const { text, at } = place;
     // Most words begin with no abbreviation.
     if (!firsts.has('') && !firsts.has(text[at]) && !text.slice(at + 1, at + 8).includes("'")) return undefined;
     const match = matchAt(known, text, at);
-    if (!match || !isAfter.test(textBefore(place, 24)) || !isBefore.test(textAfter(place, match[0].length, 24)))
-      return undefined;
+    if (!match) return undefined;
     const { elided = '', stem = '' } = match.groups!;
     const kept = elided + stem;
-    return { say: kept + says.get(match[0].slice(kept.length).replaceAll(' ', ''))!, length: match[0].length };
+    const [head, tail] = [textBefore(place, 24), textAfter(place, match[0].length, 24)];
+    const readings = says.get(match[0].slice(kept.length).replaceAll(' ', ''))!;
+    const found = readings.find(({ isAfter, isBefore }) => isAfter.test(head) && isBefore.test(tail));
+    return found && { say: kept + found.say, length: match[0].length };
   };
 }
 
@@ -72,10 +69,10 @@ function abbreviationRules({ table }: Verbalizer): Rule[] {
   } = table.abbreviations ?? {};
   const number = String.raw` ?(?:\d|[IVXLC]{2,}(?!\w)|[IVX](?!\p{L}|\.\p{L}|\. \p{Lu}))`;
   return [
-    ...[...beside, { rows: after_number, before: String.raw`\d ?` }].map((row) => abbreviationRule(row, '')),
-    abbreviationRule({ rows: always }),
-    abbreviationRule({ rows: before_number, after: number }),
-    abbreviationRule({ rows: before_name, after: String.raw` ?["']?\p{Lu}` }),
+    abbreviationRule([...beside, { rows: after_number, before: String.raw`\d ?` }], ''),
+    abbreviationRule([{ rows: always }]),
+    abbreviationRule([{ rows: before_number, after: number }]),
+    abbreviationRule([{ rows: before_name, after: String.raw` ?["']?\p{Lu}` }]),
   ];
 }
 
