@@ -1,5 +1,5 @@
 // Numbers whose form depends on certain words beside them, such as ordinals, years and the names of rulers.
-import { charBefore, matchAt, type Rule, sticky } from './rule.ts';
+import { charBefore, matchAt, type Rule, sticky, textBefore } from './rule.ts';
 import type { Verbalizer } from './verbalizer.ts';
 import { expandPattern } from './written-rules.ts';
 
@@ -23,7 +23,8 @@ export function contextRule(v: Verbalizer, isRoman: boolean): Rule {
     const isStopped = matchAt(mayBeOrdinal, text, at) !== null;
     for (const { isOrdinal, pattern, isAfter, sayValue } of rows) {
       const match = isOrdinal && !isStopped ? null : matchAt(pattern, text, at);
-      const value = match && matchAt(isAfter, text, at) ? v.valueOf(match[1]!) : undefined;
+      const head = match ? textBefore(place, 60) : '';
+      const value = match && matchAt(isAfter, head, head.length) ? v.valueOf(match[1]!) : undefined;
       if (value !== undefined) return { say: sayValue(value), length: match![0].length };
     }
     return undefined;
