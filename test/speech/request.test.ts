@@ -86,6 +86,7 @@ test('every fault is reported at once', () => {
 });
 
 test.each<[Record<string, unknown>, string]>([
+  [{ ...streaming, text_chunks: [] }, 'text_chunks required'],
   [{ ...rest, voice_id: 'v'.repeat(129) }, 'voice_id length'],
   [{ ...rest, voice_id: 'a\0b' }, 'voice_id encoding'],
   [{ ...rest, instructions: 5 }, 'instructions type'],
