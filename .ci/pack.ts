@@ -16,8 +16,8 @@ import { fetchVoice } from './fetch-voice.ts';
 /** Also stated in docs/quick-start.md. Has a scope, because the name alone is taken. */
 const name = '@sonant/server';
 
-/** Optional peers, which the operator installs to use a cloud service or Redis. */
-const services = ['@aws-sdk/client-s3', '@aws-sdk/s3-request-presigner', 'ioredis'];
+/** Optional peers, which the operator installs to use a cloud service. */
+const services = ['@aws-sdk/client-s3', '@aws-sdk/s3-request-presigner'];
 
 const root = join(import.meta.dirname, '..');
 const modules = join(root, 'node_modules');
@@ -76,7 +76,7 @@ for (const path of [...list('src/*.js'), ...list('src/**/*.ts'), ...stubs]) {
   write(path.replace(/\.ts$/, '.js'), toJavaScriptNames(code));
 }
 const assets = [
-  'src/**/*.{css,json,lua,svg,toml}',
+  'src/**/*.{css,json,sql,svg,toml}',
   'src/*/**/*.js',
   'gen/*.wasm',
   'proto/**/*.proto',

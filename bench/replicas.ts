@@ -1,5 +1,5 @@
-// Compares one process on SQLite with 1, 2 and 4 replicas that share the requests on one PostgreSQL and one Redis.
-// Shows the extra cost of each request, and how replicas scale with the cores of this machine. Replicas, stores and
+// Compares one process on SQLite with 1, 2 and 4 replicas that share the requests on one PostgreSQL. Shows
+// the extra cost of each request, and how replicas scale with the cores of this machine. Replicas, stores and
 // client share these cores, but CPU time includes the replicas only.
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,7 +10,6 @@ import { openKeys } from '../src/app/command-line.ts';
 import { loadConfig } from '../src/app/config.ts';
 import { cpuMsOf, openService, type Service } from '../test/soak/open-service.ts';
 import { startPostgres } from '../test/store/postgres-server.ts';
-import { hasRedis, openRedisServer } from '../test/store/redis-server.ts';
 import type { Bench, Cell } from './measuring/bench.ts';
 import { type Cost, type Costs, compare, cpuOf, cpuRatio, median, wallOf } from './measuring/rounds.ts';
 import { firstByteMs, type HttpRequest, loadHttp } from './transports/http-load.ts';
@@ -29,7 +28,7 @@ const voice: HttpRequest = { method: 'GET', path: '/api/voices/arthur' };
 const stream: HttpRequest = { method: 'POST', path: '/api/audio/speech', body };
 
 export const bench: Bench = {
-  about: 'one process, and 1, 2 and 4 replicas on PostgreSQL and Redis (requests per second; CPU time of the replicas)',
+  about: 'one process, and 1, 2 and 4 replicas on PostgreSQL (requests per second; CPU time of the replicas)',
   async run() {
     await using opened = new AsyncDisposableStack();
     const fleets = await openFleets(opened);
@@ -78,13 +77,11 @@ export const bench: Bench = {
 };
 
 async function openFleets(opened: AsyncDisposableStack): Promise<Fleets> {
-  const postgres = hasRedis ? await startPostgres() : undefined;
-  if (!postgres) throw new Error('PostgreSQL and Redis or Valkey are needed, and were not found here');
+  const postgres = await startPostgres();
+  if (!postgres) throw new Error('PostgreSQL is needed, and was not found here');
   opened.defer(() => postgres.stop());
-  const redis = await openRedisServer();
-  opened.defer(() => redis.close());
   const settings = {
-    ...{ SONANT_DATABASE_URL: await postgres.createDatabase(), SONANT_REDIS_URL: redis.url, SONANT_REPLICAS: '4' },
+    SONANT_DATABASE_URL: await postgres.createDatabase(),
     ...{ SONANT_SECRET: 'a secret of thirty-two characters', SONANT_MASTER_KEY: 'a master key of thirty-two chars.' },
   };
   const newFolder = () => mkdtempSync(join(tmpdir(), 'sonant-bench-replica-'));

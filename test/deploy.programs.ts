@@ -1,4 +1,4 @@
-// Tests the balancer of deploy/, unchanged except for addresses, before two real replicas that share PostgreSQL, Redis
+// Tests the balancer of deploy/, unchanged except for addresses, before two real replicas that share PostgreSQL
 // and S3 as far as they are installed. All audio passes through piece by piece, stored data is shared, and clients do
 // not notice a rolling restart.
 import { once } from 'node:events';
@@ -18,7 +18,6 @@ import { isInstalled } from './programs.ts';
 import { createReplica, type ReplicaProcess } from './replica-process.ts';
 import { openGrpcClient } from './rpc/grpc-client.ts';
 import { startPostgres } from './store/postgres-server.ts';
-import { hasRedis, openRedisServer } from './store/redis-server.ts';
 
 const { key } = createApiKey();
 const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' };
@@ -35,11 +34,6 @@ async function share(opened: AsyncDisposableStack): Promise<Record<string, strin
     opened.defer(() => postgres.stop());
     env.SONANT_DATABASE_URL = await postgres.createDatabase();
     Object.assign(env, { SONANT_SECRET: 's'.repeat(32), SONANT_MASTER_KEY: 'm'.repeat(32) });
-  }
-  if (hasRedis) {
-    const redis = await openRedisServer();
-    opened.defer(() => redis.close());
-    Object.assign(env, { SONANT_REDIS_URL: redis.url, SONANT_REDIS_PREFIX: 'deploy:' });
   }
   if (hasS3) {
     const s3 = await openS3Server();

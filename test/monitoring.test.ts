@@ -17,7 +17,6 @@ function familyNames(): string[] {
   const room = { storedBytes: 1, bytesMax: 1, accountBytesMax: 1, freeBytes: 1, removedClips: 0 };
   metrics.watchRoom(() => room);
   metrics.watchLedger({ pendingRows: 0 });
-  metrics.watchRedis(() => ({ isAway: false, outages: 0, decidedAlone: 0 }));
   metrics.watchSpans(() => 0);
   metrics.watchJobs(() => 0);
   metrics.watchSpeech({

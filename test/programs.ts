@@ -34,7 +34,6 @@ const packages = {
   kubectl: 'kubernetes-client',
   mediainfo: 'mediainfo',
   openssl: 'openssl',
-  'redis-server': 'redis-server',
   haproxy: 'haproxy',
   parec: 'pulseaudio-utils',
   pgbouncer: 'pgbouncer',
@@ -55,19 +54,16 @@ const packages = {
   zsh: 'zsh',
 } as const;
 
-/** Programs that can replace another one. */
-const standIns: Partial<Record<Program, 'valkey-server'>> = { 'redis-server': 'valkey-server' };
-
 export type Program = keyof typeof packages;
 
 /** Folders of servers that Debian keeps out of the path, newest version first. */
 const beside = ['/usr/sbin', ...globSync('/usr/lib/postgresql/*/bin').sort(byVersion)];
 
 /** The folder that contains the program. */
-export const findProgram = (program: Program | 'valkey-server'): string | undefined =>
+export const findProgram = (program: Program): string | undefined =>
   [...beside, ...(process.env.PATH ?? '').split(delimiter)].find((folder) => existsSync(join(folder, program)));
 
-export const isInstalled = (program: Program | 'valkey-server'): boolean =>
+export const isInstalled = (program: Program): boolean =>
   program.startsWith('/') ? existsSync(program) : findProgram(program) !== undefined;
 
 function byVersion(one: string, other: string): number {
@@ -77,8 +73,6 @@ function byVersion(one: string, other: string): number {
 
 /** The missing programs and libraries, with their Debian packages. */
 export function missingPrograms(): { programs: string[]; packages: string[] } {
-  const programs = (Object.keys(packages) as Program[]).filter(
-    (program) => !isInstalled(program) && !isInstalled(standIns[program] ?? program),
-  );
+  const programs = (Object.keys(packages) as Program[]).filter((program) => !isInstalled(program));
   return { programs, packages: [...new Set(programs.flatMap((program) => packages[program].split(' ')))] };
 }

@@ -1,7 +1,7 @@
 // Test files that take at least 6 s on two cores: they start many programs, wait for time limits, read hostile or large
 // files, or compare the audio of many texts. `npm test` leaves them out, and `npm run test:slow` runs them.
 export const slowFiles: readonly string[] = [
-  'test/access/redis-limiter.test.ts',
+  'test/access/shared-limiter.test.ts',
   'test/api/live-texts.test.ts',
   'test/app/first-voice.test.ts',
   'test/app/speech-servers.test.ts',

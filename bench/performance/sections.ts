@@ -258,7 +258,7 @@ beside other live streams; and the CPU time that a live stream adds to its engin
   },
   {
     title: 'Replicas',
-    text: `One process on SQLite, and replicas that share PostgreSQL and Redis; replicas, stores and client share the cores of one machine.
+    text: `One process on SQLite, and replicas that share PostgreSQL; replicas, stores and client share the cores of one machine.
 [Scaling](scaling.md) says when replicas help.`,
     benches: [
       {

@@ -78,8 +78,7 @@ async function openSonant(openOther?: typeof openSameHandler): Promise<Addresses
   const clipRows = createClipRows(store);
   const rows = createApiKeyRows(store);
   const usage = createUsageRows(store);
-  // The compared servers have no limits, so this limit is higher than any key is allowed to have.
-  const limiter = createLimiter({ spentSince: async () => 0, share: 1_000 });
+  const limiter = createLimiter({ spentSince: async () => 0 });
   const keyVerifier = createKeyVerifier({ rows });
   const addresses = createFailedAttempts({ perMinute: 60 });
   const seal = createSeal('a secret of the bench');

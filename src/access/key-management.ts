@@ -7,7 +7,6 @@ import { type Actor, toAuditRow } from './actor.ts';
 import { createApiKey, type Pepper } from './api-key.ts';
 import {
   type ApiKey,
-  accountOf,
   checkKeyChange,
   checkNewKey,
   type KeyFields,
@@ -31,14 +30,11 @@ export interface RevokedKey {
   othersRevoked: number;
 }
 
-/** Ids of the keys that have become permanently invalid, by account. */
-export type EndedKeys = ReadonlyMap<string, readonly string[]>;
-
 interface KeyManagementOptions {
   rows: ApiKeyRows;
   pepper?: Pepper | undefined;
   /** Called after a key has changed, before the changing call returns. */
-  onChange(ended: EndedKeys): void | Promise<void>;
+  onChange?(): void;
   now?: () => number;
 }
 
@@ -53,10 +49,7 @@ export function createKeyManagement({ rows, pepper, onChange, now = Date.now }: 
     if (!changed) throw noSuchKey();
     const { row, othersRevoked } = changed;
     const apiKey = toApiKey(row, now());
-    // An expired key can be extended unless it was replaced.
-    const isEnded = apiKey.status === 'revoked' || (apiKey.status === 'expired' && apiKey.replacedBy !== undefined);
-    const ended = Map.groupBy(isEnded ? [row, ...othersRevoked] : [], accountOf);
-    await onChange(new Map(Array.from(ended, ([accountId, rows]) => [accountId, rows.map((each) => each.keyId)])));
+    onChange?.();
     return { apiKey, othersRevoked: othersRevoked.length };
   };
 

@@ -85,20 +85,18 @@ export interface LimiterOptions {
   spentSince(callerId: string, sinceMs: number): Promise<number>;
   /** The clock, in fractional epoch milliseconds. */
   now?: () => number;
-  /** Share of every limit for this process if other processes use the rest, but at least one request and one slot. */
-  share?: number;
 }
 
 /** Longest wait of a synthesis for a slot. */
 export const slotWaitMs = 250;
 
-export function createLimiter({ spentSince, now = Date.now, share = 1 }: LimiterOptions): Limiter {
+export function createLimiter({ spentSince, now = Date.now }: LimiterOptions): Limiter {
   const nowUs = () => Math.round(now() * 1000);
-  const accounts = createAccounts({ spentSince, now, share }, nowUs);
+  const accounts = createAccounts({ spentSince, now }, nowUs);
   const openChain = (caller: Limited): readonly Member[] =>
     chainOf(caller).map((each, i) => ({
       account: accounts.open(each.callerId),
-      limits: shareOf(each.limits, share),
+      limits: each.limits,
       isOwn: i === 0,
     }));
 
@@ -162,13 +160,6 @@ async function takeSynthesis(
   const before = replaces instanceof HeldSynthesis ? replaces.takeHolding() : undefined;
   const parts = [...(before?.parts ?? []), { chars, charges }];
   return new HeldSynthesis({ parts, releases: [...(before?.releases ?? []), ...releases] });
-}
-
-/** Returns the share of the limits that this process may use. A monthly quota is divided when it is read. */
-function shareOf(limits: KeyLimits, share: number): KeyLimits {
-  if (share === 1) return limits;
-  const partOf = (limit: number) => Math.max(1, Math.floor(limit * share));
-  return { ...limits, requestsPerMinute: partOf(limits.requestsPerMinute), concurrency: partOf(limits.concurrency) };
 }
 
 /** The slots and charges of a synthesis. Each replaced synthesis adds a part. */
@@ -265,12 +256,12 @@ interface Account {
 /** Idle accounts are removed when there are this many accounts, and then each time the number has doubled. */
 const keptMin = 1_000;
 
-interface AccountsOptions extends Pick<MonthlyQuotaOptions, 'now' | 'share'> {
+interface AccountsOptions extends Pick<MonthlyQuotaOptions, 'now'> {
   /** Characters that the owner and all its descendants have spent since `sinceMs`. */
   spentSince(callerId: string, sinceMs: number): Promise<number>;
 }
 
-export function createAccounts({ spentSince, now, share }: AccountsOptions, nowUs: () => number) {
+export function createAccounts({ spentSince, now }: AccountsOptions, nowUs: () => number) {
   const accounts = new Map<string, Account>();
   let sweepAt = keptMin;
   const isIdle = ({ fullAtUs, slots }: Account) => fullAtUs <= nowUs() && slots.held === 0;
@@ -283,7 +274,7 @@ export function createAccounts({ spentSince, now, share }: AccountsOptions, nowU
         for (const [id, account] of accounts) if (isIdle(account)) accounts.delete(id);
         sweepAt = Math.max(keptMin, 2 * accounts.size);
       }
-      const quota = createMonthlyQuota({ spentSince: (sinceMs) => spentSince(callerId, sinceMs), now, share });
+      const quota = createMonthlyQuota({ spentSince: (sinceMs) => spentSince(callerId, sinceMs), now });
       const account = { fullAtUs: 0, quota, slots: new SlotQueue() };
       accounts.set(callerId, account);
       return account;
@@ -299,26 +290,23 @@ interface MonthlyQuotaOptions {
   /** Characters in the ledger since `sinceMs`. */
   spentSince(sinceMs: number): Promise<number>;
   now(): number;
-  /** The share of the remaining characters that this process may use. */
-  share: number;
 }
 
 interface CountedMonth {
   endsMs: number;
-  /** `before` comes from the ledger; `chars` is the current count, including `before`. */
-  spent: Promise<{ before: number; chars: number }>;
+  spent: Promise<{ chars: number }>;
 }
 
 type MonthlyQuota = ReturnType<typeof createMonthlyQuota>;
 
 /** The monthly character quota of an account. The count of a month starts with the value in the usage ledger. */
-function createMonthlyQuota({ spentSince, now, share }: MonthlyQuotaOptions) {
+function createMonthlyQuota({ spentSince, now }: MonthlyQuotaOptions) {
   let month: CountedMonth | undefined;
 
   const currentMonth = (): CountedMonth => {
     if (month && now() < month.endsMs) return month;
     const { beginsMs, endsMs } = monthAt(now());
-    const spent = spentSince(beginsMs).then((chars) => ({ before: chars, chars }));
+    const spent = spentSince(beginsMs).then((chars) => ({ chars }));
     // After an error, the next call reads the ledger again.
     spent.catch(() => {
       month = undefined;
@@ -326,13 +314,11 @@ function createMonthlyQuota({ spentSince, now, share }: MonthlyQuotaOptions) {
     month = { endsMs, spent };
     return month;
   };
-  const leftOf = (quota: number, { before, chars }: Awaited<CountedMonth['spent']>) =>
-    before + Math.floor((quota - before) * share) - chars;
 
   return {
     async left(quota: number): Promise<LeftOfMonth> {
       const { endsMs, spent } = currentMonth();
-      return { characters: leftOf(quota, await spent), endsMs };
+      return { characters: quota - (await spent).chars, endsMs };
     },
     /** Charges the characters, or fails without a charge. If there is no quota, characters are only counted. */
     async take(chars: number, quota: number | undefined, isOwn = true): Promise<QuotaCharge> {
@@ -340,7 +326,7 @@ function createMonthlyQuota({ spentSince, now, share }: MonthlyQuotaOptions) {
       const counted = quota === undefined ? month : currentMonth();
       const spent = await counted?.spent;
       if (!counted || !spent) return { refund() {} };
-      const left = quota === undefined ? Infinity : leftOf(quota, spent);
+      const left = quota === undefined ? Infinity : quota - spent.chars;
       if (quota !== undefined && chars > left)
         throw tooManyCharacters({ chars, quota, left, isOwn }, counted.endsMs - now());
       spent.chars += chars;

@@ -67,7 +67,7 @@ function policyOf({ requestsPerMinute, concurrency, charactersPerMonth }: KeyLim
 
 // The generic cell rate algorithm allows a rate per minute with a burst. Its only state is the time at which the full
 // burst is available again; each request moves this time later by one interval. All times are whole microseconds, so
-// that this file and redis-account.lua compute the same results.
+// that this file and shared-limits.sql compute the same results.
 //     now            burst * interval from now
 //      |-------------|------------------> time
 //             full at: at most here, else the request is rejected

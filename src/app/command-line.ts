@@ -1,18 +1,16 @@
 // Opens the parts of Sonant that commands use. The service itself is not started.
-import { createKeyManagement, type EndedKeys } from '../access/key-management.ts';
-import { markEnded } from '../access/redis-account.ts';
+import { createKeyManagement } from '../access/key-management.ts';
 import type { EngineDefinition } from '../engines/engine.ts';
 import type { Lexicons, OfferedLexicon } from '../speech/request-lexicons.ts';
 import { createApiKeyRows } from '../store/api-key-rows.ts';
 import { createClipRows } from '../store/clip-rows.ts';
 import { isStoreThere, openStore } from '../store/open-store.ts';
-import { openRedis } from '../store/redis.ts';
 import type { RowStore } from '../store/row-store.ts';
 import { createSigningCertificateRows } from '../store/signing-certificate-rows.ts';
 import { createUsageRows } from '../store/usage-rows.ts';
 import { createWebhookRows } from '../store/webhook-rows.ts';
 import { createWebhookSecrets } from '../webhooks/webhook-secrets.ts';
-import { asConfigError, type Config } from './config.ts';
+import type { Config } from './config.ts';
 import { createOpenSigner } from './open-provenance.ts';
 import { openSpeech, openStoredVoices, type StoredVoices } from './open-speech.ts';
 import { openSeal, pepperOf } from './secrets.ts';
@@ -64,20 +62,10 @@ export async function openKeys(config: Config) {
   await using opened = new AsyncDisposableStack();
   const store = await openStore(config);
   opened.defer(() => store.close());
-  const onChange = (ended: EndedKeys) => publishEnded(config, ended);
-  const management = createKeyManagement({ rows: createApiKeyRows(store), pepper: pepperOf(config), onChange });
+  const management = createKeyManagement({ rows: createApiKeyRows(store), pepper: pepperOf(config) });
   const webhookSecrets = createWebhookSecrets({ rows: createWebhookRows(store), seal: await openSeal(config) });
   const kept = opened.move();
   return { management, webhookSecrets, close: () => kept.disposeAsync() };
-}
-
-/** Notifies the service's replicas when a key becomes invalid. */
-async function publishEnded(config: Config, ended: EndedKeys): Promise<void> {
-  const { redisUrl: url, redisPrefix: prefix } = config;
-  if (ended.size === 0 || url === '') return;
-  const redis = await asConfigError(config, 'SONANT_REDIS_URL', () => openRedis({ url, prefix }));
-  await markEnded({ redis, prefix }, ended);
-  redis.close();
 }
 
 export type OpenedUsage = Awaited<ReturnType<typeof openUsage>>;

@@ -110,6 +110,11 @@ export function loadConfig({
         warnings.push({ name, source, allowed: `will not be read by the next version; set ${newName} instead` });
         continue;
       }
+      if (removed.test(name)) {
+        const allowed = 'is removed, because replicas on one PostgreSQL (SONANT_DATABASE_URL) share limits; delete it';
+        mistakes.push({ name, given: '...', source, allowed });
+        continue;
+      }
       const question = questionOf(nearestSetting(name, [...names]));
       mistakes.push({
         name,
@@ -178,6 +183,8 @@ function nearestSetting(name: string, known: readonly string[]): string | undefi
 }
 
 const prefix = 'SONANT_';
+/** Settings of former versions. */
+const removed = /^SONANT_(REDIS_(URL|PREFIX|FALLBACK)|REPLICAS)$/;
 const otelPrefix = 'OTEL_';
 /** Returns the variables that Sonant reads. An empty OpenTelemetry variable counts as unset. */
 const onlyRead = (values: Readonly<Record<string, string | undefined>>): Record<string, string> =>

@@ -1,4 +1,4 @@
-// The metrics of the service: calls, speech, HTTP requests, engines, jobs and webhooks, stored audio, Redis, and the
+// The metrics of the service: calls, speech, HTTP requests, engines, jobs and webhooks, stored audio, and the
 // process. Metrics that OpenTelemetry's semantic conventions define use the names, labels and units of the conventions.
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { EndedCall } from '../api/call.ts';
@@ -76,13 +76,6 @@ export function createServiceMetrics() {
     watchLedger(ledger: { readonly pendingRows: number }): void {
       const help = 'Usage records in memory that are not yet in the database.';
       metrics.gauge('sonant_usage_pending_rows', help, () => [[{}, ledger.pendingRows]]);
-    },
-    watchRedis(state: () => { isAway: boolean; outages: number; decidedAlone: number }): void {
-      metrics.gauge('sonant_redis_away', '1 while limits are enforced without Redis.', () => [
-        [{}, Number(state().isAway)],
-      ]);
-      metrics.total('sonant_redis_outages_total', 'Outages of Redis.', () => state().outages);
-      metrics.total('sonant_limits_alone_total', 'Limit checks made without Redis.', () => state().decidedAlone);
     },
     watchSpans: (dropped: () => number): void =>
       metrics.total('sonant_spans_dropped_total', 'Spans that were not sent to the collector.', dropped),

@@ -1,7 +1,6 @@
 // The settings of the service, in the order in which commands list them. Engines declare their own settings.
 import { totalmem } from 'node:os';
 import { parseApiKey } from '../access/api-key.ts';
-import type { FallbackName } from '../access/fallback-limiter.ts';
 import { defaultScopes, isScope, scopes } from '../access/scopes.ts';
 import { isAddressBlock } from '../net/client-addresses.ts';
 import { defaultDataDir } from '../runtime/installation.ts';
@@ -192,33 +191,6 @@ export const serviceSettings = {
     secret: true,
     isAllowed: (given) => given.length >= secretCharsMin,
   }),
-  redisUrl: textSetting({
-    name: 'SONANT_REDIS_URL',
-    help: 'Redis or Valkey that shares limits, revocations and running syntheses between replicas; default: nothing is shared',
-    allowed: 'a URL such as redis://host:6379/0, rediss://user:password@host:6380 or unix:///run/redis.sock',
-    secret: true,
-    isAllowed: (given) => /^(rediss?:\/\/[^/]|unix:\/\/.*\/)/.test(given) && URL.canParse(given),
-  }),
-  redisPrefix: textSetting({
-    name: 'SONANT_REDIS_PREFIX',
-    help: 'Prefix of all keys in Redis; the same for all replicas, and different in every installation',
-    allowed: 'up to 64 letters, digits and . : _ -',
-    fallback: 'sonant:',
-    isAllowed: (given) => /^[\w.:-]{0,64}$/.test(given),
-  }),
-  redisFallback: choiceSetting<FallbackName>({
-    name: 'SONANT_REDIS_FALLBACK',
-    help: 'Limits while Redis is unavailable: each replica enforces its share (degrade), there are none (open), or every call fails and may be retried (closed)',
-    choices: ['degrade', 'open', 'closed'],
-    fallback: 'degrade',
-  }),
-  replicas: integerSetting({
-    name: 'SONANT_REPLICAS',
-    help: 'Number of replicas that share Redis; while it is unavailable, each enforces its share of every limit, at least one',
-    min: 1,
-    max: 1_000,
-    fallback: 2,
-  }),
   audioKeepHours: integerSetting({
     name: 'SONANT_AUDIO_KEEP_HOURS',
     help: 'Hours until stored audio expires',
@@ -351,7 +323,7 @@ export const serviceSettings = {
   }),
   databasePool: integerSetting({
     name: 'SONANT_DATABASE_POOL',
-    help: 'Most connections of a process to PostgreSQL, besides one for LISTEN',
+    help: 'Most connections of a process to PostgreSQL, besides one for LISTEN and four for limits',
     min: 1,
     max: 1000,
     fallback: 10,

@@ -12,7 +12,6 @@ import { registry } from '../engines/registry.ts';
 import type { FailureFacts } from '../errors.ts';
 import { reasonOf } from '../runtime/system-errors.ts';
 import { inspectStore, isStoreThere } from '../store/open-store.ts';
-import { inspectRedis } from '../store/redis.ts';
 import {
   type Command,
   type CommandLine,
@@ -36,7 +35,7 @@ export const doctorCommand: Command = {
   options,
   usage: () => `Usage: sonant doctor [--single-port] [--json]
 
-Checks Node, the settings, the ports, the data folder, the database, TLS, Redis, S3, the OpenID Connect issuer, every
+Checks Node, the settings, the ports, the data folder, the database, TLS, S3, the OpenID Connect issuer, every
 engine, the voices and the webhook secrets. Exits with 1 if anything is broken. An optional engine that is not installed
 is not an error, nor is a port in use, because the service itself may use it.`,
   async run(line) {
@@ -53,7 +52,6 @@ is not an error, nor is a port in use, because the service itself may use it.`,
       { what: 'data folder', ...(await inspectFolder(dataDir)) },
       { what: 'database', ...database },
       { what: 'TLS', ...(await inspect(() => inspectTls(config))) },
-      { what: 'Redis', ...(await inspectRedis(config.redisUrl, config.redisPrefix)) },
       { what: 'S3', ...(await inspect(() => inspectS3(config))) },
       { what: 'OIDC issuer', ...(await inspect(() => inspectIssuer(config))) },
     ];

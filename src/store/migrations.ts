@@ -3,6 +3,7 @@
 // versions sets `stepsKnownMin`. The table `migrations` records the applied steps. Only a backup can undo a step.
 import { flattenKeys } from './flatten-keys.ts';
 import type { Rows } from './row-store.ts';
+import { sharedLimitStatement } from './shared-limits.ts';
 import { accountAliasStatements } from './voice-rows.ts';
 import { webhookStatements } from './webhook-rows.ts';
 
@@ -133,6 +134,8 @@ export interface Migration {
   statements: readonly string[];
   /** Runs after the statements. */
   run?(rows: Rows): Promise<void>;
+  /** Whether the step has no effect in SQLite. */
+  isForPostgres?: boolean;
   /** Minimum number of steps that a version must know to use the database after this step. */
   stepsKnownMin?: number;
 }
@@ -403,6 +406,11 @@ const migrations: readonly Migration[] = [
     ],
     run: flattenKeys,
   },
+  {
+    name: 'shared limits',
+    statements: [sharedLimitStatement],
+    isForPostgres: true,
+  },
 ];
 
 export const schemaSteps = migrations.length;
@@ -424,15 +432,18 @@ export async function checkNewer(rows: Rows, stepsKnown = schemaSteps): Promise<
 }
 
 /** Applies the missing steps, in a transaction that excludes all other processes. */
-export async function migrate(rows: Rows, steps: readonly Migration[] = migrations): Promise<void> {
+export async function migrate(
+  rows: Rows & { isPostgres?: boolean },
+  steps: readonly Migration[] = migrations,
+): Promise<void> {
   await rows.query(
     'create table if not exists migrations (step bigint primary key, name text not null, taken_at_ms bigint not null)',
   );
   const taken = await readSteps(rows);
   if (taken > steps.length) return checkNewer(rows, steps.length);
-  for (const [i, { name, statements, run, stepsKnownMin }] of steps.entries()) {
+  for (const [i, { name, statements, run, stepsKnownMin, isForPostgres = false }] of steps.entries()) {
     if (i < taken) continue;
-    for (const statement of statements) await rows.query(statement);
+    if (!isForPostgres || rows.isPostgres) for (const statement of statements) await rows.query(statement);
     await run?.(rows);
     await rows.query('insert into migrations (step, name, taken_at_ms) values ($1, $2, $3)', i + 1, name, Date.now());
     if (stepsKnownMin !== undefined)

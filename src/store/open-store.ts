@@ -22,6 +22,15 @@ export async function openStore(choice: DatabaseChoice): Promise<RowStore> {
   return openPostgres(toPostgresOptions(choice));
 }
 
+/** Opens connections for the state that replicas share, which wait for no other statements; undefined with SQLite. */
+export async function openSharedRows(choice: DatabaseChoice): Promise<RowStore | undefined> {
+  if (choice.databaseUrl === '') return undefined;
+  const { connectPostgres } = await import('./postgres.ts');
+  return connectPostgres({ ...toPostgresOptions(choice), connectionsMax: sharedConnections });
+}
+
+const sharedConnections = 4;
+
 /** Adds the setting that chose the folder to the error's cause, which only the operator sees. */
 function nameFolder(error: unknown, { dataDir }: DatabaseChoice): never {
   if (!(error instanceof Failure) || !(error.cause instanceof Error)) throw error;

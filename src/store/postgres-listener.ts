@@ -8,7 +8,7 @@ import { type Topic, topics } from './row-store.ts';
 
 export const notifySql = `select pg_notify('sonant', $1)`;
 
-const reopenMs = { first: 50, max: 5_000 };
+const reopenMs = { first: 50, max: 1_000 };
 /** Interval of the keep-alive query, which detects a connection that was cut silently. */
 const pingEveryMs = 10_000;
 

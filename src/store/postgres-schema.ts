@@ -41,7 +41,7 @@ export const migrateSchema = (options: PostgresOptions): Promise<void> =>
     await client.query(`begin; set local statement_timeout = ${migrationMsMax};`);
     await rows.query('select pg_advisory_xact_lock($1)', lock);
     await client.query(`set local lock_timeout = ${tableLockMsMax}`);
-    await migrate({ query: (sql, ...values) => rows.query(inByteOrder(sql), ...values) });
+    await migrate({ isPostgres: true, query: (sql, ...values) => rows.query(inByteOrder(sql), ...values) });
     await client.query('commit');
   });
 

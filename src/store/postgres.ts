@@ -39,6 +39,9 @@ export const openPostgres = (options: PostgresOptions): Promise<RowStore> =>
     return new PostgresRows(options);
   });
 
+/** Opens further connections to a database that is open already. */
+export const connectPostgres = (options: PostgresOptions): RowStore => new PostgresRows(options);
+
 /** Describes the database without changing it. */
 export const inspectPostgres = (options: PostgresOptions): Promise<Schema & { name: string }> =>
   withDatabaseName(options, async (name) => ({ name, ...(await inspectSchema(options)) }));

@@ -17,8 +17,11 @@ export interface Rows {
   query<Row extends object>(sql: string, ...values: readonly RowValue[]): Promise<Row[]>;
 }
 
-/** Topics of changes that are announced to other processes on the same database. */
-export const topics = ['keys', 'voices', 'clips', 'lexicons'] as const;
+/**
+ * Topics of changes that are announced to other processes on the same database. Nobody announces `limits`: its
+ * listeners are called only after a lost connection.
+ */
+export const topics = ['keys', 'voices', 'clips', 'lexicons', 'flights', 'limits'] as const;
 export type Topic = (typeof topics)[number];
 
 export interface Transaction extends Rows {

@@ -4,7 +4,7 @@ import { createAccounts } from '../../src/access/limiter.ts';
 
 test('accounts at rest are removed, and those in use stay', async () => {
   let nowUs = 0;
-  const accounts = createAccounts({ spentSince: async () => 0, now: () => nowUs / 1000, share: 1 }, () => nowUs);
+  const accounts = createAccounts({ spentSince: async () => 0, now: () => nowUs / 1000 }, () => nowUs);
   const { signal } = new AbortController();
   await accounts.open('speaking').slots.take({ signal });
   accounts.open('calling').fullAtUs = 5_000;

@@ -1,21 +1,12 @@
 // Opens key management and verification for tests, with the operator as actor, and a caller on this machine.
 import { operator } from '../../src/access/actor.ts';
 import type { KeyFields } from '../../src/access/api-key-record.ts';
-import { createKeyManagement, type EndedKeys } from '../../src/access/key-management.ts';
+import { createKeyManagement } from '../../src/access/key-management.ts';
 import { createKeyVerifier, type KeyVerifierOptions } from '../../src/access/key-verifier.ts';
 
-export interface OpenKeysOptions extends KeyVerifierOptions {
-  /** Called after the cache of the verifier is cleared. */
-  onChange?: (ended: EndedKeys) => Promise<void>;
-}
-
-export function openKeys({ onChange = async () => {}, ...options }: OpenKeysOptions) {
+export function openKeys(options: KeyVerifierOptions) {
   const keyVerifier = createKeyVerifier(options);
-  const onKeyChange = (ended: EndedKeys) => {
-    keyVerifier.forget();
-    return onChange(ended);
-  };
-  const management = createKeyManagement({ ...options, onChange: onKeyChange });
+  const management = createKeyManagement({ ...options, onChange: keyVerifier.forget });
   return {
     ...keyVerifier,
     management,

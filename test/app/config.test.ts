@@ -127,11 +127,15 @@ test.each([
   expect(/unknown setting; did you mean (\w+)\?/.exec(message)?.[1]).toBe(meant);
 });
 
+test('a removed setting is refused with what to use instead', () => {
+  expect(mistakesOf({ SONANT_REDIS_URL: 'redis://localhost' }).message).toContain('share limits; delete it');
+});
+
 /** Settings that name a file, a folder, a program or an address, but make Sonant neither run code nor open files of the user. */
 const harmless = [
   ...['SONANT_HTTP_ADDR', 'SONANT_GRPC_ADDR', 'SONANT_ADMIN_ADDR', 'SONANT_BASE_URL', 'SONANT_CORS_ORIGINS'],
   ...['SONANT_TLS_CERT', 'SONANT_TLS_KEY', 'SONANT_PROVENANCE_CERT', 'SONANT_PROVENANCE_KEY', 'SONANT_FIRST_KEY_FILE'],
-  ...['SONANT_OIDC_ISSUER', 'SONANT_OIDC_CLIENT_ID', 'SONANT_REDIS_URL', 'SONANT_DATABASE_URL', 'SONANT_S3_ENDPOINT'],
+  ...['SONANT_OIDC_ISSUER', 'SONANT_OIDC_CLIENT_ID', 'SONANT_DATABASE_URL', 'SONANT_S3_ENDPOINT'],
   ...['SONANT_S3_BUCKET', 'SONANT_S3_PREFIX', 'SONANT_S3_PUBLIC_URL', 'SONANT_S3_LINKS', 'SONANT_AUDIO_MIB_MAX'],
   ...['SONANT_MASTER_KEY', 'SONANT_SECRET', 'SONANT_MODELS_URL', 'SONANT_MODELS_OFFLINE', 'SONANT_WEBHOOK_ALLOW'],
   ...[

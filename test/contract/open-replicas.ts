@@ -1,6 +1,6 @@
-// Opens replicas of the service in this process, on one PostgreSQL, one Redis and one folder of audio (or a bucket, if
-// storage is distributed). They share state only through these servers, like replicas on many machines. Returns
-// undefined if the servers are not installed.
+// Opens replicas of the service in this process, on one PostgreSQL and one folder of audio (or a bucket, if storage is
+// distributed). They share state only through these, like replicas on many machines. Returns undefined if PostgreSQL is
+// not installed.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +16,6 @@ import { createLog } from '../../src/telemetry/log.ts';
 import { createStorage, isDistributed } from '../distributed/storage.ts';
 import { defineTone, type ToneEngine } from '../engines/tone-engine.ts';
 import { startPostgres } from '../store/postgres-server.ts';
-import { hasRedis, openRedisServer } from '../store/redis-server.ts';
 
 export interface Replica {
   url: string;
@@ -38,15 +37,13 @@ export async function openReplicas(
   onClose: (close: () => Promise<void>) => void,
   { settings = {}, engines, isSilent = false }: ReplicaOptions = {},
 ) {
-  const postgres = hasRedis ? await startPostgres() : undefined;
+  const postgres = await startPostgres();
   if (!postgres) return undefined;
-  const redis = await openRedisServer();
   const folder = mkdtempSync(join(tmpdir(), 'sonant-replicas-'));
   const database = await postgres.createDatabase();
   if (isSilent) await silence(database);
   const env = {
-    ...{ SONANT_DATABASE_URL: database, SONANT_REDIS_URL: redis.url },
-    ...{ SONANT_REPLICAS: String(count), SONANT_DATA_DIR: folder, SONANT_BASE_URL: 'http://sonant.test' },
+    ...{ SONANT_DATABASE_URL: database, SONANT_DATA_DIR: folder, SONANT_BASE_URL: 'http://sonant.test' },
     ...{ SONANT_SECRET: 'a secret of thirty-two characters', SONANT_MASTER_KEY: 'a master key of thirty-two chars.' },
     ...{ SONANT_HTTP_ADDR: '127.0.0.1:0', SONANT_GRPC_ADDR: '127.0.0.1:0', SONANT_DRAIN_SECONDS: '1' },
     ...(isDistributed && (await createStorage(folder)).settings),
@@ -69,7 +66,6 @@ export async function openReplicas(
   const replicas = await Promise.all(Array.from({ length: count }, open));
   onClose(async () => {
     for (const { service } of replicas) await service.drain();
-    await redis.close();
     await postgres.stop();
     rmSync(folder, { recursive: true });
   });

@@ -1,12 +1,11 @@
 // Tests that only one of several processes synthesizes speech that all need. Another takes over if that process fails,
-// disconnects or dies, or if Redis dies. Uses replicas with one clip store, on a real Redis or Valkey.
+// disconnects or dies, or if PostgreSQL dies. Uses replicas with one clip store, on a real PostgreSQL.
 import { fork } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import { createClipRoom } from '../../src/delivery/clip-room.ts';
 import { createDelivery } from '../../src/delivery/delivery.ts';
 import { createSingleFlight } from '../../src/delivery/single-flight.ts';
@@ -16,11 +15,11 @@ import { Schedule } from '../../src/speech/schedule.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { createClipRows } from '../../src/store/clip-rows.ts';
-import { openRedis } from '../../src/store/redis.ts';
-import { createRedisLock } from '../../src/store/redis-lock.ts';
+import { createFlightLock } from '../../src/store/flight-lock.ts';
+import { connectPostgres, openPostgres } from '../../src/store/postgres.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
 import { openTone } from '../engines/tone-engine.ts';
-import { hasOwnRedis, hasRedis, openOwnRedisServer, openRedisServer } from '../store/redis-server.ts';
+import { startOwnPostgres } from '../store/postgres-server.ts';
 
 const never = new AbortController().signal;
 const closing: (() => unknown)[] = [];
@@ -28,17 +27,20 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
 });
 
-const newPrefix = () => `test:${randomUUID()}:`;
-const openSingleFlight = async (url: string, prefix: string, leaseMs = 2_000) => {
-  const redis = await openRedis({ url, prefix, answerMs: 5_000 });
-  closing.push(() => redis.close());
-  return createSingleFlight(createRedisLock({ redis, prefix, leaseMs }));
+const server = await startOwnPostgres();
+afterAll(() => server?.stop());
+const url = (await server?.createDatabase()) ?? '';
+if (server) await (await openPostgres({ url })).close();
+
+const openSingleFlight = (leaseMs = 2_000) => {
+  const rows = connectPostgres({ url });
+  closing.push(() => rows.close());
+  return createSingleFlight(createFlightLock({ rows, listen: rows.listen.bind(rows), leaseMs }));
 };
 
 /** Several replicas with one engine, one store and one index. */
-async function openReplicas(url: string, count: number) {
+async function openReplicas(count: number) {
   const folder = mkdtempSync(join(tmpdir(), 'sonant-flights-'));
-  const prefix = newPrefix();
   const tone = openTone();
   const store = await openSqlite(join(folder, 'rows.db'));
   const clips = await openLocalClips({ dir: join(folder, 'audio') });
@@ -52,7 +54,7 @@ async function openReplicas(url: string, count: number) {
   const openDelivery = async () => {
     const voices = createVoices([tone]);
     const speech = createSpeech({ voices, schedule: new Schedule({ speakingMax: 100, waitingMax: 4 }) });
-    const flights = await openSingleFlight(url, prefix);
+    const flights = openSingleFlight();
     const index = createClipRows(store);
     const onFault = (fault: unknown) => {
       throw fault;
@@ -70,16 +72,9 @@ async function openReplicas(url: string, count: number) {
   return { tone, deliver };
 }
 
-describe.skipIf(!hasRedis)('with a server', () => {
-  let url: string;
-  let close: () => Promise<void>;
-  beforeAll(async () => {
-    ({ url, close } = await openRedisServer());
-  });
-  afterAll(() => close());
-
+describe.skipIf(!server)('replicas on one PostgreSQL', () => {
   test('100 identical requests at 4 replicas make one synthesis, and all are answered with it', async () => {
-    const { tone, deliver } = await openReplicas(url, 4);
+    const { tone, deliver } = await openReplicas(4);
     const all = await Promise.all(Array.from({ length: 100 }, (_, i) => deliver(i % 4)));
     expect(tone.counts.begun).toBe(1);
     expect(new Set(all.map(({ audioId }) => audioId)).size).toBe(1);
@@ -88,7 +83,7 @@ describe.skipIf(!hasRedis)('with a server', () => {
   });
 
   test('where it fails at one replica, another tries; where all leave one, another takes over', async () => {
-    const { tone, deliver } = await openReplicas(url, 2);
+    const { tone, deliver } = await openReplicas(2);
     tone.trouble = { hangsAfterPieces: 1 };
     const leaving = new AbortController();
     const left = deliver(0, leaving.signal).catch((error) => error.message);
@@ -104,13 +99,12 @@ describe.skipIf(!hasRedis)('with a server', () => {
   });
 
   test('another replica takes over when the one that synthesizes dies, and only then', async () => {
-    const prefix = newPrefix();
     const leaseMs = 400;
     const file = join(import.meta.dirname, 'flight-holder.ts');
-    const holder = fork(file, [url, prefix, 'work', String(leaseMs)]);
+    const holder = fork(file, [url, 'work', String(leaseMs)]);
     closing.push(() => holder.kill('SIGKILL'));
     await once(holder, 'message');
-    const singleFlight = await openSingleFlight(url, prefix, leaseMs);
+    const singleFlight = openSingleFlight(leaseMs);
     let isMade = false;
     const make = async () => {
       isMade = true;
@@ -124,9 +118,8 @@ describe.skipIf(!hasRedis)('with a server', () => {
   });
 
   test('a caller that aborts while another replica synthesizes stops waiting', async () => {
-    const prefix = newPrefix();
-    const one = await openSingleFlight(url, prefix);
-    const other = await openSingleFlight(url, prefix);
+    const one = openSingleFlight();
+    const other = openSingleFlight();
     const made = Promise.withResolvers<string>();
     const first = one.run('work', never, { find: async () => undefined, make: () => made.promise });
     const leaving = new AbortController();
@@ -141,24 +134,21 @@ describe.skipIf(!hasRedis)('with a server', () => {
     made.resolve('made');
     expect(await first).toEqual({ value: 'made', isMade: true });
   });
-});
 
-describe.skipIf(!hasOwnRedis)('with a server that may be ill-treated', () => {
-  test('without Redis each replica synthesizes for itself, those that waited too', async () => {
-    const server = await openOwnRedisServer();
-    closing.push(() => server.close());
-    const one = await openSingleFlight(server.url, 'sonant:', 400);
-    const other = await openSingleFlight(server.url, 'sonant:', 400);
+  test('without the database each replica synthesizes for itself, those that waited too', async () => {
+    const one = openSingleFlight(400);
+    const other = openSingleFlight(400);
     const made = Promise.withResolvers<string>();
     const find = async () => undefined;
     const first = one.run('work', never, { find, make: () => made.promise });
     const second = other.run('work', never, { find, make: async () => 'alone' });
-    await server.kill();
+    await server!.kill();
     expect(await second).toEqual({ value: 'alone', isMade: true });
     expect(await other.run('work', never, { find, make: async () => 'alone too' })).toMatchObject({
       isMade: true,
     });
     made.resolve('first');
     expect(await first).toEqual({ value: 'first', isMade: true });
+    await server!.start();
   });
 });

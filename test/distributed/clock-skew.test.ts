@@ -16,15 +16,14 @@ import { openOpenAiServer } from '../engines/openai-server.ts';
 import { findProgram } from '../programs.ts';
 import { createReplica, type ReplicaProcess } from '../replica-process.ts';
 import { startPostgres } from '../store/postgres-server.ts';
-import { hasRedis, openRedisServer } from '../store/redis-server.ts';
 
 const [library] = globSync('/usr/lib/*/faketime/libfaketime.so.1');
 const missing =
   library === undefined
     ? 'libfaketime was not found (apt-get install faketime)'
-    : hasRedis && (process.env.TEST_DATABASE_URL ?? findProgram('postgres'))
+    : (process.env.TEST_DATABASE_URL ?? findProgram('postgres'))
       ? undefined
-      : 'PostgreSQL or Redis was not found';
+      : 'PostgreSQL was not found';
 
 const shift = (seconds: string) => ({
   ...{ LD_PRELOAD: library!, FAKETIME: `${seconds}s`, FAKETIME_DONT_FAKE_MONOTONIC: '1' },
@@ -35,8 +34,7 @@ async function openSkewed(seconds: string, closing: (() => Promise<unknown>)[]) 
   const folder = mkdtempSync(join(tmpdir(), 'sonant-skew-'));
   closing.push(async () => rmSync(folder, { recursive: true, force: true }));
   const postgres = (await startPostgres())!;
-  const redis = await openRedisServer();
-  closing.push(() => redis.close(), postgres.stop);
+  closing.push(postgres.stop);
   const speech = await openOpenAiServer({}, (close) => void closing.push(close));
   const delivered: string[] = [];
   const receiver = createServer(async (request, response) => {
@@ -50,7 +48,7 @@ async function openSkewed(seconds: string, closing: (() => Promise<unknown>)[]) 
     receiver.close();
   });
   const settings = {
-    ...{ SONANT_DATABASE_URL: await postgres.createDatabase(), SONANT_REDIS_URL: redis.url, SONANT_REPLICAS: '2' },
+    SONANT_DATABASE_URL: await postgres.createDatabase(),
     ...{ SONANT_SECRET: 'a secret of thirty-two characters', SONANT_MASTER_KEY: 'a master key of thirty-two chars.' },
     ...{ SONANT_OPENAI_URL: speech.url, SONANT_OPENAI_SAMPLE_RATE: '24000', SONANT_DATA_DIR: folder },
     ...{ SONANT_BASE_URL: 'http://sonant.test', SONANT_WEBHOOK_ALLOW: '127.0.0.1' },

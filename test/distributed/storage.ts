@@ -1,5 +1,5 @@
 // Opens the storage of a test's service: SQLite, memory and a folder; or, with TEST_STORES=distributed (`npm run
-// test:distributed`), PostgreSQL, Redis and S3, with a separate database, prefix and bucket folder for each test.
+// test:distributed`), PostgreSQL and S3, with a separate database and bucket folder for each test.
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -37,7 +37,6 @@ export async function createStorage(folder: string): Promise<Storage> {
   return {
     settings: {
       ...{ SONANT_DATA_DIR: folder, SONANT_DATABASE_URL: databaseUrl },
-      ...{ SONANT_REDIS_URL: process.env.TEST_REDIS_URL!, SONANT_REDIS_PREFIX: `${name}:` },
       ...{ SONANT_S3_BUCKET: bucketName, SONANT_S3_ENDPOINT: endpoint, SONANT_S3_PREFIX: `${name}/` },
       ...{ SONANT_SECRET: 'a secret of thirty-two characters', SONANT_MASTER_KEY: 'a master key of thirty-two chars.' },
     },

@@ -1,4 +1,4 @@
-// Runs the tests of the HTTP APIs, the contract, jobs, webhooks and clocks on PostgreSQL, Redis and S3 (storage.ts): `npm run
+// Runs the tests of the HTTP APIs, the contract, jobs, webhooks and clocks on PostgreSQL and S3 (storage.ts): `npm run
 // test:distributed`. The files are also part of the other suites.
 import { mergeConfig } from 'vitest/config';
 import usual from '../../vitest.config.ts';

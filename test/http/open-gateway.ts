@@ -130,10 +130,9 @@ export async function openTestGateway(
   const usage = createUsageRows(store);
   const ledger = createUsageLedger(usage, { onFault, ...options.ledger });
   const spentSince = (keyId: string, sinceMs: number) => usage.charactersSince(keyId, dayOf(sinceMs));
-  // The time limit is longer than any pause on a busy machine; after it, limits would be enforced without Redis.
-  const sharing = await openSharedState({ config, spentSince, log: createLog('silent'), answerMs: 5_000 });
+  const sharing = await openSharedState({ config, spentSince, listen: store.listen.bind(store) });
   const { limiter, addresses, singleFlight } = sharing;
-  const keyVerifier = openKeys({ rows: createApiKeyRows(store), onChange: sharing.publishEndedKeys });
+  const keyVerifier = openKeys({ rows: createApiKeyRows(store) });
   const seal = createSeal('a secret of the tests');
   const signInRules = { subjects: [], domains: [], groups: [] };
   const signIn = createSignIn({ seal, issuer: undefined, signInRules, clients: [], keyScopes: [], ...signing });

@@ -1,10 +1,9 @@
 // Tests every API at once, at twice the capacity, with faults, for MINUTES: two replicas behind the balancer on
-// PostgreSQL, Redis and S3. Passes if every byte is right, every status is documented for its situation, and all
+// PostgreSQL and S3. Passes if every byte is right, every status is documented for its situation, and all
 // resources are released. The offered rate is RATE times the rate that is served while clients wait for their answers.
 import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createApiKey } from '../../src/access/api-key.ts';
 import { openGoogleServer } from '../engines/google-server.ts';
@@ -143,14 +142,6 @@ function startAsking(calls: CallOutcome[]) {
   };
 }
 
-async function countInRedis(redis: Redis, what: 'slots' | 'locks'): Promise<number> {
-  if (what === 'locks') return (await redis.keys('*flight:*')).length;
-  const [seconds] = await redis.time();
-  const sets = await redis.keys('*places');
-  const counts = await Promise.all(sets.map((name) => redis.zcount(name, Number(seconds) * 1e6, '+inf')));
-  return counts.reduce((sum, count) => sum + count, 0);
-}
-
 const firstMsOf = (calls: readonly CallOutcome[]) =>
   calls.flatMap(({ outcome, firstMs }) => (outcome === 'ok' && firstMs !== undefined ? [firstMs] : []));
 
@@ -244,10 +235,7 @@ test(
     clearInterval(reading);
     clearInterval(saying);
 
-    const redis = new Redis(installation.redis.url.slice('unix://'.length));
-    const held = { ...installation, askRedis: (what: 'slots' | 'locks') => countInRedis(redis, what) };
-    const leaked = await readLeaked(held, leakMsMax);
-    redis.disconnect();
+    const leaked = await readLeaked(installation, leakMsMax);
     for (let n = 0; n < 60 && kept.unannounced().length > 0; n++) await sleep(1000);
     await installation.balancer.close();
     await steady(() => [replicas.map(callersOf), handles()]);

@@ -33,7 +33,6 @@ beforeAll(async () => {
 afterAll(() => installation?.close());
 
 const postgresMsMax = 8_000;
-const redisMsMax = 1_000;
 const s3MsMax = 30_000;
 const manyStreams: readonly Kind[] = ['grpc stream', 'grpc stream', ...kinds];
 const always = (fault: S3Fault) => () => {
@@ -43,8 +42,8 @@ const s3IsWell = () => {
   installation.s3.faultOf = () => undefined;
 };
 
-const wires = ['postgres', 'redis', 's3'] as const;
-const waitMsMaxOf = { postgres: postgresMsMax, redis: redisMsMax, s3: s3MsMax };
+const wires = ['postgres', 's3'] as const;
+const waitMsMaxOf = { postgres: postgresMsMax, s3: s3MsMax };
 const cuts: Fault[] = wires.flatMap((wire) => [
   {
     name: `the network to ${wire} resets`,
@@ -85,20 +84,6 @@ const faults: Fault[] = [
     lastsMs: 5_000,
     end: () => startAgain(installation.postgres),
     waitMsMax: postgresMsMax,
-  },
-  {
-    name: 'Redis is frozen',
-    begin: () => installation.redis.freeze(),
-    lastsMs: 5_000,
-    end: () => installation.redis.thaw(),
-    waitMsMax: redisMsMax,
-  },
-  {
-    name: 'Redis is killed, and knows nothing afterwards',
-    begin: () => installation.redis.kill(),
-    lastsMs: 5_000,
-    end: () => installation.redis.start(),
-    waitMsMax: redisMsMax,
   },
   {
     name: 'S3 is slow (0.2 s a piece of 64 KiB)',

@@ -1,6 +1,6 @@
 // Runs a proxy from a local port to a server (TCP or a Unix socket), in its own process so that nothing slows it. It
 // obeys its parent: 'heal', 'reset' (resets existing and new connections) or 'silence' (like an unplugged cable: no
-// data and no errors): node cut-wire.ts '{"path":"/run/redis.sock"}'
+// data and no errors): node cut-wire.ts '{"path":"/run/postgresql/.s.PGSQL.5432"}'
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 

@@ -37,7 +37,7 @@ const calmMs = 30_000;
 /** The replica that is killed and restarted; the other replicas live as long as the soak. */
 export const killedReplica = 1;
 
-function faultsOf({ replicas, postgres, redis, s3, wires }: Installation, { openai, google }: Engines): Fault[] {
+function faultsOf({ replicas, postgres, s3, wires }: Installation, { openai, google }: Engines): Fault[] {
   const killed = replicas[killedReplica]!;
   const engine = (name: string, trouble: ServerTrouble): Fault => {
     const usual = { ...openai.state.trouble };
@@ -64,7 +64,6 @@ function faultsOf({ replicas, postgres, redis, s3, wires }: Installation, { open
       end: () => startAgain(postgres),
     },
     engine('stalls in the middle', { stallAfterBytes: 20_000 }),
-    { name: 'Redis is frozen', lastsMs: 5_000, begin: () => redis.freeze(), end: () => redis.thaw() },
     {
       ...{ name: 'S3 answers 503', lastsMs: 6_000 },
       begin: () => Object.assign(s3, { faultOf: () => ({ kind: 'answer', status: 503, code: 'ServiceUnavailable' }) }),
@@ -76,11 +75,9 @@ function faultsOf({ replicas, postgres, redis, s3, wires }: Installation, { open
       begin: () => killed.end('SIGTERM'),
       end: () => killed.start(),
     },
-    { name: 'Redis is killed', lastsMs: 4_000, begin: () => redis.kill(), end: () => redis.start() },
     cut('postgres', 'silence'),
     engine('answers 500', { failures: { count: 1e9, status: 500 } }),
     cut('s3', 'reset'),
-    cut('redis', 'silence'),
     cut('postgres', 'reset'),
     {
       ...{ name: 'Google is away', lastsMs: 8_000, graceMs: engineGraceMs, apis: ['clone'] },

@@ -1,5 +1,5 @@
 // Tests one job whose process is killed repeatedly at random moments, with the embedded voice: on one machine, the same
-// process restarted; or two replicas on PostgreSQL, Redis and S3, one of them killed at a time. The files equal those
+// process restarted; or two replicas on PostgreSQL and S3, one of them killed at a time. The files equal those
 // of an undisturbed run, and every character is charged once.
 import { rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';

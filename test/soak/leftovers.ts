@@ -59,7 +59,7 @@ export async function metricOf({ adminPort }: ReplicaProcess, name: string): Pro
 }
 
 /** All held resources by name; empty if the installation is idle. */
-async function readHeld({ replicas, databaseUrl, askRedis }: Held): Promise<Record<string, number>> {
+async function readHeld({ replicas, databaseUrl }: Held): Promise<Record<string, number>> {
   const held: Record<string, number> = {};
   for (const name of ['sonant_speaking', 'sonant_waiting', 'sonant_engine_waiting', 'sonant_usage_pending_rows'])
     held[name] = (await Promise.all(replicas.map((replica) => metricOf(replica, name)))).reduce((a, b) => a + b);
@@ -75,15 +75,13 @@ async function readHeld({ replicas, databaseUrl, askRedis }: Held): Promise<Reco
   );
   held['webhooks to send'] = await count('webhook_messages where ended_at_ms is null');
   held['transactions that are open'] = await count("pg_stat_activity where state like 'idle in transaction%'");
+  held.slots = await count('holdings where held > 0 and until_us > sonant_now_us()');
+  held.locks = await count('flights where until_us > sonant_now_us()');
   await client.end();
-  held['slots in Redis'] = (await askRedis('slots')) as number;
-  held['locks in Redis'] = (await askRedis('locks')) as number;
   return held;
 }
 
-export interface Held extends Pick<Installation, 'replicas' | 'databaseUrl'> {
-  askRedis(what: 'slots' | 'locks'): Promise<number>;
-}
+type Held = Pick<Installation, 'replicas' | 'databaseUrl'>;
 
 /** Waits until no resource is held. Returns the remaining resources, which have leaked. */
 export async function readLeaked(held: Held, atMostMs: number): Promise<Record<string, number>> {

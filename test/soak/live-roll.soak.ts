@@ -1,4 +1,4 @@
-// Tests two replicas on one PostgreSQL and one Redis, with 50 live streams whose text is still being written when one
+// Tests two replicas on one PostgreSQL, with 50 live streams whose text is still being written when one
 // replica gets SIGTERM. Every running turn is finished and equals the whole text's audio; then its client continues at
 // the other replica.
 import { once } from 'node:events';
@@ -14,7 +14,6 @@ import { openKeys } from '../../src/app/command-line.ts';
 import { loadConfig } from '../../src/app/config.ts';
 import { modelTexts, toPieces } from '../model-texts.ts';
 import { startPostgres } from '../store/postgres-server.ts';
-import { openRedisServer } from '../store/redis-server.ts';
 import { createRandom } from '../text/random-text.ts';
 import { openService, type Service } from './open-service.ts';
 
@@ -31,10 +30,8 @@ const replicas: Service[] = [];
 beforeAll(async () => {
   const postgres = (await startPostgres())!;
   opened.defer(() => postgres.stop());
-  const redis = await openRedisServer();
-  opened.defer(() => redis.close());
   const settings = {
-    ...{ SONANT_DATABASE_URL: await postgres.createDatabase(), SONANT_REDIS_URL: redis.url, SONANT_REPLICAS: '2' },
+    SONANT_DATABASE_URL: await postgres.createDatabase(),
     ...{ SONANT_SECRET: 'a secret of thirty-two characters', SONANT_MASTER_KEY: 'a master key of thirty-two chars.' },
     SONANT_DRAIN_SECONDS: '300',
   };

@@ -1,5 +1,5 @@
 // Opens a whole installation as in deploy/: replicas in separate processes and data folders behind the real balancer,
-// on a real PostgreSQL, Redis and Ceph, with a proxy between the replicas and each store that can cut the connection.
+// on a real PostgreSQL and Ceph, with a proxy between the replicas and each store that can cut the connection.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,7 +17,6 @@ import { limitObjects, startCeph } from '../delivery/stores/ceph.ts';
 import { openFaultProxy } from '../delivery/stores/fault-proxy.ts';
 import { createReplica, type ReplicaProcess } from '../replica-process.ts';
 import { type OwnPostgresServer, startOwnPostgres } from '../store/postgres-server.ts';
-import { type OwnRedisServer, openOwnRedisServer } from '../store/redis-server.ts';
 import { openWire, type Wire } from './open-wire.ts';
 
 export interface Installation {
@@ -26,10 +25,9 @@ export interface Installation {
   target: string;
   replicas: readonly ReplicaProcess[];
   postgres: OwnPostgresServer;
-  redis: OwnRedisServer;
   /** Faults for each request to S3. */
   s3: Awaited<ReturnType<typeof openFaultProxy>> & { limitObjects(max: number): Promise<void> };
-  wires: Readonly<Record<'postgres' | 'redis' | 's3', Wire>>;
+  wires: Readonly<Record<'postgres' | 's3', Wire>>;
   /** URL of the database, without the proxy. */
   databaseUrl: string;
   balancer: Pick<Balancer, 'close'>;
@@ -57,19 +55,13 @@ export async function openInstallation(
   await using opened = new AsyncDisposableStack();
   const folder = mkdtempSync(join(tmpdir(), 'sonant-soak-'));
   opened.defer(() => rmSync(folder, { recursive: true }));
-  const [postgres, redis, ceph] = await Promise.all([
-    startOwnPostgres(),
-    openOwnRedisServer(),
-    startCeph(join(folder, 'ceph')),
-  ]);
+  const [postgres, ceph] = await Promise.all([startOwnPostgres(), startCeph(join(folder, 'ceph'))]);
   if (!postgres) throw new Error('there is no PostgreSQL here');
   opened.defer(ceph.stop);
   opened.defer(() => postgres.stop());
-  opened.defer(() => redis.close());
   const s3 = await openFaultProxy(ceph.endpoint, (close) => opened.defer(close));
   const wires = {
     postgres: await openWire({ path: join(postgres.folder, '.s.PGSQL.5432') }),
-    redis: await openWire({ path: redis.url.slice('unix://'.length) }),
     s3: await openWire({ host: '127.0.0.1', port: Number(new URL(s3.endpoint).port) }),
   };
   for (const wire of Object.values(wires)) opened.defer(wire.close);
@@ -86,13 +78,11 @@ export async function openInstallation(
   const stores = isWired
     ? {
         SONANT_DATABASE_URL: `postgres://postgres@127.0.0.1:${wires.postgres.port}${database}`,
-        SONANT_REDIS_URL: `redis://127.0.0.1:${wires.redis.port}`,
         SONANT_S3_ENDPOINT: `http://127.0.0.1:${wires.s3.port}`,
       }
-    : { SONANT_DATABASE_URL: direct, SONANT_REDIS_URL: redis.url, SONANT_S3_ENDPOINT: ceph.endpoint };
+    : { SONANT_DATABASE_URL: direct, SONANT_S3_ENDPOINT: ceph.endpoint };
   const shared = {
     ...stores,
-    SONANT_REPLICAS: String(count),
     SONANT_SECRET: 's'.repeat(32),
     SONANT_MASTER_KEY: 'm'.repeat(32),
     SONANT_S3_BUCKET: bucketName,
@@ -112,7 +102,7 @@ export async function openInstallation(
   return {
     url: balancer.url,
     target: `127.0.0.1:${balancer.port}`,
-    ...{ replicas, postgres, redis, wires, balancer, databaseUrl: direct },
+    ...{ replicas, postgres, wires, balancer, databaseUrl: direct },
     s3: Object.assign(s3, { limitObjects: (max: number) => limitObjects(ceph, bucketName, max) }),
     async makeKey(limits = {}) {
       const keys = await openKeys(

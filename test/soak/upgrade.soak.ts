@@ -1,5 +1,5 @@
-// Tests an earlier version from its own commit (BEFORE) beside this version: two replicas on one PostgreSQL, Redis and
-// S3 under load, upgraded one after the other, rolled back, and upgraded again, with clients of both versions; and one
+// Tests an earlier version from its own commit (BEFORE) beside this version: two replicas on one PostgreSQL and S3
+// under load, upgraded one after the other, rolled back, and upgraded again, with clients of both versions; and one
 // process on SQLite that is restarted in the other version and back. Nothing fails, and nothing acknowledged is lost.
 // What a killed process of the earlier version leaves is there in this version, on SQLite and PostgreSQL; RECORD=1 only
 // records it for test/upgrade.test.ts.
@@ -52,7 +52,7 @@ async function resume(installation: CheckedInstallation): Promise<string> {
 }
 
 test(
-  `${BEFORE.slice(0, 7)} and this version on PostgreSQL, Redis and S3`,
+  `${BEFORE.slice(0, 7)} and this version on PostgreSQL and S3`,
   async () => {
     const versions = [before.main, before.main];
     const installation = await openCheckedInstallation(
