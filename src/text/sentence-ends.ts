@@ -122,7 +122,8 @@ function isSentenceEnd({ tail, head, startsSentence, isDialogue, unicode, phrasi
   const stem = stemOf(tail, match.index);
   if (startsSentence && listNumberPattern.test(stem)) return false;
   const starts = phrasing.starters.has(/^[\p{L}]+/u.exec(next)?.[0] ?? '');
-  switch (phrasing.abbreviations.get(stem) ?? phrasing.abbreviations.get(stem.toLowerCase())) {
+  // A single capital is an initial.
+  switch (phrasing.abbreviations.get(stem) ?? phrasing.abbreviations.get(stem.length > 1 ? stem.toLowerCase() : stem)) {
     case 'title':
     case 'inner':
       return stem.length === 1 && starts;
@@ -138,7 +139,7 @@ function isSentenceEnd({ tail, head, startsSentence, isDialogue, unicode, phrasi
       if (shortPattern.test(stem) && /^\d/.test(next) && !phrasing.starters.has(stem)) return false;
       if (streetPattern.test(stem) && /^\d/.test(next)) return false;
       if (/^\d*ff?$/.test(stem) && /^\p{Lu}\p{Ll}{0,3}\p{Lu}/u.test(next)) return false;
-      if (phrasing.hasOrdinalStops && ordinalPattern.test(stem) && /^\p{Lu}/u.test(next)) return starts;
+      if (phrasing.hasOrdinalStops && ordinalPattern.test(stem) && /^(?:\(|["']?\p{Lu})/u.test(head)) return starts;
       return unicode || beginsPattern.test(next);
   }
 }

@@ -108,6 +108,7 @@ function joiningRules(v: Verbalizer, signs: ReadonlyMap<string, string>): Rule[]
     rule(String.raw`(?<=\d ?[\p{L}µ]{1,4})\/(?=\d{1,4} ?(?:${v.nouns.unitSource})${endSource})`, () => ''),
     rule(String.raw`(?<=\d ?)[·⋅](?= ?\d)`, () => signs.get('*')),
     rule('⁄', () => v.table.numbers.over),
+    rule('§§', () => signs.get('§§')),
     rule(`(?<=(?<!\\p{L})${day}\\.?)[-–](?=${day}(?!\\p{L}))`, () => v.table.numbers.range),
     rule(String.raw`(?<=[\p{L}\p{N})] ?)−(?= ?[\p{L}\d(])`, () => v.table.numbers.minus),
     rule(String.raw`(?<=[\p{L}\p{N})] )[-–](?= ${term}${equal})`, () => v.table.numbers.minus),
@@ -181,8 +182,8 @@ function saidOf(sign: Sign, signs: ReadonlyMap<string, string>): SignReading {
 
 /** The start of a range: a number, possibly with a sign or a unit. */
 const quantityPattern = /\d ?(?:[%€$°]|°?\p{L}{1,3}\.?)? ?$/u;
-/** A number of a type of plane. */
-const typePattern = /(?:Boeing|Airbus|Embraer|Tupolev|Antonov) \d{2,3}$/;
+/** A number of a type of plane, or of a document. */
+const typePattern = /(?:Boeing|Airbus|Embraer|Tupolev|Antonov|[Nn][°ºo]|[Nn]r\.|[Nn]úm\.) \d{2,4}$/;
 
 /** Two numbers that are a code: 2025-0311, 00-950, L. 121-3 and 2019-222. */
 const codePattern = /^(?:(?!0)\d+-0\d+|00-\d+|\d{3,}-\d|(?:19|20)\d\d-\d{3})$/;

@@ -46,8 +46,9 @@ function abbreviationRule(tables: readonly BesideRows[], start = startSource): R
   const firsts = new Set(sorted.map((source) => (source.startsWith('(?<stem>') ? '' : source[0])));
   return (place) => {
     const { text, at } = place;
-    // Most words begin with no abbreviation.
-    if (!firsts.has('') && !firsts.has(text[at]) && !text.slice(at + 1, at + 8).includes("'")) return undefined;
+    // Most words begin with no abbreviation, and are not elided: l'art., dell'art.
+    if (!firsts.has('') && !firsts.has(text[at]) && (start === '' || !/^.{1,6}'/.test(text.slice(at, at + 8))))
+      return undefined;
     const match = matchAt(known, text, at);
     if (!match) return undefined;
     const { elided = '', stem = '' } = match.groups!;
@@ -175,7 +176,7 @@ export function formulaRuleFor(v: Verbalizer): Rule {
 /** Rule for a unit after a power of ten, or after a word such as "per": 10⁸ m/s, per km. */
 const bareUnitRule = ({ nouns, table }: Verbalizer): Rule =>
   rule(
-    String.raw`(?:(?<=[⁰¹²³⁴-⁹] )|(?<=(?<!\p{L})(?:${table.units.bare ?? '(?!)'}) )(?!\p{Lu}(?!\p{L}))(?<one>))(${nouns.unitSource})(?!'?[\p{L}\d²³])`,
+    String.raw`(?:(?<=[⁰¹²³⁴-⁹] )|(?<=(?<!\p{L})(?:${table.units.bare ?? '(?!)'}) )(?!\p{L}(?![\p{L}²³]))(?<one>))(${nouns.unitSource})(?!'?[\p{L}\d²³])`,
     (match) => nouns.nameFor(nouns.unit(match[2]!)!, match.groups!.one === undefined ? '1000000' : '1'),
   );
 
