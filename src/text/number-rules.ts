@@ -2,7 +2,7 @@
 // fractions and other numbers. The rules for English are in english/rules.toml instead.
 import { toRows } from './language-table.ts';
 import { contextRule } from './number-contexts.ts';
-import { endSource, type Place, type Rule, rule, startSource, textAfter, textBefore, wordBefore } from './rule.ts';
+import { endSource, type Place, type Rule, rule, startingWith, startSource, textAfter, textBefore, wordBefore } from './rule.ts';
 import type { Verbalizer } from './verbalizer.ts';
 
 const groupedSource = String.raw`[1-9]\d{0,2}(?:(?:\.\d{3}){1,6}|(?:[ ']\d{3}){1,6})(?!\d|[ .']\d)`;
@@ -268,9 +268,12 @@ export const signedMoneyRuleFor = (v: Verbalizer): Rule => moneyRules(v)[1]!;
  * begins with a separator, because digits that could belong to two groups would be tried in every division.
  */
 export const phoneRuleFor = (v: Verbalizer): Rule =>
-  rule(
-    String.raw`(?<![\p{L}\d.,])(?:\+[1-9]\d{0,75}(?: ?\(0\)\d{0,72})?(?:(?=[ ./()-])\)?[ ./-]?\(?\d{1,72}){0,6}\)?|0\d(?:\.\d\d){4}|\(?0\d{1,6}\)?(?:[ /-]{1,3}\d{1,12}){1,6}${v.table.numbers.phone === undefined ? '' : `|${v.table.numbers.phone}`})(?![\d\p{L}]|[.,:]\d)`,
-    ([written]) => (written.replace(/\D/g, '').length < 6 ? undefined : v.telephone(written)),
+  startingWith(
+    v.table.numbers.phone === undefined ? /[+(0]/ : /[+(\d]/,
+    rule(
+      String.raw`(?<![\p{L}\d.,])(?:\+[1-9]\d{0,75}(?: ?\(0\)\d{0,72})?(?:(?=[ ./()-])\)?[ ./-]?\(?\d{1,72}){0,6}\)?|0\d(?:\.\d\d){4}|\(?0\d{1,6}\)?(?:[ /-]{1,3}\d{1,12}){1,6}${v.table.numbers.phone === undefined ? '' : `|${v.table.numbers.phone}`})(?![\d\p{L}]|[.,:]\d)`,
+      ([written]) => (written.replace(/\D/g, '').length < 6 ? undefined : v.telephone(written)),
+    ),
   );
 
 function plainRules(v: Verbalizer): Rule[] {

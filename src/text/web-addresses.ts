@@ -5,6 +5,8 @@ import { matchAt, type Rule, sticky, wordSet } from './rule.ts';
 import type { Verbalizer } from './verbalizer.ts';
 
 const schemePattern = /^[a-z0-9]+:\/+|^mailto:/i;
+/** What may be an address; most words are not. */
+const possiblePattern = sticky(String.raw`[^\s.:@]{1,64}[.:@](?=\S)`);
 /** Top-level domains for tables without a list of domains. */
 const usualDomains = 'com org net eu de fr es it pt br nl be ch at se pl io info';
 
@@ -54,12 +56,14 @@ export function addressRulesFor(v: Verbalizer, sayWord: (word: string) => string
     }
     return words.join(' ');
   };
-  return [urlSource, mailSource, domainSource(domains.trim().split(/\s+/).join('|'))].map((source): Rule => {
-    const pattern = sticky(`${startSource}${source}`);
-    return (place) => {
-      const written = trimAddress(matchAt(pattern, place.text, place.at)?.[0] ?? '');
-      const said = say(written.replace(schemePattern, ''));
-      return said === '' ? undefined : { say: said, length: written.length };
-    };
-  });
+  const sources = [urlSource, mailSource, domainSource(domains.trim().split(/\s+/).join('|'))];
+  const patterns = sources.map((source) => sticky(`${startSource}${source}`));
+  const read: Rule = (place) => {
+    if (!matchAt(possiblePattern, place.text, place.at)) return undefined;
+    const found = patterns.map((pattern) => trimAddress(matchAt(pattern, place.text, place.at)?.[0] ?? ''));
+    const written = found.find((address) => address !== '') ?? '';
+    const said = say(written.replace(schemePattern, ''));
+    return said === '' ? undefined : { say: said, length: written.length };
+  };
+  return [read];
 }

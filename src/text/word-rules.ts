@@ -165,12 +165,13 @@ export function formulaRuleFor(v: Verbalizer): Rule {
   const element =
     '(?:A[glsu]|B[aeir]?|C[adlorsu]?|F[er]?|H[eg]?|I|K|Li|M[gno]|N[aei]?|O|P[bt]?|S[ein]?|Ti?|U|Xe|Z[nr])';
   const atoms = String.raw`${element}\d{0,2}`;
-  return rule(String.raw`${startSource}(?=[A-Z][A-Za-z]{0,5}\d)(?:${atoms}){2,8}${endSource}`, ([written]) =>
+  const formula = rule(String.raw`${startSource}(?=[A-Z][A-Za-z]{0,5}\d)(?:${atoms}){2,8}${endSource}`, ([written]) =>
     written
       .match(/\p{L}|\d+/gu)!
       .map((part) => (/\d/.test(part) ? v.number(part) : part.toUpperCase()))
       .join(' '),
   );
+  return startingWith(/[A-Z]/, formula);
 }
 
 /** Rule for a unit after a power of ten, or after a word such as "per": 10⁸ m/s, per km. */
