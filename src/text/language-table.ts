@@ -137,7 +137,6 @@ export interface LanguageTable {
     /** Template of a date without a year, and text between month and year. Default template: the start of `say`. */
     short?: string;
     before_year?: string;
-    month_first?: boolean;
     /** Patterns of the days of the week, also shortened, and of words before a date such as 1/5. */
     days?: string;
     before?: string;

@@ -32,23 +32,14 @@ export class Measures {
   readonly #notUnits: ReadonlySet<string>;
   readonly #attributive: RegExp;
   readonly #noun: RegExp;
-  readonly #square: string;
-  readonly #cubic: string;
-  readonly #squared: string;
-  readonly #cubed: string;
 
   constructor(v: Verbalizer) {
     this.#v = v;
-    const { square, cubic, squared, cubed, only_attached, not_units, attributive, not_described } =
-      v.table.units.joined!;
+    const { only_attached, not_units, attributive, not_described } = v.table.units.joined!;
     this.#attributive = new RegExp(`^(?:${attributive})$`, 'iu');
     this.#noun = new RegExp(`^ (?!(?:${not_described})(?!\\p{L}))(?:\\p{Ll}{3}|\\p{Lu}{2})`, 'u');
     this.#onlyAttached = wordSet(only_attached);
     this.#notUnits = wordSet(not_units);
-    this.#square = square;
-    this.#cubic = cubic;
-    this.#squared = squared;
-    this.#cubed = cubed;
   }
 
   /** Speaks a number, or a range of two numbers, with a unit. */
@@ -82,7 +73,8 @@ export class Measures {
   }
 
   #raise(power: string): string | undefined {
-    return /^(?:\^?[²2]|sq)/.test(power) ? this.#square : /^(?:\^?[³3]|cu)/.test(power) ? this.#cubic : undefined;
+    const { square, cubic } = this.#v.table.units.joined!;
+    return /^(?:\^?[²2]|sq)/.test(power) ? square : /^(?:\^?[³3]|cu)/.test(power) ? cubic : undefined;
   }
 
   /** The unit at index `at`, in the spoken form that `count` requires, and the unit's length in the text. */
@@ -109,7 +101,7 @@ export class Measures {
     const said = !perPower
       ? one
       : isTime
-        ? `${one} ${this.#raise(perPower) === this.#square ? this.#squared : this.#cubed}`
+        ? `${one} ${/[²2]/.test(perPower) ? table.units.joined!.squared : table.units.joined!.cubed}`
         : `${this.#raise(perPower)} ${one}`;
     return { say: `${name} ${table.numbers.per} ${said}`, length: written.length };
   }

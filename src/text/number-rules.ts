@@ -174,11 +174,11 @@ function measureRules(v: Verbalizer): Rule[] {
   const name = rule(String.raw`(?<=\p{L}-?|\p{Ll}\p{Lu}\p{L}{1,12} )(\d{1,6})'?s${endSource}`, ([, digits]) =>
     v.number(digits!),
   );
-  return [name, ...productRules(v), measure, scaled];
+  return [name, productRule(v), measure, scaled];
 }
 
-/** Rules for 60 x 90 cm, 4x4 and 10x. */
-function productRules(v: Verbalizer): Rule[] {
+/** Rule for 60 x 90 cm, 4x4 and 10x. */
+function productRule(v: Verbalizer): Rule {
   const { times = '', by } = v.table.numbers;
   const noun = v.nouns.toNoun(times);
   const word = v.nouns.nameFor(noun, '5');
@@ -187,14 +187,12 @@ function productRules(v: Verbalizer): Rule[] {
     String.raw`^(?:[\d.,]{1,8} ?[x×] ?){0,2}[\d.,]{1,8} ?(?:${v.nouns.unitSource})(?!\p{L})`,
     'u',
   );
-  return [
-    rule(String.raw`([\d.,]{0,8}\d)( ?)[x×](?: ?(?=\d)|(?![\p{L}\d]))`, ([written, amount, space], place) => {
-      if (times === '') return undefined;
-      if (!/^\d/.test(textAfter(place, written.length, 1))) return space === '' ? v.count(amount!, noun) : undefined;
-      const isBy = (space === '' && written.includes('x')) || isLength.test(textAfter(place, written.length, 40));
-      return `${v.numeral(amount!)} ${(isBy && by) || (written.includes('×') ? cross : word)}`;
-    }),
-  ];
+  return rule(String.raw`([\d.,]{0,8}\d)( ?)[x×](?: ?(?=\d)|(?![\p{L}\d]))`, ([written, amount, space], place) => {
+    if (times === '') return undefined;
+    if (!/^\d/.test(textAfter(place, written.length, 1))) return space === '' ? v.count(amount!, noun) : undefined;
+    const isBy = (space === '' && written.includes('x')) || isLength.test(textAfter(place, written.length, 40));
+    return `${v.numeral(amount!)} ${(isBy && by) || (written.includes('×') ? cross : word)}`;
+  });
 }
 
 function ordinalRules(v: Verbalizer): Rule[] {
@@ -203,10 +201,7 @@ function ordinalRules(v: Verbalizer): Rule[] {
   );
 }
 
-/**
- * "45:30 Min." is minutes and seconds; "1:30 Std." is hours and minutes. 1:32,608 and 00:02:15 are durations without a
- * unit.
- */
+/** "45:30 Min." is minutes and seconds, "1:30 Std." hours and minutes; 1:32,608 and 00:02:15 have no unit. */
 function durationRules({ nouns, table, count }: Verbalizer): Rule[] {
   const units = ['h', 'min', 's'].map((symbol) => nouns.unit(symbol)!);
   const names = units.map((unit) => nouns.nameFor(unit, '2'));
