@@ -27,7 +27,6 @@ const bounded: Readonly<Record<string, number>> = {
   [String.raw`^\P{Cc}*[^\p{Z}\p{Cc}]\P{Cc}*$`]: 200,
   // Feet and inches look back for an opening quote, at most to the start of the window of a paragraph.
   [String.raw`(?:′|'(?<!'[^]*'))`]: windowCharsMax,
-  [String.raw`(?:″|"(?<=^[^"]*(?:"[^"]*"[^"]*)*"))`]: windowCharsMax,
 };
 
 /** Sticky expressions that are tried from the start of a text to the first place where they do not match. */

@@ -2,7 +2,17 @@
 // fractions and other numbers. The rules for English are in english/rules.toml instead.
 import { toRows } from './language-table.ts';
 import { contextRule } from './number-contexts.ts';
-import { endSource, type Place, type Rule, rule, startingWith, startSource, textAfter, textBefore, wordBefore } from './rule.ts';
+import {
+  endSource,
+  type Place,
+  type Rule,
+  rule,
+  startingWith,
+  startSource,
+  textAfter,
+  textBefore,
+  wordBefore,
+} from './rule.ts';
 import type { Verbalizer } from './verbalizer.ts';
 
 const groupedSource = String.raw`[1-9]\d{0,2}(?:(?:\.\d{3}){1,6}|(?:[ ']\d{3}){1,6})(?!\d|[ .']\d)`;
@@ -44,7 +54,6 @@ function sayParts(v: Verbalizer, written: string): string {
 }
 
 function dateRules(v: Verbalizer): Rule[] {
-  const isMonthFirst = v.table.date.month_first === true;
   const headOf = (place: Place) => textBefore(place, 40);
   const iso = rule(String.raw`(\d{4})-(\d{2})-(\d{2})(?:T(\d{2}):(\d{2})(?::(\d{2}))?Z?)?(?![\d-])`, (match, place) => {
     const [, y, m, d, hour, minute] = match;
@@ -54,10 +63,7 @@ function dateRules(v: Verbalizer): Rule[] {
   });
   const numeric = rule(
     String.raw`(\d{1,2})([./-])(\d{1,2})(?:\2|(?<=\/\d{1,2}) (?=[12]\d{3}))(\d{4}|\d{2})(?![\d/-]|\.\d)`,
-    ([, first, , second, y], place) => {
-      const [d, m] = isMonthFirst ? [second, first] : [first, second];
-      return v.date(Number(d), Number(m), y, headOf(place));
-    },
+    ([, d, , m, y], place) => v.date(Number(d), Number(m), y, headOf(place)),
   );
   /** A date without a year, such as "3.5.", or "3.05" after certain words. */
   const isTime = timeBefore(v);

@@ -125,7 +125,10 @@ const cliticRule = ({ table }: Verbalizer): Rule =>
 const topicRule = (v: Verbalizer): Rule =>
   rule(String.raw`${startSource}#(?=[\d_]{0,40}\p{L})([\p{L}\p{M}\d_]{1,140})`, ([, name]) => {
     const years = name!.replace(/(?<!\d)(?:19|20)\d\d(?!\d)/g, (year) => ` ${v.year(year)} `);
-    const words = years.replace(/([\p{Ll}\d])(?=\p{Lu})|(\p{L})(?=\p{Lu}\p{Ll}|\d)|_/gu, '$1$2 ').split(/\s+/);
+    const words = years
+      .replace(/([\p{Ll}\d])(?=\p{Lu})|(\p{L})(?=\p{Lu}\p{Ll}|\d)|_/gu, '$1$2 ')
+      .trim()
+      .split(/\s+/);
     const said = words.map((word) =>
       /^(?:\p{Lu}{2,3}|[B-DF-HJ-NP-TV-XZ]{4,6})$/u.test(word) ? [...word].join(' ') : sayNamePart(word, v, toLatin),
     );
