@@ -54,7 +54,7 @@ describe('the table of models', () => {
 
   test('is printed with what is not known, and each row whole', async () => {
     const printed = await voice(['models'], { table: [] });
-    expect(printed).toMatch(/^kokoro +absent +en +28 +109 MB +SHA-256 +yes +Apache-2.0 /m);
+    expect(printed).toMatch(/^kokoro +absent +en,es,fr,hi and 2 more +41 +109 MB +SHA-256 +yes +Apache-2.0 /m);
     expect(printed).toMatch(/^zipvoice +absent +zh,en +clones +163 MB +SHA-256 +not known +not known /m);
     expect(printed).toMatch(/^piper-pt-faber .* not known +not pinned +yes +CC0-1.0/m);
     expect(printed).toMatch(/^pocket .* no +CC-BY-4.0, called non-commercial/m);

@@ -20,7 +20,10 @@ export function blendingConformance(speaking: () => Speaking): void {
     context.skip(blending === undefined, 'it does not blend voices');
     const group = blending!.groupOf(voice.voiceId);
     expect(group, `what ${voice.voiceId} blends with`).toBeDefined();
-    const other = voices.findLast(({ voiceId }) => blending!.groupOf(voiceId) === group)!;
+    const other = voices.findLast(
+      ({ voiceId, languageCodes }) =>
+        blending!.groupOf(voiceId) === group && languageCodes.some((code) => voice.languageCodes.includes(code)),
+    )!;
     const parts = (weight: number) => [
       { voiceId: voice.voiceId, weight },
       { voiceId: other.voiceId, weight: 1 - weight },

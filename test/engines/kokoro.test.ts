@@ -1,5 +1,6 @@
-// Tests the engine of natural voices with Kokoro's real weights and two of its voices: what they say of themselves, the
+// Tests the engine of natural voices with Kokoro's real weights and three of its voices: what they say of themselves, the
 // silence around the sound, windows, word times, speeds, blends and cancellation.
+import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,18 +18,20 @@ const brought = mkdtempSync(join(tmpdir(), 'sonant-brought-'));
 const signal = new AbortController().signal;
 const msMax = 600_000;
 const sampleRateHz = 24_000;
+const hasEspeak = spawnSync('espeak-ng', ['--version']).status === 0;
 let engine: Engine | undefined;
 let why: string | undefined;
 /** The package may have further voices. */
-const voicesOf = (each: Engine) => each.voices.filter(({ labels }) => labels.model === 'kokoro');
+const voicesOf = (each: Engine) =>
+  each.voices.filter(({ labels, languageCodes }) => labels.model === 'kokoro' && languageCodes.includes('en'));
 
-/** A folder with the packages of the model, two voices, and the packages of the pronunciations. */
+/** A folder with the packages of the model, three voices, and the packages of the pronunciations. */
 function gather(kokoro: string, hibari: string): void {
   for (const folder of [kokoro, hibari])
     for (const name of readdirSync(folder))
       if (/\.(whl|tgz)$/.test(name) && !name.startsWith('kokoro-js'))
         symlinkSync(join(folder, name), join(brought, name));
-  for (const name of ['bf_emma.bin', 'af_heart.bin'])
+  for (const name of ['ef_dora.bin', 'bf_emma.bin', 'af_heart.bin'])
     cpSync(join(kokoro, 'unpacked/package/voices', name), join(brought, name));
 }
 
@@ -38,7 +41,7 @@ beforeAll(async () => {
   if (!kokoro.folder || !hibari.folder) return;
   gather(kokoro.folder, hibari.folder);
   const ids = await importVoice({ path: brought, dataDir, signal, print: () => {} });
-  expect(ids).toEqual(['kokoro-af_heart', 'kokoro-bf_emma']);
+  expect(ids).toEqual(['kokoro-af_heart', 'kokoro-bf_emma', 'kokoro-ef_dora']);
   engine = await openOnnx({ dataDir, workers: 1 });
 }, msMax);
 afterAll(async () => {
@@ -70,6 +73,16 @@ describe('the voices of Kokoro', { timeout: msMax }, () => {
       { voiceId: 'kokoro-af_heart', name: 'Heart', languageCodes: ['en-US', 'en'], labels: { gender: 'female' } },
       { voiceId: 'kokoro-bf_emma', name: 'Emma', languageCodes: ['en-GB', 'en'], labels: { gender: 'female' } },
     ]);
+  });
+
+  test('speak Spanish with the phonemes of eSpeak NG', async (context) => {
+    const voice = engine!.voices.find(({ voiceId }) => voiceId === 'kokoro-ef_dora')!;
+    expect(voice).toMatchObject({ name: 'Dora', languageCodes: ['es'], labels: { gender: 'female' } });
+    expect(engine!.toPhonemes!('ˈotʃo', voice, 'es')).toBe('ˈotʃo');
+    context.skip(!hasEspeak, 'espeak-ng is not installed');
+    const said = await say('Hay mucho trabajo hoy, señor.', { voice, languageCode: 'es' });
+    expect(said.words).toHaveLength(5);
+    expect(Math.abs(measureLoudness(said) + voice.gainDb + 21)).toBeLessThan(4);
   });
 
   test('have a short lead, a fixed tail, and the loudness of every voice, in several windows', async () => {

@@ -250,14 +250,19 @@ async function measureGains(folder: string, voices: SpeakerCard[], { signal, pri
   const runtime = findRuntime();
   if (!runtime) throw refuse(runtimeMissing);
   const host = openVoiceHost(runtime, 1, () => folder);
+  const readings = voices.map(readingOf);
+  // If a model also speaks English, its voices of other languages are measured by it, without eSpeak NG.
+  const english = readings.find(({ by }) => by === 'english');
   const usual = { speed: 1, seed: 0, gainDb: 0, timings: false };
   try {
     for (const [n, voice] of voices.entries()) {
+      const own = readings[n]!;
+      const reading = own.by === 'espeak' ? (english ?? own) : own;
       if (n > 0 && n % voicesHeardLong === 0) print(`${n} of ${voices.length} voices are measured`);
       const parts: Int16Array[] = [];
       let sampleRateHz = 0;
       for (const text of voices.length > voicesHeardLong ? auditionTexts.slice(0, 1) : auditionTexts) {
-        const asked = { ...usual, text, reading: readingOf(voice), speakers: [{ id: voice.id, weight: 1 }] };
+        const asked = { ...usual, text, reading, speakers: [{ id: voice.id, weight: 1 }] };
         for await (const piece of host.speak('', asked, signal)) {
           parts.push(piece.samples);
           ({ sampleRateHz } = piece);

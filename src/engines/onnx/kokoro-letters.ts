@@ -20,6 +20,14 @@ const british = toRows(`
   ɔ = ɔː; æ = a; ɜːr = ɜː; ɜːɹ = ɜː; ɜː = ɜː; ɜ = ɜː; ɝː = ɜː; ɝ = ɜː; ɚ = ə; ɾ = t; ɛː = ɛː; eː = A
 `);
 
+/** The letters for eSpeak NG's phonemes of other languages; all its other phonemes are letters already. */
+const foreign = toRows(`
+  aɪ = I; aʊ = W; eɪ = A; oʊ = O; əʊ = Q; ɔɪ = Y; dz = ʣ; dʒ = ʤ; ts = ʦ; tʃ = ʧ
+`);
+
+export const toForeignLetters = (ipa: string): string =>
+  foreign.reduce((text, [sound, letter]) => text.replaceAll(sound, letter), ipa);
+
 const byLength = (rows: readonly (readonly [string, string])[]) => rows.toSorted(([a], [b]) => b.length - a.length);
 const accents = { US: byLength([...american, ...common]), GB: byLength([...british, ...common]) };
 

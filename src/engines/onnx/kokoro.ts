@@ -48,8 +48,17 @@ const styleSize = 256;
 /** A style has a row for each number of phonemes. */
 const styleRows = 510;
 const styleBytes = 4 * styleSize * styleRows;
-/** Voices of American and British English. */
-const speakerForm = /^([ab])([fm])_([a-z0-9]+)$/;
+/** The language of a voice by the first letter of its name, and eSpeak NG's name of it where its phonemes are needed. */
+const languages: Readonly<Record<string, readonly [code: string, espeak?: string]>> = {
+  a: ['en-US'],
+  b: ['en-GB'],
+  e: ['es', 'es'],
+  f: ['fr-FR', 'fr-fr'],
+  h: ['hi', 'hi'],
+  i: ['it', 'it'],
+  p: ['pt-BR', 'pt-br'],
+};
+const speakerForm = /^([abefhip])([fm])_([a-z0-9]+)$/;
 const bestSpeaker = 'af_heart';
 
 const float = (name: string, ...sizes: (number | string)[]) => ({ name, elementType: elementTypes.float, sizes });
@@ -289,12 +298,14 @@ export const kokoro: Family = {
 };
 
 function toSpeaker(id: string): FoundSpeaker {
-  const [, accent, gender, name] = speakerForm.exec(id)!;
+  const [, language, gender, name] = speakerForm.exec(id)!;
+  const [languageCode, espeak] = languages[language!]!;
   return {
     id,
     name: name!,
-    languageCode: accent === 'a' ? 'en-US' : 'en-GB',
+    languageCode,
     gender: gender === 'f' ? 'female' : 'male',
+    ...(espeak && { reading: { by: 'espeak', voice: espeak, notation: 'kokoro' } }),
   };
 }
 

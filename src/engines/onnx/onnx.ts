@@ -155,7 +155,8 @@ async function inspect(dataDir: string): Promise<EngineReport> {
     const { voices, faults } = await readVoiceFolders(dataDir, is);
     if (faults.length > 0) return { state: 'broken', message: faults.join('; ') };
     if (voices.length === 0) return { state: 'absent', message: 'no voices are installed' };
-    const models = new Map(voices.map((installed) => [installed.model, installed]));
+    // The first voice of a model decides: it needs no eSpeak NG if another voice does not.
+    const models = new Map(voices.toReversed().map((installed) => [installed.model, installed]));
     const host = openVoiceHost(runtime, 1, (model) => models.get(model)!.folder);
     try {
       for (const [model, { reading }] of models) await host.open(model, reading);

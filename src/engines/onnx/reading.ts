@@ -5,8 +5,8 @@ import { type Accent, accentOf, toKokoroLetters } from './kokoro-letters.ts';
 export type Reading =
   /** Sonant's phonemes of English, written in the letters of Kokoro or in Piper's IPA. */
   | { by: 'english'; accent: Accent; notation: 'kokoro' | 'piper' }
-  /** The phonemes of eSpeak NG. */
-  | { by: 'espeak'; voice: string }
+  /** The phonemes of eSpeak NG, in IPA or in the letters of Kokoro. */
+  | { by: 'espeak'; voice: string; notation?: 'kokoro' }
   /** The letters of the text. */
   | { by: 'letters' };
 

@@ -8,6 +8,7 @@ import type { SpokenPcm } from '../engine.ts';
 import { libraryUsual, missingPackage } from '../espeak-ng/espeak-ng.ts';
 import { toLetterWords } from './espeak-words.ts';
 import type { EspeakStart } from './espeak-worker.ts';
+import { toForeignLetters } from './kokoro-letters.ts';
 import { compileRuntime, type FoundRuntime, type WasmModule } from './onnx-runtime.ts';
 import type { PhonemeStart, PhonemeTask } from './phoneme-worker.ts';
 import { toPiperIpa } from './piper-letters.ts';
@@ -107,8 +108,10 @@ export function openVoiceHost(
     if (group === undefined) return toLetterWords(task.text, task.phonemes);
     try {
       const [words = []] = await Array.fromAsync(phonemes.run(task, signal, { group }));
-      const isPiper = reading.by === 'english' && reading.notation === 'piper';
-      return isPiper ? toPiperIpa(words, task.text, reading.accent) : words;
+      if (reading.by === 'english')
+        return reading.notation === 'piper' ? toPiperIpa(words, task.text, reading.accent) : words;
+      const isKokoro = reading.by === 'espeak' && reading.notation === 'kokoro';
+      return isKokoro ? words.map((word) => ({ ...word, phonemes: toForeignLetters(word.phonemes) })) : words;
     } catch (error) {
       const missing = reading.by === 'espeak' && missingPackage(String(toFailure(error).cause));
       if (!missing) throw error;
