@@ -69,10 +69,9 @@ if (isRunByNpm) enterFolder(INIT_CWD);
 
 /** Names commands as the user types them: in a clone there is no program `sonant`. */
 function asTyped(text: string): string {
-  const names = ['COMMAND', 'help', 'version', '--help', ...Object.keys(commands)].join('|');
-  return isRunByNpm
-    ? text.replaceAll(new RegExp(`\\bsonant (?=(?:${names})(?![\\w-]))`, 'g'), 'npm run sonant -- ')
-    : text;
+  const isCommand = (word: string) => word === 'COMMAND' || word === 'help' || word === 'version' || word in commands;
+  const typed = (whole: string, word: string) => (isCommand(word) ? `npm run sonant -- ${word}` : whole);
+  return isRunByNpm ? text.replaceAll(/\bsonant ([A-Za-z-]+)/g, typed) : text;
 }
 
 async function run([name, ...args]: string[]): Promise<number> {
