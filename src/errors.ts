@@ -191,6 +191,9 @@ export const retrySecondsOf = ({ reason, facts }: Failure): number | undefined =
   return known === 0 ? retrySecondsDefault : known;
 };
 
+export const hasReason = (error: unknown, reason: Reason): error is Failure =>
+  error instanceof Failure && error.reason === reason;
+
 /** Returns `error` itself if it is a Failure, and otherwise an `internal_error` with `error` as the cause. */
 export function toFailure(error: unknown): Failure {
   return error instanceof Failure ? error : new Failure('internal_error', {}, error);

@@ -69,7 +69,8 @@ if (isRunByNpm) enterFolder(INIT_CWD);
 
 /** Names commands as the user types them: in a clone there is no program `sonant`. */
 function asTyped(text: string): string {
-  const isCommand = (word: string) => word === 'COMMAND' || word === 'help' || word === 'version' || word in commands;
+  const isCommand = (word: string) =>
+    word === 'COMMAND' || word === 'help' || word === 'version' || Object.hasOwn(commands, word);
   const typed = (whole: string, word: string) => (isCommand(word) ? `npm run sonant -- ${word}` : whole);
   return isRunByNpm ? text.replaceAll(/\bsonant ([A-Za-z-]+)/g, typed) : text;
 }

@@ -1,7 +1,7 @@
 // Limits the requests per minute, characters per month and concurrent syntheses of API keys, checked in this order. A
-// call counts for its key and for all ancestors, so a key and its descendants share the limits of the key. A rejected
-// call is not charged. This file contains the interface of limiters, and the limiter of a single process.
-import { Failure } from '../errors.ts';
+// call counts for its key and for its account, so the keys of an account share its limits. A rejected call is not
+// charged. This file contains the interface of limiters, and the limiter of a single process.
+import { type Failure, hasReason } from '../errors.ts';
 import { type Release, SlotQueue, SlotTimeout } from '../runtime/slot-queue.ts';
 import type { KeyLimits } from './key-limits.ts';
 import {
@@ -27,10 +27,10 @@ export interface LimitedAccount {
   limits: KeyLimits;
 }
 
-/** The account whose limits are checked, and its ancestors. All keys below an ancestor share the ancestor's limits. */
+/** The owner of a key, and the owners above it. All keys below an owner share its limits. */
 export interface Limited extends LimitedAccount {
   keyId: string;
-  /** The ancestors, the nearest one first. Default: none. */
+  /** The owners above, the nearest one first: usually only the account. Default: none. */
   above?: readonly LimitedAccount[];
 }
 
@@ -49,11 +49,11 @@ export interface Limiter {
   reportStatus(caller: Limited, report: ReportLimitStatus): Promise<void>;
   /** Charges characters and takes a slot within `slotWaitMs`. If a limit refuses, also refunds the request. */
   takeSynthesis(caller: Limited, chars: number, options: TakeOptions): Promise<Synthesis>;
-  /** Number of running syntheses of an owner and all its descendants. */
-  running(callerId: string, accountId?: string): Promise<number>;
+  /** Number of running syntheses of an owner and of all keys below it. */
+  running(callerId: string): Promise<number>;
 }
 
-/** Returns the key and its ancestors, whose limits also apply. The account is the last ancestor. */
+/** Returns the key and the owners above it, whose limits also apply. The account is the last one. */
 export const chainOf = (caller: Limited): readonly [LimitedAccount, ...LimitedAccount[]] => [
   caller,
   ...(caller.above ?? []),
@@ -81,7 +81,7 @@ export interface TakeOptions {
 }
 
 export interface LimiterOptions {
-  /** Characters that the owner and all its descendants have spent since `sinceMs`, from the usage ledger. */
+  /** Characters that the owner and all keys below it have spent since `sinceMs`, from the usage ledger. */
   spentSince(callerId: string, sinceMs: number): Promise<number>;
   /** The clock, in fractional epoch milliseconds. */
   now?: () => number;
@@ -153,7 +153,7 @@ async function takeSynthesis(
   } catch (error) {
     endHolding({ parts: [{ chars, charges }], releases }, 0);
     // The request is refunded if a limit refuses the synthesis, but not if the caller aborts it.
-    if (!(error instanceof Failure && error.reason === 'rate_limit_exceeded')) throw error;
+    if (!hasReason(error, 'rate_limit_exceeded')) throw error;
     if (!isPart) for (const { account, limits } of chain) account.fullAtUs -= intervalOf(rateOf(limits));
     await reportStatus(() => statusOf(chain), report, error);
   }
@@ -208,7 +208,7 @@ function endHolding({ parts, releases }: Holding, spokenChars: number): void {
 interface Member {
   account: Account;
   limits: KeyLimits;
-  /** Whether this is the entry of the calling key, not of an ancestor. */
+  /** Whether this is the entry of the calling key, not of an owner above it. */
   isOwn: boolean;
 }
 
@@ -227,8 +227,8 @@ export async function reportStatus(
 }
 
 /**
- * Takes a slot of each account, starting with the key itself. A call that waits for a slot of an ancestor holds only
- * slots below this ancestor, which other calls cannot use without a slot of the ancestor. The keys of an account take
+ * Takes a slot of each account, starting with the key itself. A call that waits for a slot of an owner holds only slots
+ * below this owner, which other calls cannot use without a slot of the owner. The keys of an account take
  * turns.
  */
 async function takeSlots(
@@ -257,7 +257,7 @@ interface Account {
 const keptMin = 1_000;
 
 interface AccountsOptions extends Pick<MonthlyQuotaOptions, 'now'> {
-  /** Characters that the owner and all its descendants have spent since `sinceMs`. */
+  /** Characters that the owner and all keys below it have spent since `sinceMs`. */
   spentSince(callerId: string, sinceMs: number): Promise<number>;
 }
 

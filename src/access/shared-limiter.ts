@@ -2,7 +2,7 @@
 // uses the clock of the database. While the database is away, calls fail, because their keys cannot be verified either;
 // only a synthesis that continues another one goes on. What the database loses in a crash is restored from what each
 // replica knows: the rate limits that it saw last, and the syntheses that it runs.
-import { Failure } from '../errors.ts';
+import { Failure, hasReason } from '../errors.ts';
 import type { LimitReply, SharedLimitRows } from '../store/shared-limits.ts';
 import { type Chain, createSeenLimits, openHoldings } from './holdings.ts';
 import {
@@ -38,7 +38,7 @@ interface SharedLimiter extends Limiter {
   close(): Promise<void>;
 }
 
-interface SharedLimiterOptions extends Omit<LimiterOptions, 'share'> {
+interface SharedLimiterOptions extends LimiterOptions {
   rows: SharedLimitRows;
 }
 
@@ -167,7 +167,7 @@ export function openSharedLimiter({ rows, spentSince, now }: SharedLimiterOption
       signal.throwIfAborted();
       const taking = { chars, slots, waits: !isContinued && !needsNoSlot };
       const reply = await holdings.take(chain, taking, signal).catch((error: unknown) => {
-        if (!isContinued || !isUnavailable(error)) throw error;
+        if (!isContinued || !hasReason(error, 'storage_unavailable')) throw error;
         holdings.change(chain, holdings.monthOf(chain), { used: chars, unrecorded: chars });
       });
       if (reply && reply.outcome !== 'taken') {
@@ -205,7 +205,6 @@ const toChain = (caller: Limited): Chain => ({
 
 const countUnknown = () =>
   new Failure('storage_unavailable', {}, new Error('the count of the month cannot be determined'));
-const isUnavailable = (error: unknown) => error instanceof Failure && error.reason === 'storage_unavailable';
 
 function refusalOf(members: readonly LimitedAccount[], { outcome, decider, owners, nowUs }: LimitReply, chars: number) {
   const { limits } = members[decider]!;

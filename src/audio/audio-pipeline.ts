@@ -8,7 +8,6 @@ import { join } from './pcm.ts';
 import { Resampler } from './resample.ts';
 import { Tempo } from './tempo.ts';
 
-const nothing = new Uint8Array();
 /** Number of samples of silence that are encoded at a time. */
 const silenceBlock = 4096;
 
@@ -94,10 +93,8 @@ export async function openAudioPipeline(options: AudioPipelineOptions) {
       }
       return join(Uint8Array, [rest, take()]);
     },
-    /** Returns all audio so far that the encoder can return without ending the file. */
-    flush(): Uint8Array {
-      return join(Uint8Array, [endInput(), encoder.flush?.() ?? nothing]);
-    },
+    /** Returns what the encoder holds back and can return without ending the file. Call `endInput` or `silence` first. */
+    flush: (): Uint8Array => encoder.flush?.() ?? new Uint8Array(),
     /** Ends the stream. Returns its last bytes. */
     end(): Uint8Array {
       return join(Uint8Array, [endInput(), encoder.end()]);

@@ -1,7 +1,7 @@
 // Finds the clip of an identical earlier request from the same caller. A clip that is returned as a link is marked as
 // used, so that it is not removed at once to make room. If audio is returned directly, a slow or unreachable store is
 // not an error.
-import { Failure } from '../errors.ts';
+import { hasReason } from '../errors.ts';
 import type { Casting } from '../speech/cast.ts';
 import { bestCasting, type CastSpeech } from '../speech/plan.ts';
 import type { Speech } from '../speech/synthesize.ts';
@@ -61,7 +61,7 @@ export function createClipCache({ speech, clips, memory, index, patience, keepMs
       return true;
     } catch (error) {
       // The clip exists even if the database has no room to record its use.
-      if (error instanceof Failure && error.reason === 'storage_full') return true;
+      if (hasReason(error, 'storage_full')) return true;
       throw error;
     }
   };

@@ -1,6 +1,6 @@
 // Removes stored clips early to make room. The row of a clip expires before the file is removed, so that no link leads
 // to a missing file. A clip that cannot be removed is skipped, and `ClipSweep` tries again.
-import { Failure } from '../errors.ts';
+import { hasReason } from '../errors.ts';
 import type { ClipRows, StoredClipRow } from '../store/clip-rows.ts';
 import { removeClip } from './stored-captions.ts';
 import type { ClipStore } from './stores/clip-store.ts';
@@ -79,7 +79,7 @@ export function createClipRemover({ clips, index, onRemoved, onFault }: ClipRemo
           isExpired = await expire();
           if (isExpired) await removeFile();
         } catch (error) {
-          if (!(error instanceof Failure && error.reason === 'storage_full')) throw error;
+          if (!hasReason(error, 'storage_full')) throw error;
           // If the database has no room to change the row, removing the file first makes room.
           await removeFile();
           isExpired = await expire();

@@ -3,7 +3,7 @@
 // unreachable, every caller gets the lock at once, and holders do not notice a lost lock, so work may be done twice.
 import { randomUUID } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
-import { Failure } from '../errors.ts';
+import { hasReason } from '../errors.ts';
 import type { RowStore, Rows } from './row-store.ts';
 
 interface FlightLockOptions {
@@ -38,7 +38,7 @@ export function createFlightLock({ rows, listen, leaseMs = usualLeaseMs }: Fligh
       const [row] = await rows.query<{ holder: string }>(takeSql, name, holder, leaseMs * 1000);
       return row!.holder === holder;
     } catch (error) {
-      if (error instanceof Failure && error.reason === 'storage_unavailable') return true;
+      if (hasReason(error, 'storage_unavailable')) return true;
       throw error;
     }
   };

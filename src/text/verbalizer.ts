@@ -88,10 +88,11 @@ export class Verbalizer {
     }
     if (written.length > (quintillion === undefined ? namedDigitsMax : quintillionZeros)) return this.digits(digits);
     const rule = this.table.forms[form] as NumberRules | string;
-    const { rules, to, then, wrong = '(?!)', right = '' } = typeof rule === 'string' ? { rules: rule } : rule;
+    const { rules, to, then, wrong, right = '' } = typeof rule === 'string' ? { rules: rule } : rule;
     if (to !== undefined && BigInt(written) > to) return this.number(written, then);
     const said = this.#format.format(BigInt(written), rules.startsWith('%') ? rules : `%spellout-${rules}`);
-    return this.#correct(said).replace(new RegExp(wrong, 'gu'), right);
+    const corrected = this.#correct(said);
+    return wrong === undefined ? corrected : corrected.replace(new RegExp(wrong, 'gu'), right);
   }
 
   #correct(said: string): string {

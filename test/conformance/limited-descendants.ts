@@ -67,8 +67,7 @@ export function testDescendants(openLimiter: Open): void {
     const running = [await speak('ann'), await speak('ann'), await speak('ben')];
     expect(await refusalOf(speak('ann'))).toMatchObject({ facts: { limitReason: 'concurrency', limit: 2 } });
     expect(await refusalOf(speak('ben'))).toMatchObject({ facts: { limitReason: 'concurrency', limit: 3 } });
-    const counts = () =>
-      Promise.all(['ann', 'ben', 'parent of ann', 'grandparent'].map((id) => limiter.running(id, 'grandparent')));
+    const counts = () => Promise.all(['ann', 'ben', 'parent of ann', 'grandparent'].map((id) => limiter.running(id)));
     expect(await counts()).toEqual([2, 1, 2, 3]);
     const waiting = speak('ben');
     running[0]!.end(1);
@@ -106,7 +105,7 @@ export function testDescendants(openLimiter: Open): void {
     await expect(waiting).rejects.toThrow('gone');
     holder.end(1);
     await expect.poll(() => limiter.running('grandparent')).toBe(0);
-    expect(await limiter.running('ben', 'grandparent')).toBe(0);
+    expect(await limiter.running('ben')).toBe(0);
     (await speak('ben')).end(1);
   });
 

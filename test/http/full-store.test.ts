@@ -64,13 +64,13 @@ function breakDrafts(clips: TestGateway['clips'], broken: object): void {
 /** Asserts that no slot is held, and no room but that of the clips in the index. */
 async function expectBalance(gateway: TestGateway, key = gateway.key) {
   const { schedule, limiter, room, rows, ledger } = gateway;
-  const { callerId, accountId } = await gateway.keyVerifier.verify(key, '127.0.0.1');
+  const { callerId } = await gateway.keyVerifier.verify(key, '127.0.0.1');
   const bytesPerClip = 4096;
   const held = async () => {
     const kept = await rows.sumStored();
     const { storedBytes, freeBytes } = room.state();
     return {
-      slots: [schedule.state.speaking, await limiter.running(callerId, accountId)],
+      slots: [schedule.state.speaking, await limiter.running(callerId)],
       reserved: bytesMax - freeBytes! - storedBytes,
       unknown: kept.reduce((rest, { bytes, clips }) => rest - bytes - clips * bytesPerClip, storedBytes),
       pending: ledger.pendingRows,

@@ -4,7 +4,7 @@
 //     {prefix}X7/aud_01JD...X7     a clip, under the last two characters of its key, as in local-clips.ts
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import { Failure } from '../../errors.ts';
+import { Failure, hasReason } from '../../errors.ts';
 import { type ByteRange, type ClipDraft, type ClipStore, isClipKey, type StoredClip } from './clip-store.ts';
 import type { S3Bucket, StoredObject, Upload } from './s3-bucket.ts';
 
@@ -114,7 +114,7 @@ export class S3Clips implements ClipStore {
   }
 
   #noteFault(fault: unknown): void {
-    if (fault instanceof Failure && fault.reason === 'storage_unavailable') this.#needsCheck = true;
+    if (hasReason(fault, 'storage_unavailable')) this.#needsCheck = true;
   }
 
   /** Concurrent callers share one check. */
