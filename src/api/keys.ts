@@ -21,7 +21,7 @@ import { graceSecondsUsual, type KeyManagement, type MadeKey, type RevokedKey } 
 import { defaultScopes } from '../access/scopes.ts';
 import type { Violations } from '../contract/violations.ts';
 import { type Voices, type VoiceUser, voicesFor } from '../speech/voice.ts';
-import { graceSecondsUsual as secretGraceSecondsUsual } from '../webhooks/webhook.ts';
+import { secretGraceSecondsUsual } from '../webhooks/webhook.ts';
 import type { WebhookSecret, WebhookSecrets } from '../webhooks/webhook-secrets.ts';
 import { actorOf } from './call.ts';
 import { defined, pathsOf, reportUnknown, toEnum, unlessEmpty } from './messages.ts';

@@ -3,7 +3,7 @@ import { RotateOwnWebhookSecretRequestSchema, WebhookSecretSchema } from '../../
 import { operator, toAuditRow } from '../access/actor.ts';
 import { toSecret } from '../api/keys.ts';
 import { writeMessage } from '../contract/encode.ts';
-import { graceSecondsUsual } from '../webhooks/webhook.ts';
+import { secretGraceSecondsUsual } from '../webhooks/webhook.ts';
 import type { WebhookSecret } from '../webhooks/webhook-secrets.ts';
 import {
   type Command,
@@ -20,7 +20,7 @@ import { readRequest, toNumber } from './read-request.ts';
 
 const options = {
   rotate: flag('create the secret, or replace it'),
-  'grace-seconds': option('N', `seconds that the former secret also signs; default: ${graceSecondsUsual}, a day`),
+  'grace-seconds': option('N', `seconds that the former secret also signs; default: ${secretGraceSecondsUsual}, a day`),
   json: jsonFlag,
 };
 
@@ -44,7 +44,7 @@ one, which is shown once; the former one signs too for a while, so that receiver
     const given = onlyArgument(rest, usage);
     const members = { grace_seconds: toNumber(grace) };
     const { message, violations } = readRequest(RotateOwnWebhookSecretRequestSchema, members);
-    const { graceSeconds = graceSecondsUsual } = message;
+    const { graceSeconds = secretGraceSecondsUsual } = message;
     const found = await withOpened(await openKeys(), ({ management, webhookSecrets }) =>
       withFlagNames(
         (field) => `--${field.replaceAll('_', '-')}`,

@@ -57,4 +57,4 @@ export const attemptsPerAccountMax = 16;
 export const pollMs = 5_000;
 
 /** Time for which the former secret also signs. */
-export const graceSecondsUsual = 24 * 3600;
+export const secretGraceSecondsUsual = 24 * 3600;
