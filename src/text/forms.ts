@@ -1,6 +1,8 @@
 // Forms convert text that a rule has matched to spoken text. A table defines forms by CLDR rules, patterns or maps.
 // Every language also has common forms, such as "digits", "month" or "roman".
-import { type FormCase, toRows } from './language-table.ts';
+
+import { toRows } from '../runtime/keyed-rows.ts';
+import type { FormCase } from './language-table.ts';
 import { parseRoman } from './number-words.ts';
 import type { Verbalizer } from './verbalizer.ts';
 import { type Form, toTemplate } from './written-rules.ts';

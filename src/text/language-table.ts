@@ -259,11 +259,3 @@ export function readTable(language: string): LanguageTable {
   }
   return merged as unknown as LanguageTable;
 }
-
-/** Parses rows of "key = words", separated by semicolons or line ends. */
-export const toRows = (rows: string): (readonly [key: string, words: string])[] =>
-  rows
-    .split(/[;\n]/)
-    .map((row) => row.trim().split(/ = /))
-    .filter(([key]) => key !== '')
-    .map(([key, words = '']) => [key!, words.trim()] as const);

@@ -1,7 +1,9 @@
 // The phrasing of a language, from its table: words that open a phrase, words that cling to the next word, abbreviations
 // whose full stop does not end a sentence, and words that begin sentences. A language without a table is split only at
 // punctuation.
-import { type AbbreviationRows, hasTable, type LanguageTable, readTable, toRows } from './language-table.ts';
+
+import { toRows } from '../runtime/keyed-rows.ts';
+import { type AbbreviationRows, hasTable, type LanguageTable, readTable } from './language-table.ts';
 import { type Rule, rule, textAfter, wordBefore, wordSet } from './rule.ts';
 import { expandPattern } from './written-rules.ts';
 

@@ -2,8 +2,9 @@
 // table: addresses, sums of money, measures, abbreviations with a full stop, and words.
 
 import anyAscii from 'any-ascii';
+import { toRows } from '../runtime/keyed-rows.ts';
 import { formsOf } from './forms.ts';
-import { type LanguageTable, type RuleRow, toRows } from './language-table.ts';
+import type { LanguageTable, RuleRow } from './language-table.ts';
 import { Measures, sumRulesFor } from './measures.ts';
 import { stoppedRuleFor } from './phrasing.ts';
 import { charBefore, type Place, type Rule, rule, wordAfter, wordBefore, wordSet } from './rule.ts';

@@ -1,7 +1,9 @@
 // Speaks numbers, dates, times, sums and measures in a language, by its table (language-table.ts) and CLDR data.
 // Methods convert written text to words. They return undefined for text of any other kind.
+
+import { toRows } from '../runtime/keyed-rows.ts';
 import { agreementOf } from './agreement.ts';
-import { hasTable, type LanguageTable, type NumberRules, readTable, toRows } from './language-table.ts';
+import { hasTable, type LanguageTable, type NumberRules, readTable } from './language-table.ts';
 import { type Currency, type Noun, Nouns } from './nouns.ts';
 import { NumberFormat, namedDigitsMax, parseRoman } from './number-words.ts';
 import { startSource } from './rule.ts';

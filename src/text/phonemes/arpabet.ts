@@ -1,5 +1,5 @@
 // Converts ARPAbet symbols, in which the CMU Pronouncing Dictionary is written, to phonemes in Misaki's notation.
-import { toRows } from '../language-table.ts';
+import { toRows } from '../../runtime/keyed-rows.ts';
 
 const consonants: Readonly<Record<string, string>> = Object.fromEntries(
   toRows(`

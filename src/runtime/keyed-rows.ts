@@ -1,0 +1,9 @@
+// Tables in source code, written as rows of a key and its words.
+
+/** Parses rows of "key = words", separated by semicolons or line ends. */
+export const toRows = (rows: string): (readonly [key: string, words: string])[] =>
+  rows
+    .split(/[;\n]/)
+    .map((row) => row.trim().split(/ = /))
+    .filter(([key]) => key !== '')
+    .map(([key, words = '']) => [key!, words.trim()] as const);
