@@ -15,7 +15,7 @@ export interface Presented {
   ticketKeyId?: string | undefined;
   /** The Authorization header. */
   authorization?: string | undefined;
-  /** The session cookie, and the CSRF token of the key page. */
+  /** The session cookie, and the CSRF token of the session. */
   session?: { cookie: string; csrf: string } | undefined;
   /** The IP address of the caller. */
   address: string;

@@ -20,7 +20,7 @@ import {
 /** A person who has signed in. */
 export interface Session {
   holder: KeyCaller;
-  /** The name that the page shows. */
+  /** The name of the person, for display. */
   name: string;
   /** The token that every change from a page must carry. */
   csrf: string;

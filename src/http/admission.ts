@@ -145,9 +145,13 @@ const othersOf = (request: FastifyRequest): Others => ({
   session: sessionOf(request),
 });
 
-/** The credentials of a request from the key page: the session cookie and the CSRF token, from the same origin. */
-function sessionOf({ headers }: FastifyRequest): Others['session'] {
-  const { 'x-csrf-token': csrf, 'sec-fetch-site': site = 'same-origin' } = headers;
-  const cookie = cookieOf(headers.cookie, sessionCookie);
-  return cookie && typeof csrf === 'string' && site === 'same-origin' ? { cookie, csrf } : undefined;
+/** The credentials of a person who signed in: the session cookie and the CSRF token, from the same origin. */
+function sessionOf(request: FastifyRequest): Others['session'] {
+  const { cookie: cookies, 'x-csrf-token': csrf } = request.headers;
+  const cookie = cookieOf(cookies, sessionCookie);
+  return cookie && typeof csrf === 'string' && isSameOrigin(request) ? { cookie, csrf } : undefined;
 }
+
+/** Whether a page of this service sent the request, or a client that is no browser. */
+export const isSameOrigin = ({ headers: { 'sec-fetch-site': site = 'same-origin' } }: FastifyRequest): boolean =>
+  site === 'same-origin';

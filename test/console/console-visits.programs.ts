@@ -249,14 +249,14 @@ describe.skipIf(!isInstalled('chromium'))('a visitor of the console', { timeout:
       document.querySelector('input[name=password]').value = 'any'; document.forms[0].submit()`);
     await page.until(`document.querySelector('input[name=prompt]')?.value === 'consent'`);
     await page.run('document.forms[0].submit()');
-    await page.until(`location.pathname === '/console' && document.querySelector('#text')`);
+    await page.until(`location.pathname === '/console' && document.querySelector('.page.keys #key-form')`);
     const key = await page.run<string>(`localStorage.getItem('sonant-key')`);
     const headers = { 'X-API-Key': key };
     const answer = await fetch(`${gateway.url}/api/auth/api-keys/self`, { headers });
     const self = (await answer.json()) as { scopes: string[]; expires_at: string };
     expect(self.scopes).toEqual(['speech:stream', 'voices:read', 'keys:read']);
     expect(Date.parse(self.expires_at) - Date.now()).toBeLessThanOrEqual(86_400_000);
-    // The session ended when its token was exchanged for a key.
+    // The session alone, without its token, manages no keys.
     expect(await page.run<number>(`fetch('api/auth/api-keys').then(({ status }) => status)`)).toBe(401);
 
     // Signs out in another document of this browser.

@@ -315,8 +315,7 @@ const vendorRequests: Readonly<Record<string, { query?: readonly string[]; body?
   'GET /docs/:file': {},
   'GET /openapi.json': {},
   'GET /oauth/callback': { query: ['code', 'state', 'error', 'error_description', 'iss'] },
-  'GET /oauth/key-page.css': {},
-  'GET /oauth/key-page.js': {},
+  'GET /oauth/session': {},
   'POST /oauth/sign-out': { body: { csrf: 'a' } },
 };
 

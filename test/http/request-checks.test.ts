@@ -243,7 +243,7 @@ test.each(['/docs', '/console'])('the page %s is found with a slash, and has a H
   expect((await whole!.text()).length).toBeGreaterThan(0);
 });
 
-const kept = ['/docs', '/openapi.json', '/console', '/oauth/key-page.js', '/api/voices/tone-low/preview'];
+const kept = ['/docs', '/openapi.json', '/console', '/api/voices/tone-low/preview'];
 test.each(kept)('%s is sent once to a client that keeps it', async (path) => {
   const first = await shared.send(path);
   const etag = first.headers.get('ETag')!;

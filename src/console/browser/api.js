@@ -1,5 +1,5 @@
-// HTTP client of the console pages. Sends each request, with the API key, to the origin and path prefix that served the
-// console. Throws an ApiError for an error response.
+// HTTP client of the console pages. Sends each request, with the API key or the session of a person who has signed in,
+// to the origin and path prefix that served the console. Throws an ApiError for an error response.
 /** @import { Failure } from '../../../gen/openapi.ts' */
 
 /** An error response of the API. If fields are invalid, the error message lists their faults. */
@@ -47,10 +47,35 @@ export const serviceUrl = new URL('.', document.baseURI).href.replace(/\/$/, '')
 /** @typedef {ReturnType<typeof createApi>} Api */
 
 /**
- * @param {string} apiKey
+ * The session of a person who has signed in. It manages keys, and cannot be used for anything else.
+ * @typedef {{ name: string, csrf_token: string, scopes: string[] }} Session
+ */
+
+/**
+ * Returns the session of this browser; undefined if nobody has signed in.
+ * @returns {Promise<Session | undefined>}
+ */
+export async function findSession() {
+  if (document.body.dataset.signInUrl === undefined) return undefined;
+  const reply = await fetch(toUrl('/oauth/session', {})).catch((error) => {
+    throw unreachable(error);
+  });
+  return reply.status === 200 ? reply.json() : undefined;
+}
+
+/** Ends the session of this browser. */
+export async function endSession() {
+  const session = await findSession();
+  if (session) await createApi(session).send('/oauth/sign-out', { method: 'POST' });
+}
+
+/**
+ * @param {string | Session} credentials The API key or the session.
  * @param {(error: ApiError) => void} [onKeyRejected] Called if the API reports that the key is invalid.
  */
-export function createApi(apiKey, onKeyRejected = () => {}) {
+export function createApi(credentials, onKeyRejected = () => {}) {
+  const own =
+    typeof credentials === 'string' ? { 'X-API-Key': credentials } : { 'X-CSRF-Token': credentials.csrf_token };
   /** @param {Failure} body */
   const toApiError = (body) => {
     const error = new ApiError(body);
@@ -64,7 +89,7 @@ export function createApi(apiKey, onKeyRejected = () => {}) {
    * @param {ApiRequest} [request]
    */
   async function send(path, request = {}) {
-    const reply = await fetchReply(path, apiKey, request);
+    const reply = await fetchReply(path, own, request);
     if (!reply.ok) throw toApiError(await toFailureBody(reply));
     return reply;
   }
@@ -109,7 +134,7 @@ export function createApi(apiKey, onKeyRejected = () => {}) {
      * @returns {Promise<any>}
      */
     async upload(path, form, upload = {}) {
-      const { status, response } = await postForm(path, apiKey, form, upload);
+      const { status, response } = await postForm(path, own, form, upload);
       if (status < 300) return response;
       throw toApiError(response ?? withoutBody(status));
     },
@@ -118,18 +143,18 @@ export function createApi(apiKey, onKeyRejected = () => {}) {
 
 /**
  * @param {string} path
- * @param {string} apiKey
+ * @param {Record<string, string>} own The headers with the credentials.
  * @param {ApiRequest} request
  */
-function fetchReply(path, apiKey, { method, query = {}, body, file, headers = {}, signal }) {
+function fetchReply(path, own, { method, query = {}, body, file, headers = {}, signal }) {
   const hasBody = body !== undefined;
   // The operating system may report a wrong file type, so the service detects the type from the file name.
   const type = file ? 'application/octet-stream' : hasBody ? 'application/json' : '';
   return fetch(toUrl(path, query), {
     method: method ?? (hasBody || file ? 'POST' : 'GET'),
-    headers: { 'X-API-Key': apiKey, ...(type && { 'Content-Type': type }), ...headers },
+    headers: { ...own, ...(type && { 'Content-Type': type }), ...headers },
     body: file ?? (hasBody ? (typeof body === 'string' ? body : JSON.stringify(body)) : null),
-    credentials: 'omit',
+    credentials: 'X-API-Key' in own ? 'omit' : 'same-origin',
     ...(signal && { signal }),
   }).catch((error) => {
     throw signal?.aborted ? signal.reason : unreachable(error);
@@ -139,16 +164,16 @@ function fetchReply(path, apiKey, { method, query = {}, body, file, headers = {}
 /**
  * Uses XMLHttpRequest, since `fetch` reports no upload progress.
  * @param {string} path
- * @param {string} apiKey
+ * @param {Record<string, string>} own The headers with the credentials.
  * @param {FormData} form
  * @param {Upload} upload
  * @returns {Promise<XMLHttpRequest>} The finished request.
  */
-function postForm(path, apiKey, form, { onProgress, signal }) {
+function postForm(path, own, form, { onProgress, signal }) {
   const { promise, resolve, reject } = Promise.withResolvers();
   const request = new XMLHttpRequest();
   request.open('POST', toUrl(path, {}));
-  request.setRequestHeader('X-API-Key', apiKey);
+  for (const [name, value] of Object.entries(own)) request.setRequestHeader(name, value);
   request.responseType = 'json';
   request.upload.addEventListener('progress', ({ loaded, total }) => onProgress?.(loaded / total));
   request.addEventListener('load', () => resolve(request));

@@ -1,13 +1,9 @@
 // The form that asks for an API key if the console has no key, with hints on where to get a key.
 import { createApi } from './api.js';
-import { storeItem } from './browser-storage.js';
 import { element, fill } from './element.js';
 import { toErrorElements } from './notices.js';
 
 /** @import { ApiKey } from '../../../gen/openapi.ts' */
-
-/** Name of the storage item that makes the sign-in page create a key for the console. */
-const signInItem = 'sonant-sign-in';
 
 /**
  * @typedef {object} KeyPromptOptions
@@ -76,11 +72,7 @@ export function keyPrompt({ signInUrl, error, onKey }) {
     element('h1', { tabindex: -1 }, 'Text in, speech out.'),
     signInUrl !== undefined && [
       element('p', { class: 'lead' }, 'Sign in with the account of your organization, or use an API key.'),
-      element(
-        'a',
-        { class: 'button main', href: signInUrl, onclick: () => storeItem(signInItem, '1', 'tab') },
-        'Sign in',
-      ),
+      element('a', { class: 'button main', href: signInUrl }, 'Sign in'),
     ],
     signInUrl === undefined &&
       element('p', { class: 'lead' }, 'Paste an API key of this service to begin. It stays in this browser tab.'),
@@ -97,7 +89,7 @@ function keySources(signInUrl) {
       'ul',
       { class: 'plain' },
       signInUrl !== undefined &&
-        element('li', {}, element('a', { href: signInUrl }, 'The page of your account'), ' creates keys for programs.'),
+        element('li', {}, element('a', { href: signInUrl }, 'Sign in'), ' to create keys for programs.'),
       element(
         'li',
         {},

@@ -1,7 +1,8 @@
-// The Keys page: shows the key in use and, if its scopes allow, the keys created with it and a form to create a key.
+// The Keys page: shows the key in use and, if its scopes allow, the keys created with it and a form to create a key. A
+// person who has signed in manages the keys of their account, whatever the scopes of the key in use.
 /** @import { ApiKey, CreateApiKeyResponse } from '../../../gen/openapi.ts' */
 /** @import { Page, PageContext } from './page.d.ts' */
-import { serviceUrl } from './api.js';
+import { createApi, findSession, serviceUrl } from './api.js';
 import { copyText } from './clipboard.js';
 import { isConfirmed } from './confirm-dialog.js';
 import { element, fill } from './element.js';
@@ -17,10 +18,14 @@ export const keysPage = {
   name: 'keys',
   title: 'Keys',
   async show(pageContext) {
-    const { root, api, hasScope, signal } = pageContext;
+    const { root, signal } = pageContext;
     fill(root, loading('Loading the keys …'));
+    const session = await findSession();
+    /** @type {PageContext} */
+    const manager = session ? { ...pageContext, api: createApi(session), hasScope: () => true } : pageContext;
+    const { api, hasScope } = manager;
     /** @type {ApiKey} */
-    const own = await api.requestJson(`${path}/self`, { signal });
+    const own = await pageContext.api.requestJson(`${path}/self`, { signal });
     const newKeyCard = createNewKeyCard(pageContext);
     const list = element('div', {});
     const show = async () => {
@@ -29,21 +34,26 @@ export const keysPage = {
       const keys = await api.list(path, 'api_keys', { signal });
       const others = keys.filter(({ id }) => id !== own.id);
       /** @param {string | null} id */
-      const toMaker = (id) =>
-        id === own.id ? 'this key' : (keys.find((key) => key.id === id)?.name ?? id ?? 'the operator');
-      fill(list, keyList(others, pageContext, { onCreated, onChange: show, toMaker }));
+      const toMaker = (id) => {
+        if (id === null) return 'the operator';
+        if (session && id === own.made_by) return 'you';
+        return id === own.id ? 'this key' : (keys.find((key) => key.id === id)?.name ?? id);
+      };
+      const title = session ? 'Your keys' : 'Keys created with this key';
+      fill(list, keyList(others, manager, { title, onCreated, onChange: show, toMaker }));
     };
     /** @param {CreateApiKeyResponse} key */
     const onCreated = async (key) => {
       newKeyCard.show(key);
       await show();
     };
-    const form = hasScope('keys:write') ? createKeyForm(pageContext, own, onCreated) : undefined;
+    const granted = session ? { ...own, scopes: /** @type {ApiKey['scopes']} */ (session.scopes) } : own;
+    const form = hasScope('keys:write') ? createKeyForm(manager, granted, onCreated) : undefined;
     fill(
       root,
       pageHead({
         title: 'Keys',
-        lead: 'An API key gives a program access to this service, limited to the scopes of the key.',
+        lead: `${session ? `You are signed in as ${session.name}. ` : ''}An API key gives a program access to this service, limited to the scopes of the key.`,
         actions: form && [openButton(form)],
       }),
       newKeyCard.root,
@@ -135,6 +145,7 @@ const path = '/api/auth/api-keys';
 
 /**
  * @typedef {object} KeyListOptions
+ * @property {string} title
  * @property {(key: CreateApiKeyResponse) => Promise<void>} onCreated
  * @property {() => Promise<void>} onChange
  * @property {(madeBy: string | null) => string} toMaker Names the creator of a key.
@@ -153,7 +164,7 @@ function keyList(keys, pageContext, options) {
   return element(
     'section',
     { class: 'card', 'aria-labelledby': 'created-keys' },
-    element('h2', { id: 'created-keys', tabindex: -1 }, 'Keys created with this key'),
+    element('h2', { id: 'created-keys', tabindex: -1 }, options.title),
     active.length === 0 &&
       element(
         'p',

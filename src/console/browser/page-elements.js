@@ -29,15 +29,13 @@ export const pageHead = ({ back, title, lead, actions }) =>
  */
 export function missingScope(action, scope) {
   const { signInUrl } = document.body.dataset;
-  const place = signInUrl ? element('a', { href: signInUrl }, 'the page of your account') : 'another key';
-  const use = signInUrl ? '. Get a key that has it on ' : '. Use ';
   return element(
     'p',
     { class: 'card missing-scope' },
     `This key cannot ${action}. It lacks the scope `,
     element('code', {}, scope),
-    use,
-    place,
+    '. Use another key',
+    signInUrl && [', or ', element('a', { href: signInUrl }, 'sign in')],
     '. The page ',
     element('a', { href: '#/keys' }, 'Keys'),
     ' lists the scopes of this key.',

@@ -2,7 +2,7 @@
 // there is no valid API key, shows a form to enter a key.
 /** @import { Page } from './page.d.ts' */
 /** @import { ApiKey } from '../../../gen/openapi.ts' */
-import { ApiError, createApi } from './api.js';
+import { ApiError, createApi, endSession, findSession } from './api.js';
 import { readItem, removeItem, storeItem } from './browser-storage.js';
 import { element, fill } from './element.js';
 import { icon } from './icon.js';
@@ -18,6 +18,8 @@ const [main, nav, keyMenu] = [find('main'), find('pages'), find('key-menu')];
 const notices = createNotices({ status: find('status'), errors: find('errors') });
 const { signInUrl } = document.body.dataset;
 const keyItem = 'sonant-key';
+/** Name of the key of a person who has signed in. */
+const signInKeyName = 'console';
 const themeItem = 'sonant-theme';
 
 /** @type {{ apiKey: string, key: ApiKey } | undefined} */
@@ -74,14 +76,13 @@ function forgetKey(error) {
   showKeyPrompt(error);
 }
 
-/** Forgets the key. If the sign-in page created the key for this console (valid for a day), also revokes the key. */
-function signOut() {
+/** Forgets the key. If the person has signed in, also revokes the key, which is valid for a day, and ends the session. */
+async function signOut() {
   const { apiKey, key } = /** @type {NonNullable<typeof session>} */ (session);
   const lifeMs = Date.parse(key.expires_at ?? '') - Date.parse(key.created_at);
-  if (key.name === 'console' && lifeMs <= 25 * 3_600_000)
-    createApi(apiKey, () => {})
-      .send('/api/auth/api-keys/self/revoke', { method: 'POST' })
-      .catch(() => {});
+  const revoke = () => createApi(apiKey).send('/api/auth/api-keys/self/revoke', { method: 'POST' });
+  const ending = [endSession(), ...(key.name === signInKeyName && lifeMs <= 25 * 3_600_000 ? [revoke()] : [])];
+  await Promise.allSettled(ending);
   forgetKey();
 }
 
@@ -178,14 +179,35 @@ async function start() {
   await resume();
 }
 
+/**
+ * Creates a key for a person who has signed in, valid for a day, which the console uses in all tabs of this browser. The
+ * key cannot create keys, because they would expire with it. Without a session, asks for a key.
+ * @param {unknown} [error] The reason why the previous key is no longer used.
+ */
+async function useSignIn(error) {
+  try {
+    const signedIn = await findSession();
+    if (!signedIn) return showKeyPrompt(error);
+    const scopes = signedIn.scopes.filter((scope) => scope !== 'keys:write');
+    const body = { name: signInKeyName, scopes, expires_in_days: 1 };
+    const { key: apiKey, ...key } = await createApi(signedIn).requestJson('/api/auth/api-keys', { body });
+    useKey(apiKey, key, true);
+  } catch (failure) {
+    showKeyPrompt(failure);
+  }
+}
+
 /** Continues with the stored key. If the service cannot check it now, the user can try again. */
 async function resume() {
   const apiKey = readItem(keyItem);
-  if (apiKey === undefined) return showKeyPrompt();
+  if (apiKey === undefined) return useSignIn();
   try {
     useKey(apiKey, await createApi(apiKey).requestJson('/api/auth/api-keys/self'));
   } catch (error) {
-    if (error instanceof ApiError && error.status === 401) return forgetKey(error);
+    if (error instanceof ApiError && error.status === 401) {
+      removeItem(keyItem);
+      return useSignIn(error);
+    }
     const again = element('button', { type: 'button', class: 'main', onclick: resume }, 'Try again');
     const forget = element('button', { type: 'button', onclick: () => forgetKey() }, 'Use another key');
     const message = element('div', { role: 'alert' }, toErrorElements(error));

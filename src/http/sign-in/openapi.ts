@@ -63,14 +63,18 @@ export const beginSignInOperation: RouteDocs = {
   tag: 'Keys',
   summary: 'Sign in to manage API keys',
   description:
-    'For people: the browser is redirected to the operator’s identity provider and returns to a page that manages keys. A client that accepts JSON gets the URL instead.',
+    'For people: the browser is redirected to the operator’s identity provider, and then to the page of the console that manages keys. A client that accepts JSON gets the URL instead.',
   answers: {
     200: {
-      description: 'The sign-in URL; or the page, for a user who has signed in.',
+      description: 'The sign-in URL.',
       headers: ['Cache-Control'],
-      content: { 'application/json': address, 'text/html': { schema: { type: 'string' } } },
+      content: { 'application/json': address },
     },
     302: { description: 'Redirects to the identity provider.', headers: ['Location', 'Cache-Control'] },
+    303: {
+      description: 'Redirects a person who has signed in to the console.',
+      headers: ['Location', 'Cache-Control'],
+    },
   },
   failures: ['access_denied', 'temporarily_unavailable', 'oauth_not_configured'],
   isPage: true,

@@ -1,6 +1,6 @@
-// /oauth: sign-in for people, who then manage keys on a page, and a token endpoint for machines (RFC 6749 with client
-// credentials; RFC 8693 for the issuer's tokens). URLs are built from the configured base URL, never from the Host
-// header, and no redirect leads to a URL in a request.
+// /oauth: sign-in for people, who then manage keys in the console, and a token endpoint for machines (RFC 6749 with
+// client credentials; RFC 8693 for the issuer's tokens). URLs are built from the configured base URL, never from the
+// Host header, and no redirect leads to a URL in a request.
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { FailedAttempts } from '../../access/failed-attempts.ts';
@@ -10,14 +10,13 @@ import { tokenScopes } from '../../access/sign-in-rules.ts';
 import { Failure, failureTable } from '../../errors.ts';
 import { readBody } from '../../net/request-body.ts';
 import { bodyArrivalMs } from '../../net/request-limits.ts';
-import { sendStaticFile } from '../../net/static-file.ts';
+import { isSameOrigin } from '../admission.ts';
 import { cookieOf, loginCookie, sessionCookie, toCookie } from '../cookies.ts';
 import { formBytesMax } from '../http-limits.ts';
 import { addWithoutBody, checkEncoding } from '../json-body.ts';
 import { documented } from '../route-docs.ts';
 import { fromThrown } from '../thrown-failure.ts';
 import { accessTokenType, beginSignInOperation, exchangeGrant, subjectTokenTypes, takeTokenDocs } from './openapi.ts';
-import { pageHeaders, readPageFiles, toErrorPage, toKeyPage } from './pages.ts';
 
 interface OauthRoutesOptions {
   signIn: SignIn;
@@ -27,10 +26,10 @@ interface OauthRoutesOptions {
 
 const getKey = '/oauth/get-key';
 const callback = '/oauth/callback';
+/** The page of the console where a person who has signed in manages keys. */
+const keysPage = '/console#/keys';
 
 export function addOauthRoutes(app: FastifyInstance, options: OauthRoutesOptions): void {
-  for (const [name, file] of readPageFiles())
-    app.get(`/oauth/${name}`, (request, reply) => sendStaticFile(request, reply, file));
   addSignIn(app, options);
   addTokenEndpoint(app, options);
 }
@@ -40,9 +39,10 @@ function addSignIn(app: FastifyInstance, { signIn, addresses, baseUrl }: OauthRo
     try {
       const session = await signIn.session(cookieOf(request.headers.cookie, sessionCookie));
       const isPage = wantsPage(request);
-      if (session && isPage) return reply.headers(pageHeaders).send(toKeyPage(session, baseUrl()));
+      reply.header('cache-control', 'no-store');
+      if (session && isPage) return reply.redirect(baseUrl() + keysPage, 303);
       const { url, cookie } = await signIn.begin(baseUrl() + callback);
-      reply.header('set-cookie', toCookie(loginCookie, cookie, loginSeconds)).header('cache-control', 'no-store');
+      reply.header('set-cookie', toCookie(loginCookie, cookie, loginSeconds));
       return isPage ? reply.redirect(url, 302) : reply.send({ authorization_url: url });
     } catch (error) {
       if (fromThrown(error).reason === 'access_denied') reply.header('set-cookie', toCookie(sessionCookie, '', 0));
@@ -58,12 +58,22 @@ function addSignIn(app: FastifyInstance, { signIn, addresses, baseUrl }: OauthRo
       const url = new URL(request.url, baseUrl());
       const session = await signIn.finish(url, cookieOf(request.headers.cookie, loginCookie));
       reply.header('set-cookie', [toCookie(sessionCookie, session, sessionSeconds), ended]);
-      return reply.header('cache-control', 'no-store').redirect(baseUrl() + getKey, 303);
+      return reply.header('cache-control', 'no-store').redirect(baseUrl() + keysPage, 303);
     } catch (error) {
       reply.header('set-cookie', ended);
       const isTheirs = failureTable[fromThrown(error).reason].status < 429;
       return sendTrouble(request, reply, isTheirs ? counted(() => addresses.noteFailure(request.ip), error) : error);
     }
+  });
+
+  // The console gets the token that it must send with each change, and the scopes that new keys may have.
+  app.get('/oauth/session', async (request, reply) => {
+    reply.header('cache-control', 'no-store');
+    const session = isSameOrigin(request)
+      ? await signIn.session(cookieOf(request.headers.cookie, sessionCookie))
+      : undefined;
+    if (!session) return reply.code(204).send();
+    return reply.send({ name: session.name, csrf_token: session.csrf, scopes: session.holder.grant.scopes });
   });
 
   addWithoutBody(app, (scope) => {
@@ -183,6 +193,37 @@ function clientOf({ headers }: FastifyRequest, fields: URLSearchParams): { id: s
 /** Whether the request comes from a browser. */
 const wantsPage = ({ headers: { accept = '' } }: FastifyRequest) =>
   accept.includes('text/html') || !accept.includes('application/json');
+
+const pageHeaders = {
+  'content-type': 'text/html; charset=utf-8',
+  'cache-control': 'no-store',
+  'content-security-policy':
+    "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
+} as const;
+
+const escaped = (text: string): string => text.replace(/[&<>"]/g, (char) => `&#${char.charCodeAt(0)};`);
+
+/** The error page of sign-in, with a link to start again if a retry can help. URLs are relative, as in the console. */
+const toErrorPage = (message: string, canRetry: boolean): string => `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Sign-in failed · Sonant</title>
+<link rel="stylesheet" href="../console/console.css">
+</head>
+<body>
+<header class="head"><div><a class="brand" href="../console">Sonant</a></div></header>
+<main>
+<h1>Sign-in failed</h1>
+<p class="lead">${escaped(message)}</p>
+${canRetry ? '<p><a href="get-key">Start again</a></p>\n' : ''}</main>
+</body>
+</html>
+`;
 
 /** Sends an HTML error page to a browser; other clients get the failure as JSON. */
 function sendTrouble(request: FastifyRequest, reply: FastifyReply, error: unknown): FastifyReply {
