@@ -23,6 +23,8 @@ const politeSeconds = 6;
 /** Time after which impatient clients disconnect. */
 const leaveMs = 2000;
 const goodputMin = 0.9;
+/** At ten times the capacity, refusals need a part of it. */
+const crowdedGoodputMin = 0.8;
 const firstSoundMax = 2;
 
 interface Service {
@@ -119,10 +121,13 @@ const peaksOf = ({ few, once, twice, ten }: Loads) => ({
 function goalsOf(loads: Loads): Goal[] {
   const peaks = peaksOf(loads);
   const { twice, ten, leaving, polite, alone, amongLong } = loads;
-  const ofPeak = [twice, ten, leaving].flatMap((each): Goal[] => [
-    { name: `served/s at ${each.title} : peak`, figure: perSecond(each) / peaks.wall, digits: 2, min: goodputMin },
-    { name: 'the same by CPU', figure: perCpuSecond(each) / peaks.cpu, digits: 2, min: goodputMin },
-  ]);
+  const ofPeak = [twice, ten, leaving].flatMap((each): Goal[] => {
+    const goal = { digits: 2, min: each === twice ? goodputMin : crowdedGoodputMin };
+    return [
+      { name: `served/s at ${each.title} : peak`, figure: perSecond(each) / peaks.wall, ...goal },
+      { name: 'the same by CPU', figure: perCpuSecond(each) / peaks.cpu, ...goal },
+    ];
+  });
   const refusals = polite.offered.filter(({ isRefused }) => isRefused).length;
   const slowdown = firstOf(amongLong) / firstOf(alone);
   return [
