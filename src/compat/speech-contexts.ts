@@ -1,6 +1,7 @@
 // The contexts of one WebSocket from another vendor's client. Each context is a call of live speech, and all contexts
 // speak at the same time. The vendor's writer converts events to messages. After a context is cancelled, only its last
 // messages follow. When the service stops, the connection closes with 1012 as soon as no context is speaking.
+import { setTimeout as delay } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { callerLeft } from '../api/call.ts';
 import type { LiveEvent, LiveInput } from '../api/live-session.ts';
@@ -11,7 +12,7 @@ import type { VoiceOperations } from '../api/voices.ts';
 import type { Fields } from '../contract/unknown-fields.ts';
 import { Failure } from '../errors.ts';
 import type { Admission } from '../http/admission.ts';
-import { contextsPerSocketMax } from '../http/http-limits.ts';
+import { contextsPerSocketMax, firstMessageMs } from '../http/http-limits.ts';
 import { fromThrown } from '../http/thrown-failure.ts';
 import { acceptWebSocket, fieldsOfMessage } from '../http/web-socket.ts';
 import { liveMessageBytesMax } from '../net/request-limits.ts';
@@ -44,7 +45,7 @@ export interface VendorRoutesOptions extends ContextsOptions {
 export interface ContextSocket {
   send(message: object): Promise<void>;
   /** Closes the connection with a status code from RFC 6455, section 7.4. */
-  close(code: number): void;
+  close(code: number, reason?: string): void;
 }
 
 /** How a vendor's API handles messages from its client. */
@@ -53,7 +54,7 @@ export interface ContextProtocol {
   textField: string;
   /** Handles a message. A Failure that this function throws closes the connection. */
   handle(message: Fields): void;
-  toError(failure: Failure): object;
+  toError(failure: Failure): object & { message: string };
   /** Called when the last context has ended. */
   onIdle?(): void;
 }
@@ -156,11 +157,18 @@ export class SpeechContexts<Writer extends ContextWriter> {
   }
 }
 
-/** Serves a WebSocket until it is closed. The upgrade must have been checked before. */
+/** Reads the first message; undefined if none arrives in time. */
+type ReadFirst = () => Promise<Fields | undefined>;
+
+/**
+ * Serves a WebSocket until it is closed. The upgrade must have been checked before. `begin` admits the caller, if no
+ * hook of the route has done so, and returns the first message if it has read it.
+ */
 export async function serveContexts<Writer extends ContextWriter>(
   { live, admission, leaving, readerStallMs, api }: ContextsOptions & { api: string },
   [request, reply]: [FastifyRequest, FastifyReply],
   open: (contexts: SpeechContexts<Writer>, socket: ContextSocket) => ContextProtocol,
+  begin: (readFirst: ReadFirst) => ReturnType<ReadFirst> = async () => undefined,
 ): Promise<void> {
   const peer = await acceptWebSocket(request, reply, { messageBytesMax: liveMessageBytesMax, readerStallMs });
   const send = (message: object) => peer.send(JSON.stringify(message));
@@ -170,17 +178,27 @@ export async function serveContexts<Writer extends ContextWriter>(
     send,
     onIdle: () => (leaving.aborted ? leave() : protocol.onIdle?.()),
   });
-  const protocol = open(contexts, { send, close: (code) => peer.close(code) });
+  const protocol = open(contexts, { send, close: peer.close });
+  const { messages } = peer;
+  const readFirst = async () => {
+    const first = await Promise.race([messages.next(), delay(firstMessageMs, undefined, { ref: false })]);
+    return first?.value === undefined ? undefined : fieldsOfMessage(first.value, protocol.textField);
+  };
   const leave = () => {
     if (contexts.isIdle) peer.close(1012);
   };
   using _ = onAbort(leaving, leave);
   try {
-    for await (const message of peer.messages) protocol.handle(await fieldsOfMessage(message, protocol.textField));
+    const first = await begin(readFirst);
+    if (first) protocol.handle(first);
+    for await (const message of messages) protocol.handle(await fieldsOfMessage(message, protocol.textField));
   } catch (error) {
-    await send(protocol.toError(fromThrown(error)));
-    peer.close(1008);
+    const last = protocol.toError(fromThrown(error));
+    await send(last);
+    peer.close(1008, last.message);
   } finally {
     contexts.close();
+    // The result is not awaited, because it waits for the next message. Reading continues, up to the close frame.
+    void messages.return();
   }
 }

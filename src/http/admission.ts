@@ -35,13 +35,15 @@ export interface Admission {
   admitAnyTo: AdmitTo;
   /** Admits a request from within a handler or a hook. */
   admit(request: FastifyRequest, reply: FastifyReply, operation: Operation): Promise<void>;
-  /**
-   * Begins and admits another call on a connection that `admitAnyTo` has admitted. `api` names the vendor's API in
-   * logs.
-   */
+  /** Begins and admits another call of the same key on an admitted connection. `api` names the vendor's API in logs. */
   beginCall(request: FastifyRequest, api: string, operation: Operation): Promise<RunningCall>;
-  /** Admits a request from within a handler, on behalf of the key that its ticket was issued to. */
-  admitWith(ticketKeyId: string, request: FastifyRequest, reply: FastifyReply, operation: Operation): Promise<void>;
+  /** Admits a request from within a handler, with a key or on behalf of the key that its ticket was issued to. */
+  admitWith(
+    presented: Pick<Presented, 'key' | 'ticketKeyId'>,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    operation: Operation,
+  ): Promise<void>;
 }
 
 export function createAdmission(runner: Runner): Admission {
@@ -71,11 +73,10 @@ export function createAdmission(runner: Runner): Admission {
     async beginCall(request, api, operation) {
       const { id: requestId, ip: address } = request;
       const call = runner.begin({ api, requestId, address, readTrace: () => traceOf(request), reportLimits() {} });
-      await call.admit({ key: anyKeyOf(request) }, operation);
+      await call.admit({ key: undefined, ticketKeyId: request.call!.caller.keyId }, operation);
       return call;
     },
-    admitWith: (ticketKeyId, request, reply, operation) =>
-      admit(request, reply, { key: undefined, ticketKeyId }, operation),
+    admitWith: (presented, request, reply, operation) => admit(request, reply, presented, operation),
   };
 }
 
@@ -131,7 +132,8 @@ function apiKeyOf({ headers }: FastifyRequest): string | undefined {
 
 const bearerOf = ({ headers }: FastifyRequest) => /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1];
 
-function anyKeyOf(request: FastifyRequest): string | undefined {
+/** Returns the API key of the request, wherever a vendor's client sends it, without verifying it. */
+export function anyKeyOf(request: FastifyRequest): string | undefined {
   const { headers, query } = request;
   const { 'xi-api-key': theirs } = headers;
   const { api_key: asked } = query as Readonly<Record<string, unknown>>;

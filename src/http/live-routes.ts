@@ -47,7 +47,7 @@ export function addLiveRoutes(app: FastifyInstance, options: LiveRoutesOptions):
     const taken = await tickets.useLive(String(ticket));
     if (!taken)
       throw new Failure('stream_expired', { message: 'The ticket is unknown, used or expired. Request a new one.' });
-    await admission.admitWith(taken.keyId, request, reply, liveSpeech);
+    await admission.admitWith({ key: undefined, ticketKeyId: taken.keyId }, request, reply, liveSpeech);
   };
 
   const speak = async (request: FastifyRequest, reply: FastifyReply) => {

@@ -32,12 +32,17 @@ interface PeerLimits {
 
 export interface WebSocketPeer {
   /** Messages in order of arrival; text messages are strings. Ends when the connection closes. */
-  messages: AsyncIterable<string | Buffer>;
+  messages: AsyncGenerator<string | Buffer, void>;
   /** Resolves when the socket accepts the next message. */
   send(message: string | Uint8Array): Promise<void>;
-  /** Closes the connection with a status code from RFC 6455, section 7.4. */
+  /** Closes the connection with a status code from RFC 6455, section 7.4. A long reason is cut. */
   close(code: number, reason?: string): void;
 }
+
+/** Room for the reason in a close frame (RFC 6455, section 5.5). */
+const reasonBytesMax = 123;
+/** The status code of a connection whose message or caller is refused. */
+const refusedCode = 1008;
 
 /** Each message counts as at least this many bytes, since a short message takes memory too. */
 const messageBytesMin = 1024;
@@ -117,12 +122,13 @@ function handshakeFaults({ headers }: IncomingMessage): FieldViolation[] {
   return faults;
 }
 
-/** Completes the handshake. After that, the connection belongs to the socket. */
+/** Completes the handshake. After that, the connection belongs to the socket. Its caller may be admitted later. */
 export async function acceptWebSocket(
-  { raw: request, call }: FastifyRequest,
+  admitted: FastifyRequest,
   reply: FastifyReply,
   { messageBytesMax, readerStallMs }: PeerLimits,
 ): Promise<WebSocketPeer> {
+  const request = admitted.raw;
   const { socket, head, takeTurn } = upgrades.get(request)!;
   const { WebSocketServer } = await import('ws');
   const server = new WebSocketServer({
@@ -146,15 +152,19 @@ export async function acceptWebSocket(
   socket.once('close', () => raw.emit('close'));
   return new Promise((resolve, reject) => {
     socket.once('close', () => reject(callerLeft));
+    const charge = async () => {
+      if (!admitted.call) throw new Failure('invalid_api_key');
+      await admitted.call.admitAgain();
+    };
     server.handleUpgrade(request, socket, head, (peer) =>
-      resolve(toPeer(peer, { owner: ownerOf(request), readerStallMs, takeTurn, charge: () => call!.admitAgain() })),
+      resolve(toPeer(peer, { owner: () => ownerOf(request), readerStallMs, takeTurn, charge })),
     );
   });
 }
 
 interface PeerOptions extends Pick<PeerLimits, 'readerStallMs'> {
-  /** Owner of the unread bytes. */
-  owner: string;
+  /** Returns the owner of the unread bytes, who changes when the caller is admitted. */
+  owner(): string;
   takeTurn: TakeTurn;
   /** Charges a request to the key of the connection. */
   charge(): Promise<void>;
@@ -162,7 +172,19 @@ interface PeerOptions extends Pick<PeerLimits, 'readerStallMs'> {
 
 function toPeer(peer: import('ws').WebSocket, { owner, readerStallMs, takeTurn, charge }: PeerOptions): WebSocketPeer {
   const cut = () => peer.terminate();
-  const countOutput = () => countUnread(owner, peer, peer.readyState === peer.CLOSED ? 0 : peer.bufferedAmount, cut);
+  let countedFor = owner();
+  const countOutput = () => {
+    const now = owner();
+    if (now !== countedFor) countUnread(countedFor, peer, 0, cut);
+    countedFor = now;
+    countUnread(now, peer, peer.readyState === peer.CLOSED ? 0 : peer.bufferedAmount, cut);
+  };
+  const close = (code: number, reason = '') => {
+    const bytes = Buffer.alloc(reasonBytesMax);
+    peer.close(code, bytes.subarray(0, new TextEncoder().encodeInto(reason, bytes).written));
+    // A refused peer has this long to answer the close frame.
+    if (code === refusedCode) setTimeout(cut, lingerMs).unref();
+  };
   const queue = new PushQueue<string | Buffer>();
   let heardMs = performance.now();
   const hear = () => {
@@ -179,8 +201,7 @@ function toPeer(peer: import('ws').WebSocket, { owner, readerStallMs, takeTurn, 
   const checks = setInterval(() => {
     unfinishedSinceMs = waitingBytes === 0 && holdsPartOf(peer) ? (unfinishedSinceMs ?? performance.now()) : undefined;
     if (unfinishedSinceMs === undefined || performance.now() - unfinishedSinceMs < messageMsMax) return;
-    peer.close(1008, 'unfinished message');
-    setTimeout(() => peer.terminate(), lingerMs).unref();
+    close(refusedCode, 'unfinished message');
   }, socketCheckMs);
   let received = 0;
   const count = () => {
@@ -241,7 +262,7 @@ function toPeer(peer: import('ws').WebSocket, { owner, readerStallMs, takeTurn, 
         });
         countOutput();
       }),
-    close: (code, reason) => peer.close(code, reason),
+    close,
   };
 }
 

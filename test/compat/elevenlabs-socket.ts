@@ -16,16 +16,27 @@ export interface Message {
   normalizedAlignment?: Alignment | null;
   isFinal?: boolean;
   error?: string;
+  message?: string;
+  code?: number;
   contextId?: string;
 }
 
-/** `from` is a path with its query. */
-export function openSocket(from: string, { url, key }: { url: string; key: string }) {
-  const options = { headers: { 'xi-api-key': key } } as unknown as string[];
+/** A failure, as the last message of a connection or a message of a context. */
+export const failed = (error: string, more: Message = {}): Message => ({
+  message: expect.any(String),
+  error,
+  code: 1008,
+  ...more,
+});
+
+/** `from` is a path with its query. Without a key, the socket has no header for it. */
+export function openSocket(from: string, { url, key }: { url: string; key?: string }) {
+  const options = { headers: key === undefined ? {} : { 'xi-api-key': key } } as unknown as string[];
   const socket = new WebSocket(url.replace('http', 'ws') + from, options);
   const seen: Message[] = [];
   socket.addEventListener('message', ({ data }) => void seen.push(JSON.parse(data as string)));
-  const closed = once(socket, 'close').then(([event]) => (event as CloseEvent).code);
+  const ended = once(socket, 'close').then(([event]) => event as CloseEvent);
+  const closed = ended.then(({ code }) => code);
   const send = (...messages: object[]) => {
     for (const message of messages) socket.send(JSON.stringify(message));
   };
@@ -34,7 +45,12 @@ export function openSocket(from: string, { url, key }: { url: string; key: strin
     await expect.poll(() => of(id).at(-1)?.isFinal, patient).toBe(true);
     return of(id);
   };
-  return { socket, opened: once(socket, 'open'), closed, send, seen, of, final };
+  /** Waits for the close. Returns its code, its reason and the last message. */
+  const end = async () => {
+    const { code, reason } = await ended;
+    return { code, reason, last: seen.at(-1) };
+  };
+  return { socket, opened: once(socket, 'open'), closed, end, send, seen, of, final };
 }
 
 export const soundOf = (messages: readonly Message[]) =>

@@ -18,7 +18,7 @@ export function toErrorMessage(
   failure: Failure,
   requestId: string,
   { isHarmless = false }: { isHarmless?: boolean } = {},
-): CartesiaMessage {
+): CartesiaMessage & { message: string } {
   const error = toError(failure, requestId);
   const { status } = failureTable[failure.reason];
   const status_code = isHarmless ? status : Math.max(500, status);

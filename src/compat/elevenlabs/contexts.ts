@@ -1,6 +1,8 @@
 // Converts the messages of an ElevenLabs client to inputs of its contexts. When a client closes a context, its flushed
 // text is spoken to the end, and the rest is dropped; this is how clients interrupt. When a client closes the socket,
-// all text of all contexts is spoken first. `isFinal` is the last message of a context.
+// all text of all contexts is spoken first. `isFinal` is the last message of a context; a failure of the connection is
+// its last message, and its sentence is the reason in the close frame.
+//     {"text":" ","xi_api_key"}                   the key, in the first message, if no header contains it
 //     {"text":" ","context_id","voice_settings"}  {"text","context_id","flush"}  {"context_id","close_context":true}
 //     {"text":""}                                 keeps alive; ends the text if the connection has a single context
 //     {"close_socket":true}
@@ -16,7 +18,7 @@ import {
   type SpeechContexts,
   toPhrase,
 } from '../speech-contexts.ts';
-import { toErrorMessage } from './elevenlabs-failure.ts';
+import { failureCode, toErrorMessage } from './elevenlabs-failure.ts';
 import { ElevenLabsWriter } from './events.ts';
 import type { SocketSettings } from './generation.ts';
 
@@ -37,7 +39,8 @@ export class ElevenLabsProtocol implements ContextProtocol {
   readonly #socket: ContextSocket;
   readonly #options: ProtocolOptions;
   #isClosing = false;
-  #hasFailed = false;
+  /** The message of the last failure of a context. */
+  #failed: string | undefined;
 
   constructor(contexts: SpeechContexts<ElevenLabsWriter>, socket: ContextSocket, options: ProtocolOptions) {
     this.#contexts = contexts;
@@ -60,10 +63,12 @@ export class ElevenLabsProtocol implements ContextProtocol {
   }
 
   onIdle(): void {
-    if (!this.#options.isMulti || this.#isClosing) this.#socket.close(this.#hasFailed ? 1008 : 1000);
+    if (this.#options.isMulti && !this.#isClosing) return;
+    if (this.#failed === undefined) this.#socket.close(1000);
+    else this.#socket.close(failureCode, this.#failed);
   }
 
-  toError(failure: Failure): object {
+  toError(failure: Failure) {
     return toErrorMessage(failure, undefined);
   }
 
@@ -82,12 +87,13 @@ export class ElevenLabsProtocol implements ContextProtocol {
   }
 
   #open(id: string, voiceSettings: unknown): Context {
-    const { isAbsolute, contextIdleMs, startWith } = this.#options.settings;
+    const { isMulti, settings } = this.#options;
+    const { isAbsolute, contextIdleMs, startWith } = settings;
     const start = startWith(voiceSettings ?? undefined);
-    const named = { contextId: this.#nameOf(id), start, isAbsolute, contextIdleMs };
+    const named = { contextId: this.#nameOf(id), isMulti, start, isAbsolute, contextIdleMs };
     const onIdle = () => finish(context);
-    const onFailure = () => {
-      this.#hasFailed = true;
+    const onFailure = (message: string) => {
+      this.#failed = message;
     };
     const context: Context = this.#contexts.open(id, new ElevenLabsWriter({ ...named, onIdle, onFailure }));
     context.inputs.push({ type: 'start', start });
@@ -117,8 +123,9 @@ export class ElevenLabsProtocol implements ContextProtocol {
       context.inputs.fail(error);
     } else {
       const contextId = this.#nameOf(id)?.slice(0, contextIdCharsMax);
-      void this.#socket.send(toErrorMessage(fromThrown(error), contextId));
-      if (!this.#options.isMulti) this.#socket.close(1008);
+      const message = toErrorMessage(fromThrown(error), contextId);
+      void this.#socket.send(message);
+      if (!this.#options.isMulti) this.#socket.close(failureCode, message.message);
       else if (!context) void this.#socket.send({ isFinal: true, contextId });
     }
   }
@@ -134,7 +141,7 @@ export class ElevenLabsProtocol implements ContextProtocol {
   #closeSocket(): void {
     this.#isClosing = true;
     for (const context of this.#contexts.all()) finish(context);
-    if (this.#contexts.isIdle) this.#socket.close(this.#hasFailed ? 1008 : 1000);
+    if (this.#contexts.isIdle) this.onIdle();
   }
 
   #nameOf(id: string): string | undefined {

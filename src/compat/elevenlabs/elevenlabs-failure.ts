@@ -1,5 +1,5 @@
 // Renders a Failure in ElevenLabs's format: `{"detail":{"status","message","request_id"}}` over HTTP, and
-// `{"error","contextId"}` on a WebSocket.
+// `{"message","error","code","contextId"}` on a WebSocket.
 import type { Failure } from '../../errors.ts';
 import { toMessage } from '../../http/failure-sentences.ts';
 import { type FailureReply, type Recipient, toFailureReply } from '../../net/failure-reply.ts';
@@ -13,9 +13,14 @@ export function toElevenLabsReply(failure: Failure, recipient: Recipient): Failu
   return { status, headers, body: JSON.stringify({ detail }) };
 }
 
+/** The code with which ElevenLabs closes a WebSocket after a failure. */
+export const failureCode = 1008;
+
 /** `contextId` is undefined if the connection has a single context. */
 export const toErrorMessage = (failure: Failure, contextId: string | undefined) => ({
-  error: sentenceOf(failure),
+  message: sentenceOf(failure),
+  error: statusOf(failure),
+  code: failureCode,
   contextId,
 });
 

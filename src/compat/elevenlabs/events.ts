@@ -1,5 +1,6 @@
 // Converts events of live speech to ElevenLabs's messages: `{"audio","alignment","normalizedAlignment","contextId"}`,
-// with audio and times in separate messages, and `{"isFinal":true,"contextId"}` as the last.
+// with audio and times in separate messages, and `{"isFinal":true,"contextId"}` as the last. An error is the last message
+// of a connection with a single context.
 import type { LiveEvent } from '../../api/live-session.ts';
 import { encodeSilence } from '../../audio/formats.ts';
 import type { Failure } from '../../errors.ts';
@@ -10,13 +11,14 @@ import { type Alignment, AlignmentMessages, CharacterTimes } from './alignment.t
 import { toErrorMessage } from './elevenlabs-failure.ts';
 
 interface SpokenContext {
-  /** Id of the context; undefined if the connection has a single context. */
+  /** Id of the context; undefined if it has none. */
   contextId: string | undefined;
+  isMulti: boolean;
   start: LiveStart;
   isAbsolute: boolean;
   /** Called when no message has arrived for `contextIdleMs`. */
   onIdle(): void;
-  onFailure(): void;
+  onFailure(message: string): void;
   contextIdleMs: number;
 }
 
@@ -27,6 +29,7 @@ export class ElevenLabsWriter implements ContextWriter {
   #idle: NodeJS.Timeout | undefined;
   #turn = 0;
   #hasSound = false;
+  #hasFailed = false;
   /** Whether the current turn has text. */
   hasText = false;
   isClosing = false;
@@ -66,13 +69,16 @@ export class ElevenLabsWriter implements ContextWriter {
   }
 
   *fail(failure: Failure): Generator<object> {
-    this.#context.onFailure();
-    yield toErrorMessage(failure, this.#context.contextId);
+    this.#hasFailed = true;
+    const error = toErrorMessage(failure, this.#context.contextId);
+    this.#context.onFailure(error.message);
+    yield error;
   }
 
   *end(): Generator<object> {
     clearTimeout(this.#idle);
-    yield { isFinal: true, contextId: this.#context.contextId };
+    const { contextId, isMulti } = this.#context;
+    if (isMulti || !this.#hasFailed) yield { isFinal: true, contextId };
   }
 
   #align(turn: number, words: Extract<LiveEvent, { type: 'timestamps' }>['words']) {

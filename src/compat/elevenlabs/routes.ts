@@ -1,14 +1,15 @@
 // The speech endpoints of ElevenLabs's API, below /v1/text-to-speech/{voice_id}: the WebSockets stream-input and
 // multi-stream-input, and POST with and without /stream and /with-timestamps; also GET /v1/voices,
 // /v1/voices/{voice_id}, its /settings, and /v1/models. The API key is in xi-api-key. Every request for speech becomes
-// live speech. A WebSocket upgrade fails if the voice is unknown.
+// live speech. A WebSocket is accepted before its caller and its voice are checked, because clients read a refusal of the
+// upgrade as a wrong address.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { liveWaitingCharsMax } from '../../api/call-limits.ts';
 import type { LiveEvent, LiveInput } from '../../api/live-session.ts';
 import { speechOperations, voiceOperations } from '../../api/operation.ts';
 import { audioFormats } from '../../audio/formats.ts';
 import type { Fields } from '../../contract/unknown-fields.ts';
-import { run, stream } from '../../http/admission.ts';
+import { anyKeyOf, run, stream } from '../../http/admission.ts';
 import { sendPieces } from '../../http/body-writer.ts';
 import { ignoredHeaders, sortFields } from '../../http/ignored-fields.ts';
 import { fieldsOf } from '../../http/json-body.ts';
@@ -99,18 +100,24 @@ function addSockets(app: FastifyInstance, options: VendorRoutesOptions): void {
     ['stream-input', false],
     ['multi-stream-input', true],
   ] as const) {
-    const onRequest = admission.admitAnyTo(liveSpeech);
-    app.get(`${root}/${name}`, { onRequest }, async (request, reply) => {
+    app.get(`${root}/${name}`, async (request, reply) => {
       checkUpgrade(request, reply, isAllowedOrigin);
       const settings = parseSocketSettings(voiceOf(request), request.query as Fields);
-      const start = settings.startWith(undefined);
-      // Speaks an empty text, to find failures before the response begins.
-      const nothing = stream(request, reply, liveSpeech, (call) => live.liveSpeech(call, inputsOf(start, '')));
-      await Array.fromAsync(nothing);
       reply.headers(ignoredHeaders(request, settings.ignored));
       const open = (contexts: SpeechContexts<ElevenLabsWriter>, socket: ContextSocket) =>
         new ElevenLabsProtocol(contexts, socket, { settings, isMulti });
-      await serveContexts({ ...options, api: 'elevenlabs' }, [request, reply], open);
+      await serveContexts({ ...options, api: 'elevenlabs' }, [request, reply], open, async (readFirst) => {
+        const asked = anyKeyOf(request);
+        // A message that cannot be read contains no key.
+        const first = asked === undefined ? await readFirst().catch(() => undefined) : undefined;
+        const key = asked ?? (typeof first?.xi_api_key === 'string' ? first.xi_api_key : undefined);
+        await admission.admitWith({ key }, request, reply, liveSpeech);
+        const start = settings.startWith(undefined);
+        // Speaks an empty text, to find failures before the first message is handled.
+        const nothing = stream(request, reply, liveSpeech, (call) => live.liveSpeech(call, inputsOf(start, '')));
+        await Array.fromAsync(nothing);
+        return first;
+      });
       return reply;
     });
   }

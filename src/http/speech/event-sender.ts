@@ -78,7 +78,8 @@ export function createEventSender({ speech, admission, streams, admit }: EventSe
       // twice, so the stream is resumed. If its events have expired, the request is refused, which stops the
       // EventSource.
       if (last && !ticket) return resume(request, reply, String(last).split(':', 1)[0]!, request.call!.caller.keyId);
-      if (ticket) await admission.admitWith(ticket.keyId, request, reply, streamSpeech);
+      if (ticket)
+        await admission.admitWith({ key: undefined, ticketKeyId: ticket.keyId }, request, reply, streamSpeech);
       const running = request.call!;
       running.api = 'sse';
       const stayOn = abortOnClose(running, reply);
