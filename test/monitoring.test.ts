@@ -1,31 +1,38 @@
 // Tests that Prometheus's own tool accepts the alert rules, and that rules and dashboard only use metrics and labels
 // that the service has.
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { createServiceMetrics } from '../src/app/metrics.ts';
-import { Schedule } from '../src/speech/schedule.ts';
+import { loadConfig } from '../src/app/config.ts';
+import { openService } from '../src/app/service.ts';
+import { openAiCompatible } from '../src/engines/openai-compatible/openai-compatible.ts';
+import { createLog } from '../src/telemetry/log.ts';
+import { openOpenAiServer } from './engines/openai-server.ts';
 import { isInstalled } from './programs.ts';
 
 const folder = join(import.meta.dirname, '../deploy');
 const rulesFile = join(folder, 'prometheus/sonant.rules.yml');
 
-/** Names of all possible metrics of the service. */
-function familyNames(): string[] {
-  const metrics = createServiceMetrics();
-  const room = { storedBytes: 1, bytesMax: 1, accountBytesMax: 1, freeBytes: 1, removedClips: 0 };
-  metrics.watchRoom(() => room);
-  metrics.watchLedger({ pendingRows: 0 });
-  metrics.watchSpans(() => 0);
-  metrics.watchJobs(() => 0);
-  metrics.watchSpeech({
-    engines: [],
-    guards: (() => ({})) as never,
-    schedule: new Schedule({ speakingMax: 1, waitingMax: 1 }),
-  });
-  metrics.close();
-  return metrics.families().map(({ name }) => name);
+/** Names of the metrics of a service with everything on that has metrics. */
+async function readFamilyNames(): Promise<string[]> {
+  const { url } = await openOpenAiServer();
+  const data = mkdtempSync(join(tmpdir(), 'sonant-monitoring-'));
+  const env = {
+    SONANT_HTTP_ADDR: '127.0.0.1:0',
+    SONANT_GRPC_ADDR: '127.0.0.1:0',
+    SONANT_DATA_DIR: data,
+    SONANT_OPENAI_URL: url,
+    OTEL_EXPORTER_OTLP_ENDPOINT: url,
+  };
+  const definitions = [openAiCompatible];
+  const config = loadConfig({ env, folder: data, engines: definitions });
+  const service = await openService({ config, definitions, log: createLog('silent'), isSinglePort: false });
+  const text = await (await fetch(`http://127.0.0.1:${service.httpPort}/metrics`)).text();
+  await service.drain();
+  rmSync(data, { recursive: true });
+  return [...text.matchAll(/^# HELP (\S+)/gm)].map(([, name]) => name!);
 }
 
 const metricsIn = (text: string) =>
@@ -33,8 +40,8 @@ const metricsIn = (text: string) =>
     name.replace(/_(bucket|sum|count)$/, ''),
   );
 
-test('the rules and the dashboard name metrics that the service has, and the documents name all of them', () => {
-  const known = familyNames();
+test('the rules and the dashboard name metrics that the service has, and the documents name all of them', async () => {
+  const known = await readFamilyNames();
   const dashboard = readFileSync(join(folder, 'grafana/sonant.json'), 'utf8');
   const rules = readFileSync(rulesFile, 'utf8');
   const named = [...metricsIn(rules), ...metricsIn(dashboard)];
@@ -43,6 +50,8 @@ test('the rules and the dashboard name metrics that the service has, and the doc
   const documents = [readFileSync(join(folder, '../docs/monitoring.md'), 'utf8')];
   const told = metricsIn(documents.join('\n'));
   expect(known.filter((name) => !told.includes(name))).toEqual([]);
+  expect(told.filter((name) => !known.includes(name))).toEqual([]);
+  expect(new Set(known).size).toBe(known.length);
 });
 
 test('the dashboard is one that Grafana can load: ids and places of panels are unique, and each asks something', () => {

@@ -4,6 +4,7 @@
 import { Failure } from '../errors.ts';
 import { isOutcomeUnknown } from '../store/row-store.ts';
 import type { UsageRow, UsageRows } from '../store/usage-rows.ts';
+import { createMetrics, type Metrics } from '../telemetry/prometheus.ts';
 
 const dayMs = 24 * 3600 * 1000;
 let latest = { index: Number.NaN, name: '' };
@@ -53,14 +54,17 @@ export type UsageLedger = ReturnType<typeof createUsageLedger>;
 export interface UsageLedgerOptions {
   pendingRowsMax?: number;
   retryMs?: number;
+  metrics?: Metrics;
   /** Called with errors that no caller receives. */
   onFault(fault: unknown): void;
 }
 
 export function createUsageLedger(rows: Pick<UsageRows, 'addAll'>, options: UsageLedgerOptions) {
-  const { pendingRowsMax = pendingRowsMaxDefault, onFault } = options;
+  const { pendingRowsMax = pendingRowsMaxDefault, metrics = createMetrics(), onFault } = options;
   const pending = createPendingRows(rows, options);
   const hasRoom = () => pending.count < pendingRowsMax;
+  const pendingHelp = 'Usage records in memory that are not yet in the database.';
+  metrics.gauge('sonant_usage_pending_rows', pendingHelp, () => [[{}, pending.count]]);
   let batch: Batch | undefined;
 
   const write = async (sums: Sums) => {

@@ -4,9 +4,11 @@
 import type { Admit } from '../access/admit.ts';
 import { Failure } from '../errors.ts';
 import { readerStallMs } from '../net/request-limits.ts';
+import { createMetrics, type Metrics } from '../telemetry/prometheus.ts';
 import type { Tracing } from '../telemetry/trace.ts';
 import type { EndedCall } from './call.ts';
 import { openCallLimits, streamCallMs, unaryCallMs } from './call-limits.ts';
+import { createCallMetrics } from './call-metrics.ts';
 import { createDeadlines } from './deadlines.ts';
 import { type IsInForce, openKeyWatch } from './key-watch.ts';
 import { type OpenCallLimits, OpenCalls } from './open-calls.ts';
@@ -17,6 +19,7 @@ interface RunnerOptions {
   isInForce: IsInForce;
   /** Called once for every call. Must not throw. */
   onCallEnd(call: EndedCall): void;
+  metrics?: Metrics;
   /** Traces calls; undefined if calls are not traced. */
   tracing?: Tracing | undefined;
   timeLimits?: TimeLimits | undefined;
@@ -41,7 +44,13 @@ export interface Runner {
 }
 
 export function createRunner(options: RunnerOptions): Runner {
-  const { admit, isInForce, onCallEnd, tracing, timeLimits = usualLimits, openLimits = openCallLimits } = options;
+  const { admit, isInForce, metrics = createMetrics(), tracing } = options;
+  const { timeLimits = usualLimits, openLimits = openCallLimits } = options;
+  const count = createCallMetrics(metrics);
+  const onCallEnd = (call: EndedCall) => {
+    count(call);
+    options.onCallEnd(call);
+  };
   const keyWatch = openKeyWatch(isInForce);
   const running: Shared['running'] = new Set();
   const leaving = new AbortController();

@@ -34,11 +34,8 @@ export async function openBookWork(
   const stored = openStoredClips(store, { clips, linkTo: undefined });
   const caller = { ...anonymous, callerId, keyId: callerId, accountId: callerId, usesAllVoices: true };
   const jobs = openJobs({
-    core: { speech },
-    store,
-    clips: stored,
-    room: endlessRoom,
-    ledger: { add: async () => {} },
+    speech,
+    stored: { store, clips: stored, room: endlessRoom, ledger: { add: async () => {} } },
     limiter: { takeSynthesis: async () => ({ end() {} }) },
     findCaller: async (): Promise<JobCaller> => ({ ...caller, limits: usualLimits }),
     links: { baseUrl: () => '', keepMs: jobKeepHoursMax * 3_600_000 },

@@ -7,22 +7,14 @@ import type { FastifyInstance } from 'fastify';
 import { ApiKeyService } from '../../gen/sonant/v1/api_key_pb.ts';
 import { BookService } from '../../gen/sonant/v1/book_pb.ts';
 import { JobService } from '../../gen/sonant/v1/job_service_pb.ts';
-import type { LexiconService } from '../../gen/sonant/v1/lexicon_pb.ts';
 import { ModelService } from '../../gen/sonant/v1/model_pb.ts';
 import { ProvenanceService } from '../../gen/sonant/v1/provenance_pb.ts';
 import { UsageService } from '../../gen/sonant/v1/usage_pb.ts';
-import type { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
 import type { Admit } from '../access/admit.ts';
 import type { FailedAttempts } from '../access/failed-attempts.ts';
 import type { SignIn } from '../access/sign-in.ts';
 import { callerLeft } from '../api/call.ts';
-import type { Idempotency } from '../api/idempotency.ts';
-import type { LiveOperations } from '../api/live-speech.ts';
 import type { Runner } from '../api/runner.ts';
-import type { Handlers } from '../api/service-handlers.ts';
-import type { SpeechOperations } from '../api/speech.ts';
-import type { Tickets } from '../api/stream-tickets.ts';
-import type { VoiceOperations } from '../api/voices.ts';
 import { cartesiaHeader, toCartesiaReply } from '../compat/cartesia/cartesia-failure.ts';
 import { addCartesiaRoutes } from '../compat/cartesia/routes.ts';
 import { elevenLabsHeader, toElevenLabsReply } from '../compat/elevenlabs/elevenlabs-failure.ts';
@@ -30,7 +22,6 @@ import { addElevenLabsRoutes } from '../compat/elevenlabs/routes.ts';
 import { addMcpRoute, toMcpReply } from '../compat/mcp/routes.ts';
 import { addOpenAiRoutes } from '../compat/openai-routes.ts';
 import { addConsolePage } from '../console/routes.ts';
-import type { StoredAudio } from '../delivery/stored-audio.ts';
 import { createAdmission } from '../http/admission.ts';
 import { addAudioRoutes } from '../http/audio-routes.ts';
 import { addContractRoutes } from '../http/contract-routes.ts';
@@ -56,6 +47,8 @@ import { type Connections, createConnections } from '../net/connections.ts';
 import { toFailureReply } from '../net/failure-reply.ts';
 import { type ListenAddress, type Listener, openListener, type Tls } from '../net/listen.ts';
 import { farewellMs, jobBytesMax, jobValuesMax, readerStallMs as usualReaderStallMs } from '../net/request-limits.ts';
+import type { Metrics } from '../telemetry/prometheus.ts';
+import type { Operations } from './operations.ts';
 
 interface GatewaySettings {
   /** The address to listen on. Without an address, only sockets that are passed to `accept` are served. */
@@ -76,7 +69,7 @@ interface GatewaySettings {
 
 export interface GatewayOptions {
   runner: Runner;
-  operations: GatewayOperations;
+  operations: Operations;
   /** Mounts Connect and gRPC-Web on the same port. */
   addRpcRoutes(app: FastifyInstance): void;
   admit: Admit;
@@ -85,31 +78,12 @@ export interface GatewayOptions {
   watch: {
     checks: readonly ReadinessCheck[];
     onRequestEnd: OnRequestEnd;
+    metrics?: Metrics;
     /** The metrics, in the Prometheus text format; undefined if another port serves them. */
     readMetrics?: (() => string) | undefined;
     /** Called with faults that are not reported to a caller. */
     onFault(fault: unknown): void;
   };
-}
-
-export interface GatewayOperations {
-  speech: SpeechOperations;
-  live: LiveOperations;
-  voices: VoiceOperations;
-  /** Handlers by service. gRPC calls the same handlers. */
-  handlers: {
-    voices: Handlers<typeof VoiceService>;
-    jobs: Handlers<typeof JobService>;
-    books: Handlers<typeof BookService>;
-    provenance: Handlers<typeof ProvenanceService>;
-    lexicons: Handlers<typeof LexiconService>;
-    keys: Handlers<typeof ApiKeyService>;
-    models: Handlers<typeof ModelService>;
-    usage: Handlers<typeof UsageService>;
-  };
-  audio: StoredAudio;
-  idempotency: Idempotency;
-  tickets: Tickets;
 }
 
 export interface Gateway {
@@ -145,6 +119,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     isLeaving: () => isLeaving,
     isDraining: () => isDraining,
     onRequestEnd: watch.onRequestEnd,
+    metrics: watch.metrics,
     failureForms,
   });
   const streams = new ResumableStreams();

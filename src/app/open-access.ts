@@ -53,11 +53,9 @@ export function openRunner({ log, metrics, tracing, opened }: Opening, { admit, 
   return createRunner({
     admit,
     isInForce: keyVerifier.isInForce,
+    metrics,
     tracing,
-    onCallEnd(ended) {
-      metrics.onCallEnd(ended);
-      callLog.write(ended);
-    },
+    onCallEnd: callLog.write,
   });
 }
 

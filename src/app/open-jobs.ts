@@ -13,43 +13,50 @@ import { createOutboundTargets } from '../net/outbound-targets.ts';
 import { isDead, processName } from '../runtime/id.ts';
 import { createJobRows, type JobRow, type JobRowsOptions } from '../store/job-rows.ts';
 import type { RowStore } from '../store/row-store.ts';
-import { createWebhookRows } from '../store/webhook-rows.ts';
+import { createWebhookRows, type WebhookOutcome, webhookOutcomes } from '../store/webhook-rows.ts';
+import { createMetrics, type Metrics } from '../telemetry/prometheus.ts';
 import { type Webhooks, webhookUrlCharsMax } from '../webhooks/webhook.ts';
 import { createWebhookSecrets } from '../webhooks/webhook-secrets.ts';
 import { openWebhooks } from '../webhooks/webhook-sender.ts';
 import type { StoredClips } from './open-storage.ts';
 import type { Opening } from './opening.ts';
 
-export interface OpenJobsOptions extends Pick<JobTools, 'room' | 'limiter' | 'findCaller' | 'onFault'> {
-  core: { speech: JobTools['speech'] };
-  store: RowStore;
-  clips: Pick<StoredClips, 'index' | 'memory'>;
-  ledger: Pick<UsageLedger, 'add'>;
+export interface OpenJobsOptions extends Pick<JobTools, 'speech' | 'limiter' | 'findCaller' | 'onFault'> {
+  stored: {
+    store: RowStore;
+    clips: Pick<StoredClips, 'index' | 'memory'>;
+    room: JobTools['room'];
+    ledger: Pick<UsageLedger, 'add'>;
+  };
   links: { baseUrl(): string; keepMs: number };
   openSigner?: JobTools['openSigner'];
   /** Maximum number of chapters that this process speaks at the same time. */
   chaptersMax: number;
   /** Webhooks for jobs. Without this option, a job that names a webhook is refused. */
   webhooks?: Webhooks | undefined;
-  onEnd?(status: string): void;
+  metrics?: Metrics;
   /** The name under which leases are held. Default: the name of this process. */
   holder?: string;
 }
 
 export function openJobs(options: OpenJobsOptions) {
-  const { core, store, clips: stored, room, ledger, limiter, findCaller, links, onFault } = options;
-  const { openSigner, chaptersMax, holder = processName, webhooks, onEnd } = options;
+  const { speech, limiter, findCaller, links, onFault } = options;
+  const { store, clips: stored, room, ledger } = options.stored;
+  const { openSigner, chaptersMax, holder = processName, webhooks, metrics = createMetrics() } = options;
   const { index, memory } = stored;
   const { clips } = memory;
+  const countEnded = metrics.counter('sonant_jobs_total', 'Ended jobs, by status.');
+  // Counters begin at 0 for every outcome, so that the first event shows as an increase.
+  for (const status of ['succeeded', 'failed', 'canceled']) countEnded({ status }, 0);
   const afterEnd = ({ status }: JobRow) => {
-    onEnd?.(status);
+    countEnded({ status });
     webhooks?.wake();
   };
   const rows = createJobRows(store, { ...(webhooks && storeMessages(webhooks, links)), afterEnd });
-  const { speech } = core;
   const { keepMs } = links;
   const tools = { rows, speech, clips, index, room, limiter, findCaller, openSigner, keepMs, holder, onFault };
   const runner = openJobRunner({ ...tools, chaptersMax, isDead });
+  metrics.gauge('sonant_job_chapters', 'Chapters of jobs being spoken.', () => [[{}, runner.countWorking()]]);
   const sweep = openJobSweep(tools);
   return {
     handlers: createJobHandlers({
@@ -64,8 +71,6 @@ export function openJobs(options: OpenJobsOptions) {
       noteUsage: (usage) => ledger.add(usage),
       checkWebhook: webhooks ? webhooks.check : refuseWebhook,
     }),
-    /** Number of chapters that are being spoken. */
-    countChapters: runner.countWorking,
     /** Deletes expired jobs now. */
     sweep: sweep.run,
     async close(): Promise<void> {
@@ -102,6 +107,9 @@ const storeMessages = (webhooks: Webhooks, links: OpenJobsOptions['links']): Pic
 
 export function openServiceWebhooks(opening: Opening, store: RowStore, seal: Seal): Webhooks {
   const { config, log, opened, metrics, onFault } = opening;
+  const countEnded = metrics.counter('sonant_webhooks_total', 'Ended webhook messages, by outcome.');
+  const count = (outcome: WebhookOutcome, by: number) => countEnded({ outcome: outcome.replace(' ', '_') }, by);
+  for (const outcome of webhookOutcomes) count(outcome, 0);
   const rows = createWebhookRows(store);
   const secrets = createWebhookSecrets({ rows, seal });
   const targets = createOutboundTargets({
@@ -116,7 +124,7 @@ export function openServiceWebhooks(opening: Opening, store: RowStore, seal: Sea
     onFault,
     // The URL is not logged, because it may contain a secret of the receiver.
     onEnd(ended) {
-      metrics.onWebhookEnd(ended.outcome);
+      count(ended.outcome, 1);
       log[ended.outcome === 'delivered' ? 'debug' : 'warn']('webhook ended', { ...ended });
     },
   });

@@ -1,19 +1,20 @@
 // Opens speech (engines, voices, stored voices, lexicons, synthesis) and the operations that manage stored voices.
 import packageFile from '../../package.json' with { type: 'json' };
 import { findDataDirSecret, readDataDirSecret } from '../access/sealed-tokens.ts';
-import type { Engine, EngineDefinition, EngineLog, ServerTools, Voice } from '../engines/engine.ts';
-import { createEngineGuards, type EngineWatch } from '../engines/guard.ts';
+import type { Engine, EngineDefinition, EngineLog, Voice } from '../engines/engine.ts';
+import { createEngineGuards } from '../engines/guard.ts';
 import { openLexiconCache } from '../lexicons/lexicon-cache.ts';
 import { createLexiconManagement } from '../lexicons/lexicon-management.ts';
 import type { Marking } from '../speech/marking.ts';
 import type { Lexicons } from '../speech/request-lexicons.ts';
-import { Schedule, type ScheduleOptions } from '../speech/schedule.ts';
+import { Schedule } from '../speech/schedule.ts';
 import type { StoredVoices as VoiceSource } from '../speech/stored-voices.ts';
 import { createSpeech } from '../speech/synthesize.ts';
 import { createVoices } from '../speech/voice.ts';
 import { createLexiconRows } from '../store/lexicon-rows.ts';
 import type { RowStore } from '../store/row-store.ts';
 import { createVoiceRows } from '../store/voice-rows.ts';
+import { createMetrics, type Metrics } from '../telemetry/prometheus.ts';
 import { createCloneMaking } from '../voices/clone-making.ts';
 import { createVault } from '../voices/clone-vault.ts';
 import { readSamples } from '../voices/sample-reader.ts';
@@ -29,24 +30,21 @@ interface OpenSpeechOptions {
   stored?: VoiceSource | undefined;
   lexicons?: Lexicons | undefined;
   readChanges?: (() => Promise<unknown>) | undefined;
-  watch?: EngineWatch;
-  /** The server tools of the engine with this name. */
-  serverTools?: (engine: string) => ServerTools;
-  onAdmit?: ScheduleOptions['onAdmit'];
+  metrics?: Metrics;
   /** Wraps each engine, for tracing. */
   wrap?: (engine: Engine) => Engine;
   log?: EngineLog;
 }
 
 export async function openSpeech(options: OpenSpeechOptions) {
-  const { config, definitions, stored, lexicons, readChanges, watch, serverTools, onAdmit, wrap, log } = options;
-  const guards = createEngineGuards(watch);
+  const { config, definitions, stored, lexicons, readChanges, metrics = createMetrics(), wrap, log } = options;
+  const guards = createEngineGuards(metrics);
   await using opened = new AsyncDisposableStack();
   const results = await Promise.allSettled(
     definitions.map(async (definition) => {
-      const bare = await openEngine(config, definition, log, serverTools?.(definition.name));
+      const bare = await openEngine(config, definition, log, metrics);
       const engine = bare && wrap ? wrap(bare) : bare;
-      if (engine) opened.defer(() => guards(engine).close());
+      if (engine) opened.defer(guards(engine).close);
       return engine;
     }),
   );
@@ -70,7 +68,13 @@ export async function openSpeech(options: OpenSpeechOptions) {
       defaultVoice,
     });
   const { speakingMax, waitingMax, waitingSeconds, soundMemoryMb } = config;
-  const schedule = new Schedule({ speakingMax, waitingMax, bytesMax: soundMemoryMb * 2 ** 20, onAdmit });
+  const schedule = new Schedule({ speakingMax, waitingMax, bytesMax: soundMemoryMb * 2 ** 20, metrics });
+  metrics.gauge('sonant_engine_waiting', 'Requests and segments waiting for a slot of an engine.', () => {
+    const { engines: lines } = schedule.state;
+    return engines.map(
+      ({ name }) => [{ engine: name }, lines.find((line) => line.name === name)?.waiting ?? 0] as const,
+    );
+  });
   const speech = createSpeech({
     voices,
     lexicons,
@@ -92,10 +96,10 @@ async function openEngine(
   config: Config,
   { name, settings, isOptional, open }: EngineDefinition,
   log: EngineLog | undefined,
-  serverTools: ServerTools | undefined,
+  metrics: Metrics,
 ) {
   try {
-    return await open(config.engines[name]!, config.dataDir, log, serverTools);
+    return await open(config.engines[name]!, config.dataDir, log, metrics);
   } catch (error) {
     const own = new Set<unknown>(Object.values(settings));
     const isConfigured = config.inForce.some(({ setting, source }) => own.has(setting) && source !== 'default');

@@ -39,20 +39,21 @@ export async function openStored({ config, opened, metrics, tracing, onFault }: 
   const { index, memory } = shared;
   const { clips } = memory;
   const limits = { bytesMax: config.audioMibMax * mib, accountBytesMax: config.audioMibPerKey * mib };
-  const room = createClipRoom({ clips, index, limits, onFault });
-  metrics.watchRoom(room.state);
+  const room = createClipRoom({ clips, index, limits, metrics, onFault });
   const { isSegmentClip: isNeeded } = createJobRows(store);
   const sweep = openClipSweep({ clips, index, room, isNeeded, onFault });
   opened.defer(() => sweep.close());
-  const ledger = createUsageLedger(createUsageRows(store), { onFault });
+  const ledger = createUsageLedger(createUsageRows(store), { metrics, onFault });
   opened.defer(async () => {
     // Removing stored audio can free the disk space that pending usage rows need.
     if (ledger.pendingRows > 0) await room.restore().catch(onFault);
     await ledger.close();
   });
-  metrics.watchLedger(ledger);
   return { store, clips: shared, room, sweep, ledger };
 }
+
+/** The database, the stored audio and the usage ledger. */
+export type Stored = Omit<Awaited<ReturnType<typeof openStored>>, 'sweep'>;
 
 /** The parts of stored audio that the whole service shares. */
 export type StoredClips = ReturnType<typeof openStoredClips>;

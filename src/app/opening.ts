@@ -2,10 +2,11 @@
 import type { EngineDefinition } from '../engines/engine.ts';
 import { removeLeftTemporaryFolders } from '../runtime/files.ts';
 import type { Log } from '../telemetry/log.ts';
+import { watchProcess } from '../telemetry/process-metrics.ts';
+import { createMetrics, type Metrics } from '../telemetry/prometheus.ts';
 import type { Tracing } from '../telemetry/trace.ts';
 import { type Config, explainMistake } from './config.ts';
 import { logFault } from './logging.ts';
-import { createServiceMetrics, type ServiceMetrics } from './metrics.ts';
 import { openTracing } from './tracing.ts';
 
 interface Begun {
@@ -17,7 +18,7 @@ interface Begun {
 }
 
 export interface Opening extends Begun {
-  metrics: ServiceMetrics;
+  metrics: Metrics;
   /** Traces calls; undefined if tracing is off. */
   tracing: Tracing | undefined;
   onFault(fault: unknown): void;
@@ -27,8 +28,8 @@ export function beginOpening(begun: Begun): Opening {
   const { config, log, opened } = begun;
   for (const warning of config.warnings) log.warn(explainMistake(warning));
   const onFault = (fault: unknown) => logFault(log, fault);
-  const metrics = createServiceMetrics();
-  opened.defer(metrics.close);
+  const metrics = createMetrics();
+  opened.defer(watchProcess(metrics));
   const sweep = removeLeftTemporaryFolders().catch(onFault);
   opened.defer(() => sweep);
   return { ...begun, onFault, metrics, tracing: openTracing(config, metrics, log, opened) };

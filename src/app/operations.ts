@@ -1,9 +1,7 @@
-// Creates the operations, and the runner that runs all calls.
-
+// Creates the operations, which all transports share.
 import type { KeyManagement } from '../access/key-management.ts';
 import type { Limiter } from '../access/limiter.ts';
 import type { Seal } from '../access/sealed-tokens.ts';
-import type { UsageLedger } from '../access/usage-ledger.ts';
 import { createBookHandlers } from '../api/books.ts';
 import { createIdempotency } from '../api/idempotency.ts';
 import type { JobHandlers } from '../api/jobs.ts';
@@ -19,6 +17,7 @@ import { createUsageHandlers } from '../api/usage.ts';
 import { createVoiceHandlers, createVoiceOperations } from '../api/voices.ts';
 import { createKnownClips } from '../delivery/clip-cache.ts';
 import { createDelivery, type DeliveryOptions } from '../delivery/delivery.ts';
+import type { SingleFlight } from '../delivery/single-flight.ts';
 import { createStoredAudio } from '../delivery/stored-audio.ts';
 import { readCaptions } from '../delivery/stored-captions.ts';
 import { openManifest } from '../delivery/stored-manifest.ts';
@@ -30,56 +29,34 @@ import type { Speech } from '../speech/synthesize.ts';
 import type { Voices } from '../speech/voice.ts';
 import { createAnswerRows } from '../store/answer-rows.ts';
 import { type ClipRow, voiceIdsOf } from '../store/clip-rows.ts';
-import type { RowStore } from '../store/row-store.ts';
 import { createTicketRows } from '../store/ticket-rows.ts';
 import { createUsageRows } from '../store/usage-rows.ts';
 import { createWebhookRows } from '../store/webhook-rows.ts';
 import type { VoiceManagement } from '../voices/voice-management.ts';
 import { createVoicePreview } from '../voices/voice-preview.ts';
 import { createWebhookSecrets } from '../webhooks/webhook-secrets.ts';
-import type { GatewayOperations } from './gateway.ts';
-import type { SharedState } from './open-access.ts';
-import type { StoredClips } from './open-storage.ts';
+import type { Stored } from './open-storage.ts';
 
-interface OperationsOptions {
+interface OperationsOptions extends Pick<DeliveryOptions, 'links' | 'onFault'> {
+  stored: Stored;
   core: { engines: readonly Engine[]; voices: Voices; speech: Speech };
-  keys: KeyManagement;
-  installs: ModelInstalls;
+  access: { keys: KeyManagement; limiter: Pick<Limiter, 'takeSynthesis'>; singleFlight: SingleFlight; seal: Seal };
   voiceManagement: VoiceManagement;
   lexicons: LexiconManagement;
-  store: RowStore;
-  clips: StoredClips;
-  room: DeliveryOptions['room'];
-  links: DeliveryOptions['links'];
-  ledger: UsageLedger;
-  limiter: Pick<Limiter, 'takeSynthesis'>;
+  installs: ModelInstalls;
   jobs: JobHandlers;
-  singleFlight: SharedState['singleFlight'];
   /** Opens the signer for the manifests of stored audio. By default, audio has no manifest. */
   openSigner?: OpenSigner | undefined;
   /** Returns the certificates that have signed manifests, in DER. */
   readOwnCertificates(): Promise<readonly Uint8Array[]>;
-  seal: Seal;
-  /** Called with errors that no caller receives. */
-  onFault(fault: unknown): void;
 }
 
-export function createOperations(options: OperationsOptions): GatewayOperations {
-  const {
-    core,
-    keys,
-    voiceManagement,
-    store,
-    clips: stored,
-    room,
-    links,
-    ledger,
-    limiter,
-    singleFlight,
-    seal,
-    openSigner,
-    onFault,
-  } = options;
+export type Operations = ReturnType<typeof createOperations>;
+
+export function createOperations(options: OperationsOptions) {
+  const { core, access, voiceManagement: management, lexicons, installs, links, openSigner, onFault } = options;
+  const { store, clips: stored, room, ledger } = options.stored;
+  const { keys, limiter, singleFlight, seal } = access;
   const { engines, voices, speech } = core;
   const { memory, linkTo } = stored;
   const { clips } = memory;
@@ -87,28 +64,24 @@ export function createOperations(options: OperationsOptions): GatewayOperations 
   const known = createKnownClips({ index: stored.index, isRevocable });
   stored.onEnded(known.forget);
   const index = { ...stored.index, ...known };
-  const usage = createUsageRows(store);
   const delivery = createDelivery({ speech, clips, memory, index, room, links, onFault }, singleFlight);
   const metering = createMetering({ limiter, ledger, onFault });
   const idempotency = createIdempotency({ rows: createAnswerRows(store), isAlive: index.isAlive });
+  const secrets = createWebhookSecrets({ rows: createWebhookRows(store), seal });
   const preview = createVoicePreview({ speech, voices, delivery });
   return {
     speech: createSpeechOperations({ speech, delivery, metering, idempotency }),
     live: createLiveOperations({ speech, metering }),
     voices: createVoiceOperations(voices),
     handlers: {
-      voices: createVoiceHandlers({ voices, engines, management: voiceManagement, preview }),
+      voices: createVoiceHandlers({ voices, engines, management, preview }),
       jobs: options.jobs,
       books: createBookHandlers(),
       provenance: createProvenanceHandlers(index, options.readOwnCertificates),
-      usage: createUsageHandlers(usage),
-      keys: createKeyHandlers({
-        keys,
-        voices,
-        secrets: createWebhookSecrets({ rows: createWebhookRows(store), seal }),
-      }),
-      lexicons: createLexiconHandlers(options.lexicons, voices),
-      models: createModelHandlers({ installs: options.installs, engines, voices }),
+      usage: createUsageHandlers(createUsageRows(store)),
+      keys: createKeyHandlers({ keys, voices, secrets }),
+      lexicons: createLexiconHandlers(lexicons, voices),
+      models: createModelHandlers({ installs, engines, voices }),
     },
     audio: createStoredAudio({
       findClip: index.find,

@@ -10,23 +10,22 @@ import type { Engine, EngineDefinition } from '../engines/engine.ts';
 import { openAdminServer } from '../http/admin-server.ts';
 import { createModelInstalls } from '../models/model-installs.ts';
 import { firstModelOf, loadModels, modelEngines } from '../models/model-table.ts';
-import { type Connections, createConnections } from '../net/connections.ts';
-import { type Listener, openSharedPort, type Tls } from '../net/listen.ts';
-import type { OpenSigner } from '../provenance/places.ts';
-import { openRpcServer, type RpcServer } from '../rpc/server.ts';
-import { addRpcRoutes, createServices, type Services } from '../rpc/services.ts';
+import { createConnections } from '../net/connections.ts';
+import { openSharedPort } from '../net/listen.ts';
+import { openRpcServer } from '../rpc/server.ts';
+import { addRpcRoutes, createServices } from '../rpc/services.ts';
+import type { Address } from '../runtime/setting-types.ts';
 import { findDefault } from '../speech/default-voice.ts';
 import { createJobRows } from '../store/job-rows.ts';
 import { createSigningCertificateRows } from '../store/signing-certificate-rows.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createVoicePurge } from '../voices/voice-purge.ts';
-import type { Webhooks } from '../webhooks/webhook.ts';
 import { checkSettings } from './check-settings.ts';
 import { asConfigError, type Config } from './config.ts';
 import { fetchFirstVoice } from './first-voice.ts';
 import { type Gateway, openGateway } from './gateway.ts';
 import { logEnd } from './logging.ts';
-import { type Access, openAccess, openRunner } from './open-access.ts';
+import { openAccess, openRunner } from './open-access.ts';
 import { openJobs, openServiceWebhooks } from './open-jobs.ts';
 import { createOpenSigner, readOwnCertificates } from './open-provenance.ts';
 import { openSpeech, openStoredVoices } from './open-speech.ts';
@@ -64,53 +63,98 @@ export async function openService(options: {
   const tls = await checkSettings(config, isSinglePort);
   await using opened = new AsyncDisposableStack();
   const opening = beginOpening({ config, definitions, log, opened });
-  const { onFault, tracing } = opening;
+  const { onFault, metrics, tracing } = opening;
   const stored = await openStored(opening);
-  const access = await openAccess(opening, stored.store);
-  const speaking = await openSpeaking(opening, stored);
+  const { store } = stored;
+  const access = await openAccess(opening, store);
+  const { core, keeping, installs, gateways } = await openSpeaking(opening, stored);
   let httpPort = config.httpAddr.port;
   const baseUrl = () => config.baseUrl || localUrl(config.httpAddr.host, httpPort, tls !== undefined);
-  const certificates = createSigningCertificateRows(stored.store);
+  const certificates = createSigningCertificateRows(store);
   const openSigner = createOpenSigner(config, async (certificate, file) => {
     if (file) log.warn('manifests have a self-signed signature', { file });
     await certificates.add(certificate);
   });
   const links = { baseUrl, keepMs: config.audioKeepHours * 3_600_000, hasManifests: openSigner !== undefined };
-  const webhooks = openServiceWebhooks(opening, stored.store, access.signing.seal);
-  const jobs = openServiceJobs(opening, { stored, speaking, access, links, webhooks, openSigner });
-  const operations = createOperations({
-    jobs: jobs.handlers,
-    core: speaking.core,
-    keys: access.keys,
-    installs: speaking.installs,
-    voiceManagement: speaking.voiceManagement,
-    lexicons: speaking.lexicons,
-    store: stored.store,
-    clips: stored.clips,
-    room: stored.room,
-    ledger: stored.ledger,
-    onFault,
+  const { limiter, addresses, singleFlight } = access.sharing;
+  const { seal } = access.signing;
+  const jobs = openJobs({
+    speech: core.speech,
+    stored,
+    limiter,
     links,
-    limiter: access.sharing.limiter,
-    singleFlight: tracing ? traceFlights(access.sharing.singleFlight) : access.sharing.singleFlight,
-    seal: access.signing.seal,
     openSigner,
+    metrics,
+    onFault,
+    findCaller: ({ ownerId, address }) => access.keyVerifier.verifyOwner(ownerId, address),
+    chaptersMax: config.jobChaptersMax,
+    webhooks: openServiceWebhooks(opening, store, seal),
+  });
+  opened.defer(jobs.close);
+  const operations = createOperations({
+    stored,
+    core,
+    installs,
+    jobs: jobs.handlers,
+    links,
+    openSigner,
+    onFault,
+    access: { keys: access.keys, limiter, singleFlight: tracing ? traceFlights(singleFlight) : singleFlight, seal },
+    voiceManagement: keeping.createManagement(core),
+    lexicons: keeping.lexicons,
     readOwnCertificates: () => readOwnCertificates(config, certificates),
   });
   const runner = openRunner(opening, access);
   opened.defer(() => runner.stop());
-  watchChanges(opening, { stored, speaking, access, runner });
-  const services = createServices({ runner, ...operations, isStrict: config.isStrict });
-  const perAddressMax = config.isBehindProxy ? Infinity : config.connectionsPerAddress;
-  const connections = createConnections({ perAddressMax });
-  const listeners = { opening, tls, isSinglePort, connections };
-  const rpc = await openRpc(listeners, services);
-  const parts = { runner, services, operations, access, stored, core: speaking.core, baseUrl };
-  const gateway = await openHttp(listeners, parts);
-  speaking.gateways.push(gateway);
+  // Other processes change keys, voices and lexicons. The changes apply at once if the store supports notifications.
+  const onKeys = () => {
+    access.keyVerifier.forget();
+    runner.checkKeys();
+  };
+  opened.defer(store.listen('keys', onKeys));
+  opened.defer(store.listen('voices', () => void keeping.voiceCache.refresh().catch(onFault)));
+  opened.defer(store.listen('lexicons', () => void keeping.lexiconCache.refresh().catch(onFault)));
+
+  const { isStrict, allowedOrigins, isBehindProxy } = config;
+  const services = createServices({ runner, ...operations, isStrict });
+  const connections = createConnections({ perAddressMax: isBehindProxy ? Infinity : config.connectionsPerAddress });
+  const listen = (address: Address) => (isSinglePort ? {} : { address, ...(tls && { tls }) });
+  const rpc = await asConfigError(config, 'SONANT_GRPC_ADDR', () =>
+    openRpcServer({ services, connections, onFault, isBehindProxy, ...listen(config.grpcAddr) }),
+  );
+  opened.defer(() => rpc.drain(0));
+  const gateway = await asConfigError(config, 'SONANT_HTTP_ADDR', () =>
+    openGateway({
+      runner,
+      operations,
+      addRpcRoutes: (app) => addRpcRoutes(app, services.createHandlers({ grpc: false })),
+      admit: access.admit,
+      signing: { signIn: access.signIn, addresses },
+      settings: { ...listen(config.httpAddr), connections, baseUrl, isBehindProxy, isStrict, allowedOrigins },
+      watch: {
+        checks: [
+          { name: 'store', isReady: async () => (await access.rows.isEmpty()) || true },
+          { name: 'engines', isReady: async () => core.voices.list().length > 0 },
+          { name: 'room for audio', isReady: stored.room.restore },
+          { name: 'usage records', isReady: async () => stored.ledger.hasRoom },
+        ],
+        onRequestEnd: ({ failure, ...request }) => logEnd(log, 'debug', 'request', request, failure),
+        metrics,
+        readMetrics: config.adminAddr === '' ? metrics.text : undefined,
+        onFault,
+      },
+    }),
+  );
+  opened.defer(() => gateway.drain(0));
+  gateways.push(gateway);
   const wyoming = await openWyoming(opening, runner, operations);
   if (wyoming) opened.defer(() => wyoming.drain(0));
-  const shared = isSinglePort ? await openShared(listeners, gateway, rpc) : undefined;
+  const toServers = { toHttp1: gateway.accept, toHttp2: rpc.accept };
+  const shared = isSinglePort
+    ? await asConfigError(config, 'SONANT_HTTP_ADDR', () =>
+        openSharedPort({ address: config.httpAddr, tls, connections, onFault, ...toServers }),
+      )
+    : undefined;
   const adminPort = await openAdmin(opening, gateway);
   httpPort = shared?.port ?? gateway.port;
   const kept = opened.move();
@@ -121,7 +165,7 @@ export async function openService(options: {
     wyomingPort: wyoming?.port,
     baseUrl: baseUrl(),
     firstKey: access.firstKey,
-    defaultVoiceId: findDefault(speaking.core.voices).offered?.voice.voiceId,
+    defaultVoiceId: findDefault(core.voices).offered?.voice.voiceId,
     isIdle: runner.isIdle,
     async drain() {
       // Load balancers must see that the service is not ready before it refuses requests.
@@ -137,57 +181,9 @@ export async function openService(options: {
   };
 }
 
-interface JobParts extends Omit<Changing, 'runner'> {
-  links: { baseUrl(): string; keepMs: number };
-  webhooks: Webhooks;
-  openSigner: OpenSigner | undefined;
-}
-
-function openServiceJobs({ config, opened, metrics, onFault }: Opening, parts: JobParts) {
-  const { stored, speaking, access, links, webhooks, openSigner } = parts;
-  const jobs = openJobs({
-    core: speaking.core,
-    store: stored.store,
-    clips: stored.clips,
-    room: stored.room,
-    ledger: stored.ledger,
-    limiter: access.sharing.limiter,
-    findCaller: ({ ownerId, address }) => access.keyVerifier.verifyOwner(ownerId, address),
-    links,
-    openSigner,
-    chaptersMax: config.jobChaptersMax,
-    webhooks,
-    onEnd: metrics.onJobEnd,
-    onFault,
-  });
-  metrics.watchJobs(jobs.countChapters);
-  opened.defer(jobs.close);
-  return jobs;
-}
-
-interface Changing {
-  stored: Awaited<ReturnType<typeof openStored>>;
-  speaking: Awaited<ReturnType<typeof openSpeaking>>;
-  access: Access;
-  runner: Runner;
-}
-
-/** Applies changes that other processes make. The changes apply at once if the store supports notifications. */
-function watchChanges({ opened, onFault }: Opening, { stored, speaking, access, runner }: Changing): void {
-  const onKeys = () => {
-    access.keyVerifier.forget();
-    runner.checkKeys();
-  };
-  opened.defer(stored.store.listen('keys', onKeys));
-  opened.defer(stored.store.listen('voices', () => void speaking.voiceCache.refresh().catch(onFault)));
-  opened.defer(stored.store.listen('lexicons', () => void speaking.lexiconCache.refresh().catch(onFault)));
-}
-
 /** Opens the engines, voices, speech synthesis and model installation. */
-async function openSpeaking(
-  { config, definitions, log, opened, metrics, tracing, onFault }: Opening,
-  { store, clips, sweep }: Awaited<ReturnType<typeof openStored>>,
-) {
+async function openSpeaking(opening: Opening, { store, clips, sweep }: Awaited<ReturnType<typeof openStored>>) {
+  const { config, definitions, log, opened, metrics, tracing, onFault } = opening;
   const { index, memory } = clips;
   const purgeAudio = createVoicePurge({ index, segments: createJobRows(store), memory, sweep });
   const gateways: Gateway[] = [];
@@ -197,98 +193,23 @@ async function openSpeaking(
   };
   const keeping = await openStoredVoices(config, store, { purge, onFault });
   opened.defer(keeping.close);
-  const { voiceCache, lexiconCache, lexicons } = keeping;
   const core = await openSpeech({
     config,
     definitions,
     ...keeping.sources,
-    watch: metrics.engineWatch,
-    serverTools: metrics.watchServers,
-    onAdmit: metrics.onAdmit,
+    metrics,
     ...(tracing && { wrap: traceEngine }),
     log: (level, message, facts) => log[level](message, facts),
   });
   opened.defer(core.close);
-  metrics.watchSpeech(core);
-  const installs = await openModels({ config, definitions, log }, core.engines);
+  const installs = await openModels(opening, core.engines);
   opened.defer(installs.close);
   if (config.fetchVoice === 'on') {
     const isOpen = ({ name }: EngineDefinition) => core.engines.some((engine) => engine.name === name);
     const name = firstModelOf(modelEngines(definitions.filter(isOpen)));
     opened.defer(fetchFirstVoice({ name, installs, voices: core.voices, log, onFault }));
   }
-  const voiceManagement = keeping.createManagement(core);
-  return { core, installs, voiceCache, lexiconCache, lexicons, voiceManagement, gateways };
-}
-
-interface Listeners {
-  opening: Opening;
-  tls: Tls | undefined;
-  isSinglePort: boolean;
-  connections: Connections;
-}
-
-async function openRpc({ opening, tls, isSinglePort, connections }: Listeners, services: Services) {
-  const { config, opened, onFault } = opening;
-  const { isBehindProxy, grpcAddr: address } = config;
-  const own = isSinglePort ? {} : { address, ...(tls && { tls }) };
-  const rpc = await asConfigError(config, 'SONANT_GRPC_ADDR', () =>
-    openRpcServer({ services, connections, onFault, isBehindProxy, ...own }),
-  );
-  opened.defer(() => rpc.drain(0));
-  return rpc;
-}
-
-interface HttpParts {
-  runner: Runner;
-  services: Services;
-  operations: ReturnType<typeof createOperations>;
-  access: Access;
-  stored: Awaited<ReturnType<typeof openStored>>;
-  core: Awaited<ReturnType<typeof openSpeech>>;
-  baseUrl(): string;
-}
-
-async function openHttp({ opening, tls, isSinglePort, connections }: Listeners, parts: HttpParts): Promise<Gateway> {
-  const { config, log, opened, metrics, onFault } = opening;
-  const { runner, services, operations, access, stored, core, baseUrl } = parts;
-  const { isStrict, allowedOrigins, isBehindProxy, httpAddr: address } = config;
-  const own = isSinglePort ? {} : { address, ...(tls && { tls }) };
-  const gateway = await asConfigError(config, 'SONANT_HTTP_ADDR', () =>
-    openGateway({
-      runner,
-      operations,
-      addRpcRoutes: (app) => addRpcRoutes(app, services.createHandlers({ grpc: false })),
-      admit: access.admit,
-      signing: { signIn: access.signIn, addresses: access.sharing.addresses },
-      settings: { ...own, connections, baseUrl, isBehindProxy, isStrict, allowedOrigins },
-      watch: {
-        checks: [
-          { name: 'store', isReady: async () => (await access.rows.isEmpty()) || true },
-          { name: 'engines', isReady: async () => core.voices.list().length > 0 },
-          { name: 'room for audio', isReady: stored.room.restore },
-          { name: 'usage records', isReady: async () => stored.ledger.hasRoom },
-        ],
-        onRequestEnd(ended) {
-          metrics.onRequestEnd(ended);
-          const { failure, ...request } = ended;
-          logEnd(log, 'debug', 'request', request, failure);
-        },
-        readMetrics: config.adminAddr === '' ? metrics.text : undefined,
-        onFault,
-      },
-    }),
-  );
-  opened.defer(() => gateway.drain(0));
-  return gateway;
-}
-
-function openShared({ opening, tls, connections }: Listeners, gateway: Gateway, rpc: RpcServer): Promise<Listener> {
-  const { config, onFault } = opening;
-  const toServers = { toHttp1: gateway.accept, toHttp2: rpc.accept };
-  return asConfigError(config, 'SONANT_HTTP_ADDR', () =>
-    openSharedPort({ address: config.httpAddr, tls, connections, onFault, ...toServers }),
-  );
+  return { core, keeping, installs, gateways };
 }
 
 /**

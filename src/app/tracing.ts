@@ -9,15 +9,15 @@ import { createId } from '../runtime/id.ts';
 import type { RowStore } from '../store/row-store.ts';
 import type { Log } from '../telemetry/log.ts';
 import { type OtlpTarget, openOtlpExport } from '../telemetry/otlp-export.ts';
+import type { Metrics } from '../telemetry/prometheus.ts';
 import { activeSpan, createTracing, faultOf, measured, type Tracing, within } from '../telemetry/trace.ts';
 import type { Config } from './config.ts';
-import type { ServiceMetrics } from './metrics.ts';
 import { parsePairs } from './otel-settings.ts';
 
 /** Opens tracing. Returns undefined if no traces are exported. */
 export function openTracing(
   config: Config,
-  metrics: ServiceMetrics,
+  metrics: Metrics,
   log: Log,
   opened: AsyncDisposableStack,
 ): Tracing | undefined {
@@ -41,7 +41,7 @@ export function openTracing(
     onFault: (fault) => log.warn('traces and metrics are not sent', { fault }),
   });
   opened.defer(() => otlp.close());
-  metrics.watchSpans(() => otlp.dropped);
+  metrics.total('sonant_spans_dropped_total', 'Spans that were not sent to the collector.', () => otlp.dropped);
   const { sampler, sampleShare } = rest;
   const share = sampler.endsWith('always_on') ? 1 : sampler.endsWith('always_off') ? 0 : sampleShare;
   return targets.traces && createTracing({ share, isParentBased: sampler.startsWith('parentbased') }, otlp.add);

@@ -4,6 +4,7 @@
 // clip whose link was returned within the last minute stays.
 import { Failure } from '../errors.ts';
 import type { ClipRows, StoredClipRow } from '../store/clip-rows.ts';
+import { createMetrics, type Metrics } from '../telemetry/prometheus.ts';
 import { type ClipRemover, type ClipRemoverOptions, createClipRemover, keptMsMin } from './clip-remover.ts';
 import type { ClipStore, Disk } from './stores/clip-store.ts';
 
@@ -57,9 +58,10 @@ interface ClipRoomOptions extends Pick<ClipRemoverOptions, 'onFault'> {
   clips: ClipRemoverOptions['clips'] & Pick<ClipStore, 'disk'>;
   index: ClipRemoverOptions['index'] & StoredBytesOptions;
   limits: RoomLimits;
+  metrics?: Metrics;
 }
 
-export function createClipRoom({ clips, index, limits, onFault }: ClipRoomOptions) {
+export function createClipRoom({ clips, index, limits, metrics = createMetrics(), onFault }: ClipRoomOptions) {
   const bytes = createStoredBytes(index);
   const disk = createDiskWatch(clips);
   const quota = createQuota(limits, bytes, disk);
@@ -72,6 +74,12 @@ export function createClipRoom({ clips, index, limits, onFault }: ClipRoomOption
   /** Makes room for one clip at a time. */
   const inTurn = createTurns();
   const refresh = () => Promise.all([bytes.refresh(), disk.refresh()]);
+  const state = (): RoomState => ({
+    ...quota.state(),
+    storedBytes: bytes.stored(),
+    removedClips: remover.removedClips,
+  });
+  watchRoom(metrics, state);
 
   const makeRoom = async ({ accountId, bytes: added, isLinked }: RoomRequest): Promise<void> => {
     await refresh();
@@ -131,8 +139,19 @@ export function createClipRoom({ clips, index, limits, onFault }: ClipRoomOption
         return true;
       }),
     /** The last known state. */
-    state: (): RoomState => ({ ...quota.state(), storedBytes: bytes.stored(), removedClips: remover.removedClips }),
+    state,
   };
+}
+
+function watchRoom(metrics: Metrics, state: () => RoomState): void {
+  const gauge = (name: string, help: string, read: (state: RoomState) => number | undefined) =>
+    metrics.gauge(name, help, () => [read(state())].flatMap((value) => (value === undefined ? [] : [[{}, value]])));
+  gauge('sonant_audio_stored_bytes', 'Stored audio.', ({ storedBytes }) => storedBytes);
+  gauge('sonant_audio_quota_bytes', 'Quota of all stored audio; absent if there is none.', ({ bytesMax }) => bytesMax);
+  const accountHelp = 'Quota of an account: a key and the keys derived from it.';
+  gauge('sonant_audio_key_quota_bytes', accountHelp, ({ accountBytesMax }) => accountBytesMax);
+  gauge('sonant_audio_free_bytes', 'Bytes that can be stored without removing audio.', ({ freeBytes }) => freeBytes);
+  metrics.total('sonant_audio_removed_total', 'Clips removed before they expired.', () => state().removedClips);
 }
 
 /**

@@ -4,6 +4,7 @@
 // The guard (guard.ts) does everything else. test/conformance/engine.ts checks engines together with their guard.
 import type { Pcm } from '../audio/pcm.ts';
 import type { Settings, SettingValues } from '../runtime/setting-types.ts';
+import type { Metrics } from '../telemetry/prometheus.ts';
 import type { PhonemeRange } from '../text/flat-text.ts';
 
 export interface Voice {
@@ -241,14 +242,6 @@ export interface EngineServer {
   isFull: boolean;
 }
 
-/** Hooks with which an engine with several servers reports its load. */
-export interface ServerTools {
-  /** Called when a stream from a server has ended or been aborted, with the total length of its gaps until then. */
-  onStream?(server: string, ended: { firstSoundMs: number | undefined; underrunSeconds: number }): void;
-  /** Called when the server is no longer used. */
-  onServerGone?(server: string): void;
-}
-
 /** The report of `sonant doctor` on an engine. `absent` is fine for an optional engine. */
 export interface EngineReport {
   state: 'ready' | 'absent' | 'broken';
@@ -263,12 +256,7 @@ export interface EngineDefinition<S extends Settings = Settings> {
   /** Checks whether the engine can work here. Leaves no resources open. */
   inspect(settings: SettingValues<S>, dataDir: string): Promise<EngineReport>;
   /** Opens the engine. Returns undefined if an optional engine is not installed. Throws if the engine is broken. */
-  open(
-    settings: SettingValues<S>,
-    dataDir: string,
-    log?: EngineLog,
-    serverTools?: ServerTools,
-  ): Promise<Engine | undefined>;
+  open(settings: SettingValues<S>, dataDir: string, log?: EngineLog, metrics?: Metrics): Promise<Engine | undefined>;
   /**
    * Imports an operator's voice, completely or not at all. Returns the ids of the imported voices, or an empty list if
    * the imported model can only clone. Returns undefined if the file is not for this engine. Throws `invalid_request`

@@ -3,6 +3,7 @@
 // was sent. Until then, temporary failures are retried, and a segment with faulty audio is spoken once more.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure, type Reason } from '../errors.ts';
+import { createMetrics, type Metrics } from '../telemetry/prometheus.ts';
 import { CircuitBreaker, type Try } from './circuit-breaker.ts';
 import type { Engine, EngineCapabilities, Segment, SpokenPcm, Voice } from './engine.ts';
 import { readAtEngineSpeed } from './reader.ts';
@@ -35,30 +36,18 @@ export type TakeTurn = (seat: Seat, isUrgent: boolean, signal: AbortSignal) => P
 
 type EngineGuard = ReturnType<typeof createEngineGuard>;
 
-/** Callbacks for metrics. */
-export interface EngineWatch {
-  /** Called when a segment has waited `waitedMs` for its turn. `isFirst`: the caller had no audio yet. */
-  onTurn?(engine: string, isFirst: boolean, waitedMs: number): void;
-  onSegment(engine: string, ended: EndedSegment): void;
-  onRetry(engine: string): void;
-}
-
-export interface EndedSegment {
-  /** Name of the model; empty if the engine states none. */
-  model: string;
-  outcome: 'spoken' | 'left' | Reason;
-  firstSoundMs: number | undefined;
-  /** Pace of the spoken audio. */
-  pace?: RunPace | undefined;
-}
-
 /** Returns the guard of an engine; each engine has one guard. */
 export type EngineGuards = (engine: Engine) => EngineGuard;
 
-export function createEngineGuards(watch?: EngineWatch): EngineGuards {
+export function createEngineGuards(metrics: Metrics = createMetrics()): EngineGuards {
   const guards = new Map<Engine, EngineGuard>();
+  metrics.gauge('sonant_engine_state', '1 for the worst state of the circuit breakers of an engine.', () =>
+    [...guards].flatMap(([{ name: engine }, guard]) =>
+      states.map((state) => [{ engine, state }, Number(guard.state === state)] as const),
+    ),
+  );
   return (engine) => {
-    const guard = guards.get(engine) ?? createEngineGuard(engine, watch);
+    const guard = guards.get(engine) ?? createEngineGuard(engine, metrics);
     guards.set(engine, guard);
     return guard;
   };
@@ -72,7 +61,11 @@ const retryMsFirst = 250;
 const retryMsMax = 2_000;
 const retryJitter = 0.5;
 
-export function createEngineGuard(engine: Engine, watch?: EngineWatch) {
+export function createEngineGuard(engine: Engine, metrics: Metrics) {
+  const { name } = engine;
+  const wait = metrics.distribution('sonant_engine_wait_seconds', 'Time that segments waited for an engine.');
+  const retries = metrics.counter('sonant_engine_retries_total', 'Segments retried before their first audio.');
+  const observe = createObserver(engine, metrics);
   const breakers = createBreakers(engine);
   const closing = new AbortController();
   let closed: Promise<void> | undefined;
@@ -87,14 +80,14 @@ export function createEngineGuard(engine: Engine, watch?: EngineWatch) {
     const seat = { engine, resource: engine.resourceOf?.(segment), isClone: segment.clone !== undefined };
     const sinceMs = performance.now();
     const turn = await take?.(seat, segment.urgent, signal);
-    watch?.onTurn?.(engine.name, segment.urgent, performance.now() - sinceMs);
+    wait({ engine: name, segment: segment.urgent ? 'first' : 'later' }, (performance.now() - sinceMs) / 1000);
     return turn;
   }
 
   const breakerOf = ({ voice, clone }: Segment) => breakers.of(voice.voiceId, clone !== undefined);
 
   function run(segment: Segment, signal: AbortSignal, turn: Turn | undefined): AsyncGenerator<SpokenPcm> {
-    const observer = createObserver(engine, segment, beginTry(breakerOf(segment), turn), watch);
+    const observer = observe(segment, beginTry(breakerOf(segment), turn));
     return runEngine(engine, segment, signal, { ...observer, onIdle: () => turn?.end() });
   }
 
@@ -139,7 +132,7 @@ export function createEngineGuard(engine: Engine, watch?: EngineWatch) {
           // The same seed would repeat the fault.
           const seed = segment.seed === undefined ? {} : { seed: (segment.seed + 1) % 2 ** 32 };
           if (isFaulty) segment = { ...segment, ...seed, isAgain: true };
-          watch?.onRetry(engine.name);
+          retries({ engine: name });
           turn?.retryIn(waitMs);
           await sleep(waitMs, undefined, { signal }).catch(() => signal.throwIfAborted());
         }
@@ -216,34 +209,48 @@ const isOfEngine = (error: unknown): boolean =>
 /** The voice's model, if its engine states one. */
 const modelOf = ({ labels }: Voice): string => labels.model ?? labels.base ?? '';
 
-/** Reports the result of a run to the breaker and the metrics. */
-function createObserver(engine: Engine, { voice }: Segment, trial: Try, watch: EngineWatch | undefined) {
-  const model = modelOf(voice);
-  const startedMs = performance.now();
-  let firstSoundMs: number | undefined;
-  let isOver = false;
-  const end = (outcome: EndedSegment['outcome'], pace?: RunPace) => {
-    if (!isOver) watch?.onSegment(engine.name, { model, outcome, firstSoundMs, pace });
-    isOver = true;
-  };
-  return {
-    onFirstSound(): void {
-      firstSoundMs = performance.now() - startedMs;
-      trial.hasSound();
-    },
-    onEnd(ended: { error?: unknown; pace?: RunPace }): void {
-      const { error, pace } = ended;
-      const restMs = retryAfterMs(error) ?? 0;
-      if (!('error' in ended && isOfEngine(error))) trial.succeeded();
-      // Another server of the engine still accepts requests, so the breaker stays closed.
-      else if (engine.servers?.some(({ limit, isFull }) => limit > 0 && !isFull)) trial.cancelled();
-      else trial.failed(restMs > retryMsMax ? restMs : 0);
-      if (!('error' in ended)) end('spoken', pace);
-      else end(error instanceof Failure ? error.reason : 'internal_error');
-    },
-    onLeave(): void {
-      trial.cancelled();
-      end('left');
-    },
+/** Returns a function that reports the result of a run to the breaker and the metrics. */
+function createObserver(engine: Engine, metrics: Metrics) {
+  const { name } = engine;
+  const segments = metrics.counter('sonant_engine_segments_total', 'Segments sent to an engine, by outcome.');
+  const firstSoundHelp = 'Time to the first audio of a segment.';
+  const firstSound = metrics.distribution('sonant_engine_first_sound_seconds', firstSoundHelp);
+  const soundHelp = 'Audio generated by engines for complete segments, in seconds, by model.';
+  const sound = metrics.counter('sonant_engine_sound_seconds_total', soundHelp);
+  const work = metrics.counter('sonant_engine_work_seconds_total', 'Seconds that engines took to generate that audio.');
+  return ({ voice }: Segment, trial: Try) => {
+    const startedMs = performance.now();
+    let firstSoundMs: number | undefined;
+    let isOver = false;
+    const end = (outcome: 'spoken' | 'left' | Reason, pace?: RunPace) => {
+      if (isOver) return;
+      isOver = true;
+      segments({ engine: name, outcome });
+      if (firstSoundMs !== undefined) firstSound({ engine: name }, firstSoundMs / 1000);
+      if (!pace) return;
+      const labels = { engine: name, model: modelOf(voice) };
+      sound(labels, pace.soundSeconds);
+      work(labels, pace.workSeconds);
+    };
+    return {
+      onFirstSound(): void {
+        firstSoundMs = performance.now() - startedMs;
+        trial.hasSound();
+      },
+      onEnd(ended: { error?: unknown; pace?: RunPace }): void {
+        const { error, pace } = ended;
+        const restMs = retryAfterMs(error) ?? 0;
+        if (!('error' in ended && isOfEngine(error))) trial.succeeded();
+        // Another server of the engine still accepts requests, so the breaker stays closed.
+        else if (engine.servers?.some(({ limit, isFull }) => limit > 0 && !isFull)) trial.cancelled();
+        else trial.failed(restMs > retryMsMax ? restMs : 0);
+        if (!('error' in ended)) end('spoken', pace);
+        else end(error instanceof Failure ? error.reason : 'internal_error');
+      },
+      onLeave(): void {
+        trial.cancelled();
+        end('left');
+      },
+    };
   };
 }

@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { callerLeft } from '../api/call.ts';
 import { wasReported } from '../api/running-call.ts';
 import type { Failure } from '../errors.ts';
+import type { Metrics } from '../telemetry/prometheus.ts';
 import { fromThrown } from './thrown-failure.ts';
 
 declare module 'fastify' {
@@ -28,20 +29,32 @@ export interface EndedRequest {
 
 export type OnRequestEnd = (request: EndedRequest) => void;
 
-export function watchEnd(request: FastifyRequest, reply: FastifyReply, onRequestEnd: OnRequestEnd): void {
-  const begunMs = performance.now();
-  const { raw } = reply;
-  raw.on('close', () => {
-    const { fault } = request;
-    onRequestEnd({
-      requestId: request.id,
-      method: request.method,
-      route: request.routeOptions.url ?? '',
-      status: raw.statusCode,
-      callerId: request.call?.callerId,
-      failure: fault === undefined || fault === callerLeft || wasReported(fault) ? undefined : fromThrown(fault),
-      durationMs: performance.now() - begunMs,
-      isWhole: raw.writableFinished,
-    });
+/** Returns a function that counts a request when it ends, and reports it. */
+export function createRequestWatch(metrics: Metrics, onRequestEnd: OnRequestEnd) {
+  const requests = metrics.counter('sonant_http_requests_total', 'Finished HTTP requests, by route and status.');
+  const seconds = metrics.distribution('http_server_request_duration_seconds', 'Duration of HTTP requests.', {
+    otelName: 'http.server.request.duration',
   });
+  return (request: FastifyRequest, { raw }: FastifyReply): void => {
+    const begunMs = performance.now();
+    raw.on('close', () => {
+      const { fault, method } = request;
+      const route = request.routeOptions.url ?? '';
+      const durationMs = performance.now() - begunMs;
+      const status = String(raw.statusCode);
+      requests({ method, route, status });
+      const labels = { 'http.request.method': method, 'http.route': route, 'http.response.status_code': status };
+      seconds(labels, durationMs / 1000);
+      onRequestEnd({
+        requestId: request.id,
+        method,
+        route,
+        status: raw.statusCode,
+        callerId: request.call?.callerId,
+        failure: fault === undefined || fault === callerLeft || wasReported(fault) ? undefined : fromThrown(fault),
+        durationMs,
+        isWhole: raw.writableFinished,
+      });
+    });
+  };
 }

@@ -7,7 +7,8 @@ import { Failure } from '../errors.ts';
 import { toFailureReply } from '../net/failure-reply.ts';
 import { apiVersion, toRequestId } from '../net/headers.ts';
 import { headerBytesMax } from '../net/request-limits.ts';
-import { type OnRequestEnd, watchEnd } from './ended-request.ts';
+import { createMetrics, type Metrics } from '../telemetry/prometheus.ts';
+import { createRequestWatch, type OnRequestEnd } from './ended-request.ts';
 import { withoutIgnored, withUnknownFields } from './ignored-fields.ts';
 import { checkBodySize, readJsonBodies } from './json-body.ts';
 import { isForKey, type RouteDocs } from './route-docs.ts';
@@ -28,6 +29,7 @@ interface HttpAppOptions {
   isLeaving(): boolean;
   isDraining(): boolean;
   onRequestEnd: OnRequestEnd;
+  metrics?: Metrics | undefined;
   /** Forms of failures in the APIs of other vendors, by path. */
   failureForms?: readonly FailureForm[];
 }
@@ -46,8 +48,10 @@ export function createHttpApp({
   isLeaving,
   isDraining,
   onRequestEnd,
+  metrics = createMetrics(),
   failureForms = [],
 }: HttpAppOptions): FastifyInstance {
+  const watchEnd = createRequestWatch(metrics, onRequestEnd);
   const setHeadersOfAll = (reply: FastifyReply, { id }: FastifyRequest) =>
     reply.header('x-request-id', id).headers(isSecure() ? secureHeaders : plainHeaders);
   const sendFailure = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
@@ -93,7 +97,7 @@ export function createHttpApp({
 
   const checkMethod = createMethodCheck(app);
   app.addHook('onRequest', (request, reply, done) => {
-    watchEnd(request, reply, onRequestEnd);
+    watchEnd(request, reply);
     setHeadersOfAll(reply, request);
     if (isLeaving()) reply.header('connection', 'close');
     // The properties are read once, because Fastify computes them on each access.

@@ -6,6 +6,7 @@ import type { Seat, Turn } from '../engines/guard.ts';
 import { Failure } from '../errors.ts';
 import { onAbort } from '../runtime/abort.ts';
 import { countInTurn, FairQueue } from '../runtime/fair-queue.ts';
+import { createMetrics, type Metrics } from '../telemetry/prometheus.ts';
 import { type Background, createBackground } from './background.ts';
 import type { Caller, SpeechRequest } from './request.ts';
 import type { Binding } from './voice.ts';
@@ -19,7 +20,7 @@ export interface ScheduleOptions {
   processors?: number | undefined;
   /** Clock in milliseconds. Default: `performance.now`. */
   now?: (() => number) | undefined;
-  onAdmit?: ((kind: RequestKind, waitedMs: number) => void) | undefined;
+  metrics?: Metrics | undefined;
 }
 
 /** Permission to synthesize a request. */
@@ -148,6 +149,7 @@ export class Schedule {
   readonly #options: ScheduleOptions;
   readonly #now: () => number;
   readonly #background: Background;
+  readonly #waited: ReturnType<Metrics['distribution']>;
   /** The queues by engine name. The engine that admitted the last request comes last. */
   readonly #lines = new Map<string, Line>();
   #speaking = 0;
@@ -157,6 +159,12 @@ export class Schedule {
     this.#options = options;
     this.#now = options.now ?? (() => performance.now());
     this.#background = createBackground(options.processors, this.#now);
+    const { metrics = createMetrics() } = options;
+    this.#waited = metrics.distribution('sonant_wait_seconds', 'Time that requests waited to be admitted.');
+    metrics.gauge('sonant_speaking', 'Requests that are being spoken.', () => [[{}, this.#speaking]]);
+    metrics.gauge('sonant_waiting', 'Requests that wait to be admitted.', () =>
+      Object.entries(this.state.waiting).map(([kind, count]) => [{ class: kind }, count] as const),
+    );
   }
 
   get state() {
@@ -181,7 +189,7 @@ export class Schedule {
     const waiter = this.#waiterOf(requestOf(demand), signal);
     const { sinceMs } = waiter;
     let reserved: HeldTurn | undefined = await this.#take(waiter);
-    this.#options.onAdmit?.(kind, this.#now() - sinceMs);
+    this.#waited({ class: kind }, (this.#now() - sinceMs) / 1000);
     let isOver = false;
     const giveBack = () => {
       reserved?.end(true);

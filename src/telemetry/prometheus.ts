@@ -48,41 +48,49 @@ export type Metrics = ReturnType<typeof createMetrics>;
 
 const secondsMax = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
+/** A room declares its metrics where it counts. A counter or histogram that is declared again is the same one. */
 export function createMetrics() {
   const reads: (() => MetricFamily)[] = [];
+  const declared = new Map<string, unknown>();
+  const once = <Note>(name: string, declare: () => Note): Note => {
+    if (!declared.has(name)) declared.set(name, declare());
+    return declared.get(name) as Note;
+  };
   const families = () => reads.map((read) => read());
   return {
-    /** Creates a counter. The returned function increments it. */
-    counter(name: string, help: string): (labels?: Labels, by?: number) => void {
-      const series = new Map<string, [labels: Labels, value: number]>();
-      reads.push(() => ({ name, help, type: 'counter', points: [...series.values()] }));
-      return (labels = {}, by = 1) => {
-        const point = findOrAdd(series, labels, (): [Labels, number] => [labels, 0]);
-        point[1] += by;
-      };
-    },
-    /** Creates a histogram, by default of durations in seconds. The returned function observes a value. */
-    distribution(
+    /** Declares a counter. The returned function increments it. */
+    counter: (name: string, help: string): ((labels?: Labels, by?: number) => void) =>
+      once(name, () => {
+        const series = new Map<string, [labels: Labels, value: number]>();
+        reads.push(() => ({ name, help, type: 'counter', points: [...series.values()] }));
+        return (labels = {}, by = 1) => {
+          const point = findOrAdd(series, labels, (): [Labels, number] => [labels, 0]);
+          point[1] += by;
+        };
+      }),
+    /** Declares a histogram, by default of durations in seconds. The returned function observes a value. */
+    distribution: (
       name: string,
       help: string,
       { bounds = secondsMax, otelName, unit = 's' }: DistributionOptions = {},
-    ): Observe {
-      const series = new Map<string, Distribution>();
-      reads.push(() => ({ name, help, otelName, unit, type: 'histogram', bounds, points: [...series.values()] }));
-      const observe = (labels: Labels, value: number) => {
-        const none = () => ({ labels, counts: Array<number>(bounds.length + 1).fill(0), sum: 0 });
-        const one = findOrAdd(series, labels, none);
-        const at = bounds.findIndex((max) => value <= max);
-        one.counts[at < 0 ? bounds.length : at]!++;
-        one.sum += value;
-      };
-      return Object.assign(observe, { forget: (labels: Labels) => void series.delete(toKey(labels)) });
-    },
-    /** Creates a counter whose value is read whenever the metrics are exported. */
+    ): Observe =>
+      once(name, () => {
+        const series = new Map<string, Distribution>();
+        reads.push(() => ({ name, help, otelName, unit, type: 'histogram', bounds, points: [...series.values()] }));
+        const observe = (labels: Labels, value: number) => {
+          const none = () => ({ labels, counts: Array<number>(bounds.length + 1).fill(0), sum: 0 });
+          const one = findOrAdd(series, labels, none);
+          const at = bounds.findIndex((max) => value <= max);
+          one.counts[at < 0 ? bounds.length : at]!++;
+          one.sum += value;
+        };
+        return Object.assign(observe, { forget: (labels: Labels) => void series.delete(toKey(labels)) });
+      }),
+    /** Declares a counter whose value is read whenever the metrics are exported. */
     total: (name: string, help: string, read: () => number): void => {
       reads.push(() => ({ name, help, type: 'counter', points: [[{}, read()]] }));
     },
-    /** Creates a gauge whose values are read whenever the metrics are exported. */
+    /** Declares a gauge whose values are read whenever the metrics are exported. */
     gauge(name: string, help: string, read: () => Iterable<readonly [Labels, number]>): void {
       reads.push(() => ({ name, help, type: 'gauge', points: [...read()] }));
     },

@@ -1,10 +1,12 @@
 // Tests the guard around an engine: nothing hangs, nothing is sent twice, and temporary failures are retried.
 import { expect, test } from 'vitest';
 import type { Engine, EngineCapabilities, Segment } from '../../src/engines/engine.ts';
-import { createEngineGuard, type EndedSegment } from '../../src/engines/guard.ts';
+import { createEngineGuard } from '../../src/engines/guard.ts';
 import { Failure } from '../../src/errors.ts';
 import { Schedule } from '../../src/speech/schedule.ts';
+import { createMetrics } from '../../src/telemetry/prometheus.ts';
 import { cloneMark, openTone, type ToneTrouble } from '../engines/tone-engine.ts';
+import { noteMetrics } from '../telemetry/noted-metrics.ts';
 import { openGuard } from './open-guard.ts';
 
 const never = new AbortController().signal;
@@ -13,18 +15,18 @@ const passing = new Failure('engine_error', { retryAfterSeconds: 0 }, new Error(
 function guardTone(trouble: ToneTrouble, capabilities: Partial<EngineCapabilities> = {}) {
   const tone = openTone({ trouble, capabilities });
   const ended: string[] = [];
-  const segments: EndedSegment[] = [];
+  /** Seconds of audio or work, with their labels. */
+  const paces: [name: string, model: string | undefined, seconds: number][] = [];
   let retries = 0;
-  const guard = openGuard(tone, {
-    onSegment(_, segment) {
-      ended.push(segment.outcome);
-      segments.push(segment);
-    },
-    onRetry: () => retries++,
+  const metrics = noteMetrics((name, { outcome, model }, value) => {
+    if (name === 'sonant_engine_segments_total') ended.push(outcome!);
+    if (name === 'sonant_engine_retries_total') retries++;
+    if (/_(sound|work)_seconds_total$/.test(name)) paces.push([name, model, value]);
   });
+  const guard = openGuard(tone, metrics);
   const speak = (signal = never, more: Partial<Segment> = {}) =>
     Array.fromAsync(guard.speak({ ...segmentOf(tone), ...more }, 'caller', signal));
-  return { tone, guard, speak, ended, segments, retries: () => retries };
+  return { tone, guard, speak, ended, paces, retries: () => retries };
 }
 const segmentOf = (engine: Engine): Segment => ({
   ...{ voice: engine.voices[0]!, text: 'One two three.', languageCode: 'en', speakingRate: 1 },
@@ -40,20 +42,21 @@ test('a retryable failure before the first sound is retried', async () => {
 });
 
 test('of a segment that was spoken whole, its sound is told and how long the engine took for it', async () => {
-  const { speak, segments, tone } = guardTone({ failure: passing, failsAfterPieces: 0 });
+  const { speak, ended, paces, tone } = guardTone({ failure: passing, failsAfterPieces: 0 });
   setTimeout(() => (tone.trouble = {}), 20);
   const since = performance.now();
   const pieces = await speak(never, { voice: { ...tone.voices[0]!, labels: { model: 'm' } } });
   const took = (performance.now() - since) / 1000;
   const soundSeconds = pieces.reduce((sum, { samples, sampleRateHz }) => sum + samples.length / sampleRateHz, 0);
-  expect(segments.map(({ model, outcome }) => [model, outcome])).toEqual([
-    ['m', 'engine_error'],
-    ['m', 'spoken'],
+  expect(ended).toEqual(['engine_error', 'spoken']);
+  expect(paces.map(([name, model]) => [name, model])).toEqual([
+    ['sonant_engine_sound_seconds_total', 'm'],
+    ['sonant_engine_work_seconds_total', 'm'],
   ]);
-  expect(segments[0]!.pace).toBeUndefined();
-  expect(segments[1]!.pace!.soundSeconds).toBeCloseTo(soundSeconds);
-  expect(segments[1]!.pace!.workSeconds).toBeLessThan(took);
-  expect(segments[1]!.pace!.workSeconds).toBeGreaterThan(0);
+  const [[, , sound], [, , work]] = paces as [(typeof paces)[0], (typeof paces)[0]];
+  expect(sound).toBeCloseTo(soundSeconds);
+  expect(work).toBeLessThan(took);
+  expect(work).toBeGreaterThan(0);
 });
 
 test('work in the background waits while a segment is tried again', async () => {
@@ -61,13 +64,12 @@ test('work in the background waits while a segment is tried again', async () => 
   const schedule = new Schedule({ speakingMax: 1, waitingMax: 1, processors: 2 });
   let isTried = false;
   const spoken: string[] = [];
-  const guard = createEngineGuard(tone, {
-    onSegment() {},
-    onRetry() {
-      isTried = true;
-      tone.trouble = {};
-    },
+  const metrics = noteMetrics((name) => {
+    if (name !== 'sonant_engine_retries_total') return;
+    isTried = true;
+    tone.trouble = {};
   });
+  const guard = createEngineGuard(tone, metrics);
   const speaking = Array.fromAsync(
     guard.speak(segmentOf(tone), never, async (seat, _, by) => {
       if (isTried) spoken.push('segment');
@@ -146,7 +148,7 @@ test('not even one that does not listen to its signal', async () => {
 test('a slow reader does not cause an engine timeout', async () => {
   const tone = openTone({ capabilities: { stallMsMax: 20 } });
   let pieces = 0;
-  for await (const _ of createEngineGuard(tone).speak(segmentOf(tone), never)) {
+  for await (const _ of createEngineGuard(tone, createMetrics()).speak(segmentOf(tone), never)) {
     pieces++;
     await new Promise((resolve) => setTimeout(resolve, 60));
   }

@@ -1,13 +1,14 @@
 // Opens the guard around an engine with its own scheduler: segments are synthesized for callers, in turn.
 import type { Engine, Segment } from '../../src/engines/engine.ts';
-import { createEngineGuard, type EngineWatch } from '../../src/engines/guard.ts';
+import { createEngineGuard } from '../../src/engines/guard.ts';
 import { Schedule } from '../../src/speech/schedule.ts';
+import { createMetrics } from '../../src/telemetry/prometheus.ts';
 
 export type OpenedGuard = ReturnType<typeof openGuard>;
 
-export function openGuard(engine: Engine, watch?: EngineWatch) {
+export function openGuard(engine: Engine, metrics = createMetrics()) {
   const schedule = new Schedule({ speakingMax: 1000, waitingMax: 1000 });
-  const guard = createEngineGuard(engine, watch);
+  const guard = createEngineGuard(engine, metrics);
   return {
     speak: (segment: Segment, owner: string, signal: AbortSignal) =>
       guard.speak(segment, signal, (seat, isUrgent, by) =>

@@ -1,11 +1,12 @@
 // Tests several servers on loopback behind one engine, as in a service: each segment in its turn, retried by the guard.
 import { expect, test } from 'vitest';
 import { secondsOf } from '../../src/audio/pcm.ts';
-import type { Engine, Segment, ServerTools } from '../../src/engines/engine.ts';
+import type { Engine, Segment } from '../../src/engines/engine.ts';
 import {
   type OpenAiCompatibleOptions,
   openOpenAiCompatible,
 } from '../../src/engines/openai-compatible/openai-compatible.ts';
+import type { ServerGroupOptions } from '../../src/engines/openai-compatible/server-group.ts';
 import { openGuard } from './open-guard.ts';
 import { openOpenAiServer } from './openai-server.ts';
 
@@ -18,7 +19,7 @@ const openFour = () => Promise.all(Array.from({ length: 4 }, () => openOpenAiSer
 
 const openEngine = (
   servers: readonly Server[],
-  tools: ServerTools = {},
+  tools: Partial<ServerGroupOptions> = {},
   requestsAtOnce = 20,
   more: Partial<OpenAiCompatibleOptions> = {},
 ) =>

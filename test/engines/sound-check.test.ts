@@ -8,6 +8,7 @@ import { createSoundCheck } from '../../src/engines/sound-check.ts';
 import { openTone, type ToneFault, type ToneTrouble } from '../engines/tone-engine.ts';
 import { isLongRun } from '../long/run-length.ts';
 import { sentences } from '../sentences.ts';
+import { noteMetrics } from '../telemetry/noted-metrics.ts';
 import { openGuard } from './open-guard.ts';
 
 const { signal } = new AbortController();
@@ -127,7 +128,10 @@ describe('no false alarm', () => {
     const rates = [min, 0.7, 1, 1.4, max];
     const heard = new Set<string>();
     let alarms = 0;
-    const guard = openGuard(flite, { onSegment: () => {}, onRetry: () => alarms++ });
+    const guard = openGuard(
+      flite,
+      noteMetrics((name) => void (name === 'sonant_engine_retries_total' && alarms++)),
+    );
     const sentenceCount = isLongRun ? 400 : flite.voices.length * rates.length;
     for (let n = 0; n < sentenceCount; n++) {
       const voice = flite.voices[n % flite.voices.length]!;

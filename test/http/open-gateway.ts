@@ -139,9 +139,18 @@ export async function openTestGateway(
   const realAdmit = admit(createAdmit({ keyVerifier, signIn, ...(isLimited && { limits: { limiter, addresses } }) }));
   const installs = await openModels({ config, definitions: [], log: createLog('silent') }, engines);
   const links = { baseUrl: () => baseUrl, keepMs: retentionMs, hasManifests: openSigner !== undefined };
-  const openOwnJobs = (more: Partial<OpenJobsOptions> = {}) =>
+  const stored = { store, clips: storedClips, room, ledger };
+  type OwnJobs = Partial<Omit<OpenJobsOptions, 'stored'> & OpenJobsOptions['stored']>;
+  const openOwnJobs = ({ store: ownStore = store, clips: ownClips = storedClips, ...more }: OwnJobs = {}) =>
     openJobs({
-      ...{ core: { speech }, store, clips: storedClips, room, ledger, links, openSigner, onFault, chaptersMax: 4 },
+      ...{
+        speech,
+        stored: { ...stored, store: ownStore, clips: ownClips },
+        links,
+        openSigner,
+        onFault,
+        chaptersMax: 4,
+      },
       limiter: isLimited ? limiter : unlimited,
       findCaller: ({ ownerId, address }) => keyVerifier.verifyOwner(ownerId, address),
       ...more,
@@ -150,19 +159,13 @@ export async function openTestGateway(
   const operations = createOperations({
     jobs: jobs.handlers,
     core: { engines, voices, speech },
-    keys: keyVerifier.management,
+    access: { keys: keyVerifier.management, limiter: isLimited ? limiter : unlimited, singleFlight, seal },
     installs,
     voiceManagement: keeping.createManagement({ engines, voices, guards, schedule }),
     lexicons: keeping.lexicons,
-    store,
-    clips: storedClips,
-    room,
-    ledger,
+    stored,
     onFault,
     links,
-    limiter: isLimited ? limiter : unlimited,
-    singleFlight,
-    seal,
     openSigner,
     readOwnCertificates: options.readOwnCertificates ?? (async () => (openSigner ? certificatesOf(openSigner) : [])),
   });

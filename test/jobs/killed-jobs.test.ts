@@ -73,7 +73,7 @@ test('two that work on the jobs of one store share the chapters', async () => {
       spoken[i]!++;
       return speech.speakKept(...asked);
     };
-    return openOwnJobs({ core: { speech: { ...speech, speakKept } }, holder: `replica-${i}` });
+    return openOwnJobs({ speech: { ...speech, speakKept }, holder: `replica-${i}` });
   });
   const { id } = await create(body);
   expect((await untilEnded(id)).status).toBe('succeeded');

@@ -4,13 +4,14 @@
 import { secondsOf } from '../../audio/pcm.ts';
 import { Failure, toFailure } from '../../errors.ts';
 import { choiceSetting, integerSetting, listSetting, textSetting } from '../../runtime/setting-types.ts';
+import { createMetrics, type Metrics } from '../../telemetry/prometheus.ts';
 import {
   defineEngine,
   type Engine,
   type EngineLog,
   type EngineReport,
+  type EngineServer,
   type Segment,
-  type ServerTools,
   type Voice,
 } from '../engine.ts';
 import { openVoiceList } from '../voice-list.ts';
@@ -62,8 +63,9 @@ const toVoice = (
 
 export async function openOpenAiCompatible(
   options: OpenAiCompatibleOptions,
-  grouping: ServerTools & Partial<ServerGroupOptions> = {},
+  grouping: Partial<ServerGroupOptions> = {},
   log?: EngineLog,
+  metrics: Metrics = createMetrics(),
 ): Promise<Engine> {
   const { url, languages, requestsPerMinute, requestsAtOnce } = options;
   const server = createServerGroup({
@@ -71,8 +73,10 @@ export async function openOpenAiCompatible(
     createServer: (one) => createSpeechServer({ ...options, url: one }),
     secondsOf,
     requestsAtOnce,
+    ...watchStreams(metrics),
     ...grouping,
   });
+  watchServers(metrics, () => server.servers);
   const closing = new AbortController();
   const clones = createCloneCopies(server, log);
   const cloning = createUploadCloning({ languageCodes: languages, upload: server.uploadClone, forget: clones.forget });
@@ -142,6 +146,37 @@ export async function openOpenAiCompatible(
       server.close();
     },
   };
+}
+
+/** Counts the streams of servers. The time series of a removed server are deleted. */
+function watchStreams(metrics: Metrics): Pick<ServerGroupOptions, 'onStream' | 'onServerGone'> {
+  const firstSoundHelp = 'Time to the first sound of a request at a server of an engine.';
+  const firstSound = metrics.distribution('sonant_engine_server_first_sound_seconds', firstSoundHelp);
+  const underrunHelp = 'Sum of the gaps that a listener would hear in a stream of a server of an engine.';
+  const underrun = metrics.distribution('sonant_engine_underrun_seconds', underrunHelp);
+  return {
+    onStream(server, { firstSoundMs, underrunSeconds }) {
+      if (firstSoundMs === undefined) return;
+      firstSound({ engine: name, server }, firstSoundMs / 1000);
+      underrun({ engine: name, server }, underrunSeconds);
+    },
+    onServerGone(server) {
+      for (const observe of [firstSound, underrun]) observe.forget({ engine: name, server });
+    },
+  };
+}
+
+function watchServers(metrics: Metrics, list: () => readonly EngineServer[]): void {
+  const gauge = (metric: string, help: string, value: 'outstanding' | 'waiting' | 'limit') =>
+    metrics.gauge(metric, help, () =>
+      list().map((each) => [{ engine: name, server: each.name }, each[value]] as const),
+    );
+  const outstandingHelp = 'Requests of this process under way at a server of an engine.';
+  gauge('sonant_engine_server_outstanding', outstandingHelp, 'outstanding');
+  const waitingHelp = 'Requests of this process under way at a server of an engine, without any sound yet.';
+  gauge('sonant_engine_server_waiting', waitingHelp, 'waiting');
+  const limitHelp = 'Requests of this process that a server of an engine gets at once; 0 while it gets none.';
+  gauge('sonant_engine_server_limit', limitHelp, 'limit');
 }
 
 /** Deletes the copies of clones on servers. A copy that could not be deleted is deleted when a server lists it. */
@@ -283,9 +318,9 @@ export const openAiCompatible = defineEngine({
     }),
   },
   inspect: (settings) => inspect(settings),
-  open: async (settings, _dataDir, log, tools) => {
+  open: async (settings, _dataDir, log, metrics) => {
     if (settings.url === '') return undefined;
     const languages = settings.languages.length > 0 ? settings.languages : languagesUsual;
-    return openOpenAiCompatible({ ...settings, languages }, tools, log);
+    return openOpenAiCompatible({ ...settings, languages }, {}, log, metrics);
   },
 });

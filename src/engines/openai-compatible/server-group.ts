@@ -6,19 +6,23 @@ import { hash } from 'node:crypto';
 import type { Pcm } from '../../audio/pcm.ts';
 import { Failure } from '../../errors.ts';
 import { isTimeout, onAbort, withAbort } from '../../runtime/abort.ts';
-import type { EngineServer, ServerTools } from '../engine.ts';
+import type { EngineServer } from '../engine.ts';
 import { Playback } from './playback.ts';
 import { type AddressOptions, watchAddresses } from './server-addresses.ts';
 import { ServerFull } from './server-full.ts';
 import type { SpeechRequest, SpeechServer } from './speech-server.ts';
 
-export interface ServerGroupOptions extends AddressOptions, ServerTools {
+export interface ServerGroupOptions extends AddressOptions {
   createServer(url: string): SpeechServer;
   secondsOf(piece: Pcm): number;
   /** Number of requests that a server accepts at once. */
   requestsAtOnce: number;
   now?: (() => number) | undefined;
   random?: (() => number) | undefined;
+  /** Called when a stream from a server has ended or been aborted, with the total length of its gaps until then. */
+  onStream?(server: string, ended: Pick<Playback, 'firstSoundMs' | 'underrunSeconds'>): void;
+  /** Called when the server is no longer used. */
+  onServerGone?(server: string): void;
 }
 
 interface ServerGroup extends SpeechServer {
