@@ -1,6 +1,6 @@
 // `npm run gen:stubs` generates client code for each language from Sonant's protos into stubs/LANGUAGE; `npm run
 // gen:stubs -- go java` only for these languages. The plugins are installed programs; nothing is downloaded. A language
-// without its plugins is skipped, and the missing Debian packages are named.
+// without its plugins is skipped, with a line that says how to install them.
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
@@ -12,7 +12,8 @@ interface Language {
   plugins: readonly string[];
   /** Folder in stubs/ for the code. */
   out: string;
-  debian: string;
+  /** Command that installs the generators. */
+  install: string;
   /** Whether to generate Google's error messages too, because no package provides them for this language. */
   writesErrors?: boolean;
 }
@@ -22,40 +23,65 @@ const languages: Record<string, Language> = {
     builtIn: ['python', 'pyi'],
     plugins: ['grpc_python_plugin'],
     out: 'python',
-    debian: 'protobuf-compiler protobuf-compiler-grpc',
+    install: 'apt-get install protobuf-compiler protobuf-compiler-grpc',
     writesErrors: true,
   },
   go: {
     builtIn: [],
     plugins: ['protoc-gen-go', 'protoc-gen-go-grpc'],
     out: 'go/src',
-    debian: 'protoc-gen-go protoc-gen-go-grpc',
+    install: 'apt-get install protoc-gen-go protoc-gen-go-grpc',
   },
   java: {
     builtIn: ['java'],
     plugins: ['grpc_java_plugin'],
     out: 'java',
-    debian: 'protobuf-compiler protobuf-compiler-grpc-java-plugin',
+    install: 'apt-get install protobuf-compiler protobuf-compiler-grpc-java-plugin',
     writesErrors: true,
   },
   cpp: {
     builtIn: ['cpp'],
     plugins: ['grpc_cpp_plugin'],
     out: 'cpp',
-    debian: 'protobuf-compiler protobuf-compiler-grpc',
+    install: 'apt-get install protobuf-compiler protobuf-compiler-grpc',
+    writesErrors: true,
+  },
+  csharp: {
+    builtIn: ['csharp'],
+    plugins: ['grpc_csharp_plugin'],
+    out: 'csharp',
+    install: 'the NuGet package Grpc.Tools contains the plugin',
+  },
+  kotlin: {
+    builtIn: ['java', 'kotlin'],
+    plugins: ['grpc_java_plugin'],
+    out: 'kotlin',
+    install: 'apt-get install protobuf-compiler protobuf-compiler-grpc-java-plugin',
     writesErrors: true,
   },
   ruby: {
     builtIn: ['ruby'],
     plugins: ['grpc_ruby_plugin'],
     out: 'ruby',
-    debian: 'protobuf-compiler protobuf-compiler-grpc',
+    install: 'apt-get install protobuf-compiler protobuf-compiler-grpc',
   },
   php: {
     builtIn: ['php'],
     plugins: ['grpc_php_plugin'],
     out: 'php',
-    debian: 'protobuf-compiler protobuf-compiler-grpc',
+    install: 'apt-get install protobuf-compiler protobuf-compiler-grpc',
+  },
+  rust: {
+    builtIn: [],
+    plugins: ['protoc-gen-prost', 'protoc-gen-tonic'],
+    out: 'rust',
+    install: 'cargo install protoc-gen-prost protoc-gen-tonic',
+  },
+  swift: {
+    builtIn: [],
+    plugins: ['protoc-gen-swift', 'protoc-gen-grpc-swift-2'],
+    out: 'swift',
+    install: 'the Swift packages swift-protobuf and grpc-swift-protobuf contain the plugins',
   },
 };
 
@@ -93,7 +119,7 @@ for (const name of names.length ? names : Object.keys(languages)) {
   }
   const missing = [...(language.builtIn.length ? ['protoc'] : []), ...language.plugins].filter((name) => !isHere(name));
   if (missing.length) {
-    console.error(`${name} is left out, without ${missing.join(', ')}: apt-get install ${language.debian}`);
+    console.error(`${name} is left out, without ${missing.join(', ')}: ${language.install}`);
     if (names.length) process.exitCode = 1;
     continue;
   }

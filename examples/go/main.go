@@ -18,7 +18,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
-	sonantv1 "sonant/v1"
+	sonantv1 "sonant.example/gen/sonant/v1"
 )
 
 // Every call has a deadline, without which a call to an unreachable machine may wait forever.

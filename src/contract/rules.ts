@@ -236,10 +236,8 @@ function rangeSentence(min: number | bigint, max: number | bigint, what: string)
 }
 
 function sentenceOf(rules: FieldRules): string {
-  const text = kindOf(rules, 'string');
-  return text && text.minLen > 0n
-    ? rangeSentence(Number(text.minLen), Number(text.maxLen) || Infinity, 'characters')
-    : '';
+  const { minLen = 0n, maxLen = 0n } = kindOf(rules, 'string') ?? {};
+  return minLen > 0n ? rangeSentence(Number(minLen), Number(maxLen) || Infinity, 'characters') : '';
 }
 
 type Kind = NonNullable<FieldRules['type']['case']>;

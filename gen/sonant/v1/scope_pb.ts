@@ -11,7 +11,7 @@ import { file_google_protobuf_descriptor } from "@bufbuild/protobuf/wkt";
  * Describes the file sonant/v1/scope.proto.
  */
 export const file_sonant_v1_scope: GenFile = /*@__PURE__*/
-  fileDesc("ChVzb25hbnQvdjEvc2NvcGUucHJvdG8SCXNvbmFudC52MTpJCg9yZXF1aXJlZF9zY29wZXMSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjhiQMgAygJUg5yZXF1aXJlZFNjb3Blc0IWUAFaEnNvbmFudC92MTtzb25hbnR2MWIGcHJvdG8z", [file_google_protobuf_descriptor]);
+  fileDesc("ChVzb25hbnQvdjEvc2NvcGUucHJvdG8SCXNvbmFudC52MTpJCg9yZXF1aXJlZF9zY29wZXMSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjhiQMgAygJUg5yZXF1aXJlZFNjb3Blc0IpUAFaJXNvbmFudC5leGFtcGxlL2dlbi9zb25hbnQvdjE7c29uYW50djFiBnByb3RvMw", [file_google_protobuf_descriptor]);
 
 /**
  * Scopes that an API key needs to call the method; it needs all of them.
