@@ -116,7 +116,9 @@ test('speaks to LiveKit’s plugin for Cartesia over TLS, if that trusts the cer
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
   // The same options as in docs/compatibility.md.
-  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'];
+  const extensions = ['subjectAltName=DNS:localhost,IP:127.0.0.1', 'basicConstraints=critical,CA:FALSE'];
+  extensions.push('extendedKeyUsage=serverAuth');
+  const subject = ['-subj', '/CN=localhost', ...extensions.flatMap((extension) => ['-addext', extension])];
   const kind = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-noenc', '-days', '825'];
   await promisify(execFile)('openssl', ['req', ...kind, ...subject, '-keyout', key, '-out', cert]);
   const service = await serve([], { SONANT_TLS_CERT: cert, SONANT_TLS_KEY: key });
