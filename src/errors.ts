@@ -185,10 +185,13 @@ const retrySecondsDefault = 1;
 /** Whether the failure comes from a store, an engine or a caller, not from an error in the program. */
 export const isOfOthers = (fault: unknown): boolean => fault instanceof Failure && fault.reason !== 'internal_error';
 
-/** Seconds to wait before a retry; undefined if a retry cannot help. */
+/** Longest wait that callers are asked for: some clients sleep as long as they are told, even for days. */
+const retrySecondsMax = 60;
+
+/** Seconds to wait before a retry; undefined if a retry cannot help soon. */
 export const retrySecondsOf = ({ reason, facts }: Failure): number | undefined => {
-  const known = facts.retryAfterSeconds ?? (failureTable[reason].retryable ? 0 : undefined);
-  return known === 0 ? retrySecondsDefault : known;
+  const known = facts.retryAfterSeconds ?? (failureTable[reason].retryable ? 0 : Infinity);
+  return known > retrySecondsMax ? undefined : known || retrySecondsDefault;
 };
 
 export const hasReason = (error: unknown, reason: Reason): error is Failure =>

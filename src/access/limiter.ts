@@ -327,8 +327,7 @@ function createMonthlyQuota({ spentSince, now }: MonthlyQuotaOptions) {
       const spent = await counted?.spent;
       if (!counted || !spent) return { refund() {} };
       const left = quota === undefined ? Infinity : quota - spent.chars;
-      if (quota !== undefined && chars > left)
-        throw tooManyCharacters({ chars, quota, left, isOwn }, counted.endsMs - now());
+      if (quota !== undefined && chars > left) throw tooManyCharacters({ chars, quota, left, isOwn, nowMs: now() });
       spent.chars += chars;
       return {
         refund(refunded) {

@@ -5,6 +5,7 @@
 
 import { Failure, type FieldViolation } from '../errors.ts';
 import type { KeyLimits } from './key-limits.ts';
+import { monthAt } from './usage-ledger.ts';
 
 export interface LimitStatus {
   limits: KeyLimits;
@@ -129,16 +130,26 @@ export function checkFitsQuota(chars: number, quota: number | undefined, isOwn: 
   throw new Failure('invalid_request', { message, limit: quota, actual: chars, details });
 }
 
-export function tooManyCharacters(
-  { chars, quota, left, isOwn }: { chars: number; quota: number; left: number; isOwn: boolean },
-  waitMs: number,
-): Failure {
+interface SpentQuota {
+  chars: number;
+  quota: number;
+  left: number;
+  isOwn: boolean;
+  nowMs: number;
+}
+
+export function tooManyCharacters({ chars, quota, left, isOwn, nowMs }: SpentQuota): Failure {
+  const { endsMs } = monthAt(nowMs);
+  const fits = chars <= quota;
+  const rest = fits
+    ? `${Math.max(0, left)} are left until ${new Date(endsMs).toISOString().slice(0, 10)} (UTC)`
+    : `this text has ${chars}`;
   return new Failure('rate_limit_exceeded', {
-    message: `${toSubject(isOwn)} may use ${quota} characters a month; ${Math.max(0, left)} are left.`,
+    message: `${toSubject(isOwn)} may use ${quota} characters a month; ${rest}.`,
     limit: quota,
     actual: quota - left + chars,
     limitReason: 'characters',
-    retryAfterSeconds: waitMs / 1000,
+    retryAfterSeconds: fits ? (endsMs - nowMs) / 1000 : Infinity,
   });
 }
 

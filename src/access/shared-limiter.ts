@@ -211,5 +211,5 @@ function refusalOf(members: readonly LimitedAccount[], { outcome, decider, owner
   if (outcome === 'full') return tooManyAtOnce(limits, decider === 0);
   const quota = limits.charactersPerMonth!;
   const left = quota - owners[decider]!.spent!;
-  return tooManyCharacters({ chars, quota, left, isOwn: decider === 0 }, monthAt(nowUs / 1000).endsMs - nowUs / 1000);
+  return tooManyCharacters({ chars, quota, left, isOwn: decider === 0, nowMs: nowUs / 1000 });
 }

@@ -144,7 +144,7 @@ export function toFailureAnswers(operation: RouteDocs): (readonly [status: numbe
       name: ways.join('.'),
       description: group.map((reason) => `\`${reason}\`: ${failureTable[reason].sentence}`).join('\n\n'),
       headers: [
-        ...(['Cache-Control'] as const),
+        ...(['Cache-Control', 'x-should-retry'] as const),
         ...(status === 401 ? (['WWW-Authenticate'] as const) : []),
         ...(isForKey(operation) && status !== 401 ? (['RateLimit-Policy', 'RateLimit'] as const) : []),
         ...(status === 416 ? (['Content-Range'] as const) : []),

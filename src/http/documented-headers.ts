@@ -102,6 +102,11 @@ export const replyHeaders = {
   ),
   RateLimit: header('The remaining quota (`r`), and the seconds until it is full again (`t`).', '"requests";r=87;t=2'),
   'Retry-After': header('Seconds to wait before a retry.', 2, { type: 'integer', minimum: 1 }),
+  'x-should-retry': header(
+    'A retry would fail too. Clients of OpenAI and Cartesia retry some statuses without this header.',
+    'false',
+    oneOf('false'),
+  ),
   'retry-after-ms': header('Milliseconds to wait before a retry.', 1500, { type: 'integer', minimum: 1 }),
 } as const satisfies Record<string, ReplyHeader>;
 

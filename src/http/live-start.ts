@@ -1,5 +1,8 @@
 // Parses the start message of live speech, from Sonant's API or from the fields of another vendor's API. Violations use
 // the vendor's field names.
+import type { KeyCaller } from '../access/key-verifier.ts';
+import { chainOf } from '../access/limiter.ts';
+import { checkFitsQuota } from '../access/rate-limit.ts';
 import { liveWaitingCharsMax } from '../api/call-limits.ts';
 import type { Fields } from '../contract/unknown-fields.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
@@ -9,9 +12,13 @@ import { countChars } from '../text/count-chars.ts';
 /** Seconds of silence sent for a context without text. Clients treat a context without audio as a failure. */
 export const emptyContextSeconds = 0.1;
 
-/** Throws a Failure if a text sent in one request exceeds the limit for text that waits to be spoken. */
-export function checkTextFits(text: string, otherWay: string): void {
+/**
+ * Throws a Failure if a text sent in one request exceeds a whole monthly quota of the caller, or the limit for text that
+ * waits to be spoken.
+ */
+export function checkTextFits(text: string, caller: KeyCaller, otherWay: string): void {
   const actual = countChars(text);
+  for (const [i, { limits }] of chainOf(caller).entries()) checkFitsQuota(actual, limits.charactersPerMonth, i === 0);
   const limit = liveWaitingCharsMax;
   if (actual <= limit) return;
   const message = `The text has ${actual} characters; the limit is ${limit}. ${otherWay}.`;

@@ -37,7 +37,8 @@ export function toFailureReply(
     headers['www-authenticate'] = isToken ? 'Bearer realm="sonant", error="invalid_token"' : 'ApiKey realm="sonant"';
   }
   const retrySeconds = retrySecondsOf(failure);
-  if (retrySeconds !== undefined) {
+  if (retrySeconds === undefined) headers['x-should-retry'] = 'false';
+  else {
     headers['retry-after'] = String(toWholeSeconds(retrySeconds));
     headers['retry-after-ms'] = String(Math.ceil(retrySeconds * 1000));
   }

@@ -66,6 +66,12 @@ describe('every response to a valid key', () => {
   });
 });
 
+/** Expects the header that keeps clients from a retry. In the last minute of a month, they may wait for the next month. */
+function expectNoRetry({ headers }: Response): void {
+  if (Number(headers.get('Retry-After')) > 0) expect(Number(headers.get('Retry-After'))).toBeLessThanOrEqual(60);
+  else expect([headers.get('Retry-After'), headers.get('x-should-retry')]).toEqual([null, 'false']);
+}
+
 describe('over its limit', () => {
   test('of requests, a key gets Retry-After over every transport, and is admitted after it', async () => {
     // One request becomes available every three seconds; the other steps take less time, even on a busy machine.
@@ -119,19 +125,41 @@ describe('over its limit', () => {
     expect(all.every((code) => code === 200 || code === 429)).toBe(true);
   });
 
-  test('of characters, it is refused with the rest of the month to wait, and charged nothing', async () => {
+  test('of characters, it is told when the month ends, not to wait so long, and charged nothing', async () => {
     const { headers } = await keyOf(shared, { charactersPerMonth: 20 });
     const speak = (text: string) => shared.speak({ text }, { headers });
     expect((await speak('Twelve chars')).status).toBe(200);
     const refused = await speak('Twelve again');
-    expect([refused.status, await refused.json()]).toMatchObject([
-      429,
-      { reason: 'characters', limit: 20, actual: 24 },
-    ]);
-    expect(Number(refused.headers.get('Retry-After'))).toBeGreaterThan(0);
+    const failure = await refused.json();
+    const message = expect.stringMatching(/; 8 are left until \d{4}-\d\d-01 \(UTC\)\.$/);
+    expect([refused.status, failure]).toMatchObject([429, { reason: 'characters', limit: 20, actual: 24, message }]);
+    expectNoRetry(refused);
+    expect(failure).not.toHaveProperty('retry_after');
     expect((await speak('Eight...')).status).toBe(200);
     const never = await speak('These are far more than twenty.');
     expect([never.status, await never.json()]).toMatchObject([400, { error: 'invalid_request', limit: 20 }]);
+    expectNoRetry(never);
+  });
+
+  test('of characters, clients of other vendors do not wait either', async () => {
+    const { headers } = await keyOf(shared, { charactersPerMonth: 20 });
+    const post = (path: string, body: object) => shared.send(path, { headers, body });
+    const ofElevenLabs = (text: string) => post('/v1/text-to-speech/tone-low', { text });
+    const voice = { mode: 'id', id: 'tone-low' };
+    const ofCartesia = (transcript: string) => post('/tts/bytes', { transcript, voice, model_id: 'sonic-3' });
+    const ofOpenAi = (input: string) => post('/v1/audio/speech', { input, voice: 'tone-low' });
+    for (const speak of [ofElevenLabs, ofCartesia, ofOpenAi]) {
+      const never = await speak('Ten chars. Ten chars. Ten chars.');
+      expect([never.status, await never.text()]).toEqual([400, expect.stringContaining('20 a month')]);
+    }
+    await (await ofElevenLabs('Twelve chars')).arrayBuffer();
+    const refused = await ofElevenLabs('Twelve again');
+    expect([refused.status, await refused.json()]).toMatchObject([401, { detail: { status: 'quota_exceeded' } }]);
+    for (const speak of [ofCartesia, ofOpenAi]) {
+      const answer = await speak('Twelve again');
+      expect([answer.status, await answer.text()]).toEqual([429, expect.stringContaining('8 are left')]);
+      expectNoRetry(answer);
+    }
   });
 
   test('of characters in the middle of live speech, it fails as over any limit, however long the rest is', async () => {
@@ -153,7 +181,8 @@ describe('over its limit', () => {
       code: 'RESOURCE_EXHAUSTED',
       info: { reason: 'RATE_LIMIT_EXCEEDED', metadata: { reason: 'characters' } },
     });
-    expect(Number(failure.retry!.seconds)).toBeGreaterThan(0);
+    expect(failure.retry).toBeUndefined();
+    expect(failure.message).toContain('this text has 35');
   });
 
   test('of characters, a key that takes its place has no more', async () => {

@@ -8,7 +8,9 @@ import { type FailureReply, type Recipient, toFailureReply } from '../../net/fai
 export const elevenLabsHeader = 'xi-api-key';
 
 export function toElevenLabsReply(failure: Failure, recipient: Recipient): FailureReply {
-  const { status, headers } = toFailureReply(failure, { ...recipient, accept: undefined });
+  // Clients wait for the end of a 429, but a quota ends after days.
+  const isSpent = failure.facts.limitReason === 'characters';
+  const { status, headers } = toFailureReply(failure, { ...recipient, accept: undefined }, isSpent ? 401 : undefined);
   const detail = { status: statusOf(failure), message: sentenceOf(failure), request_id: recipient.requestId };
   return { status, headers, body: JSON.stringify({ detail }) };
 }

@@ -8,7 +8,7 @@ import { type Fields, isObject, type UnknownField } from '../../contract/unknown
 import type { FieldViolation } from '../../errors.ts';
 import { contextIdleMsDefault, contextIdleMsMax } from '../../http/http-limits.ts';
 import { sortFields } from '../../http/ignored-fields.ts';
-import { checkTextFits, parseStartOf } from '../../http/live-start.ts';
+import { parseStartOf } from '../../http/live-start.ts';
 import { liveSampleRatesHz, ownLanguage } from '../../speech/fields.ts';
 import type { LiveStart } from '../../speech/live-request.ts';
 
@@ -43,7 +43,6 @@ export function parseGeneration(voiceId: string, query: Fields, body: Fields): G
   const { text, voice_settings: settings } = given.fields;
   const faults = textFaults(text);
   const start = toStart(voiceId, { ...given.fields, ...asked.fields }, settings, faults);
-  checkTextFits(String(text), 'Use a WebSocket');
   return { start, text: String(text), ignored: [...asked.ignored, ...given.ignored, ...ignoredSettings(settings)] };
 }
 

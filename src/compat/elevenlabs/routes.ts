@@ -13,6 +13,7 @@ import { anyKeyOf, run, stream } from '../../http/admission.ts';
 import { sendPieces } from '../../http/body-writer.ts';
 import { ignoredHeaders, sortFields } from '../../http/ignored-fields.ts';
 import { fieldsOf } from '../../http/json-body.ts';
+import { checkTextFits } from '../../http/live-start.ts';
 import { withWarnings } from '../../http/speech/speech-headers.ts';
 import { checkUpgrade } from '../../http/web-socket.ts';
 import type { LiveStart } from '../../speech/live-request.ts';
@@ -46,6 +47,7 @@ export function addElevenLabsRoutes(app: FastifyInstance, options: VendorRoutesO
     (render: (events: AsyncIterable<LiveEvent>, text: string) => AsyncIterable<Uint8Array>, contentType?: string) =>
     async (request: FastifyRequest, reply: FastifyReply) => {
       const { start, text, ignored } = parseGeneration(voiceOf(request), request.query as Fields, fieldsOf(request));
+      checkTextFits(text, request.call!.caller, 'Use a WebSocket');
       const events = stream(request, reply, liveSpeech, (call) => live.liveSpeech(call, inputsOf(start, text)));
       const type = contentType ?? audioFormats[start.format].contentType;
       const headers = { 'content-type': type, ...ignoredHeaders(request, ignored) };
