@@ -944,7 +944,7 @@ export type OpenAiSpeech = {
     id: string;
   };
   /** Encoding of the audio; one channel. */
-  response_format?: "wav" | "pcm" | "mp3" | "opus" | "flac";
+  response_format?: "wav" | "pcm" | "mp3" | "opus" | "flac" | "aac";
   /** Kind of markup in the text. With `pauses`, "[pause:1.5s]" is a pause; with `ssml`, a text that begins with "<speak" is an SSML document. Default: plain text. */
   markup?: "ssml" | "pauses";
   /** Whether numbers, signs and abbreviations are spelled out for an engine that cannot read them. */
@@ -987,7 +987,7 @@ export type OpenAiError = {
   /** The invalid member, if there is one. */
   param: string | null;
   /** The failure reason, a stable identifier. */
-  code: "invalid_request" | "text_too_long" | "invalid_api_key" | "invalid_token" | "insufficient_scope" | "access_denied" | "voice_not_found" | "not_found" | "method_not_allowed" | "voice_not_ready" | "request_timeout" | "idempotency_conflict" | "audio_expired" | "stream_expired" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "range_not_satisfiable" | "rate_limit_exceeded" | "internal_error" | "engine_error" | "engine_unavailable" | "overloaded" | "oauth_not_configured" | "temporarily_unavailable" | "engine_timeout" | "storage_unavailable" | "storage_full";
+  code: "invalid_request" | "text_too_long" | "invalid_api_key" | "invalid_token" | "insufficient_scope" | "access_denied" | "voice_not_found" | "not_found" | "method_not_allowed" | "voice_not_ready" | "request_timeout" | "idempotency_conflict" | "audio_expired" | "stream_expired" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "range_not_satisfiable" | "rate_limit_exceeded" | "internal_error" | "not_supported" | "engine_error" | "engine_unavailable" | "overloaded" | "oauth_not_configured" | "temporarily_unavailable" | "engine_timeout" | "storage_unavailable" | "storage_full";
 };
 
 /** OpenAI’s error object. */
@@ -1296,7 +1296,7 @@ export type FieldViolation = {
   /** Name of the field, such as `text_chunks[2]`. */
   field: string;
   /** Kind of the violation, a stable identifier. */
-  reason: "required" | "unknown" | "conflict" | "duplicate" | "type" | "enum" | "range" | "length" | "too_long" | "blank" | "encoding" | "format" | "url" | "markup" | "taken" | "state" | "scope" | "unsupported" | "unsupported_language" | "unsupported_text" | "empty" | "encrypted" | "damaged" | "too_large" | "too_deep" | "too_slow" | "unreadable" | "audio_decode" | "audio_too_short" | "audio_too_long" | "audio_quality" | "invalid_request" | "text_too_long" | "invalid_api_key" | "invalid_token" | "insufficient_scope" | "access_denied" | "voice_not_found" | "not_found" | "method_not_allowed" | "voice_not_ready" | "request_timeout" | "idempotency_conflict" | "audio_expired" | "stream_expired" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "range_not_satisfiable" | "rate_limit_exceeded" | "internal_error" | "engine_error" | "engine_unavailable" | "overloaded" | "oauth_not_configured" | "temporarily_unavailable" | "engine_timeout" | "storage_unavailable" | "storage_full";
+  reason: "required" | "unknown" | "conflict" | "duplicate" | "type" | "enum" | "range" | "length" | "too_long" | "blank" | "encoding" | "format" | "url" | "markup" | "taken" | "state" | "scope" | "unsupported" | "unsupported_language" | "unsupported_text" | "empty" | "encrypted" | "damaged" | "too_large" | "too_deep" | "too_slow" | "unreadable" | "audio_decode" | "audio_too_short" | "audio_too_long" | "audio_quality" | "invalid_request" | "text_too_long" | "invalid_api_key" | "invalid_token" | "insufficient_scope" | "access_denied" | "voice_not_found" | "not_found" | "method_not_allowed" | "voice_not_ready" | "request_timeout" | "idempotency_conflict" | "audio_expired" | "stream_expired" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "range_not_satisfiable" | "rate_limit_exceeded" | "internal_error" | "not_supported" | "engine_error" | "engine_unavailable" | "overloaded" | "oauth_not_configured" | "temporarily_unavailable" | "engine_timeout" | "storage_unavailable" | "storage_full";
   /** A description of the violation. */
   message: string;
   /** The allowed values, where the reason is `enum`. */
@@ -1306,7 +1306,7 @@ export type FieldViolation = {
 /** The body of every error response. */
 export type Failure = {
   /** The failure reason, a stable identifier. */
-  error: "invalid_request" | "text_too_long" | "invalid_api_key" | "invalid_token" | "insufficient_scope" | "access_denied" | "voice_not_found" | "not_found" | "method_not_allowed" | "voice_not_ready" | "request_timeout" | "idempotency_conflict" | "audio_expired" | "stream_expired" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "range_not_satisfiable" | "rate_limit_exceeded" | "internal_error" | "engine_error" | "engine_unavailable" | "overloaded" | "oauth_not_configured" | "temporarily_unavailable" | "engine_timeout" | "storage_unavailable" | "storage_full";
+  error: "invalid_request" | "text_too_long" | "invalid_api_key" | "invalid_token" | "insufficient_scope" | "access_denied" | "voice_not_found" | "not_found" | "method_not_allowed" | "voice_not_ready" | "request_timeout" | "idempotency_conflict" | "audio_expired" | "stream_expired" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "range_not_satisfiable" | "rate_limit_exceeded" | "internal_error" | "not_supported" | "engine_error" | "engine_unavailable" | "overloaded" | "oauth_not_configured" | "temporarily_unavailable" | "engine_timeout" | "storage_unavailable" | "storage_full";
   /** A description of the failure. */
   message: string;
   /** The HTTP status. */

@@ -64,6 +64,7 @@ export const failureTable = Object.freeze({
   ),
   rate_limit_exceeded: row(429, 'RESOURCE_EXHAUSTED', true, 'Too many requests for this key. Wait and try again.'),
   internal_error: row(500, 'INTERNAL', false, 'Internal error. Give the request id to the operator.'),
+  not_supported: row(501, 'UNIMPLEMENTED', false, 'This installation does not support the request.'),
   engine_error: row(502, 'INTERNAL', false, 'The speech engine failed on this request.'),
   engine_unavailable: row(503, 'UNAVAILABLE', true, 'The speech engine is unavailable. Try again later.'),
   overloaded: row(503, 'UNAVAILABLE', true, 'The service is overloaded. Try again later.'),

@@ -59,6 +59,7 @@ test('statuses are those of the contract', () => {
     range_not_satisfiable: 416,
     rate_limit_exceeded: 429,
     internal_error: 500,
+    not_supported: 501,
     engine_error: 502,
     engine_unavailable: 503,
     overloaded: 503,

@@ -3,48 +3,15 @@
 import type { OutputFormat } from '../../gen/sonant/v1/speech_pb.ts';
 import type { Encoder } from './encoder.ts';
 import { createFlacEncoder } from './flac/flac-encoder.ts';
-import { toInt16 } from './level.ts';
-import { mp3DelaySamples, openMp3Encoder } from './mp3.ts';
+import { mp3DelaySamples, mp3KbpsAt, openMp3Encoder } from './mp3.ts';
 import { openOggOpusEncoder, opusBytesPerSecond, toOpusRateHz } from './ogg-opus.ts';
 import type { Origin } from './origin.ts';
-import { createPcmEncoder, createWavEncoder } from './wav.ts';
-
-const muLawBias = 132;
-const muLawMax = 32635;
-
-/** In mu-law and A-law, positive samples have the sign bit 0x80 after the inversion. */
-function toMuLaw(sample: number): number {
-  const sign = sample < 0 ? 0x80 : 0;
-  const magnitude = Math.min(Math.abs(sample), muLawMax) + muLawBias;
-  const segment = 24 - Math.clz32(magnitude);
-  return ~(sign | (segment << 4) | ((magnitude >> (segment + 3)) & 0x0f)) & 0xff;
-}
-
-function toALaw(sample: number): number {
-  const sign = sample < 0 ? 0 : 0x80;
-  const magnitude = (sample < 0 ? ~sample : sample) >> 3;
-  const segment = Math.max(0, 27 - Math.clz32(magnitude));
-  const step = segment < 2 ? magnitude >> 1 : magnitude >> segment;
-  return (sign | (segment << 4) | (step & 0x0f)) ^ 0x55;
-}
-
-/** Creates a table with a byte for each 16-bit sample. */
-const tableOf = (encode: (sample: number) => number) =>
-  Uint8Array.from({ length: 65_536 }, (_, i) => encode((i << 16) >> 16));
-const tables = new Map<typeof toMuLaw, Uint8Array>();
-
-function createEncoder(law: typeof toMuLaw): Encoder {
-  const table = tables.get(law) ?? tableOf(law);
-  tables.set(law, table);
-  const encode = (samples: Float32Array) => Uint8Array.from(toInt16(samples), (sample) => table[sample & 0xffff]!);
-  return { encode, end: () => new Uint8Array(0), close() {} };
-}
-
-const createMuLawEncoder = (): Encoder => createEncoder(toMuLaw);
-const createALawEncoder = (): Encoder => createEncoder(toALaw);
+import { aLaw, createRawEncoder, float32, int16, muLaw, type SampleCoding } from './sample-coding.ts';
+import { createWavEncoder, wavHeadBytes } from './wav.ts';
 
 export interface AudioFormat {
-  name: FormatName;
+  /** Name in Sonant's own API. Rows for the clients of other vendors have the name of the nearest format. */
+  name: PublicFormatName;
   contentType: 'audio/wav' | 'audio/pcm' | 'audio/mpeg' | 'audio/ogg' | 'audio/flac' | 'audio/PCMU' | 'audio/PCMA';
   extension: string;
   /**
@@ -66,39 +33,44 @@ export interface AudioFormat {
   delaySamples?: number;
 }
 
-/** The names of the formats, from the enum in the protos. */
-export type FormatName = Exclude<Lowercase<keyof typeof OutputFormat>, 'unspecified'>;
+/** The names of the formats in Sonant's own API, from the enum in the protos. */
+export type PublicFormatName = Exclude<Lowercase<keyof typeof OutputFormat>, 'unspecified'>;
 
-const bareBytesPerSecond = (sampleRateHz: number) => sampleRateHz * 2;
+/** Bit rates of MP3 in kbit/s that clients of other vendors may request. */
+export const mp3BitRates = [32, 48, 64, 96, 128, 192] as const;
+type VendorFormatName = 'f32le' | `wav_${'f32le' | 'ulaw' | 'alaw'}` | `mp3_${(typeof mp3BitRates)[number]}`;
+
+export type FormatName = PublicFormatName | VendorFormatName;
+
 /** An estimate, measured with speech. Speech compresses better at higher rates. */
 const flacBytesPerSecond = (sampleRateHz: number) => 15_000 + sampleRateHz * 0.25;
 
+const raw = (coding: SampleCoding, row: Pick<AudioFormat, 'name' | 'contentType' | 'extension'>): AudioFormat => ({
+  ...row,
+  openEncoder: async () => createRawEncoder(coding),
+  bytesPerSecond: (sampleRateHz) => sampleRateHz * coding.bytesPerSample,
+});
+const wav = (coding: SampleCoding): AudioFormat => ({
+  ...raw(coding, { name: 'wav', contentType: 'audio/wav', extension: 'wav' }),
+  openEncoder: async (sampleRateHz, origin) => createWavEncoder(sampleRateHz, origin, coding),
+  headBytes: wavHeadBytes(coding),
+});
+const mp3 = (kbps: number): AudioFormat => ({
+  name: 'mp3',
+  contentType: 'audio/mpeg',
+  extension: 'mp3',
+  openEncoder: (sampleRateHz, origin) => openMp3Encoder(sampleRateHz, origin, kbps),
+  bytesPerSecond: (sampleRateHz) => mp3KbpsAt(sampleRateHz, kbps) * 125,
+  isCompressed: true,
+  delaySamples: mp3DelaySamples,
+  heldSamples: 2048,
+});
+const pcm = { name: 'pcm', contentType: 'audio/pcm', extension: 'pcm' } as const;
+
 export const audioFormats: Readonly<Record<FormatName, AudioFormat>> = Object.freeze({
-  wav: {
-    name: 'wav',
-    contentType: 'audio/wav',
-    extension: 'wav',
-    openEncoder: async (...given) => createWavEncoder(...given),
-    bytesPerSecond: bareBytesPerSecond,
-    headBytes: 44,
-  },
-  pcm: {
-    name: 'pcm',
-    contentType: 'audio/pcm',
-    extension: 'pcm',
-    openEncoder: async () => createPcmEncoder(),
-    bytesPerSecond: bareBytesPerSecond,
-  },
-  mp3: {
-    name: 'mp3',
-    contentType: 'audio/mpeg',
-    extension: 'mp3',
-    openEncoder: openMp3Encoder,
-    bytesPerSecond: () => 8_000,
-    isCompressed: true,
-    delaySamples: mp3DelaySamples,
-    heldSamples: 2048,
-  },
+  wav: wav(int16),
+  pcm: raw(int16, pcm),
+  mp3: mp3(64),
   opus: {
     name: 'opus',
     contentType: 'audio/ogg',
@@ -117,21 +89,19 @@ export const audioFormats: Readonly<Record<FormatName, AudioFormat>> = Object.fr
     isCompressed: true,
     heldSamples: 2048,
   },
-  // mu-law and A-law (RFC 3551, section 4.5.14) are for live speech only.
-  ulaw: {
-    name: 'ulaw',
-    contentType: 'audio/PCMU',
-    extension: 'ulaw',
-    openEncoder: async () => createMuLawEncoder(),
-    bytesPerSecond: (sampleRateHz) => sampleRateHz,
-  },
-  alaw: {
-    name: 'alaw',
-    contentType: 'audio/PCMA',
-    extension: 'alaw',
-    openEncoder: async () => createALawEncoder(),
-    bytesPerSecond: (sampleRateHz) => sampleRateHz,
-  },
+  // mu-law and A-law are for live speech only.
+  ulaw: raw(muLaw, { name: 'ulaw', contentType: 'audio/PCMU', extension: 'ulaw' }),
+  alaw: raw(aLaw, { name: 'alaw', contentType: 'audio/PCMA', extension: 'alaw' }),
+  f32le: raw(float32, pcm),
+  wav_f32le: wav(float32),
+  wav_ulaw: wav(muLaw),
+  wav_alaw: wav(aLaw),
+  mp3_32: mp3(32),
+  mp3_48: mp3(48),
+  mp3_64: mp3(64),
+  mp3_96: mp3(96),
+  mp3_128: mp3(128),
+  mp3_192: mp3(192),
 });
 
 export async function encodeSilence(format: FormatName, sampleRateHz: number, seconds: number): Promise<Uint8Array> {

@@ -1,5 +1,5 @@
 // Encodes MP3 (MPEG-1 and MPEG-2 Audio Layer III; ISO/IEC 11172-3 and 13818-3) with LAME as WebAssembly: one channel at
-// a constant 64 kbit/s. There is no Xing frame, because the length of a stream is unknown. The output lags behind the
+// a constant bit rate. There is no Xing frame, because the length of a stream is unknown. The output lags behind the
 // input by about 0.1 s. An encoder takes 2 MB and is reused after a reset, so the same audio gives the same bytes.
 import { readFile } from 'node:fs/promises';
 import type { WasmMediaEncoder } from 'wasm-media-encoders';
@@ -9,6 +9,7 @@ import { id3OriginTag, type Origin } from './origin.ts';
 import { join } from './pcm.ts';
 
 type Lame = WasmMediaEncoder<'audio/mpeg'>;
+type Mp3Kbps = NonNullable<Parameters<Lame['configure']>[0]['bitrate']>;
 type Mp3SampleRateHz = NonNullable<Parameters<Lame['configure']>[0]['outputSampleRate']>;
 
 /**
@@ -17,19 +18,24 @@ type Mp3SampleRateHz = NonNullable<Parameters<Lame['configure']>[0]['outputSampl
  */
 export const mp3DelaySamples = 1105;
 
-const bitrateKbps = 64;
-/** LAME multiplies its input by this factor at this bitrate. */
-const lameScale = 0.95;
+/** The bit rate at a sample rate for a wanted bit rate: MPEG-1 has more, MPEG-2.5 less than MPEG-2. */
+export const mp3KbpsAt = (sampleRateHz: number, kbps: number): number => {
+  if (sampleRateHz >= 32_000) return Math.max(32, kbps);
+  return Math.min(kbps, sampleRateHz >= 16_000 ? 160 : 64);
+};
+
 const idleEncodersMax = 8;
 const idleEncoders: Lame[] = [];
 /** The bytes of the WebAssembly module, or the module itself once it is compiled. */
 let wasm: unknown;
 
-export async function openMp3Encoder(sampleRateHz: number, origin?: Origin): Promise<Encoder> {
+export async function openMp3Encoder(sampleRateHz: number, origin: Origin | undefined, kbps: number): Promise<Encoder> {
   let lame: Lame | undefined = idleEncoders.pop() ?? (await createLame());
   // LAME rejects a rate that MP3 does not have. LAME would choose a rate itself if no rate were set.
   const outputSampleRate = sampleRateHz as Mp3SampleRateHz;
-  lame.configure({ sampleRate: sampleRateHz, outputSampleRate, channels: 1, bitrate: bitrateKbps });
+  const bitrate = mp3KbpsAt(sampleRateHz, kbps) as Mp3Kbps;
+  lame.configure({ sampleRate: sampleRateHz, outputSampleRate, channels: 1, bitrate });
+  const scale = lameScaleAt(bitrate);
 
   // LAME's result is a view of WebAssembly memory, so it is copied. An encoder that traps is not reused.
   const run = (step: (lame: Lame) => Uint8Array): Uint8Array<ArrayBuffer> => {
@@ -55,7 +61,9 @@ export async function openMp3Encoder(sampleRateHz: number, origin?: Origin): Pro
   return {
     encode(samples) {
       // LAME's memory grows to the largest block that it encodes and never shrinks, so blocks are small.
-      const pieces = Array.from(blocksOf(samples), ([block]) => run((lame) => lame.encode([toLevel(clamped(block))])));
+      const pieces = Array.from(blocksOf(samples), ([block]) =>
+        run((lame) => lame.encode([toLevel(clamped(block), scale)])),
+      );
       return tagged(pieces.length === 1 ? pieces[0]! : join(Uint8Array, pieces));
     },
     end() {
@@ -67,8 +75,11 @@ export async function openMp3Encoder(sampleRateHz: number, origin?: Origin): Pro
   };
 }
 
+/** The factor by which LAME multiplies its input at a bit rate. */
+const lameScaleAt = (kbps: number): number => (kbps > 160 ? 0.97 : 0.95);
+
 /** Scales the samples in place, to compensate for LAME's factor. */
-function toLevel(samples: Float32Array): Float32Array {
+function toLevel(samples: Float32Array, lameScale: number): Float32Array {
   for (let i = 0; i < samples.length; i++) samples[i]! /= lameScale;
   return samples;
 }

@@ -6,6 +6,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { speechOperations, voiceOperations } from '../api/operation.ts';
 import type { SpeechOperations } from '../api/speech.ts';
 import type { VoiceOperations } from '../api/voices.ts';
+import { openAacEncoder } from '../audio/aac.ts';
 import { type Fields, isObject } from '../contract/unknown-fields.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { type AdmitTo, run, stream } from '../http/admission.ts';
@@ -64,12 +65,16 @@ export function addOpenAiRoutes(app: FastifyInstance, options: OpenAiRoutesOptio
     const mayReplace = !isStrict && (voice === undefined || publishedVoices.includes(voice));
     const found = mayReplace ? await voices.findOrDefault(request.call!, voice) : undefined;
     if (found?.isDefault && voice !== undefined) ignored.push({ name: 'voice', meant: undefined });
+    const aac = parsed.isAac ? await openAacEncoder(sampleRateHz) : undefined;
+    if (aac) reply.raw.once('close', aac.close);
     const events = stream(request, reply, streamSpeech, (call) =>
       speech.streamSpeech(call, { ...parsed.request, ...(found && { voiceId: found.voiceId }) }),
     );
-    const { info, pieces } = await beginSound(events);
+    const { info, pieces: sound } = await beginSound(events);
+    const pieces = aac ? aac.encode(sound) : sound;
     const { 'Content-Disposition': _, ...headers } = soundHeaders(info, 'streaming');
     Object.assign(headers, resultHeaders(info), ignoredHeaders(request, ignored));
+    if (aac) Object.assign(headers, { 'content-type': aacType, 'X-Format': 'aac' });
     if (parsed.isEvents)
       await sendPieces(reply, { ...headers, ...eventHeaders }, eventsOf(pieces, parsed.request.chars));
     else await sendPieces(reply, headers, pieces);
@@ -117,11 +122,15 @@ interface ParsedOpenAi extends ParsedSpeech {
   /** The voice that the request names; undefined if the request names no voice. */
   voice: string | undefined;
   isEvents: boolean;
+  /** Whether the audio, which is PCM, is to be encoded as AAC. */
+  isAac: boolean;
 }
 
 const ours = speechFieldRows.flatMap(({ json, names }) => (names?.openai ? [{ json, name: names.openai }] : []));
 const known = ['model', 'stream_format', ...new Set(ours.map(({ name }) => name))];
 const streamFormats = ['audio', 'sse'];
+const responseFormats = [...formatNames, 'aac'];
+const aacType = 'audio/aac';
 const sampleRateHz = 24_000;
 /** Placeholder for a request without a voice, which is resolved when the caller is known. */
 const unnamed = 'default';
@@ -129,7 +138,8 @@ const unnamed = 'default';
 function parseOpenAiFields(body: Fields, isStrict: boolean): ParsedOpenAi {
   const { fields, ignored, faults: violations } = sortFields(body, known, isStrict);
   const { voice, input, response_format, stream_format } = fields;
-  const format = oneOf('response_format', response_format ?? 'mp3', formatNames, violations);
+  const format = oneOf('response_format', response_format ?? 'mp3', responseFormats, violations);
+  const isAac = format === 'aac';
   const isEvents = oneOf('stream_format', stream_format ?? 'audio', streamFormats, violations) === 'sse';
   const named = isObject(voice) ? voice.id : voice;
   const isUnnamed = !isStrict && (named === undefined || named === null || named === '');
@@ -138,7 +148,7 @@ function parseOpenAiFields(body: Fields, isStrict: boolean): ParsedOpenAi {
     voice_id: isUnnamed ? unnamed : named,
     text: input,
     text_chunks: undefined,
-    output_format: format,
+    output_format: isAac ? 'pcm' : format,
     sample_rate: sampleRateHz,
     language_code: ownLanguage,
     method: 'streaming',
@@ -146,7 +156,8 @@ function parseOpenAiFields(body: Fields, isStrict: boolean): ParsedOpenAi {
   // OpenAI's clients read only the first violation.
   const request = parseSpeechRequest(speech, { allowsSingleText: true, violationsBefore: violations });
   const given = isUnnamed ? undefined : request.voiceId;
-  return { request, voice: given, ignored, isEvents };
+  if (format === 'mp3') request.format = 'mp3_128';
+  return { request, voice: given, ignored, isEvents, isAac };
 }
 
 function oneOf(field: string, value: unknown, allowed: readonly string[], violations: FieldViolation[]): string {
@@ -168,7 +179,7 @@ const speechSchema: Schema = {
       description:
         'Id or alias of the voice. If it is omitted, the default voice speaks. The default voice also speaks for a voice of OpenAI, such as `alloy`, that the caller does not have; then `X-Ignored-Fields` contains `voice`. `X-Voice-Id` is the voice that spoke. With `SONANT_STRICT=1`, both cases are errors. Any other unknown voice is always an error.',
     },
-    response_format: { ...speechFields.format.schema, default: 'mp3' },
+    response_format: { ...speechFields.format.schema, enum: responseFormats, default: 'mp3' },
     markup: speechFields.markup.schema,
     normalize: speechFields.normalize.schema,
     lexicon_ids: speechFields.lexiconIds.schema,
@@ -213,10 +224,10 @@ const openAiDocs = {
           ...documentedHeaders.filter((name) => !/^(Content-Disposition|X-Audio-(Duration|Expires|Url))$/.test(name)),
           ...streamHeaders,
         ],
-        content: { ...soundContent, ...openAiEventContent },
+        content: { ...soundContent, [aacType]: soundContent['audio/pcm']!, ...openAiEventContent },
       },
     },
-    failures: speakingFailures.filter((reason) => reason !== 'storage_full'),
+    failures: [...speakingFailures.filter((reason) => reason !== 'storage_full'), 'not_supported'],
   },
   listVoices: {
     ...listing,

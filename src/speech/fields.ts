@@ -9,7 +9,7 @@ import {
   StreamSpeechRequestSchema,
   SynthesizeSpeechRequestSchema,
 } from '../../gen/sonant/v1/speech_pb.ts';
-import type { FormatName } from '../audio/formats.ts';
+import type { FormatName, PublicFormatName } from '../audio/formats.ts';
 import { memberSchema } from '../contract/openapi.ts';
 import type { FieldReason, FieldViolation } from '../errors.ts';
 import { countChars } from '../text/count-chars.ts';
@@ -177,7 +177,7 @@ export const outputSampleRatesHz: readonly number[] = sampleRate.schema.enum;
 export const liveSampleRate = choice<number>('sample_rate', LiveStartSchema);
 export const liveSampleRatesHz: readonly number[] = liveSampleRate.schema.enum;
 const outputFormat = choice<FormatName>('output_format');
-export const formatNames: readonly Exclude<FormatName, 'ulaw' | 'alaw'>[] = outputFormat.schema.enum;
+export const formatNames: readonly Exclude<PublicFormatName, 'ulaw' | 'alaw'>[] = outputFormat.schema.enum;
 
 const speakingRate = amount('speaking_rate');
 export const speakingRates = { min: speakingRate.schema.minimum, max: speakingRate.schema.maximum };

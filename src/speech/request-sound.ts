@@ -21,6 +21,7 @@ import {
   engineWords,
   estimateWords,
   type Placement,
+  roundToMs,
   type Stretch,
   type TimedWord,
   type WordAt,
@@ -60,6 +61,8 @@ export class RequestSound {
   /** Number of the segment's samples that have been sent. */
   #segmentSent = 0;
   #segmentStart = 0;
+  /** End of the segment's sound. */
+  #soundEnd = 0;
   /** Trimmer of the segment, set with its first piece. */
   #trimmer: SeamTrimmer | undefined;
   /** Trimmer that holds the silence after the last sound; undefined after a pause. */
@@ -128,6 +131,7 @@ export class RequestSound {
       // `yield*` is not used, because delegation to a synchronous generator would add two awaits per item.
       for (const bytes of this.#push(samples, this.#trimmer.droppedLeadSamples)) yield bytes;
     }
+    if (isHeard) this.#soundEnd = this.#secondsAt(this.#sent - this.#trimmer!.trailSamples);
     if (planned.pauseBeforeMs > 0 && !isHeard) yield await this.#pause(planned.pauseBeforeMs / 1000);
     if (!planned.endsRequest) return;
     if (this.#trail) for (const bytes of this.#push(this.#trail.takeTrail(endSeconds * this.#tempo))) yield bytes;
@@ -173,7 +177,13 @@ export class RequestSound {
     if (!cut) return [];
     if (this.#chunk?.index !== chunkIndex) this.#chunk = { index: chunkIndex, wordAt: createWordAt(chunk) };
     const { wordAt } = this.#chunk;
-    if (!this.#isLocated) return engineWords(cut, this.#times, this.#placement, wordAt);
+    if (!this.#isLocated) {
+      const words = engineWords(cut, this.#times, this.#placement, wordAt);
+      // Engines end the last word before its sound has decayed, or after the silence that follows it.
+      const last = words.at(-1);
+      if (last) last.endSeconds = Math.max(last.startSeconds, roundToMs(this.#placement.endSeconds));
+      return words;
+    }
     const delay = this.#delaySeconds;
     const segment = { startSeconds: this.#segmentStart + delay, endSeconds: this.seconds + delay };
     const sounded = this.#sounded.map(({ startSeconds, endSeconds }): Stretch => {
@@ -195,7 +205,7 @@ export class RequestSound {
   get #placement(): Placement {
     const delay = this.#delaySeconds;
     const droppedSeconds = this.#trimmer ? this.#trimmer.droppedLeadSamples / this.#rateHz : 0;
-    const segment = { startSeconds: this.#segmentStart + delay, endSeconds: this.seconds + delay };
+    const segment = { startSeconds: this.#segmentStart + delay, endSeconds: this.#soundEnd + delay };
     return { ...segment, droppedSeconds, tempo: this.#tempo };
   }
 

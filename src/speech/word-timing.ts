@@ -60,7 +60,7 @@ const timed = (
 });
 
 /** Rounds to milliseconds. */
-const roundToMs = (seconds: number) => Math.round(seconds * 1000) / 1000;
+export const roundToMs = (seconds: number) => Math.round(seconds * 1000) / 1000;
 
 const clamp = (value: number, low: number, high: number) => Math.min(Math.max(value, low), high);
 

@@ -1,14 +1,16 @@
 // Tests WAV, PCM and MP3, read back as a player would: headers, frames and samples.
 import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { audioFormats } from '../../src/audio/formats.ts';
+import { audioFormats, mp3BitRates } from '../../src/audio/formats.ts';
 import { toInt16 } from '../../src/audio/level.ts';
 import { join } from '../../src/audio/pcm.ts';
+import { decodeRecording } from '../../src/audio/recording/recording.ts';
 import { wavFile } from '../../src/audio/wav.ts';
 import { outputSampleRatesHz } from '../../src/speech/fields.ts';
 import { encode } from './encode.ts';
 import { pieces } from './in-pieces.ts';
 import { dominantFrequencyHz, fitSine, middle, noise, tone } from './measure-tone.ts';
+import { mp3Frames } from './mp3-frames.ts';
 
 const { wav, pcm, mp3 } = audioFormats;
 const sound = (sampleRateHz: number, seconds = 1) => tone({ frequencyHz: 700, sampleRateHz, seconds });
@@ -55,23 +57,6 @@ test('PCM is the samples alone, little-endian', async () => {
   ]);
   expect((await pcm.openEncoder(24000)).head).toBeUndefined();
 });
-
-/** The frames of a constant-bitrate Layer III stream, which must be contiguous. */
-function mp3Frames(file: Uint8Array): { sampleRateHz: number; kbps: number; samples: number; channels: number }[] {
-  const frames = [];
-  for (let at = 0; at < file.length; ) {
-    const [sync, version, rates, mode] = [file[at]!, file[at + 1]!, file[at + 2]!, file[at + 3]!];
-    expect(sync === 0xff && (version & 0xe6) === 0xe2).toBe(true);
-    const isMpeg1 = (version & 0x18) === 0x18;
-    const kbps = (isMpeg1 ? [32, 40, 48, 56, 64] : [8, 16, 24, 32, 40, 48, 56, 64])[(rates >> 4) - 1]!;
-    const sampleRateHz = [44100, 48000, 32000][(rates >> 2) & 3]! / (isMpeg1 ? 1 : 2);
-    const samples = isMpeg1 ? 1152 : 576;
-    frames.push({ sampleRateHz, kbps, samples, channels: mode >> 6 === 3 ? 1 : 2 });
-    at += Math.floor(((samples / 8) * kbps * 1000) / sampleRateHz) + ((rates >> 1) & 1);
-    expect(at).toBeLessThanOrEqual(file.length);
-  }
-  return frames;
-}
 
 test.each(outputSampleRatesHz)('MP3 at %d Hz is frames of 64 kbit/s and nothing else', async (sampleRateHz) => {
   const { stream: file } = await encode(mp3, sampleRateHz, pieces(sound(sampleRateHz, 2)));
@@ -146,3 +131,44 @@ test.skipIf(!hasFfmpeg).each(outputSampleRatesHz)('MP3 at %d Hz decodes to the t
   expect(fitSine(heard, 700, rate).amplitude).toBeCloseTo(0.5, 1);
   expect(fitSine(heard, 700, rate).snrDb).toBeGreaterThan(40);
 });
+
+test.each([8000, 22_050, 24_000, 44_100].flatMap((rate) => mp3BitRates.map((kbps) => [kbps, rate] as const)))(
+  'MP3 of %d kbit/s at %d Hz has this bit rate, or the nearest one of the rate, and the level that went in',
+  async (kbps, rate) => {
+    const { stream: file } = await encode(audioFormats[`mp3_${kbps}`], rate, pieces(sound(rate)));
+    const most = rate < 16_000 ? 64 : rate < 32_000 ? 160 : 320;
+    expect(new Set(mp3Frames(file).map((frame) => frame.kbps))).toEqual(new Set([Math.min(kbps, most)]));
+    expect(audioFormats[`mp3_${kbps}`].bytesPerSecond(rate)).toBe(Math.min(kbps, most) * 125);
+    const { samples } = await decodeRecording(file, { secondsMax: 3 });
+    expect(fitSine(middle(samples), 700, rate).amplitude).toBeCloseTo(0.5, 2);
+  },
+);
+
+test.each([
+  ['wav_f32le', 3, 4, 1e-6],
+  ['wav_ulaw', 7, 1, 0.03],
+  ['wav_alaw', 6, 1, 0.03],
+] as const)('%s states its coding in the header, with the number of samples', async (name, tag, bytes, noiseMax) => {
+  const samples = sound(8000);
+  const { file, stream } = await encode(audioFormats[name], 8000, pieces(samples));
+  const view = new DataView(file.buffer);
+  const text = (at: number) => Buffer.from(file).toString('latin1', at, at + 4);
+  expect([text(0), text(12), text(38), text(50)]).toEqual(['RIFF', 'fmt ', 'fact', 'data']);
+  expect([view.getUint32(4, true), view.getUint32(16, true)]).toEqual([file.length - 8, 18]);
+  const form = [view.getUint16(20, true), view.getUint32(28, true), view.getUint16(32, true), view.getUint16(34, true)];
+  expect(form).toEqual([tag, 8000 * bytes, bytes, bytes * 8]);
+  expect([view.getUint32(46, true), view.getUint32(54, true)]).toEqual([8000, 8000 * bytes]);
+  expect(file.length).toBe((audioFormats[name].headBytes ?? 0) + 8000 * bytes);
+  expect(new DataView(stream.buffer).getUint32(54, true)).toBe(0xffffffff);
+  if (!hasFfmpeg) return;
+  for (const input of [file, stream]) {
+    const heard = await decodedByFfmpeg(input);
+    expect(heard).toHaveLength(samples.length);
+    for (const [i, sample] of samples.entries()) expect(Math.abs(heard[i]! - sample)).toBeLessThan(noiseMax);
+  }
+});
+
+async function decodedByFfmpeg(input: Uint8Array): Promise<Float32Array> {
+  const { stdout } = spawnSync('ffmpeg', ['-v', 'error', '-i', '-', '-f', 'f32le', '-'], { input });
+  return new Float32Array(stdout.buffer.slice(stdout.byteOffset, stdout.byteOffset + stdout.length));
+}

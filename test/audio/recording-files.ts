@@ -179,7 +179,7 @@ export function withChecksums(file: Buffer): Buffer {
 }
 
 export async function mp3File(samples: Float32Array, sampleRateHz: number): Promise<Buffer> {
-  const encoder = await openMp3Encoder(sampleRateHz);
+  const encoder = await openMp3Encoder(sampleRateHz, undefined, 64);
   return Buffer.concat([encoder.encode(samples), encoder.end()]);
 }
 

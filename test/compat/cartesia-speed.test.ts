@@ -52,6 +52,14 @@ test.each([['quick'], ['toString'], [[0]], [true]])(
   },
 );
 
+test.each(['speed', 'generation_config'])('the words of LiveKit’s plugin are speeds in %s too', async (member) => {
+  for (const [word, factor] of Object.entries({ slowest: 0.6, fast: 1.2, fastest: 1.4 })) {
+    const named = await soundOf(await speak(undefined, { [member]: member === 'speed' ? word : { speed: word } }));
+    const exact = await soundOf(await speak(undefined, { generation_config: { speed: factor } }));
+    expect(named.equals(exact), word).toBe(true);
+  }
+});
+
 test('newer speeds keep their scale and go before the experimental one', async () => {
   const fast = await soundOf(await speak({ speed: -1 }, { speed: 'fast' }));
   const factor = await soundOf(await speak({ speed: -1 }, { speed: 1.2 }));

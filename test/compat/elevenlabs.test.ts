@@ -48,6 +48,8 @@ test('over HTTP: the audio, the same as a stream, and the same with the times of
     const joined = Buffer.concat(pieces.map(({ audio_base64 }) => Buffer.from(audio_base64, 'base64')));
     expect(joined.equals(sound)).toBe(true);
     expect(pieces.flatMap(({ alignment }) => alignment?.characters ?? []).join('')).toBe(text);
+    const end = pieces.findLast(({ alignment }) => alignment)!.alignment!.character_end_times_seconds.at(-1)!;
+    expect(end, 'clients add up the ends').toBeCloseTo(sound.length / 2 / 16_000, 2);
     const starts = pieces.flatMap(({ alignment }) => alignment?.character_start_times_seconds ?? []);
     expect(starts).toEqual(starts.toSorted((a, b) => a - b));
     expect(starts.at(-1)).toBeLessThanOrEqual(sound.length / 32_000);
@@ -64,7 +66,7 @@ test('over HTTP: the audio, the same as a stream, and the same with the times of
 test.each([
   [{ text: ' ' }, '', 'text'],
   [{ text: 'Hello.', voice_settings: { speed: 99 } }, '', 'voice_settings.speed'],
-  [{ text: 'Hello.' }, '?output_format=pcm_32000', 'output_format'],
+  [{ text: 'Hello.' }, '?output_format=pcm_96000', 'output_format'],
   [{ text: 'Hello.' }, '?language_code=ja', 'language'],
   [{ text: 'x'.repeat(50_001) }, '', '50000'],
 ])('%o is refused', async (body, query, word) => {
@@ -76,7 +78,7 @@ test.each([
 
 test.each([
   ['/v1/text-to-speech/nobody/stream', shared.key, 404, 'voice_not_found'],
-  ['/v1/text-to-speech/tone-low?output_format=pcm_32000', shared.key, 400, 'invalid_request'],
+  ['/v1/text-to-speech/tone-low?output_format=pcm_96000', shared.key, 400, 'invalid_request'],
   ['/v1/text-to-speech/tone-low/with-timestamps', 'snt_wrong', 401, 'invalid_api_key'],
   ['/v1/text-to-speech/tone-low/multi-stream-input', shared.key, 405, 'method_not_allowed'],
 ])('%s is refused in the form of ElevenLabs’s errors', async (path, key, status, name) => {

@@ -99,6 +99,18 @@ const raisedBy: Record<Reason, () => Promise<Response>> = {
   },
   rate_limit_exceeded: byAdmission('rate_limit_exceeded'),
   internal_error: byEngine(new TypeError('a bug')),
+  // Only OpenAI's API has this failure, in the form of its errors.
+  not_supported: async () => {
+    const { PATH } = process.env;
+    process.env.PATH = '/nonexistent';
+    const body = { model: 'tts-1', voice: 'tone-low', input: 'Hello.', response_format: 'aac' };
+    const answer = await send('/v1/audio/speech', { method: 'POST', body });
+    process.env.PATH = PATH;
+    const { error } = (await answer.json()) as { error: { code: string; message: string } };
+    const request_id = answer.headers.get('X-Request-Id');
+    const fields = { error: error.code, status: answer.status, request_id, message: error.message };
+    return new Response(JSON.stringify(fields), { status: answer.status, headers: answer.headers });
+  },
   engine_error: byEngine(new Failure('engine_error')),
   engine_unavailable: byEngine(new Failure('engine_unavailable')),
   overloaded: byEngine(new Failure('overloaded', { retryAfterSeconds: 7 })),

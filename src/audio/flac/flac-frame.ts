@@ -10,7 +10,15 @@ import { BitWriter, crc8, crc16 } from './bit-writer.ts';
 /** Codes of block lengths. A code means 256 * 2^(code - 8) samples; code 7 means that the length follows. */
 const lengthCodes: Readonly<Record<number, number>> = { 2048: 11, 4096: 12 };
 const lengthFollows = 7;
-const rateCodes: Readonly<Record<number, number>> = { 8000: 4, 16000: 5, 22050: 6, 24000: 7, 44100: 9, 48000: 10 };
+const rateCodes: Readonly<Record<number, number>> = {
+  8000: 4,
+  16000: 5,
+  22050: 6,
+  24000: 7,
+  32000: 8,
+  44100: 9,
+  48000: 10,
+};
 
 interface FrameHeader {
   length: number;

@@ -12,17 +12,14 @@ const statusOk = 200;
 const statusPartial = 206;
 
 /** `wasFlushed` returns whether a turn ended because the client requested it. */
-export function createEventWriter(
-  { start, encoding }: Generation,
-  wasFlushed: (turn: number) => boolean = () => false,
-) {
+export function createEventWriter({ start }: Generation, wasFlushed: (turn: number) => boolean = () => false) {
   const startedMs = performance.now();
   const written = new WrittenWords();
   let hasSound = false;
   let secondsBefore = 0;
   const chunk = (audio: Uint8Array, turn: number): CartesiaMessage => {
     hasSound = true;
-    const data = Buffer.from(encoding === 'pcm_f32le' ? toFloats(audio) : audio).toString('base64');
+    const data = Buffer.from(audio).toString('base64');
     const step_time = Math.round(performance.now() - startedMs);
     return { type: 'chunk', data, done: false, status_code: statusPartial, step_time, flush_id: turn + 1 };
   };
@@ -69,12 +66,6 @@ export function createEventWriter(
 }
 
 export const doneMessage: CartesiaMessage = { type: 'done', done: true, status_code: statusOk };
-
-/** Converts 16-bit samples to 32-bit floats, little-endian. */
-export function toFloats(audio: Uint8Array): Uint8Array {
-  const samples = new Int16Array(new Uint8Array(audio).buffer);
-  return new Uint8Array(Float32Array.from(samples, (sample) => sample / 32_768).buffer);
-}
 
 interface TurnText {
   /** Text that has not been reported yet. */

@@ -3,7 +3,7 @@
 //     {"context_id","model_id","transcript","continue","voice":{"mode":"id","id"},"flush","max_buffer_delay_ms",
 //      "output_format":{"container","encoding","sample_rate"},"language","add_timestamps","generation_config":{"speed","emotion"}}
 //     {"context_id","cancel":true}
-import type { FormatName } from '../../audio/formats.ts';
+import { audioFormats, type FormatName, mp3BitRates } from '../../audio/formats.ts';
 import { type Fields, isObject, type UnknownField } from '../../contract/unknown-fields.ts';
 import type { FieldViolation } from '../../errors.ts';
 import { sortFields } from '../../http/ignored-fields.ts';
@@ -11,12 +11,8 @@ import { parseStartOf } from '../../http/live-start.ts';
 import { ownLanguage } from '../../speech/fields.ts';
 import type { LiveStart } from '../../speech/live-request.ts';
 
-type Encoding = 'pcm_s16le' | 'pcm_f32le' | 'pcm_mulaw' | 'pcm_alaw';
-
 export interface Generation {
   start: LiveStart;
-  /** Encoding of raw audio; undefined for audio in a container. */
-  encoding: Encoding | undefined;
   transcript: string;
   /** Id of the context that an HTTP request names. The events of the request repeat the id. */
   contextId: string | undefined;
@@ -24,12 +20,13 @@ export interface Generation {
   ignored: readonly UnknownField[];
 }
 
-const rawFormats: Readonly<Record<Encoding, FormatName>> = {
-  pcm_s16le: 'pcm',
-  pcm_f32le: 'pcm',
-  pcm_mulaw: 'ulaw',
-  pcm_alaw: 'alaw',
+/** Formats by Cartesia's names for containers and encodings. */
+const formats: Readonly<Record<string, Readonly<Record<string, FormatName>>>> = {
+  raw: { pcm_s16le: 'pcm', pcm_f32le: 'f32le', pcm_mulaw: 'ulaw', pcm_alaw: 'alaw' },
+  wav: { pcm_s16le: 'wav', pcm_f32le: 'wav_f32le', pcm_mulaw: 'wav_ulaw', pcm_alaw: 'wav_alaw' },
 };
+const mp3BitRateDefault = 128_000;
+const mp3Formats = Object.fromEntries(mp3BitRates.map((kbps) => [kbps * 1000, `mp3_${kbps}` as const]));
 const known =
   'transcript voice output_format language locale add_timestamps max_buffer_delay_ms speed generation_config'.split(
     ' ',
@@ -37,12 +34,12 @@ const known =
 /** Known members of nested objects, by the object's name. */
 const knownWithin: Readonly<Record<string, readonly string[]>> = {
   voice: ['mode', 'id', '__experimental_controls'],
-  output_format: ['container', 'encoding', 'sample_rate'],
+  output_format: ['container', 'encoding', 'sample_rate', 'bit_rate'],
   generation_config: ['speed', 'emotion'],
 };
-const namedSpeeds: Readonly<Record<string, number>> = { slow: 0.8, normal: 1, fast: 1.2 };
-/** Names for `voice.__experimental_controls.speed`: -1 is the slowest, 1 the fastest. */
-const namedSteps: Readonly<Record<string, number>> = { slowest: -1, slow: -0.5, normal: 0, fast: 0.5, fastest: 1 };
+/** Names of speeds, which LiveKit's plugin sends in each of the members. */
+const namedSpeeds: Readonly<Record<string, number>> = { slowest: 0.6, slow: 0.8, normal: 1, fast: 1.2, fastest: 1.4 };
+/** A number in `voice.__experimental_controls.speed` is -1 for the slowest speed, and 1 for the fastest. */
 const speedPerStep = 0.4;
 const bufferMsDefault = 3000;
 const bufferMsMax = 5000;
@@ -72,11 +69,11 @@ export function parseGeneration(given: Fields): Generation {
   check('add_timestamps', typeof (timestamps ?? false) === 'boolean', 'must be true or false');
   for (const name of ['output_format', 'generation_config'])
     check(name, isObject(fields[name] ?? {}), 'must be an object');
-  const { format, encoding, sampleRate } = readOutputFormat(fields.output_format, faults);
+  const format = readOutputFormat(fields.output_format, faults);
   const start = {
     voice_id: isObject(voice) ? voice.id : voice,
-    output_format: format,
-    sample_rate: sampleRate,
+    output_format: audioFormats[format].name,
+    sample_rate: isObject(fields.output_format) ? fields.output_format.sample_rate : undefined,
     language_code: locale ?? language ?? ownLanguage,
     speaking_rate: speedOf(fields, faults),
     instructions: instructionsOf(fields),
@@ -85,7 +82,7 @@ export function parseGeneration(given: Fields): Generation {
   };
   const parsed = parseStartOf(start, theirs, faults);
   ignored.push(...ignoredWithin(fields));
-  return { start: parsed, encoding, transcript: transcript as string, contextId, ignored };
+  return { start: { ...parsed, format }, transcript: transcript as string, contextId, ignored };
 }
 
 const ignoredWithin = (fields: Fields): UnknownField[] =>
@@ -94,37 +91,35 @@ const ignoredWithin = (fields: Fields): UnknownField[] =>
     return isObject(value) ? sortFields(value, members, false, `${name}.`).ignored : [];
   });
 
-function readOutputFormat(given: unknown, faults: FieldViolation[]) {
+function readOutputFormat(given: unknown, faults: FieldViolation[]): FormatName {
   const asked: Fields = isObject(given) ? given : {};
-  const { sample_rate: sampleRate } = asked;
   const container = asked.container ?? 'raw';
-  const encoding = asked.encoding ?? 'pcm_s16le';
-  const refuse = (field: string, allowed: readonly string[]) => {
-    const message = `must be ${allowed.length > 1 ? 'one of ' : ''}${allowed.join(', ')}`;
-    faults.push({ field: `output_format.${field}`, reason: 'enum', message });
-    return { format: 'pcm', encoding: undefined, sampleRate };
+  const take = (field: string, value: unknown, named: Readonly<Record<string, FormatName>>): FormatName => {
+    if (Object.hasOwn(named, String(value))) return named[String(value)]!;
+    const allowed = Object.keys(named);
+    faults.push({
+      field: `output_format.${field}`,
+      reason: 'enum',
+      message: `must be one of ${allowed.join(', ')}`,
+      allowed,
+    });
+    return 'pcm';
   };
   // MP3 is accepted with any encoding.
-  if (container === 'mp3') return { format: 'mp3', encoding: undefined, sampleRate };
-  if (container === 'wav') {
-    if (encoding !== 'pcm_s16le') return refuse('encoding', ['pcm_s16le in wav']);
-    return { format: 'wav', encoding: undefined, sampleRate };
-  }
-  if (container !== 'raw') return refuse('container', ['raw', 'wav', 'mp3']);
-  if (typeof encoding !== 'string' || !Object.hasOwn(rawFormats, encoding))
-    return refuse('encoding', Object.keys(rawFormats));
-  return { format: rawFormats[encoding as Encoding], encoding: encoding as Encoding, sampleRate };
+  if (container === 'mp3') return take('bit_rate', asked.bit_rate ?? mp3BitRateDefault, mp3Formats);
+  const encodings = take('container', container, { raw: 'pcm', wav: 'wav', mp3: 'mp3' });
+  return take('encoding', asked.encoding ?? 'pcm_s16le', formats[encodings === 'wav' ? 'wav' : 'raw']!);
 }
 
 /** Returns the speed. `generation_config.speed` takes precedence; the other members are its older names. */
 function speedOf({ generation_config: config, speed, voice }: Fields, faults: FieldViolation[]): unknown {
   const controls = isObject(voice) && isObject(voice.__experimental_controls) ? voice.__experimental_controls : {};
   const exact = isObject(config) ? config.speed : undefined;
-  if (exact != null) return numberOf(exact, {}, 'generation_config.speed', faults);
-  if (speed != null) return numberOf(speed, namedSpeeds, 'speed', faults);
+  if (exact != null) return readSpeed(exact, 'generation_config.speed', faults);
+  if (speed != null) return readSpeed(speed, 'speed', faults);
   if (controls.speed == null) return undefined;
-  const step = numberOf(controls.speed, namedSteps, 'voice.__experimental_controls.speed', faults);
-  return step === undefined ? undefined : 1 + speedPerStep * Math.min(Math.max(-1, step), 1);
+  if (typeof controls.speed === 'number') return 1 + speedPerStep * Math.min(Math.max(-1, controls.speed), 1);
+  return readSpeed(controls.speed, 'voice.__experimental_controls.speed', faults);
 }
 
 /**
@@ -136,17 +131,11 @@ function instructionsOf({ generation_config: config }: Fields): unknown {
   return typeof emotion === 'string' && emotion !== '' ? `Speak with this emotion: ${emotion}.` : emotion;
 }
 
-function numberOf(
-  given: unknown,
-  named: Readonly<Record<string, number>>,
-  field: string,
-  faults: FieldViolation[],
-): number | undefined {
+function readSpeed(given: unknown, field: string, faults: FieldViolation[]): number | undefined {
   if (typeof given === 'number') return given;
-  if (typeof given === 'string' && Object.hasOwn(named, given)) return named[given];
-  const names = Object.keys(named);
-  const orNamed = names.length > 0 ? `, or one of ${names.join(', ')}` : '';
-  faults.push({ field, reason: 'type', message: `must be a number${orNamed}` });
+  if (typeof given === 'string' && Object.hasOwn(namedSpeeds, given)) return namedSpeeds[given];
+  const names = Object.keys(namedSpeeds).join(', ');
+  faults.push({ field, reason: 'type', message: `must be a number, or one of ${names}` });
   return undefined;
 }
 

@@ -21,7 +21,7 @@ import { type NamedVoice, pageOfVoices } from '../named-voices.ts';
 import { serveContexts, type VendorRoutesOptions } from '../speech-contexts.ts';
 import { toErrorMessage } from './cartesia-failure.ts';
 import { type CartesiaWriter, createCartesiaProtocol } from './contexts.ts';
-import { type CartesiaMessage, createEventWriter, doneMessage, toFloats } from './events.ts';
+import { type CartesiaMessage, createEventWriter, doneMessage } from './events.ts';
 import { type Generation, parseGeneration } from './generation.ts';
 
 const { liveSpeech } = speechOperations;
@@ -60,7 +60,7 @@ export function addCartesiaRoutes(app: FastifyInstance, options: VendorRoutesOpt
       'content-type': audioFormats[format].contentType,
       ...ignoredHeaders(request, generation.ignored),
     };
-    await sendPieces(reply, headers, soundOf(withWarnings(reply, events), generation));
+    await sendPieces(reply, headers, soundOf(withWarnings(reply, events)));
     return reply;
   });
 
@@ -96,10 +96,8 @@ async function* inputsOf({ start, transcript }: Generation): AsyncGenerator<Live
   yield { type: 'text', text: transcript };
 }
 
-async function* soundOf(events: AsyncIterable<LiveEvent>, { encoding }: Generation): AsyncGenerator<Uint8Array> {
-  for await (const event of events) {
-    if (event.type === 'audio') yield encoding === 'pcm_f32le' ? toFloats(event.audio) : event.audio;
-  }
+async function* soundOf(events: AsyncIterable<LiveEvent>): AsyncGenerator<Uint8Array> {
+  for await (const event of events) if (event.type === 'audio') yield event.audio;
 }
 
 async function* eventsOf(

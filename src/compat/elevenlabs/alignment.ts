@@ -1,5 +1,6 @@
 // Character times for a text. Each character is reported once, in order, as soon as its word has been timed.
-// Time is divided evenly within a word; characters between two words get the time in between.
+// Time is divided evenly within a word; characters between two words get the time in between. The last character of a
+// turn ends with the audio of the turn, because clients add up these ends to the length of the audio.
 import type { TimedWord } from '../../speech/word-timing.ts';
 
 export interface TimedChar {
@@ -22,6 +23,14 @@ export class CharacterTimes {
   #secondsBefore = 0;
   /** End of the last reported character. */
   #lastMs = 0;
+  /** The last character, if it waits for its end. */
+  #held: TimedChar[] = [];
+  readonly #holdsLast: boolean;
+
+  /** `holdsLast` states whether the last character is reported only when more words are timed, or the turn ends. */
+  constructor({ holdsLast }: { holdsLast: boolean }) {
+    this.#holdsLast = holdsLast;
+  }
 
   addText(turn: number, text: string): void {
     const known = this.#turns.get(turn) ?? { chars: [], told: 0, half: '' };
@@ -35,22 +44,26 @@ export class CharacterTimes {
   takeWords(turn: number, words: readonly Omit<TimedWord, 'text'>[]): TimedChar[] {
     const text = this.#turns.get(turn);
     if (!text) return [];
-    const timed: TimedChar[] = [];
+    const timed = this.#held.splice(0);
     for (const { offset, length, startSeconds, endSeconds } of words) {
       timed.push(...this.#advance(text, offset, this.#toMs(startSeconds)));
       timed.push(...this.#advance(text, offset + length, this.#toMs(endSeconds)));
     }
     timed.push(...this.#advance(text, endOfGap(text), this.#lastMs));
+    if (this.#holdsLast) this.#held = timed.splice(-1);
     return timed;
   }
 
-  /** Returns the remaining characters of a turn that has ended. */
-  endTurn(turn: number, seconds: number): TimedChar[] {
+  /** Returns the remaining characters of a turn that has ended, and the end of its audio. */
+  endTurn(turn: number, seconds: number): { rest: TimedChar[]; endMs: number } {
     const text = this.#turns.get(turn);
     this.#turns.delete(turn);
-    const rest = text ? this.#advance(text, text.chars.length, this.#lastMs) : [];
+    const rest = [...this.#held.splice(0), ...(text ? this.#advance(text, text.chars.length, this.#lastMs) : [])];
     this.#secondsBefore += seconds;
-    return rest;
+    const endMs = Math.max(this.#lastMs, this.#toMs(0));
+    const last = rest.at(-1);
+    if (last) last.endMs = this.#lastMs = endMs;
+    return { rest, endMs };
   }
 
   #toMs(seconds: number): number {
@@ -95,14 +108,14 @@ export class AlignmentMessages {
     this.#isAbsolute = isAbsolute;
   }
 
-  /** Adds characters. Returns the next message, if there is one. */
-  put(timed: readonly TimedChar[], { endsTurn }: { endsTurn: boolean }): Alignment | undefined {
+  /** Adds characters. `turnEndMs` is the end of the turn, if it has ended. Returns the next message, if there is one. */
+  put(timed: readonly TimedChar[], turnEndMs?: number): Alignment | undefined {
     this.#pending.push(...timed);
     const last = this.#pending.at(-1);
     if (this.#isAbsolute) return this.#take(this.#pending.length);
     // For clients that count from the previous message, a word is complete when a space follows it.
-    if (endsTurn && last && last.char !== ' ')
-      this.#pending.push({ char: ' ', startMs: last.endMs, endMs: last.endMs });
+    if (turnEndMs !== undefined && last && last.char !== ' ')
+      this.#pending.push({ char: ' ', startMs: last.endMs, endMs: turnEndMs });
     const count = this.#pending.findLastIndex(({ char }) => char === ' ') + 1;
     return this.#pending.slice(0, count).some(({ char }) => char !== ' ') ? this.#take(count) : undefined;
   }

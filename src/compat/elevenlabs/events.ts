@@ -24,7 +24,7 @@ interface SpokenContext {
 
 export class ElevenLabsWriter implements ContextWriter {
   readonly #context: SpokenContext;
-  readonly #times = new CharacterTimes();
+  readonly #times: CharacterTimes;
   readonly #alignments: AlignmentMessages;
   #idle: NodeJS.Timeout | undefined;
   #turn = 0;
@@ -36,6 +36,8 @@ export class ElevenLabsWriter implements ContextWriter {
 
   constructor(context: SpokenContext) {
     this.#context = context;
+    // Clients that count from the previous message need the last character of a word to complete the word.
+    this.#times = new CharacterTimes({ holdsLast: context.isAbsolute });
     this.#alignments = new AlignmentMessages(context.isAbsolute);
   }
 
@@ -60,8 +62,8 @@ export class ElevenLabsWriter implements ContextWriter {
     if (event.type === 'audio') yield this.#toMessage(event.audio);
     else if (event.type === 'timestamps') yield* this.#align(event.turn, event.words);
     else if (event.type === 'flushed') {
-      const rest = this.#times.endTurn(event.turn, event.seconds);
-      yield* this.#toMessages(this.#alignments.put(rest, { endsTurn: true }));
+      const { rest, endMs } = this.#times.endTurn(event.turn, event.seconds);
+      yield* this.#toMessages(this.#alignments.put(rest, endMs));
     } else if (event.type === 'done' && !this.#hasSound) {
       const { format, sampleRateHz } = this.#context.start;
       yield this.#toMessage(await encodeSilence(format, sampleRateHz, emptyContextSeconds));
@@ -82,7 +84,7 @@ export class ElevenLabsWriter implements ContextWriter {
   }
 
   #align(turn: number, words: Extract<LiveEvent, { type: 'timestamps' }>['words']) {
-    return this.#toMessages(this.#alignments.put(this.#times.takeWords(turn, words), { endsTurn: false }));
+    return this.#toMessages(this.#alignments.put(this.#times.takeWords(turn, words)));
   }
 
   *#toMessages(alignment: Alignment | undefined): Generator<object> {

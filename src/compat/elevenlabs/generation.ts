@@ -1,9 +1,10 @@
 // Parses an ElevenLabs client's request into the start of live speech. Voice and format are in the URL. The speed is in
-// the body or in the first message of a context. Unsupported fields (model, bit rate, other voice settings) are
-// ignored, as ElevenLabs tolerates them.
+// the body or in the first message of a context. Unsupported fields (model, other voice settings) are ignored, as
+// ElevenLabs tolerates them.
 //     {voice_id}?output_format=pcm_24000&language_code=en&auto_mode=true&inactivity_timeout=180&sync_alignment=true
 //     {"text","voice_settings":{"speed"},"seed"}
 
+import { audioFormats, type FormatName, mp3BitRates } from '../../audio/formats.ts';
 import { type Fields, isObject, type UnknownField } from '../../contract/unknown-fields.ts';
 import type { FieldViolation } from '../../errors.ts';
 import { contextIdleMsDefault, contextIdleMsMax } from '../../http/http-limits.ts';
@@ -70,9 +71,11 @@ function toStart(
   settings: unknown,
   faults: FieldViolation[],
 ): LiveStart {
+  const { format, sample_rate } = readOutputFormat(output ?? formatDefault, faults);
   const start = {
     voice_id: voiceId,
-    ...readOutputFormat(output ?? formatDefault, faults),
+    output_format: format && audioFormats[format].name,
+    sample_rate,
     language_code: language ?? ownLanguage,
     speaking_rate: isObject(settings) ? (settings.speed ?? undefined) : undefined,
     // In a query, the seed is a string.
@@ -80,19 +83,24 @@ function toStart(
     timestamps: 'word',
     buffer_ms: bufferMs,
   };
-  return parseStartOf(start, theirs, faults);
+  const parsed = parseStartOf(start, theirs, faults);
+  return { ...parsed, format: format ?? parsed.format };
 }
 
-/** Parses a format such as mp3_44100_128: encoding, sample rate, and bit rate, which Sonant chooses itself. */
-function readOutputFormat(given: unknown, faults: FieldViolation[]) {
-  const [, format, rate] =
-    /^(pcm|mp3|wav|opus|ulaw|alaw)_(\d+)(?:_\d+)?$/.exec(typeof given === 'string' ? given : '') ?? [];
+/** Parses a format such as mp3_44100_128: encoding, sample rate, and bit rate, which Sonant chooses for Opus. */
+function readOutputFormat(given: unknown, faults: FieldViolation[]): { format?: FormatName; sample_rate?: number } {
+  const [, encoding, rate, bits = '128'] =
+    /^(pcm|mp3|wav|opus|ulaw|alaw)_(\d+)(?:_(\d+))?$/.exec(typeof given === 'string' ? given : '') ?? [];
   const sample_rate = Number(rate);
-  if (format !== undefined && liveSampleRatesHz.includes(sample_rate)) return { output_format: format, sample_rate };
-  const message = `must be pcm, mp3, wav, opus, ulaw or alaw at ${liveSampleRatesHz.join(', ')} Hz, such as mp3_44100_128`;
+  const format = encoding === 'mp3' ? `mp3_${bits}` : encoding;
+  if (format !== undefined && isFormat(format) && liveSampleRatesHz.includes(sample_rate))
+    return { format, sample_rate };
+  const message = `must be pcm, mp3, wav, opus, ulaw or alaw at ${liveSampleRatesHz.join(', ')} Hz, such as mp3_44100_128; mp3 has ${mp3BitRates.join(', ')} kbit/s`;
   faults.push({ field: 'output_format', reason: 'enum', message });
   return {};
 }
+
+const isFormat = (name: string): name is FormatName => Object.hasOwn(audioFormats, name);
 
 function textFaults(text: unknown): FieldViolation[] {
   if (typeof text !== 'string') return [{ field: 'text', reason: 'type', message: 'must be a string' }];

@@ -229,12 +229,12 @@ async function* objectOf(events: AsyncIterable<LiveEvent>, text: string): AsyncG
 
 async function* piecesOf(events: AsyncIterable<LiveEvent>, text: string) {
   const nothing = { audio: new Uint8Array(), timed: [] as TimedChar[] };
-  const times = new CharacterTimes();
+  const times = new CharacterTimes({ holdsLast: true });
   times.addText(0, text);
   for await (const event of events) {
     if (event.type === 'audio') yield { ...nothing, audio: event.audio };
     else if (event.type === 'timestamps') yield { ...nothing, timed: times.takeWords(event.turn, event.words) };
-    else if (event.type === 'flushed') yield { ...nothing, timed: times.endTurn(event.turn, event.seconds) };
+    else if (event.type === 'flushed') yield { ...nothing, timed: times.endTurn(event.turn, event.seconds).rest };
   }
 }
 

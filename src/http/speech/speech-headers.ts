@@ -18,14 +18,14 @@ export function soundHeaders(
   { audioId, voice, format, chars, sampleRateHz }: SpeechInfo | DeliveredFacts,
   method: 'rest' | 'streaming',
 ): SpeechHeaders & Record<'content-type', string> {
-  const { contentType, extension } = audioFormats[format];
+  const { name, contentType, extension } = audioFormats[format];
   return {
     'content-type': contentType,
     'Content-Disposition': `attachment; filename=${audioId}.${extension}`,
     ...voiceHeaders(voice.name),
     'X-Method': method,
     'X-Chars': String(chars),
-    'X-Format': format,
+    'X-Format': name,
     'X-Sample-Rate': String(sampleRateHz),
     'X-Voice-Id': headerText(voice.voiceId),
   };
