@@ -42,9 +42,12 @@ export const createVoicePreview =
     return { audio: Buffer.concat(await Array.fromAsync(open())), contentType: 'audio/mpeg', text };
   };
 
+/** Sentences by language, and by script if the language has several. */
 const texts: Readonly<Record<string, string>> = {
   ar: 'مرحبا. هكذا يبدو صوتي.',
+  chr: 'Osiyo. Wado.',
   cs: 'Dobrý den. Takto zní můj hlas.',
+  cv: 'Салам. Манӑн сасӑ ҫапла илтӗнет.',
   da: 'Hej. Sådan lyder min stemme.',
   de: 'Guten Tag. So klingt meine Stimme.',
   el: 'Γεια σας. Έτσι ακούγεται η φωνή μου.',
@@ -52,6 +55,7 @@ const texts: Readonly<Record<string, string>> = {
   es: 'Hola. Así suena mi voz.',
   fi: 'Hei. Tältä ääneni kuulostaa.',
   fr: 'Bonjour. Voici le son de ma voix.',
+  he: 'שלום. כך נשמע הקול שלי.',
   hi: 'नमस्ते। मेरी आवाज़ ऐसी सुनाई देती है।',
   hu: 'Jó napot. Így szól a hangom.',
   it: 'Buongiorno. Questo è il suono della mia voce.',
@@ -59,18 +63,25 @@ const texts: Readonly<Record<string, string>> = {
   ko: '안녕하세요. 제 목소리는 이렇습니다.',
   nb: 'Hei. Slik høres stemmen min ut.',
   nl: 'Goedendag. Zo klinkt mijn stem.',
+  nog: 'Салам. Меним тавысым булай эситиледи.',
   pl: 'Dzień dobry. Tak brzmi mój głos.',
   pt: 'Olá. É assim que soa a minha voz.',
+  qya: 'Aiya. Sin lamya ómanya.',
   ro: 'Bună ziua. Așa sună vocea mea.',
   ru: 'Здравствуйте. Так звучит мой голос.',
+  sjn: 'Mae govannen. Lasto beth nîn.',
   sv: 'Hej. Så här låter min röst.',
+  tk: 'Salam. Sesim şeýle eşidilýär.',
   tr: 'Merhaba. Sesim böyle duyuluyor.',
   uk: 'Добрий день. Так звучить мій голос.',
   vi: 'Xin chào. Giọng của tôi nghe như thế này.',
   zh: '你好。这就是我的声音。',
+  'zh-latn': 'Nǐ hǎo. Zhè jiù shì wǒ de shēngyīn.',
 };
-/** Text for other languages, because voices can read digits in any language. */
+/** Text for other languages, because most voices can read digits in their language. */
 const digits = '1, 2, 3, 4, 5.';
 
-export const sampleTextFor = (languageCode: string): string =>
-  texts[languageCode.split('-')[0]!.toLowerCase()] ?? digits;
+export function sampleTextFor(languageCode: string): string {
+  const [language = '', script = ''] = languageCode.toLowerCase().split('-');
+  return texts[`${language}-${script}`] ?? texts[language] ?? digits;
+}
