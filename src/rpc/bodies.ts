@@ -112,7 +112,9 @@ export function boundHandler(handler: Handler, { isStrict }: { isStrict: boolean
     contextValues.set(ignoredMembersKey, ignored);
     const { header } = call;
     const form = formOf(header);
-    const request = hasOneMessage ? contextValues.get(nodeRequestKey) : undefined;
+    // Over HTTP/1.1, a client of reflection sends all its questions before it reads the answers, as gRPC-Web does.
+    const isWhole = hasOneMessage || (openServices.includes(method.parent) && call.httpVersion.startsWith('1.'));
+    const request = isWhole ? contextValues.get(nodeRequestKey) : undefined;
     const received = request ? readBody(request, limits) : (call.body as AsyncIterable<Uint8Array>);
     const check = (bytes: Uint8Array): Uint8Array => {
       // A field has at least one byte, so a short message cannot have too many fields.
@@ -126,7 +128,9 @@ export function boundHandler(handler: Handler, { isStrict }: { isStrict: boolean
     // Connect would compare the Content-Length with the size after decompression.
     if (request) header.delete('content-length');
     shortenDeadline(header);
-    const answer = await handler({ ...call, body, contextValues, signal: toLeaving(call.signal) });
+    // Connect refuses to stream in both directions below HTTP/2.
+    const httpVersion = isWhole ? '2.0' : call.httpVersion;
+    const answer = await handler({ ...call, httpVersion, body, contextValues, signal: toLeaving(call.signal) });
     return answer.status < 400 || answer.body ? answer : fillRefusal(answer, call, handler);
   };
   // A handler is a function with properties, which are copied.

@@ -1,13 +1,19 @@
 // Tests that clients without protos can discover and call the services by reflection, with `buf curl` and raw calls.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { fromBinary } from '@bufbuild/protobuf';
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
 import { createClient } from '@connectrpc/connect';
 import { createGrpcTransport } from '@connectrpc/connect-node';
 import { describe, expect, test } from 'vitest';
-import { ServerReflection, type ServerReflectionRequest } from '../../gen/grpc/reflection/v1/reflection_pb.ts';
+import {
+  ServerReflection,
+  type ServerReflectionRequest,
+  ServerReflectionRequestSchema,
+  ServerReflectionResponseSchema,
+} from '../../gen/grpc/reflection/v1/reflection_pb.ts';
 import { ServerReflection as ServerReflectionAlpha } from '../../gen/grpc/reflection/v1alpha/reflection_pb.ts';
+import { openTestGateway } from '../http/open-gateway.ts';
 import { hasTool, toolProgram } from '../tool-packages.ts';
 import { openTestServices } from './open-services.ts';
 
@@ -119,6 +125,41 @@ describe.each([
     expect(answers).toEqual([5, 5, 5, 5, 5, 3]);
   });
 });
+
+test.each(['/grpc.reflection.v1', '/grpc.reflection.v1alpha'])(
+  '%s answers gRPC-Web over HTTP/1.1, all questions at once',
+  async (path) => {
+    const { url } = await openTestGateway();
+    const envelope = (bytes: Uint8Array) => {
+      const head = Buffer.alloc(5);
+      head.writeUInt32BE(bytes.length, 1);
+      return Buffer.concat([head, bytes]);
+    };
+    const question = (messageRequest: ServerReflectionRequest['messageRequest']) =>
+      envelope(toBinary(ServerReflectionRequestSchema, create(ServerReflectionRequestSchema, { messageRequest })));
+    const body = Buffer.concat([
+      question({ case: 'listServices', value: '' }),
+      question({ case: 'fileByFilename', value: 'sonant/v1/speech.proto' }),
+    ]);
+    const headers = { 'content-type': 'application/grpc-web+proto' };
+    const answer = await fetch(`${url}${path}.ServerReflection/ServerReflectionInfo`, {
+      method: 'POST',
+      headers,
+      body,
+    });
+    expect(answer.status, await answer.clone().text()).toBe(200);
+    const bytes = Buffer.from(await answer.arrayBuffer());
+    const cases: unknown[] = [];
+    let trailer = '';
+    for (let at = 0; at < bytes.length; at += 5 + bytes.readUInt32BE(at + 1)) {
+      const data = bytes.subarray(at + 5, at + 5 + bytes.readUInt32BE(at + 1));
+      if (bytes[at] === 0x80) trailer = data.toString();
+      else cases.push(fromBinary(ServerReflectionResponseSchema, data).messageResponse.case);
+    }
+    expect(cases).toEqual(['listServicesResponse', 'fileDescriptorResponse']);
+    expect(trailer).toContain('grpc-status: 0');
+  },
+);
 
 test('an operator may switch it off', async () => {
   const { target } = await openTestServices({ reflection: false });

@@ -28,6 +28,7 @@ interface VoiceChoice {
   name: string | undefined;
   /** Language in canonical BCP-47. */
   languageCode: string | undefined;
+  isSsml: boolean;
 }
 
 function textOf({ text }: WyomingData): string {
@@ -36,12 +37,13 @@ function textOf({ text }: WyomingData): string {
 }
 
 function choiceOf({ voice, text_format: format = null }: WyomingData): VoiceChoice {
-  if (format !== null && format !== 'text')
-    throw violation({ field: 'text_format', reason: 'enum', message: 'must be text' });
+  if (format !== null && format !== 'text' && format !== 'ssml')
+    throw violation({ field: 'text_format', reason: 'enum', message: 'must be text or ssml' });
   const { name = null, language = null } = isObject(voice) ? voice : {};
   if (name !== null && typeof name !== 'string')
     throw violation({ field: 'voice.name', reason: 'type', message: 'must be a string' });
-  return { name: name || undefined, languageCode: language === null ? undefined : languageOf(language) };
+  const languageCode = language === null ? undefined : languageOf(language);
+  return { name: name || undefined, languageCode, isSsml: format === 'ssml' };
 }
 
 /** Parses a language code. Home Assistant's codes have an underscore. */
@@ -56,7 +58,7 @@ function languageOf(given: unknown): string {
 }
 
 /** The start of live speech in the chosen voice. Throws a Failure if no voice matches. */
-function toStart({ name, languageCode }: VoiceChoice, voices: readonly Voice[]): LiveStart {
+function toStart({ name, languageCode, isSsml }: VoiceChoice, voices: readonly Voice[]): LiveStart {
   const found = voices.filter((voice) => languageCode === undefined || isSpokenBy(voice, languageCode));
   // Every voice of "en" can speak en-GB, but only some voices have that accent.
   const native = found.find(({ languageCodes }) =>
@@ -72,6 +74,7 @@ function toStart({ name, languageCode }: VoiceChoice, voices: readonly Voice[]):
     output_format: 'pcm',
     sample_rate: wyomingRateHz,
     language_code: name === undefined ? (languageCode ?? ownLanguage) : ownLanguage,
+    markup: isSsml ? 'ssml' : undefined,
   });
 }
 

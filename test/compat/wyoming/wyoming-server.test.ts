@@ -57,6 +57,26 @@ test('a whole text is spoken, one after the other, each from audio-start to audi
   expect(await usage.charactersSince(ours[0]!.callerId!, '2020-01-01')).toBe(13 + 15 + 13);
 });
 
+test('SSML is spoken as a document, whole and in pieces, and text with marks in it is read as text', async () => {
+  const { connect } = await openWyoming();
+  const { send, until } = connect();
+  const text = '<speak>Good <break time="1s"/> morning.</speak>';
+  const voice = { name: 'tone-low' };
+  send('synthesize', { text: 'Good morning.', voice });
+  const plain = soundOf(await until('audio-stop'));
+  send('synthesize', { text, voice, text_format: 'ssml' });
+  const whole = soundOf(await until('audio-stop'));
+  send('synthesize-start', { voice, text_format: 'ssml' });
+  for (const piece of text.match(/.{1,7}/g)!) send('synthesize-chunk', { text: piece });
+  send('synthesize-stop');
+  const inPieces = soundOf(await until('synthesize-stopped'));
+  const seconds = (sound: Buffer) => sound.length / 48_000;
+  expect(seconds(whole) - seconds(plain)).toBeCloseTo(1, 0);
+  expect(inPieces.equals(whole)).toBe(true);
+  send('synthesize', { text: 'Good morning.', voice, text_format: 'ssml' });
+  expect(soundOf(await until('audio-stop')).equals(plain)).toBe(true);
+});
+
 test('a voice is named by an alias too, and the default voice speaks where none is named', async () => {
   const { connect, makeKey, send: ask, usage } = await openWyoming();
   const headers = { 'X-API-Key': await makeKey(['voices:write', 'admin']) };
