@@ -5,10 +5,13 @@ import { join } from 'node:path';
 
 const tools = join(import.meta.dirname, '../tools');
 
-export const hasTool = (name: string): boolean => existsSync(join(tools, 'node_modules', name));
+/** The folder of the packages. */
+export const toolFolder = join(tools, 'node_modules');
+
+export const hasTool = (name: string): boolean => existsSync(join(toolFolder, name));
 
 /** Path of a program of a package. */
-export const toolProgram = (name: string): string => join(tools, 'node_modules/.bin', name);
+export const toolProgram = (name: string): string => join(toolFolder, '.bin', name);
 
 /** Path of a file in a package. */
 export const toolFile = (path: string): string => createRequire(join(tools, 'package.json')).resolve(path);
