@@ -105,7 +105,9 @@ test.skipIf(!isInstalled('ffmpeg'))(
 
 test('OpenAI: without ffmpeg, AAC is refused with 501 and a sentence that says why, and nothing is spoken', async () => {
   const { PATH } = process.env;
-  onTestFinished(() => void (process.env.PATH = PATH));
+  onTestFinished(() => {
+    process.env.PATH = PATH;
+  });
   process.env.PATH = '/nonexistent';
   const headers = { 'X-API-Key': key, 'content-type': 'application/json' };
   const spoken = tone.segments.length;
