@@ -51,6 +51,33 @@ export function textSetting(setting: Omit<Declared<string>, 'fallback'> & TextCh
   return { ...rest, fallback, allowed, parse: (given) => (given === fallback || isAllowed(given) ? given : undefined) };
 }
 
+export const pathSetting = (setting: Omit<Declared<string>, 'fallback'>): Setting<string> =>
+  textSetting({ ...setting, allowed: 'a path' });
+
+const secretCharsMin = 32;
+
+/** A secret from which keys are derived. */
+export const longSecretSetting = (setting: Omit<Declared<string>, 'fallback'>): Setting<string> =>
+  textSetting({
+    ...setting,
+    allowed: `at least ${secretCharsMin} characters`,
+    isAllowed: (given) => given.length >= secretCharsMin,
+    secret: true,
+  });
+
+export const isWebUrl = (given: string): boolean => /^https?:\/\/[^/]/.test(given) && URL.canParse(given);
+
+/** A URL to which paths are appended. */
+export const urlSetting = ({
+  mayHaveQuery = true,
+  ...setting
+}: Omit<Declared<string>, 'fallback'> & { mayHaveQuery?: boolean }): Setting<string> =>
+  textSetting({
+    ...setting,
+    allowed: 'an http or https URL without a slash at its end',
+    isAllowed: (given) => isWebUrl(given) && !given.endsWith('/') && (mayHaveQuery || !/[?#]/.test(given)),
+  });
+
 export function choiceSetting<T extends string>(setting: Declared<T> & { choices: readonly T[] }): Setting<T> {
   const { choices, ...rest } = setting;
   return {

@@ -1,0 +1,48 @@
+// The settings of the scheduler and of the default voice.
+import { totalmem } from 'node:os';
+import { integerSetting, textSetting } from '../runtime/setting-types.ts';
+
+/** Share of the memory that audio may use while it is being generated. */
+const audioMemoryShare = 0.5;
+
+export const speechSettings = {
+  defaultVoice: textSetting({
+    name: 'SONANT_DEFAULT_VOICE',
+    help: 'Id or alias of the default voice, which is first in lists, the command line and the console, and speaks if a request may omit the voice. Overrides sonant voice default; default: that voice, or else the first voice of the first engine',
+    allowed: 'the id or an alias of a voice',
+  }),
+  speakingMax: integerSetting({
+    name: 'SONANT_SPEAKING_MAX',
+    help: 'Requests that are synthesized at once; more wait',
+    min: 1,
+    max: 10_000,
+    fallback: 64,
+  }),
+  waitingMax: integerSetting({
+    name: 'SONANT_WAITING_MAX',
+    help: 'Requests that wait for synthesis; more are rejected with Retry-After',
+    min: 0,
+    max: 100_000,
+    fallback: 256,
+  }),
+  waitingSeconds: integerSetting({
+    name: 'SONANT_WAITING_SECONDS',
+    help: 'Longest wait for synthesis, in seconds; a request that would wait longer is rejected at once, with Retry-After',
+    min: 1,
+    max: 3600,
+    fallback: 5,
+  }),
+  soundMemoryMb: integerSetting({
+    name: 'SONANT_SOUND_MEMORY_MB',
+    help: 'Most memory, in MB, for the audio of requests being synthesized; more requests wait. Default: half of the memory that the process may use',
+    min: 1,
+    max: 1_000_000,
+    fallback: Math.max(1, Math.floor(audioMemoryShare * memoryMb())),
+  }),
+};
+
+/** Memory of the machine, or of the container if the container has less. */
+function memoryMb(): number {
+  const constrained = process.constrainedMemory();
+  return Math.min(totalmem(), constrained > 0 ? constrained : Infinity) / 2 ** 20;
+}
