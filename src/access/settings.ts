@@ -44,8 +44,7 @@ export const accountSettings = {
   badKeysPerMinute: integerSetting({
     name: 'SONANT_BAD_KEYS_PER_MINUTE',
     help: 'Attempts without a valid API key per address and minute; more are rejected with Retry-After',
-    min: 1,
-    max: 1_000_000,
+    range: [1, 1_000_000],
     fallback: 60,
   }),
   oidcIssuer: textSetting({

@@ -6,6 +6,7 @@ import { acceptBootstrapKey, makeFirstKey } from '../access/first-key.ts';
 import { createKeyManagement } from '../access/key-management.ts';
 import { createKeyVerifier } from '../access/key-verifier.ts';
 import { createLimiter, type Limiter, type LimiterOptions } from '../access/limiter.ts';
+import type { accountSettings } from '../access/settings.ts';
 import { openSharedLimiter } from '../access/shared-limiter.ts';
 import { createSignIn } from '../access/sign-in.ts';
 import { dayOf } from '../access/usage-ledger.ts';
@@ -15,30 +16,32 @@ import { createApiKeyRows } from '../store/api-key-rows.ts';
 import { createFlightLock } from '../store/flight-lock.ts';
 import { openSharedRows } from '../store/open-store.ts';
 import type { RowStore } from '../store/row-store.ts';
+import type { storeSettings } from '../store/settings.ts';
 import { createSharedLimitRows } from '../store/shared-limits.ts';
 import { createUsageRows } from '../store/usage-rows.ts';
-import type { Config } from './config.ts';
+import type { Tools } from '../telemetry/tools.ts';
 import { openCallLog } from './logging.ts';
-import type { Opening } from './opening.ts';
 import { pepperOf, signInOptionsOf } from './secrets.ts';
 
-export async function openAccess({ config, log, opened }: Opening, store: RowStore) {
+type AccessTools = Tools<typeof accountSettings & typeof storeSettings>;
+
+export async function openAccess({ settings, log, opened }: AccessTools, store: RowStore) {
   const rows = createApiKeyRows(store);
-  const pepper = pepperOf(config);
-  if (config.bootstrapKey !== '') {
-    const { revoked, isInForce } = await acceptBootstrapKey({ rows, pepper, key: config.bootstrapKey });
+  const pepper = pepperOf(settings);
+  if (settings.bootstrapKey !== '') {
+    const { revoked, isInForce } = await acceptBootstrapKey({ rows, pepper, key: settings.bootstrapKey });
     for (const keyId of revoked) log.info('former bootstrap key revoked', { keyId });
     if (!isInForce) log.warn('SONANT_BOOTSTRAP_KEY is a revoked key; set a new one');
   }
-  const firstKey = await makeFirstKey({ rows, pepper, dataDir: config.dataDir, firstKeyFile: config.firstKeyFile });
+  const firstKey = await makeFirstKey({ rows, pepper, ...settings });
   const keyVerifier = createKeyVerifier({ rows, pepper });
   opened.defer(() => keyVerifier.close());
   const usage = createUsageRows(store);
   const spentSince = (ownerId: string, sinceMs: number) => usage.charactersSince(ownerId, dayOf(sinceMs));
-  const sharing = await openSharedState({ config, spentSince, listen: (...asked) => store.listen(...asked) });
+  const sharing = await openSharedState({ settings, spentSince, listen: (...asked) => store.listen(...asked) });
   opened.defer(() => sharing.close());
   const keys = createKeyManagement({ rows, pepper, onChange: keyVerifier.forget });
-  const signing = await signInOptionsOf(config);
+  const signing = await signInOptionsOf(settings);
   const signIn = createSignIn(signing);
   const { limiter, addresses } = sharing;
   const admit = createAdmit({ keyVerifier, signIn, limits: { limiter, addresses } });
@@ -47,7 +50,7 @@ export async function openAccess({ config, log, opened }: Opening, store: RowSto
 
 export type Access = Awaited<ReturnType<typeof openAccess>>;
 
-export function openRunner({ log, metrics, tracing, opened }: Opening, { admit, keyVerifier }: Access): Runner {
+export function openRunner({ log, metrics, tracing, opened }: AccessTools, { admit, keyVerifier }: Access): Runner {
   const callLog = openCallLog(log);
   opened.defer(() => callLog.close());
   return createRunner({
@@ -67,14 +70,14 @@ export interface SharedState {
 }
 
 interface SharedStateOptions {
-  config: Config;
+  settings: AccessTools['settings'];
   spentSince: LimiterOptions['spentSince'];
   listen: RowStore['listen'];
 }
 
-export async function openSharedState({ config, spentSince, listen }: SharedStateOptions): Promise<SharedState> {
-  const { badKeysPerMinute: perMinute } = config;
-  const rows = await openSharedRows(config);
+export async function openSharedState({ settings, spentSince, listen }: SharedStateOptions): Promise<SharedState> {
+  const { badKeysPerMinute: perMinute } = settings;
+  const rows = await openSharedRows(settings);
   if (!rows) {
     return {
       limiter: createLimiter({ spentSince }),

@@ -1,6 +1,7 @@
 // Opens jobs (rows, runner, cleanup) and webhooks (secrets, targets, sender).
 import { JobSchema } from '../../gen/sonant/v1/job_service_pb.ts';
 import type { Seal } from '../access/sealed-tokens.ts';
+import type { accountSettings } from '../access/settings.ts';
 import type { UsageLedger } from '../access/usage-ledger.ts';
 import { createJobHandlers, toJob } from '../api/jobs.ts';
 import { writeMessage } from '../contract/encode.ts';
@@ -15,11 +16,11 @@ import { createJobRows, type JobRow, type JobRowsOptions } from '../store/job-ro
 import type { RowStore } from '../store/row-store.ts';
 import { createWebhookRows, type WebhookOutcome, webhookOutcomes } from '../store/webhook-rows.ts';
 import { createMetrics, type Metrics } from '../telemetry/prometheus.ts';
+import type { Tools } from '../telemetry/tools.ts';
 import { type Webhooks, webhookUrlCharsMax } from '../webhooks/webhook.ts';
 import { createWebhookSecrets } from '../webhooks/webhook-secrets.ts';
 import { openWebhooks } from '../webhooks/webhook-sender.ts';
 import type { StoredClips } from './open-storage.ts';
-import type { Opening } from './opening.ts';
 
 export interface OpenJobsOptions extends Pick<JobTools, 'speech' | 'limiter' | 'findCaller' | 'onFault'> {
   stored: {
@@ -105,15 +106,15 @@ const storeMessages = (webhooks: Webhooks, links: OpenJobsOptions['links']): Pic
   },
 });
 
-export function openServiceWebhooks(opening: Opening, store: RowStore, seal: Seal): Webhooks {
-  const { config, log, opened, metrics, onFault } = opening;
+export function openServiceWebhooks(tools: Tools<typeof accountSettings>, store: RowStore, seal: Seal): Webhooks {
+  const { settings, log, opened, metrics, onFault } = tools;
   const countEnded = metrics.counter('sonant_webhooks_total', 'Ended webhook messages, by outcome.');
   const count = (outcome: WebhookOutcome, by: number) => countEnded({ outcome: outcome.replace(' ', '_') }, by);
   for (const outcome of webhookOutcomes) count(outcome, 0);
   const rows = createWebhookRows(store);
   const secrets = createWebhookSecrets({ rows, seal });
   const targets = createOutboundTargets({
-    allow: config.webhookAllow,
+    allow: settings.webhookAllow,
     allowedIn: 'listed in SONANT_WEBHOOK_ALLOW',
     urlCharsMax: webhookUrlCharsMax,
   });

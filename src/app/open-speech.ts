@@ -5,6 +5,7 @@ import type { Engine, EngineDefinition, EngineLog, Voice } from '../engines/engi
 import { createEngineGuards } from '../engines/guard.ts';
 import { openLexiconCache } from '../lexicons/lexicon-cache.ts';
 import { createLexiconManagement } from '../lexicons/lexicon-management.ts';
+import type { SettingValues } from '../runtime/setting-types.ts';
 import type { Marking } from '../speech/marking.ts';
 import type { Lexicons } from '../speech/request-lexicons.ts';
 import { Schedule } from '../speech/schedule.ts';
@@ -13,11 +14,13 @@ import { createSpeech } from '../speech/synthesize.ts';
 import { createVoices } from '../speech/voice.ts';
 import { createLexiconRows } from '../store/lexicon-rows.ts';
 import type { RowStore } from '../store/row-store.ts';
+import type { storeSettings } from '../store/settings.ts';
 import { createVoiceRows } from '../store/voice-rows.ts';
 import { createMetrics, type Metrics } from '../telemetry/prometheus.ts';
 import { createCloneMaking } from '../voices/clone-making.ts';
 import { createVault } from '../voices/clone-vault.ts';
 import { readSamples } from '../voices/sample-reader.ts';
+import type { librarySettings } from '../voices/settings.ts';
 import { openVoiceCache, type VoiceCacheOptions } from '../voices/voice-cache.ts';
 import { createVoiceManagement } from '../voices/voice-management.ts';
 import type { Config } from './config.ts';
@@ -118,14 +121,14 @@ const callerId = 'cloning';
 type VoiceSpeech = Pick<OpenedSpeech, 'engines' | 'voices' | 'guards' | 'schedule'>;
 
 export async function openStoredVoices(
-  config: Pick<Config, 'masterKey' | 'dataDir' | 'lexiconsPerAccount' | 'voicesPerAccount'>,
+  settings: SettingValues<typeof librarySettings & typeof storeSettings>,
   store: RowStore,
   callbacks: Pick<VoiceCacheOptions, 'purge' | 'onFault'>,
 ) {
   const rows = createVoiceRows(store);
   const vault = createVault(
     async (mayMake) =>
-      config.masterKey || (mayMake ? readDataDirSecret : findDataDirSecret)(config.dataDir, masterKeyFile),
+      settings.masterKey || (mayMake ? readDataDirSecret : findDataDirSecret)(settings.dataDir, masterKeyFile),
   );
   const lexiconRows = createLexiconRows(store);
   const lexiconCache = await openLexiconCache({ rows: lexiconRows, onFault: callbacks.onFault });
@@ -136,7 +139,7 @@ export async function openStoredVoices(
     return changed;
   };
   const voiceCache = await openVoiceCache({ rows: { ...rows, listChanged }, vault, ...callbacks });
-  const { lexiconsPerAccount, voicesPerAccount } = config;
+  const { lexiconsPerAccount, voicesPerAccount } = settings;
   return {
     rows,
     vault,

@@ -55,7 +55,7 @@ function exporterSettings(signal: '' | 'TRACES_' | 'METRICS_') {
 }
 
 const milliseconds = (name: `OTEL_${string}`, help: string, fallback: number, formerly?: Setting['formerly']) =>
-  integerSetting({ name, help, min: 1, max: millisecondsMax, fallback, ...(formerly && { formerly }) });
+  integerSetting({ name, help, range: [1, millisecondsMax], fallback, ...(formerly && { formerly }) });
 
 const exporterChoice = (signal: 'TRACES' | 'METRICS') =>
   choiceSetting<'otlp' | 'none'>({
@@ -111,15 +111,13 @@ export const otelSettings = {
     queuedSpansMax: integerSetting({
       name: 'OTEL_BSP_MAX_QUEUE_SIZE',
       help: 'Spans that wait for the collector; more are dropped and counted',
-      min: 1,
-      max: 1_000_000,
+      range: [1, 1_000_000],
       fallback: 2048,
     }),
     batchSpansMax: integerSetting({
       name: 'OTEL_BSP_MAX_EXPORT_BATCH_SIZE',
       help: 'Spans in a message',
-      min: 1,
-      max: 100_000,
+      range: [1, 100_000],
       fallback: 512,
     }),
     metricsEveryMs: milliseconds('OTEL_METRIC_EXPORT_INTERVAL', 'Milliseconds between exports of metrics', 60_000, {

@@ -5,15 +5,19 @@ import { createHmac } from 'node:crypto';
 import { createPepper, type Pepper } from '../access/api-key.ts';
 import { createIssuer, type IssuerOptions } from '../access/oidc-issuer.ts';
 import { createSeal, readDataDirSecret, type Seal } from '../access/sealed-tokens.ts';
+import type { accountSettings } from '../access/settings.ts';
 import type { SignInOptions } from '../access/sign-in.ts';
 import { isLoopbackUrl } from '../net/client-addresses.ts';
+import type { SettingValues } from '../runtime/setting-types.ts';
 import type { FingerprintRows } from '../store/open-store.ts';
 import { type Config, ConfigError, type ConfigMistake } from './config.ts';
+
+type AccountSettings = SettingValues<typeof accountSettings>;
 
 const isSafeUrl = (url: string) => url.startsWith('https:') || isLoopbackUrl(url);
 
 /** Opens the seal, which encrypts with the service's secret. */
-export const openSeal = async ({ secret, dataDir }: Config): Promise<Seal> =>
+export const openSeal = async ({ secret, dataDir }: Pick<Config, 'secret' | 'dataDir'>): Promise<Seal> =>
   createSeal(secret || (await readDataDirSecret(dataDir)));
 
 /** Sign-in settings that are missing or contradict each other. */
@@ -40,14 +44,14 @@ export function signInMistakes(config: Config): ConfigMistake[] {
 }
 
 /** Returns the options of the issuer, or undefined if no issuer is configured. */
-export function issuerOptionsOf(config: Config): IssuerOptions | undefined {
+export function issuerOptionsOf(config: AccountSettings): IssuerOptions | undefined {
   const { oidcIssuer: issuer, oidcClientId: clientId, oidcClientSecret: clientSecret, oidcInsecure } = config;
   const isInsecure = oidcInsecure || (issuer.startsWith('http:') && isSafeUrl(issuer));
   const audience = config.oidcAudience || clientId;
   return issuer === '' ? undefined : { issuer, clientId, clientSecret, audience, isInsecure };
 }
 
-export async function signInOptionsOf(config: Config): Promise<SignInOptions> {
+export async function signInOptionsOf(config: AccountSettings & Pick<Config, 'dataDir'>): Promise<SignInOptions> {
   const issuer = issuerOptionsOf(config);
   return {
     seal: await openSeal(config),
@@ -59,7 +63,7 @@ export async function signInOptionsOf(config: Config): Promise<SignInOptions> {
 }
 
 /** The pepper for the hashes of keys. */
-export const pepperOf = ({ keyPepper }: Config): Pepper | undefined =>
+export const pepperOf = ({ keyPepper }: AccountSettings): Pepper | undefined =>
   keyPepper === '' ? undefined : createPepper(keyPepper);
 
 const use = 'sonant replicas share this secret';

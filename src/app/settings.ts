@@ -13,15 +13,13 @@ const appSettings = {
   leaveSeconds: integerSetting({
     name: 'SONANT_LEAVE_SECONDS',
     help: 'Seconds after SIGTERM during which requests are still accepted while /readyz reports not ready, for load balancers',
-    min: 0,
-    max: 3600,
+    range: [0, 3600],
     fallback: 0,
   }),
   drainSeconds: integerSetting({
     name: 'SONANT_DRAIN_SECONDS',
     help: 'Seconds that running requests have to finish when the service stops',
-    min: 0,
-    max: 3600,
+    range: [0, 3600],
     fallback: 20,
   }),
   logLevel: choiceSetting<LogLevel>({

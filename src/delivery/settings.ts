@@ -5,22 +5,19 @@ export const clipSettings = {
   audioKeepHours: integerSetting({
     name: 'SONANT_AUDIO_KEEP_HOURS',
     help: 'Hours until stored audio expires',
-    min: 1,
-    max: 8760,
+    range: [1, 8760],
     fallback: 24,
   }),
   audioMibMax: integerSetting({
     name: 'SONANT_AUDIO_MIB_MAX',
     help: 'MiB of stored audio in total; 0: half of the file system of the data folder, or no limit in a bucket',
-    min: 0,
-    max: 1_000_000_000,
+    range: [0, 1_000_000_000],
     fallback: 0,
   }),
   audioMibPerKey: integerSetting({
     name: 'SONANT_AUDIO_MIB_PER_KEY',
     help: 'MiB of stored audio of an account: a key and all keys derived from it; 0: a quarter of the total limit',
-    min: 0,
-    max: 1_000_000_000,
+    range: [0, 1_000_000_000],
     fallback: 0,
   }),
   s3Bucket: textSetting({
@@ -74,8 +71,7 @@ export const clipSettings = {
   jobChaptersMax: integerSetting({
     name: 'SONANT_JOB_CHAPTERS',
     help: 'Chapters of jobs that this process speaks at once, after interactive requests; 0 to leave jobs to other replicas',
-    min: 0,
-    max: 1000,
+    range: [0, 1000],
     fallback: 4,
   }),
 };

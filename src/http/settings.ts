@@ -29,8 +29,7 @@ export const transportSettings = {
   connectionsPerAddress: integerSetting({
     name: 'SONANT_CONNECTIONS_PER_ADDRESS',
     help: 'Most connections of one client address (an IPv6 /64 network counts as one); not enforced with SONANT_BEHIND_PROXY',
-    min: 1,
-    max: 4096,
+    range: [1, 4096],
     fallback: 512,
   }),
   baseUrl: urlSetting({

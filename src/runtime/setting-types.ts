@@ -27,8 +27,11 @@ export type SettingValues<S extends Settings> = {
 
 type Declared<T> = Omit<Setting<T>, 'allowed' | 'parse'>;
 
-export function integerSetting(setting: Declared<number> & { min: number; max: number }): Setting<number> {
-  const { min, max, ...rest } = setting;
+export function integerSetting(
+  setting: Declared<number> & { range: readonly [min: number, max: number] },
+): Setting<number> {
+  const { range, ...rest } = setting;
+  const [min, max] = range;
   return {
     ...rest,
     allowed: `a whole number from ${min} to ${max}`,

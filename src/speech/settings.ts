@@ -14,29 +14,25 @@ export const speechSettings = {
   speakingMax: integerSetting({
     name: 'SONANT_SPEAKING_MAX',
     help: 'Requests that are synthesized at once; more wait',
-    min: 1,
-    max: 10_000,
+    range: [1, 10_000],
     fallback: 64,
   }),
   waitingMax: integerSetting({
     name: 'SONANT_WAITING_MAX',
     help: 'Requests that wait for synthesis; more are rejected with Retry-After',
-    min: 0,
-    max: 100_000,
+    range: [0, 100_000],
     fallback: 256,
   }),
   waitingSeconds: integerSetting({
     name: 'SONANT_WAITING_SECONDS',
     help: 'Longest wait for synthesis, in seconds; a request that would wait longer is rejected at once, with Retry-After',
-    min: 1,
-    max: 3600,
+    range: [1, 3600],
     fallback: 5,
   }),
   soundMemoryMb: integerSetting({
     name: 'SONANT_SOUND_MEMORY_MB',
     help: 'Most memory, in MB, for the audio of requests being synthesized; more requests wait. Default: half of the memory that the process may use',
-    min: 1,
-    max: 1_000_000,
+    range: [1, 1_000_000],
     fallback: Math.max(1, Math.floor(audioMemoryShare * memoryMb())),
   }),
 };

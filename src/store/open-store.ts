@@ -2,19 +2,14 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Failure } from '../errors.ts';
+import type { SettingValues } from '../runtime/setting-types.ts';
 import { reasonOf } from '../runtime/system-errors.ts';
 import { schemaSteps } from './migrations.ts';
 import type { RowStore } from './row-store.ts';
+import type { storeSettings } from './settings.ts';
 import { openSqlite } from './sqlite.ts';
 
-/** The settings that choose the database. */
-interface DatabaseChoice {
-  dataDir: string;
-  databaseUrl: string;
-  databasePool: number;
-  databaseStatementMs: number;
-  isDatabasePooled: boolean;
-}
+type DatabaseChoice = SettingValues<typeof storeSettings>;
 
 export async function openStore(choice: DatabaseChoice): Promise<RowStore> {
   if (choice.databaseUrl === '') return openSqlite(sqliteFileOf(choice)).catch((error) => nameFolder(error, choice));

@@ -22,15 +22,13 @@ export const storeSettings = {
   databasePool: integerSetting({
     name: 'SONANT_DATABASE_POOL',
     help: 'Most connections of a process to PostgreSQL, besides one for LISTEN and four for limits',
-    min: 1,
-    max: 1000,
+    range: [1, 1000],
     fallback: 10,
   }),
   databaseStatementMs: integerSetting({
     name: 'SONANT_DATABASE_STATEMENT_MS',
     help: 'Time limit of a PostgreSQL statement, in milliseconds',
-    min: 100,
-    max: 600_000,
+    range: [100, 600_000],
     fallback: 5_000,
   }),
   isDatabasePooled: flagSetting({

@@ -16,15 +16,13 @@ export const librarySettings = {
   lexiconsPerAccount: integerSetting({
     name: 'SONANT_LEXICONS_PER_ACCOUNT',
     help: 'Most lexicons of an account: a key that the operator created and all keys derived from it',
-    min: 0,
-    max: 10_000,
+    range: [0, 10_000],
     fallback: 100,
   }),
   voicesPerAccount: integerSetting({
     name: 'SONANT_VOICES_PER_ACCOUNT',
     help: 'Most voices that an account may create; keys with the scope admin, and the command line, are not limited',
-    min: 0,
-    max: 10_000,
+    range: [0, 10_000],
     fallback: 200,
   }),
   modelsFile: textSetting({

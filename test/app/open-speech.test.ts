@@ -11,7 +11,7 @@ const fault = new Error('the library is missing');
 const broken = defineEngine({
   name: 'broken',
   isOptional: true,
-  settings: { count: integerSetting({ name: 'SONANT_BROKEN', help: 'any', min: 1, max: 9, fallback: 1 }) },
+  settings: { count: integerSetting({ name: 'SONANT_BROKEN', help: 'any', range: [1, 9], fallback: 1 }) },
   inspect: async () => ({ state: 'broken', message: fault.message }),
   open: async () => {
     throw fault;

@@ -130,7 +130,7 @@ export async function openTestGateway(
   const usage = createUsageRows(store);
   const ledger = createUsageLedger(usage, { onFault, ...options.ledger });
   const spentSince = (keyId: string, sinceMs: number) => usage.charactersSince(keyId, dayOf(sinceMs));
-  const sharing = await openSharedState({ config, spentSince, listen: store.listen.bind(store) });
+  const sharing = await openSharedState({ settings: config, spentSince, listen: store.listen.bind(store) });
   const { limiter, addresses, singleFlight } = sharing;
   const keyVerifier = openKeys({ rows: createApiKeyRows(store) });
   const seal = createSeal('a secret of the tests');

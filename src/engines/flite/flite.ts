@@ -108,8 +108,7 @@ export const flite = defineEngine({
     threads: integerSetting({
       name: 'SONANT_FLITE_THREADS',
       help: 'Threads that speak at once, each with about 30 MiB of memory. Default: one for each core',
-      min: 1,
-      max: threadsMax,
+      range: [1, threadsMax],
       fallback: Math.min(threadsMax, availableParallelism()),
     }),
   },

@@ -182,8 +182,7 @@ export const onnx = defineEngine({
     workers: integerSetting({
       name: 'SONANT_ONNX_WORKERS',
       help: 'Workers of a natural voice, each with one thread and about 100 MiB of memory. Default: one for each core, at most 8',
-      min: 1,
-      max: workersMax,
+      range: [1, workersMax],
       fallback: Math.min(8, availableParallelism()),
     }),
   },
