@@ -36,7 +36,7 @@ import {
 } from '../speech/voice.ts';
 import { textsOf } from '../store/voice-rows.ts';
 import { toLanguageCode } from '../text/language-code.ts';
-import type { CloneFields, VoiceFields } from '../voices/voice-fields.ts';
+import type { VoiceFields } from '../voices/voice-fields.ts';
 import type { VoiceManagement } from '../voices/voice-management.ts';
 import type { PreviewVoice } from '../voices/voice-preview.ts';
 import { actorOf, type Call } from './call.ts';
@@ -135,7 +135,7 @@ export function createVoiceHandlers({ voices, engines, management, preview }: Vo
     }),
     cloneVoice: checked(
       async (message: CloneVoiceRequest, call, violations) => {
-        const fields = toCloneFields(message);
+        const fields = { ...message, access: toAccess(message.access) };
         const faults: FieldViolation[] = [];
         const prepared = await management.checkClone(fields, actorOf(call), faults, call.signal);
         violations.add(faults);
@@ -275,17 +275,3 @@ function toChange(spec: VoiceSpec, paths: ReadonlySet<string>, violations: Viola
   const all = Object.entries({ ...fields, enabled });
   return Object.fromEntries(all.filter(([name]) => paths.has(VoiceSpecSchema.field[name as keyof VoiceFields]!.name)));
 }
-
-const toCloneFields = ({
-  voiceId,
-  access,
-  referenceAudio,
-  consentAudio,
-  ...fields
-}: CloneVoiceRequest): CloneFields => ({
-  ...fields,
-  voiceId: voiceId || undefined,
-  access: toAccess(access),
-  reference: referenceAudio,
-  consent: consentAudio,
-});

@@ -60,7 +60,7 @@ export function createCloneMaking({ engines, readSamples, speak }: CloneMakingOp
     },
     /** Callers, identified by `callerId`, take turns at an engine that limits clones per minute. */
     async make(
-      { reference, consent, referenceText, name }: CloneFields,
+      { referenceAudio, consentAudio, referenceText, name }: CloneFields,
       prepared: PreparedClone,
       callerId: string,
       signal: AbortSignal,
@@ -87,8 +87,8 @@ export function createCloneMaking({ engines, readSamples, speak }: CloneMakingOp
         clones,
         languageCode,
         consentScript,
-        consentSha256: sha256(consent),
-        referenceSha256: sha256(reference),
+        consentSha256: sha256(consentAudio),
+        referenceSha256: sha256(referenceAudio),
       };
     },
   };
@@ -107,7 +107,7 @@ interface Reading {
 }
 
 async function readForEngines(
-  { reference, consent }: CloneFields,
+  { referenceAudio: reference, consentAudio: consent }: CloneFields,
   { chosen, consentScript }: CheckedClone,
   { readSamples, faults, signal }: Reading,
 ): Promise<Samples<Pcm>[]> {
@@ -181,7 +181,8 @@ function checkClone(fields: CloneFields, engines: readonly CloningEngine[], faul
   const consentScript = scriptFor(fields, languageCode, chosen, faults);
   if (chosen.some(({ cloning }) => cloning.needsReferenceText) && fields.referenceText.trim() === '')
     fault('reference_text', 'required', 'is required: the engine needs the transcript of reference_audio');
-  if (fields.consent.length > 0 && Buffer.compare(fields.reference, fields.consent) === 0)
+  const { referenceAudio: reference, consentAudio: consent } = fields;
+  if (consent.length > 0 && Buffer.compare(reference, consent) === 0)
     fault('consent_audio', 'conflict', 'must not be the same recording as reference_audio');
   return { chosen, languageCode, consentScript };
 }

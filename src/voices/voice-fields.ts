@@ -1,56 +1,35 @@
 // Defines the fields of requests that create, clone or change a voice. An omitted field keeps its value, or gets its
 // default in a new voice. The contract's rules check shape and range; this folder checks references and permissions.
-import { create } from '@bufbuild/protobuf';
+import { create, type Message, type MessageInitShape } from '@bufbuild/protobuf';
 import {
-  VoiceAccess as Access,
+  type CloneVoiceRequest,
   CreateVoiceRequestSchema,
   UpdateVoiceRequestSchema,
+  type VoiceSpec,
+  VoiceSpecSchema,
 } from '../../gen/sonant/v1/voice_pb.ts';
 import type { Actor } from '../access/actor.ts';
 import { checkRules } from '../contract/rules.ts';
 import { Violations } from '../contract/violations.ts';
-import type { Blend } from '../engines/engine.ts';
 import { Failure, type FieldReason, type FieldViolation } from '../errors.ts';
 import { type Lexicons, lookUpLexicons } from '../speech/request-lexicons.ts';
 import { ofEveryone, type VoiceAccess } from '../speech/stored-voices.ts';
 import { isOfAnother, type OfferedVoice, type Voices, type VoiceUser, voicesFor } from '../speech/voice.ts';
 import { toSnakeCase } from '../store/row-store.ts';
-import type { GivenTexts, VoiceChange, VoiceRow } from '../store/voice-rows.ts';
+import type { VoiceChange, VoiceRow } from '../store/voice-rows.ts';
 import { toLanguageCode } from '../text/language-code.ts';
 
-export interface VoiceFields extends GivenTexts {
-  languageCodes?: readonly string[] | undefined;
-  labels?: Readonly<Record<string, string>> | undefined;
-  /** Engine voices. An empty `voiceId` means the clone that the engine created. */
-  bindings?: readonly { engine: string; voiceId: string }[] | undefined;
-  /** Voices of a blend, which replaces `bindings`. */
-  blend?: Blend | undefined;
-  enabled?: boolean | undefined;
+type Fields<M extends Message> = Omit<M, keyof Message | 'access'>;
+type Plain<T> = T extends readonly (infer Item)[] ? readonly Plain<Item>[] : T extends Message ? Fields<T> : T;
+
+/** An empty `voiceId` of a binding means the clone that the engine created. A blend replaces the bindings. */
+export type VoiceFields = { [Name in keyof Fields<VoiceSpec>]?: Plain<VoiceSpec[Name]> | undefined } & {
   /** Default for a new voice: `everyone` for the operator, and for admins except for blends; otherwise `private`. */
   access?: VoiceAccess | undefined;
-  /** All aliases of the voice. Existing aliases that are omitted are removed. */
-  aliases?: readonly string[] | undefined;
-  /** Ids of all lexicons of the voice, in order of precedence. */
-  lexiconIds?: readonly string[] | undefined;
-}
+};
 
-export interface CloneFields {
-  voiceId: string | undefined;
-  name: string;
-  description: string;
-  labels: Readonly<Record<string, string>>;
-  languageCode: string;
-  reference: Uint8Array;
-  referenceText: string;
-  consent: Uint8Array;
-  speakerName: string;
-  /** Default: the engine's script, or else Sonant's script. */
-  consentScript: string;
-  /** Default: the first engine that can clone in the language. */
-  engines: readonly string[];
-  /** Default: `private`. */
-  access: VoiceAccess | undefined;
-}
+/** An empty field gets its default. */
+export type CloneFields = Fields<CloneVoiceRequest> & { access: VoiceAccess | undefined };
 
 type Fault = (field: string, reason: FieldReason, message: string, allowed?: FieldViolation['allowed']) => void;
 
@@ -60,21 +39,18 @@ export const faultTo =
     void faults.push({ field, reason, message, ...(allowed && { allowed }) });
 
 /** Applies the contract's rules to fields that do not come from an API. `voiceId` selects the rules for new voices. */
-export function breaksOf(fields: VoiceFields & { voiceId?: string | undefined }): readonly FieldViolation[] {
-  const { voiceId, access, bindings, blend, ...others } = fields;
-  const given = {
-    ...Object.fromEntries(Object.entries(others).filter(([, value]) => value !== undefined)),
-    ...(access && { access: access === 'everyone' ? Access.EVERYONE : Access.PRIVATE }),
-    ...(bindings && { bindings: [...bindings] }),
-    ...(blend && { blend: [...blend] }),
-  };
+export function breaksOf(
+  fields: Pick<VoiceFields, 'name' | 'description' | 'labels' | 'aliases' | 'blend'> & { voiceId?: string | undefined },
+): readonly FieldViolation[] {
+  const { voiceId, ...given } = fields;
+  const spec = create(VoiceSpecSchema, given as MessageInitShape<typeof VoiceSpecSchema>);
   const violations = new Violations();
   if ('voiceId' in fields) {
-    const message = create(CreateVoiceRequestSchema, { voiceId: voiceId ?? '', spec: given });
+    const message = create(CreateVoiceRequestSchema, { voiceId: voiceId ?? '', spec });
     checkRules(CreateVoiceRequestSchema, message, violations, { given: voiceId === '' ? ['voice_id'] : [] });
   } else {
     const mask = Object.keys(given).map(toSnakeCase);
-    const message = create(UpdateVoiceRequestSchema, { voiceId: '-', spec: given });
+    const message = create(UpdateVoiceRequestSchema, { voiceId: '-', spec });
     checkRules(UpdateVoiceRequestSchema, message, violations, { mask, given: mask });
   }
   return violations.details;

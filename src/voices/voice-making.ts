@@ -96,7 +96,7 @@ export function createVoiceMaking(options: VoiceMakingOptions) {
       checkMayMake(actor);
       const { voiceId, access = 'private' } = fields;
       checkMayShare({ access }, actor);
-      if (voiceId !== undefined && changes.isTaken(voiceId, actor)) faults.push(takenFault);
+      if (voiceId !== '' && changes.isTaken(voiceId, actor)) faults.push(takenFault);
       const release = await slots.take({ owner: actor.accountId, signal });
       return cloneMaking.prepare(fields, faults, signal).finally(release);
     },
@@ -116,7 +116,7 @@ export function createVoiceMaking(options: VoiceMakingOptions) {
 
   async function keepClones(fields: CloneFields, made: MadeClones, actor: Actor, signal: AbortSignal): Promise<string> {
     const { voiceId: requestedId, access = 'private' } = fields;
-    const voiceId = changes.chooseId(requestedId, actor);
+    const voiceId = changes.chooseId(requestedId || undefined, actor);
     const atMs = Date.now();
     const consent = toConsentRecord(fields, made, actor, atMs);
     const sealed = await Promise.all(made.clones.map((clone) => sealClone(clone, vault)));

@@ -8,8 +8,8 @@ import { openTone } from '../engines/tone-engine.ts';
 
 const pcm = { samples: Int16Array.from({ length: 24_000 }, (_, n) => 9_000 * Math.sin(n / 20)), sampleRateHz: 24_000 };
 const asked: CloneFields = {
-  ...{ voiceId: undefined, name: 'Ada', description: '', labels: {}, languageCode: 'en-US', speakerName: 'Ada L.' },
-  ...{ reference: Buffer.of(1), referenceText: '', consent: Buffer.of(2), consentScript: '', engines: [] },
+  ...{ voiceId: '', name: 'Ada', description: '', labels: {}, languageCode: 'en-US', speakerName: 'Ada L.' },
+  ...{ referenceAudio: Buffer.of(1), referenceText: '', consentAudio: Buffer.of(2), consentScript: '', engines: [] },
   access: undefined,
 };
 
