@@ -51,13 +51,12 @@ export function addConsolePage(app: FastifyInstance, { canSignIn }: ConsolePageO
 
   addPage(app, '/console', (request, reply) => sendStaticFile(request, reply.headers(pageHeaders), readAll().page));
 
-  const method = ['GET', 'HEAD'];
   const handler = (request: FastifyRequest, reply: FastifyReply) => {
     const file = readAll().files.get((request.params as { file: string }).file);
     if (!file) throw new Failure('not_found');
     return sendStaticFile(request, reply, file);
   };
-  app.route({ method, url: '/console/:file', handler });
+  app.get('/console/:file', handler);
 }
 
 function readFiles(): Map<string, StaticFile> {

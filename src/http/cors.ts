@@ -14,6 +14,7 @@ const requestHeaders = [
   'Cache-Control',
   'Content-Type',
   'Idempotency-Key',
+  'If-Match',
   'If-None-Match',
   'If-Range',
   'Last-Event-ID',
@@ -22,8 +23,15 @@ const requestHeaders = [
   'X-Request-Id',
   // ElevenLabs's clients send the API key in this header.
   'xi-api-key',
-  // Cartesia's clients send this header.
+  // Cartesia's clients send these headers.
   'Cartesia-Version',
+  'X-Cartesia-Client',
+  // OpenAI's clients send these headers.
+  'OpenAI-Organization',
+  'OpenAI-Project',
+  // Traced pages send these headers.
+  'traceparent',
+  'tracestate',
   // MCP clients send these headers.
   'MCP-Protocol-Version',
   'Mcp-Method',

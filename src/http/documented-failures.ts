@@ -147,6 +147,7 @@ export function toFailureAnswers(operation: RouteDocs): (readonly [status: numbe
         ...(['Cache-Control', 'x-should-retry'] as const),
         ...(status === 401 ? (['WWW-Authenticate'] as const) : []),
         ...(isForKey(operation) && status !== 401 ? (['RateLimit-Policy', 'RateLimit'] as const) : []),
+        ...(status === 415 ? (['Accept-Encoding'] as const) : []),
         ...(status === 416 ? (['Content-Range'] as const) : []),
         ...(group.some(mayRetry) ? (['Retry-After', 'retry-after-ms'] as const) : []),
       ],

@@ -95,6 +95,7 @@ export const replyHeaders = {
   'Cache-Control': header('Whether, and for how long, the reply may be cached.', 'no-store'),
   'X-Accel-Buffering': header('Keeps a proxy from buffering the reply.', 'no', oneOf('no')),
   'WWW-Authenticate': header('The authentication scheme.', 'ApiKey realm="sonant"'),
+  'Accept-Encoding': header('The encodings that a request body may have.', 'identity', oneOf('identity')),
   Allow: header('The methods of this path.', 'GET, HEAD'),
   'RateLimit-Policy': header(
     'The limits of the key.',

@@ -10,6 +10,7 @@ import { Failure } from '../errors.ts';
 import { readBody } from '../net/request-body.ts';
 import { uploadArrivalMs } from '../net/request-limits.ts';
 import { type ContractRoutesOptions, contractRoute } from './contract-routes.ts';
+import { checkUncompressed } from './json-body.ts';
 import { documented, type RouteBody } from './route-docs.ts';
 
 const limits = { bytesMax: bookUploadBytesMax, arrivalMs: uploadArrivalMs };
@@ -35,8 +36,7 @@ export function addFileRoute(
   const description = `The file, at most ${bookUploadBytesMax >> 20} MiB.`;
   const body: RouteBody = { examples: {}, file: { types, description, examples } };
   const readFile = async ({ headers }: FastifyRequest, payload: IncomingMessage): Promise<Uint8Array | undefined> => {
-    if (!/^identity$/i.test(headers['content-encoding'] ?? 'identity'))
-      throw new Failure('unsupported_media_type', { message });
+    checkUncompressed(headers);
     for await (const bytes of readBody(payload, limits)) return bytes;
     return undefined;
   };

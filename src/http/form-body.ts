@@ -9,6 +9,7 @@ import { readBody } from '../net/request-body.ts';
 import { uploadArrivalMs, uploadBytesMax } from '../net/request-limits.ts';
 import { ownTurn } from '../runtime/steps.ts';
 import { formPartsMax, formTextBytesMax } from './http-limits.ts';
+import { checkUncompressed } from './json-body.ts';
 
 const message = 'The request body must be application/json or multipart/form-data, uncompressed.';
 
@@ -39,8 +40,8 @@ export function readForms(scope: FastifyInstance, names: FormNames): void {
     done(new Failure('unsupported_media_type', { message })),
   );
   scope.addContentTypeParser('multipart/form-data', async (request: FastifyRequest, payload: IncomingMessage) => {
-    const { 'content-type': type = '', 'content-encoding': encoding = 'identity' } = request.headers;
-    if (!/^identity$/i.test(encoding)) throw new Failure('unsupported_media_type', { message });
+    const { 'content-type': type = '' } = request.headers;
+    checkUncompressed(request.headers);
     for await (const bytes of readBody(payload, limits)) return await parseForm(bytes, type, names);
     return undefined;
   });

@@ -35,7 +35,6 @@ const metrics: RouteDocs = {
   answers: { 200: { description: 'The metrics.', content: { 'text/plain': { schema: { type: 'string' } } } } },
   failures: ['overloaded'],
 };
-const methods = ['GET', 'HEAD'];
 
 interface HealthRoutesOptions {
   checks: readonly ReadinessCheck[];
@@ -45,25 +44,16 @@ interface HealthRoutesOptions {
 
 export function addHealthRoutes(app: FastifyInstance, { checks, readMetrics }: HealthRoutesOptions): void {
   if (readMetrics) {
-    app.route({
-      method: methods,
-      url: '/metrics',
-      ...documented(metrics),
-      handler: (_, reply) =>
-        reply.header('content-type', 'text/plain; version=0.0.4; charset=utf-8').send(readMetrics()),
-    });
+    app.get('/metrics', documented(metrics), (_, reply) =>
+      reply.header('content-type', 'text/plain; version=0.0.4; charset=utf-8').send(readMetrics()),
+    );
   }
-  app.route({ method: methods, url: '/healthz', ...documented(alive), handler: async () => ({ status: 'ok' }) });
+  app.get('/healthz', documented(alive), async () => ({ status: 'ok' }));
 
-  app.route({
-    method: methods,
-    url: '/readyz',
-    ...documented(ready),
-    async handler() {
-      const states = await Promise.all(checks.map((check) => check.isReady().catch(() => false)));
-      const failing = checks.filter((_, i) => !states[i]).map(({ name }) => name);
-      if (failing.length > 0) throw new Failure('overloaded', { message: `Not ready: ${failing.join(', ')}.` });
-      return { status: 'ready' };
-    },
+  app.get('/readyz', documented(ready), async () => {
+    const states = await Promise.all(checks.map((check) => check.isReady().catch(() => false)));
+    const failing = checks.filter((_, i) => !states[i]).map(({ name }) => name);
+    if (failing.length > 0) throw new Failure('overloaded', { message: `Not ready: ${failing.join(', ')}.` });
+    return { status: 'ready' };
   });
 }

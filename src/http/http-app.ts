@@ -3,7 +3,7 @@
 
 import type { IncomingMessage, RequestListener, Server } from 'node:http';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { Failure } from '../errors.ts';
+import { Failure, shorten } from '../errors.ts';
 import { toFailureReply } from '../net/failure-reply.ts';
 import { apiVersion, toRequestId } from '../net/headers.ts';
 import { headerBytesMax } from '../net/request-limits.ts';
@@ -65,6 +65,7 @@ export function createHttpApp({
     const toReply = failureForms.find(([path, , header]) => isOf(path, header))?.[1] ?? toFailureReply;
     const failure = toReply === toFailureReply ? withUnknownFields(fromThrown(error), request) : fromThrown(error);
     const { status, headers, body } = toReply(failure, recipient);
+    if (status === 415) reply.header('accept-encoding', 'identity');
     // Keeps the connection open, which Fastify would close after rejecting a body.
     if (!isLeaving()) reply.removeHeader('connection');
     return void reply.code(status).headers(headers).send(body);
@@ -76,7 +77,8 @@ export function createHttpApp({
     trustProxy: isBehindProxy && ((_address: string, hop: number) => hop === 0),
     serverFactory: toServer,
     genReqId: ({ headers }: IncomingMessage) => toRequestId(headers['x-request-id']),
-    exposeHeadRoutes: false,
+    // Each GET has a HEAD, except streams (see `documented`).
+    exposeHeadRoutes: true,
     return503OnClosing: false,
     // The server answers malformed requests itself.
     clientErrorHandler: () => {},
@@ -151,8 +153,8 @@ interface KnownPath {
 
 /**
  * Collects the routes that are added from now on, and rejects a request that matches none: `not_found`, or
- * `method_not_allowed` with `Allow` if the path has other methods. A path is `not_found` if it has other text where an
- * id belongs: "/api/audio/speach" is a misspelt address.
+ * `method_not_allowed` with `Allow` if the path has other methods. A literal path takes precedence over one with a
+ * parameter. A path is `not_found` if it has other text where an id belongs: "/api/audio/speach" is a misspelt address.
  */
 function createMethodCheck(app: FastifyInstance): (request: FastifyRequest, reply: FastifyReply) => void {
   const paths = new Map<string, KnownPath>();
@@ -162,14 +164,23 @@ function createMethodCheck(app: FastifyInstance): (request: FastifyRequest, repl
     paths.set(url, known);
   });
 
-  return ({ is404, url }, reply) => {
-    if (!is404) return;
+  const find = (path: string) => paths.values().find(({ pattern }) => pattern.test(path));
+  return ({ is404, url, routeOptions }, reply) => {
+    if (!is404 && !routeOptions.url?.includes(':')) return;
     const path = url.split('?', 1)[0]!;
-    // A literal path takes precedence over one with a parameter.
-    const found = paths.get(path) ?? paths.values().find(({ pattern }) => pattern.test(path));
-    if (found === undefined) throw new Failure('not_found');
-    reply.header('Allow', [...found.methods].join(', '));
-    throw new Failure('method_not_allowed');
+    const literal = path === routeOptions.url ? undefined : paths.get(path);
+    const isMeant = literal === undefined && paths.has(`/v1${path}`);
+    const found = literal ?? (is404 && !isMeant ? find(path) : undefined);
+    if (found) {
+      reply.header('Allow', [...found.methods].join(', '));
+      throw new Failure('method_not_allowed');
+    }
+    if (!is404 && !isMeant) return;
+    // A client whose base URL is that of another vendor's API.
+    const meant = [`/v1${path}`, path.replace(/^\/v1(?=\/)/, '')].find((each) => each !== path && find(each));
+    if (meant === undefined) throw new Failure('not_found');
+    const message = `Nothing exists at this path; did you mean ${shorten(meant)}? Check the base URL of the client.`;
+    throw new Failure('not_found', { message });
   };
 }
 

@@ -1,8 +1,8 @@
 // Reads the body of a request: JSON in UTF-8, with limits on size and time.
-import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type Fields, isObject } from '../contract/unknown-fields.ts';
-import { Failure } from '../errors.ts';
+import { Failure, shorten } from '../errors.ts';
 import { type BodyLimits, readBody, takeBody } from '../net/request-body.ts';
 import { bodyArrivalMs, requestBytesMax, uploadArrivalMs } from '../net/request-limits.ts';
 import { parseStrictJson, parseStrictJsonInSteps, pieceBytes } from '../net/strict-json.ts';
@@ -53,8 +53,14 @@ export function checkEncoding({ headers }: FastifyRequest, message: string): voi
   const { 'content-encoding': encoding = 'identity', 'content-type': type = '' } = headers;
   if (encoding === 'identity' && type === 'application/json') return;
   const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(type)?.[1] ?? 'utf-8';
-  if (!/^identity$/i.test(encoding) || !/^utf-?8$/i.test(charset))
-    throw new Failure('unsupported_media_type', { message });
+  checkUncompressed(headers);
+  if (!/^utf-?8$/i.test(charset)) throw new Failure('unsupported_media_type', { message });
+}
+
+export function checkUncompressed({ 'content-encoding': encoding = 'identity' }: IncomingHttpHeaders): void {
+  if (/^identity$/i.test(encoding)) return;
+  const message = `A body with the Content-Encoding ${shorten(encoding)} is not accepted; the only encoding is identity.`;
+  throw new Failure('unsupported_media_type', { message });
 }
 
 async function readArriving(

@@ -132,9 +132,9 @@ describe('a method that an address does not take', () => {
     ['/api/audio/speech/sse', 'DELETE', 'POST, GET'],
     ['/api/audio/aud_X', 'GET', 'DELETE'],
     ['/audio/aud_X.wav', 'POST', 'GET, HEAD'],
-    ['/api/voices/x', 'POST', 'GET, PATCH, DELETE'],
-    ['/api/audio/jobs/a-book', 'PATCH', 'PUT, GET, DELETE'],
-    ['/api/lexicons/x', 'POST', 'GET, DELETE, PUT'],
+    ['/api/voices/x', 'POST', 'GET, HEAD, PATCH, DELETE'],
+    ['/api/audio/jobs/a-book', 'PATCH', 'PUT, GET, HEAD, DELETE'],
+    ['/api/lexicons/x', 'POST', 'GET, HEAD, DELETE, PUT'],
     ['/healthz', 'OPTIONS', 'GET, HEAD'],
   ])('%s: %s is answered with those that it takes', async (path, method, allow) => {
     const answer = await shared.send(path, { method });

@@ -75,7 +75,7 @@ describe('a link', () => {
     expect([removed.status, await removed.text()]).toEqual([204, '']);
     expect(await errorOf(await fetch(shared.here(audio_url)))).toEqual([410, 'audio_expired']);
     expect(await errorOf(await remove(`/api/audio/${id}`))).toEqual([404, 'not_found']);
-    for (const odd of ['speech', '..%2F..%2Fetc', `aud_${'A'.repeat(500)}`]) {
+    for (const odd of ['spoken', '..%2F..%2Fetc', `aud_${'A'.repeat(500)}`]) {
       expect(await errorOf(await remove(`/api/audio/${odd}`)), odd).toEqual([404, 'not_found']);
     }
   });

@@ -31,7 +31,7 @@ export function addCartesiaRoutes(app: FastifyInstance, options: VendorRoutesOpt
   const { live, voices, admission } = options;
   const { admitAnyTo } = admission;
 
-  app.get('/tts/websocket', { onRequest: admitAnyTo(liveSpeech) }, async (request, reply) => {
+  app.get('/tts/websocket', { onRequest: admitAnyTo(liveSpeech), exposeHeadRoute: false }, async (request, reply) => {
     checkUpgrade(request, reply, options.isAllowedOrigin);
     await serveContexts<CartesiaWriter>({ ...options, api: 'cartesia' }, [request, reply], (contexts, socket) =>
       createCartesiaProtocol(contexts, socket, request.id),

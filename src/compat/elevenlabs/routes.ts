@@ -102,7 +102,7 @@ function addSockets(app: FastifyInstance, options: VendorRoutesOptions): void {
     ['stream-input', false],
     ['multi-stream-input', true],
   ] as const) {
-    app.get(`${root}/${name}`, async (request, reply) => {
+    app.get(`${root}/${name}`, { exposeHeadRoute: false }, async (request, reply) => {
       checkUpgrade(request, reply, isAllowedOrigin);
       const settings = parseSocketSettings(voiceOf(request), request.query as Fields);
       reply.headers(ignoredHeaders(request, settings.ignored));

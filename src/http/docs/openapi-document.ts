@@ -57,7 +57,8 @@ export function addOpenApi(app: FastifyInstance, baseUrl: () => string): void {
   app.addHook('onRoute', ({ method, url, config }) => {
     const operation = config?.operation;
     const first = Array.isArray(method) ? method[0]! : method;
-    if (operation) routes.push({ method: first.toLowerCase(), url: url.replace(/:(\w+)/g, '{$1}'), operation });
+    if (operation && first !== 'HEAD')
+      routes.push({ method: first.toLowerCase(), url: url.replace(/:(\w+)/g, '{$1}'), operation });
   });
 
   let file: StaticFile | undefined;

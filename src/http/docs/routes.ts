@@ -49,7 +49,7 @@ export function addDocsPage(app: FastifyInstance): void {
     if (path === undefined) throw new Failure('not_found');
     return send(request, reply, basename(path), () => readFileSync(path));
   };
-  app.route({ method: ['GET', 'HEAD'], url: '/docs/:file', handler });
+  app.get('/docs/:file', handler);
 }
 
 /** Error replies in the form of RFC 9457 link to the rows. */

@@ -50,7 +50,7 @@ function addSignIn(app: FastifyInstance, { signIn, addresses, baseUrl }: OauthRo
     }
   });
 
-  app.get(callback, async (request, reply) => {
+  app.get(callback, { exposeHeadRoute: false }, async (request, reply) => {
     // The cookie of the sign-in is deleted, whether the sign-in succeeds or fails.
     const ended = toCookie(loginCookie, '', 0);
     try {
