@@ -1,8 +1,9 @@
 // The actor of a change to keys or voices, with the address and the request. Every change is recorded with its actor.
+
 import { createId } from '../runtime/id.ts';
-import type { VoiceUser } from '../speech/voice.ts';
 import { type AuditRow, allKeys } from '../store/api-key-rows.ts';
 import { operatorId } from './api-key-record.ts';
+import type { VoiceUser } from './caller.ts';
 import type { KeyGrant } from './key-grant.ts';
 import type { KeyCaller } from './key-verifier.ts';
 import { scopes } from './scopes.ts';

@@ -1,13 +1,14 @@
 // Verifies API keys. A key that is missing, malformed, unknown, revoked or expired always fails with the same
 // `invalid_api_key`, so that the error reveals nothing. Results are cached, so a change by another process takes effect
 // within half a second. A change by this process takes effect at once.
+
 import { hash, randomBytes } from 'node:crypto';
 import { Failure } from '../errors.ts';
 import { createAddressCheck } from '../net/client-addresses.ts';
-import type { Caller } from '../speech/request.ts';
 import { type ApiKeyRow, type ApiKeyRows, type ApiKeyUse, allKeys } from '../store/api-key-rows.ts';
 import { type ParsedApiKey, type Pepper, parseApiKey } from './api-key.ts';
 import { accountOf, isRowOf } from './api-key-record.ts';
+import type { Caller } from './caller.ts';
 import type { KeyGrant } from './key-grant.ts';
 import type { KeyLimits } from './key-limits.ts';
 import type { LimitedAccount } from './limiter.ts';

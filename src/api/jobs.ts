@@ -1,5 +1,6 @@
 // Jobs: long texts that are spoken in the background. A job is visible only to the key that created it and to the keys
 // that replace this key.
+
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep, setImmediate as yieldTurn } from 'node:timers/promises';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
@@ -16,6 +17,7 @@ import {
   type WatchJobRequest,
 } from '../../gen/sonant/v1/job_service_pb.ts';
 import { OutputFormatSchema } from '../../gen/sonant/v1/speech_pb.ts';
+import type { Caller } from '../access/caller.ts';
 import { dayOf } from '../access/usage-ledger.ts';
 import { bookTimeline, encodedRateOf } from '../audio/book-file/book-file.ts';
 import { audioFormats, type FormatName } from '../audio/formats.ts';
@@ -33,7 +35,6 @@ import { audioOf, type JobFault, type JobRunner } from '../jobs/job-runner.ts';
 import { removeJob } from '../jobs/job-sweep.ts';
 import type { JobTools } from '../jobs/job-tools.ts';
 import { createId } from '../runtime/id.ts';
-import type { Caller } from '../speech/request.ts';
 import type { ChapterRow, JobRow, NewJob } from '../store/job-rows.ts';
 import type { UsageRow } from '../store/usage-rows.ts';
 import { countChars } from '../text/count-chars.ts';

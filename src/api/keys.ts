@@ -1,5 +1,6 @@
 // Handlers for API keys: callers create, list, change, replace and revoke keys, within the permissions of their own
 // key. Also manages the secret that signs the webhooks of the caller's key.
+
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import {
@@ -17,10 +18,11 @@ import {
 } from '../../gen/sonant/v1/api_key_pb.ts';
 import { toAuditRow } from '../access/actor.ts';
 import { type ApiKey, accountOf, type KeyFields } from '../access/api-key-record.ts';
+import type { VoiceUser } from '../access/caller.ts';
 import { graceSecondsUsual, type KeyManagement, type MadeKey, type RevokedKey } from '../access/key-management.ts';
 import { defaultScopes } from '../access/scopes.ts';
 import type { Violations } from '../contract/violations.ts';
-import { type Voices, type VoiceUser, voicesFor } from '../speech/voice.ts';
+import { type Voices, voicesFor } from '../speech/voice.ts';
 import { secretGraceSecondsUsual } from '../webhooks/webhook.ts';
 import type { WebhookSecret, WebhookSecrets } from '../webhooks/webhook-secrets.ts';
 import { actorOf } from './call.ts';

@@ -1,12 +1,13 @@
 // Speech operations: synthesis to stored audio, synthesis to a stream, estimates, and deletion of stored audio. A
 // request is planned before it is charged: text that cannot be spoken is not charged, and audio from the cache is free.
+import type { Caller } from '../access/caller.ts';
 import type { Delivered, Delivery } from '../delivery/delivery.ts';
 import type { SizeLimit } from '../delivery/speaking.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { SlotQueue } from '../runtime/slot-queue.ts';
 import { type Estimate, estimateSpeech, expectedBytesOf } from '../speech/estimate.ts';
 import type { PlannedSpeech } from '../speech/plan.ts';
-import type { Caller, SpeechRequest } from '../speech/request.ts';
+import type { SpeechRequest } from '../speech/request.ts';
 import type { SpeechEvent } from '../speech/speech-events.ts';
 import type { Speech } from '../speech/synthesize.ts';
 import type { Call } from './call.ts';

@@ -2,13 +2,14 @@
 // is also stored, but the answer does not depend on the store. An identical request from the same caller is answered
 // from the stored clip or joins the running synthesis. A stream is stored if a link is requested. A clip has an
 // unguessable URL and expires.
+import type { Caller } from '../access/caller.ts';
 import { audioFormats, type FormatName } from '../audio/formats.ts';
 import type { Voice } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
 import { expectedBytesOf } from '../speech/estimate.ts';
 import type { CaptionKind } from '../speech/fields.ts';
 import type { CastSpeech, PlannedSpeech } from '../speech/plan.ts';
-import type { Caller, SpeechRequest } from '../speech/request.ts';
+import type { SpeechRequest } from '../speech/request.ts';
 import type { SpeechEvent } from '../speech/speech-events.ts';
 import type { Speech } from '../speech/synthesize.ts';
 import type { ClipRow, ClipRows } from '../store/clip-rows.ts';

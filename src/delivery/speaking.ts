@@ -1,10 +1,10 @@
 // Speaks a complete text: into a clip if the answer is a link, or into memory if the answer is the audio. Audio in
 // memory is also stored: before the answer if the store is quick, otherwise after the answer. If memory is short, audio
 // goes directly to the store.
+import type { Caller } from '../access/caller.ts';
 import type { Failure } from '../errors.ts';
 import { expectedBytesOf } from '../speech/estimate.ts';
 import type { PlannedSpeech } from '../speech/plan.ts';
-import type { Caller } from '../speech/request.ts';
 import type { SpeechAudio, SpeechDone, SpeechEvent, SpeechInfo } from '../speech/speech-events.ts';
 import type { Speech } from '../speech/synthesize.ts';
 import type { ClipRows } from '../store/clip-rows.ts';

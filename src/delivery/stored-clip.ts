@@ -1,7 +1,7 @@
 // Stores the audio of a stream while the caller reads the stream: first as a draft, at the end as an indexed clip with
 // its final header. A stream that fails or is abandoned leaves no clip and releases its reserved room.
+import type { Caller } from '../access/caller.ts';
 import { createFingerprint } from '../audio/file-head.ts';
-import type { Caller } from '../speech/request.ts';
 import type { SpeechDone, SpeechEvent, SpeechInfo } from '../speech/speech-events.ts';
 import type { TimedWord } from '../speech/word-timing.ts';
 import { type ClipRow, type ClipRows, toVoiceList } from '../store/clip-rows.ts';

@@ -1,10 +1,11 @@
 // Speaks a chapter into its file. Segments that have not been stored yet are spoken and stored. All segments are then
 // encoded together, so that interruptions of the work do not change the file.
+import type { Caller } from '../access/caller.ts';
 import { encodedRateOf } from '../audio/book-file/book-file.ts';
 import { storeClip } from '../delivery/stored-clip.ts';
 import { expectedBytesOf } from '../speech/estimate.ts';
 import { bestCasting, type SpeechPlan, type TextPart } from '../speech/plan.ts';
-import type { Caller, SpeechRequest } from '../speech/request.ts';
+import type { SpeechRequest } from '../speech/request.ts';
 import type { Speech } from '../speech/synthesize.ts';
 import { createTextCutter, cutsOf, type PlannedCut } from '../speech/text-cutter.ts';
 import type { ChapterRow, JobRow, JobRows, PartRow } from '../store/job-rows.ts';

@@ -1,9 +1,9 @@
 // Defines the services that the job workers share.
+import type { Caller } from '../access/caller.ts';
 import type { Limited, Limiter } from '../access/limiter.ts';
 import type { ClipRoom } from '../delivery/clip-room.ts';
 import type { ClipStore } from '../delivery/stores/clip-store.ts';
 import type { OpenSigner } from '../provenance/places.ts';
-import type { Caller } from '../speech/request.ts';
 import type { Speech } from '../speech/synthesize.ts';
 import type { ClipRows } from '../store/clip-rows.ts';
 import type { JobRow, JobRows } from '../store/job-rows.ts';

@@ -1,10 +1,11 @@
 // Creates, replaces and deletes lexicons for the owning account, and for callers that may use all voices. A change
 // takes effect in this process before the call returns.
+
 import { type Actor, operator } from '../access/actor.ts';
+import type { VoiceUser } from '../access/caller.ts';
 import { Failure } from '../errors.ts';
 import { createId } from '../runtime/id.ts';
 import { lexiconOwnerOf, mayUseLexicon } from '../speech/request-lexicons.ts';
-import type { VoiceUser } from '../speech/voice.ts';
 import type { LexiconDraft, LexiconRow, LexiconRows, OwnedLexicons } from '../store/lexicon-rows.ts';
 import type { LexiconCache, StoredLexicon } from './lexicon-cache.ts';
 import { accountLexiconBytesMax, allLexiconBytesMax, type CheckedLexicon } from './lexicon-fields.ts';

@@ -1,5 +1,6 @@
 // Plans live speech. The voice is found once, at the start. The text of each turn is cut as it arrives, and the voices
 // named in a part's markup are found when the part is cut.
+import type { Caller } from '../access/caller.ts';
 import { Failure, type FieldReason } from '../errors.ts';
 import { type MarkedText, MarkupFault } from '../text/marked-text.ts';
 import type { ReadingState } from '../text/paragraphs.ts';
@@ -21,7 +22,6 @@ import {
   type Warning,
 } from './plan.ts';
 import { createRenderer } from './rendering.ts';
-import type { Caller } from './request.ts';
 import {
   applyVoiceLexicons,
   createVoiceLexicons,

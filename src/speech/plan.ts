@@ -1,6 +1,7 @@
 // Plans a request once, before anything is spoken: finds the voices and their engines. For each choice of engines, the
 // plan has the segments of every chunk and the warnings. Everything that can be refused without calling an engine is
 // refused here.
+import type { Caller } from '../access/caller.ts';
 import type { Origin } from '../audio/origin.ts';
 import type { Voice } from '../engines/engine.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
@@ -15,7 +16,7 @@ import { createLanguageMarker } from './guess-languages.ts';
 import { type Marking, originOf } from './marking.ts';
 import type { CutSource } from './prefetch.ts';
 import { createRenderer, type RenderedItem } from './rendering.ts';
-import type { Caller, SpeechRequest } from './request.ts';
+import type { SpeechRequest } from './request.ts';
 import {
   applyVoiceLexicons,
   createVoiceLexicons,

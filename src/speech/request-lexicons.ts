@@ -1,5 +1,6 @@
 // Finds the lexicons of a request: first the lexicons that the request names, then the lexicons bound to the voice. A
 // change to a lexicon does not affect requests that are already planned.
+import type { VoiceUser } from '../access/caller.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { inSteps } from '../runtime/steps.ts';
 import { applyLexicons } from '../text/apply-lexicons.ts';
@@ -8,7 +9,7 @@ import type { MarkedText } from '../text/marked-text.ts';
 import type { Cast, CastVoice } from './cast.ts';
 import { textLimits } from './fields.ts';
 import type { VoiceAccess } from './stored-voices.ts';
-import { isSpokenBy, ownerOf, type VoiceOwner, type VoiceUser } from './voice.ts';
+import { isSpokenBy, ownerOf, type VoiceOwner } from './voice.ts';
 
 /** The parts of a stored lexicon that speech needs. */
 export interface OfferedLexicon {

@@ -16,7 +16,6 @@ import {
   textFields,
   textLimits,
 } from './fields.ts';
-import type { VoiceUser } from './voice.ts';
 
 export interface SpeechRequest extends SpeechFields {
   /** The texts to speak in order, with markup. A `rest` request has one text. */
@@ -28,16 +27,6 @@ export interface SpeechRequest extends SpeechFields {
   returnFormat: NonNullable<SpeechFields['returnFormat']>;
   /** Name of the field that contains the texts. */
   textField: string;
-}
-
-/** The admitted caller, which determines the place in the queue, the account to charge and the usable voices. */
-export interface Caller extends VoiceUser {
-  callerId: string;
-  /**
-   * Time after which the caller no longer needs the response, on the clock of `performance.now`. Absent if the caller
-   * stated no deadline.
-   */
-  deadlineMs?: number | undefined;
 }
 
 interface ParseOptions {

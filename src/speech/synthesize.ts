@@ -1,7 +1,9 @@
 // Turns text into audio. `speak` waits for the scheduler, has engines speak the segments slightly ahead of the reader,
 // and joins their audio into one valid file. If an engine fails before the first audio, the voice's next engine takes
 // over. A stream that ends without an error contains the whole text.
+
 import { setImmediate as yieldTurn } from 'node:timers/promises';
+import type { Caller } from '../access/caller.ts';
 import { audioFormats } from '../audio/formats.ts';
 import { createEngineGuards, type EngineGuards, type TakeTurn } from '../engines/guard.ts';
 import { Failure } from '../errors.ts';
@@ -13,7 +15,7 @@ import type { LiveText } from './live-text.ts';
 import type { Marking } from './marking.ts';
 import { type CastSpeech, castSpeech, findVoice, type PlannedSpeech, type SpeechPlan } from './plan.ts';
 import { prefetch } from './prefetch.ts';
-import type { Caller, SpeechRequest } from './request.ts';
+import type { SpeechRequest } from './request.ts';
 import type { Lexicons } from './request-lexicons.ts';
 import { RequestSound } from './request-sound.ts';
 import { demandOf, kindOf, type Schedule } from './schedule.ts';

@@ -2,6 +2,7 @@
 // engine voice with the same id. Voices that a user may not use do not exist for that user. Lookup order: ids of own
 // and public voices, aliases of the user's account, shared aliases, and, for users of all voices, ids of other
 // accounts' voices. An account's names therefore never shadow the names of another account.
+import type { VoiceUser } from '../access/caller.ts';
 import type { Blend, Engine, Voice } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
 import { nearestName } from '../runtime/nearest-name.ts';
@@ -10,16 +11,6 @@ import { type StoredVoice, StoredVoices, type VoiceStatus } from './stored-voice
 
 /** The owner of a voice as a caller sees it. */
 export type VoiceOwner = 'self' | 'operator' | 'other';
-
-/** The permissions that determine which voices a caller may use. */
-export interface VoiceUser {
-  /** Ids of the only usable voices; undefined if voices are not restricted by id. */
-  voiceIds?: readonly string[] | undefined;
-  /** Account whose private voices are usable; undefined if there is none. */
-  accountId?: string | undefined;
-  /** Whether the private voices of all accounts are usable. */
-  usesAllVoices?: boolean | undefined;
-}
 
 /** Binds a voice to an engine and to the engine's voice that speaks it. */
 export interface Binding {

@@ -1,11 +1,9 @@
 // The schema as a list of migrations ("steps"). Steps are only appended and never change after a release. Older
 // versions should work after a step, so that a rolling update can mix old and new replicas. A step that breaks older
 // versions sets `stepsKnownMin`. The table `migrations` records the applied steps. Only a backup can undo a step.
+import { readFileSync } from 'node:fs';
 import { flattenKeys } from './flatten-keys.ts';
 import type { Rows } from './row-store.ts';
-import { sharedLimitStatement } from './shared-limits.ts';
-import { accountAliasStatements } from './voice-rows.ts';
-import { webhookStatements } from './webhook-rows.ts';
 
 const jobStatements: readonly string[] = [
   `create table jobs (
@@ -80,6 +78,54 @@ const jobStatements: readonly string[] = [
   )`,
   'create index job_segments_of_voice on job_segments (voice_id)',
   'create index job_segments_by_clip on job_segments (clip_key) where clip_key is not null',
+];
+
+const webhookStatements: readonly string[] = [
+  `create table webhook_messages (
+    message_id text primary key,
+    key_id text not null,
+    account_id text not null,
+    host text not null,
+    url text not null,
+    body text not null,
+    created_at_ms bigint not null,
+    due_at_ms bigint not null,
+    attempts bigint not null,
+    held_until_ms bigint,
+    ended_at_ms bigint,
+    outcome text,
+    last_result text
+  )`,
+  'create index webhook_messages_due on webhook_messages (due_at_ms) where ended_at_ms is null',
+  'create index webhook_messages_ended on webhook_messages (ended_at_ms) where ended_at_ms is not null',
+  `create table webhook_secrets (
+    owner_id text primary key,
+    sealed text not null,
+    hint text not null,
+    created_at_ms bigint not null,
+    former_sealed text,
+    former_until_ms bigint
+  )`,
+];
+
+export const accountAliasStatements: readonly string[] = [
+  `create table account_aliases (
+    alias text not null,
+    owner_id text not null,
+    voice_id text not null,
+    revision bigint not null,
+    primary key (alias, owner_id)
+  )`,
+  'create index account_aliases_changed on account_aliases (revision)',
+  'create index account_aliases_of_voice on account_aliases (voice_id)',
+  `insert into account_aliases (alias, owner_id, voice_id, revision)
+    select alias, owner_id, voice_aliases.voice_id, voice_aliases.revision
+      from voice_aliases join voices on voices.voice_id = voice_aliases.voice_id
+      where access <> 'everyone' and owner_id is not null and alias <> ''`,
+  `delete from voice_aliases where exists (
+    select 1 from account_aliases
+      where account_aliases.alias = voice_aliases.alias and account_aliases.voice_id = voice_aliases.voice_id
+  )`,
 ];
 
 /** SQL for the keys that created voices, from each voice's latest audit entry with one of these actions. */
@@ -408,7 +454,7 @@ const migrations: readonly Migration[] = [
   },
   {
     name: 'shared limits',
-    statements: [sharedLimitStatement],
+    statements: [readFileSync(new URL('./shared-limits.sql', import.meta.url), 'utf8')],
     isForPostgres: true,
   },
 ];

@@ -1,8 +1,5 @@
 // Limits and locks that replicas share, in unlogged tables of PostgreSQL (shared-limits.sql). A call is one round trip.
-import { readFileSync } from 'node:fs';
 import type { Rows } from './row-store.ts';
-
-export const sharedLimitStatement = readFileSync(new URL('./shared-limits.sql', import.meta.url), 'utf8');
 
 /** What this process saw last of the rate limit of an owner, which restores a limit that the database has lost. */
 export interface SeenLimit {

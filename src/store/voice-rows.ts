@@ -181,26 +181,6 @@ const upsertOfEveryone = `insert into voice_aliases (alias, voice_id, revision) 
 const upsertOfAccount = `insert into account_aliases (alias, voice_id, revision, owner_id) values ($1, $2, $3, $4)
   on conflict (alias, owner_id) do update set voice_id = excluded.voice_id, revision = excluded.revision`;
 
-export const accountAliasStatements: readonly string[] = [
-  `create table account_aliases (
-    alias text not null,
-    owner_id text not null,
-    voice_id text not null,
-    revision bigint not null,
-    primary key (alias, owner_id)
-  )`,
-  'create index account_aliases_changed on account_aliases (revision)',
-  'create index account_aliases_of_voice on account_aliases (voice_id)',
-  `insert into account_aliases (alias, owner_id, voice_id, revision)
-    select alias, owner_id, voice_aliases.voice_id, voice_aliases.revision
-      from voice_aliases join voices on voices.voice_id = voice_aliases.voice_id
-      where access <> 'everyone' and owner_id is not null and alias <> ''`,
-  `delete from voice_aliases where exists (
-    select 1 from account_aliases
-      where account_aliases.alias = voice_aliases.alias and account_aliases.voice_id = voice_aliases.voice_id
-  )`,
-];
-
 const put = (rows: Rows, { alias, ownerId, voiceId, revision }: VoiceAliasRow): Promise<object[]> =>
   ownerId === ofEveryone
     ? rows.query(upsertOfEveryone, alias, voiceId, revision)

@@ -57,34 +57,6 @@ const secrets = createColumns<WebhookSecretRow>(
   toNames('ownerId sealed hint createdAtMs formerSealed formerUntilMs'),
 );
 
-export const webhookStatements = [
-  `create table webhook_messages (
-    message_id text primary key,
-    key_id text not null,
-    account_id text not null,
-    host text not null,
-    url text not null,
-    body text not null,
-    created_at_ms bigint not null,
-    due_at_ms bigint not null,
-    attempts bigint not null,
-    held_until_ms bigint,
-    ended_at_ms bigint,
-    outcome text,
-    last_result text
-  )`,
-  'create index webhook_messages_due on webhook_messages (due_at_ms) where ended_at_ms is null',
-  'create index webhook_messages_ended on webhook_messages (ended_at_ms) where ended_at_ms is not null',
-  `create table webhook_secrets (
-    owner_id text primary key,
-    sealed text not null,
-    hint text not null,
-    created_at_ms bigint not null,
-    former_sealed text,
-    former_until_ms bigint
-  )`,
-];
-
 /** Adds the message in the caller's transaction. An existing message is left unchanged. */
 export async function addWebhookMessage(rows: Rows, row: WebhookMessageRow): Promise<void> {
   await rows.query(`${messages.insert} on conflict (message_id) do nothing`, ...messages.valuesOf(row));

@@ -1,8 +1,9 @@
 // Checks the bindings or the blend of a voice. The parts of a blend must be voices that the user may use, belong to the
 // same voice group of one engine, and share a language. Weights are scaled to a sum of 1.
+import type { VoiceUser } from '../access/caller.ts';
 import { type Blend, type Engine, languagesOfBlend, type Voice } from '../engines/engine.ts';
 import type { FieldViolation } from '../errors.ts';
-import { type OfferedVoice, type Voices, type VoiceUser, voicesFor } from '../speech/voice.ts';
+import { type OfferedVoice, type Voices, voicesFor } from '../speech/voice.ts';
 import { type BindableEngine, checkBindings } from './voice-bindings.ts';
 import { faultTo, type VoiceFields } from './voice-fields.ts';
 import type { BindingRecord } from './voice-from-row.ts';

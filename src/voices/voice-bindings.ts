@@ -1,7 +1,8 @@
 // Checks the bindings of a stored voice against the voices of the engines, and finds the languages of the bindings.
+import type { VoiceUser } from '../access/caller.ts';
 import { type Engine, languagesOfBlend, type Voice } from '../engines/engine.ts';
 import type { FieldViolation } from '../errors.ts';
-import { isSpokenBy, type Voices, type VoiceUser, voicesFor } from '../speech/voice.ts';
+import { isSpokenBy, type Voices, voicesFor } from '../speech/voice.ts';
 import { faultTo, type VoiceFields } from './voice-fields.ts';
 import type { BindingRecord } from './voice-from-row.ts';
 

@@ -1,5 +1,6 @@
 // Defines the fields of requests that create, clone or change a voice. An omitted field keeps its value, or gets its
 // default in a new voice. The contract's rules check shape and range; this folder checks references and permissions.
+
 import { create, type Message, type MessageInitShape } from '@bufbuild/protobuf';
 import {
   type CloneVoiceRequest,
@@ -9,12 +10,13 @@ import {
   VoiceSpecSchema,
 } from '../../gen/sonant/v1/voice_pb.ts';
 import type { Actor } from '../access/actor.ts';
+import type { VoiceUser } from '../access/caller.ts';
 import { checkRules } from '../contract/rules.ts';
 import { Violations } from '../contract/violations.ts';
 import { Failure, type FieldReason, type FieldViolation } from '../errors.ts';
 import { type Lexicons, lookUpLexicons } from '../speech/request-lexicons.ts';
 import { ofEveryone, type VoiceAccess } from '../speech/stored-voices.ts';
-import { isOfAnother, type OfferedVoice, type Voices, type VoiceUser, voicesFor } from '../speech/voice.ts';
+import { isOfAnother, type OfferedVoice, type Voices, voicesFor } from '../speech/voice.ts';
 import { toSnakeCase } from '../store/row-store.ts';
 import type { VoiceChange, VoiceRow } from '../store/voice-rows.ts';
 import { toLanguageCode } from '../text/language-code.ts';

@@ -1,7 +1,8 @@
 // Returns a sample of a voice: a sentence in the voice's first language, spoken once and cached for all callers. The
 // sample is free and needs no scope for speech, so it uses no lexicons: a lexicon could replace the sentence.
+import type { Caller } from '../access/caller.ts';
 import type { Delivery } from '../delivery/delivery.ts';
-import { type Caller, parseSpeechRequest } from '../speech/request.ts';
+import { parseSpeechRequest } from '../speech/request.ts';
 import { noLexicons } from '../speech/request-lexicons.ts';
 import type { Speech } from '../speech/synthesize.ts';
 import { type Voices, voicesFor } from '../speech/voice.ts';

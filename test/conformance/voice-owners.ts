@@ -4,9 +4,9 @@ import { expect, onTestFinished, test } from 'vitest';
 import { toRecordEntry } from '../../src/access/actor.ts';
 import { toKeyHolder } from '../../src/access/sign-in-rules.ts';
 import { createId } from '../../src/runtime/id.ts';
-import { deletedOwnerStatement, voiceOwnerStatements } from '../../src/store/migrations.ts';
+import { accountAliasStatements, deletedOwnerStatement, voiceOwnerStatements } from '../../src/store/migrations.ts';
 import type { RowStore } from '../../src/store/row-store.ts';
-import { accountAliasStatements, createVoiceRows, noTexts, type VoiceRow } from '../../src/store/voice-rows.ts';
+import { createVoiceRows, noTexts, type VoiceRow } from '../../src/store/voice-rows.ts';
 
 const voiceRow = (voiceId: string, status: VoiceRow['status'], atMs: number) => ({
   ...noTexts,

@@ -1,9 +1,11 @@
 // Tests stored speech, with the tone engine, real files and a real database: links, the cache, concurrent requests that
 // share one synthesis, and stored streams. Nothing incomplete is ever stored.
+
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { Caller } from '../../src/access/caller.ts';
 import { keptMsMin } from '../../src/delivery/clip-remover.ts';
 import { createClipRoom } from '../../src/delivery/clip-room.ts';
 import { createDelivery, type Delivered, type Delivery } from '../../src/delivery/delivery.ts';
@@ -11,7 +13,7 @@ import { openLocalClips } from '../../src/delivery/stores/local-clips.ts';
 import { Failure } from '../../src/errors.ts';
 import { estimateSpeech } from '../../src/speech/estimate.ts';
 import { soundFactsOf } from '../../src/speech/fields.ts';
-import { type Caller, parseSpeechRequest } from '../../src/speech/request.ts';
+import { parseSpeechRequest } from '../../src/speech/request.ts';
 import { Schedule } from '../../src/speech/schedule.ts';
 import { createSpeech, type Speech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';

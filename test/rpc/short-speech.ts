@@ -1,14 +1,16 @@
 // Provides a minimal speech implementation for RPC tests: each chunk of text yields deterministic byte arrays. The
 // text contains commands: "pieces=20 bytes=8192 wait=5 fail=3 deaf" yields 20 pieces of 8 KiB, 5 ms apart, fails after
 // the third with `trouble.failure`, and ignores its signal. `counts` holds the number of calls and of pieces.
+
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Caller } from '../../src/access/caller.ts';
 import type { SpeechOperations } from '../../src/api/speech.ts';
 import { type AudioFormat, audioFormats } from '../../src/audio/formats.ts';
 import type { DeliveredFacts, Delivery } from '../../src/delivery/delivery.ts';
 import type { Engine, Voice } from '../../src/engines/engine.ts';
 import { Failure, type FieldViolation } from '../../src/errors.ts';
 import type { PlannedSpeech, SpeechPlan } from '../../src/speech/plan.ts';
-import type { Caller, SpeechRequest } from '../../src/speech/request.ts';
+import type { SpeechRequest } from '../../src/speech/request.ts';
 import type { SpeechEvent, SpeechInfo } from '../../src/speech/speech-events.ts';
 import type { Speech } from '../../src/speech/synthesize.ts';
 import { createVoices, isSpokenBy } from '../../src/speech/voice.ts';

@@ -1,8 +1,10 @@
 // Tests several voices in one text, from engines with different sample rates: permissions, loudness, absence of clicks,
 // and fallback to the next engine.
+
 import { afterEach, expect, test } from 'vitest';
+import type { Caller } from '../../src/access/caller.ts';
 import { Failure } from '../../src/errors.ts';
-import { type Caller, parseSpeechRequest } from '../../src/speech/request.ts';
+import { parseSpeechRequest } from '../../src/speech/request.ts';
 import { Schedule } from '../../src/speech/schedule.ts';
 import { type StoredVoice, StoredVoices } from '../../src/speech/stored-voices.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
