@@ -12,8 +12,8 @@ import {
 } from '../speech/fields.ts';
 import { isSpokenBy, type Voices, voicesFor } from '../speech/voice.ts';
 import { countChars } from '../text/count-chars.ts';
+import { pausesMsMax } from '../text/inline-tags.ts';
 import { toLanguageCode } from '../text/language-code.ts';
-import { pausesMsMax } from '../text/pause-tags.ts';
 import { toXml } from '../text/pls.ts';
 import { type FlagsOf, flag, formatTable, option, UsageError, withSpeechFlags } from './command.ts';
 

@@ -2,8 +2,8 @@
 // coerces nothing: a number in quotes is a violation. See fields.ts for the values.
 import { Failure, type FieldViolation } from '../errors.ts';
 import { countChars } from '../text/count-chars.ts';
+import { pausesMsMax } from '../text/inline-tags.ts';
 import { type MarkedText, MarkupFault } from '../text/marked-text.ts';
-import { pausesMsMax } from '../text/pause-tags.ts';
 import { type MarkupKind, readMarkup } from '../text/read-markup.ts';
 import { readSsml } from '../text/ssml.ts';
 import {

@@ -1,5 +1,5 @@
 // Marked text: runs that are each spoken by one voice in one way, with pauses between them. Readers of markup (ssml.ts,
-// pause-tags.ts) produce marked text, and src/speech plans from it. Plain text is a single run. Ranges are UTF-16
+// inline-tags.ts) produce marked text, and src/speech plans from it. Plain text is a single run. Ranges are UTF-16
 // indices into the source. Voices are only names here.
 import { countChars, countCharsBetween } from './count-chars.ts';
 

@@ -2,6 +2,7 @@
 // column. Unknown elements are spoken plainly and reported. Only character references and XML's five entities are
 // expanded, and nothing is fetched. The caller must limit the length of the document.
 import { SaxesParser, type SaxesTagPlain } from 'saxes';
+import { createPauses } from './inline-tags.ts';
 import {
   type Emphasis,
   type MarkedText,
@@ -11,7 +12,6 @@ import {
   type RunStyle,
   type Said,
 } from './marked-text.ts';
-import { createPauses } from './pause-tags.ts';
 import { matchAt } from './rule.ts';
 import {
   checkKnown,

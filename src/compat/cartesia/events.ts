@@ -4,6 +4,7 @@ import type { LiveEvent } from '../../api/live-session.ts';
 import { encodeSilence } from '../../audio/formats.ts';
 import { emptyContextSeconds } from '../../http/live-start.ts';
 import type { TimedWord } from '../../speech/word-timing.ts';
+import { withoutVendorTags } from '../../text/inline-tags.ts';
 import type { Generation } from './generation.ts';
 
 export type CartesiaMessage = Readonly<Record<string, unknown>> & { type: string };
@@ -87,7 +88,7 @@ class WrittenWords {
   takeWords(turn: number, words: readonly TimedWord[]): string[] {
     const text = this.#turns.get(turn);
     if (!text) return words.map((word) => word.text);
-    const chars = [...text.rest];
+    const chars = withoutVendorTags(text.rest);
     let told = 0;
     const written = words.map(({ offset, length, text: word }) => {
       const start = Math.max(told, offset - text.toldChars);
@@ -99,7 +100,7 @@ class WrittenWords {
       told = to;
       return chars.slice(from, to).join('') || word;
     });
-    text.rest = chars.slice(told).join('');
+    text.rest = [...text.rest].slice(told).join('');
     text.toldChars += told;
     return written;
   }
@@ -110,4 +111,4 @@ class WrittenWords {
 }
 
 const isSpace = (char: string) => /\s/.test(char);
-const isPunctuation = (char: string) => /[^\p{L}\p{N}\s]/u.test(char);
+const isPunctuation = (char: string) => !/[\p{L}\p{N}\s]/u.test(char);

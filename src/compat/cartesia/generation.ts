@@ -82,7 +82,7 @@ export function parseGeneration(given: Fields): Generation {
   };
   const parsed = parseStartOf(start, theirs, faults);
   ignored.push(...ignoredWithin(fields));
-  return { start: { ...parsed, format }, transcript: transcript as string, contextId, ignored };
+  return { start: { ...parsed, format, markup: 'vendor' }, transcript: transcript as string, contextId, ignored };
 }
 
 const ignoredWithin = (fields: Fields): UnknownField[] =>

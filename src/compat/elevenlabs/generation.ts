@@ -84,7 +84,7 @@ function toStart(
     buffer_ms: bufferMs,
   };
   const parsed = parseStartOf(start, theirs, faults);
-  return { ...parsed, format: format ?? parsed.format };
+  return { ...parsed, format: format ?? parsed.format, markup: 'vendor' };
 }
 
 /** Parses a format such as mp3_44100_128: encoding, sample rate, and bit rate, which Sonant chooses for Opus. */
