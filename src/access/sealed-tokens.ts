@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { Failure } from '../errors.ts';
 import { makeFolder, writeOnce } from '../runtime/files.ts';
 
-export type SealUse = 'login' | 'session' | 'access' | 'ticket' | 'live-ticket' | 'webhook';
+export type SealUse = 'login' | 'session' | 'access' | 'ticket' | 'live-ticket' | 'preview' | 'webhook';
 
 /** Maximum length of a token from a client. If the payload has its own limit, this limit covers the rest. */
 const tokenCharsMax = 4096;

@@ -1,7 +1,8 @@
 // Tickets: browsers cannot send an API key with EventSource or WebSocket, so a page first requests a URL. The URL
 // starts one stream, on any replica, and is valid for a minute. A ticket is either for the events of one request or for
 // live speech. A ticket that is used for the other kind of stream is refused and becomes invalid. A request for events
-// with a Last-Event-ID resumes the stream.
+// with a Last-Event-ID resumes the stream. The URL of a preview has a token that is valid for an hour, for all previews of
+// its key.
 import type { KeyCaller } from '../access/key-verifier.ts';
 import type { Seal, SealUse } from '../access/sealed-tokens.ts';
 import { Failure } from '../errors.ts';
@@ -38,6 +39,7 @@ const factsBytesMax: Readonly<Record<TicketUse, number | undefined>> = {
 };
 /** The row decides when a ticket expires. The seal lasts longer, because the clocks of replicas may differ. */
 const sealedSeconds = 3600;
+const previewSeconds = 3600;
 const limits = { ofAccount: ticketCharsPerAccountMax, ofAll: ticketCharsMax };
 
 /** Each ticket counts as at least `ticketCharsMin`, since a ticket for one letter takes memory too. */
@@ -81,5 +83,11 @@ export function createTickets({ rows, seal }: { rows: TicketRows; seal: Seal }) 
       issue('live-ticket', holder, ticketCharsMin, {}),
     /** Like `use`, but for a live-speech ticket. */
     useLive: (ticketId: string): Promise<Pick<Ticket, 'keyId'> | undefined> => take('live-ticket', ticketId),
+    issuePreview: ({ keyId }: TicketHolder): Promise<string> => seal.close('preview', { keyId }, previewSeconds),
+    /** Returns the id of the key that the token of a preview was issued to. */
+    async openPreview(token: string): Promise<string | undefined> {
+      const facts = await seal.open('preview', token);
+      return facts && String(facts.keyId);
+    },
   };
 }

@@ -230,12 +230,13 @@ function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: Gat
   addContractRoutes(app, JobService, handlers.jobs, ofContract, {
     limits: { createJob: { jsonBytesMax: jobBytesMax, jsonValuesMax: jobValuesMax } },
   });
-  addVoiceRoutes(app, handlers.voices, ofContract);
+  addVoiceRoutes(app, handlers.voices, { ...ofContract, admission, tickets });
   addLexiconRoutes(app, handlers.lexicons, ofContract);
   addContractRoutes(app, ModelService, handlers.models, ofContract);
   addContractRoutes(app, ApiKeyService, handlers.keys, ofContract);
   addOpenAiRoutes(app, { speech, voices, admitTo: admitBearerTo, isStrict });
-  const ofVendors = { live, voices, admission, isAllowedOrigin, leaving: runner.leaving, readerStallMs };
+  const { leaving } = runner;
+  const ofVendors = { live, voices, tickets, admission, isAllowedOrigin, leaving, readerStallMs, baseUrl };
   addCartesiaRoutes(app, ofVendors);
   addElevenLabsRoutes(app, ofVendors);
   addMcpRoute(app, { speech, voices, handlers, admitTo: admitBearerTo, isAllowedOrigin });
@@ -256,6 +257,8 @@ const failureForms: readonly FailureForm[] = [
   ['/mcp', toMcpReply],
   ['/v1/text-to-speech', toElevenLabsReply],
   ['/v1/voices', toElevenLabsReply],
+  ['/v1/user', toElevenLabsReply],
+  ['/v1/single-use-token', toElevenLabsReply],
   ['/v2', toElevenLabsReply],
   ['/v1', toElevenLabsReply, elevenLabsHeader],
   ['/v1', toOpenAiReply],

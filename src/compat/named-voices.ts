@@ -6,7 +6,7 @@ import { Failure, type FieldViolation } from '../errors.ts';
 import type { OfferedVoice } from '../speech/voice.ts';
 
 export const toNamedVoices = <Offered extends OfferedVoice>(offered: Offered) =>
-  [offered.voice.voiceId, ...offered.aliases].map((id) => ({ id, voice: offered.voice }));
+  [offered.voice.voiceId, ...offered.aliases].map((id) => ({ id, voice: offered.voice, kept: offered.kept }));
 
 export type NamedVoice = ReturnType<typeof toNamedVoices>[number];
 
@@ -20,8 +20,14 @@ interface ListNames {
 
 const pageSizeMax = 100;
 
-/** A page of the matching voices, their total number, and the cursor of the next page. */
-export function pageOfVoices(ready: readonly OfferedVoice[], query: Fields, names: ListNames, sizeDefault: number) {
+/** A page of the matching voices, their total number, and the cursor of the next page. If there are `ids`, only they match. */
+export function pageOfVoices(
+  ready: readonly OfferedVoice[],
+  query: Fields,
+  names: ListNames,
+  sizeDefault: number,
+  ids: readonly unknown[] = [],
+) {
   const violations: FieldViolation[] = [];
   const take = (name: string | undefined) => {
     const value = name === undefined ? '' : (query[name] ?? '');
@@ -37,13 +43,15 @@ export function pageOfVoices(ready: readonly OfferedVoice[], query: Fields, name
   const isWanted = toPredicate(parseVoiceFilter(wanted, names, violations));
   const found = ready.flatMap((offered) =>
     // An alias is matched by its own name, not by the other names of its voice.
-    toNamedVoices(offered).filter(({ id }) => isWanted({ ...offered, aliases: [id] })),
+    toNamedVoices(offered).filter(
+      ({ id }) => (ids.length === 0 || ids.includes(id)) && isWanted({ ...offered, aliases: [id] }),
+    ),
   );
-  const ids = found.map(({ id }) => id);
-  if (after !== '' && !ids.includes(after))
+  const last = found.findIndex(({ id }) => id === after);
+  if (after !== '' && last < 0)
     violations.push({ field: names.after, reason: 'unknown', message: 'must be the id of a voice from this list' });
   if (violations.length > 0) throw new Failure('invalid_request', { details: violations });
-  const rest = found.slice(ids.indexOf(after) + 1);
+  const rest = found.slice(last + 1);
   const page = rest.slice(0, size);
   const hasMore = page.length < rest.length;
   return { page, total: found.length, hasMore, next: hasMore ? page.at(-1)!.id : null };

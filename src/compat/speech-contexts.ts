@@ -8,6 +8,7 @@ import type { LiveEvent, LiveInput } from '../api/live-session.ts';
 import type { LiveOperations } from '../api/live-speech.ts';
 import { speechOperations } from '../api/operation.ts';
 import type { RunningCall } from '../api/running-call.ts';
+import type { Tickets } from '../api/stream-tickets.ts';
 import type { VoiceOperations } from '../api/voices.ts';
 import type { Fields } from '../contract/unknown-fields.ts';
 import { Failure } from '../errors.ts';
@@ -40,6 +41,8 @@ export interface VendorRoutesOptions extends ContextsOptions {
   voices: VoiceOperations;
   admission: Admission;
   isAllowedOrigin(origin: string): boolean;
+  tickets: Tickets;
+  baseUrl(): string;
 }
 
 export interface ContextSocket {

@@ -2,7 +2,7 @@
 // the scopes of one of them. Once the body is read, the runner checks the scopes of the operation that is called.
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify';
 import type { Presented } from '../access/admit.ts';
-import { toRateLimitHeaders } from '../access/rate-limit.ts';
+import { type LimitStatus, toRateLimitHeaders } from '../access/rate-limit.ts';
 import { type Call, callerLeft } from '../api/call.ts';
 import type { Operation } from '../api/operation.ts';
 import type { Runner } from '../api/runner.ts';
@@ -15,6 +15,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The call of the request; undefined until the request is admitted. */
     call: RunningCall | undefined;
+    /** The status of the caller's limits; undefined if no limits apply. */
+    limitStatus: LimitStatus | undefined;
   }
 }
 
@@ -121,8 +123,10 @@ export function abortOnClose(call: RunningCall, { raw }: FastifyReply): () => vo
 /** Writes the state of the caller's limits into the headers of the reply. */
 export const limitReporter =
   (reply: FastifyReply): Call['reportLimits'] =>
-  (status) =>
-    void reply.headers(toRateLimitHeaders(status));
+  (status) => {
+    reply.request.limitStatus = status;
+    reply.headers(toRateLimitHeaders(status));
+  };
 
 /** Returns the API key of the request without verifying it. */
 function apiKeyOf({ headers }: FastifyRequest): string | undefined {

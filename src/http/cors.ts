@@ -43,7 +43,8 @@ const requestHeaders = [
   'X-Grpc-Web',
   'X-User-Agent',
 ];
-const replyHeadersOfRpc = ['Grpc-Status', 'Grpc-Message', 'Grpc-Status-Details-Bin'];
+/** Reply headers of gRPC-Web and of ElevenLabs's API. */
+const otherReplyHeaders = ['Grpc-Status', 'Grpc-Message', 'Grpc-Status-Details-Bin', 'request-id', 'character-cost'];
 const preflightSeconds = '7200';
 
 /** Headers in which the clients of OpenAI and ElevenLabs describe themselves. */
@@ -54,7 +55,7 @@ const ownHeadersOf = ({ headers }: IncomingMessage) =>
 
 export function createCors(allowedOrigins: readonly string[]): Cors {
   if (allowedOrigins.length === 0) return () => false;
-  const exposed = [...Object.keys(replyHeaders), ...replyHeadersOfRpc].join(', ');
+  const exposed = [...Object.keys(replyHeaders), ...otherReplyHeaders].join(', ');
   return (request, response) => {
     const { origin } = request.headers;
     response.setHeader('vary', 'Origin');

@@ -92,6 +92,7 @@ export function createHttpApp({
     },
   });
   app.decorateRequest('call', undefined);
+  app.decorateRequest('limitStatus', undefined);
   app.decorateRequest('fault', undefined);
   app.decorateRequest('ignoredQuery', undefined);
   app.setErrorHandler(sendFailure);

@@ -1,11 +1,12 @@
 // The hand-written routes for voices: POST /api/voices accepts JSON or a form with recordings, and GET
-// /api/voices/{id}/preview returns audio.
+// /api/voices/{id}/preview returns audio, with a key or with the token of a preview's URL.
 import { createHash } from 'node:crypto';
 import { create as createMessage } from '@bufbuild/protobuf';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type CloneVoiceRequest, CloneVoiceRequestSchema, VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
 import { voiceOperations } from '../api/operation.ts';
 import { callUnary, type Handlers } from '../api/service-handlers.ts';
+import type { Tickets } from '../api/stream-tickets.ts';
 import { newReading, readMembers } from '../contract/decode.ts';
 import { requestSchema, type Schema } from '../contract/openapi.ts';
 import { endpointsOf } from '../contract/schema.ts';
@@ -15,13 +16,14 @@ import { Failure } from '../errors.ts';
 import { isKept } from '../net/headers.ts';
 import { uploadBytesMax } from '../net/request-limits.ts';
 import { parseStrictJson } from '../net/strict-json.ts';
-import { run } from './admission.ts';
+import { type Admission, run } from './admission.ts';
 import { addContractRoutes, type ContractRoutesOptions, contractRoute } from './contract-routes.ts';
 import { FormBody, readForms } from './form-body.ts';
 import {
   documented,
   documentOperation,
   pathId,
+  queryParameter,
   type RouteBody,
   type RouteDocs,
   requestHeader,
@@ -35,14 +37,20 @@ const { createVoice, cloneVoice, previewVoice } = voiceOperations;
 export function addVoiceRoutes(
   app: FastifyInstance,
   handlers: Handlers<typeof VoiceService>,
-  options: ContractRoutesOptions,
+  options: ContractRoutesOptions & { admission: Pick<Admission, 'admit' | 'admitWith'>; tickets: Tickets },
 ): void {
-  const { admitTo, isStrict } = options;
+  const { admitTo, isStrict, admission, tickets } = options;
   addContractRoutes(app, VoiceService, handlers, options, { byHand: ['createVoice'] });
 
+  const admit = async (request: FastifyRequest, reply: FastifyReply) => {
+    const { token } = request.query as Readonly<Record<string, unknown>>;
+    if (token === undefined) return admission.admit(request, reply, previewVoice);
+    const presented = { key: undefined, ticketKeyId: await tickets.openPreview(String(token)) };
+    await admission.admitWith(presented, request, reply, previewVoice);
+  };
   app.get(
     `${url}/:id/preview`,
-    documented(previewDocs, admitTo(previewVoice)),
+    documented(previewDocs, admit),
     async (request: FastifyRequest<{ Params: { id: string } }>, reply) => {
       const message = createMessage(preview.input, { voiceId: request.params.id });
       const { audioBytes, contentType } = await run(request, reply, previewVoice, (call) =>
@@ -123,6 +131,7 @@ const previewDocs: RouteDocs = {
   description: 'Returns a sentence in the native language of the voice, as MP3.',
   parameters: [
     pathId('Id or alias of the voice.', 'clara'),
+    queryParameter('token', 'The token of a `preview_url` instead of a key.'),
     requestHeader('If-None-Match', 'The ETag of the copy that you have.'),
   ],
   answers: {

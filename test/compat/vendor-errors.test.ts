@@ -28,8 +28,8 @@ async function ask(method: string, path: string, headers: Record<string, string>
 }
 
 test.each<[keyof typeof shapes, string, Record<string, string>]>([
-  ['elevenlabs', '/v1/user', theirs],
-  ['elevenlabs', '/v1/user/subscription', theirs],
+  ['elevenlabs', '/v1/user/more', theirs],
+  ['elevenlabs', '/v1/usage', theirs],
   ['elevenlabs', '/v1/history?page_size=1', theirs],
   ['elevenlabs', '/v1/history/x', theirs],
   ['elevenlabs', '/v1/models/eleven_v3/more', theirs],

@@ -19,6 +19,7 @@ test.each([
   '/v1/audio/voices',
   '/v1/voices',
   '/v2/voices',
+  '/v1/user/subscription',
   '/voices',
   '/voices/tone-low',
   '/openapi.json',

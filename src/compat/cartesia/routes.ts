@@ -131,7 +131,10 @@ const pageSizeDefault = 100;
 /** Cartesia's names for genders, by Sonant's names. */
 const genders: Readonly<Record<string, string>> = { male: 'masculine', female: 'feminine', neutral: 'gender_neutral' };
 
-const toCartesiaVoice = ({ id, voice: { name, description, languageCodes, labels } }: NamedVoice) => ({
+const toCartesiaVoice = ({
+  id,
+  voice: { name, description, languageCodes, labels },
+}: Pick<NamedVoice, 'id' | 'voice'>) => ({
   id,
   name,
   description,

@@ -25,8 +25,8 @@ export type SocketSettings = ReturnType<typeof parseSocketSettings>;
 
 const formatDefault = 'mp3_44100_128';
 const bufferMs = 1000;
-/** Query parameters in which a client may send its key. */
-const keyNames = ['xi-api-key', 'api_key'];
+/** Parameters in which a client may send its key or a token. */
+const keyNames = ['xi-api-key', 'api_key', 'xi_api_key', 'single_use_token'];
 const queryNames = ['output_format', 'language_code', 'auto_mode', 'inactivity_timeout', 'sync_alignment', 'seed'];
 const bodyNames = ['text', 'language_code', 'voice_settings', 'output_format', 'seed'];
 const settingNames = ['speed'];

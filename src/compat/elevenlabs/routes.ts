@@ -1,6 +1,6 @@
 // The speech endpoints of ElevenLabs's API, below /v1/text-to-speech/{voice_id}: the WebSockets stream-input and
 // multi-stream-input, and POST with and without /stream and /with-timestamps; also GET /v1/voices,
-// /v1/voices/{voice_id}, its /settings, and /v1/models. The API key is in xi-api-key. Every request for speech becomes
+// /v1/voices/{voice_id}, its /settings, /v1/models, /v1/user and /v1/single-use-token. The API key is in xi-api-key. Every request for speech becomes
 // live speech. A WebSocket is accepted before its caller and its voice are checked, because clients read a refusal of the
 // upgrade as a wrong address.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -9,16 +9,17 @@ import type { LiveEvent, LiveInput } from '../../api/live-session.ts';
 import { speechOperations, voiceOperations } from '../../api/operation.ts';
 import { audioFormats } from '../../audio/formats.ts';
 import type { Fields } from '../../contract/unknown-fields.ts';
+import { Failure } from '../../errors.ts';
 import { anyKeyOf, run, stream } from '../../http/admission.ts';
 import { sendPieces } from '../../http/body-writer.ts';
 import { ignoredHeaders, sortFields } from '../../http/ignored-fields.ts';
-import { fieldsOf } from '../../http/json-body.ts';
+import { addWithoutBody, fieldsOf } from '../../http/json-body.ts';
 import { checkTextFits } from '../../http/live-start.ts';
 import { withWarnings } from '../../http/speech/speech-headers.ts';
 import { checkUpgrade } from '../../http/web-socket.ts';
 import type { LiveStart } from '../../speech/live-request.ts';
 import type { OfferedVoice } from '../../speech/voice.ts';
-import { type NamedVoice, pageOfVoices, toNamedVoices } from '../named-voices.ts';
+import { countChars } from '../../text/count-chars.ts';
 import {
   type ContextSocket,
   type SpeechContexts,
@@ -30,17 +31,30 @@ import { ElevenLabsProtocol } from './contexts.ts';
 import { elevenLabsHeader } from './elevenlabs-failure.ts';
 import type { ElevenLabsWriter } from './events.ts';
 import { parseGeneration, parseSocketSettings } from './generation.ts';
+import { toSubscription, toUser } from './subscription.ts';
+import { languageOf, toElevenLabsVoice, toVoicePage, toVoices, voicePageQuery, voiceSettings } from './voices.ts';
 
+/** ElevenLabs's name for tokens that open one WebSocket. */
+const socketTokenType = 'tts_websocket';
 const { liveSpeech } = speechOperations;
 const { listVoices, getVoice } = voiceOperations;
 const root = '/v1/text-to-speech/:voiceId';
 const json = 'application/json';
 
 export function addElevenLabsRoutes(app: FastifyInstance, options: VendorRoutesOptions): void {
-  const { live, voices, admission } = options;
+  const { live, voices, admission, tickets, baseUrl } = options;
   const { admitAnyTo } = admission;
 
   addSockets(app, options);
+  addWithoutBody(app, (scope) => {
+    scope.post('/v1/single-use-token/:type', { onRequest: admitAnyTo(liveSpeech) }, async (request, reply) => {
+      const { type } = request.params as { type: string };
+      if (type !== socketTokenType)
+        throw new Failure('not_found', { message: `The only token is ${socketTokenType}.` });
+      const { ticketId } = await tickets.issueLive(request.call!.caller);
+      return reply.header('cache-control', 'no-store').send({ token: ticketId });
+    });
+  });
 
   /** `contentType` defaults to the content type of the audio. */
   const speak =
@@ -50,7 +64,12 @@ export function addElevenLabsRoutes(app: FastifyInstance, options: VendorRoutesO
       checkTextFits(text, request.call!.caller, 'Use a WebSocket');
       const events = stream(request, reply, liveSpeech, (call) => live.liveSpeech(call, inputsOf(start, text)));
       const type = contentType ?? audioFormats[start.format].contentType;
-      const headers = { 'content-type': type, ...ignoredHeaders(request, ignored) };
+      const headers = {
+        'content-type': type,
+        'request-id': request.id,
+        'character-cost': String(countChars(text)),
+        ...ignoredHeaders(request, ignored),
+      };
       await sendPieces(reply, headers, render(withWarnings(reply, events), text));
       return reply;
     };
@@ -67,13 +86,20 @@ export function addElevenLabsRoutes(app: FastifyInstance, options: VendorRoutesO
     const { ignored } = sortFields(request.query as Fields, [...known, 'api_key'], false);
     reply.headers(ignoredHeaders(request, ignored));
   };
+  const viewerOf = async ({ call }: FastifyRequest) => {
+    const { caller } = call!;
+    const token = await tickets.issuePreview(caller);
+    const previewUrl = (id: string) => `${baseUrl()}/api/voices/${encodeURIComponent(id)}/preview?token=${token}`;
+    return { caller, previewUrl };
+  };
   app.get('/v1/voices', listed, async (request, reply) => {
     nameIgnored(request, reply, []);
-    return toVoices(await listReady(request, reply));
+    return toVoices(await listReady(request, reply), await viewerOf(request));
   });
 
   app.get('/v2/voices', listed, async (request, reply) => {
-    const page = toVoicePage(await listReady(request, reply), request.query as Fields);
+    const ready = await listReady(request, reply);
+    const page = toVoicePage(ready, request.query as Fields, await viewerOf(request));
     nameIgnored(request, reply, voicePageQuery);
     return page;
   });
@@ -81,12 +107,14 @@ export function addElevenLabsRoutes(app: FastifyInstance, options: VendorRoutesO
   const got = { onRequest: admitAnyTo(getVoice) };
   const readVoice = async (request: FastifyRequest, reply: FastifyReply) => {
     const id = voiceOf(request);
-    const { voice } = await run(request, reply, getVoice, (call) => voices.getVoice(call, id));
-    return toElevenLabsVoice({ id, voice });
+    const { voice, kept } = await run(request, reply, getVoice, (call) => voices.getVoice(call, id));
+    return toElevenLabsVoice({ id, voice, kept }, await viewerOf(request));
   };
   app.get('/v1/voices/:voiceId', got, readVoice);
   app.get('/v1/voices/:voiceId/settings', got, async (request, reply) => (await readVoice(request, reply)).settings);
   app.get('/v1/voices/settings/default', listed, async () => voiceSettings);
+  app.get('/v1/user', listed, async ({ call, limitStatus }) => toUser(call!.caller, limitStatus));
+  app.get('/v1/user/subscription', listed, async ({ call, limitStatus }) => toSubscription(call!.caller, limitStatus));
 
   // The constraint is needed because OpenAI's clients get another list at this path.
   app.addConstraintStrategy(ofElevenLabs);
@@ -97,7 +125,7 @@ export function addElevenLabsRoutes(app: FastifyInstance, options: VendorRoutesO
 }
 
 function addSockets(app: FastifyInstance, options: VendorRoutesOptions): void {
-  const { live, admission, isAllowedOrigin } = options;
+  const { live, admission, isAllowedOrigin, tickets } = options;
   for (const [name, isMulti] of [
     ['stream-input', false],
     ['multi-stream-input', true],
@@ -109,11 +137,13 @@ function addSockets(app: FastifyInstance, options: VendorRoutesOptions): void {
       const open = (contexts: SpeechContexts<ElevenLabsWriter>, socket: ContextSocket) =>
         new ElevenLabsProtocol(contexts, socket, { settings, isMulti });
       await serveContexts({ ...options, api: 'elevenlabs' }, [request, reply], open, async (readFirst) => {
+        const { single_use_token: token } = request.query as Fields;
         const asked = anyKeyOf(request);
         // A message that cannot be read contains no key.
-        const first = asked === undefined ? await readFirst().catch(() => undefined) : undefined;
+        const first = (token ?? asked) === undefined ? await readFirst().catch(() => undefined) : undefined;
         const key = asked ?? (typeof first?.xi_api_key === 'string' ? first.xi_api_key : undefined);
-        await admission.admitWith({ key }, request, reply, liveSpeech);
+        const ticket = token === undefined ? undefined : await tickets.useLive(String(token));
+        await admission.admitWith({ key, ticketKeyId: ticket?.keyId }, request, reply, liveSpeech);
         const start = settings.startWith(undefined);
         // Speaks an empty text, to find failures before the first message is handled.
         const nothing = stream(request, reply, liveSpeech, (call) => live.liveSpeech(call, inputsOf(start, '')));
@@ -142,36 +172,6 @@ const ofElevenLabs = {
 /** Model names that clients expect. Any other name is accepted too, because each voice has its own engine. */
 const modelIds = ['sonant', 'eleven_multilingual_v2', 'eleven_turbo_v2_5', 'eleven_flash_v2_5'];
 
-/** ElevenLabs's defaults, of which only the speed has an effect here. */
-const voiceSettings = { stability: 0.5, similarity_boost: 0.75, style: 0, use_speaker_boost: true, speed: 1 };
-
-const toVoices = (ready: readonly OfferedVoice[]): Fields => listOf(ready.flatMap(toNamedVoices));
-
-const listOf = (named: readonly NamedVoice[]): Fields => ({ voices: named.map(toElevenLabsVoice) });
-
-const toElevenLabsVoice = ({ id, voice }: NamedVoice): Fields => ({
-  voice_id: id,
-  name: voice.name,
-  category: 'premade',
-  description: voice.description,
-  labels: { ...voice.labels, language: languageOf(voice.languageCodes[0]!) },
-  preview_url: null,
-  available_for_tiers: [],
-  settings: voiceSettings,
-  samples: null,
-  is_owner: false,
-});
-
-const pageSizeDefault = 10;
-const pageNames = { size: 'page_size', text: 'search', after: 'next_page_token' };
-const voicePageQuery = Object.values(pageNames);
-
-/** Voices that match the words in `search`. The page token is the last voice of the previous page. */
-function toVoicePage(ready: readonly OfferedVoice[], query: Fields): Fields {
-  const { page, total, hasMore, next } = pageOfVoices(ready, query, pageNames, pageSizeDefault);
-  return { ...listOf(page), has_more: hasMore, total_count: total, next_page_token: next };
-}
-
 function toModels(ready: readonly OfferedVoice[], textCharsMax: number): Fields[] {
   const codes = new Set(ready.flatMap(({ voice }) => voice.languageCodes.map(languageOf)));
   // The names are created on first use, because they take long to load and are rarely requested.
@@ -195,8 +195,6 @@ function toModels(ready: readonly OfferedVoice[], textCharsMax: number): Fields[
     languages,
   }));
 }
-
-const languageOf = (code: string) => code.split('-', 1)[0]!;
 
 async function* soundOf(events: AsyncIterable<LiveEvent>): AsyncGenerator<Uint8Array> {
   for await (const event of events) if (event.type === 'audio') yield event.audio;
