@@ -1,0 +1,66 @@
+// Tests Pipecat's newest services at their defaults, in a pipeline: three turns of three sentences, of which the second
+// is interrupted. Nothing of an interrupted turn may arrive after the interruption.
+import { afterAll, expect, test } from 'vitest';
+import { expectQuiet, openAgentGateway, secondsOf, turns, voice } from './agent-turns.ts';
+import { findPython, runPython } from './python-clients.ts';
+
+interface Heard {
+  turns: {
+    bytes: number;
+    rate: number;
+    late: number;
+    first: number;
+    /** Presentation times in nanoseconds; null if the service does not know the times. */
+    words: [text: string, pts: number | null][];
+  }[];
+  errors: string[];
+}
+
+const python = findPython();
+const gateway = await openAgentGateway(afterAll);
+
+test.skipIf(!python).each(['elevenlabs', 'elevenlabs-http', 'cartesia', 'openai'])(
+  '%s: three turns, the second of which is interrupted',
+  async (service) => {
+    const args = [service, gateway.url, gateway.key, voice];
+    const heard = await runPython<Heard>(python!, 'pipecat_turns.py', args, turns);
+    console.log(`${service}: first sound after ${heard.turns.map(({ first }) => first.toFixed(2)).join(', ')} s`);
+    expect(heard.errors).toEqual([]);
+    for (const [i, turn] of heard.turns.entries()) {
+      expect(turn.rate).toBe(24_000);
+      const seconds = turn.bytes / 2 / turn.rate;
+      const { least, most } = await secondsOf(gateway, turns[i]!);
+      if (i === 1) {
+        expect(turn.late, 'bytes after the interruption').toBe(0);
+        expect(seconds).toBeLessThan(most);
+        continue;
+      }
+      expect(seconds).toBeGreaterThan(least - 0.1);
+      expect(seconds).toBeLessThan(Math.max(least, most) + 0.1);
+      expect(turn.words.map(([text]) => text).join(' ')).toBe(turns[i]!.join(' '));
+      const times = turn.words.flatMap(([, pts]) => pts ?? []);
+      if (service === 'openai') continue;
+      expect(times).toHaveLength(turns[i]!.join(' ').split(' ').length);
+      expect(times).toEqual(times.toSorted((one, other) => one - other));
+      expect((times.at(-1)! - times[0]!) / 1e9).toBeLessThan(seconds);
+    }
+    await expectQuiet(gateway);
+  },
+  300_000,
+);
+
+test.skipIf(!python)(
+  'elevenlabs-http: the words of a sentence begin where its sound begins',
+  async () => {
+    const args = ['elevenlabs-http', gateway.url, gateway.key, voice];
+    const heard = await runPython<Heard>(python!, 'pipecat_turns.py', args, turns);
+    const [sentences, { words }] = [turns[0]!, heard.turns[0]!];
+    const startOf = (word: string) => (words.find(([text]) => text === word)![1]! - words[0]![1]!) / 1e9;
+    const first = await secondsOf(gateway, sentences.slice(0, 1));
+    const two = await secondsOf(gateway, sentences.slice(0, 2));
+    // The speech begins a few hundredths of a second after the start of the audio of its sentence.
+    expect(startOf('It')).toBeCloseTo(first.least, 1);
+    expect(startOf('How')).toBeCloseTo(two.least, 1);
+  },
+  300_000,
+);
