@@ -42,7 +42,7 @@ export default defineConfig({
       ? { projects: quickProjects }
       : { include: TEST_SUITE === 'slow' ? [...slowFiles] : all }),
     setupFiles: ['test/checked-replies.ts'],
-    globalSetup: ['test/delivery/stores/s3-server.ts'],
+    globalSetup: ['test/clips/stores/s3-server.ts'],
     reporters: ['default', './test/skipped-tests.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,

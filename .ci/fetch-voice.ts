@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import voices from '../src/models/models.json' with { type: 'json' };
+import voices from '../src/library/models/models.json' with { type: 'json' };
 
 const root = join(import.meta.dirname, '..');
 

@@ -9,7 +9,7 @@ import { stripTypeScriptTypes } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import packageFile from '../package.json' with { type: 'json' };
-import { readCommit } from '../src/runtime/installation.ts';
+import { readCommit } from '../src/platform/runtime/installation.ts';
 import { hasTable } from '../src/text/language-table.ts';
 import { fetchVoice } from './fetch-voice.ts';
 

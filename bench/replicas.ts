@@ -4,12 +4,12 @@
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { operator } from '../src/access/actor.ts';
-import { firstKeyScopes } from '../src/access/scopes.ts';
+import { operator } from '../src/accounts/keys/actor.ts';
+import { firstKeyScopes } from '../src/accounts/keys/scopes.ts';
 import { openKeys } from '../src/app/command-line.ts';
 import { loadConfig } from '../src/app/config.ts';
+import { startPostgres } from '../test/platform/store/postgres-server.ts';
 import { cpuMsOf, openService, type Service } from '../test/soak/open-service.ts';
-import { startPostgres } from '../test/store/postgres-server.ts';
 import type { Bench, Cell } from './measuring/bench.ts';
 import { type Cost, type Costs, compare, cpuOf, cpuRatio, median, wallOf } from './measuring/rounds.ts';
 import { firstByteMs, type HttpRequest, loadHttp } from './transports/http-load.ts';

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { loadConfig } from '../src/app/config.ts';
 import { openService } from '../src/app/service.ts';
 import { openAiCompatible } from '../src/engines/openai-compatible/openai-compatible.ts';
-import { createLog } from '../src/telemetry/log.ts';
+import { createLog } from '../src/platform/telemetry/log.ts';
 import type { Bench, Cell, Goal } from './measuring/bench.ts';
 import { median } from './measuring/rounds.ts';
 import { passage } from './measuring/texts.ts';

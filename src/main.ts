@@ -4,29 +4,29 @@
 // interrupted, 141 standard output closed.
 import { resolve } from 'node:path';
 import { styleText } from 'node:util';
+import { type Command, CommandError, commandLine, enterFolder, helpOf, UsageError } from './app/cli/command.ts';
 import { ConfigError } from './app/config.ts';
-import { type Command, CommandError, commandLine, enterFolder, helpOf, UsageError } from './cli/command.ts';
-import { type Reason, toFailure } from './errors.ts';
-import { packageRoot, versionText } from './runtime/installation.ts';
-import { didYouMean } from './runtime/nearest-name.ts';
-import { reasonOf } from './runtime/system-errors.ts';
+import { type Reason, toFailure } from './platform/errors.ts';
+import { packageRoot, versionText } from './platform/runtime/installation.ts';
+import { didYouMean } from './platform/runtime/nearest-name.ts';
+import { reasonOf } from './platform/runtime/system-errors.ts';
 
 /** A command and its imports are loaded only when the command runs. */
 const commands: Readonly<Record<string, () => Promise<Command>>> = {
-  serve: async () => (await import('./cli/serve.ts')).serveCommand,
-  say: async () => (await import('./cli/say.ts')).sayCommand,
-  book: async () => (await import('./cli/book.ts')).bookCommand,
-  inspect: async () => (await import('./cli/inspect.ts')).inspectCommand,
-  voice: async () => (await import('./cli/voice.ts')).voiceCommand,
-  lexicon: async () => (await import('./cli/lexicon.ts')).lexiconCommand,
-  key: async () => (await import('./cli/key.ts')).keyCommand,
-  webhook: async () => (await import('./cli/webhook.ts')).webhookCommand,
-  provenance: async () => (await import('./cli/provenance.ts')).provenanceCommand,
-  usage: async () => (await import('./cli/usage.ts')).usageCommand,
-  'speech-dispatcher': async () => (await import('./cli/speech-dispatcher.ts')).speechDispatcherCommand,
-  db: async () => (await import('./cli/db.ts')).dbCommand,
-  doctor: async () => (await import('./cli/doctor.ts')).doctorCommand,
-  config: async () => (await import('./cli/config.ts')).configCommand,
+  serve: async () => (await import('./app/cli/serve.ts')).serveCommand,
+  say: async () => (await import('./app/cli/say.ts')).sayCommand,
+  book: async () => (await import('./app/cli/book.ts')).bookCommand,
+  inspect: async () => (await import('./app/cli/inspect.ts')).inspectCommand,
+  voice: async () => (await import('./app/cli/voice.ts')).voiceCommand,
+  lexicon: async () => (await import('./app/cli/lexicon.ts')).lexiconCommand,
+  key: async () => (await import('./app/cli/key.ts')).keyCommand,
+  webhook: async () => (await import('./app/cli/webhook.ts')).webhookCommand,
+  provenance: async () => (await import('./app/cli/provenance.ts')).provenanceCommand,
+  usage: async () => (await import('./app/cli/usage.ts')).usageCommand,
+  'speech-dispatcher': async () => (await import('./app/cli/speech-dispatcher.ts')).speechDispatcherCommand,
+  db: async () => (await import('./app/cli/db.ts')).dbCommand,
+  doctor: async () => (await import('./app/cli/doctor.ts')).doctorCommand,
+  config: async () => (await import('./app/cli/config.ts')).configCommand,
 };
 
 const allCommands = () => Promise.all(Object.values(commands).map((load) => load()));

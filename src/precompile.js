@@ -28,6 +28,6 @@ process.env.SONANT_DATA_DIR = folder;
 process.stderr.isTTY = false;
 process.argv.splice(2, Number.POSITIVE_INFINITY, 'say', 'Hello.', '--output', 'hello.wav');
 // `say` does not load the APIs, so the service is imported separately.
-await import('./cli/serve.ts');
+await import('./app/cli/serve.ts');
 await import('./app/service.ts');
 await import('./sonant.js');

@@ -11,39 +11,90 @@ const read = (file: string) => readFileSync(join(root, file), 'utf8');
 const sources = globSync('src/**/*.ts', { cwd: root }).filter((file) => !file.endsWith('.d.ts'));
 const tests = globSync('{test,bench,examples,tools}/**/*.ts', { cwd: root, exclude: ['**/node_modules'] });
 /** Modules that run in a browser. */
-const browserModules = globSync('src/console/browser/*.js', { cwd: root });
+const browserModules = globSync('src/transports/console/browser/*.js', { cwd: root });
 /** All modules that run in production. */
 const modules = [...sources, ...browserModules];
 const everything = [...modules, ...tests];
 
-/** Folders from the lowest to the highest; folders on one line do not import each other. */
+/** Rooms from the lowest to the highest; rooms on one line do not import each other. */
 const order = [
-  'errors',
-  'runtime',
-  'text audio net telemetry archives contract',
-  'engines store books provenance',
-  'access',
+  'platform',
+  'contract text audio',
+  'engines accounts',
   'speech',
-  'delivery',
-  'voices lexicons models webhooks',
-  'jobs',
+  'clips',
+  'library',
   'api',
-  'http rpc console',
-  'compat',
+  'transports',
   'app',
-  'cli',
   'main',
 ];
 const ranks = Object.fromEntries(order.flatMap((rooms, rank) => rooms.split(' ').map((room) => [room, rank] as const)));
 const roomOf = (file: string) => file.split('/')[1]!.replace(/\.ts$/, '');
 const importsOf = (file: string) =>
-  [...read(file).matchAll(/^import[^;]*?'(\.[^']+)'|import\('(\.[^']+)'\)|new URL\('(\.[^']+)', import/gms)].map(
-    (match) => normalize(join(dirname(file), (match[1] ?? match[2] ?? match[3])!)),
-  );
+  [
+    ...read(file).matchAll(
+      /^(?:import[^;]*?|export (?:type )?\{[^}]*\} from )'(\.[^']+)'|import\('(\.[^']+)'\)|new URL\('(\.[^']+)', import/gms,
+    ),
+  ].map((match) => normalize(join(dirname(file), (match[1] ?? match[2] ?? match[3])!)));
+
+/** The files that are loaded with this one. */
+const loadedBy = (file: string) =>
+  [...read(file).matchAll(/^(?:import|export) (?!type )\{([^}]*)\} from '(\.[^']+)'/gm)]
+    .filter(([, names]) => names!.split(',').some((name) => name.trim() !== '' && !name.trim().startsWith('type ')))
+    .map((match) => normalize(join(dirname(file), match[2]!)));
 
 const visitSyntax = (file: string, visitor: ConstructorParameters<typeof Visitor>[0]) =>
   new Visitor(visitor).visit(parseSync(file, read(file)).program);
 const lineOf = (file: string, offset: number) => read(file).slice(0, offset).split('\n').length;
+
+/** Rooms that others use through a face, the file `src/ROOM.ts`. */
+const faced = order.slice(1, -2).flatMap((rooms) => rooms.split(' '));
+const isFace = (file: string) => faced.some((room) => file === `src/${room}.ts`);
+/** The files that run in a worker. They import files, because a face would load a whole room into each worker. */
+const inWorkers = new Set<string>();
+const enterWorker = (file: string) => {
+  if (inWorkers.has(file) || !sources.includes(file)) return;
+  inWorkers.add(file);
+  loadedBy(file).forEach(enterWorker);
+};
+sources.filter((file) => /-(thread|process|child|worker)\.ts$/.test(file)).forEach(enterWorker);
+
+test('a room imports another one through its face', () => {
+  const past = sources
+    .filter((file) => !isFace(file) && !inWorkers.has(file))
+    .flatMap((file) =>
+      importsOf(file)
+        .filter((target) => target.startsWith('src/'))
+        .filter((target) => faced.includes(roomOf(target)) && roomOf(target) !== roomOf(file) && !isFace(target))
+        .map((target) => `${file} -> ${target}`),
+    );
+  expect(past).toEqual([]);
+});
+
+test('a face shows what other rooms use, and nothing else', () => {
+  const names = (text: string) => [...text.matchAll(/\{([^}]*)\}/g)].flatMap(([, list]) => list!.split(','));
+  const clean = (name: string) =>
+    name
+      .trim()
+      .replace(/^type /, '')
+      .replace(/ as .*/, '');
+  const unused = faced.flatMap((room) => {
+    const outside = sources.filter((file) => roomOf(file) !== room).map(read);
+    const used = new Set(
+      outside
+        .flatMap((text) => [
+          ...text.matchAll(new RegExp(`^import (?:type )?(\\{[^}]*\\}) from '[./]*/${room}\\.ts'`, 'gm')),
+        ])
+        .flatMap(([, list]) => names(list!).map(clean)),
+    );
+    const shown = names(read(`src/${room}.ts`))
+      .map(clean)
+      .filter(Boolean);
+    return shown.filter((name) => !used.has(name)).map((name) => `src/${room}.ts: ${name}`);
+  });
+  expect(unused).toEqual([]);
+});
 
 test('every room has a rank', () => {
   expect(sources.filter((file) => ranks[roomOf(file)] === undefined)).toEqual([]);
@@ -140,7 +191,7 @@ test('what runs in a browser imports nothing from elsewhere but types', () => {
   const elsewhere = browserModules.flatMap((file) =>
     [...read(file).matchAll(/^import\b[^;]*?'([^']+)'|@import [^'\n]*'([^']+)'|\bimport\('([^']+)'\)/gm)]
       .map((match) => (match[1] ?? match[2] ?? match[3])!)
-      .filter((target) => !/^\.\/[a-z-]+\.(js|d\.ts)$|^\.\.\/\.\.\/\.\.\/gen\/openapi\.ts$/.test(target))
+      .filter((target) => !/^\.\/[a-z-]+\.(js|d\.ts)$|^(\.\.\/){4}gen\/openapi\.ts$/.test(target))
       .map((target) => `${file} -> ${target}`),
   );
   expect(elsewhere).toEqual([]);

@@ -1,7 +1,7 @@
 // Validates every response that a test gets from the service over HTTP against docs/openapi.json. Runs before each test
 // file. Responses are passed on unchanged; a mismatch fails the test when it finishes.
 import { afterAll, afterEach, expect } from 'vitest';
-import type { Received } from './http/openapi-check.ts';
+import type { Received } from './transports/http/openapi-check.ts';
 
 interface Reply {
   received: Received;
@@ -66,7 +66,7 @@ async function settle(): Promise<void> {
   if (replies.length === 0) return;
   const checked = replies;
   replies = [];
-  const { openDocumentCheck } = await import('./http/openapi-check.ts');
+  const { openDocumentCheck } = await import('./transports/http/openapi-check.ts');
   const { check: checkReply, checkEvents } = openDocumentCheck();
   const faults = new Set<string>();
   for (const { received, body, events } of checked) {

@@ -4,11 +4,11 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { openPage } from './console/chromium.ts';
-import { openFaultProxy } from './delivery/stores/fault-proxy.ts';
+import { openFaultProxy } from './clips/stores/fault-proxy.ts';
 import { type Block, blocksOf, pages, root } from './document-blocks.ts';
 import { openStage, type Stage } from './document-stage.ts';
 import { isInstalled } from './programs.ts';
+import { openPage } from './transports/console/chromium.ts';
 
 const blocks = pages.flatMap(blocksOf);
 const service = blocks.find(({ serves }) => serves)!;

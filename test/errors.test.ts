@@ -2,7 +2,15 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { Failure, failureTable, fieldReasons, type Reason, retryAdvice, shorten, toFailure } from '../src/errors.ts';
+import {
+  Failure,
+  failureTable,
+  fieldReasons,
+  type Reason,
+  retryAdvice,
+  shorten,
+  toFailure,
+} from '../src/platform/errors.ts';
 
 const page = readFileSync(join(import.meta.dirname, '../docs/errors.md'), 'utf8');
 const rowsOf = (title: string): string[] => {

@@ -9,10 +9,10 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
-import { serve } from './cli/serving-program.ts';
-import { main } from './cli/sonant-program.ts';
+import { serve } from './app/cli/serving-program.ts';
+import { main } from './app/cli/sonant-program.ts';
 import { freePort } from './free-port.ts';
-import { testCertificate } from './rpc/test-certificate.ts';
+import { testCertificate } from './transports/rpc/test-certificate.ts';
 
 const root = join(import.meta.dirname, '..');
 const run = promisify(execFile);

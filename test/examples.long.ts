@@ -10,11 +10,11 @@ import { delimiter, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text as readAll } from 'node:stream/consumers';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
-import { serve } from './cli/serving-program.ts';
-import { openPage } from './console/chromium.ts';
+import { serve } from './app/cli/serving-program.ts';
 import { freePort } from './free-port.ts';
 import { findProgram, isInstalled, type Program } from './programs.ts';
 import { toolProgram } from './tool-packages.ts';
+import { openPage } from './transports/console/chromium.ts';
 
 const root = join(import.meta.dirname, '..');
 const readme = readFileSync(join(root, 'examples/README.md'), 'utf8');

@@ -59,7 +59,7 @@ const trustedWhole: Readonly<Record<string, string>> = {
 };
 
 /** Files whose expressions are made of ids and names in the code, or of patterns in the protos, which are tested. */
-const named = ['src/http/http-app.ts', 'src/books/plain-book.ts', 'src/contract/rules.ts'];
+const named = ['src/transports/http/http-app.ts', 'src/library/books/plain-book.ts', 'src/contract/rules.ts'];
 
 const { expressions, silent } = await collectExpressions();
 

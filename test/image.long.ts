@@ -9,10 +9,10 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { bzip2, tarOf } from './archives/archive-writer.ts';
 import { tinyVoiceFiles } from './engines/tiny-supertonic.ts';
 import { freePort } from './free-port.ts';
-import { openMirror } from './models/model-mirror.ts';
+import { openMirror } from './library/models/model-mirror.ts';
+import { bzip2, tarOf } from './platform/archives/archive-writer.ts';
 import { isInstalled } from './programs.ts';
 
 const root = join(import.meta.dirname, '..');

@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { readInstalled, toSbom } from '../.ci/sbom.ts';
 import packageFile from '../package.json' with { type: 'json' };
-import { versionText } from '../src/runtime/installation.ts';
+import { versionText } from '../src/platform/runtime/installation.ts';
 import toolsFile from '../tools/package.json' with { type: 'json' };
 
 const root = join(import.meta.dirname, '..');

@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { runSonant } from './cli/sonant-program.ts';
+import { runSonant } from './app/cli/sonant-program.ts';
 
 interface Beginning {
   pid: number;

@@ -8,7 +8,7 @@ import { expect, test } from 'vitest';
 import { loadConfig } from '../src/app/config.ts';
 import { openService } from '../src/app/service.ts';
 import { openAiCompatible } from '../src/engines/openai-compatible/openai-compatible.ts';
-import { createLog } from '../src/telemetry/log.ts';
+import { createLog } from '../src/platform/telemetry/log.ts';
 import { openOpenAiServer } from './engines/openai-server.ts';
 import { isInstalled } from './programs.ts';
 

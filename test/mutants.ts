@@ -175,10 +175,10 @@ async function compiles(mutant: Mutant): Promise<boolean> {
 
 spawnSync('git', ['worktree', 'add', '--detach', copy, 'HEAD'], { cwd: root, stdio: 'ignore' });
 for (const modules of ['node_modules', 'tools/node_modules']) symlinkSync(join(root, modules), join(copy, modules));
-const exclude = ['src/console/browser'];
+const exclude = ['src/transports/console/browser'];
 writeFileSync(join(copy, sourceConfig), JSON.stringify({ extends: './tsconfig.json', include: ['src'], exclude }));
 try {
-  const sources = globSync('src/**/*.ts', { cwd: copy, exclude: ['**/*.d.ts', 'src/console/**'] }).sort();
+  const sources = globSync('src/**/*.ts', { cwd: copy, exclude: ['**/*.d.ts', 'src/transports/console/**'] }).sort();
   const folders = Map.groupBy(sources, (file) => file.split('/')[1]!);
   const known = new Map<string, string[]>();
   const tests = globSync('test/**/*.test.ts', { cwd: copy }).map((file) => ({ file, steps: reach(file, known) }));

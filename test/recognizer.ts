@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { FormatName } from '../src/audio/formats.ts';
-import type { Pcm } from '../src/audio/pcm.ts';
+import type { Pcm } from '../src/platform/pcm.ts';
 import { isInstalled } from './programs.ts';
 
 const run = promisify(execFile);

@@ -3,7 +3,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
-import { main } from './cli/sonant-program.ts';
+import { main } from './app/cli/sonant-program.ts';
 import { freePort } from './free-port.ts';
 
 export interface ReplicaProcess {

@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, onTestFinished, test } from 'vitest';
+import { startPostgres } from './platform/store/postgres-server.ts';
 import { openService } from './soak/open-service.ts';
-import { startPostgres } from './store/postgres-server.ts';
 import { expectAllThere, openReceiver, settingsOf } from './upgrade/left-installation.ts';
 import { unpack } from './upgrade/recorded-installation.ts';
 

@@ -32,15 +32,17 @@ export async function openCheckout({ root, engine, logLevel, settings = {} }: Ch
   const { loadConfig }: typeof import('../../src/app/config.ts') = await import(
     find('src/app/config.ts', 'src/config.ts')
   );
-  const { createLog }: typeof import('../../src/telemetry/log.ts') = await import(join(root, 'src/telemetry/log.ts'));
+  const { createLog }: typeof import('../../src/platform/telemetry/log.ts') = await import(
+    join(root, 'src/platform/telemetry/log.ts')
+  );
   const { openKeys }: typeof import('../../src/app/command-line.ts') = await import(
     join(root, 'src/app/command-line.ts')
   );
-  const { operator }: typeof import('../../src/access/actor.ts') = await import(
-    find('src/access/actor.ts', 'src/keys/actor.ts')
+  const { operator }: typeof import('../../src/accounts/keys/actor.ts') = await import(
+    find('src/accounts/keys/actor.ts', 'src/keys/actor.ts')
   );
-  const { firstKeyScopes: scopes }: typeof import('../../src/access/scopes.ts') = await import(
-    find('src/access/scopes.ts', 'src/keys/scopes.ts')
+  const { firstKeyScopes: scopes }: typeof import('../../src/accounts/keys/scopes.ts') = await import(
+    find('src/accounts/keys/scopes.ts', 'src/keys/scopes.ts')
   );
   const env = {
     ...{ SONANT_DATA_DIR: folder, SONANT_LOG_LEVEL: logLevel },

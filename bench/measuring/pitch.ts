@@ -1,5 +1,5 @@
 // Measures the pitch of a voice in speech: the median of its voiced frames.
-import type { Pcm } from '../../src/audio/pcm.ts';
+import type { Pcm } from '../../src/platform/pcm.ts';
 import { rms } from '../../test/audio/measure-tone.ts';
 import { median } from './rounds.ts';
 

@@ -6,8 +6,8 @@ import { createClient } from '@connectrpc/connect';
 import { createGrpcTransport } from '@connectrpc/connect-node';
 import { WebSocket } from 'ws';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
-import { eventsIn, soundIn } from '../../test/http/event-reader.ts';
 import type { Service } from '../../test/soak/open-service.ts';
+import { eventsIn, soundIn } from '../../test/transports/http/event-reader.ts';
 import { freePort } from '../measuring/free-port.ts';
 
 /** `begin` is called if time counts from a later moment than the call. */

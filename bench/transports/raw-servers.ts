@@ -10,7 +10,7 @@ import { create, type DescMessage, fromBinary, type MessageInitShape, toBinary }
 import grpc from '@grpc/grpc-js';
 import { SpeechService, type StreamSpeechResponseSchema } from '../../gen/sonant/v1/speech_pb.ts';
 import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
-import { createId } from '../../src/runtime/id.ts';
+import { createId } from '../../src/platform/runtime/id.ts';
 import { piece, pieceCount, sound, voice } from './ready-speech.ts';
 
 const host = '127.0.0.1';

@@ -1,8 +1,8 @@
 // Provides ready audio, so that only the APIs are measured. All contenders send these bytes.
 
-import type { Delivery } from '../../src/delivery/delivery.ts';
+import type { Delivery } from '../../src/clips/delivery.ts';
 import type { Engine, Voice } from '../../src/engines/engine.ts';
-import { createId } from '../../src/runtime/id.ts';
+import { createId } from '../../src/platform/runtime/id.ts';
 import type { SpeechRequest } from '../../src/speech/request.ts';
 import type { Speech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';

@@ -14,8 +14,8 @@ import grpc from '@grpc/grpc-js';
 import type { Call } from '../../src/api/call.ts';
 import { operationOf } from '../../src/api/operation.ts';
 import type { Runner } from '../../src/api/runner.ts';
-import { callKey, type ServedService } from '../../src/rpc/calls.ts';
-import { createId } from '../../src/runtime/id.ts';
+import { createId } from '../../src/platform/runtime/id.ts';
+import { callKey, type ServedService } from '../../src/transports/rpc/calls.ts';
 
 interface Serving {
   runner: Runner;

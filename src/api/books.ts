@@ -1,14 +1,10 @@
 // Reads books for callers, so that they can edit the chapters and send them as a job. Each account can read one book at
 // a time. Few books are read in parallel, because each needs a process and memory.
 import { BookPartSchema, type BookService, CodeReading, type ReadBookRequest } from '../../gen/sonant/v1/book_pb.ts';
-import type { Book } from '../books/book.ts';
-import { bookAnswerCharsMax } from '../books/book-limits.ts';
-import { isCharset } from '../books/decode-text.ts';
-import { readBook } from '../books/read-book.ts';
-import { Failure } from '../errors.ts';
-import { metadataValueCharsMax } from '../jobs/job-limits.ts';
-import { isCover } from '../jobs/job-request.ts';
-import { countChars, cutText } from '../text/count-chars.ts';
+import { isCover, metadataValueCharsMax } from '../clips.ts';
+import { type Book, bookAnswerCharsMax, isCharset, readBook } from '../library.ts';
+import { countChars, cutText } from '../platform/count-chars.ts';
+import { Failure } from '../platform/errors.ts';
 import type { Call } from './call.ts';
 import { booksReadMax } from './call-limits.ts';
 import { toEnum } from './messages.ts';

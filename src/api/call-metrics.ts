@@ -1,6 +1,6 @@
 // The metrics of finished calls. Metrics that OpenTelemetry's semantic conventions define use the names, labels and
 // units of the conventions, which count RPCs separately from HTTP requests.
-import type { Metrics } from '../telemetry/prometheus.ts';
+import type { Metrics } from '../platform/telemetry/prometheus.ts';
 import type { EndedCall } from './call.ts';
 
 const rpcSystems: Readonly<Record<string, string>> = { grpc: 'grpc', 'grpc-web': 'grpc', connect: 'connectrpc' };

@@ -1,9 +1,6 @@
 // One call of an operation: its caller, the caller's address, and the signals that end the call.
-import { type Actor, toActor } from '../access/actor.ts';
-import { usualLimits as usualKeyLimits } from '../access/key-limits.ts';
-import type { KeyCaller } from '../access/key-verifier.ts';
-import type { LimitStatus } from '../access/rate-limit.ts';
-import type { Failure } from '../errors.ts';
+import { type Actor, type KeyCaller, type LimitStatus, toActor, usualLimits as usualKeyLimits } from '../accounts.ts';
+import type { Failure } from '../platform/errors.ts';
 
 export interface Call {
   caller: KeyCaller;

@@ -3,9 +3,9 @@
 // the first request runs. A key can be used again after its request failed or its process died: while a request runs,
 // its process renews a lease, by the clock of the database.
 import { createHash } from 'node:crypto';
-import { Failure } from '../errors.ts';
-import { isDead, processName } from '../runtime/id.ts';
-import type { AnswerRow, AnswerRows } from '../store/answer-rows.ts';
+import { Failure } from '../platform/errors.ts';
+import { isDead, processName } from '../platform/runtime/id.ts';
+import type { AnswerRow, AnswerRows } from './answer-rows.ts';
 import { answerLeaseMs, answerRenewalMs, idempotencyKeyCharsMax, idempotencyMs } from './call-limits.ts';
 
 interface Once<Answer> {

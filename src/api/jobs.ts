@@ -17,28 +17,30 @@ import {
   type WatchJobRequest,
 } from '../../gen/sonant/v1/job_service_pb.ts';
 import { OutputFormatSchema } from '../../gen/sonant/v1/speech_pb.ts';
-import type { Caller } from '../access/caller.ts';
-import { dayOf } from '../access/usage-ledger.ts';
-import { bookTimeline, encodedRateOf } from '../audio/book-file/book-file.ts';
-import { audioFormats, type FormatName } from '../audio/formats.ts';
-import { Failure } from '../errors.ts';
-import { jobKeepHoursMax, jobsPerAccountMax } from '../jobs/job-limits.ts';
+import { type Caller, dayOf, type UsageRow } from '../accounts.ts';
+import { audioFormats, bookTimeline, encodedRateOf, type FormatName } from '../audio.ts';
 import {
+  audioOf,
   type ChapterRequest,
+  type ChapterRow,
   expiryOf,
+  type JobFault,
   type JobRequest,
+  type JobRow,
+  type JobRunner,
   type JobSettings,
+  type JobTools,
+  jobKeepHoursMax,
+  jobsPerAccountMax,
+  type NewJob,
   readJobRequest,
+  removeJob,
   toPartRequest,
-} from '../jobs/job-request.ts';
-import { audioOf, type JobFault, type JobRunner } from '../jobs/job-runner.ts';
-import { removeJob } from '../jobs/job-sweep.ts';
-import type { JobTools } from '../jobs/job-tools.ts';
-import { createId } from '../runtime/id.ts';
-import type { ChapterRow, JobRow, NewJob } from '../store/job-rows.ts';
-import type { UsageRow } from '../store/usage-rows.ts';
-import { countChars } from '../text/count-chars.ts';
-import { withDisclosure } from '../text/disclosure.ts';
+} from '../clips.ts';
+import { countChars } from '../platform/count-chars.ts';
+import { Failure } from '../platform/errors.ts';
+import { createId } from '../platform/runtime/id.ts';
+import { withDisclosure } from '../text.ts';
 import type { Call } from './call.ts';
 import { jobEventsEveryMs, jobWatchMs } from './call-limits.ts';
 import { nameOf, toEnum } from './messages.ts';

@@ -1,7 +1,7 @@
 // Ends the running calls of an API key that is revoked or expires. Each key is looked up every half second, and at once
 // when a key is known to have changed. A revocation therefore takes effect within a second. If the store does not
 // answer, keys count as valid.
-import { Failure } from '../errors.ts';
+import { Failure } from '../platform/errors.ts';
 import { keyCheckMs } from './call-limits.ts';
 
 export type IsInForce = (keyId: string) => Promise<boolean>;

@@ -16,15 +16,23 @@ import {
   type UpdateApiKeyRequest,
   type WebhookSecretSchema,
 } from '../../gen/sonant/v1/api_key_pb.ts';
-import { toAuditRow } from '../access/actor.ts';
-import { type ApiKey, accountOf, type KeyFields } from '../access/api-key-record.ts';
-import type { VoiceUser } from '../access/caller.ts';
-import { graceSecondsUsual, type KeyManagement, type MadeKey, type RevokedKey } from '../access/key-management.ts';
-import { defaultScopes } from '../access/scopes.ts';
-import type { Violations } from '../contract/violations.ts';
-import { type Voices, voicesFor } from '../speech/voice.ts';
-import { secretGraceSecondsUsual } from '../webhooks/webhook.ts';
-import type { WebhookSecret, WebhookSecrets } from '../webhooks/webhook-secrets.ts';
+import {
+  type ApiKey,
+  accountOf,
+  defaultScopes,
+  graceSecondsUsual,
+  type KeyFields,
+  type KeyManagement,
+  type MadeKey,
+  type RevokedKey,
+  secretGraceSecondsUsual,
+  toAuditRow,
+  type VoiceUser,
+  type WebhookSecret,
+  type WebhookSecrets,
+} from '../accounts.ts';
+import type { Violations } from '../contract.ts';
+import { type Voices, voicesFor } from '../speech.ts';
 import { actorOf } from './call.ts';
 import { defined, pathsOf, reportUnknown, toEnum, unlessEmpty } from './messages.ts';
 import { pageOf, toPage } from './page.ts';

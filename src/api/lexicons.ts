@@ -10,14 +10,10 @@ import {
   type ReplaceLexiconRequest,
 } from '../../gen/sonant/v1/lexicon_pb.ts';
 import { VoiceAccessSchema, VoiceOwnerSchema } from '../../gen/sonant/v1/voice_pb.ts';
-import type { StoredLexicon } from '../lexicons/lexicon-cache.ts';
-import { checkLexicon } from '../lexicons/lexicon-fields.ts';
-import type { LexiconManagement } from '../lexicons/lexicon-management.ts';
-import { inSteps } from '../runtime/steps.ts';
-import { lexiconOwnerOf } from '../speech/request-lexicons.ts';
-import type { Voices } from '../speech/voice.ts';
-import { toLanguageCode } from '../text/language-code.ts';
-import type { LexiconEntry } from '../text/lexicon.ts';
+import { checkLexicon, type LexiconManagement, type StoredLexicon } from '../library.ts';
+import { inSteps } from '../platform/runtime/steps.ts';
+import { lexiconOwnerOf, type Voices } from '../speech.ts';
+import { type LexiconEntry, toLanguageCode } from '../text.ts';
 import { actorOf, type Call } from './call.ts';
 import { toEnum, toTime } from './messages.ts';
 import { pageOf, toPage } from './page.ts';

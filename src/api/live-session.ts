@@ -2,14 +2,12 @@
 // flush or an interrupt. Inputs are handled even if the client reads no output, so that an interrupt takes effect at
 // once. After `interrupted`, no output of earlier turns is sent.
 
-import type { FormatName } from '../audio/formats.ts';
-import { Failure, type FieldViolation } from '../errors.ts';
-import { onAbort } from '../runtime/abort.ts';
-import { atOnce, inSteps } from '../runtime/steps.ts';
-import { FileOfTurns } from '../speech/file-of-turns.ts';
-import type { LiveStart } from '../speech/live-request.ts';
-import type { SpeechEvent, SpeechMark, SpeechTimestamps } from '../speech/speech-events.ts';
-import { countChars } from '../text/count-chars.ts';
+import type { FormatName } from '../audio.ts';
+import { countChars } from '../platform/count-chars.ts';
+import { Failure, type FieldViolation } from '../platform/errors.ts';
+import { onAbort } from '../platform/runtime/abort.ts';
+import { atOnce, inSteps } from '../platform/runtime/steps.ts';
+import { FileOfTurns, type LiveStart, type SpeechEvent, type SpeechMark, type SpeechTimestamps } from '../speech.ts';
 import type { Call } from './call.ts';
 import {
   catchUpCheckMs,

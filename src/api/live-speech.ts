@@ -1,10 +1,8 @@
 // Live speech as an operation: the voice is looked up when the session starts, and each turn is charged while its text
 // is spoken.
-import { Failure } from '../errors.ts';
-import type { FileOfTurns } from '../speech/file-of-turns.ts';
-import type { LiveStart } from '../speech/live-request.ts';
-import type { Speech } from '../speech/synthesize.ts';
-import { disclosureIn } from '../text/disclosure.ts';
+import { Failure } from '../platform/errors.ts';
+import type { FileOfTurns, LiveStart, Speech } from '../speech.ts';
+import { disclosureIn } from '../text.ts';
 import type { Call } from './call.ts';
 import { liveStartMs } from './call-limits.ts';
 import { type LiveEvent, type LiveInput, LiveSession } from './live-session.ts';

@@ -1,12 +1,17 @@
 // A turn of live speech: its text, and how much of the text has been sent and heard. An interrupted turn reports the
 // text up to the word being heard. If the words have no times yet, they are estimated from the pace of earlier words.
-import { audioFormats } from '../audio/formats.ts';
-import { charsPerSecond } from '../speech/estimate.ts';
-import type { LiveStart } from '../speech/live-request.ts';
-import { LiveText } from '../speech/live-text.ts';
-import type { SpeechAudio, SpeechEvent, SpeechInfo, SpeechTimestamps } from '../speech/speech-events.ts';
-import { createWordAt } from '../speech/word-timing.ts';
-import { countChars } from '../text/count-chars.ts';
+import { audioFormats } from '../audio.ts';
+import { countChars } from '../platform/count-chars.ts';
+import {
+  charsPerSecond,
+  createWordAt,
+  type LiveStart,
+  LiveText,
+  type SpeechAudio,
+  type SpeechEvent,
+  type SpeechInfo,
+  type SpeechTimestamps,
+} from '../speech.ts';
 
 /** A segment without word times: its position in the text and in the audio. */
 interface Untimed {

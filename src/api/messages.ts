@@ -2,8 +2,7 @@
 import type { DescMessage, Message } from '@bufbuild/protobuf';
 import type { GenEnum } from '@bufbuild/protobuf/codegenv2';
 import { type FieldMask, timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { enumNames, isOurs } from '../contract/schema.ts';
-import type { Violations } from '../contract/violations.ts';
+import { enumNames, isOurs, type Violations } from '../contract.ts';
 import { updatePathsMax } from './call-limits.ts';
 
 /** The enum value with this name: `VoiceStatus.READY` for "ready". */

@@ -2,16 +2,12 @@
 // is stored before the response to a whole text is sent, or before the end of a chunk is reported. It therefore counts
 // even if the service is then killed. If the store is full or unreachable, the ledger keeps usage in
 // memory. Characters that were not spoken are refunded.
-import type { Limiter, Synthesis, TakeOptions } from '../access/limiter.ts';
-import { dayOf, type UsageLedger } from '../access/usage-ledger.ts';
-import { audioFormats } from '../audio/formats.ts';
-import type { Delivered } from '../delivery/delivery.ts';
-import type { Voice } from '../engines/engine.ts';
-import { Failure } from '../errors.ts';
-import type { LivePlace, PlannedLive } from '../speech/live-plan.ts';
-import type { CastSpeech } from '../speech/plan.ts';
-import type { SpeechRequest } from '../speech/request.ts';
-import type { SpeechEvent, SpeechInfo } from '../speech/speech-events.ts';
+import { dayOf, type Limiter, type Synthesis, type TakeOptions, type UsageLedger } from '../accounts.ts';
+import { audioFormats } from '../audio.ts';
+import type { Delivered } from '../clips.ts';
+import type { Voice } from '../engines.ts';
+import { Failure } from '../platform/errors.ts';
+import type { CastSpeech, LivePlace, PlannedLive, SpeechEvent, SpeechInfo, SpeechRequest } from '../speech.ts';
 import type { Call } from './call.ts';
 import { turnWaitMsMax } from './call-limits.ts';
 

@@ -11,14 +11,19 @@ import {
   type RemoveVoiceModelRequest,
   type WatchVoiceModelRequest,
 } from '../../gen/sonant/v1/model_pb.ts';
-import type { Engine } from '../engines/engine.ts';
-import { Failure } from '../errors.ts';
-import { type InstallStatus, isUnderWay } from '../models/install-progress.ts';
-import type { InstallableModel } from '../models/installable-models.ts';
-import type { ModelInstalls } from '../models/model-installs.ts';
-import { bytesOfRow, type ModelRow, modelOfVoice } from '../models/model-table.ts';
-import { commandsByHand } from '../models/package-url.ts';
-import { isNatural, type OfferedVoice, type Voices, voicesFor } from '../speech/voice.ts';
+import type { Engine } from '../engines.ts';
+import {
+  bytesOfRow,
+  commandsByHand,
+  type InstallableModel,
+  type InstallStatus,
+  isUnderWay,
+  type ModelInstalls,
+  type ModelRow,
+  modelOfVoice,
+} from '../library.ts';
+import { Failure } from '../platform/errors.ts';
+import { isNatural, type OfferedVoice, type Voices, voicesFor } from '../speech.ts';
 import type { Call } from './call.ts';
 import { modelWatchMs } from './call-limits.ts';
 import { toEnum } from './messages.ts';

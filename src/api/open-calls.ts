@@ -1,9 +1,9 @@
 // Limits the running calls that need no key: their number per connection, per address and in total, their duration, and
 // their wait for a client that reads nothing. An address with too many refusals is barred: transports drop its calls
 // unanswered.
-import { type Rate, takeOne } from '../access/rate-limit.ts';
-import { Failure } from '../errors.ts';
-import { networkOf } from '../net/client-addresses.ts';
+import { type Rate, takeOne } from '../accounts.ts';
+import { Failure } from '../platform/errors.ts';
+import { networkOf } from '../platform/net/client-addresses.ts';
 
 export interface OpenCallLimits {
   perConnectionMax: number;

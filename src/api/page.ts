@@ -1,7 +1,7 @@
 // Pages of a list. A cursor holds the position of the last item of the previous page, so that added or deleted items
 // cause no gaps and no duplicates. A cursor is valid only for its list and filters.
 import { createHash } from 'node:crypto';
-import type { Violations } from '../contract/violations.ts';
+import type { Violations } from '../contract.ts';
 import { cursorCharsMax, pageSizeDefault } from './call-limits.ts';
 
 export interface Page {

@@ -1,10 +1,8 @@
 // Reports whether this installation made an audio file, and whether the file is unchanged. Stored audio is recognised by
 // its fingerprint while its row exists.
 import type { InspectAudioRequest, ProvenanceService } from '../../gen/sonant/v1/provenance_pb.ts';
-import { Failure } from '../errors.ts';
-import type { Inspection } from '../provenance/inspecting-thread.ts';
-import { inspectFile } from '../provenance/inspector.ts';
-import type { ClipRows } from '../store/clip-rows.ts';
+import { type ClipRows, type Inspection, inspectFile } from '../clips.ts';
+import { Failure } from '../platform/errors.ts';
 import type { Call } from './call.ts';
 import { toTime } from './messages.ts';
 import type { Handlers } from './service-handlers.ts';

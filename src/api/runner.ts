@@ -1,11 +1,11 @@
 // Runs every operation, whichever API a call comes through: admits the caller, checks scopes, applies time limits, and
 // reports the end of each call exactly once. A call ends when its key is revoked, its client disconnects or the service
 // stops, even if the operation ignores its signal.
-import type { Admit } from '../access/admit.ts';
-import { Failure } from '../errors.ts';
-import { readerStallMs } from '../net/request-limits.ts';
-import { createMetrics, type Metrics } from '../telemetry/prometheus.ts';
-import type { Tracing } from '../telemetry/trace.ts';
+import type { Admit } from '../accounts.ts';
+import { Failure } from '../platform/errors.ts';
+import { readerStallMs } from '../platform/net/request-limits.ts';
+import { createMetrics, type Metrics } from '../platform/telemetry/prometheus.ts';
+import type { Tracing } from '../platform/telemetry/trace.ts';
 import type { EndedCall } from './call.ts';
 import { openCallLimits, streamCallMs, unaryCallMs } from './call-limits.ts';
 import { createCallMetrics } from './call-metrics.ts';

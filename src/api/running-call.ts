@@ -1,10 +1,8 @@
 // A call from its headers to its last result. It is admitted, started and given a time limit, and ends exactly once. An
 // aborted call ends at once, even if the operation ignores its signal.
-import { type Admit, checkScopes, type Presented } from '../access/admit.ts';
-import type { KeyCaller } from '../access/key-verifier.ts';
-import type { LimitStatus } from '../access/rate-limit.ts';
-import { Failure, failureTable, toFailure } from '../errors.ts';
-import { type Span, type TraceHeaders, type Tracing, within } from '../telemetry/trace.ts';
+import { type Admit, checkScopes, type KeyCaller, type LimitStatus, type Presented } from '../accounts.ts';
+import { Failure, failureTable, toFailure } from '../platform/errors.ts';
+import { type Span, type TraceHeaders, type Tracing, within } from '../platform/telemetry/trace.ts';
 import { anonymous, type Call, callerLeft, type EndedCall, type SpeechFacts } from './call.ts';
 import type { Deadlines } from './deadlines.ts';
 import type { KeyWatch } from './key-watch.ts';

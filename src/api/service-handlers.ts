@@ -10,8 +10,7 @@ import type {
   MessageInitShape,
   MessageShape,
 } from '@bufbuild/protobuf';
-import { checkRules, type Scope } from '../contract/rules.ts';
-import { Violations } from '../contract/violations.ts';
+import { checkRules, type Scope, Violations } from '../contract.ts';
 import type { Call } from './call.ts';
 
 /** Properties of a request's JSON that are lost in its message. */

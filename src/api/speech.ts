@@ -1,15 +1,18 @@
 // Speech operations: synthesis to stored audio, synthesis to a stream, estimates, and deletion of stored audio. A
 // request is planned before it is charged: text that cannot be spoken is not charged, and audio from the cache is free.
-import type { Caller } from '../access/caller.ts';
-import type { Delivered, Delivery } from '../delivery/delivery.ts';
-import type { SizeLimit } from '../delivery/speaking.ts';
-import { Failure, type FieldViolation } from '../errors.ts';
-import { SlotQueue } from '../runtime/slot-queue.ts';
-import { type Estimate, estimateSpeech, expectedBytesOf } from '../speech/estimate.ts';
-import type { PlannedSpeech } from '../speech/plan.ts';
-import type { SpeechRequest } from '../speech/request.ts';
-import type { SpeechEvent } from '../speech/speech-events.ts';
-import type { Speech } from '../speech/synthesize.ts';
+import type { Caller } from '../accounts.ts';
+import type { Delivered, Delivery, SizeLimit } from '../clips.ts';
+import { Failure, type FieldViolation } from '../platform/errors.ts';
+import { SlotQueue } from '../platform/runtime/slot-queue.ts';
+import {
+  type Estimate,
+  estimateSpeech,
+  expectedBytesOf,
+  type PlannedSpeech,
+  type Speech,
+  type SpeechEvent,
+  type SpeechRequest,
+} from '../speech.ts';
 import type { Call } from './call.ts';
 import { estimatesAtOnceMax, estimatesWaitingMax } from './call-limits.ts';
 import type { Idempotency } from './idempotency.ts';

@@ -3,14 +3,13 @@
 // live speech. A ticket that is used for the other kind of stream is refused and becomes invalid. A request for events
 // with a Last-Event-ID resumes the stream. The URL of a preview has a token that is valid for an hour, for all previews of
 // its key.
-import type { KeyCaller } from '../access/key-verifier.ts';
-import type { Seal, SealUse } from '../access/sealed-tokens.ts';
-import { Failure } from '../errors.ts';
-import { requestBytesMax } from '../net/request-limits.ts';
-import { createId } from '../runtime/id.ts';
-import type { SpeechRequest } from '../speech/request.ts';
-import type { TicketRows } from '../store/ticket-rows.ts';
+import type { KeyCaller, Seal, SealUse } from '../accounts.ts';
+import { Failure } from '../platform/errors.ts';
+import { requestBytesMax } from '../platform/net/request-limits.ts';
+import { createId } from '../platform/runtime/id.ts';
+import type { SpeechRequest } from '../speech.ts';
 import { ticketCharsMax, ticketCharsMin, ticketCharsPerAccountMax, ticketMs } from './call-limits.ts';
+import type { TicketRows } from './ticket-rows.ts';
 
 export interface Ticket {
   ticketId: string;

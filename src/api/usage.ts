@@ -1,9 +1,8 @@
 // Usage of the caller's keys between two days, grouped by key, voice or day. A caller sees its own key, the keys that
 // this key has replaced, and the keys of its account.
 import { type GetUsageRequest, UsageGroupingSchema, type UsageService } from '../../gen/sonant/v1/usage_pb.ts';
-import { dayOf, isDay } from '../access/usage-ledger.ts';
-import type { Violations } from '../contract/violations.ts';
-import type { UsageGroup, UsageRows, UsageSum } from '../store/usage-rows.ts';
+import { dayOf, isDay, type UsageGroup, type UsageRows, type UsageSum } from '../accounts.ts';
+import type { Violations } from '../contract.ts';
 import { nameOf, toEnum } from './messages.ts';
 import { checked, type Handlers } from './service-handlers.ts';
 

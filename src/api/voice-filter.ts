@@ -1,9 +1,10 @@
 // Filters a list of voices by language, engine or words. The lower-case search text of a voice is cached; the words of
 // a query are converted to lower case once per query.
-import { Failure, type FieldViolation } from '../errors.ts';
-import { isSpokenBy, type OfferedVoice } from '../speech/voice.ts';
-import { countChars } from '../text/count-chars.ts';
-import { toLanguageCode } from '../text/language-code.ts';
+
+import { countChars } from '../platform/count-chars.ts';
+import { Failure, type FieldViolation } from '../platform/errors.ts';
+import { isSpokenBy, type OfferedVoice } from '../speech.ts';
+import { toLanguageCode } from '../text.ts';
 import { voiceFilterCharsMax } from './call-limits.ts';
 
 interface VoiceFilter {

@@ -17,28 +17,28 @@ import {
   VoiceSpecSchema,
   VoiceStatusSchema,
 } from '../../gen/sonant/v1/voice_pb.ts';
-import { enumNames } from '../contract/schema.ts';
-import type { Violations } from '../contract/violations.ts';
-import type { Cloning, Engine } from '../engines/engine.ts';
-import { Failure, type FieldViolation } from '../errors.ts';
-import { type DefaultVoice, findDefault } from '../speech/default-voice.ts';
-import { formatNames, outputSampleRatesHz, speakingRates } from '../speech/fields.ts';
-import { isMiss } from '../speech/find-current.ts';
-import type { VoiceAccess, VoiceConsent } from '../speech/stored-voices.ts';
+import { enumNames, type Violations } from '../contract.ts';
+import type { Cloning, Engine } from '../engines.ts';
+import { type PreviewVoice, textsOf, type VoiceFields, type VoiceManagement } from '../library.ts';
+import { Failure, type FieldViolation } from '../platform/errors.ts';
 import {
   bindingIdsOf,
   blendOf,
+  type DefaultVoice,
+  findDefault,
+  formatNames,
+  isMiss,
   isNatural,
   type OfferedVoice,
+  outputSampleRatesHz,
   ownerOf,
+  speakingRates,
+  type VoiceAccess,
+  type VoiceConsent,
   type Voices,
   voicesFor,
-} from '../speech/voice.ts';
-import { textsOf } from '../store/voice-rows.ts';
-import { toLanguageCode } from '../text/language-code.ts';
-import type { VoiceFields } from '../voices/voice-fields.ts';
-import type { VoiceManagement } from '../voices/voice-management.ts';
-import type { PreviewVoice } from '../voices/voice-preview.ts';
+} from '../speech.ts';
+import { toLanguageCode } from '../text.ts';
 import { actorOf, type Call } from './call.ts';
 import { voicesPerTurn } from './call-limits.ts';
 import { defined, nameOf, pathsOf, toEnum, toTime, unlessEmpty } from './messages.ts';

@@ -1,14 +1,10 @@
 // Jobs of `sonant book`, in a work folder beside the output file. Finished segments stay in the folder, so that the
 // same command can resume after an interruption. No service sees these jobs, and nothing is charged.
 import { join } from 'node:path';
-import { usualLimits } from '../access/key-limits.ts';
-import { anonymous } from '../api/call.ts';
-import type { ClipRoom } from '../delivery/clip-room.ts';
-import { openManifest } from '../delivery/stored-manifest.ts';
-import { openLocalClips } from '../delivery/stores/local-clips.ts';
-import { jobKeepHoursMax } from '../jobs/job-limits.ts';
-import type { JobCaller } from '../jobs/job-tools.ts';
-import { openSqlite } from '../store/sqlite.ts';
+import { usualLimits } from '../accounts.ts';
+import { anonymous } from '../api.ts';
+import { type ClipRoom, type JobCaller, jobKeepHoursMax, openLocalClips, openManifest } from '../clips.ts';
+import { openSqlite } from '../platform/store/sqlite.ts';
 import type { App } from './command-line.ts';
 import { openJobs } from './open-jobs.ts';
 import { openStoredClips } from './open-storage.ts';

@@ -3,9 +3,9 @@
 import { readFile } from 'node:fs/promises';
 import { createServer, isIPv4, isIPv6 } from 'node:net';
 import { createSecureContext } from 'node:tls';
-import { isLoopbackHost } from '../net/client-addresses.ts';
-import type { Tls } from '../net/listen.ts';
-import type { Address } from '../runtime/setting-types.ts';
+import { isLoopbackHost } from '../platform/net/client-addresses.ts';
+import type { Address } from '../platform/runtime/setting-types.ts';
+import type { Tls } from '../transports.ts';
 import { asConfigError, type Config, ConfigError, type ConfigMistake, mistakeIn } from './config.ts';
 import { checkCredentials } from './open-provenance.ts';
 import { linkMistakes } from './open-storage.ts';

@@ -1,15 +1,16 @@
 // Opens the parts of Sonant that commands use. The service itself is not started.
-import { createKeyManagement } from '../access/key-management.ts';
-import type { EngineDefinition } from '../engines/engine.ts';
-import type { Lexicons, OfferedLexicon } from '../speech/request-lexicons.ts';
-import { createApiKeyRows } from '../store/api-key-rows.ts';
-import { createClipRows } from '../store/clip-rows.ts';
-import { isStoreThere, openStore } from '../store/open-store.ts';
-import type { RowStore } from '../store/row-store.ts';
-import { createSigningCertificateRows } from '../store/signing-certificate-rows.ts';
-import { createUsageRows } from '../store/usage-rows.ts';
-import { createWebhookRows } from '../store/webhook-rows.ts';
-import { createWebhookSecrets } from '../webhooks/webhook-secrets.ts';
+import {
+  createApiKeyRows,
+  createKeyManagement,
+  createUsageRows,
+  createWebhookRows,
+  createWebhookSecrets,
+} from '../accounts.ts';
+import { createClipRows, createSigningCertificateRows } from '../clips.ts';
+import type { EngineDefinition } from '../engines.ts';
+import { isStoreThere, openStore } from '../platform/store/open-store.ts';
+import type { RowStore } from '../platform/store/row-store.ts';
+import type { Lexicons, OfferedLexicon } from '../speech.ts';
 import type { Config } from './config.ts';
 import { createOpenSigner } from './open-provenance.ts';
 import { openSpeech, openStoredVoices, type StoredVoices } from './open-speech.ts';

@@ -7,10 +7,10 @@ import { existsSync, readFileSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import { parse as parseToml, TomlError } from 'smol-toml';
-import type { EngineDefinition } from '../engines/engine.ts';
-import { nearestName, questionOf } from '../runtime/nearest-name.ts';
-import type { Setting, SettingValues } from '../runtime/setting-types.ts';
-import { reasonOf } from '../runtime/system-errors.ts';
+import type { EngineDefinition } from '../engines.ts';
+import { nearestName, questionOf } from '../platform/runtime/nearest-name.ts';
+import type { Setting, SettingValues } from '../platform/runtime/setting-types.ts';
+import { reasonOf } from '../platform/runtime/system-errors.ts';
 import { otelSettings } from './otel-settings.ts';
 import { serviceSettings } from './settings.ts';
 

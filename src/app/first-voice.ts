@@ -1,8 +1,8 @@
 // Fetches a natural voice for a service that has none, in the background: once at the start, and then every hour until
 // there is a natural voice. Until then the service speaks with its synthetic voices.
-import type { ModelInstalls } from '../models/model-installs.ts';
-import { isNatural, type Voices } from '../speech/voice.ts';
-import type { Log } from '../telemetry/log.ts';
+import type { ModelInstalls } from '../library.ts';
+import type { Log } from '../platform/telemetry/log.ts';
+import { isNatural, type Voices } from '../speech.ts';
 
 const retryMs = 3_600_000;
 

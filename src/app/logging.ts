@@ -1,9 +1,9 @@
 // Logs how calls and requests ended, and errors that no caller receives. A client can repeat some calls at no cost:
 // calls without a valid key, and calls refused for overload. Only a few lines a minute are logged for such calls, per
 // reason or key; the rest are only counted.
-import type { EndedCall } from '../api/call.ts';
-import { type Failure, failureTable, isOfOthers } from '../errors.ts';
-import { type Log, openRepeatedLines } from '../telemetry/log.ts';
+import type { EndedCall } from '../api.ts';
+import { type Failure, failureTable, isOfOthers } from '../platform/errors.ts';
+import { type Log, openRepeatedLines } from '../platform/telemetry/log.ts';
 
 /** `keyId` is undefined if the key is unknown. */
 interface Refusal {

@@ -1,25 +1,31 @@
 // Opens the parts of admission: keys, sign-in, and the state that replicas share through PostgreSQL (key limits, failed
 // attempts by address, speech in progress). With SQLite, that state is local to this process.
-import { createAdmit } from '../access/admit.ts';
-import { createFailedAttempts, type FailedAttempts } from '../access/failed-attempts.ts';
-import { acceptBootstrapKey, makeFirstKey } from '../access/first-key.ts';
-import { createKeyManagement } from '../access/key-management.ts';
-import { createKeyVerifier } from '../access/key-verifier.ts';
-import { createLimiter, type Limiter, type LimiterOptions } from '../access/limiter.ts';
-import type { accountSettings } from '../access/settings.ts';
-import { openSharedLimiter } from '../access/shared-limiter.ts';
-import { createSignIn } from '../access/sign-in.ts';
-import { dayOf } from '../access/usage-ledger.ts';
-import { createRunner, type Runner } from '../api/runner.ts';
-import { createSingleFlight, type SingleFlight } from '../delivery/single-flight.ts';
-import { createApiKeyRows } from '../store/api-key-rows.ts';
-import { createFlightLock } from '../store/flight-lock.ts';
-import { openSharedRows } from '../store/open-store.ts';
-import type { RowStore } from '../store/row-store.ts';
-import type { storeSettings } from '../store/settings.ts';
-import { createSharedLimitRows } from '../store/shared-limits.ts';
-import { createUsageRows } from '../store/usage-rows.ts';
-import type { Tools } from '../telemetry/tools.ts';
+import {
+  acceptBootstrapKey,
+  type accountSettings,
+  createAdmit,
+  createApiKeyRows,
+  createFailedAttempts,
+  createKeyManagement,
+  createKeyVerifier,
+  createLimiter,
+  createSignIn,
+  createUsageRows,
+  dayOf,
+  type FailedAttempts,
+  type Limiter,
+  type LimiterOptions,
+  makeFirstKey,
+  openSharedLimiter,
+} from '../accounts.ts';
+import { createRunner, type Runner } from '../api.ts';
+import { createSingleFlight, type SingleFlight } from '../clips.ts';
+import { createFlightLock } from '../platform/store/flight-lock.ts';
+import { openSharedRows } from '../platform/store/open-store.ts';
+import type { RowStore } from '../platform/store/row-store.ts';
+import type { storeSettings } from '../platform/store/settings.ts';
+import { createSharedLimitRows } from '../platform/store/shared-limits.ts';
+import type { Tools } from '../platform/telemetry/tools.ts';
 import { openCallLog } from './logging.ts';
 import { pepperOf, signInOptionsOf } from './secrets.ts';
 

@@ -1,25 +1,34 @@
 // Opens jobs (rows, runner, cleanup) and webhooks (secrets, targets, sender).
 import { JobSchema } from '../../gen/sonant/v1/job_service_pb.ts';
-import type { Seal } from '../access/sealed-tokens.ts';
-import type { accountSettings } from '../access/settings.ts';
-import type { UsageLedger } from '../access/usage-ledger.ts';
-import { createJobHandlers, toJob } from '../api/jobs.ts';
-import { writeMessage } from '../contract/encode.ts';
-import { Failure, type FieldViolation } from '../errors.ts';
-import type { JobSettings } from '../jobs/job-request.ts';
-import { openJobRunner } from '../jobs/job-runner.ts';
-import { openJobSweep } from '../jobs/job-sweep.ts';
-import type { JobTools } from '../jobs/job-tools.ts';
-import { createOutboundTargets } from '../net/outbound-targets.ts';
-import { isDead, processName } from '../runtime/id.ts';
-import { createJobRows, type JobRow, type JobRowsOptions } from '../store/job-rows.ts';
-import type { RowStore } from '../store/row-store.ts';
-import { createWebhookRows, type WebhookOutcome, webhookOutcomes } from '../store/webhook-rows.ts';
-import { createMetrics, type Metrics } from '../telemetry/prometheus.ts';
-import type { Tools } from '../telemetry/tools.ts';
-import { type Webhooks, webhookUrlCharsMax } from '../webhooks/webhook.ts';
-import { createWebhookSecrets } from '../webhooks/webhook-secrets.ts';
-import { openWebhooks } from '../webhooks/webhook-sender.ts';
+import {
+  type accountSettings,
+  createWebhookRows,
+  createWebhookSecrets,
+  openWebhooks,
+  type Seal,
+  type UsageLedger,
+  type WebhookOutcome,
+  type Webhooks,
+  webhookOutcomes,
+  webhookUrlCharsMax,
+} from '../accounts.ts';
+import { createJobHandlers, toJob } from '../api.ts';
+import {
+  createJobRows,
+  type JobRow,
+  type JobRowsOptions,
+  type JobSettings,
+  type JobTools,
+  openJobRunner,
+  openJobSweep,
+} from '../clips.ts';
+import { writeMessage } from '../contract.ts';
+import { Failure, type FieldViolation } from '../platform/errors.ts';
+import { createOutboundTargets } from '../platform/net/outbound-targets.ts';
+import { isDead, processName } from '../platform/runtime/id.ts';
+import type { RowStore } from '../platform/store/row-store.ts';
+import { createMetrics, type Metrics } from '../platform/telemetry/prometheus.ts';
+import type { Tools } from '../platform/telemetry/tools.ts';
 import type { StoredClips } from './open-storage.ts';
 
 export interface OpenJobsOptions extends Pick<JobTools, 'speech' | 'limiter' | 'findCaller' | 'onFault'> {

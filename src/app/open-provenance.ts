@@ -3,9 +3,13 @@ import { X509Certificate } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Credentials, openSelfSigned, readCredentials } from '../provenance/certificate.ts';
-import type { OpenSigner } from '../provenance/places.ts';
-import type { SigningCertificateRows } from '../store/signing-certificate-rows.ts';
+import {
+  type Credentials,
+  type OpenSigner,
+  openSelfSigned,
+  readCredentials,
+  type SigningCertificateRows,
+} from '../clips.ts';
 import { asConfigError, type Config } from './config.ts';
 
 /** The file with the self-signed certificate and its key. */

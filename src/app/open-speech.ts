@@ -1,28 +1,32 @@
 // Opens speech (engines, voices, stored voices, lexicons, synthesis) and the operations that manage stored voices.
 import packageFile from '../../package.json' with { type: 'json' };
-import { findDataDirSecret, readDataDirSecret } from '../access/sealed-tokens.ts';
-import type { Engine, EngineDefinition, EngineLog, Voice } from '../engines/engine.ts';
-import { createEngineGuards } from '../engines/guard.ts';
-import { openLexiconCache } from '../lexicons/lexicon-cache.ts';
-import { createLexiconManagement } from '../lexicons/lexicon-management.ts';
-import type { SettingValues } from '../runtime/setting-types.ts';
-import type { Marking } from '../speech/marking.ts';
-import type { Lexicons } from '../speech/request-lexicons.ts';
-import { Schedule } from '../speech/schedule.ts';
-import type { StoredVoices as VoiceSource } from '../speech/stored-voices.ts';
-import { createSpeech } from '../speech/synthesize.ts';
-import { createVoices } from '../speech/voice.ts';
-import { createLexiconRows } from '../store/lexicon-rows.ts';
-import type { RowStore } from '../store/row-store.ts';
-import type { storeSettings } from '../store/settings.ts';
-import { createVoiceRows } from '../store/voice-rows.ts';
-import { createMetrics, type Metrics } from '../telemetry/prometheus.ts';
-import { createCloneMaking } from '../voices/clone-making.ts';
-import { createVault } from '../voices/clone-vault.ts';
-import { readSamples } from '../voices/sample-reader.ts';
-import type { librarySettings } from '../voices/settings.ts';
-import { openVoiceCache, type VoiceCacheOptions } from '../voices/voice-cache.ts';
-import { createVoiceManagement } from '../voices/voice-management.ts';
+import { findDataDirSecret, readDataDirSecret } from '../accounts.ts';
+import { createEngineGuards, type Engine, type EngineDefinition, type EngineLog, type Voice } from '../engines.ts';
+import {
+  createCloneMaking,
+  createLexiconManagement,
+  createLexiconRows,
+  createVault,
+  createVoiceManagement,
+  createVoiceRows,
+  type librarySettings,
+  openLexiconCache,
+  openVoiceCache,
+  readSamples,
+  type VoiceCacheOptions,
+} from '../library.ts';
+import type { SettingValues } from '../platform/runtime/setting-types.ts';
+import type { RowStore } from '../platform/store/row-store.ts';
+import type { storeSettings } from '../platform/store/settings.ts';
+import { createMetrics, type Metrics } from '../platform/telemetry/prometheus.ts';
+import {
+  createSpeech,
+  createVoices,
+  type Lexicons,
+  type Marking,
+  Schedule,
+  type StoredVoices as VoiceSource,
+} from '../speech.ts';
 import type { Config } from './config.ts';
 
 type OpenedSpeech = Awaited<ReturnType<typeof openSpeech>>;

@@ -2,22 +2,25 @@
 // cleanup, and the usage ledger. `doctor` checks a bucket with `checkClipStore`.
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { createUsageLedger } from '../access/usage-ledger.ts';
-import { createClipMemory } from '../delivery/clip-memory.ts';
-import { createClipRoom } from '../delivery/clip-room.ts';
-import { openClipSweep } from '../delivery/clip-sweep.ts';
-import type { ClipStore } from '../delivery/stores/clip-store.ts';
-import { openLocalClips } from '../delivery/stores/local-clips.ts';
-import { openS3Bucket } from '../delivery/stores/s3-bucket.ts';
-import { S3Clips } from '../delivery/stores/s3-clips.ts';
-import { createPublicLinks, createSignedLinks, type LinkTo } from '../delivery/stores/s3-links.ts';
-import { createId } from '../runtime/id.ts';
-import { reasonOf } from '../runtime/system-errors.ts';
-import { createClipRows } from '../store/clip-rows.ts';
-import { createJobRows } from '../store/job-rows.ts';
-import { createFingerprintRows, openStore } from '../store/open-store.ts';
-import type { RowStore } from '../store/row-store.ts';
-import { createUsageRows } from '../store/usage-rows.ts';
+import { createUsageLedger, createUsageRows } from '../accounts.ts';
+import {
+  type ClipStore,
+  createClipMemory,
+  createClipRoom,
+  createClipRows,
+  createJobRows,
+  createPublicLinks,
+  createSignedLinks,
+  type LinkTo,
+  openClipSweep,
+  openLocalClips,
+  openS3Bucket,
+  S3Clips,
+} from '../clips.ts';
+import { createId } from '../platform/runtime/id.ts';
+import { reasonOf } from '../platform/runtime/system-errors.ts';
+import { createFingerprintRows, openStore } from '../platform/store/open-store.ts';
+import type { RowStore } from '../platform/store/row-store.ts';
 import { asConfigError, type Config, type ConfigMistake } from './config.ts';
 import type { Opening } from './opening.ts';
 import { checkSharedSecrets } from './secrets.ts';

@@ -1,40 +1,45 @@
 // Creates the operations, which all transports share.
-import type { KeyManagement } from '../access/key-management.ts';
-import type { Limiter } from '../access/limiter.ts';
-import type { Seal } from '../access/sealed-tokens.ts';
-import { createBookHandlers } from '../api/books.ts';
-import { createIdempotency } from '../api/idempotency.ts';
-import type { JobHandlers } from '../api/jobs.ts';
-import { createKeyHandlers } from '../api/keys.ts';
-import { createLexiconHandlers } from '../api/lexicons.ts';
-import { createLiveOperations } from '../api/live-speech.ts';
-import { createMetering } from '../api/metering.ts';
-import { createModelHandlers } from '../api/models.ts';
-import { createProvenanceHandlers } from '../api/provenance.ts';
-import { createSpeechOperations } from '../api/speech.ts';
-import { createTickets } from '../api/stream-tickets.ts';
-import { createUsageHandlers } from '../api/usage.ts';
-import { createVoiceHandlers, createVoiceOperations } from '../api/voices.ts';
-import { createKnownClips } from '../delivery/clip-cache.ts';
-import { createDelivery, type DeliveryOptions } from '../delivery/delivery.ts';
-import type { SingleFlight } from '../delivery/single-flight.ts';
-import { createStoredAudio } from '../delivery/stored-audio.ts';
-import { readCaptions } from '../delivery/stored-captions.ts';
-import { openManifest } from '../delivery/stored-manifest.ts';
-import type { Engine } from '../engines/engine.ts';
-import type { LexiconManagement } from '../lexicons/lexicon-management.ts';
-import type { ModelInstalls } from '../models/model-installs.ts';
-import type { OpenSigner } from '../provenance/places.ts';
-import type { Speech } from '../speech/synthesize.ts';
-import type { Voices } from '../speech/voice.ts';
-import { createAnswerRows } from '../store/answer-rows.ts';
-import { type ClipRow, voiceIdsOf } from '../store/clip-rows.ts';
-import { createTicketRows } from '../store/ticket-rows.ts';
-import { createUsageRows } from '../store/usage-rows.ts';
-import { createWebhookRows } from '../store/webhook-rows.ts';
-import type { VoiceManagement } from '../voices/voice-management.ts';
-import { createVoicePreview } from '../voices/voice-preview.ts';
-import { createWebhookSecrets } from '../webhooks/webhook-secrets.ts';
+import {
+  createUsageRows,
+  createWebhookRows,
+  createWebhookSecrets,
+  type KeyManagement,
+  type Limiter,
+  type Seal,
+} from '../accounts.ts';
+import {
+  createAnswerRows,
+  createBookHandlers,
+  createIdempotency,
+  createKeyHandlers,
+  createLexiconHandlers,
+  createLiveOperations,
+  createMetering,
+  createModelHandlers,
+  createProvenanceHandlers,
+  createSpeechOperations,
+  createTicketRows,
+  createTickets,
+  createUsageHandlers,
+  createVoiceHandlers,
+  createVoiceOperations,
+  type JobHandlers,
+} from '../api.ts';
+import {
+  type ClipRow,
+  createDelivery,
+  createKnownClips,
+  createStoredAudio,
+  type DeliveryOptions,
+  type OpenSigner,
+  openManifest,
+  readCaptions,
+  type SingleFlight,
+  voiceIdsOf,
+} from '../clips.ts';
+import type { Engine } from '../engines.ts';
+import { createVoicePreview, type LexiconManagement, type ModelInstalls, type VoiceManagement } from '../library.ts';
+import type { Speech, Voices } from '../speech.ts';
 import type { Stored } from './open-storage.ts';
 
 interface OperationsOptions extends Pick<DeliveryOptions, 'links' | 'onFault'> {

@@ -1,6 +1,6 @@
 // The standard OpenTelemetry variables, from the "Environment Variable Specification" and the "OpenTelemetry
 // Protocol Exporter" specification. As required, an invalid value causes a warning, and the default applies.
-import { choiceSetting, integerSetting, type Setting, textSetting } from '../runtime/setting-types.ts';
+import { choiceSetting, integerSetting, type Setting, textSetting } from '../platform/runtime/setting-types.ts';
 
 /** Whether this is a web URL without credentials, which fetch would refuse and the log would show. */
 const isWebUrl = (given: string) => /^https?:\/\/[^/@]+(\/|$)/.test(given) && URL.canParse(given);

@@ -2,14 +2,20 @@
 // because they read each other's sessions and clones. With a shared database, every secret must therefore be set and
 // match the fingerprint in the database. Otherwise startup fails, unless the operator declares the secrets as new.
 import { createHmac } from 'node:crypto';
-import { createPepper, type Pepper } from '../access/api-key.ts';
-import { createIssuer, type IssuerOptions } from '../access/oidc-issuer.ts';
-import { createSeal, readDataDirSecret, type Seal } from '../access/sealed-tokens.ts';
-import type { accountSettings } from '../access/settings.ts';
-import type { SignInOptions } from '../access/sign-in.ts';
-import { isLoopbackUrl } from '../net/client-addresses.ts';
-import type { SettingValues } from '../runtime/setting-types.ts';
-import type { FingerprintRows } from '../store/open-store.ts';
+import {
+  type accountSettings,
+  createIssuer,
+  createPepper,
+  createSeal,
+  type IssuerOptions,
+  type Pepper,
+  readDataDirSecret,
+  type Seal,
+  type SignInOptions,
+} from '../accounts.ts';
+import { isLoopbackUrl } from '../platform/net/client-addresses.ts';
+import type { SettingValues } from '../platform/runtime/setting-types.ts';
+import type { FingerprintRows } from '../platform/store/open-store.ts';
 import { type Config, ConfigError, type ConfigMistake } from './config.ts';
 
 type AccountSettings = SettingValues<typeof accountSettings>;

@@ -1,25 +1,24 @@
 // Builds the service from a Config, and closes its parts in reverse order. Only this file imports every folder.
 import { isIPv6 } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { FirstKey } from '../access/first-key.ts';
-import type { Runner } from '../api/runner.ts';
-import type { ConnectionOptions } from '../compat/wyoming/connection.ts';
-import { openWyomingServer } from '../compat/wyoming/wyoming-server.ts';
-import { freeBytesMin } from '../delivery/clip-room.ts';
-import type { Engine, EngineDefinition } from '../engines/engine.ts';
-import { openAdminServer } from '../http/admin-server.ts';
-import { createModelInstalls } from '../models/model-installs.ts';
-import { firstModelOf, loadModels, modelEngines } from '../models/model-table.ts';
-import { createConnections } from '../net/connections.ts';
-import { openSharedPort } from '../net/listen.ts';
-import { openRpcServer } from '../rpc/server.ts';
-import { addRpcRoutes, createServices } from '../rpc/services.ts';
-import type { Address } from '../runtime/setting-types.ts';
-import { findDefault } from '../speech/default-voice.ts';
-import { createJobRows } from '../store/job-rows.ts';
-import { createSigningCertificateRows } from '../store/signing-certificate-rows.ts';
-import type { Log } from '../telemetry/log.ts';
-import { createVoicePurge } from '../voices/voice-purge.ts';
+import type { FirstKey } from '../accounts.ts';
+import type { Runner } from '../api.ts';
+import { createJobRows, createSigningCertificateRows, freeBytesMin } from '../clips.ts';
+import type { Engine, EngineDefinition } from '../engines.ts';
+import { createModelInstalls, createVoicePurge, firstModelOf, loadModels, modelEngines } from '../library.ts';
+import type { Address } from '../platform/runtime/setting-types.ts';
+import type { Log } from '../platform/telemetry/log.ts';
+import { findDefault } from '../speech.ts';
+import {
+  addRpcRoutes,
+  type ConnectionOptions,
+  createConnections,
+  createServices,
+  openAdminServer,
+  openRpcServer,
+  openSharedPort,
+  openWyomingServer,
+} from '../transports.ts';
 import { checkSettings } from './check-settings.ts';
 import { asConfigError, type Config } from './config.ts';
 import { fetchFirstVoice } from './first-voice.ts';

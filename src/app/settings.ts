@@ -1,13 +1,13 @@
 // The settings of the service: those of the rooms, in the order in which commands list them, and the app's own. Engines
 // declare their own settings.
-import { accountSettings } from '../access/settings.ts';
-import { clipSettings } from '../delivery/settings.ts';
-import { transportSettings } from '../http/settings.ts';
-import { choiceSetting, integerSetting } from '../runtime/setting-types.ts';
-import { speechSettings } from '../speech/settings.ts';
-import { storeSettings } from '../store/settings.ts';
-import { type LogLevel, logLevels } from '../telemetry/log.ts';
-import { librarySettings } from '../voices/settings.ts';
+import { accountSettings } from '../accounts.ts';
+import { clipSettings } from '../clips.ts';
+import { librarySettings } from '../library.ts';
+import { choiceSetting, integerSetting } from '../platform/runtime/setting-types.ts';
+import { storeSettings } from '../platform/store/settings.ts';
+import { type LogLevel, logLevels } from '../platform/telemetry/log.ts';
+import { speechSettings } from '../speech.ts';
+import { transportSettings } from '../transports.ts';
 
 const appSettings = {
   leaveSeconds: integerSetting({

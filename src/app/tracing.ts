@@ -1,16 +1,15 @@
 // Sends traces and metrics to a collector. Wraps the engines, the clip store, the database and shared synthesis, so
 // that each wait during a call is a span in the call's trace. Without a collector, nothing is wrapped.
 import { hostname } from 'node:os';
-import type { SingleFlight } from '../delivery/single-flight.ts';
-import type { ClipStore } from '../delivery/stores/clip-store.ts';
-import type { Engine } from '../engines/engine.ts';
-import { apiVersion } from '../net/headers.ts';
-import { createId } from '../runtime/id.ts';
-import type { RowStore } from '../store/row-store.ts';
-import type { Log } from '../telemetry/log.ts';
-import { type OtlpTarget, openOtlpExport } from '../telemetry/otlp-export.ts';
-import type { Metrics } from '../telemetry/prometheus.ts';
-import { activeSpan, createTracing, faultOf, measured, type Tracing, within } from '../telemetry/trace.ts';
+import type { ClipStore, SingleFlight } from '../clips.ts';
+import type { Engine } from '../engines.ts';
+import { createId } from '../platform/runtime/id.ts';
+import type { RowStore } from '../platform/store/row-store.ts';
+import type { Log } from '../platform/telemetry/log.ts';
+import { type OtlpTarget, openOtlpExport } from '../platform/telemetry/otlp-export.ts';
+import type { Metrics } from '../platform/telemetry/prometheus.ts';
+import { activeSpan, createTracing, faultOf, measured, type Tracing, within } from '../platform/telemetry/trace.ts';
+import { apiVersion } from '../transports.ts';
 import type { Config } from './config.ts';
 import { parsePairs } from './otel-settings.ts';
 

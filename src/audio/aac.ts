@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { pipeline } from 'node:stream/promises';
-import { Failure } from '../errors.ts';
+import { Failure } from '../platform/errors.ts';
 
 const bitsPerSecond = 96_000;
 

@@ -1,10 +1,11 @@
 // Converts the samples of an engine to the bytes of a response: gain, tempo, resampling, limiter, encoder. A pipeline
 // keeps its state between the segments of a response, so the file has no clicks or gaps. Rate, gain and tempo may
 // change between segments.
+
+import { join } from '../platform/pcm.ts';
 import type { AudioFormat } from './formats.ts';
 import { factorOf, limitBlock, toFloat } from './level.ts';
 import type { Origin } from './origin.ts';
-import { join } from './pcm.ts';
 import { Resampler } from './resample.ts';
 import { Tempo } from './tempo.ts';
 

@@ -2,7 +2,7 @@
 // K-weighting (a high shelf and a high-pass filter), 400 ms blocks that start every 100 ms are measured. The loudness
 // is the mean power of the blocks that pass two gates: an absolute gate at -70 LUFS, and a relative gate 10 LU below
 // the mean of all blocks that pass the absolute gate.
-import type { Pcm } from './pcm.ts';
+import type { Pcm } from '../platform/pcm.ts';
 
 /** Target loudness of every voice. Speech peaks are 14 to 21 dB higher, nearly always under the limiter's knee. */
 export const targetLoudnessLufs = -21;

@@ -3,10 +3,10 @@
 // input by about 0.1 s. An encoder takes 2 MB and is reused after a reset, so the same audio gives the same bytes.
 import { readFile } from 'node:fs/promises';
 import type { WasmMediaEncoder } from 'wasm-media-encoders';
+import { join } from '../platform/pcm.ts';
 import type { Encoder } from './encoder.ts';
 import { blocksOf, clamped } from './kernels.ts';
 import { id3OriginTag, type Origin } from './origin.ts';
-import { join } from './pcm.ts';
 
 type Lame = WasmMediaEncoder<'audio/mpeg'>;
 type Mp3Kbps = NonNullable<Parameters<Lame['configure']>[0]['bitrate']>;

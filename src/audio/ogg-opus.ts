@@ -5,10 +5,11 @@
 //     page 1  "OpusTags" | 4: length | name of the encoder | 4: number of comments | for each: 4: length | text
 //     others  packets; position: samples up to the end of the page at 48 kHz, including samples to skip
 // The position of the last page is the end of the audio, so that decoders drop the padding.
+
+import { join } from '../platform/pcm.ts';
 import type { Encoder } from './encoder.ts';
 import { blocksOf, clamped } from './kernels.ts';
 import { type Origin, originComments, vorbisBlock } from './origin.ts';
-import { join } from './pcm.ts';
 import { crcOf } from './recording/ogg-pages.ts';
 
 const opusRateHz = 48_000;

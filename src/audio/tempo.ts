@@ -2,7 +2,7 @@
 // WSOLA). Each frame is taken from the input near its nominal time, at the shift that best continues the previous
 // frame. Output time t is within a frame of input time t*factor. After flush there are round(length/factor) samples.
 // The output does not depend on how the input is split.
-import { join } from './pcm.ts';
+import { join } from '../platform/pcm.ts';
 
 export const tempoFactors = { min: 0.25, max: 8 } as const;
 

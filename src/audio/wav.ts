@@ -7,9 +7,10 @@
 //        "data" | size | samples
 // The length of a stream is unknown, so both sizes are 0xFFFFFFFF, which players read as "to the end". The header of a
 // complete file has the true sizes.
+
+import { join } from '../platform/pcm.ts';
 import type { Encoder } from './encoder.ts';
 import { ascii, number, type Origin, originInfo } from './origin.ts';
-import { join } from './pcm.ts';
 import { int16, type SampleCoding } from './sample-coding.ts';
 import { pcmTag } from './wav-reader.ts';
 

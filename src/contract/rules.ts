@@ -3,7 +3,7 @@
 // those of the library.
 import { type DescField, type DescMessage, type Message, ScalarType } from '@bufbuild/protobuf';
 import { type FieldRules, Ignore } from '../../gen/buf/validate/validate_pb.ts';
-import type { FieldReason } from '../errors.ts';
+import type { FieldReason } from '../platform/errors.ts';
 import { enumNames, hasPresence, isOurs, restOf, rulesOf } from './schema.ts';
 import type { ViolationFacts, Violations } from './violations.ts';
 

@@ -1,7 +1,7 @@
 // Reports or refuses unknown members of a body and unknown parameters of a query, with the known name that was probably
 // meant.
-import { Failure, type FieldViolation } from '../errors.ts';
-import { nearestName } from '../runtime/nearest-name.ts';
+import { Failure, type FieldViolation } from '../platform/errors.ts';
+import { nearestName } from '../platform/runtime/nearest-name.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
 

@@ -1,6 +1,6 @@
 // Collects the violations of one request from all checks. Once a check has reported a field, later checks add no
 // violations to it.
-import { Failure, type FieldReason, type FieldViolation } from '../errors.ts';
+import { Failure, type FieldReason, type FieldViolation } from '../platform/errors.ts';
 
 /** Number of violations after which `report` adds none. */
 const violationsMax = 100;

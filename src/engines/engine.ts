@@ -2,10 +2,10 @@
 // generated, stops soon after its signal aborts, and keeps concurrent segments separate. It fails with `engine_error`,
 // `engine_timeout` or `engine_unavailable`, with `retryAfterSeconds` if a retry may succeed (0 if the time is unknown).
 // The guard (guard.ts) does everything else. test/conformance/engine.ts checks engines together with their guard.
-import type { Pcm } from '../audio/pcm.ts';
-import type { Settings, SettingValues } from '../runtime/setting-types.ts';
-import type { Metrics } from '../telemetry/prometheus.ts';
-import type { PhonemeRange } from '../text/flat-text.ts';
+import type { Pcm } from '../platform/pcm.ts';
+import type { Settings, SettingValues } from '../platform/runtime/setting-types.ts';
+import type { Metrics } from '../platform/telemetry/prometheus.ts';
+import type { PhonemeRange } from '../text.ts';
 
 export interface Voice {
   /** The id that callers send: 1 to 128 characters, unique among all engines. */
@@ -268,7 +268,7 @@ export interface EngineDefinition<S extends Settings = Settings> {
 }
 
 export interface EngineModels {
-  /** The kinds of models in the table (src/models/models.json) that are this engine's. */
+  /** The kinds of models in the table (src/library/models/models.json) that are this engine's. */
   kinds: readonly string[];
   /**
    * The folder with one folder per model, named after the model. Entries whose names begin with a dot are not models.

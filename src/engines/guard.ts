@@ -2,8 +2,8 @@
 // the circuit breaker, and rejects calls after the engine is closed. A segment is never repeated after any of its audio
 // was sent. Until then, temporary failures are retried, and a segment with faulty audio is spoken once more.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Failure, type Reason } from '../errors.ts';
-import { createMetrics, type Metrics } from '../telemetry/prometheus.ts';
+import { Failure, type Reason } from '../platform/errors.ts';
+import { createMetrics, type Metrics } from '../platform/telemetry/prometheus.ts';
 import { CircuitBreaker, type Try } from './circuit-breaker.ts';
 import type { Engine, EngineCapabilities, Segment, SpokenPcm, Voice } from './engine.ts';
 import { readAtEngineSpeed } from './reader.ts';

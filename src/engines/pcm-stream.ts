@@ -1,9 +1,10 @@
 // Reads 16-bit little-endian samples from the bytes that an engine's program or server sends: raw samples, or a WAV
 // that is still being written. A WAV ends at the size in its header, or at the end of the bytes if that size is
 // implausible. Several WAVs may follow each other. Two channels are mixed into one.
-import { join, type Pcm, samplesOf } from '../audio/pcm.ts';
-import { pcmTag, readWavHeader, type WavFormat } from '../audio/wav-reader.ts';
-import { Failure } from '../errors.ts';
+
+import { pcmTag, readWavHeader, type WavFormat } from '../audio.ts';
+import { Failure } from '../platform/errors.ts';
+import { join, type Pcm, samplesOf } from '../platform/pcm.ts';
 
 const headerBytesMax = 4_096;
 const sampleRateHzMin = 8_000;

@@ -2,8 +2,9 @@
 // several seconds and the engine can repeat the segment, only `stalledBytesMax` bytes are kept. The rest is dropped,
 // and spoken again when the reader continues. For other engines, the whole segment is kept. Small waiting pieces are
 // joined, since each piece costs a turn of the event loop.
-import { join } from '../audio/pcm.ts';
-import { Failure } from '../errors.ts';
+
+import { Failure } from '../platform/errors.ts';
+import { join } from '../platform/pcm.ts';
 import type { SpokenPcm } from './engine.ts';
 
 type Run = (signal: AbortSignal) => AsyncIterable<SpokenPcm>;

@@ -1,8 +1,9 @@
 // Runs an engine for one segment and checks the contract of engine.ts. Overlong segments, faulty audio (sound-check.ts)
 // and long waits for audio are failures. After an abort, the reader receives the reason at once, although the engine
 // may need a moment to stop.
-import { secondsOf } from '../audio/pcm.ts';
-import { Failure } from '../errors.ts';
+
+import { Failure } from '../platform/errors.ts';
+import { secondsOf } from '../platform/pcm.ts';
 import type { Engine, Segment, SpokenPcm } from './engine.ts';
 import { createSoundCheck } from './sound-check.ts';
 

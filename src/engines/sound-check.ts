@@ -3,9 +3,9 @@
 // audible. The first audible piece is held back until the next piece or the end, unless it is long enough for the whole
 // text together with what the engine says will follow. So a streaming engine is delayed by at most one piece.
 import anyAscii from 'any-ascii';
-import { blockSamplesMax, blocksOf, countAtLeast, countAudible } from '../audio/kernels.ts';
-import { secondsOf } from '../audio/pcm.ts';
-import { Failure } from '../errors.ts';
+import { blockSamplesMax, blocksOf, countAtLeast, countAudible } from '../audio.ts';
+import { Failure } from '../platform/errors.ts';
+import { secondsOf } from '../platform/pcm.ts';
 import type { Segment, SpokenPcm } from './engine.ts';
 
 const audiblePeak = 64;

@@ -1,8 +1,8 @@
 // Loads the voices of an engine whose list changes. A failed load, or an empty list that is not allowed, keeps the
 // previous list. If a server lists the voices, the first load may fail: the engine then opens without voices, and the
 // load is retried, because no answer of a server may stop a start. The voices of a server are limited and cleaned here.
-import { Failure } from '../errors.ts';
-import { cleanText, isCleanText } from '../net/upstream-answer.ts';
+import { Failure } from '../platform/errors.ts';
+import { cleanText, isCleanText } from '../platform/net/upstream-answer.ts';
 import type { EngineLog, Voice } from './engine.ts';
 
 interface VoiceListOptions {

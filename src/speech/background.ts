@@ -2,8 +2,8 @@
 // turns. When interactive speech needs a processor, the newest work is interrupted and restarted later. Work that has
 // waited for `patienceMs` runs anyway and is not interrupted, so that jobs finish even under constant load.
 import { availableParallelism } from 'node:os';
-import { onAbort } from '../runtime/abort.ts';
-import { FairQueue } from '../runtime/fair-queue.ts';
+import { onAbort } from '../platform/runtime/abort.ts';
+import { FairQueue } from '../platform/runtime/fair-queue.ts';
 
 export type Background = ReturnType<typeof createBackground>;
 

@@ -1,8 +1,8 @@
 // Finds the cast of a request before anything is spoken: the request's own voice and the voices named in its markup.
 // Each voice is found once, with the engines that can speak it. A `Casting` chooses one engine per voice.
-import type { EngineCapabilities } from '../engines/engine.ts';
-import { Failure } from '../errors.ts';
-import { type MarkedText, positionIn, type RunStyle, type VoiceName } from '../text/marked-text.ts';
+import type { EngineCapabilities } from '../engines.ts';
+import { Failure } from '../platform/errors.ts';
+import { type MarkedText, positionIn, type RunStyle, type VoiceName } from '../text.ts';
 import { type Binding, isSpokenBy, nearestVoice, type OfferedVoice, type Voices } from './voice.ts';
 
 /** A voice that speaks in a request. */

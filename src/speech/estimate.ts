@@ -1,7 +1,7 @@
 // Estimates the cost of a planned request without an engine. A long text is processed in slices with equally long
 // pauses, so that other calls are served in between.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { audioFormats, type FormatName } from '../audio/formats.ts';
+import { audioFormats, type FormatName } from '../audio.ts';
 import { bestCasting, type PlannedSpeech } from './plan.ts';
 import type { SpeechRequest } from './request.ts';
 

@@ -9,12 +9,11 @@ import {
   StreamSpeechRequestSchema,
   SynthesizeSpeechRequestSchema,
 } from '../../gen/sonant/v1/speech_pb.ts';
-import type { FormatName, PublicFormatName } from '../audio/formats.ts';
-import { memberSchema } from '../contract/openapi.ts';
-import type { FieldReason, FieldViolation } from '../errors.ts';
-import { countChars } from '../text/count-chars.ts';
-import { toLanguageCode } from '../text/language-code.ts';
-import type { MarkupKind } from '../text/read-markup.ts';
+import type { FormatName, PublicFormatName } from '../audio.ts';
+import { memberSchema } from '../contract.ts';
+import { countChars } from '../platform/count-chars.ts';
+import type { FieldReason, FieldViolation } from '../platform/errors.ts';
+import { type MarkupKind, toLanguageCode } from '../text.ts';
 
 /** Parts of a field's JSON schema that the rows use. The schema is generated from the protos. */
 interface FieldSchema extends Readonly<Record<string, unknown>> {

@@ -1,6 +1,6 @@
 // The file that the turns of a live session form. A turn takes the file while it is spoken, and gives it back when it is
 // complete. A turn that was interrupted or has failed keeps it, and the next turn begins another file.
-import type { AudioPipeline } from '../audio/audio-pipeline.ts';
+import type { AudioPipeline } from '../audio.ts';
 
 export class FileOfTurns {
   /** Whether the turn being spoken is the last one, so that it ends the file. */

@@ -1,7 +1,7 @@
 // Finds voices and lexicons in local copies of tables that other processes change. A lookup that misses a name reads
 // the changes and is repeated, so that all replicas find a voice that one replica has created.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Failure } from '../errors.ts';
+import { Failure } from '../platform/errors.ts';
 
 /** Calls `find`. If `find` misses a name, reads the changes of other processes and calls `find` again. */
 export type FindCurrent = <T>(find: () => T | Promise<T>) => Promise<T>;

@@ -5,9 +5,7 @@
 
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import type { MarkedText } from '../text/marked-text.ts';
-import { fitScripts } from '../text/scripts.ts';
-import { splitRuns } from '../text/split-runs.ts';
+import { fitScripts, type MarkedText, splitRuns } from '../text.ts';
 import type { Cast, CastVoice } from './cast.ts';
 import { autoLanguage } from './fields.ts';
 

@@ -1,11 +1,15 @@
 // Plans live speech. The voice is found once, at the start. The text of each turn is cut as it arrives, and the voices
 // named in a part's markup are found when the part is cut.
-import type { Caller } from '../access/caller.ts';
-import { Failure, type FieldReason } from '../errors.ts';
-import { type MarkedText, MarkupFault } from '../text/marked-text.ts';
-import type { ReadingState } from '../text/paragraphs.ts';
-import { type MarkupKind, readMarkup } from '../text/read-markup.ts';
-import { inspectScripts } from '../text/scripts.ts';
+import type { Caller } from '../accounts.ts';
+import { Failure, type FieldReason } from '../platform/errors.ts';
+import {
+  inspectScripts,
+  type MarkedText,
+  MarkupFault,
+  type MarkupKind,
+  type ReadingState,
+  readMarkup,
+} from '../text.ts';
 import { type Cast, type Casting, type CastVoice, findCast } from './cast.ts';
 import { textLimits } from './fields.ts';
 import { createLanguageMarker } from './guess-languages.ts';

@@ -1,8 +1,8 @@
 // Parses the start message of live speech: the fields from fields.ts, with telephone formats and sample rates, plus
 // `bufferMs` and `disclosure`.
 import { LiveStartSchema } from '../../gen/sonant/v1/speech_pb.ts';
-import type { FormatName } from '../audio/formats.ts';
-import { Failure, type FieldViolation } from '../errors.ts';
+import type { FormatName } from '../audio.ts';
+import { Failure, type FieldViolation } from '../platform/errors.ts';
 import { amount, choice, type FieldRow, liveSampleRate, type ReportViolation, speechFields, toggle } from './fields.ts';
 import type { LiveFields } from './live-plan.ts';
 

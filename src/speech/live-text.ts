@@ -1,10 +1,9 @@
 // The text of one turn of live speech, growing while it is spoken. The text is divided into parts that are spoken in
 // order. Each part is available as soon as it is complete. Several readers can read all parts from the start.
-import type { Steps } from '../runtime/steps.ts';
-import { countChars } from '../text/count-chars.ts';
-import { PartCutter } from '../text/part-cutter.ts';
-import type { MarkupKind } from '../text/read-markup.ts';
-import { isSsml } from '../text/ssml.ts';
+
+import { countChars } from '../platform/count-chars.ts';
+import type { Steps } from '../platform/runtime/steps.ts';
+import { isSsml, type MarkupKind, PartCutter } from '../text.ts';
 
 export interface LivePart {
   text: string;

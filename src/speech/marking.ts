@@ -1,5 +1,5 @@
 // Determines the origin to write into the files of a request.
-import { joinOrigins, type Origin, sourceTypes } from '../audio/origin.ts';
+import { joinOrigins, type Origin, sourceTypes } from '../audio.ts';
 import type { Cast, Casting } from './cast.ts';
 
 /** Information about the installation that is written into files. */

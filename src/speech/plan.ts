@@ -1,15 +1,12 @@
 // Plans a request once, before anything is spoken: finds the voices and their engines. For each choice of engines, the
 // plan has the segments of every chunk and the warnings. Everything that can be refused without calling an engine is
 // refused here.
-import type { Caller } from '../access/caller.ts';
-import type { Origin } from '../audio/origin.ts';
-import type { Voice } from '../engines/engine.ts';
-import { Failure, type FieldViolation } from '../errors.ts';
-import { ownTurn } from '../runtime/steps.ts';
-import type { MarkedText } from '../text/marked-text.ts';
-import type { ReadingState } from '../text/paragraphs.ts';
-import { readMarkup } from '../text/read-markup.ts';
-import { inspectScripts } from '../text/scripts.ts';
+import type { Caller } from '../accounts.ts';
+import type { Origin } from '../audio.ts';
+import type { Voice } from '../engines.ts';
+import { Failure, type FieldViolation } from '../platform/errors.ts';
+import { ownTurn } from '../platform/runtime/steps.ts';
+import { inspectScripts, type MarkedText, type ReadingState, readMarkup } from '../text.ts';
 import { type Cast, type Casting, type CastVoice, findCast } from './cast.ts';
 import { autoLanguage, languageCodeDefault, ownLanguage, type SpeechFields } from './fields.ts';
 import { createLanguageMarker } from './guess-languages.ts';

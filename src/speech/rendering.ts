@@ -1,10 +1,20 @@
 // Decides how each run of a text is spoken: engine, voice, language, speed, pitch, volume, and any text that replaces
 // the written text. If an engine lacks a feature, the text is spoken plainly and the feature is reported as ignored.
-import type { EngineCapabilities, Segment, Voice } from '../engines/engine.ts';
-import { createOffsets, type FlatText, flatten, type OffsetOf, type Resolve } from '../text/flat-text.ts';
-import type { MarkedItem, MarkedRun, MarkedText, RunStyle, Said } from '../text/marked-text.ts';
-import { sayText } from '../text/normalize-text.ts';
-import { sayAs } from '../text/say-as.ts';
+import type { EngineCapabilities, Segment, Voice } from '../engines.ts';
+import {
+  createOffsets,
+  type FlatText,
+  flatten,
+  type MarkedItem,
+  type MarkedRun,
+  type MarkedText,
+  type OffsetOf,
+  type Resolve,
+  type RunStyle,
+  type Said,
+  sayAs,
+  sayText,
+} from '../text.ts';
 import { type Cast, type Casting, type CastVoice, capabilitiesOf } from './cast.ts';
 import { type SpeechFields, speakingRates } from './fields.ts';
 import { type Binding, isSpokenBy } from './voice.ts';

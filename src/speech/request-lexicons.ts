@@ -1,11 +1,9 @@
 // Finds the lexicons of a request: first the lexicons that the request names, then the lexicons bound to the voice. A
 // change to a lexicon does not affect requests that are already planned.
-import type { VoiceUser } from '../access/caller.ts';
-import { Failure, type FieldViolation } from '../errors.ts';
-import { inSteps } from '../runtime/steps.ts';
-import { applyLexicons } from '../text/apply-lexicons.ts';
-import type { Lexicon } from '../text/lexicon.ts';
-import type { MarkedText } from '../text/marked-text.ts';
+import type { VoiceUser } from '../accounts.ts';
+import { Failure, type FieldViolation } from '../platform/errors.ts';
+import { inSteps } from '../platform/runtime/steps.ts';
+import { applyLexicons, type Lexicon, type MarkedText } from '../text.ts';
 import type { Cast, CastVoice } from './cast.ts';
 import { textLimits } from './fields.ts';
 import type { VoiceAccess } from './stored-voices.ts';

@@ -1,14 +1,18 @@
 // Joins the engines' pieces of one request into encoded audio. Trims silence at seams, inserts the pauses of the
 // markup, and tracks the times of chunks, words and marks in the audio.
-import { type AudioPipeline, openAudioPipeline } from '../audio/audio-pipeline.ts';
-import { DcFilter } from '../audio/dc-filter.ts';
-import { audioFormats, type FormatName } from '../audio/formats.ts';
-import type { Origin } from '../audio/origin.ts';
-import { join } from '../audio/pcm.ts';
-import { SeamTrimmer } from '../audio/seam.ts';
-import type { SpokenPcm, WordTime } from '../engines/engine.ts';
-import { Failure } from '../errors.ts';
-import type { Break } from '../text/segment.ts';
+import {
+  type AudioPipeline,
+  audioFormats,
+  DcFilter,
+  type FormatName,
+  type Origin,
+  openAudioPipeline,
+  SeamTrimmer,
+} from '../audio.ts';
+import type { SpokenPcm, WordTime } from '../engines.ts';
+import { Failure } from '../platform/errors.ts';
+import { join } from '../platform/pcm.ts';
+import type { Break } from '../text.ts';
 import { autoLanguage } from './fields.ts';
 import type { FileOfTurns } from './file-of-turns.ts';
 import type { SpokenFields } from './plan.ts';

@@ -1,11 +1,9 @@
 // Parses requests for speech. `parseSpeechRequest` accepts fields with JSON names, reports all violations at once, and
 // coerces nothing: a number in quotes is a violation. See fields.ts for the values.
-import { Failure, type FieldViolation } from '../errors.ts';
-import { countChars } from '../text/count-chars.ts';
-import { pausesMsMax } from '../text/inline-tags.ts';
-import { type MarkedText, MarkupFault } from '../text/marked-text.ts';
-import { type MarkupKind, readMarkup } from '../text/read-markup.ts';
-import { readSsml } from '../text/ssml.ts';
+
+import { countChars } from '../platform/count-chars.ts';
+import { Failure, type FieldViolation } from '../platform/errors.ts';
+import { type MarkedText, MarkupFault, type MarkupKind, pausesMsMax, readMarkup, readSsml } from '../text.ts';
 import {
   type FieldRow,
   markedLengthFactor,

@@ -2,12 +2,12 @@
 // time. A request is admitted when its engine has a free seat for the first segment; each later segment waits for a
 // turn. Requests wait in a fair queue: accounts take turns, and interactive requests precede bulk requests. A request
 // whose expected wait is too long is refused at once with a Retry-After. Background work yields to all requests.
-import type { Caller } from '../access/caller.ts';
-import type { Seat, Turn } from '../engines/guard.ts';
-import { Failure } from '../errors.ts';
-import { onAbort } from '../runtime/abort.ts';
-import { countInTurn, FairQueue } from '../runtime/fair-queue.ts';
-import { createMetrics, type Metrics } from '../telemetry/prometheus.ts';
+import type { Caller } from '../accounts.ts';
+import type { Seat, Turn } from '../engines.ts';
+import { Failure } from '../platform/errors.ts';
+import { onAbort } from '../platform/runtime/abort.ts';
+import { countInTurn, FairQueue } from '../platform/runtime/fair-queue.ts';
+import { createMetrics, type Metrics } from '../platform/telemetry/prometheus.ts';
 import { type Background, createBackground } from './background.ts';
 import type { SpeechRequest } from './request.ts';
 import type { Binding } from './voice.ts';

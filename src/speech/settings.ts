@@ -1,6 +1,6 @@
 // The settings of the scheduler and of the default voice.
 import { totalmem } from 'node:os';
-import { integerSetting, textSetting } from '../runtime/setting-types.ts';
+import { integerSetting, textSetting } from '../platform/runtime/setting-types.ts';
 
 /** Share of the memory that audio may use while it is being generated. */
 const audioMemoryShare = 0.5;

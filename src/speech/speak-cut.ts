@@ -1,6 +1,5 @@
 // Calls the engine for a cut, and passes the clone's data if the voice of the cut is a clone.
-import type { Segment, SpokenPcm } from '../engines/engine.ts';
-import type { EngineGuards, TakeTurn } from '../engines/guard.ts';
+import type { EngineGuards, Segment, SpokenPcm, TakeTurn } from '../engines.ts';
 import type { FileOfTurns } from './file-of-turns.ts';
 import type { SpokenFields } from './plan.ts';
 import type { PlannedCut } from './text-cutter.ts';

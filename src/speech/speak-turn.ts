@@ -1,9 +1,9 @@
 // Speaks a turn of live speech while its text arrives. The scheduler admits the turn only while a part is ready or
 // being spoken. The caller's concurrency slot is kept until the text pauses, so that the caller's other requests do not
 // interrupt the turn.
-import type { Caller } from '../access/caller.ts';
-import type { TakeTurn } from '../engines/guard.ts';
-import { onAbort } from '../runtime/abort.ts';
+import type { Caller } from '../accounts.ts';
+import type { TakeTurn } from '../engines.ts';
+import { onAbort } from '../platform/runtime/abort.ts';
 import type { FileOfTurns } from './file-of-turns.ts';
 import type { LivePlace, PlannedLive } from './live-plan.ts';
 import type { LiveText } from './live-text.ts';

@@ -1,8 +1,7 @@
 // Defines the events of speech, and collects audio into pieces. The first piece is sent at once, after the info; later
 // pieces wait for a few kilobytes or the end of a segment.
-import type { FormatName } from '../audio/formats.ts';
-import type { Origin } from '../audio/origin.ts';
-import type { Voice } from '../engines/engine.ts';
+import type { FormatName, Origin } from '../audio.ts';
+import type { Voice } from '../engines.ts';
 import type { OtherVoice, Warning } from './plan.ts';
 import type { TimedWord } from './word-timing.ts';
 

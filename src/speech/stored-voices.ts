@@ -1,13 +1,18 @@
 // Keeps the stored voices in memory, with their aliases (shared or private to an account) and the chosen default voice.
 // Listeners receive the id of each changed voice, so that the cost of a change does not depend on the number of voices.
-import type { Blend, Voice } from '../engines/engine.ts';
-import type { VoiceTexts } from '../store/voice-rows.ts';
+import type { Blend, Voice } from '../engines.ts';
 
 export type VoiceStatus = 'pending' | 'ready' | 'failed' | 'disabled' | 'consent_revoked';
 
 /** Who may use a voice: the owner's account, or every key. */
 export const voiceAccesses = ['private', 'everyone'] as const;
 export type VoiceAccess = (typeof voiceAccesses)[number];
+
+/** Texts that only describe a voice. */
+export interface VoiceTexts {
+  name: string;
+  description: string;
+}
 
 /** The parts of a stored voice that speech needs. */
 export interface StoredVoice extends VoiceTexts {

@@ -3,12 +3,12 @@
 // over. A stream that ends without an error contains the whole text.
 
 import { setImmediate as yieldTurn } from 'node:timers/promises';
-import type { Caller } from '../access/caller.ts';
-import { audioFormats } from '../audio/formats.ts';
-import { createEngineGuards, type EngineGuards, type TakeTurn } from '../engines/guard.ts';
-import { Failure } from '../errors.ts';
-import { onAbort } from '../runtime/abort.ts';
-import { createId } from '../runtime/id.ts';
+import type { Caller } from '../accounts.ts';
+import { audioFormats } from '../audio.ts';
+import { createEngineGuards, type EngineGuards, type TakeTurn } from '../engines.ts';
+import { Failure } from '../platform/errors.ts';
+import { onAbort } from '../platform/runtime/abort.ts';
+import { createId } from '../platform/runtime/id.ts';
 import type { Casting } from './cast.ts';
 import { type LiveFields, type PlannedLive, planLive } from './live-plan.ts';
 import type { LiveText } from './live-text.ts';

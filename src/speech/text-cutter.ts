@@ -2,14 +2,20 @@
 // the cut that follows it, or to an empty cut at the end of the text. The last cut of a text may have no words. The
 // steps of the work yield `undefined` wherever other work may run.
 
-import { fromDb } from '../audio/level.ts';
-import type { WordTime } from '../engines/engine.ts';
-import { ownTurn } from '../runtime/steps.ts';
-import { countChars } from '../text/count-chars.ts';
-import type { FlatText } from '../text/flat-text.ts';
-import type { Emphasis, MarkedText } from '../text/marked-text.ts';
-import type { ReadingState } from '../text/paragraphs.ts';
-import { type Break, type Cut, type SegmentOptions, segmentSteps } from '../text/segment.ts';
+import { fromDb } from '../audio.ts';
+import type { WordTime } from '../engines.ts';
+import { countChars } from '../platform/count-chars.ts';
+import { ownTurn } from '../platform/runtime/steps.ts';
+import {
+  type Break,
+  type Cut,
+  type Emphasis,
+  type FlatText,
+  type MarkedText,
+  type ReadingState,
+  type SegmentOptions,
+  segmentSteps,
+} from '../text.ts';
 import type { CutSource } from './prefetch.ts';
 import type { RenderedItem, RenderedRun, Rendering } from './rendering.ts';
 

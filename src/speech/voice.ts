@@ -2,10 +2,10 @@
 // engine voice with the same id. Voices that a user may not use do not exist for that user. Lookup order: ids of own
 // and public voices, aliases of the user's account, shared aliases, and, for users of all voices, ids of other
 // accounts' voices. An account's names therefore never shadow the names of another account.
-import type { VoiceUser } from '../access/caller.ts';
-import type { Blend, Engine, Voice } from '../engines/engine.ts';
-import { Failure } from '../errors.ts';
-import { nearestName } from '../runtime/nearest-name.ts';
+import type { VoiceUser } from '../accounts.ts';
+import type { Blend, Engine, Voice } from '../engines.ts';
+import { Failure } from '../platform/errors.ts';
+import { nearestName } from '../platform/runtime/nearest-name.ts';
 import { createFindCurrent, type FindCurrent } from './find-current.ts';
 import { type StoredVoice, StoredVoices, type VoiceStatus } from './stored-voices.ts';
 

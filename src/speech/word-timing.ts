@@ -1,7 +1,7 @@
 // Finds the times of the caller's words from the engine's word times. If the engine gives no times, estimates the
 // times. Times are seconds from the first sample of the request's audio.
-import type { WordTime } from '../engines/engine.ts';
-import type { Cut, Span } from '../text/segment.ts';
+import type { WordTime } from '../engines.ts';
+import type { Cut, Span } from '../text.ts';
 
 export interface TimedWord {
   /** The word as the caller wrote it. */

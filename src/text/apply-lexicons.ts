@@ -1,6 +1,6 @@
 // Applies lexicons to a marked text: a matched word becomes a piece with its pronunciation, as if the caller had
 // written `sub` or `phoneme`. Addresses, text inside such markup, and Markdown and HTML syntax are not matched.
-import type { Steps } from '../runtime/steps.ts';
+import type { Steps } from '../platform/runtime/steps.ts';
 import { type Lexicon, matchLexicons } from './lexicon.ts';
 import { countSaid, type MarkedItem, type MarkedRun, type MarkedText, type Piece } from './marked-text.ts';
 import { mark, markMarkup } from './markup.ts';

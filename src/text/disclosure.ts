@@ -1,5 +1,5 @@
 // Sentences that disclose that a voice is synthetic, in the language of the voice.
-import { Failure } from '../errors.ts';
+import { Failure } from '../platform/errors.ts';
 import { matchAt } from './rule.ts';
 import { isSsml, prologEnd } from './ssml.ts';
 

@@ -1,7 +1,7 @@
 // Flattens a run of marked text into one string that can be normalized and cut, with a map back to the source. A
 // placeholder word represents text with a stated pronunciation, so that the sentence stays whole. The placeholder is
 // replaced after normalization.
-import { countCharsBetween } from './count-chars.ts';
+import { countCharsBetween } from '../platform/count-chars.ts';
 import type { Emphasis, MarkedRun, Piece, Said } from './marked-text.ts';
 
 /** The replacement for a placeholder. */

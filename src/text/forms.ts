@@ -1,7 +1,7 @@
 // Forms convert text that a rule has matched to spoken text. A table defines forms by CLDR rules, patterns or maps.
 // Every language also has common forms, such as "digits", "month" or "roman".
 
-import { toRows } from '../runtime/keyed-rows.ts';
+import { toRows } from '../platform/keyed-rows.ts';
 import type { FormCase } from './language-table.ts';
 import { parseRoman } from './number-words.ts';
 import type { Verbalizer } from './verbalizer.ts';

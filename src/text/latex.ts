@@ -1,6 +1,6 @@
 // Formulas in LaTeX, as language models write them. A formula becomes signs and single letters, which every language can
 // read: \frac{a}{b} becomes "a ⁄ b", and mc^2 becomes "m c²".
-import { toRows } from '../runtime/keyed-rows.ts';
+import { toRows } from '../platform/keyed-rows.ts';
 import { matchAt } from './rule.ts';
 
 const formulaPattern =

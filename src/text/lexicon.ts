@@ -1,8 +1,9 @@
 // A compiled pronunciation lexicon. It matches complete words from left to right, the longest entry first. The cost per
 // text does not depend on the number of entries. Variants of quotes, hyphens, white space and composed accents
 // match each other; letter case is ignored if an entry states so.
-import { atOnce, type Steps } from '../runtime/steps.ts';
-import { foreignToIpa, normalizeIpa } from './ipa.ts';
+
+import { foreignToIpa, normalizeIpa } from '../platform/ipa.ts';
+import { atOnce, type Steps } from '../platform/runtime/steps.ts';
 import type { Said } from './marked-text.ts';
 import { segmenterFor } from './tokenize.ts';
 

@@ -1,7 +1,7 @@
 // Marked text: runs that are each spoken by one voice in one way, with pauses between them. Readers of markup (ssml.ts,
 // inline-tags.ts) produce marked text, and src/speech plans from it. Plain text is a single run. Ranges are UTF-16
 // indices into the source. Voices are only names here.
-import { countChars, countCharsBetween } from './count-chars.ts';
+import { countChars, countCharsBetween } from '../platform/count-chars.ts';
 
 export interface MarkedText {
   /** The text as the caller sent it. */

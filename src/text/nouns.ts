@@ -1,7 +1,7 @@
 // The nouns that a language combines with numbers: units, currencies and their subunits, with gender and plurals. Names
 // come from the language's table, or else from the CLDR (Intl).
 
-import { toRows } from '../runtime/keyed-rows.ts';
+import { toRows } from '../platform/keyed-rows.ts';
 import type { LanguageTable } from './language-table.ts';
 import { toSource } from './rule.ts';
 

@@ -1,6 +1,6 @@
 // Rules for text that begins with a digit: dates, times, telephone numbers, sums of money, measures, ordinals,
 // fractions and other numbers. The rules for English are in english/rules.toml instead.
-import { toRows } from '../runtime/keyed-rows.ts';
+import { toRows } from '../platform/keyed-rows.ts';
 import { contextRule } from './number-contexts.ts';
 import {
   endSource,

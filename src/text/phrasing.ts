@@ -2,7 +2,7 @@
 // whose full stop does not end a sentence, and words that begin sentences. A language without a table is split only at
 // punctuation.
 
-import { toRows } from '../runtime/keyed-rows.ts';
+import { toRows } from '../platform/keyed-rows.ts';
 import { type AbbreviationRows, hasTable, type LanguageTable, readTable } from './language-table.ts';
 import { type Rule, rule, textAfter, wordBefore, wordSet } from './rule.ts';
 import { expandPattern } from './written-rules.ts';

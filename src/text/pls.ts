@@ -2,7 +2,7 @@
 // throws a MarkupFault with line and column. Only XML's five entities are expanded, and nothing is fetched. The
 // preferred or else the first pronunciation of a lexeme is used. Letter case is an attribute in Sonant's namespace.
 import { SaxesParser, type SaxesTagPlain } from 'saxes';
-import type { Steps } from '../runtime/steps.ts';
+import type { Steps } from '../platform/runtime/steps.ts';
 import { toLanguageCode } from './language-code.ts';
 import { findPhonemeFault, type LexiconEntry } from './lexicon.ts';
 import { MarkupFault } from './marked-text.ts';

@@ -1,7 +1,7 @@
 // SSML's say-as: speaks text as a stated kind, regardless of its form. Characters, digits and telephone numbers are
 // spoken one by one in any language. Other kinds need a language with a table (verbalizer.ts).
 
-import { toRows } from '../runtime/keyed-rows.ts';
+import { toRows } from '../platform/keyed-rows.ts';
 import { formsOf } from './forms.ts';
 import { sayText } from './normalize-text.ts';
 import { parseRoman } from './number-words.ts';

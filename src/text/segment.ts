@@ -1,7 +1,7 @@
 // Splits a chunk of text into segments ("cuts") for the engine. A cut is a sentence, or a part of a long sentence that
 // ends at the best possible break. The first cuts are short, so that audio starts early. Spans map the words of a cut
 // to the chunk. A cut is yielded as soon as enough text has been read, and `undefined` wherever other work may run.
-import { countCharsBetween } from './count-chars.ts';
+import { countCharsBetween } from '../platform/count-chars.ts';
 import type { PhonemeRange, SourceMap } from './flat-text.ts';
 import { type NormalizeOptions, normalizeText } from './normalize-text.ts';
 import { PartCutter } from './part-cutter.ts';

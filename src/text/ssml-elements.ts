@@ -1,7 +1,7 @@
 // The elements of SSML. Each function handles one effect: a pause, a replacement of the text, or a change of voice,
 // language or prosody. Unknown attributes and values are reported and have no effect.
 
-import { normalizeIpa } from './ipa.ts';
+import { normalizeIpa } from '../platform/ipa.ts';
 import { toLanguageCode } from './language-code.ts';
 import type { Emphasis, RunStyle, Said } from './marked-text.ts';
 

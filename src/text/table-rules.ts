@@ -2,7 +2,7 @@
 // table: addresses, sums of money, measures, abbreviations with a full stop, and words.
 
 import anyAscii from 'any-ascii';
-import { toRows } from '../runtime/keyed-rows.ts';
+import { toRows } from '../platform/keyed-rows.ts';
 import { formsOf } from './forms.ts';
 import type { LanguageTable, RuleRow } from './language-table.ts';
 import { Measures, sumRulesFor } from './measures.ts';

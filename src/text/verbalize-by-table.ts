@@ -1,5 +1,5 @@
 // Verbalizes clean text in languages that have a table. A language's rules are created when the language is first read.
-import { toRows } from '../runtime/keyed-rows.ts';
+import { toRows } from '../platform/keyed-rows.ts';
 import { digitRulesFor, fractionRulesFor, phoneRuleFor, powerRuleFor, signedMoneyRuleFor } from './number-rules.ts';
 import { charBefore, endSource, type Place, type Rule, rule, startSource, textBefore } from './rule.ts';
 import { tableRulesOf } from './table-rules.ts';

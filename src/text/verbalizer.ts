@@ -1,7 +1,7 @@
 // Speaks numbers, dates, times, sums and measures in a language, by its table (language-table.ts) and CLDR data.
 // Methods convert written text to words. They return undefined for text of any other kind.
 
-import { toRows } from '../runtime/keyed-rows.ts';
+import { toRows } from '../platform/keyed-rows.ts';
 import { agreementOf } from './agreement.ts';
 import { hasTable, type LanguageTable, type NumberRules, readTable } from './language-table.ts';
 import { type Currency, type Noun, Nouns } from './nouns.ts';

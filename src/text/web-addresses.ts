@@ -1,6 +1,6 @@
 // Speaks URLs, domains and e-mail addresses. Signs are spoken by name, and a URL's scheme is skipped. Text between
 // signs is spoken as words. One or two digits are spoken as a number, longer numbers digit by digit.
-import { toRows } from '../runtime/keyed-rows.ts';
+import { toRows } from '../platform/keyed-rows.ts';
 import { matchAt, type Rule, sticky, wordSet } from './rule.ts';
 import type { Verbalizer } from './verbalizer.ts';
 

@@ -1,7 +1,7 @@
 // Rules for text that begins with a letter, in languages with a table: abbreviations, Roman numerals, months after a
 // day, sums with the currency first, addresses, and all-caps words. Words of other scripts are transliterated.
 import anyAscii from 'any-ascii';
-import { toRows } from '../runtime/keyed-rows.ts';
+import { toRows } from '../platform/keyed-rows.ts';
 import type { BesideRows } from './language-table.ts';
 import { contextRule } from './number-contexts.ts';
 import { signedMoneyRuleFor } from './number-rules.ts';

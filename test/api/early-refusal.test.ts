@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { createMetering } from '../../src/api/metering.ts';
 import { createSpeechOperations, type SpeechOperationsOptions } from '../../src/api/speech.ts';
-import { Failure } from '../../src/errors.ts';
+import { Failure } from '../../src/platform/errors.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';
 import { demandOf, Schedule } from '../../src/speech/schedule.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';

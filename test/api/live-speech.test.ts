@@ -1,11 +1,11 @@
 // Tests live speech with the tone engine: text in pieces, audio turn by turn, and interrupts that stop both.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { createLimiter, type Limiter } from '../../src/access/limiter.ts';
+import { createLimiter, type Limiter } from '../../src/accounts/limits/limiter.ts';
 import type { LiveEvent, LiveInput } from '../../src/api/live-session.ts';
 import { decodeRecording } from '../../src/audio/recording/recording.ts';
-import type { Failure } from '../../src/errors.ts';
-import { PushQueue } from '../../src/runtime/push-queue.ts';
+import type { Failure } from '../../src/platform/errors.ts';
+import { PushQueue } from '../../src/platform/runtime/push-queue.ts';
 import { openTone, type ToneOptions } from '../engines/tone-engine.ts';
 import { createRandom } from '../text/random-text.ts';
 import { openLive, soundOf, wordsOf } from './open-live.ts';

@@ -2,7 +2,7 @@
 // that of the whole text; with a pause, every word is still spoken once, completely and in the same position.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
-import { atOnce } from '../../src/runtime/steps.ts';
+import { atOnce } from '../../src/platform/runtime/steps.ts';
 import { planLive } from '../../src/speech/live-plan.ts';
 import { parseLiveStart } from '../../src/speech/live-request.ts';
 import { LiveText } from '../../src/speech/live-text.ts';

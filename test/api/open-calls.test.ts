@@ -2,7 +2,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { openCallLimits } from '../../src/api/call-limits.ts';
 import { type OpenCall, OpenCalls } from '../../src/api/open-calls.ts';
-import type { Failure } from '../../src/errors.ts';
+import type { Failure } from '../../src/platform/errors.ts';
 
 const hourMs = 3_600_000;
 const wide = { ...openCallLimits, unaryMs: hourMs, streamMs: hourMs, stallMs: hourMs, checkEveryMs: 10 };

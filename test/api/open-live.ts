@@ -1,12 +1,12 @@
 // Opens live speech over an engine, without a transport: sessions receive text and return events. Returns each part as
 // it is charged, and the usage.
-import type { Limiter } from '../../src/access/limiter.ts';
+import type { Limiter } from '../../src/accounts/limits/limiter.ts';
 import type { Call } from '../../src/api/call.ts';
 import type { LiveEvent, LiveInput } from '../../src/api/live-session.ts';
 import { createLiveOperations } from '../../src/api/live-speech.ts';
 import { createMetering } from '../../src/api/metering.ts';
 import type { Engine } from '../../src/engines/engine.ts';
-import { PushQueue } from '../../src/runtime/push-queue.ts';
+import { PushQueue } from '../../src/platform/runtime/push-queue.ts';
 import { parseLiveStart } from '../../src/speech/live-request.ts';
 import { Schedule } from '../../src/speech/schedule.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';

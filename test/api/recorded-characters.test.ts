@@ -1,6 +1,6 @@
 // Tests that the limiter learns how many characters of a running synthesis are in the usage ledger.
 import { expect, test } from 'vitest';
-import type { TakeOptions } from '../../src/access/limiter.ts';
+import type { TakeOptions } from '../../src/accounts/limits/limiter.ts';
 import type { Call } from '../../src/api/call.ts';
 import { createMetering } from '../../src/api/metering.ts';
 import type { LivePlace } from '../../src/speech/live-plan.ts';

@@ -1,13 +1,13 @@
 // Tests that each call finishes exactly once, whatever ends it, and that only admitted operations run.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { checkScopes } from '../../src/access/admit.ts';
+import { checkScopes } from '../../src/accounts/keys/admit.ts';
 import { type Call, callerLeft, type EndedCall } from '../../src/api/call.ts';
 import { speechOperations } from '../../src/api/operation.ts';
 import { createRunner } from '../../src/api/runner.ts';
 import type { TimeLimits } from '../../src/api/running-call.ts';
-import { Failure } from '../../src/errors.ts';
-import { callerNamed } from '../rpc/open-services.ts';
+import { Failure } from '../../src/platform/errors.ts';
+import { callerNamed } from '../transports/rpc/open-services.ts';
 
 const { synthesizeSpeech, streamSpeech } = speechOperations;
 

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../src/app/config.ts';
 import { openService } from '../../src/app/service.ts';
-import { createLog } from '../../src/telemetry/log.ts';
+import { createLog } from '../../src/platform/telemetry/log.ts';
 import { defineTone } from '../engines/tone-engine.ts';
 import { freePort } from '../free-port.ts';
 

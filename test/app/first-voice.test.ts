@@ -4,14 +4,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { createApiKey } from '../../src/access/api-key.ts';
+import { createApiKey } from '../../src/accounts/keys/api-key.ts';
 import { loadConfig } from '../../src/app/config.ts';
 import { openService } from '../../src/app/service.ts';
 import { flite } from '../../src/engines/flite/flite.ts';
 import { onnx } from '../../src/engines/onnx/onnx.ts';
-import { createLog } from '../../src/telemetry/log.ts';
+import { createLog } from '../../src/platform/telemetry/log.ts';
 import { fetchVoice } from '../engines/fetched-voice.ts';
-import { placeClients } from '../models/package-clients.ts';
+import { placeClients } from '../library/models/package-clients.ts';
 
 const { folder: packages, why } = await fetchVoice();
 const definitions = [onnx, flite];

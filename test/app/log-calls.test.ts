@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest';
 import type { EndedCall } from '../../src/api/call.ts';
 import { openCallLog } from '../../src/app/logging.ts';
-import { Failure, type Reason } from '../../src/errors.ts';
-import { createLog } from '../../src/telemetry/log.ts';
+import { Failure, type Reason } from '../../src/platform/errors.ts';
+import { createLog } from '../../src/platform/telemetry/log.ts';
 
 const ended = (reason?: Reason, callerId?: string): EndedCall => ({
   requestId: 'req_1',

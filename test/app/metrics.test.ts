@@ -2,9 +2,9 @@
 import { EventEmitter } from 'node:events';
 import { expect, test, vi } from 'vitest';
 import { createCallMetrics } from '../../src/api/call-metrics.ts';
-import { createRequestWatch } from '../../src/http/ended-request.ts';
+import { createMetrics } from '../../src/platform/telemetry/prometheus.ts';
 import { Schedule } from '../../src/speech/schedule.ts';
-import { createMetrics } from '../../src/telemetry/prometheus.ts';
+import { createRequestWatch } from '../../src/transports/http/ended-request.ts';
 
 test('durations of calls, requests and waits are in seconds', async () => {
   const metrics = createMetrics();

@@ -6,11 +6,11 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../src/app/config.ts';
 import { createOpenSigner, readOwnCertificates, selfSignedFileOf } from '../../src/app/open-provenance.ts';
-import { makeSelfSigned } from '../../src/provenance/certificate.ts';
-import { verifyManifest } from '../../src/provenance/verify.ts';
-import { openStore } from '../../src/store/open-store.ts';
-import { createSigningCertificateRows } from '../../src/store/signing-certificate-rows.ts';
-import { plainFile, sign } from '../provenance/signing.ts';
+import { makeSelfSigned } from '../../src/clips/provenance/certificate.ts';
+import { createSigningCertificateRows } from '../../src/clips/provenance/signing-certificate-rows.ts';
+import { verifyManifest } from '../../src/clips/provenance/verify.ts';
+import { openStore } from '../../src/platform/store/open-store.ts';
+import { plainFile, sign } from '../clips/provenance/signing.ts';
 
 test('files that were signed with replaced certificates are recognized', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'sonant-certificates-'));

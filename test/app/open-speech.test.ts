@@ -5,7 +5,7 @@ import { loadConfig } from '../../src/app/config.ts';
 import { openSpeech } from '../../src/app/open-speech.ts';
 import { defineEngine } from '../../src/engines/engine.ts';
 import { flite } from '../../src/engines/flite/flite.ts';
-import { integerSetting } from '../../src/runtime/setting-types.ts';
+import { integerSetting } from '../../src/platform/runtime/setting-types.ts';
 
 const fault = new Error('the library is missing');
 const broken = defineEngine({

@@ -3,12 +3,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { createApiKey } from '../../src/access/api-key.ts';
+import { createApiKey } from '../../src/accounts/keys/api-key.ts';
 import { ConfigError, loadConfig } from '../../src/app/config.ts';
 import { openService } from '../../src/app/service.ts';
-import { createLog } from '../../src/telemetry/log.ts';
-import { openClient } from '../compat/wyoming/wyoming-client.ts';
+import { createLog } from '../../src/platform/telemetry/log.ts';
 import { defineTone } from '../engines/tone-engine.ts';
+import { openClient } from '../transports/vendors/wyoming/wyoming-client.ts';
 
 const { key } = createApiKey();
 

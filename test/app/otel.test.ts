@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { explainMistake, loadConfig } from '../../src/app/config.ts';
 import { openService } from '../../src/app/service.ts';
-import { createLog } from '../../src/telemetry/log.ts';
+import { createLog } from '../../src/platform/telemetry/log.ts';
 import { defineTone } from '../engines/tone-engine.ts';
-import { openCollector } from '../telemetry/collector.ts';
+import { openCollector } from '../platform/telemetry/collector.ts';
 
 function newFolder() {
   const folder = mkdtempSync(join(tmpdir(), 'sonant-otel-'));

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../src/app/config.ts';
 import { checkSharedSecrets, missingSecrets } from '../../src/app/secrets.ts';
-import { createFingerprintRows } from '../../src/store/open-store.ts';
-import { openSqliteInFolder } from '../store/open-test-store.ts';
+import { createFingerprintRows } from '../../src/platform/store/open-store.ts';
+import { openSqliteInFolder } from '../platform/store/open-test-store.ts';
 
 const secret = 'a secret of thirty-two characters';
 const masterKey = 'a master key of thirty-two chars.';

@@ -3,11 +3,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { createApiKey } from '../../src/access/api-key.ts';
+import { createApiKey } from '../../src/accounts/keys/api-key.ts';
 import { loadConfig } from '../../src/app/config.ts';
 import { openService } from '../../src/app/service.ts';
 import { openAiCompatible } from '../../src/engines/openai-compatible/openai-compatible.ts';
-import { createLog } from '../../src/telemetry/log.ts';
+import { createLog } from '../../src/platform/telemetry/log.ts';
 import { openOpenAiServer } from '../engines/openai-server.ts';
 
 test('requests at a server are counted for operators', async () => {

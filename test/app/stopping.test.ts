@@ -3,13 +3,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { createApiKey } from '../../src/access/api-key.ts';
+import { createApiKey } from '../../src/accounts/keys/api-key.ts';
 import { loadConfig } from '../../src/app/config.ts';
 import { openService } from '../../src/app/service.ts';
-import type { Log } from '../../src/telemetry/log.ts';
+import type { Log } from '../../src/platform/telemetry/log.ts';
 import { defineTone } from '../engines/tone-engine.ts';
+import { startOwnPostgres } from '../platform/store/postgres-server.ts';
 import { isInstalled } from '../programs.ts';
-import { startOwnPostgres } from '../store/postgres-server.ts';
 
 test.skipIf(!isInstalled('postgres'))('a database that is away is no reason not to stop well', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'sonant-stopping-'));

@@ -1,6 +1,6 @@
 // Encodes audio in a format, both as a stream and as a complete file.
 import { type AudioFormat, audioFormats, type FormatName } from '../../src/audio/formats.ts';
-import { join } from '../../src/audio/pcm.ts';
+import { join } from '../../src/platform/pcm.ts';
 
 export interface Encoded {
   /** Each part as it is produced, including the end. */

@@ -1,5 +1,5 @@
 // Pushes audio through a stream in pieces of critical sizes, and collects the output.
-import { join } from '../../src/audio/pcm.ts';
+import { join } from '../../src/platform/pcm.ts';
 
 interface Stream {
   process(samples: Float32Array): Float32Array;

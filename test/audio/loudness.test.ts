@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { toFloat, toInt16 } from '../../src/audio/level.ts';
 import { gainDbFor, gainDbMax, measureLoudness, targetLoudnessLufs } from '../../src/audio/loudness.ts';
-import { join } from '../../src/audio/pcm.ts';
+import { join } from '../../src/platform/pcm.ts';
 import { noise, tone } from './measure-tone.ts';
 
 const sine = (levelDbfs: number, seconds: number, sampleRateHz = 48000, frequencyHz = 1000) =>

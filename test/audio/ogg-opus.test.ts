@@ -2,9 +2,9 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
 import { audioFormats } from '../../src/audio/formats.ts';
-import { join } from '../../src/audio/pcm.ts';
 import { oggPages, pageBody } from '../../src/audio/recording/ogg-pages.ts';
 import { decodeRecording } from '../../src/audio/recording/recording.ts';
+import { join } from '../../src/platform/pcm.ts';
 import { outputSampleRatesHz } from '../../src/speech/fields.ts';
 import { isInstalled } from '../programs.ts';
 import { encode, encodedRateOf } from './encode.ts';

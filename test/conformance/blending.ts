@@ -1,7 +1,7 @@
 // Tests engines that blend their voices against the contract in src/engines/engine.ts.
 import { expect, test } from 'vitest';
-import type { Pcm } from '../../src/audio/pcm.ts';
 import type { Engine, Voice } from '../../src/engines/engine.ts';
+import type { Pcm } from '../../src/platform/pcm.ts';
 
 export interface Speaking {
   engine: Engine;

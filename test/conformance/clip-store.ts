@@ -1,8 +1,8 @@
-// Tests any clip store against the contract in src/delivery/stores/clip-store.ts.
+// Tests any clip store against the contract in src/clips/stores/clip-store.ts.
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { ByteRange, ClipStore } from '../../src/delivery/stores/clip-store.ts';
-import { createId } from '../../src/runtime/id.ts';
+import type { ByteRange, ClipStore } from '../../src/clips/stores/clip-store.ts';
+import { createId } from '../../src/platform/runtime/id.ts';
 import { patternBytes } from './pattern-bytes.ts';
 
 /** Invalid keys, none of which may reach a clip. */

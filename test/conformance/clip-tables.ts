@@ -1,15 +1,15 @@
-// Tests the clip index of any row store (src/store/clip-rows.ts).
+// Tests the clip index of any row store (src/clips/clip-rows.ts).
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createId } from '../../src/runtime/id.ts';
 import {
   type ClipRow,
   type ClipRows,
   createClipRows,
   type ExpiredQuery,
   toVoiceList,
-} from '../../src/store/clip-rows.ts';
-import type { RowStore } from '../../src/store/row-store.ts';
-import { withNotices } from '../store/open-test-store.ts';
+} from '../../src/clips/clip-rows.ts';
+import { createId } from '../../src/platform/runtime/id.ts';
+import type { RowStore } from '../../src/platform/store/row-store.ts';
+import { withNotices } from '../platform/store/open-test-store.ts';
 
 /** `open` returns a new empty store each time. */
 export function clipTableConformance(name: string, open: () => Promise<RowStore>): void {

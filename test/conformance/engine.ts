@@ -3,9 +3,9 @@
 // the tests are skipped. Time limits only stop hanging tests; they do not test speed.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { gainDbMax, measureLoudness, targetLoudnessLufs } from '../../src/audio/loudness.ts';
-import { join, type Pcm, secondsOf } from '../../src/audio/pcm.ts';
 import type { Engine, Segment, SpokenPcm, Voice, WordTime } from '../../src/engines/engine.ts';
-import { Failure } from '../../src/errors.ts';
+import { Failure } from '../../src/platform/errors.ts';
+import { join, type Pcm, secondsOf } from '../../src/platform/pcm.ts';
 import { type OpenedGuard, openGuard } from '../engines/open-guard.ts';
 import { blendingConformance } from './blending.ts';
 import { oddTexts } from './odd-texts.ts';

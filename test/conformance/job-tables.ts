@@ -1,11 +1,11 @@
-// Tests the job tables of any row store (src/store/job-rows.ts): owners' ids, leases, segments that are charged once,
+// Tests the job tables of any row store (src/clips/jobs/job-rows.ts): owners' ids, leases, segments that are charged once,
 // and joining when all chapters are done.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createId } from '../../src/runtime/id.ts';
-import { createJobRows, type JobRows, type NewJob } from '../../src/store/job-rows.ts';
-import { LeaseLost } from '../../src/store/job-segment-rows.ts';
-import type { RowStore } from '../../src/store/row-store.ts';
+import { createJobRows, type JobRows, type NewJob } from '../../src/clips/jobs/job-rows.ts';
+import { LeaseLost } from '../../src/clips/jobs/job-segment-rows.ts';
+import { createId } from '../../src/platform/runtime/id.ts';
+import type { RowStore } from '../../src/platform/store/row-store.ts';
 
 /** `open` returns a new empty store. */
 export function jobTableConformance(name: string, open: () => Promise<RowStore>): void {

@@ -1,8 +1,8 @@
 // Tests that a limiter counts a key and the keys that descend from it together, exactly. Part of the limiter suite.
 import { expect, test } from 'vitest';
-import type { Limiter } from '../../src/access/limiter.ts';
-import type { LimitStatus } from '../../src/access/rate-limit.ts';
-import type { Failure } from '../../src/errors.ts';
+import type { Limiter } from '../../src/accounts/limits/limiter.ts';
+import type { LimitStatus } from '../../src/accounts/limits/rate-limit.ts';
+import type { Failure } from '../../src/platform/errors.ts';
 
 export const signal = new AbortController().signal;
 export const usual = { requestsPerMinute: 600, concurrency: 20, charactersPerMonth: undefined };

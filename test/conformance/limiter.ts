@@ -1,8 +1,8 @@
-// Tests any limiter against the contract in src/access/limiter.ts, with a manual clock: limits are exact under
+// Tests any limiter against the contract in src/accounts/limits/limiter.ts, with a manual clock: limits are exact under
 // concurrency, and every suggested wait is long enough.
 import { afterEach, describe, expect, test } from 'vitest';
-import type { Limiter, LimiterOptions, Synthesis } from '../../src/access/limiter.ts';
-import type { LimitStatus } from '../../src/access/rate-limit.ts';
+import type { Limiter, LimiterOptions, Synthesis } from '../../src/accounts/limits/limiter.ts';
+import type { LimitStatus } from '../../src/accounts/limits/rate-limit.ts';
 import { admitted, refusalOf, signal, silent, testDescendants, usual } from './limited-descendants.ts';
 
 export interface OpenLimiter {

@@ -1,9 +1,9 @@
-// Tests any row store against the contract in src/store/row-store.ts. `place` names a new empty database, and `open`
+// Tests any row store against the contract in src/platform/store/row-store.ts. `place` names a new empty database, and `open`
 // opens a database by name.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Failure } from '../../src/errors.ts';
-import { type Migration, migrate } from '../../src/store/migrations.ts';
-import type { RowStore } from '../../src/store/row-store.ts';
+import { Failure } from '../../src/platform/errors.ts';
+import { type Migration, migrate } from '../../src/platform/store/migrations.ts';
+import type { RowStore } from '../../src/platform/store/row-store.ts';
 import { clipTableConformance } from './clip-tables.ts';
 import { jobTableConformance } from './job-tables.ts';
 import { tableConformance } from './tables.ts';

@@ -1,16 +1,16 @@
-// Tests the key tables of any row store (src/store/api-key-rows.ts).
+// Tests the key tables of any row store (src/accounts/keys/api-key-rows.ts).
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createId } from '../../src/runtime/id.ts';
 import {
   type ApiKeyRow,
   type ApiKeyRows,
   type AuditRow,
   createApiKeyRows,
   listAudit,
-} from '../../src/store/api-key-rows.ts';
-import { flattenKeys } from '../../src/store/flatten-keys.ts';
-import { keyCreatorStatement } from '../../src/store/migrations.ts';
-import type { RowStore } from '../../src/store/row-store.ts';
+} from '../../src/accounts/keys/api-key-rows.ts';
+import { createId } from '../../src/platform/runtime/id.ts';
+import { flattenKeys } from '../../src/platform/store/flatten-keys.ts';
+import { keyCreatorStatement } from '../../src/platform/store/migrations.ts';
+import type { RowStore } from '../../src/platform/store/row-store.ts';
 
 /** `open` returns a new empty store each time. */
 export function tableConformance(name: string, open: () => Promise<RowStore>): void {

@@ -1,12 +1,16 @@
 // Tests that voices from an earlier version, after migration, belong to the account of the key that created them, and
 // stay public. Aliases of private voices become aliases of their accounts.
 import { expect, onTestFinished, test } from 'vitest';
-import { toRecordEntry } from '../../src/access/actor.ts';
-import { toKeyHolder } from '../../src/access/sign-in-rules.ts';
-import { createId } from '../../src/runtime/id.ts';
-import { accountAliasStatements, deletedOwnerStatement, voiceOwnerStatements } from '../../src/store/migrations.ts';
-import type { RowStore } from '../../src/store/row-store.ts';
-import { createVoiceRows, noTexts, type VoiceRow } from '../../src/store/voice-rows.ts';
+import { toRecordEntry } from '../../src/accounts/keys/actor.ts';
+import { toKeyHolder } from '../../src/accounts/sign-in/sign-in-rules.ts';
+import { createVoiceRows, noTexts, type VoiceRow } from '../../src/library/voices/voice-rows.ts';
+import { createId } from '../../src/platform/runtime/id.ts';
+import {
+  accountAliasStatements,
+  deletedOwnerStatement,
+  voiceOwnerStatements,
+} from '../../src/platform/store/migrations.ts';
+import type { RowStore } from '../../src/platform/store/row-store.ts';
 
 const voiceRow = (voiceId: string, status: VoiceRow['status'], atMs: number) => ({
   ...noTexts,

@@ -4,9 +4,9 @@ import { on } from 'node:events';
 import { afterAll, expect, test } from 'vitest';
 import WebSocket from 'ws';
 import { OutputFormat, ReturnFormat, SpeechService, TimestampKind } from '../../gen/sonant/v1/speech_pb.ts';
-import { readEvents, soundIn } from '../http/event-reader.ts';
-import { bytesOf, openTestGateway } from '../http/open-gateway.ts';
-import { openCore } from '../rpc/open-core.ts';
+import { readEvents, soundIn } from '../transports/http/event-reader.ts';
+import { bytesOf, openTestGateway } from '../transports/http/open-gateway.ts';
+import { openCore } from '../transports/rpc/open-core.ts';
 
 const gateway = await openTestGateway({}, afterAll);
 const grpc = (await openCore(gateway, afterAll)).clientOf(SpeechService);

@@ -3,12 +3,12 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { VoiceAccess, VoiceKind, VoiceOwner, VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
-import { operator, toRecordEntry } from '../../src/access/actor.ts';
-import { createVoiceRows, noTexts } from '../../src/store/voice-rows.ts';
+import { operator, toRecordEntry } from '../../src/accounts/keys/actor.ts';
+import { createVoiceRows, noTexts } from '../../src/library/voices/voice-rows.ts';
 import { dominantFrequencyHz } from '../audio/measure-tone.ts';
-import { eventsIn, soundIn } from '../http/event-reader.ts';
-import { readReply } from '../http/read-reply.ts';
-import { explain, failureOf, openGrpcClient } from '../rpc/grpc-client.ts';
+import { eventsIn, soundIn } from '../transports/http/event-reader.ts';
+import { readReply } from '../transports/http/read-reply.ts';
+import { explain, failureOf, openGrpcClient } from '../transports/rpc/grpc-client.ts';
 import { openCloning } from './open-cloning.ts';
 
 const { url, key, makeKey, target, send, speak, form, kept } = await openCloning(afterAll);

@@ -3,10 +3,10 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { VoiceKind, VoiceService, VoiceStatus } from '../../gen/sonant/v1/voice_pb.ts';
-import { createVoiceRows } from '../../src/store/voice-rows.ts';
+import { createVoiceRows } from '../../src/library/voices/voice-rows.ts';
 import { cloneMark } from '../engines/tone-engine.ts';
-import { eventsIn, soundIn } from '../http/event-reader.ts';
-import { explain, failureOf, openGrpcClient } from '../rpc/grpc-client.ts';
+import { eventsIn, soundIn } from '../transports/http/event-reader.ts';
+import { explain, failureOf, openGrpcClient } from '../transports/rpc/grpc-client.ts';
 import { openCloning } from './open-cloning.ts';
 
 const { url, key, makeKey, target, send, speak, form, reference, consent, logged, written, kept } =

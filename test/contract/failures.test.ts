@@ -4,9 +4,9 @@ import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeEach, expect, test } from 'vitest';
-import { createIssuer } from '../../src/access/oidc-issuer.ts';
-import { Failure, failureTable, type Reason } from '../../src/errors.ts';
-import { openTestGateway } from '../http/open-gateway.ts';
+import { createIssuer } from '../../src/accounts/sign-in/oidc-issuer.ts';
+import { Failure, failureTable, type Reason } from '../../src/platform/errors.ts';
+import { openTestGateway } from '../transports/http/open-gateway.ts';
 
 let refusal: Error | undefined;
 const gateway = await openTestGateway(

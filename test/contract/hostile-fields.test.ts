@@ -18,7 +18,7 @@ import { file_sonant_v1_provenance } from '../../gen/sonant/v1/provenance_pb.ts'
 import { file_sonant_v1_speech, LiveSpeechRequestSchema } from '../../gen/sonant/v1/speech_pb.ts';
 import { file_sonant_v1_usage } from '../../gen/sonant/v1/usage_pb.ts';
 import { file_sonant_v1_voice } from '../../gen/sonant/v1/voice_pb.ts';
-import { failureTable } from '../../src/errors.ts';
+import { failureTable } from '../../src/platform/errors.ts';
 import { openFuzzedService } from '../fuzz/api-targets.ts';
 import { hostileHeaders, hostileJson, hostileTexts, pathsIn, pathsOf, putJson } from '../fuzz/hostile-values.ts';
 

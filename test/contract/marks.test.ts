@@ -4,7 +4,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { readFileHead } from '../../src/audio/file-head.ts';
 import { disclosureIn } from '../../src/text/disclosure.ts';
 import { openTone } from '../engines/tone-engine.ts';
-import { openTestGateway } from '../http/open-gateway.ts';
+import { openTestGateway } from '../transports/http/open-gateway.ts';
 import { openWays, wholeText } from './open-ways.ts';
 
 const marking = { software: 'Sonant 9.8.7', operator: 'Zürich Radio 声' };

@@ -4,10 +4,10 @@ import { on } from 'node:events';
 import { afterAll, expect, test } from 'vitest';
 import WebSocket from 'ws';
 import { Markup, OutputFormat, ReturnFormat, SpeechMark_Kind, SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
-import { readEvents, soundIn } from '../http/event-reader.ts';
-import { bytesOf, openTestGateway } from '../http/open-gateway.ts';
-import { explain, failureOf } from '../rpc/grpc-client.ts';
-import { openCore } from '../rpc/open-core.ts';
+import { readEvents, soundIn } from '../transports/http/event-reader.ts';
+import { bytesOf, openTestGateway } from '../transports/http/open-gateway.ts';
+import { explain, failureOf } from '../transports/rpc/grpc-client.ts';
+import { openCore } from '../transports/rpc/open-core.ts';
 
 const gateway = await openTestGateway({}, afterAll);
 const grpc = (await openCore(gateway, afterAll)).clientOf(SpeechService);

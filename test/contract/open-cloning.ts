@@ -3,20 +3,20 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { operator } from '../../src/access/actor.ts';
-import { createKeyManagement } from '../../src/access/key-management.ts';
+import { operator } from '../../src/accounts/keys/actor.ts';
+import { createApiKeyRows } from '../../src/accounts/keys/api-key-rows.ts';
+import { createKeyManagement } from '../../src/accounts/keys/key-management.ts';
 import { loadConfig } from '../../src/app/config.ts';
 import { openService } from '../../src/app/service.ts';
 import type { EngineDefinition } from '../../src/engines/engine.ts';
 import { flite } from '../../src/engines/flite/flite.ts';
-import { createApiKeyRows } from '../../src/store/api-key-rows.ts';
-import { openStore } from '../../src/store/open-store.ts';
-import type { RowStore } from '../../src/store/row-store.ts';
-import { createVoiceRows } from '../../src/store/voice-rows.ts';
-import { createLog } from '../../src/telemetry/log.ts';
+import { createVoiceRows } from '../../src/library/voices/voice-rows.ts';
+import { openStore } from '../../src/platform/store/open-store.ts';
+import type { RowStore } from '../../src/platform/store/row-store.ts';
+import { createLog } from '../../src/platform/telemetry/log.ts';
 import { createStorage } from '../distributed/storage.ts';
 import { defineTone } from '../engines/tone-engine.ts';
-import { readReply } from '../http/read-reply.ts';
+import { readReply } from '../transports/http/read-reply.ts';
 
 export async function openCloning(
   onClose: (close: () => Promise<void>) => void,

@@ -9,7 +9,7 @@ import type { Engine, EngineCapabilities, EngineDefinition } from '../../src/eng
 import { google } from '../../src/engines/google/google.ts';
 import { openAiCompatible } from '../../src/engines/openai-compatible/openai-compatible.ts';
 import { warmUpText } from '../../src/engines/openai-compatible/server-group.ts';
-import { createLog } from '../../src/telemetry/log.ts';
+import { createLog } from '../../src/platform/telemetry/log.ts';
 import { createStorage } from '../distributed/storage.ts';
 import { type GoogleTrouble, openGoogleServer } from '../engines/google-server.ts';
 import { openOpenAiServer, type ServerTrouble } from '../engines/openai-server.ts';

@@ -5,17 +5,17 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { operator } from '../../src/access/actor.ts';
-import { firstKeyScopes } from '../../src/access/scopes.ts';
+import { operator } from '../../src/accounts/keys/actor.ts';
+import { firstKeyScopes } from '../../src/accounts/keys/scopes.ts';
 import { openKeys } from '../../src/app/command-line.ts';
 import { loadConfig } from '../../src/app/config.ts';
 import { openService, type Service } from '../../src/app/service.ts';
 import type { EngineDefinition } from '../../src/engines/engine.ts';
 import { flite } from '../../src/engines/flite/flite.ts';
-import { createLog } from '../../src/telemetry/log.ts';
+import { createLog } from '../../src/platform/telemetry/log.ts';
 import { createStorage, isDistributed } from '../distributed/storage.ts';
 import { defineTone, type ToneEngine } from '../engines/tone-engine.ts';
-import { startPostgres } from '../store/postgres-server.ts';
+import { startPostgres } from '../platform/store/postgres-server.ts';
 
 export interface Replica {
   url: string;

@@ -1,6 +1,6 @@
 // Opens one service for the tests of the specification, and requests a text in each possible way.
 import { expect } from 'vitest';
-import { bytesOf, openTestGateway } from '../http/open-gateway.ts';
+import { bytesOf, openTestGateway } from '../transports/http/open-gateway.ts';
 
 export interface Told {
   error?: string;

@@ -1,8 +1,8 @@
 // Receives speech in five ways, complete or streamed over REST, as events, and by gRPC, and reads how each reports an
 // incomplete result. The cache is bypassed.
 import { OutputFormat, ReturnFormat, SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
-import { readEvents, soundIn } from '../http/event-reader.ts';
-import { explain, openGrpcClient } from '../rpc/grpc-client.ts';
+import { readEvents, soundIn } from '../transports/http/event-reader.ts';
+import { explain, openGrpcClient } from '../transports/rpc/grpc-client.ts';
 
 export interface SpeechOutcome {
   /** Raw samples at 24 kHz, possibly incomplete. */

@@ -5,17 +5,17 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { OutputFormat, ReturnFormat, SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
+import { sayCommand } from '../../src/app/cli/say.ts';
 import type { FormatName } from '../../src/audio/formats.ts';
-import { sayCommand } from '../../src/cli/say.ts';
-import { openWyomingServer } from '../../src/compat/wyoming/wyoming-server.ts';
 import type { Engine, SpokenPcm } from '../../src/engines/engine.ts';
-import { openRpcServer } from '../../src/rpc/server.ts';
 import type { Marking } from '../../src/speech/marking.ts';
 import { createVoices } from '../../src/speech/voice.ts';
-import { openClient } from '../compat/wyoming/wyoming-client.ts';
-import { readEvents, soundIn } from '../http/event-reader.ts';
-import { openTestGateway } from '../http/open-gateway.ts';
-import { openGrpcClient } from '../rpc/grpc-client.ts';
+import { openRpcServer } from '../../src/transports/rpc/server.ts';
+import { openWyomingServer } from '../../src/transports/vendors/wyoming/wyoming-server.ts';
+import { readEvents, soundIn } from '../transports/http/event-reader.ts';
+import { openTestGateway } from '../transports/http/open-gateway.ts';
+import { openGrpcClient } from '../transports/rpc/grpc-client.ts';
+import { openClient } from '../transports/vendors/wyoming/wyoming-client.ts';
 
 export interface AskedText {
   voiceId: string;

@@ -2,8 +2,8 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
-import { eventsIn, readEvents } from '../http/event-reader.ts';
-import { openGrpcClient } from '../rpc/grpc-client.ts';
+import { eventsIn, readEvents } from '../transports/http/event-reader.ts';
+import { openGrpcClient } from '../transports/rpc/grpc-client.ts';
 import { openReplicas, type Replica } from './open-replicas.ts';
 
 /** Timeout for a busy machine; Sonant promises one second. */

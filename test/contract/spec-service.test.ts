@@ -1,9 +1,9 @@
 // Tests the owner's specification of the service, voices, keys, errors, limits and version, row by row, over REST. Each
 // test is named after its row. The names are a type and are counted, so no test can be missing.
 import { afterAll, expect, test } from 'vitest';
-import { parseApiKey } from '../../src/access/api-key.ts';
-import { Failure } from '../../src/errors.ts';
-import { bytesOf, farVoice, openTestGateway } from '../http/open-gateway.ts';
+import { parseApiKey } from '../../src/accounts/keys/api-key.ts';
+import { Failure } from '../../src/platform/errors.ts';
+import { bytesOf, farVoice, openTestGateway } from '../transports/http/open-gateway.ts';
 import { failureFrom, openSpec, rateOf } from './open-spec.ts';
 
 type Row =

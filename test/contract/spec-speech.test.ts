@@ -1,8 +1,8 @@
 // Tests the owner's specification of the synthesis request, its results and its endpoints, row by row and rule by rule,
 // over REST. Each test is named after its row. The names are a type and are counted, so no test can be missing.
 import { afterAll, expect, test } from 'vitest';
-import { eventsIn, readEvents, soundIn } from '../http/event-reader.ts';
-import { bytesOf } from '../http/open-gateway.ts';
+import { eventsIn, readEvents, soundIn } from '../transports/http/event-reader.ts';
+import { bytesOf } from '../transports/http/open-gateway.ts';
 import { failureFrom, openSpec, rateOf } from './open-spec.ts';
 
 type Row =

@@ -6,9 +6,9 @@ import { type CallOptions, createClient } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ReturnFormat, SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
-import { openTestGateway, type TestGateway } from '../http/open-gateway.ts';
-import { openJobsGateway } from '../jobs/open-jobs.ts';
-import { openCore } from '../rpc/open-core.ts';
+import { openJobsGateway } from '../clips/jobs/open-jobs.ts';
+import { openTestGateway, type TestGateway } from '../transports/http/open-gateway.ts';
+import { openCore } from '../transports/rpc/open-core.ts';
 
 const instructions = 'Whisper, like a secret.';
 const seed = 4_294_967_295;

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { openAiCompatible } from '../../src/engines/openai-compatible/openai-compatible.ts';
 import { openOpenAiServer } from '../engines/openai-server.ts';
-import { openCollector, type ReceivedSpan } from '../telemetry/collector.ts';
+import { openCollector, type ReceivedSpan } from '../platform/telemetry/collector.ts';
 import { openReplicas } from './open-replicas.ts';
 
 const traceId = '0af7651916cd43dd8448eb211c80319c';

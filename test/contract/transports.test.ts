@@ -4,13 +4,13 @@ import { type ConnectError, createClient, type Transport } from '@connectrpc/con
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from '@connectrpc/connect-node';
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import { OutputFormat, ReturnFormat, SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
-import { Failure } from '../../src/errors.ts';
+import { Failure } from '../../src/platform/errors.ts';
 import { formatNames } from '../../src/speech/fields.ts';
-import { type ReadEvent, readEvents, soundIn } from '../http/event-reader.ts';
-import { bytesOf, openTestGateway } from '../http/open-gateway.ts';
-import { explain, failureOf } from '../rpc/grpc-client.ts';
-import { openCore } from '../rpc/open-core.ts';
-import { fromConnectError } from '../rpc/received-failure.ts';
+import { type ReadEvent, readEvents, soundIn } from '../transports/http/event-reader.ts';
+import { bytesOf, openTestGateway } from '../transports/http/open-gateway.ts';
+import { explain, failureOf } from '../transports/rpc/grpc-client.ts';
+import { openCore } from '../transports/rpc/open-core.ts';
+import { fromConnectError } from '../transports/rpc/received-failure.ts';
 
 const trouble: NonNullable<Parameters<typeof openTestGateway>[0]>['trouble'] = {};
 const gateway = await openTestGateway({ trouble }, afterAll);

@@ -7,15 +7,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { operator } from '../../src/access/actor.ts';
-import { firstKeyScopes } from '../../src/access/scopes.ts';
+import { operator } from '../../src/accounts/keys/actor.ts';
+import { firstKeyScopes } from '../../src/accounts/keys/scopes.ts';
 import { openKeys } from '../../src/app/command-line.ts';
 import { loadConfig } from '../../src/app/config.ts';
 import { registry } from '../../src/engines/registry.ts';
 import { openOpenAiServer } from '../engines/openai-server.ts';
+import { startPostgres } from '../platform/store/postgres-server.ts';
 import { findProgram } from '../programs.ts';
 import { createReplica, type ReplicaProcess } from '../replica-process.ts';
-import { startPostgres } from '../store/postgres-server.ts';
 
 const [library] = globSync('/usr/lib/*/faketime/libfaketime.so.1');
 const missing =

@@ -1,9 +1,9 @@
 // Provides the servers of a distributed run, once for all tests: PostgreSQL of TEST_DATABASE_URL, or else started here.
 // s3-server.ts provides S3. If a server is missing, no test runs.
 
-import { hasS3 } from '../delivery/stores/s3-server.ts';
+import { hasS3 } from '../clips/stores/s3-server.ts';
+import { startOwnPostgres } from '../platform/store/postgres-server.ts';
 import { findProgram } from '../programs.ts';
-import { startOwnPostgres } from '../store/postgres-server.ts';
 
 /** Called by vitest once, before all tests. */
 export async function setup(): Promise<() => Promise<void>> {

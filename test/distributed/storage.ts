@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { GetObjectCommand, ListObjectsV2Command, NoSuchKey } from '@aws-sdk/client-s3';
 import pg from 'pg';
-import { openS3Server } from '../delivery/stores/s3-server.ts';
-import { startPostgres } from '../store/postgres-server.ts';
+import { openS3Server } from '../clips/stores/s3-server.ts';
+import { startPostgres } from '../platform/store/postgres-server.ts';
 
 export interface Storage {
   /** Settings of the service. */

@@ -4,8 +4,8 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { unpackArchive } from '../../src/archives/unpack-archive.ts';
-import { hashFile } from '../../src/runtime/files.ts';
+import { unpackArchive } from '../../src/platform/archives/unpack-archive.ts';
+import { hashFile } from '../../src/platform/runtime/files.ts';
 
 const wheels = {
   hibari: { name: 'hibari-tts==0.2.1', sha256: '49f2abbbe451c988e7448b5afa08c8a56410535ebb855c0e7d174275df5ca1f3' },

@@ -1,11 +1,11 @@
 // Tests that flite's audio is complete, timed, and distinct per voice.
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { secondsOf } from '../../src/audio/pcm.ts';
 import type { Engine, Segment, SpokenPcm, Voice } from '../../src/engines/engine.ts';
 import { openFlite } from '../../src/engines/flite/flite.ts';
 import { FliteProgram } from '../../src/engines/flite/flite-program.ts';
 import { compileWasm } from '../../src/engines/flite/wasi.ts';
+import { secondsOf } from '../../src/platform/pcm.ts';
 import { type OpenedGuard, openGuard } from './open-guard.ts';
 
 let engine: Engine;

@@ -6,7 +6,7 @@ import { status as code } from '@grpc/grpc-js';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { CloneSample, Engine, Segment } from '../../src/engines/engine.ts';
 import { openGoogle } from '../../src/engines/google/google.ts';
-import { Failure } from '../../src/errors.ts';
+import { Failure } from '../../src/platform/errors.ts';
 import { type GoogleTrouble, openGoogleServer } from './google-server.ts';
 
 const signal = new AbortController().signal;

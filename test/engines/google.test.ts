@@ -4,7 +4,7 @@ import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { Engine, Segment } from '../../src/engines/engine.ts';
 import { type GoogleOptions, openGoogle } from '../../src/engines/google/google.ts';
 import { runEngine } from '../../src/engines/run.ts';
-import { Failure } from '../../src/errors.ts';
+import { Failure } from '../../src/platform/errors.ts';
 import { engineConformance } from '../conformance/engine.ts';
 import { googleVoice } from './google-rules.ts';
 import { type GoogleTrouble, openGoogleServer, wavHeader } from './google-server.ts';

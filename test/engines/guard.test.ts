@@ -2,12 +2,12 @@
 import { expect, test } from 'vitest';
 import type { Engine, EngineCapabilities, Segment } from '../../src/engines/engine.ts';
 import { createEngineGuard } from '../../src/engines/guard.ts';
-import { Failure } from '../../src/errors.ts';
+import { Failure } from '../../src/platform/errors.ts';
+import { createMetrics } from '../../src/platform/telemetry/prometheus.ts';
 import { Schedule } from '../../src/speech/schedule.ts';
-import { createMetrics } from '../../src/telemetry/prometheus.ts';
-import { cloneMark, openTone, type ToneTrouble } from '../engines/tone-engine.ts';
-import { noteMetrics } from '../telemetry/noted-metrics.ts';
+import { noteMetrics } from '../platform/telemetry/noted-metrics.ts';
 import { openGuard } from './open-guard.ts';
+import { cloneMark, openTone, type ToneTrouble } from './tone-engine.ts';
 
 const never = new AbortController().signal;
 const passing = new Failure('engine_error', { retryAfterSeconds: 0 }, new Error('500'));

@@ -1,11 +1,11 @@
 // Tests the guard over workers that exit, fail or hang: which segments are repeated, and by which worker.
 import { expect, onTestFinished, test } from 'vitest';
-import { Host } from '../../src/runtime/host.ts';
-import { threadLink } from '../../src/runtime/worker-links.ts';
-import type { FaultyStart, FaultyTask } from '../runtime/faulty-work.ts';
+import { Host } from '../../src/platform/runtime/host.ts';
+import { threadLink } from '../../src/platform/runtime/worker-links.ts';
+import type { FaultyStart, FaultyTask } from '../platform/runtime/faulty-work.ts';
 import { guardWork } from './guarded-work.ts';
 
-const file = new URL('../runtime/faulty-child.ts', import.meta.url);
+const file = new URL('../platform/runtime/faulty-child.ts', import.meta.url);
 
 function open(workersMax: number, { firstSoundMsMax = 30_000, stopMsMax = 25, starts = [] as FaultyStart[] } = {}) {
   let started = 0;

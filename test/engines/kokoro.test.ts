@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { measureLoudness } from '../../src/audio/loudness.ts';
-import { join as joinSamples } from '../../src/audio/pcm.ts';
 import type { Engine, Segment, WordTime } from '../../src/engines/engine.ts';
 import { importVoice } from '../../src/engines/onnx/import-voice.ts';
 import { openOnnx } from '../../src/engines/onnx/onnx.ts';
+import { join as joinSamples } from '../../src/platform/pcm.ts';
 import { blendingConformance } from '../conformance/blending.ts';
 import { fetchKokoro, fetchVoice } from './fetched-voice.ts';
 

@@ -1,14 +1,14 @@
 // Tests phonemes and pitch in the engines that support them: flite, and eSpeak NG if it is installed.
 import { expect, test } from 'vitest';
 import { medianPitchHz } from '../../bench/measuring/pitch.ts';
-import { join } from '../../src/audio/pcm.ts';
 import type { Engine, Segment } from '../../src/engines/engine.ts';
 import { openEspeakNg } from '../../src/engines/espeak-ng/espeak-ng.ts';
 import { toEspeakPhonemes } from '../../src/engines/espeak-ng/espeak-phonemes.ts';
 import { openFlite } from '../../src/engines/flite/flite.ts';
 import { toFlitePhones } from '../../src/engines/flite/flite-phones.ts';
 import { toFliteText, toSpokenTokens, withPhones } from '../../src/engines/flite/flite-text.ts';
-import { normalizeIpa } from '../../src/text/ipa.ts';
+import { normalizeIpa } from '../../src/platform/ipa.ts';
+import { join } from '../../src/platform/pcm.ts';
 
 const text = 'I say tomato, New York, and so on, as long as nobody minds at all.';
 const tomato = { from: 6, to: 12 };

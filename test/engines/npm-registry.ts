@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { tarOf } from '../archives/archive-writer.ts';
+import { tarOf } from '../platform/archives/archive-writer.ts';
 
 export interface NpmRegistry extends AsyncDisposable {
   url: string;

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { elementTypes, findDurations, type OnnxModel, readOnnxModel } from '../../src/engines/onnx/onnx-file.ts';
-import { Failure } from '../../src/errors.ts';
+import { Failure } from '../../src/platform/errors.ts';
 import { fetchVoice } from './fetched-voice.ts';
 
 let weights: Buffer;

@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { measureLoudness } from '../../src/audio/loudness.ts';
-import { join as joinSamples } from '../../src/audio/pcm.ts';
 import type { Engine, Segment, SpokenPcm, WordTime } from '../../src/engines/engine.ts';
 import { importVoice } from '../../src/engines/onnx/import-voice.ts';
 import { onnx, openOnnx } from '../../src/engines/onnx/onnx.ts';
 import { createSoundCheck } from '../../src/engines/sound-check.ts';
-import { Failure } from '../../src/errors.ts';
+import { Failure } from '../../src/platform/errors.ts';
+import { join as joinSamples } from '../../src/platform/pcm.ts';
 import { engineConformance } from '../conformance/engine.ts';
 import { fetchVoice } from './fetched-voice.ts';
 

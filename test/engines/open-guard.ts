@@ -1,8 +1,8 @@
 // Opens the guard around an engine with its own scheduler: segments are synthesized for callers, in turn.
 import type { Engine, Segment } from '../../src/engines/engine.ts';
 import { createEngineGuard } from '../../src/engines/guard.ts';
+import { createMetrics } from '../../src/platform/telemetry/prometheus.ts';
 import { Schedule } from '../../src/speech/schedule.ts';
-import { createMetrics } from '../../src/telemetry/prometheus.ts';
 
 export type OpenedGuard = ReturnType<typeof openGuard>;
 

@@ -9,7 +9,7 @@ import {
   openOpenAiCompatible,
 } from '../../src/engines/openai-compatible/openai-compatible.ts';
 import { runEngine } from '../../src/engines/run.ts';
-import { Failure, type Reason } from '../../src/errors.ts';
+import { Failure, type Reason } from '../../src/platform/errors.ts';
 import { engineConformance } from '../conformance/engine.ts';
 import { openOpenAiServer, type ServerTrouble, wavHeader } from './openai-server.ts';
 

@@ -6,13 +6,13 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { measureLoudness } from '../../src/audio/loudness.ts';
-import { join as joinSamples } from '../../src/audio/pcm.ts';
 import type { Engine, Segment, SpokenPcm, WordTime } from '../../src/engines/engine.ts';
 import { importVoice } from '../../src/engines/onnx/import-voice.ts';
 import { openOnnx } from '../../src/engines/onnx/onnx.ts';
 import { readOnnxModel } from '../../src/engines/onnx/onnx-file.ts';
 import { compileRuntime, findRuntime, openRuntime } from '../../src/engines/onnx/onnx-runtime.ts';
 import { vits } from '../../src/engines/onnx/vits.ts';
+import { join as joinSamples } from '../../src/platform/pcm.ts';
 import { fetchPiperVoice } from './fetched-voice.ts';
 
 const dataDir = mkdtempSync(join(tmpdir(), 'sonant-piper-'));

@@ -3,11 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
-import { join } from '../../src/audio/pcm.ts';
 import type { Segment, SpokenPcm, WordTime } from '../../src/engines/engine.ts';
 import { readAtEngineSpeed } from '../../src/engines/reader.ts';
-import { openTone } from '../engines/tone-engine.ts';
+import { join } from '../../src/platform/pcm.ts';
 import { openGuard } from './open-guard.ts';
+import { openTone } from './tone-engine.ts';
 
 const never = new AbortController().signal;
 const stalledAfterMs = 30;

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { ServerFull } from '../../src/engines/openai-compatible/server-full.ts';
 import { createServerGroup, type ServerGroupOptions } from '../../src/engines/openai-compatible/server-group.ts';
-import { Failure } from '../../src/errors.ts';
+import { Failure } from '../../src/platform/errors.ts';
 
 const never = new AbortController().signal;
 const turn = () => new Promise((resolve) => setImmediate(resolve));

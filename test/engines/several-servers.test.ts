@@ -1,12 +1,12 @@
 // Tests several servers on loopback behind one engine, as in a service: each segment in its turn, retried by the guard.
 import { expect, test } from 'vitest';
-import { secondsOf } from '../../src/audio/pcm.ts';
 import type { Engine, Segment } from '../../src/engines/engine.ts';
 import {
   type OpenAiCompatibleOptions,
   openOpenAiCompatible,
 } from '../../src/engines/openai-compatible/openai-compatible.ts';
 import type { ServerGroupOptions } from '../../src/engines/openai-compatible/server-group.ts';
+import { secondsOf } from '../../src/platform/pcm.ts';
 import { openGuard } from './open-guard.ts';
 import { openOpenAiServer } from './openai-server.ts';
 

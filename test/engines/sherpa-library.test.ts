@@ -20,10 +20,10 @@ import pins from '../../src/engines/sherpa-onnx/sherpa-library.json' with { type
 import { explainMissingLibrary, findLibrary, librarySpec } from '../../src/engines/sherpa-onnx/sherpa-library.ts';
 import toolsFile from '../../tools/package.json' with { type: 'json' };
 import lockFile from '../../tools/package-lock.json' with { type: 'json' };
-import { bzip2, tarOf } from '../archives/archive-writer.ts';
-import { serve } from '../cli/serving-program.ts';
-import { runSonant } from '../cli/sonant-program.ts';
-import { type Mirror, openMirror, sha256Of } from '../models/model-mirror.ts';
+import { serve } from '../app/cli/serving-program.ts';
+import { runSonant } from '../app/cli/sonant-program.ts';
+import { type Mirror, openMirror, sha256Of } from '../library/models/model-mirror.ts';
+import { bzip2, tarOf } from '../platform/archives/archive-writer.ts';
 import { type NpmRegistry, openNpmRegistry } from './npm-registry.ts';
 import { makeTinyVoice, tinyVoiceFiles } from './tiny-supertonic.ts';
 

@@ -1,15 +1,15 @@
 // Tests that faults in the audio of a segment are found before it is sent: the segment is repeated once, and a second
 // fault ends the request. Good audio is never considered faulty.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { join } from '../../src/audio/pcm.ts';
 import type { Engine, EngineCapabilities, Segment, SpokenPcm } from '../../src/engines/engine.ts';
 import { openFlite } from '../../src/engines/flite/flite.ts';
 import { createSoundCheck } from '../../src/engines/sound-check.ts';
-import { openTone, type ToneFault, type ToneTrouble } from '../engines/tone-engine.ts';
+import { join } from '../../src/platform/pcm.ts';
 import { isLongRun } from '../long/run-length.ts';
+import { noteMetrics } from '../platform/telemetry/noted-metrics.ts';
 import { sentences } from '../sentences.ts';
-import { noteMetrics } from '../telemetry/noted-metrics.ts';
 import { openGuard } from './open-guard.ts';
+import { openTone, type ToneFault, type ToneTrouble } from './tone-engine.ts';
 
 const { signal } = new AbortController();
 const segmentOf = (engine: Engine, text: string, more: Partial<Segment> = {}): Segment => ({

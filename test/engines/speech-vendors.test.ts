@@ -1,14 +1,14 @@
 // Tests a table of the speech servers that people run, as the servers' sources describe them: model, voices, requested
 // formats, sample rate, answer when full, and whether the server clones. Each row is checked with the engine.
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { join, type Pcm, samplesOf } from '../../src/audio/pcm.ts';
 import type { CloneSample, Engine, Segment } from '../../src/engines/engine.ts';
 import { openAiCompatible, openOpenAiCompatible } from '../../src/engines/openai-compatible/openai-compatible.ts';
 import { ServerFull } from '../../src/engines/openai-compatible/server-full.ts';
 import { soundOfEvents } from '../../src/engines/openai-compatible/speech-events.ts';
 import { createSpeechServer, type soundForms } from '../../src/engines/openai-compatible/speech-server.ts';
 import { barePcm } from '../../src/engines/pcm-stream.ts';
-import { Failure } from '../../src/errors.ts';
+import { Failure } from '../../src/platform/errors.ts';
+import { join, type Pcm, samplesOf } from '../../src/platform/pcm.ts';
 import { openVendor, type VendorName, type VendorTrouble, vendors, wavHead } from './speech-vendors.ts';
 
 const signal = new AbortController().signal;

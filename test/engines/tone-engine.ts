@@ -2,7 +2,6 @@
 // word. It is small, fast, deterministic, and exact in its sample rate and word times. It misbehaves on demand
 // (`trouble`, which a test may change between segments) and counts its work.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { join as joinSamples } from '../../src/audio/pcm.ts';
 import {
   type Blending,
   type CloneSample,
@@ -17,7 +16,8 @@ import {
 } from '../../src/engines/engine.ts';
 import { toSamples } from '../../src/engines/float-samples.ts';
 import { soundFault } from '../../src/engines/sound-check.ts';
-import { Failure } from '../../src/errors.ts';
+import { Failure } from '../../src/platform/errors.ts';
+import { join as joinSamples } from '../../src/platform/pcm.ts';
 
 export interface ToneTrouble {
   /** The error to fail with; default `engine_error`. */

@@ -1,9 +1,9 @@
 // Tests how an utterance is computed in windows: each frame once, no more silence than is sent, and parts of a model that
 // see their neighbours give the same frames as at once. The models here are formulas.
 import { describe, expect, test } from 'vitest';
-import { join } from '../../src/audio/pcm.ts';
 import { cutFrames, KeptFrames } from '../../src/engines/onnx/kept-frames.ts';
 import { speakPart } from '../../src/engines/onnx/utterance-sound.ts';
+import { join } from '../../src/platform/pcm.ts';
 
 const sampleRateHz = 16_000;
 const frameSamples = 160;

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { Voice } from '../../src/engines/engine.ts';
 import { openVoiceList } from '../../src/engines/voice-list.ts';
-import { Failure } from '../../src/errors.ts';
+import { Failure } from '../../src/platform/errors.ts';
 import { openTone } from './tone-engine.ts';
 
 const [low, high] = openTone().voices as [Voice, Voice];

@@ -8,7 +8,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
 import { allSettings } from '../../src/app/config.ts';
 import { registry } from '../../src/engines/registry.ts';
-import { openWyoming } from '../compat/wyoming/wyoming-client.ts';
+import { openWyoming } from '../transports/vendors/wyoming/wyoming-client.ts';
 import { runProgram } from './run-program.ts';
 
 const root = join(import.meta.dirname, '../..');

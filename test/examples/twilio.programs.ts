@@ -8,7 +8,7 @@ import type { Conversation } from '../../examples/twilio/phone-call.ts';
 import { openServer } from '../../examples/twilio/server.ts';
 import { isSigned } from '../../examples/twilio/signature.ts';
 import { dominantFrequencyHz } from '../audio/measure-tone.ts';
-import { type GatewayTestOptions, openTestGateway } from '../http/open-gateway.ts';
+import { type GatewayTestOptions, openTestGateway } from '../transports/http/open-gateway.ts';
 import { openTwilioPeer, samplesOf } from './twilio-peer.ts';
 
 /** A timeout longer than any pause on a busy machine. */

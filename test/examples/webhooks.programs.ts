@@ -3,9 +3,9 @@ import { spawn, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, onTestFinished, test } from 'vitest';
+import { audit, openReceiver, openTestSender, openTestStore } from '../accounts/webhooks/open-sender.ts';
 import { freePort } from '../free-port.ts';
 import { isInstalled } from '../programs.ts';
-import { audit, openReceiver, openTestSender, openTestStore } from '../webhooks/open-sender.ts';
 
 const folder = join(import.meta.dirname, '../../examples/webhooks');
 

@@ -8,12 +8,12 @@ import { join } from 'node:path';
 import { create, toBinary } from '@bufbuild/protobuf';
 import { WebSocket } from 'ws';
 import { LiveSpeechRequestSchema, StreamSpeechRequestSchema } from '../../gen/sonant/v1/speech_pb.ts';
-import { operator } from '../../src/access/actor.ts';
-import { firstKeyScopes } from '../../src/access/scopes.ts';
+import { operator } from '../../src/accounts/keys/actor.ts';
+import { firstKeyScopes } from '../../src/accounts/keys/scopes.ts';
 import { openKeys } from '../../src/app/command-line.ts';
 import { loadConfig } from '../../src/app/config.ts';
 import { openService } from '../../src/app/service.ts';
-import { createLog } from '../../src/telemetry/log.ts';
+import { createLog } from '../../src/platform/telemetry/log.ts';
 import { defineTone } from '../engines/tone-engine.ts';
 import type { OpenTarget, Target } from './target.ts';
 

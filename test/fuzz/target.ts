@@ -1,6 +1,6 @@
 // Defines a fuzzing target: a parser or an API, with valid inputs to begin with. `run` resolves if the input is
 // accepted or refused with a Failure about the input, and rejects with any other error.
-import { Failure } from '../../src/errors.ts';
+import { Failure } from '../../src/platform/errors.ts';
 
 export interface Target {
   name: string;

@@ -1,6 +1,6 @@
 // Calls the parsers for texts: markup, plain text and live text, and phonemes.
 
-import { normalizeIpa } from '../../src/text/ipa.ts';
+import { normalizeIpa } from '../../src/platform/ipa.ts';
 import { MarkupFault } from '../../src/text/marked-text.ts';
 import { PartCutter } from '../../src/text/part-cutter.ts';
 import { readMarkup } from '../../src/text/read-markup.ts';

@@ -6,14 +6,14 @@ import usual from '../../vitest.config.ts';
 /** Files of `npm test` with more cases here (run-length.ts). */
 const longer = [
   'test/audio/book-file/book-file.test.ts',
-  'test/books/read-book.test.ts',
+  'test/library/books/read-book.test.ts',
   'test/contract/hostile-fields.test.ts',
   'test/contract/same-sound.test.ts',
   'test/fuzz.test.ts',
-  'test/http/limits.test.ts',
-  'test/jobs/killed-jobs.test.ts',
+  'test/transports/http/limits.test.ts',
+  'test/clips/jobs/killed-jobs.test.ts',
   'test/engines/sound-check.test.ts',
-  'test/store/killed.test.ts',
+  'test/platform/store/killed.test.ts',
 ];
 
 const { include: _, globalSetup: __, ...test } = usual.test!;

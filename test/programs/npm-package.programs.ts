@@ -19,9 +19,9 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { readCommit, versionText } from '../../src/runtime/installation.ts';
+import { readCommit, versionText } from '../../src/platform/runtime/installation.ts';
+import { wavOf } from '../app/cli/wav-header.ts';
 import { peak } from '../audio/measure-tone.ts';
-import { wavOf } from '../cli/wav-header.ts';
 
 const root = join(import.meta.dirname, '../..');
 const folder = mkdtempSync(join(tmpdir(), 'sonant-npm-'));
@@ -109,7 +109,7 @@ test('its code is JavaScript whose imports exist, with protos, documents and lic
   ];
   expect(files).toEqual(expect.arrayContaining(expected));
   const missing = files
-    .filter((file) => file.endsWith('.js') && !file.startsWith('src/console/browser'))
+    .filter((file) => file.endsWith('.js') && !file.startsWith('src/transports/console/browser'))
     .flatMap((file) =>
       [...readFileSync(join(installed, file), 'utf8').matchAll(/(?:from|import|URL)[ (]*['"](\.\.?\/[^'"\n]+)['"]/g)]
         .map((match) => join(dirname(file), match[1]!))

@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createApiKey } from '../../src/access/api-key.ts';
+import { createApiKey } from '../../src/accounts/keys/api-key.ts';
 import { openGoogleServer } from '../engines/google-server.ts';
 import { openOpenAiServer } from '../engines/openai-server.ts';
 import { freePort } from '../free-port.ts';

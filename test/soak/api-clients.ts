@@ -5,10 +5,10 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'ws';
 import { SpeechService, type StreamSpeechResponse } from '../../gen/sonant/v1/speech_pb.ts';
-import { openClient as openWyomingClient } from '../compat/wyoming/wyoming-client.ts';
-import { eventsIn, soundIn } from '../http/event-reader.ts';
-import { openGrpcClient } from '../rpc/grpc-client.ts';
 import { sentences } from '../sentences.ts';
+import { eventsIn, soundIn } from '../transports/http/event-reader.ts';
+import { openGrpcClient } from '../transports/rpc/grpc-client.ts';
+import { openClient as openWyomingClient } from '../transports/vendors/wyoming/wyoming-client.ts';
 import { giveUpMs, Pace, RequestClient, readAll, Seen, same, seen, type Watch } from './checked-requests.ts';
 
 export interface ApiClientOptions {

@@ -8,7 +8,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { synthesizePath } from '../rpc/raw-grpc.ts';
+import { synthesizePath } from '../transports/rpc/raw-grpc.ts';
 import { makeUsualKey } from './besieged-service.ts';
 import { cpuMsOf, makeKey, medianAndWorst, mib, openService, rssOf, type Service, watchRss } from './open-service.ts';
 import type { Raw } from './raw-connection.ts';

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, expect, test } from 'vitest';
-import type { Pcm } from '../../src/audio/pcm.ts';
+import type { Pcm } from '../../src/platform/pcm.ts';
 import { isInstalled } from '../programs.ts';
 import { canRecognize, recognize, toWords } from '../recognizer.ts';
 import { bookOf, sampleOf } from './book-text.ts';

@@ -3,7 +3,7 @@
 // forever. The results for clients are printed as rows of a table.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Fault as S3Fault } from '../delivery/stores/fault-proxy.ts';
+import type { Fault as S3Fault } from '../clips/stores/fault-proxy.ts';
 import { type Kind, kinds } from './checking-client.ts';
 import { longestSilenceMs, toRow } from './fault-report.ts';
 import { startLoad, wrongOf } from './load.ts';

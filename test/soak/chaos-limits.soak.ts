@@ -2,7 +2,7 @@
 // replicas, identical concurrent requests are synthesized once, and a revoked key is refused at every replica.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
-import { openGrpcClient } from '../rpc/grpc-client.ts';
+import { openGrpcClient } from '../transports/rpc/grpc-client.ts';
 import { chunksOf } from './long-text.ts';
 import { type Installation, openInstallation } from './open-installation.ts';
 

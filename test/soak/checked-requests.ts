@@ -2,7 +2,7 @@
 // bodies are read at a given speed and compared byte for byte.
 import { setTimeout as sleep } from 'node:timers/promises';
 import grpc from '@grpc/grpc-js';
-import { explain } from '../rpc/grpc-client.ts';
+import { explain } from '../transports/rpc/grpc-client.ts';
 
 const { GIVE_UP_SECONDS = '90' } = process.env;
 /** Longer than anything may take on a machine that is not overloaded. */

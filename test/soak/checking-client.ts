@@ -2,8 +2,8 @@
 // complete and right, refused with a documented failure, or visibly broken. Anything else is WRONG: other bytes,
 // incomplete audio that ends cleanly, a dead link, an unknown key that was created, an unreadable answer.
 import { SpeechService, type StreamSpeechResponse } from '../../gen/sonant/v1/speech_pb.ts';
-import { eventsIn, soundIn } from '../http/event-reader.ts';
-import { type GrpcClient, openGrpcClient } from '../rpc/grpc-client.ts';
+import { eventsIn, soundIn } from '../transports/http/event-reader.ts';
+import { type GrpcClient, openGrpcClient } from '../transports/rpc/grpc-client.ts';
 import { giveUpMs, type Outcome, Pace, RequestClient, readAll, Seen, same, seen, Watch } from './checked-requests.ts';
 import { type KnownSounds, type KnownText, longRateHz } from './known-sounds.ts';
 

@@ -8,7 +8,7 @@ import { create, toBinary } from '@bufbuild/protobuf';
 import { ServerReflectionRequestSchema } from '../../gen/grpc/reflection/v1/reflection_pb.ts';
 import { HealthCheckRequestSchema } from '../../gen/health/v1/health_pb.ts';
 import { StreamSpeechRequestSchema } from '../../gen/sonant/v1/speech_pb.ts';
-import { envelope, streamPath } from '../rpc/raw-grpc.ts';
+import { envelope, streamPath } from '../transports/rpc/raw-grpc.ts';
 import type { CrowdTask } from './besieged-service.ts';
 import { chunksOf } from './long-text.ts';
 import { preface } from './raw-connection.ts';

@@ -6,9 +6,9 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
-import { writeEpub } from '../books/epub-writer.ts';
-import { hostileBooks } from '../books/hostile-books.ts';
-import { hostileEpubs } from '../books/hostile-epubs.ts';
+import { writeEpub } from '../library/books/epub-writer.ts';
+import { hostileBooks } from '../library/books/hostile-books.ts';
+import { hostileEpubs } from '../library/books/hostile-epubs.ts';
 import {
   type Attacked,
   attackerAddress,

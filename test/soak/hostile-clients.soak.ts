@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { create, toBinary } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { SynthesizeSpeechRequestSchema } from '../../gen/sonant/v1/speech_pb.ts';
-import { envelope, synthesizePath } from '../rpc/raw-grpc.ts';
+import { envelope, synthesizePath } from '../transports/rpc/raw-grpc.ts';
 import {
   type Attack,
   type Attacked,

@@ -3,9 +3,9 @@
 import { writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createApiKeyRows } from '../../src/store/api-key-rows.ts';
-import { openSqlite } from '../../src/store/sqlite.ts';
-import { openKeys } from '../access/open-keys.ts';
+import { createApiKeyRows } from '../../src/accounts/keys/api-key-rows.ts';
+import { openSqlite } from '../../src/platform/store/sqlite.ts';
+import { openKeys } from '../accounts/keys/open-keys.ts';
 
 const store = await openSqlite(join(process.argv[2]!, 'sonant.db'));
 const keyVerifier = openKeys({ rows: createApiKeyRows(store) });

@@ -8,7 +8,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { afterAll, expect, test } from 'vitest';
-import { readEvents } from '../http/event-reader.ts';
+import { readEvents } from '../transports/http/event-reader.ts';
 import { textOf } from './long-text.ts';
 import { baseUrl, openService, type Service } from './open-service.ts';
 

@@ -8,12 +8,12 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
-import { operator } from '../../src/access/actor.ts';
-import { firstKeyScopes } from '../../src/access/scopes.ts';
+import { operator } from '../../src/accounts/keys/actor.ts';
+import { firstKeyScopes } from '../../src/accounts/keys/scopes.ts';
 import { openKeys } from '../../src/app/command-line.ts';
 import { loadConfig } from '../../src/app/config.ts';
 import { modelTexts, toPieces } from '../model-texts.ts';
-import { startPostgres } from '../store/postgres-server.ts';
+import { startPostgres } from '../platform/store/postgres-server.ts';
 import { createRandom } from '../text/random-text.ts';
 import { openService, type Service } from './open-service.ts';
 

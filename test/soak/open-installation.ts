@@ -5,18 +5,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
-import { operator } from '../../src/access/actor.ts';
-import type { KeyLimits } from '../../src/access/key-limits.ts';
-import { firstKeyScopes } from '../../src/access/scopes.ts';
+import { operator } from '../../src/accounts/keys/actor.ts';
+import type { KeyLimits } from '../../src/accounts/keys/key-limits.ts';
+import { firstKeyScopes } from '../../src/accounts/keys/scopes.ts';
 import { openKeys } from '../../src/app/command-line.ts';
 import { loadConfig } from '../../src/app/config.ts';
 import { registry } from '../../src/engines/registry.ts';
+import { main } from '../app/cli/sonant-program.ts';
 import { type Balancer, openBalancer } from '../balancer.ts';
-import { main } from '../cli/sonant-program.ts';
-import { limitObjects, startCeph } from '../delivery/stores/ceph.ts';
-import { openFaultProxy } from '../delivery/stores/fault-proxy.ts';
+import { limitObjects, startCeph } from '../clips/stores/ceph.ts';
+import { openFaultProxy } from '../clips/stores/fault-proxy.ts';
+import { type OwnPostgresServer, startOwnPostgres } from '../platform/store/postgres-server.ts';
 import { createReplica, type ReplicaProcess } from '../replica-process.ts';
-import { type OwnPostgresServer, startOwnPostgres } from '../store/postgres-server.ts';
 import { openWire, type Wire } from './open-wire.ts';
 
 export interface Installation {

@@ -6,7 +6,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { findPlace } from '../../src/provenance/places.ts';
+import { findPlace } from '../../src/clips/provenance/places.ts';
 import { sentences } from '../sentences.ts';
 import type { ApiCall } from './api-clients.ts';
 import { RequestClient, readAll, Seen, same, Watch } from './checked-requests.ts';

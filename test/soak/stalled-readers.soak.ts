@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { create, toBinary } from '@bufbuild/protobuf';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { StreamSpeechRequestSchema } from '../../gen/sonant/v1/speech_pb.ts';
-import { envelope, streamPath } from '../rpc/raw-grpc.ts';
+import { envelope, streamPath } from '../transports/rpc/raw-grpc.ts';
 import { chunksOf } from './long-text.ts';
 import {
   bytesUnread,

@@ -6,7 +6,7 @@ import { writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { status } from '@grpc/grpc-js';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
-import { openGrpcClient } from '../rpc/grpc-client.ts';
+import { openGrpcClient } from '../transports/rpc/grpc-client.ts';
 
 const [url, target, key] = process.argv.slice(2) as [string, string, string];
 const client = openGrpcClient(SpeechService, target);

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createBackground } from '../../src/speech/background.ts';
-import { openJobsGateway } from '../jobs/open-jobs.ts';
+import { openJobsGateway } from '../clips/jobs/open-jobs.ts';
 
 const { signal } = new AbortController();
 

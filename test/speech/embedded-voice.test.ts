@@ -2,9 +2,9 @@
 // requests do not affect each other, speeds are as requested, and formats agree on the length.
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { join } from '../../src/audio/pcm.ts';
 import type { Engine } from '../../src/engines/engine.ts';
 import { openFlite } from '../../src/engines/flite/flite.ts';
+import { join } from '../../src/platform/pcm.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';
 import { Schedule } from '../../src/speech/schedule.ts';
 import { createSpeech, type Speech } from '../../src/speech/synthesize.ts';

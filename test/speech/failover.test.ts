@@ -1,12 +1,12 @@
 // Tests one voice with two engines: the second engine is used only if the first fails before any audio was sent.
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
-import { Failure } from '../../src/errors.ts';
+import { noTexts } from '../../src/library/voices/voice-rows.ts';
+import { Failure } from '../../src/platform/errors.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';
 import { Schedule } from '../../src/speech/schedule.ts';
 import { type StoredVoice, StoredVoices } from '../../src/speech/stored-voices.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
-import { noTexts } from '../../src/store/voice-rows.ts';
 import { openTone, type ToneEngine } from '../engines/tone-engine.ts';
 import { collect, sentence } from './open-speech.ts';
 

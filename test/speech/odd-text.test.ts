@@ -3,7 +3,7 @@
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openFlite } from '../../src/engines/flite/flite.ts';
-import { Failure } from '../../src/errors.ts';
+import { Failure } from '../../src/platform/errors.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';
 import { Schedule } from '../../src/speech/schedule.ts';
 import { createSpeech, type Speech } from '../../src/speech/synthesize.ts';

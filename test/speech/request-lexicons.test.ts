@@ -1,9 +1,10 @@
 // Tests lexicons of requests and of voices, through `streamSpeech` with the tone engine: which are used, what is
 // charged, which ids are refused, and their part in the cache key.
 import { expect, test } from 'vitest';
-import { bestKeyOf } from '../../src/delivery/cache-key.ts';
-import { Failure } from '../../src/errors.ts';
-import { atOnce } from '../../src/runtime/steps.ts';
+import { bestKeyOf } from '../../src/clips/cache-key.ts';
+import { noTexts } from '../../src/library/voices/voice-rows.ts';
+import { Failure } from '../../src/platform/errors.ts';
+import { atOnce } from '../../src/platform/runtime/steps.ts';
 import { planLive } from '../../src/speech/live-plan.ts';
 import { parseLiveStart } from '../../src/speech/live-request.ts';
 import { LiveText } from '../../src/speech/live-text.ts';
@@ -12,7 +13,6 @@ import { parseSpeechRequest } from '../../src/speech/request.ts';
 import type { SpeechEvent } from '../../src/speech/speech-events.ts';
 import { type StoredVoice, StoredVoices } from '../../src/speech/stored-voices.ts';
 import { createVoices } from '../../src/speech/voice.ts';
-import { noTexts } from '../../src/store/voice-rows.ts';
 import { type KeptLexicon, keepLexicons } from './kept-lexicons.ts';
 import { collect, openSpeech } from './open-speech.ts';
 

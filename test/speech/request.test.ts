@@ -1,9 +1,9 @@
 // Tests the rules of requests that test/contract/spec-speech.test.ts does not have over REST: defaults, encodings, bounds
 // and remedies.
 import { expect, test } from 'vitest';
-import { Failure } from '../../src/errors.ts';
+import { countChars } from '../../src/platform/count-chars.ts';
+import { Failure } from '../../src/platform/errors.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';
-import { countChars } from '../../src/text/count-chars.ts';
 
 const rest = { voice_id: 'ada', text: 'Hello.' };
 const streaming = { voice_id: 'ada', method: 'streaming', text_chunks: ['Hello.', 'Bye.'] };

@@ -2,14 +2,14 @@
 // and fallback to the next engine.
 
 import { afterEach, expect, test } from 'vitest';
-import type { Caller } from '../../src/access/caller.ts';
-import { Failure } from '../../src/errors.ts';
+import type { Caller } from '../../src/accounts/keys/caller.ts';
+import { noTexts } from '../../src/library/voices/voice-rows.ts';
+import { Failure } from '../../src/platform/errors.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';
 import { Schedule } from '../../src/speech/schedule.ts';
 import { type StoredVoice, StoredVoices } from '../../src/speech/stored-voices.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
-import { noTexts } from '../../src/store/voice-rows.ts';
 import { openTone, type ToneOptions } from '../engines/tone-engine.ts';
 import { collect, joined, samplesOf } from './open-speech.ts';
 

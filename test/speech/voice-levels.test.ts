@@ -11,7 +11,7 @@ import type { Engine } from '../../src/engines/engine.ts';
 import { openEspeakNg } from '../../src/engines/espeak-ng/espeak-ng.ts';
 import { openFlite } from '../../src/engines/flite/flite.ts';
 import { stockSpeakers } from '../../src/engines/flite/flite-voices.ts';
-import { atOnce } from '../../src/runtime/steps.ts';
+import { atOnce } from '../../src/platform/runtime/steps.ts';
 import { LiveText } from '../../src/speech/live-text.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';
 import { Schedule } from '../../src/speech/schedule.ts';

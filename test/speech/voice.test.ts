@@ -1,10 +1,10 @@
 // Tests lists of voices: unique ids, order, aliases and languages.
 import { expect, test } from 'vitest';
 import type { Engine, Voice } from '../../src/engines/engine.ts';
+import { noTexts } from '../../src/library/voices/voice-rows.ts';
 import { findDefault } from '../../src/speech/default-voice.ts';
 import { ofEveryone, type StoredVoice, StoredVoices } from '../../src/speech/stored-voices.ts';
 import { createVoices, isSpokenBy, type OfferedVoice, voicesFor } from '../../src/speech/voice.ts';
-import { noTexts } from '../../src/store/voice-rows.ts';
 import { openTone } from '../engines/tone-engine.ts';
 
 const keptVoice = (voiceId: string): StoredVoice => ({

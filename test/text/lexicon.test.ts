@@ -1,6 +1,6 @@
 // Tests which words of a text are matched by lexicons, and the resulting marked text.
 import { expect, test } from 'vitest';
-import { atOnce } from '../../src/runtime/steps.ts';
+import { atOnce } from '../../src/platform/runtime/steps.ts';
 import { applyLexicons } from '../../src/text/apply-lexicons.ts';
 import { compileLexicon, type LexiconEntry, matchLexicons } from '../../src/text/lexicon.ts';
 import { type MarkedText, plainText } from '../../src/text/marked-text.ts';

@@ -1,6 +1,6 @@
 // Tests pronunciation lexicons in the W3C format: reading, writing, and refusals with line and column.
 import { expect, test } from 'vitest';
-import { atOnce } from '../../src/runtime/steps.ts';
+import { atOnce } from '../../src/platform/runtime/steps.ts';
 import type { LexiconEntry } from '../../src/text/lexicon.ts';
 import { readPls, writePls } from '../../src/text/pls.ts';
 

@@ -3,8 +3,8 @@
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import Cartesia from '@cartesia/cartesia-js';
 import { afterAll, expect, test } from 'vitest';
-import { openTestGateway } from '../../test/http/open-gateway.ts';
-import { testCertificate } from '../../test/rpc/test-certificate.ts';
+import { openTestGateway } from '../../test/transports/http/open-gateway.ts';
+import { testCertificate } from '../../test/transports/rpc/test-certificate.ts';
 
 // The WebSocket of Cartesia's client always uses TLS.
 setDefaultCACertificates([...getCACertificates(), testCertificate.cert]);

@@ -3,7 +3,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { Client as SessionClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as SessionTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { openTestGateway } from '../../test/http/open-gateway.ts';
+import { openTestGateway } from '../../test/transports/http/open-gateway.ts';
 
 type Gateway = Awaited<ReturnType<typeof openTestGateway>>;
 type Block = { type: string; text: string; uri: string; mimeType: string; data: string; description: string };

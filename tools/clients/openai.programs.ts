@@ -8,8 +8,8 @@ import OpenAI, {
   RateLimitError,
 } from 'openai';
 import { afterAll, expect, test } from 'vitest';
-import { Failure } from '../../src/errors.ts';
-import { openTestGateway } from '../../test/http/open-gateway.ts';
+import { Failure } from '../../src/platform/errors.ts';
+import { openTestGateway } from '../../test/transports/http/open-gateway.ts';
 
 let refusals = 0;
 const gateway = await openTestGateway(

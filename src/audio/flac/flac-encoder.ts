@@ -7,10 +7,10 @@
 //        frames
 // A stream's sizes are 0, which means unknown. The header of a complete file has the true sizes.
 import { createHash } from 'node:crypto';
+import { join } from '../../platform/pcm.ts';
 import type { Encoder } from '../encoder.ts';
 import { toInt16 } from '../level.ts';
 import { type Origin, originComments, vorbisBlock } from '../origin.ts';
-import { join } from '../pcm.ts';
 import { flacFrame } from './flac-frame.ts';
 
 const flacHeadBytes = 42;

@@ -1,6 +1,6 @@
 // Collects the output of a decoder: the mean of all channels, at one rate. Fails if the audio is longer than
 // `secondsMax` or has an implausible rate or number of channels, so that a file cannot exhaust memory.
-import { join } from '../pcm.ts';
+import { join } from '../../platform/pcm.ts';
 
 /** A decoded recording: mono, full scale at +-1, at its own rate. */
 export interface Recording {

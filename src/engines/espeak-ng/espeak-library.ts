@@ -4,7 +4,7 @@
 
 import { createHash } from 'node:crypto';
 import koffi from 'koffi';
-import { samplesOf } from '../../audio/pcm.ts';
+import { samplesOf } from '../../platform/pcm.ts';
 import { parseEspeakVoices } from './espeak-voices.ts';
 import type { LibraryFacts, LibraryRequest, SoundMark } from './library-frames.ts';
 

@@ -3,9 +3,9 @@
 // times. The engine is absent if the library is not installed.
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { Failure, toFailure } from '../../errors.ts';
-import { Host } from '../../runtime/host.ts';
-import { pipeLink } from '../../runtime/worker-links.ts';
+import { Failure, toFailure } from '../../platform/errors.ts';
+import { Host } from '../../platform/runtime/host.ts';
+import { pipeLink } from '../../platform/runtime/worker-links.ts';
 import {
   defineEngine,
   type Engine,

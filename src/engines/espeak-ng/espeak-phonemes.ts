@@ -1,8 +1,8 @@
 // Converts IPA to the names of eSpeak NG's phonemes, as reported by `espeak-ng --ipa` (version 1.51). Consonants are
 // the same in all languages; vowels depend on the language.
 
-import { toRows } from '../../runtime/keyed-rows.ts';
-import { withoutModifiers } from '../../text/ipa.ts';
+import { withoutModifiers } from '../../platform/ipa.ts';
+import { toRows } from '../../platform/keyed-rows.ts';
 
 const table = (rows: string): Map<string, string> =>
   new Map(toRows(rows).map(([ipa, name]) => [ipa.normalize('NFD'), name]));

@@ -4,8 +4,8 @@
 //     ready   JSON: LibraryFacts              sound   samples, s16
 //     marks   rows of three i32: SoundMark    done    u32: whether the process must be replaced
 
-import { samplesOf } from '../../audio/pcm.ts';
-import type { PipeCodec } from '../../runtime/worker-links.ts';
+import { samplesOf } from '../../platform/pcm.ts';
+import type { PipeCodec } from '../../platform/runtime/worker-links.ts';
 
 export const frameKinds = { ready: 1, sound: 2, marks: 3, done: 4 } as const;
 export type FrameKind = (typeof frameKinds)[keyof typeof frameKinds];

@@ -1,8 +1,8 @@
 // Converts IPA to flite's phones: those of American English (Arpabet), with the stress mark after the vowel: təˈmɑːtoʊ
 // becomes "t ax m aa1 t ow". Sounds that English lacks cannot be converted.
 
-import { toRows } from '../../runtime/keyed-rows.ts';
-import { withoutModifiers } from '../../text/ipa.ts';
+import { withoutModifiers } from '../../platform/ipa.ts';
+import { toRows } from '../../platform/keyed-rows.ts';
 
 /** Longer spellings come first, so that a diphthong is not read as two vowels. */
 const phones = toRows(`

@@ -3,7 +3,7 @@
 // program is reused: its memory is reset before each run, so that a run depends only on its input. After a trap, an
 // exit or an exception the instance is discarded.
 //     flite -voice rms --setf duration_stretch=1 [-psdur] -f in.txt -o out.wav
-import { join } from '../../audio/pcm.ts';
+import { join } from '../../platform/pcm.ts';
 import { fileOf, ProgramExit, type WasiFile, WasiHost, type WasmMemory, type WasmModule, webAssembly } from './wasi.ts';
 
 /**

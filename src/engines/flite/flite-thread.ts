@@ -1,7 +1,7 @@
 // A worker thread that runs flite. It speaks one segment at a time, one part per run, and sends the audio and word
 // times of each utterance. A run that traps is repeated once in a new instance, unless some of its audio was sent.
-import { secondsOf } from '../../audio/pcm.ts';
-import { serveTasks, type TaskControl } from '../../runtime/host-child.ts';
+import { secondsOf } from '../../platform/pcm.ts';
+import { serveTasks, type TaskControl } from '../../platform/runtime/host-child.ts';
 import type { SpokenPcm, WordTime } from '../engine.ts';
 import { toPhoneNames } from './flite-phones.ts';
 import { FliteProgram } from './flite-program.ts';

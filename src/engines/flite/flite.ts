@@ -2,10 +2,10 @@
 // WebAssembly program in worker threads, so it does not block the event loop. Threads start with the first segments.
 import { access } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
-import { Failure } from '../../errors.ts';
-import { Host } from '../../runtime/host.ts';
-import { integerSetting } from '../../runtime/setting-types.ts';
-import { threadLink } from '../../runtime/worker-links.ts';
+import { Failure } from '../../platform/errors.ts';
+import { Host } from '../../platform/runtime/host.ts';
+import { integerSetting } from '../../platform/runtime/setting-types.ts';
+import { threadLink } from '../../platform/runtime/worker-links.ts';
 import { defineEngine, type Engine, type EngineReport, type Segment, type SpokenPcm } from '../engine.ts';
 import { withoutInnerStops } from '../inner-stops.ts';
 import { toFlitePhones } from './flite-phones.ts';

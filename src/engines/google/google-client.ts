@@ -1,10 +1,10 @@
 // Google's API, reduced to the calls that this engine makes, without retries and timeouts. Cloning keys are requested
 // over REST with the same login, since the gRPC service has no method for them.
 import type { CallOptions } from '@connectrpc/connect';
-import { Failure, type Reason } from '../../errors.ts';
-import { codeIn, limitWait } from '../../net/upstream-answer.ts';
-import { onAbort, withAbort } from '../../runtime/abort.ts';
-import { traceHeaders } from '../../telemetry/trace.ts';
+import { Failure, type Reason } from '../../platform/errors.ts';
+import { codeIn, limitWait } from '../../platform/net/upstream-answer.ts';
+import { onAbort, withAbort } from '../../platform/runtime/abort.ts';
+import { traceHeaders } from '../../platform/telemetry/trace.ts';
 import { openGoogleLogin } from './google-login.ts';
 import type { ListedVoice } from './google-voices.ts';
 

@@ -5,10 +5,9 @@
 //     {"reference_audio": {"audio_config": {"audio_encoding": "LINEAR16", "sample_rate_hertz"}, "content": base64 of WAV},
 //      "voice_talent_consent": likewise, "consent_script", "language_code"}   answers   {"voiceCloningKey"}
 
-import { toFloat } from '../../audio/level.ts';
-import type { Pcm } from '../../audio/pcm.ts';
-import { wavFile } from '../../audio/wav.ts';
-import { Failure } from '../../errors.ts';
+import { toFloat, wavFile } from '../../audio.ts';
+import { Failure } from '../../platform/errors.ts';
+import type { Pcm } from '../../platform/pcm.ts';
 import type { CloneSample, Cloning } from '../engine.ts';
 import { type GoogleClient, googleFailure, toGoogleStatus } from './google-client.ts';
 import { readUpTo } from './google-login.ts';

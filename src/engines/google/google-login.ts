@@ -6,9 +6,9 @@ import { createPrivateKey, sign } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { Failure } from '../../errors.ts';
-import { codeIn } from '../../net/upstream-answer.ts';
-import { reasonOf } from '../../runtime/system-errors.ts';
+import { Failure } from '../../platform/errors.ts';
+import { codeIn } from '../../platform/net/upstream-answer.ts';
+import { reasonOf } from '../../platform/runtime/system-errors.ts';
 
 interface Token {
   value: string;

@@ -1,7 +1,7 @@
 // Speaks a segment with Google. Chirp 3 HD voices and clones stream audio in one call; other voices need one call per
 // piece. A segment within the engine's limit is one piece. Google charges for all spoken text, so nothing is requested
 // twice, except text with a sentence that Google found too long.
-import type { Pcm } from '../../audio/pcm.ts';
+import type { Pcm } from '../../platform/pcm.ts';
 import type { Segment } from '../engine.ts';
 import { barePcm, wavPcm } from '../pcm-stream.ts';
 import { type GoogleClient, type GoogleVoice, isSentenceTooLong, streamRateHz } from './google-client.ts';

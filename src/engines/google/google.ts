@@ -1,7 +1,7 @@
 // Google Cloud Text-to-Speech: stock voices, whose list is refreshed periodically, and clones. A configured login
 // enables the engine.
-import { Failure, toFailure } from '../../errors.ts';
-import { integerSetting, listSetting, textSetting } from '../../runtime/setting-types.ts';
+import { Failure, toFailure } from '../../platform/errors.ts';
+import { integerSetting, listSetting, textSetting } from '../../platform/runtime/setting-types.ts';
 import { defineEngine, type Engine, type EngineLog, type EngineReport } from '../engine.ts';
 import { openVoiceList } from '../voice-list.ts';
 import { type GoogleLogin, openGoogleClient } from './google-client.ts';

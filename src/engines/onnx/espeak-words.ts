@@ -1,6 +1,6 @@
 // The words of a text with the phonemes that eSpeak NG gives them, for voices that learned its phonemes; and the words
 // of a text as they are written, for voices that learned letters.
-import type { GivenPhonemes, PhonemeWord } from '../../text/phonemes/english.ts';
+import type { GivenPhonemes, PhonemeWord } from '../phonemes/english.ts';
 
 type Token = PhonemeWord & { isGiven?: boolean };
 

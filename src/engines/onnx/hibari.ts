@@ -2,7 +2,7 @@
 // around each frame, so its windows overlap by as many.
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { Failure } from '../../errors.ts';
+import { Failure } from '../../platform/errors.ts';
 import { atSpeed, durationSeconds, framesPerDuration, soundingRange, startsOf } from './durations.ts';
 import type { AskedUtterance, Family, FoundModel, FoundSpeaker, Utterance, Vocabulary } from './family.ts';
 import { frameSamples, HarmonicSound, type Spectra, soundRateHz } from './harmonic-sound.ts';

@@ -1,8 +1,8 @@
 // Converts IPA to the letters in which Kokoro and hibari write English: one letter stands for a diphthong (A for eɪ) or
 // an affricate (ʧ for tʃ). Sounds that English lacks cannot be converted.
 
-import { toRows } from '../../runtime/keyed-rows.ts';
-import { withoutModifiers } from '../../text/ipa.ts';
+import { withoutModifiers } from '../../platform/ipa.ts';
+import { toRows } from '../../platform/keyed-rows.ts';
 
 /** Letters of both accents. Longer spellings come first, so that a diphthong is not read as two vowels. */
 const common = toRows(`

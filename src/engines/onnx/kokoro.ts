@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import { Failure } from '../../errors.ts';
+import { Failure } from '../../platform/errors.ts';
 import { atSpeed, durationSeconds, framesPerDuration, soundingRange, startsOf } from './durations.ts';
 import type { AskedUtterance, Family, FoundSpeaker, Utterance, Vocabulary } from './family.ts';
 import { toFloatConvolutions } from './float-convolutions.ts';

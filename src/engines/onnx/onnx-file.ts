@@ -3,7 +3,7 @@
 //     model 1 version, 7 graph, 8 operators, 25 functions   graph 1 node, 2 name, 5 constant, 11 input, 12 output
 //     node 1 input, 2 output, 4 operation, 5 attribute      attribute 5 and 10 tensors, 6 and 11 graphs
 //     tensor 1 size, 2 element type, 4 to 7, 10 and 11 numbers, 8 name, 9 bytes, 13 and 14 data in another file
-import { Failure } from '../../errors.ts';
+import { Failure } from '../../platform/errors.ts';
 
 export const elementTypes = { float: 1, uint8: 2, int8: 3, int64: 7 } as const;
 

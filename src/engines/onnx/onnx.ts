@@ -4,8 +4,8 @@
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { Failure } from '../../errors.ts';
-import { integerSetting } from '../../runtime/setting-types.ts';
+import { Failure } from '../../platform/errors.ts';
+import { integerSetting } from '../../platform/runtime/setting-types.ts';
 import {
   type Blend,
   type Blending,

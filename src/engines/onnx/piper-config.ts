@@ -1,6 +1,6 @@
 // Reads NAME.onnx.json, which Piper publishes with a voice: the numbers of its phonemes, its speakers, and how its
 // phonemes are made from text.
-import { Failure } from '../../errors.ts';
+import { Failure } from '../../platform/errors.ts';
 import type { Accent } from './kokoro-letters.ts';
 import type { Reading } from './reading.ts';
 

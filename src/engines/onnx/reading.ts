@@ -1,5 +1,5 @@
 // How the phonemes of a voice are made from text. The files of the voice decide it, never what else is installed.
-import { withoutModifiers } from '../../text/ipa.ts';
+import { withoutModifiers } from '../../platform/ipa.ts';
 import { type Accent, accentOf, toKokoroLetters } from './kokoro-letters.ts';
 
 export type Reading =

@@ -1,5 +1,5 @@
 // Joins the phonemes of words to the parts that a model computes at once.
-import type { PhonemeWord } from '../../text/phonemes/english.ts';
+import type { PhonemeWord } from '../phonemes/english.ts';
 import type { SpokenPart, SpokenWord } from './utterance-sound.ts';
 
 /** The models are trained with up to 510 phonemes; shorter parts start sooner. */

@@ -1,6 +1,6 @@
 // Finds the results at which the graph of a VITS model is cut, by the operations between them, because their names
 // differ between exports; and how many frames the local parts read around each frame.
-import { Failure } from '../../errors.ts';
+import { Failure } from '../../platform/errors.ts';
 import { findDurations, type OnnxModel, type OnnxNode } from './onnx-file.ts';
 
 /** The results at which the graph is cut. */

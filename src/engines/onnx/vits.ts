@@ -6,7 +6,7 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { Failure } from '../../errors.ts';
+import { Failure } from '../../platform/errors.ts';
 import { atSpeed, soundingRange } from './durations.ts';
 import type { AskedUtterance, DescribedModel, Family, FoundModel, SpeakerShare, Utterance } from './family.ts';
 import { KeptFrames } from './kept-frames.ts';

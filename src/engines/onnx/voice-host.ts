@@ -1,11 +1,11 @@
 // The workers that speak: for all voices together as many as the setting allows, each with a voice's model in memory;
 // the worker that was used longest ago makes room for another voice. One more thread for each accent reads phonemes.
-import { Failure, toFailure } from '../../errors.ts';
-import { Host } from '../../runtime/host.ts';
-import { processLink, threadLink } from '../../runtime/worker-links.ts';
-import type { PhonemeWord } from '../../text/phonemes/english.ts';
+import { Failure, toFailure } from '../../platform/errors.ts';
+import { Host } from '../../platform/runtime/host.ts';
+import { processLink, threadLink } from '../../platform/runtime/worker-links.ts';
 import type { SpokenPcm } from '../engine.ts';
 import { libraryUsual, missingPackage } from '../espeak-ng/espeak-ng.ts';
+import type { PhonemeWord } from '../phonemes/english.ts';
 import { toLetterWords } from './espeak-words.ts';
 import type { EspeakStart } from './espeak-worker.ts';
 import { toForeignLetters } from './kokoro-letters.ts';

@@ -2,8 +2,8 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { secondsOf } from '../../audio/pcm.ts';
-import { serveTasks } from '../../runtime/host-child.ts';
+import { secondsOf } from '../../platform/pcm.ts';
+import { serveTasks } from '../../platform/runtime/host-child.ts';
 import type { SpokenPcm } from '../engine.ts';
 import { familyOf } from './families.ts';
 import { readOnnxModel } from './onnx-file.ts';

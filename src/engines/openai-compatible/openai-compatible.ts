@@ -1,10 +1,11 @@
 // Any server with OpenAI's HTTP interface for speech: OpenAI itself, or your own server with open models (vLLM-Omni,
 // SGLang-Omni, Kokoro-FastAPI, speaches, LocalAI). Speed, sample rate and format are applied outside the engine, since
 // the servers differ in their support. Voices are cloned by servers that accept recordings.
-import { secondsOf } from '../../audio/pcm.ts';
-import { Failure, toFailure } from '../../errors.ts';
-import { choiceSetting, integerSetting, listSetting, textSetting } from '../../runtime/setting-types.ts';
-import { createMetrics, type Metrics } from '../../telemetry/prometheus.ts';
+
+import { Failure, toFailure } from '../../platform/errors.ts';
+import { secondsOf } from '../../platform/pcm.ts';
+import { choiceSetting, integerSetting, listSetting, textSetting } from '../../platform/runtime/setting-types.ts';
+import { createMetrics, type Metrics } from '../../platform/telemetry/prometheus.ts';
 import {
   defineEngine,
   type Engine,

@@ -3,9 +3,9 @@
 // for a growing time. A new or failed server must speak a test sentence before it gets requests. A server whose address
 // is gone finishes its streams.
 import { hash } from 'node:crypto';
-import type { Pcm } from '../../audio/pcm.ts';
-import { Failure } from '../../errors.ts';
-import { isTimeout, onAbort, withAbort } from '../../runtime/abort.ts';
+import { Failure } from '../../platform/errors.ts';
+import type { Pcm } from '../../platform/pcm.ts';
+import { isTimeout, onAbort, withAbort } from '../../platform/runtime/abort.ts';
 import type { EngineServer } from '../engine.ts';
 import { Playback } from './playback.ts';
 import { type AddressOptions, watchAddresses } from './server-addresses.ts';

@@ -4,8 +4,8 @@
 //     data: {"type": "speech.audio.error" or "error", "error": {"message", "code"}}
 // `event:` lines may precede these lines. If the last event is missing, the audio was cut off, even if the HTTP
 // response is complete.
-import { Failure } from '../../errors.ts';
-import { describeBody } from '../../net/upstream-answer.ts';
+import { Failure } from '../../platform/errors.ts';
+import { describeBody } from '../../platform/net/upstream-answer.ts';
 
 /** The audio format that the events so far have stated. */
 export interface Stated {

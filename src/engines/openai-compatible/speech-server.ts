@@ -2,11 +2,12 @@
 // voices (OpenAI has no such list). Servers differ, so WAVs and Server-Sent Events are accepted as well as raw
 // samples. A response with status 200 is checked, since it may be empty, a JSON error or an MP3. If the sample rate is
 // unknown, a test sentence is requested as a WAV, whose header states the rate.
-import type { Pcm } from '../../audio/pcm.ts';
-import { readWavHeader } from '../../audio/wav-reader.ts';
-import { Failure } from '../../errors.ts';
-import { describeBody, isCleanText, limitWait, retryAfterMs } from '../../net/upstream-answer.ts';
-import { traceHeaders } from '../../telemetry/trace.ts';
+
+import { readWavHeader } from '../../audio.ts';
+import { Failure } from '../../platform/errors.ts';
+import { describeBody, isCleanText, limitWait, retryAfterMs } from '../../platform/net/upstream-answer.ts';
+import type { Pcm } from '../../platform/pcm.ts';
+import { traceHeaders } from '../../platform/telemetry/trace.ts';
 import { type BareFormat, barePcm } from '../pcm-stream.ts';
 import { ServerFull } from './server-full.ts';
 import { cutAtLimit, type Stated, soundOfEvents } from './speech-events.ts';

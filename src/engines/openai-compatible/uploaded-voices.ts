@@ -4,9 +4,8 @@
 //     POST /v1/audio/voices, a form: name, consent, audio_sample (a WAV), ref_text       DELETE /v1/audio/voices/{name}
 //     GET /v1/audio/voices   answers   {"voices": [names], "uploaded_voices": [{"name"}]}
 import { randomBytes } from 'node:crypto';
-import { toFloat } from '../../audio/level.ts';
-import { wavFile } from '../../audio/wav.ts';
-import { Failure } from '../../errors.ts';
+import { toFloat, wavFile } from '../../audio.ts';
+import { Failure } from '../../platform/errors.ts';
 import type { CloneSample, Cloning } from '../engine.ts';
 
 export interface Recording {

@@ -1,7 +1,7 @@
 // Tries out a model: each of its first speakers speaks a sentence, which shows that the model speaks, and how loud it is.
-import { gainDbFor } from '../../audio/loudness.ts';
-import { join as joinSamples, type Pcm } from '../../audio/pcm.ts';
-import { Failure } from '../../errors.ts';
+import { gainDbFor } from '../../audio.ts';
+import { Failure } from '../../platform/errors.ts';
+import { join as joinSamples, type Pcm } from '../../platform/pcm.ts';
 import { keepGains } from './gains.ts';
 import type { Model } from './model.ts';
 import type { ModelPool } from './model-pool.ts';

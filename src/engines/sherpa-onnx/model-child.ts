@@ -3,7 +3,7 @@
 // library stops.
 import { createHook } from 'node:async_hooks';
 import { createRequire } from 'node:module';
-import { serveTasks } from '../../runtime/host-child.ts';
+import { serveTasks } from '../../platform/runtime/host-child.ts';
 import type { SpokenPcm } from '../engine.ts';
 import { toSamples } from '../float-samples.ts';
 

@@ -1,5 +1,5 @@
 // Collects faults of a model for the operator, with the file and the remedy, so that all are reported at once.
-import { reasonOf } from '../../runtime/system-errors.ts';
+import { reasonOf } from '../../platform/runtime/system-errors.ts';
 
 /** A fault of one file. The message continues the file's name: "is damaged". */
 export class ModelFault extends Error {}

@@ -1,8 +1,8 @@
 // The processes of loaded models. The pool decides how many each model has, and which processes end to make room for
 // other models. A model that was removed from the folder still serves running requests; its processes end afterwards.
-import { Failure } from '../../errors.ts';
-import { Host, type HostedWorker, type WorkerLink } from '../../runtime/host.ts';
-import { processLink } from '../../runtime/worker-links.ts';
+import { Failure } from '../../platform/errors.ts';
+import { Host, type HostedWorker, type WorkerLink } from '../../platform/runtime/host.ts';
+import { processLink } from '../../platform/runtime/worker-links.ts';
 import type { SpokenPcm } from '../engine.ts';
 import { soundFault } from '../sound-check.ts';
 import type { Model } from './model.ts';

@@ -2,7 +2,7 @@
 // nothing is left. So such characters are replaced by others that the model has, and text is refused if a word cannot
 // be written with them.
 import anyAscii from 'any-ascii';
-import { Failure } from '../../errors.ts';
+import { Failure } from '../../platform/errors.ts';
 import type { ModelFacts } from './model.ts';
 
 const anyWord = /[\p{L}\p{N}][\p{L}\p{N}\p{M}'’]*/gu;

@@ -2,8 +2,8 @@
 // removed with the process.
 import { cp, type FileHandle, open } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { Failure } from '../../errors.ts';
-import { openTemporaryFolder } from '../../runtime/files.ts';
+import { Failure } from '../../platform/errors.ts';
+import { openTemporaryFolder } from '../../platform/runtime/files.ts';
 import type { BlendedStyle, LibraryOptions, Model, StyleFile } from './model.ts';
 
 type LibraryConfig = { model?: Readonly<Record<string, LibraryOptions | string | number | boolean>> };

@@ -2,8 +2,9 @@
 // in UTF-8, lengths in bytes, numbers little-endian. The bytes are a person's voice: anyone who has the bytes can speak
 // with the voice.
 //     "SNTR"  u8 1 (version)  u8 length, model id  u32 sample rate  u32 length, text  u32 count, i16 samples
-import type { Pcm } from '../../audio/pcm.ts';
-import { Failure, type FieldReason } from '../../errors.ts';
+
+import { Failure, type FieldReason } from '../../platform/errors.ts';
+import type { Pcm } from '../../platform/pcm.ts';
 import type { CloneSample, Cloning } from '../engine.ts';
 import type { Model } from './model.ts';
 

@@ -2,7 +2,7 @@
 // and speaks with them in child processes. The model with which a request began speaks the whole request.
 
 import { type FSWatcher, watch } from 'node:fs';
-import { Failure } from '../../errors.ts';
+import { Failure } from '../../platform/errors.ts';
 import type {
   Cloning,
   Engine,

@@ -7,12 +7,12 @@ import { mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { arch, platform } from 'node:os';
 import { join, resolve } from 'node:path';
-import { Failure } from '../../errors.ts';
-import { makeFolder } from '../../runtime/files.ts';
-import { takeLock } from '../../runtime/locks.ts';
-import { runClient } from '../../runtime/package-client.ts';
-import { shellWord } from '../../runtime/shell-word.ts';
-import { reasonOf } from '../../runtime/system-errors.ts';
+import { Failure } from '../../platform/errors.ts';
+import { makeFolder } from '../../platform/runtime/files.ts';
+import { takeLock } from '../../platform/runtime/locks.ts';
+import { runClient } from '../../platform/runtime/package-client.ts';
+import { shellWord } from '../../platform/runtime/shell-word.ts';
+import { reasonOf } from '../../platform/runtime/system-errors.ts';
 import type { PrepareOptions } from '../engine.ts';
 import pins from './sherpa-library.json' with { type: 'json' };
 

@@ -3,7 +3,7 @@
 // so it runs only in child processes. `sonant doctor` reports broken models; all other models still work.
 
 import { availableParallelism } from 'node:os';
-import { integerSetting } from '../../runtime/setting-types.ts';
+import { integerSetting } from '../../platform/runtime/setting-types.ts';
 import { defineEngine, type EngineReport } from '../engine.ts';
 import { auditionFault, tryOutModel } from './audition.ts';
 import { importModel } from './import-model.ts';

@@ -4,8 +4,8 @@
 //     NAME.wav TEXT      or with "|", ":" or a tab between; ".wav" may be missing
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { decodeRecording, recordingBytesMax } from '../../audio/recording/recording.ts';
-import { Failure } from '../../errors.ts';
+import { decodeRecording, recordingBytesMax } from '../../audio.ts';
+import { Failure } from '../../platform/errors.ts';
 import type { Model, VoiceSample } from './model.ts';
 import type { Reference } from './reference.ts';
 

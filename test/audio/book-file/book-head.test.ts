@@ -9,9 +9,9 @@ import { type BookTags, coverBytesMax } from '../../../src/audio/book-file/audio
 import { writeBookFile } from '../../../src/audio/book-file/book-file.ts';
 import { id3Tag } from '../../../src/audio/book-file/tags.ts';
 import type { FormatName } from '../../../src/audio/formats.ts';
-import { join as joined } from '../../../src/audio/pcm.ts';
 import { wavHeader } from '../../../src/audio/wav.ts';
 import { readWavHeader } from '../../../src/audio/wav-reader.ts';
+import { join as joined } from '../../../src/platform/pcm.ts';
 import { isInstalled } from '../../programs.ts';
 import { bookOf, makeChapters, probed } from './make-book.ts';
 

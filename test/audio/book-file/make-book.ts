@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { BookChapter, BookTags } from '../../../src/audio/book-file/audio-book.ts';
 import { writeBookFile } from '../../../src/audio/book-file/book-file.ts';
 import { audioFormats, type FormatName } from '../../../src/audio/formats.ts';
-import { join as joined } from '../../../src/audio/pcm.ts';
+import { join as joined } from '../../../src/platform/pcm.ts';
 import { encode, encodedRateOf } from '../encode.ts';
 
 export interface MadeChapter extends BookChapter {

@@ -1,7 +1,7 @@
 // The turns that the agents of LiveKit and Pipecat speak in their tests, and what must come of them.
 import { expect } from 'vitest';
 import { openFlite } from '../../../src/engines/flite/flite.ts';
-import { bytesOf, openTestGateway, type TestGateway } from '../../http/open-gateway.ts';
+import { bytesOf, openTestGateway, type TestGateway } from '../../transports/http/open-gateway.ts';
 
 /** Three turns of three sentences. The second turn is interrupted. */
 export const turns = [

@@ -1,7 +1,7 @@
 // Tests admission, which limits how many requests are synthesized and how many wait, with fairness between callers.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { Failure } from '../../../src/errors.ts';
+import { Failure } from '../../../src/platform/errors.ts';
 import { type Demand, Schedule, type ScheduleOptions } from '../../../src/speech/schedule.ts';
 import { demandAt, never, seatAt, settle } from './open-schedule.ts';
 

@@ -2,7 +2,7 @@
 // letter of its name.
 import type { EngineCapabilities } from '../../../src/engines/engine.ts';
 import type { Seat } from '../../../src/engines/guard.ts';
-import type { Failure } from '../../../src/errors.ts';
+import type { Failure } from '../../../src/platform/errors.ts';
 import { type Admission, type Demand, Schedule, type ScheduleOptions } from '../../../src/speech/schedule.ts';
 
 export const never = new AbortController().signal;

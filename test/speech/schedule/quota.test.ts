@@ -1,7 +1,7 @@
 // Tests that an engine's own limits are shared fairly, counted in segments instead of time.
 
 import { expect, test } from 'vitest';
-import { Failure } from '../../../src/errors.ts';
+import { Failure } from '../../../src/platform/errors.ts';
 import { parseSpeechRequest } from '../../../src/speech/request.ts';
 import { Schedule } from '../../../src/speech/schedule.ts';
 import { createSpeech } from '../../../src/speech/synthesize.ts';

@@ -2,7 +2,7 @@
 // listener waits midway, and how busy the engine is. Half of the texts have one segment; the others have several, which
 // are read slightly ahead of playback. Bulk texts are requested continuously.
 import { setImmediate as settle } from 'node:timers/promises';
-import type { Failure } from '../../../src/errors.ts';
+import type { Failure } from '../../../src/platform/errors.ts';
 import { type Admission, Schedule } from '../../../src/speech/schedule.ts';
 import { demandAt, never, seatAt } from './open-schedule.ts';
 

@@ -1,0 +1,65 @@
+// Rules for who may create keys after signing in: by subject, by domain of a verified e-mail address, or by group. If
+// there are no rules, nobody may create keys. The first person to sign in has no more rights than others.
+import { createHash } from 'node:crypto';
+import { Failure } from '../../platform/errors.ts';
+import { usualLimits } from '../keys/key-limits.ts';
+import type { KeyCaller } from '../keys/key-verifier.ts';
+import { defaultScopes, isScope, type Scope } from '../keys/scopes.ts';
+
+/** The issuer's claims about a person. */
+export interface Claims {
+  iss: string;
+  sub: string;
+  email?: unknown;
+  email_verified?: unknown;
+  name?: unknown;
+  groups?: unknown;
+}
+
+export interface SignInRules {
+  subjects: readonly string[];
+  domains: readonly string[];
+  groups: readonly string[];
+}
+
+/** Throws `access_denied` if no rule allows the person. */
+export function checkSignInRules({ subjects, domains, groups }: SignInRules, claims: Claims): void {
+  const { sub, email, email_verified, groups: own } = claims;
+  const domain = email_verified === true && typeof email === 'string' ? email.split('@').at(-1)!.toLowerCase() : '';
+  const mayByDomain = domain !== '' && domains.some((allowed) => allowed.toLowerCase() === domain);
+  const mayByGroup = Array.isArray(own) && groups.some((group) => own.includes(group));
+  if (subjects.includes('*') || subjects.includes(sub) || mayByDomain || mayByGroup) return;
+  throw new Failure('access_denied', {
+    message: 'You have signed in, but the operator has not allowed you to create keys.',
+  });
+}
+
+/** Returns only the claims that the rules use, and only the groups that the rules name. */
+export function claimsOfRules(
+  { groups }: SignInRules,
+  { iss, sub, email, email_verified, groups: own }: Claims,
+): Claims {
+  const named = Array.isArray(own) ? groups.filter((group) => own.includes(group)) : [];
+  return { iss, sub, email, email_verified, groups: named };
+}
+
+/** Scopes of bearer tokens and sessions. A client may request a token with fewer scopes. */
+export const tokenScopes: readonly Scope[] = ['keys:read', 'keys:write'];
+
+/** Returns a caller that may only manage keys. `id` permanently identifies the person or client. */
+export function toKeyHolder(kind: 'user' | 'client', id: string, keyScopes: readonly string[]): KeyCaller {
+  const holderId = `${kind === 'user' ? 'usr' : 'cli'}_${createHash('sha256').update(id).digest('hex').slice(0, 32)}`;
+  const given = keyScopes.length > 0 ? keyScopes : [...defaultScopes, 'usage:read'];
+  const scopes: readonly Scope[] = given.filter(isScope);
+  return {
+    callerId: holderId,
+    keyId: holderId,
+    accountId: holderId,
+    actorName: `${kind}:${id}`,
+    scopes: tokenScopes,
+    limits: usualLimits,
+    grant: { range: { path: `${holderId}/` }, scopes, limits: usualLimits },
+  };
+}
+
+export const toUserId = ({ iss, sub }: Pick<Claims, 'iss' | 'sub'>): string => `${iss}|${sub}`;

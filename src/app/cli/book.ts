@@ -1,0 +1,179 @@
+// `sonant book`: speaks a book into one file with chapter marks, cover and metadata. Finished segments are kept beside
+// the file until the file is complete, so that the same command can resume after an interruption.
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { create } from '@bufbuild/protobuf';
+import { JobService, JobStatus } from '../../../gen/sonant/v1/job_service_pb.ts';
+import { callUnary, type JobView } from '../../api.ts';
+import { readCaptions, toCaptions } from '../../clips.ts';
+import { newReading, readMembers } from '../../contract.ts';
+import { type Book, readBook } from '../../library.ts';
+import { reasonOf } from '../../platform/runtime/system-errors.ts';
+import type { CaptionKind } from '../../speech.ts';
+import { type BookWork, openBookWork } from '../book-work.ts';
+import { chooseFormat, pathBeside, writeWhole } from './audio-sink.ts';
+import {
+  type BookFlags,
+  bookOptions,
+  checkFlags,
+  chooseChapters,
+  listChapters,
+  listChaptersAsJson,
+  toFields,
+} from './book-request.ts';
+import {
+  type Command,
+  CommandError,
+  type CommandLine,
+  onlyArgument,
+  parseCommandArgs,
+  UsageError,
+  withOpened,
+} from './command.ts';
+import { createBookProgress, toDuration } from './progress.ts';
+
+const usage = 'sonant book FILE -o FILE';
+
+export const bookCommand: Command = {
+  name: 'book',
+  summary: 'speak a book into one file with chapter marks',
+  examples: [
+    'sonant book story.epub --list',
+    'sonant book story.epub -o story.mp3 --voice clara --skip front,notes',
+    'sonant book play.md -o play.opus --speaker ANNA=clara --captions srt',
+  ],
+  options: bookOptions,
+  usage: () => `Usage: sonant book FILE -o FILE [options]
+       sonant book FILE --list
+
+Speaks a book (plain text, Markdown, HTML or EPUB) into one audio file with chapter marks, cover, title and author. Finished
+chapters are stored in FILE.work until the file is complete: after an interruption, run the same command to resume.`,
+  async run(line) {
+    const { values, positionals } = parseCommandArgs({ args: line.args, options: bookOptions, allowPositionals: true });
+    const path = onlyArgument(positionals, usage);
+    const { list, json, output = '', ...flags } = values;
+    if (!list && output === '') throw new UsageError(`name an audio file: ${usage}`);
+    if (list) {
+      const { chapters } = await readBookFile(path, { readsCode: flags.code ?? false, signal: line.signal });
+      const chosen = chooseChapters(chapters, { skip: flags.skip, numbers: flags.chapters });
+      line.print(json ? listChaptersAsJson(chosen) : listChapters(chosen));
+      return 0;
+    }
+    const made = await speakBook(path, { ...flags, output }, line);
+    const { length: count } = made.chapters;
+    if (json) line.print(JSON.stringify(made, null, 2));
+    else line.print(`${output}: ${toDuration(made.seconds)}, ${count} ${count === 1 ? 'chapter' : 'chapters'}`);
+    return 0;
+  },
+};
+
+async function readBookFile(
+  path: string,
+  { readsCode, signal }: { readsCode: boolean; signal: AbortSignal },
+): Promise<Book> {
+  const book = await readBook({ source: path, readsCode, signal }).catch((error: NodeJS.ErrnoException) => {
+    if (error.syscall === undefined) throw error;
+    throw new UsageError(`cannot read ${path}: ${reasonOf(error)}`);
+  });
+  for (const warning of book.warnings) process.stderr.write(`sonant: ${warning}\n`);
+  return book;
+}
+
+async function speakBook(path: string, flags: BookFlags, { openApp, signal }: CommandLine) {
+  const { output } = flags;
+  const book = await readBookFile(path, { readsCode: flags.code ?? false, signal });
+  const format = chooseFormat(flags.format, output);
+  const chosen = chooseChapters(book.chapters, { skip: flags.skip, numbers: flags.chapters });
+  // The folder keeps the unfinished work until the file is complete.
+  const folder = `${resolve(output)}.work`;
+  const isBegun = existsSync(folder);
+  const made = await withOpened(await openApp(), async ({ voices, speech, openSigner }) => {
+    const choices = { flags, format, voices };
+    const fields = await checkFlags(async () => toFields(book, chosen, choices));
+    const work = await openBookWork({ speech, openSigner }, { folder, signal, onFault: reportFault });
+    return withOpened(work, async () => {
+      const id = await beginJob(work, fields);
+      return writeFiles(await finishJob(work, id, signal), work, { output, signal });
+    }).catch(async (error: unknown) => {
+      // If the request is refused, the new folder is removed.
+      if (error instanceof UsageError && !isBegun) await rm(folder, { recursive: true });
+      throw error;
+    });
+  });
+  await rm(folder, { recursive: true });
+  return { output, title: book.title, author: book.author, format, ...made };
+}
+
+const reportFault = (fault: unknown): void =>
+  void process.stderr.write(`sonant: ${fault instanceof Error ? fault.message : String(fault)}\n`);
+
+const { createJob, listJobs, getJob, watchJob, retryJob, deleteJob } = JobService.method;
+
+/** Creates the job with these fields, or continues the job of an earlier command. Returns the id of the job. */
+async function beginJob({ jobs, call }: BookWork, fields: Readonly<Record<string, unknown>>): Promise<string> {
+  const jobId = createHash('sha256').update(JSON.stringify(fields)).digest('hex').slice(0, 32);
+  const message = create(createJob.input, { jobId });
+  const reading = newReading(true);
+  readMembers(message, createJob.input, fields, reading);
+  const { job }: { job: JobView } = await checkFlags(() => callUnary(createJob, jobs, message, call, reading));
+  // Deletes the job of another command for the same file, because that job would use half of the machine's capacity.
+  const { jobs: all }: { jobs: JobView[] } = await callUnary(listJobs, jobs, create(listJobs.input), call);
+  for (const { id } of all) if (id !== jobId) await jobs.deleteJob(create(deleteJob.input, { jobId: id }), call);
+  if (job.status === JobStatus.FAILED || job.status === JobStatus.CANCELED)
+    await jobs.retryJob(create(retryJob.input, { jobId }), call);
+  return jobId;
+}
+
+/** Waits until all missing chapters have been spoken. */
+async function finishJob({ jobs, call }: BookWork, jobId: string, signal: AbortSignal): Promise<JobView> {
+  const progress = createBookProgress();
+  let last: JobView | undefined;
+  try {
+    for await (const event of jobs.watchJob(create(watchJob.input, { jobId }), call)) {
+      last = event.job;
+      progress.show({ ...last.progress, chapterCount: last.chapters.length });
+    }
+  } finally {
+    progress.clear();
+    if (signal.aborted) process.stderr.write('sonant: interrupted; run the same command to resume\n');
+  }
+  signal.throwIfAborted();
+  const job = last ?? (await jobs.getJob(create(getJob.input, { jobId }), call)).job;
+  if (job.status !== JobStatus.SUCCEEDED) throw new CommandError(explain(job));
+  return job;
+}
+
+/** Explains why a job did not finish. A job without an error was canceled. */
+function explain({ error, chapters }: JobView): string {
+  const title = error?.chapter === undefined ? undefined : chapters[error.chapter]?.title;
+  const where = title === undefined ? '' : ` in "${title}"`;
+  const text = error?.text ? `, at: ${error.text}` : '';
+  return `the book could not be spoken${where}: ${error?.message ?? 'the job was canceled'}${text}\n  Run the same command to try the missing chapters again`;
+}
+
+async function writeFiles(
+  job: JobView,
+  { clips, manifestOf }: BookWork,
+  { output, signal }: { output: string; signal: AbortSignal },
+) {
+  const audioId = job.audioUrl.replace(/^.*\/|\.\w+$/g, '');
+  const stored = await clips.open(audioId);
+  if (!stored) throw new CommandError('the finished file was deleted; run the command again');
+  await writeWhole(output, stored.body, signal);
+  const manifest = job.audioUrl.endsWith('.opus') ? await manifestOf(audioId) : undefined;
+  if (manifest) await writeWhole(pathBeside(output, 'c2pa'), [manifest], signal);
+  const captions = Object.keys(job.captions).map((kind) => ({
+    kind: kind as CaptionKind,
+    path: pathBeside(output, kind),
+  }));
+  const cues = captions.length > 0 ? ((await readCaptions(clips, audioId)) ?? []) : [];
+  for (const { kind, path } of captions) await writeWhole(path, [Buffer.from(toCaptions(kind, cues))], signal);
+  return {
+    bytes: stored.byteCount,
+    seconds: job.progress.seconds,
+    captions: captions.map(({ path }) => path),
+    chapters: job.chapters.map(({ title, start, end }) => ({ title, start, end })),
+  };
+}

@@ -1,0 +1,339 @@
+// `sonant voice get|models|remove`: installs neural models by name, URL or file, lists models, and removes them.
+import { existsSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { basename, resolve } from 'node:path';
+import { type BroughtVoice, registry } from '../../engines.ts';
+import {
+  bytesOfRow,
+  createRecentRate,
+  getModel,
+  installedBy,
+  listInstalled,
+  loadModels,
+  type ModelEngine,
+  type ModelRow,
+  modelEngines,
+  modelOfVoice,
+  type OfferedModel,
+  type Progress,
+  type Retry,
+  removeModel,
+  rowOfUrl,
+  toOffered,
+} from '../../library.ts';
+import { archiveEnding } from '../../platform/archives/archive-file.ts';
+import { isLoopbackUrl } from '../../platform/net/client-addresses.ts';
+import { didYouMean } from '../../platform/runtime/nearest-name.ts';
+import { reasonOf } from '../../platform/runtime/system-errors.ts';
+import { CommandError, type CommandLine, formatTable, onlyArgument, UsageError, withOpened } from './command.ts';
+import { createProgressBar } from './progress.ts';
+import { makeDefault } from './voice-names.ts';
+
+const engines = modelEngines(registry);
+
+interface GetFlags {
+  name: string | undefined;
+  json: boolean | undefined;
+  isOffline: boolean | undefined;
+  /** Whether the user accepts that the licence forbids commercial use. */
+  isAccepted: boolean | undefined;
+  /** Whether the library that runs models is installed without asking the user. */
+  isYes: boolean | undefined;
+  /** Whether the best voice of the model becomes the default voice. */
+  isDefault: boolean | undefined;
+}
+
+export async function getVoice(
+  line: CommandLine,
+  flags: GetFlags,
+  [wanted, ...files]: readonly string[],
+): Promise<void> {
+  if (wanted === undefined) throw new UsageError('usage: sonant voice get NAME|URL|FILE');
+  const print = flags.json ? () => {} : line.print;
+  const { dataDir, modelsFile, modelsUrl, modelsOffline } = line.loadConfig();
+  const found = await findModel(wanted, await loadModels(modelsFile, engines));
+  if (found === 'file') return getFile({ ...line, print }, line.print, flags, wanted);
+  const { row } = found.offered;
+  await acceptLicence(row, flags, { ...line, print });
+  await acceptLibrary(found.offered.engine, flags, line);
+  const bar = createGetBar();
+  const options = {
+    dataDir,
+    // A URL that the user gave is never replaced by a URL of the mirror.
+    modelsUrl: found.isUrl ? '' : modelsUrl,
+    files,
+    signal: line.signal,
+    onProgress: bar.show,
+    onRetry(retry: Retry) {
+      bar.clear();
+      process.stderr.write(`sonant: ${explainRetry(retry)}\n`);
+    },
+    ...(flags.name !== undefined && { name: flags.name }),
+    isOffline: flags.isOffline || modelsOffline,
+    beforePrepare(engine: ModelEngine) {
+      bar.clear();
+      return acceptLibrary(engine, flags, line);
+    },
+  };
+  const printOver = (text: string) => {
+    bar.clear();
+    print(text);
+  };
+  const { name, voiceIds } = await getModel(found.offered, { ...options, print: printOver }).finally(bar.clear);
+  if (!voiceIds) print(`${name} is already installed; sonant voice remove ${name} removes it`);
+  else print(describeInstalled(name, voiceIds, row));
+  const made = flags.isDefault
+    ? await makeBestDefault(
+        { ...line, print },
+        voiceIds ? (voiceId) => voiceIds.includes(voiceId) : await createIsOfModel(found.offered, name, dataDir),
+        `${name}-${row.bestVoice}`,
+      )
+    : undefined;
+  if (flags.json)
+    line.print(
+      JSON.stringify({ model: name, is_new: !!voiceIds, voice_ids: voiceIds ?? null, ...made, ...licenceOf(row) }),
+    );
+}
+
+const explainRetry = ({ host, why, pauseMs, attempt, attemptsMax }: Retry): string =>
+  `cannot download from ${host}: ${why}; trying again in ${pauseMs / 1000} s (attempt ${attempt} of ${attemptsMax})`;
+
+/** Makes the wanted voice the default voice if it belongs to the model, or else the model's first voice. */
+async function makeBestDefault(line: CommandLine, isOwn: (voiceId: string) => boolean, wanted?: string) {
+  return withOpened(await line.openVoiceManagement(registry), async (opened) => {
+    const own = opened.voices.list().flatMap(({ voice: { voiceId } }) => (isOwn(voiceId) ? voiceId : []));
+    const chosen = own.find((voiceId) => voiceId === wanted) ?? own[0];
+    if (chosen === undefined) throw new CommandError('the model has no voice that can be the default');
+    line.print(await makeDefault(opened, chosen));
+    return { chosen_voice_id: chosen };
+  });
+}
+
+/** Creates a function that checks whether a voice belongs to the installed model. */
+async function createIsOfModel(offered: OfferedModel, model: string, dataDir: string) {
+  const installed = await listInstalled(installedBy(offered, dataDir, model) ?? offered.engine, dataDir);
+  return (voiceId: string) => modelOfVoice(voiceId, installed) === model;
+}
+
+const licenceOf = ({ licence, licenceSource, commercial }: ModelRow) => ({
+  licence,
+  licence_source: licenceSource,
+  commercial,
+});
+
+const describeInstalled = (name: string, voiceIds: readonly string[], row: ModelRow): string =>
+  [
+    voiceIds.length === 0 ? `${name} is installed and can clone voices.` : `${name} is installed, with these voices:`,
+    ...voiceIds.map((voiceId) => `  ${voiceId}`),
+    `Licence: ${row.licence ?? 'not known'}${row.licenceSource === null ? '' : ` (${row.licenceSource})`}`,
+  ].join('\n');
+
+/** Finds a model by URL, by name in the table, or else as a file. */
+async function findModel(
+  wanted: string,
+  offered: readonly OfferedModel[],
+): Promise<'file' | { offered: OfferedModel; isUrl: boolean }> {
+  if (/^https?:\/\//.test(wanted)) {
+    if (!URL.canParse(wanted)) throw new UsageError(`${wanted} is not a valid URL`);
+    // Without a checksum, anyone on the network path could change the file.
+    if (!/^https:/.test(wanted) && !isLoopbackUrl(wanted)) throw new UsageError(`${wanted} must begin with https:`);
+    return { offered: toOffered(rowOfUrl(wanted), engines)[0]!, isUrl: true };
+  }
+  const found = offered.find(({ row }) => row.name === wanted || assetOf(row) === wanted);
+  if (found) return { offered: found, isUrl: false };
+  if (existsSync(wanted)) return 'file';
+  const meant = didYouMean(wanted, namesOf(offered));
+  throw new UsageError(`there is no model or file ${wanted}${meant || ';'} sonant voice models lists the models`);
+}
+
+const namesOf = (offered: readonly OfferedModel[]) => offered.map(({ row }) => row.name);
+
+/** The published name of the model's file, without its extension. */
+const assetOf = ({ url }: ModelRow): string => basename(new URL(url).pathname).replace(archiveEnding, '');
+
+async function getFile(
+  line: CommandLine,
+  printResult: (text: string) => void,
+  flags: GetFlags,
+  path: string,
+): Promise<void> {
+  const { name, json, isDefault } = flags;
+  const { dataDir, modelsOffline } = line.loadConfig();
+  const isOffline = flags.isOffline || modelsOffline;
+  const { signal, print } = line;
+  const source = { path: resolve(path), dataDir, ...(name !== undefined && { name }), signal, print };
+  const voiceIds = await importVoice(source, async (engine) => {
+    await acceptLibrary(engine, flags, line);
+    await engine.models.prepare({ dataDir, isOffline, signal, print });
+  });
+  if (!voiceIds) throw new CommandError(`${path} is not a model; use sonant voice import for exported voices`);
+  const made = isDefault && (await makeBestDefault(line, (voiceId) => voiceIds.includes(voiceId)));
+  if (json) printResult(JSON.stringify({ voice_ids: voiceIds, ...made }));
+}
+
+async function acceptLicence(row: ModelRow, { isAccepted }: GetFlags, line: CommandLine): Promise<void> {
+  const parts = row.parts.map(({ as, licence }) => `; ${as}: ${licence ?? 'not known'}`).join('');
+  const licence = `${row.licence ?? 'not known'}${row.licenceSource === null ? '' : `, ${row.licenceSource}`}${parts}`;
+  line.print(`${row.title}. Licence: ${licence}`);
+  if (row.commercial !== false || isAccepted) return;
+  const reason = `the licence of ${row.name} (${licence}) does not allow commercial use`;
+  await accept(reason, '--accept-licence', line);
+}
+
+/** Asks the user to accept the library's licence, unless the library exists, downloads are off, or `--yes` is given. */
+async function acceptLibrary({ models: { library } }: ModelEngine, flags: GetFlags, line: CommandLine): Promise<void> {
+  const { dataDir, modelsOffline } = line.loadConfig();
+  if (flags.isYes || flags.isOffline || modelsOffline || library.isHere(dataDir)) return;
+  await accept(`${library.name}, which runs the model, is under ${library.licence}`, '--yes', line);
+}
+
+async function accept(reason: string, flag: string, { ask, signal }: CommandLine): Promise<void> {
+  if (!ask) throw new CommandError(`${reason}; if you accept it, add ${flag}`);
+  const answer = await ask(`Type "yes" to accept that ${reason}: `, signal);
+  if (answer.trim().toLowerCase() !== 'yes') throw new CommandError(`${reason}, and you did not accept it`);
+}
+
+function createGetBar() {
+  const bar = createProgressBar(process.stderr);
+  let file = '';
+  let rate = createRecentRate();
+  return {
+    clear: () => bar.clear(),
+    show({ what, done, total, unit }: Progress) {
+      if (unit === 'share') return bar.show(done, what);
+      if (what !== file) [file, rate] = [what, createRecentRate()];
+      rate.note(done);
+      bar.show(total ? done / total : 0, `${what}, ${explainRate(done, total, rate.perSecond())}`);
+    },
+  };
+}
+
+const megabytes = (bytes: number): string => (bytes / 1e6).toFixed(1);
+
+function explainRate(done: number, total: number | undefined, bytesPerSecond: number): string {
+  const size = total === undefined ? `${megabytes(done)} MB` : `${megabytes(done)} of ${megabytes(total)} MB`;
+  if (bytesPerSecond <= 0) return size;
+  const left = total === undefined ? '' : `, ${explainSeconds((total - done) / bytesPerSecond)} left`;
+  return `${size}, ${megabytes(bytesPerSecond)} MB/s${left}`;
+}
+
+const explainSeconds = (seconds: number): string =>
+  seconds < 90 ? `${Math.ceil(seconds)} s` : `${Math.ceil(seconds / 60)} min`;
+
+export async function printModels(
+  line: CommandLine,
+  { language, json }: { language?: string | undefined; json?: boolean | undefined },
+  rest: readonly string[],
+): Promise<void> {
+  const { dataDir, modelsFile } = line.loadConfig();
+  const [name, ...more] = rest;
+  if (more.length > 0) throw new UsageError('usage: sonant voice models [NAME]');
+  const offered = await loadModels(modelsFile, engines);
+  const here = new Set(offered.flatMap((each) => (installedBy(each, dataDir) ? each.row.name : [])));
+  const known = new Set(offered.map(({ row }) => row.name));
+  const listed = (await Promise.all(engines.map((engine) => listInstalled(engine, dataDir)))).flat();
+  const own = listed.filter((each) => !known.has(each));
+  const rows = offered.map(({ row }) => row);
+  const wanted = rows.filter((row) => (name === undefined || row.name === name) && speaks(row, language));
+  if (name !== undefined && wanted.length === 0)
+    throw new CommandError(`there is no model ${name}${didYouMean(name, namesOf(offered))}`);
+  const shown = wanted.map((row) => ({ ...toJson(row), is_here: here.has(row.name) }));
+  if (json) return line.print(JSON.stringify({ models: shown, others_here: own }, null, 2));
+  if (name !== undefined)
+    return line.print(formatTable(Object.entries(shown[0]!).map(([key, value]) => [key, toCell(value)])));
+  const cells = wanted.map((row) => toCells(row, here.has(row.name)));
+  line.print(formatTable([heading, ...cells], { stateColumn: 1 }));
+  if (own.length > 0) line.print(`installed, but not in the table: ${own.join(', ')}`);
+}
+
+const speaks = ({ languages }: ModelRow, wanted: string | undefined): boolean =>
+  wanted === undefined || (languages ?? []).some((code) => wanted.startsWith(code) || code.startsWith(wanted));
+
+const notKnown = 'not known';
+const toCell = (value: unknown): string => {
+  if (value === null) return notKnown;
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+};
+
+const heading = ['MODEL', 'STATE', 'LANGUAGES', 'VOICES', 'SIZE', 'CHECKED BY', 'COMMERCIAL USE', 'LICENCE', 'CPU'];
+const languagesShown = 4;
+
+function toCells(row: ModelRow, isHere: boolean): string[] {
+  const { name, languages, voices, builds, files, licence, commercial, cost } = row;
+  const shown = languages?.slice(0, languagesShown).join(',');
+  const more = languages && languages.length > languagesShown ? ` and ${languages.length - languagesShown} more` : '';
+  return [
+    name,
+    isHere ? 'ready' : 'absent',
+    shown === undefined ? notKnown : `${shown}${more}`,
+    voices === 0 ? 'clones' : toCell(voices),
+    formatSize(row),
+    builds.length > 0 ? 'SHA-256' : Object.keys(files).length > 0 ? 'SHA-256 of the weights' : 'not pinned',
+    commercial === null ? notKnown : commercial ? 'yes' : 'no',
+    toCell(licence),
+    toCell(cost),
+  ];
+}
+
+function formatSize(row: ModelRow): string {
+  const bytes = bytesOfRow(row);
+  return bytes === undefined ? notKnown : `${Math.round(bytes / 1e6)} MB`;
+}
+
+const toJson = (row: ModelRow) => ({
+  name: row.name,
+  title: row.title,
+  kind: row.kind,
+  languages: row.languages,
+  voices: row.voices,
+  best_voice: row.bestVoice,
+  ...licenceOf(row),
+  cost: row.cost,
+  notes: row.notes,
+  url: row.url,
+  builds: row.builds,
+  files: row.files,
+  parts: row.parts,
+});
+
+export async function removeVoiceModel(
+  line: CommandLine,
+  { json }: { json?: boolean | undefined },
+  rest: readonly string[],
+): Promise<void> {
+  const name = onlyArgument(rest, 'sonant voice remove NAME');
+  const { dataDir } = line.loadConfig();
+  const waiting = { signal: line.signal, print: json ? () => {} : line.print };
+  for (const engine of engines) {
+    if (!(await removeModel(engine, name, dataDir, waiting))) continue;
+    return line.print(json ? JSON.stringify({ model: name, removed: true }) : `${name} is removed`);
+  }
+  const here = await Promise.all(engines.map((engine) => listInstalled(engine, dataDir)));
+  const meant = didYouMean(name, here.flat()) || ';';
+  throw new CommandError(`model ${name} is not installed${meant} to delete a stored voice, use sonant voice delete`);
+}
+
+/**
+ * Imports a voice or model of an engine. Returns the ids of its voices (none if the model is for cloning only), or
+ * undefined if no engine can import the file. `prepare` installs what an engine needs, when the engines before it have
+ * left the file to it. Throws a Failure with all errors in the file.
+ */
+export async function importVoice(
+  source: BroughtVoice,
+  prepare?: (engine: ModelEngine) => Promise<void>,
+): Promise<readonly string[] | undefined> {
+  const { path, print } = source;
+  await stat(path).catch((error: Error) => {
+    throw new UsageError(`cannot read ${path}: ${reasonOf(error)}`);
+  });
+  for (const engine of registry) {
+    const own = engines.find(({ name }) => name === engine.name);
+    if (own) await prepare?.(own);
+    const voiceIds = await engine.importVoice?.(source);
+    if (!voiceIds) continue;
+    print(voiceIds.length > 0 ? `imported for ${engine.name}:` : `imported for ${engine.name}; it can clone voices`);
+    for (const voiceId of voiceIds) print(`  ${voiceId}`);
+    return voiceIds;
+  }
+  return undefined;
+}

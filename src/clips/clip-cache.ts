@@ -1,0 +1,152 @@
+// Finds the clip of an identical earlier request from the same caller. A clip that is returned as a link is marked as
+// used, so that it is not removed at once to make room. If audio is returned directly, a slow or unreachable store is
+// not an error.
+import { hasReason } from '../platform/errors.ts';
+import { bestCasting, type Casting, type CastSpeech, type Speech } from '../speech.ts';
+import { bestKeyOf, keyOfCasting } from './cache-key.ts';
+import type { ClipMemory, ReadClip } from './clip-memory.ts';
+import { keptMsMin } from './clip-remover.ts';
+import type { ClipRow, ClipRows } from './clip-rows.ts';
+import type { StorePatience } from './store-patience.ts';
+import type { ClipRecord } from './stored-clip.ts';
+import type { ClipStore } from './stores/clip-store.ts';
+
+/** A cached clip is reused only while at least this share of its lifetime remains. */
+const cachedLifeMin = 0.5;
+
+interface ClipCacheOptions {
+  speech: Pick<Speech, 'restMs'>;
+  clips: Pick<ClipStore, 'open'>;
+  memory: Pick<ClipMemory, 'isHeld' | 'read'>;
+  index: Pick<ClipRows, 'findCached' | 'markUsed'>;
+  patience: StorePatience;
+  keepMs: number;
+}
+
+/** A request for speech without its plan, which the cache does not need. */
+type CachedSpeech = Omit<CastSpeech, 'plan'>;
+
+export function createClipCache({ speech, clips, memory, index, patience, keepMs }: ClipCacheOptions) {
+  const lastsUntilMs = () => Date.now() + Math.round(keepMs * cachedLifeMin);
+  const findCached = async (ownerId: string, cacheKey: string): Promise<ClipRow | undefined> => {
+    const clip = await index.findCached(ownerId, cacheKey, lastsUntilMs());
+    if (!clip || memory.isHeld(clip.clipId)) return clip;
+    const stored = await clips.open(clip.clipId, { first: 0, last: 0 });
+    stored?.body.destroy();
+    return stored && clip;
+  };
+
+  /** Finds a clip of the best engine. A clip of another engine is used only while all better engines cannot speak. */
+  const find = async (found: CachedSpeech, ownerId: string) => {
+    const { bindings, cast } = found;
+    for (const binding of bindings) {
+      const casting: Casting = (voice) => (voice === cast.main ? binding : bestCasting(voice));
+      const isBest = binding === bindings[0];
+      const cached = await findCached(ownerId, isBest ? bestKeyOf(found) : keyOfCasting(found, casting));
+      if (cached || speech.restMs(binding) === 0) return cached;
+    }
+    return undefined;
+  };
+
+  /** Marks the clip as used. Returns false if the clip was removed in the meantime. */
+  const use = async (clip: ClipRow): Promise<boolean> => {
+    const nowMs = Date.now();
+    if (isMarked(clip, nowMs)) return true;
+    try {
+      if (!(await index.markUsed(clip.clipId))) return false;
+      // The row may be cached, and the cached row must have the time that is in the database.
+      clip.usedAtMs = nowMs;
+      return true;
+    } catch (error) {
+      // The clip exists even if the database has no room to record its use.
+      if (hasReason(error, 'storage_full')) return true;
+      throw error;
+    }
+  };
+
+  return {
+    async find(found: CachedSpeech, ownerId: string): Promise<ClipRow | undefined> {
+      if (found.request.returnFormat !== 'url') return patience.run(() => find(found, ownerId));
+      const clip = await find(found, ownerId);
+      return clip && (await use(clip)) ? clip : undefined;
+    },
+    /**
+     * Reads the audio of a clip, which stays readable even if the clip is removed. Undefined if the clip was already
+     * removed or the store is slow.
+     */
+    async read(clip: ClipRecord): Promise<ReadClip | undefined> {
+      let sound: ReadClip | undefined;
+      let isAwaited = true;
+      await patience.run(async () => {
+        sound = await memory.read(clip);
+        if (!isAwaited) sound?.close();
+      });
+      isAwaited = false;
+      return sound;
+    },
+  };
+}
+
+/** Whether the clip was marked as used recently. */
+const isMarked = ({ usedAtMs }: ClipRow, nowMs: number): boolean => (usedAtMs ?? 0) > nowMs - keptMsMin / 2;
+
+/** Time for which rows are cached, and after which a change takes effect even if its notification is missed. */
+const knownMsDefault = 500;
+const clipsMax = 4_096;
+
+interface KnownClipsOptions {
+  index: ClipRows;
+  /** Whether the clip may be deleted early because a person withdraws consent. */
+  isRevocable(clip: Pick<ClipRow, 'voiceId' | 'otherVoiceIds'>): boolean;
+  knownMs?: number;
+}
+
+type KnownClips = Pick<ClipRows, 'find' | 'findCached' | 'add'> & {
+  /** Forgets all rows. */
+  forget(): void;
+};
+
+export function createKnownClips({ index, isRevocable, knownMs = knownMsDefault }: KnownClipsOptions): KnownClips {
+  const known = new Map<string, { clip: ClipRow; untilMs: number }>();
+  /** Changes when a row that is being read may be out of date. */
+  let version = 0;
+
+  const look = (name: string, nowMs: number, lastsUntilMs: number): ClipRow | undefined => {
+    const found = known.get(name);
+    const isCurrent = found && nowMs < found.untilMs && found.clip.expiresAtMs > lastsUntilMs;
+    return isCurrent && !isRevocable(found.clip) ? found.clip : undefined;
+  };
+  const find = async (
+    name: string,
+    read: () => Promise<ClipRow | undefined>,
+    lastsUntilMs = 0,
+  ): Promise<ClipRow | undefined> => {
+    const nowMs = Date.now();
+    const found = look(name, nowMs, lastsUntilMs);
+    if (found) return found;
+    const before = version;
+    const clip = await read();
+    known.delete(name);
+    if (!clip || isRevocable(clip) || version !== before) return clip;
+    if (known.size >= clipsMax) known.delete(known.keys().next().value!);
+    known.set(name, { clip, untilMs: nowMs + knownMs });
+    return clip;
+  };
+  const cachedName = (ownerId: string, cacheKey: string) => `${ownerId} ${cacheKey}`;
+
+  return {
+    find: (clipId) => find(clipId, () => index.find(clipId)),
+    findCached: (ownerId, cacheKey, untilMs) =>
+      find(cachedName(ownerId, cacheKey), () => index.findCached(ownerId, cacheKey, untilMs), untilMs),
+    async add(clip) {
+      await index.add(clip);
+      // The row of an older clip must not be found any more, because the newest clip of a request must be used.
+      version++;
+      if (clip.cacheKey !== null) known.delete(cachedName(clip.ownerId, clip.cacheKey));
+    },
+    forget() {
+      version++;
+      known.clear();
+    },
+  };
+}

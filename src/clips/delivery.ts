@@ -1,0 +1,219 @@
+// Delivers complete speech. A request for a link is answered when its clip is stored. Audio that is returned directly
+// is also stored, but the answer does not depend on the store. An identical request from the same caller is answered
+// from the stored clip or joins the running synthesis. A stream is stored if a link is requested. A clip has an
+// unguessable URL and expires.
+import type { Caller } from '../accounts.ts';
+import { audioFormats, type FormatName } from '../audio.ts';
+import type { Voice } from '../engines.ts';
+import { Failure } from '../platform/errors.ts';
+import {
+  type CaptionKind,
+  type CastSpeech,
+  expectedBytesOf,
+  type PlannedSpeech,
+  type Speech,
+  type SpeechEvent,
+  type SpeechRequest,
+} from '../speech.ts';
+import { bestKeyOf } from './cache-key.ts';
+import { createClipCache } from './clip-cache.ts';
+import { type ClipMemory, type ClipPieces, createClipMemory, type ReadClip } from './clip-memory.ts';
+import type { ClipRoom } from './clip-room.ts';
+import type { ClipRow, ClipRows } from './clip-rows.ts';
+import { createSingleFlight, type SingleFlight } from './single-flight.ts';
+import { type AudioWatch, createSpeaking, type Spoken } from './speaking.ts';
+import { createStorePatience } from './store-patience.ts';
+import { removeClip } from './stored-captions.ts';
+import { accountOf, type ClipRecord, storeClip } from './stored-clip.ts';
+import type { ClipStore } from './stores/clip-store.ts';
+
+export type Delivery = ReturnType<typeof createDelivery>;
+
+interface DeliverOptions extends AudioWatch {
+  fresh: boolean;
+}
+
+export interface DeliveredFacts {
+  audioId: string;
+  voice: Voice;
+  chars: number;
+  /** Number of characters to charge. Audio from the cache is free, because it was charged when it was made. */
+  charsCharged: number;
+  format: FormatName;
+  sampleRateHz: number;
+  seconds: number;
+  byteCount: number;
+  /** Whether the audio came from the cache. */
+  cached: boolean;
+  warnings: readonly string[];
+  /** Empty if no link was requested. */
+  audioUrl: string;
+  /** URL of the C2PA manifest of audio with a link; empty if there is none. */
+  manifestUrl?: string;
+  /** URLs of the requested captions. */
+  captionUrls: Partial<Record<CaptionKind, string>>;
+  expiresAt: Date;
+}
+
+/**
+ * If the answer is the audio itself, the audio is already open. It must be read to the end or closed, and stays
+ * readable even if the clip is removed.
+ */
+export interface Delivered extends DeliveredFacts {
+  /** Opens the file, which can be read once. */
+  open(): ClipPieces;
+  close(): void;
+}
+
+export interface DeliveryOptions {
+  speech: Pick<Speech, 'speak' | 'restMs'>;
+  clips: ClipStore;
+  /** Default: a memory cache that only this object uses. */
+  memory?: Pick<ClipMemory, 'isHeld' | 'read'>;
+  index: Pick<ClipRows, 'add' | 'findCached' | 'markDeleted' | 'markPurged' | 'markUsed'>;
+  room: Pick<ClipRoom, 'reserve' | 'noteRemoved'>;
+  /** The base URL of clips, the time for which clips are stored, and whether clips have manifests. */
+  links: { baseUrl(): string; keepMs: number; hasManifests?: boolean };
+  /** Called with errors that no caller receives. */
+  onFault(fault: unknown): void;
+}
+
+/** `singleFlight` covers all replicas, if there are several. */
+export function createDelivery(options: DeliveryOptions, singleFlight: SingleFlight = createSingleFlight()) {
+  const { speech, clips, index, room, links, onFault, memory = createClipMemory(clips) } = options;
+  const { urlOf, manifestUrlOf, factsOf } = createAnswers(links);
+  const { keepMs } = links;
+  const patience = createStorePatience({ onFault });
+  const cache = createClipCache({ speech, clips, memory, index, patience, keepMs });
+  const speaking = createSpeaking({ speech, clips, index, room, patience, keepMs, onFault });
+
+  /** The `onSpoken` of all callers that wait for the same audio, by flight. */
+  const waiting = new Map<string, Set<() => void>>();
+
+  /** Undefined if the audio was removed before it could be opened. */
+  const answer = async (
+    { request, voice: { voice } }: Pick<CastSpeech, 'request' | 'voice'>,
+    { clip, held }: Spoken,
+    isCached: boolean,
+  ): Promise<Delivered | undefined> => {
+    const read = () => held?.read() ?? (isCached ? cache.read(clip) : memory.read(clip));
+    const sound = request.returnFormat === 'url' ? readLater(memory, clip) : await read();
+    return sound && { ...factsOf(clip, voice, isCached, request), open: () => sound.pieces, close: sound.close };
+  };
+
+  return {
+    /** Finds the cached clip of an identical request by the same caller. The request then needs no plan. */
+    findCached: (found: CastSpeech, { callerId }: Caller): Promise<ClipRow | undefined> => cache.find(found, callerId),
+
+    /** Opens a cached clip. Undefined if the clip was removed in the meantime. */
+    openCached: (clip: ClipRow, found: CastSpeech): Promise<Delivered | undefined> => answer(found, { clip }, true),
+
+    /**
+     * Speaks the text, or uses the cache unless the answer must be `fresh`. An answer with a link resolves when the clip
+     * is stored; other answers do not depend on the store.
+     */
+    async deliver(
+      planned: PlannedSpeech,
+      caller: Caller,
+      signal: AbortSignal,
+      { fresh, onSpoken = () => {}, ...watch }: DeliverOptions,
+    ): Promise<Delivered> {
+      const { callerId } = caller;
+      const isLink = planned.request.returnFormat === 'url';
+      const makeFor = (until: AbortSignal, payers: ReadonlySet<() => void>): Promise<Spoken> => {
+        const onDone = () => {
+          for (const each of payers) each();
+        };
+        return speaking[isLink ? 'intoClip' : 'intoMemory'](planned, caller, until, { ...watch, onSpoken: onDone });
+      };
+      const makeOwn = async () => {
+        const made = await answer(planned, await makeFor(signal, new Set([onSpoken])), false);
+        // If memory is short, the audio is only in the store, which may already have removed it to make room.
+        if (!made) throw new Failure('storage_full', { retryAfterSeconds: 1 });
+        return made;
+      };
+      if (fresh) return makeOwn();
+      const find = async (): Promise<Spoken | undefined> => {
+        const clip = await cache.find(planned, callerId);
+        return clip && { clip };
+      };
+      const kind = isLink ? 'link' : `sound ${watch.sizeLimit?.bytesMax ?? ''}`;
+      // A caller without a deadline must not share a refusal with a caller that has a deadline.
+      const patience = caller.deadlineMs === undefined ? '' : ' until';
+      const flight = `${callerId} ${bestKeyOf(planned)} ${kind}${patience}`;
+      const payers = waiting.get(flight) ?? new Set();
+      waiting.set(flight, payers.add(onSpoken));
+      try {
+        const make = (until: AbortSignal) => makeFor(until, payers);
+        const { value: spoken, isMade } = await singleFlight.run(flight, signal, { find, make });
+        return (await answer(planned, spoken, !isMade)) ?? (await makeOwn());
+      } finally {
+        payers.delete(onSpoken);
+        if (payers.size === 0) waiting.delete(flight);
+      }
+    },
+
+    /** Streams the speech while it is stored. The info and the end of the stream contain the link. */
+    async *storeStream(planned: PlannedSpeech, caller: Caller, signal: AbortSignal): AsyncIterable<SpeechEvent> {
+      const bytes = expectedBytesOf(planned.request);
+      const reservation = await room.reserve({ accountId: accountOf(caller), bytes, isLinked: true });
+      const events = speech.speak(planned, caller, signal);
+      const options = { clips, index, keepMs, reservation, caller, isLinked: true, toCacheKey: () => null };
+      const stored = storeClip(events, options);
+      let audioUrl = '';
+      for await (const event of stored.events) {
+        if (event.type === 'info') {
+          audioUrl = urlOf({ clipId: event.audioId, format: event.format });
+          const manifestUrl = manifestUrlOf(event.audioId);
+          yield { ...event, audioUrl, manifestUrl, expiresAt: new Date(Date.now() + keepMs) };
+        } else yield event.type === 'done' ? { ...event, audioUrl } : event;
+      }
+    },
+
+    /** Deletes the audio. Throws `not_found` if the caller has no audio with this id. */
+    async remove(audioId: string, caller: Caller): Promise<void> {
+      const clip = await index.markDeleted(audioId, caller.callerId, Date.now());
+      if (!clip) throw new Failure('not_found');
+      await removeClip(clips, audioId);
+      await index.markPurged([audioId], Date.now());
+      room.noteRemoved({ accountId: clip.accountId ?? clip.ownerId, byteCount: clip.byteCount });
+    },
+  };
+}
+
+/** Creates answers from clips, with the URLs of their files. */
+function createAnswers(links: DeliveryOptions['links']) {
+  const fileUrl = (clipId: string, extension: string) => `${links.baseUrl()}/audio/${clipId}.${extension}`;
+  const urlOf = ({ clipId, format }: Pick<ClipRecord, 'clipId' | 'format'>) =>
+    fileUrl(clipId, audioFormats[format as FormatName].extension);
+  const manifestUrlOf = (clipId: string) => (links.hasManifests ? fileUrl(clipId, 'c2pa') : '');
+  const factsOf = (clip: ClipRecord, voice: Voice, cached: boolean, request: SpeechRequest): DeliveredFacts => ({
+    audioId: clip.clipId,
+    voice,
+    chars: clip.chars,
+    charsCharged: cached ? 0 : clip.chars,
+    format: clip.format as FormatName,
+    sampleRateHz: clip.sampleRateHz,
+    seconds: clip.seconds,
+    byteCount: clip.byteCount,
+    cached,
+    warnings: clip.warnings === '' ? [] : clip.warnings.split(' '),
+    audioUrl: request.returnFormat === 'url' ? urlOf(clip) : '',
+    manifestUrl: request.returnFormat === 'url' ? manifestUrlOf(clip.clipId) : '',
+    captionUrls: Object.fromEntries(request.captions.map((kind) => [kind, fileUrl(clip.clipId, kind)])),
+    expiresAt: new Date(clip.expiresAtMs),
+  });
+  return { urlOf, manifestUrlOf, factsOf };
+}
+
+/** Opens the audio of a link only when the audio is read. */
+const readLater = (memory: Pick<ClipMemory, 'read'>, clip: ClipRecord): ReadClip => ({
+  pieces: readClip(memory, clip),
+  close() {},
+});
+
+async function* readClip(memory: Pick<ClipMemory, 'read'>, clip: ClipRecord): AsyncGenerator<Uint8Array> {
+  const stored = await memory.read(clip);
+  if (!stored) throw new Failure('audio_expired');
+  yield* stored.pieces;
+}

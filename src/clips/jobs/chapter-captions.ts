@@ -1,0 +1,88 @@
+// Writes the captions of a chapter part by part while the chapter is spoken, so that memory use does not grow with the
+// book. Joins the captions of all chapters for the job. All captions are stored as JSON arrays of cues.
+
+import type { SpeechEvent, TimedWord } from '../../speech.ts';
+import { type MarkupKind, readMarkup } from '../../text.ts';
+import { type Cue, toCaptioned, toCues } from '../captions.ts';
+import { captionsOf, readCaptions } from '../stored-captions.ts';
+import type { ClipDraft, ClipStore } from '../stores/clip-store.ts';
+
+type Drafts = Pick<ClipStore, 'create' | 'remove'>;
+
+/** Opens a file of captions, to which cues are added in order. */
+async function openCues(clips: Drafts, audioId: string) {
+  const draft: ClipDraft = await clips.create(captionsOf(audioId), 'application/json');
+  let separator = '[';
+  return {
+    async add(cues: readonly Cue[]): Promise<void> {
+      if (cues.length === 0) return;
+      await draft.write(Buffer.from(separator + cues.map((cue) => JSON.stringify(cue)).join()));
+      separator = ',';
+    },
+    async commit(): Promise<void> {
+      await draft.write(Buffer.from(separator === '[' ? '[]' : ']'));
+      await draft.commit();
+    },
+    discard: () => draft.discard(),
+    remove: () => clips.remove(captionsOf(audioId)),
+  };
+}
+
+interface CaptionOptions {
+  clips: Drafts;
+  markup: MarkupKind | undefined;
+  languageCode: string;
+  textOf(part: number): string;
+}
+
+/** Yields all events unchanged. Stores the captions before the event `done`, and removes them if its reader fails. */
+export async function* storeChapterCaptions(
+  events: AsyncIterable<SpeechEvent>,
+  { clips, markup, languageCode, textOf }: CaptionOptions,
+): AsyncGenerator<SpeechEvent> {
+  let cues: Awaited<ReturnType<typeof openCues>> | undefined;
+  let words: TimedWord[] = [];
+  let isUnread = false;
+  try {
+    for await (const event of events) {
+      if (event.type === 'info') cues = await openCues(clips, event.audioId);
+      else if (event.type === 'timestamps') words.push(...event.words);
+      else if (event.type === 'chunk_done') {
+        const captioned = toCaptioned(readMarkup(textOf(event.chunkIndex), markup), languageCode);
+        if (words.length > 0) await cues!.add(toCues(captioned, words, event.endSeconds));
+        words = [];
+      } else if (event.type === 'done') await cues!.commit();
+      isUnread = event.type === 'done';
+      yield event;
+      isUnread = false;
+    }
+  } finally {
+    await cues?.discard();
+    if (isUnread) await cues?.remove().catch(() => undefined);
+  }
+}
+
+interface CaptionedChapter {
+  audioId: string;
+  startSeconds: number;
+}
+
+export async function storeBookCaptions(
+  clips: ClipStore,
+  audioId: string,
+  chapters: readonly CaptionedChapter[],
+): Promise<void> {
+  const all = await openCues(clips, audioId);
+  try {
+    for (const chapter of chapters) {
+      const cues = (await readCaptions(clips, chapter.audioId)) ?? [];
+      const shift = (seconds: number) => seconds + chapter.startSeconds;
+      await all.add(
+        cues.map((cue) => ({ ...cue, startSeconds: shift(cue.startSeconds), endSeconds: shift(cue.endSeconds) })),
+      );
+    }
+    await all.commit();
+  } finally {
+    await all.discard();
+  }
+}

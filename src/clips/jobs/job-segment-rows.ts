@@ -1,0 +1,177 @@
+// The table `job_segments`: the spoken segments of unfinished chapters with the clips of their audio. Segments are
+// deleted when their chapter is done, or some time after their job has failed or been canceled. One transaction writes
+// a segment, the progress of its job and its usage, so that each segment is charged once.
+
+import { addUsage, type UsageRow } from '../../accounts.ts';
+import { createColumns, type RowStore, type Transaction, toNames } from '../../platform/store/row-store.ts';
+import type { ChapterId } from './job-leases.ts';
+
+export interface SegmentRow {
+  jobKey: string;
+  chapter: number;
+  segment: number;
+  /** Hash of the text and its speaker. */
+  fingerprint: string;
+  voiceId: string;
+  /** Clip of the audio; null if the segment has no audio. */
+  clipKey: string | null;
+  sampleRateHz: number;
+  /** The word times that the engine gave for the segment, as JSON. */
+  words: string;
+}
+
+const columns = createColumns<SegmentRow>(
+  'job_segments',
+  toNames('jobKey chapter segment fingerprint voiceId clipKey sampleRateHz words'),
+);
+
+/** Progress of a chapter up to a segment. The job counts only the progress that it has not counted before. */
+interface SegmentProgress {
+  holder: string;
+  leaseUntilMs: number;
+  /** Characters of the chapter up to the end of the segment. */
+  chars: number;
+  seconds: number;
+  busyMs: number;
+  /** Usage to charge, unless the segment was charged before. */
+  usage: UsageRow;
+}
+
+interface DoneChapter {
+  holder: string;
+  audioId: string;
+  seconds: number;
+  sampleCount: number;
+  /** Time until which the audio is kept, unless it has already expired. */
+  keepUntilMs: number;
+}
+
+/** Thrown if another process has the chapter, or the job has ended. */
+export class LeaseLost extends Error {}
+
+const hasLeft = (endedMs: string) => `status in ('failed', 'canceled') and ended_at_ms <= ${endedMs}`;
+
+/** Finds the jobs by stepping through the index from job to job, instead of reading all segments. */
+const leavingSegments = `with recursive of_segments (job_key) as (
+    select min(job_key) from job_segments
+    union all
+    select (select min(s.job_key) from job_segments s where s.job_key > of_segments.job_key)
+      from of_segments where of_segments.job_key is not null
+  )
+  select j.job_key as "jobKey" from of_segments join jobs j on j.job_key = of_segments.job_key
+    where ${hasLeft('$1')} limit $2`;
+
+export function createJobSegmentRows(store: RowStore) {
+  const clipsOf = async (sql: string, value: string): Promise<string[]> =>
+    (await store.query<ClipOfSegment>(sql, value)).flatMap(({ clipKey }) => clipKey ?? []);
+  return {
+    async findSegment({ jobKey, chapter }: ChapterId, segment: number): Promise<SegmentRow | undefined> {
+      const sql = `${columns.select} where job_key = $1 and chapter = $2 and segment = $3`;
+      const [row] = await store.query<SegmentRow>(sql, jobKey, chapter, segment);
+      return row;
+    },
+    /** Returns the number of charged segments of the chapter. All charged segments are at its start. */
+    async countCharged({ jobKey, chapter }: ChapterId): Promise<number> {
+      const sql = 'select charged_segments as charged from job_chapters where job_key = $1 and chapter = $2';
+      const [row] = await store.query<{ charged: number }>(sql, jobKey, chapter);
+      return Number(row?.charged ?? 0);
+    },
+    /** Stores a segment and the progress. Throws `LeaseLost` if the holder has lost the chapter. */
+    addSegment: (row: SegmentRow, progress: SegmentProgress): Promise<void> =>
+      store.transaction((rows) => writeSegment(rows, row, progress)),
+    /** Returns the clips of the chapter's deleted segments. Throws `LeaseLost` if the holder has lost the chapter. */
+    finishChapter: (id: ChapterId, done: DoneChapter): Promise<string[]> =>
+      store.transaction((rows) => finishChapter(rows, id, done)),
+    /** Queues a finished chapter again, because its file is gone. Joining waits for this chapter. */
+    reopenChapter: (id: ChapterId): Promise<void> => store.transaction((rows) => reopenChapter(rows, id)),
+    /** Deletes the segments of a voice and returns their clips. */
+    deleteSegmentsOfVoice: (voiceId: string): Promise<string[]> =>
+      clipsOf('delete from job_segments where voice_id = $1 returning clip_key as "clipKey"', voiceId),
+    /** Lists jobs that still have segments, and that had failed or been canceled by `endedMs`. */
+    async listLeavingSegments(endedMs: number, limit: number): Promise<string[]> {
+      const rows = await store.query<{ jobKey: string }>(leavingSegments, endedMs, limit);
+      return rows.map(({ jobKey }) => jobKey);
+    },
+    /** Deletes the segments of a job that had failed or been canceled by `endedMs`, unless it was queued again. */
+    async deleteLeftSegments(jobKey: string, endedMs: number): Promise<void> {
+      const sql = `delete from job_segments where job_key = $1
+        and exists (select 1 from jobs where job_key = $1 and ${hasLeft('$2')})`;
+      await store.query(sql, jobKey, endedMs);
+    },
+    segmentClipsOf: (jobKey: string): Promise<string[]> =>
+      clipsOf('select clip_key as "clipKey" from job_segments where job_key = $1', jobKey),
+    isSegmentClip: async (clipKey: string): Promise<boolean> =>
+      (await store.query('select 1 from job_segments where clip_key = $1', clipKey)).length > 0,
+  };
+}
+
+interface ClipOfSegment {
+  clipKey: string | null;
+}
+
+async function writeSegment(
+  rows: Transaction,
+  row: SegmentRow,
+  { holder, leaseUntilMs, chars, seconds, busyMs, usage }: SegmentProgress,
+): Promise<void> {
+  const { jobKey, chapter, segment } = row;
+  const [before] = await rows.query<{ charged: number; chars: number; seconds: number }>(
+    `select charged_segments as charged, chars_done as chars, seconds from job_chapters
+      where job_key = $1 and chapter = $2`,
+    jobKey,
+    chapter,
+  );
+  if (!before) throw new LeaseLost();
+  const charsMore = Math.max(0, chars - Number(before.chars));
+  const secondsMore = Math.max(0, seconds - before.seconds);
+  const ofJob = `update jobs set chars_done = chars_done + $2, seconds = seconds + $3, busy_ms = busy_ms + $4,
+    revision = revision + 1 where job_key = $1 and status = 'running' returning job_key`;
+  const updated = await rows.query(ofJob, jobKey, charsMore, secondsMore, busyMs);
+  const ofChapter = `update job_chapters set chars_done = chars_done + $4, seconds = seconds + $5, attempts = 0,
+    lease_until_ms = $6, charged_segments = case when charged_segments > $7 then charged_segments else $7 + 1 end
+    where job_key = $1 and chapter = $2 and lease_holder = $3 and status = 'queued' returning chapter`;
+  const held = await rows.query(ofChapter, jobKey, chapter, holder, charsMore, secondsMore, leaseUntilMs, segment);
+  if (updated.length === 0 || held.length === 0) throw new LeaseLost();
+  const replaced = 'delete from job_segments where job_key = $1 and chapter = $2 and segment = $3';
+  await rows.query(replaced, jobKey, chapter, segment);
+  await rows.query(columns.insert, ...columns.valuesOf(row));
+  if (Number(before.charged) <= segment) await addUsage(rows, usage);
+}
+
+async function finishChapter(
+  rows: Transaction,
+  { jobKey, chapter }: ChapterId,
+  { holder, audioId, seconds, sampleCount, keepUntilMs }: DoneChapter,
+): Promise<string[]> {
+  const ofJob = `update jobs set chapters_done = chapters_done + 1, revision = revision + 1
+    where job_key = $1 and status = 'running' returning revision, chapters_done as done, chapter_count as count`;
+  const [job] = await rows.query<{ revision: number; done: number; count: number }>(ofJob, jobKey);
+  if (!job) throw new LeaseLost();
+  const ofChapter = `update job_chapters set status = 'done', audio_id = $4, seconds = $5, sample_count = $6,
+    done_revision = $7, lease_until_ms = 0
+    where job_key = $1 and chapter = $2 and lease_holder = $3 and status = 'queued' returning chapter`;
+  const { revision, done, count } = job;
+  const updated = await rows.query(ofChapter, jobKey, chapter, holder, audioId, seconds, sampleCount, revision);
+  if (updated.length === 0) throw new LeaseLost();
+  const keep = 'update clips set expires_at_ms = $2 where clip_id = $1 and expires_at_ms > $3';
+  await rows.query(keep, audioId, keepUntilMs, Date.now());
+  const queueJoin = "update job_chapters set status = 'queued' where job_key = $1 and chapter = $2";
+  if (done === count) await rows.query(queueJoin, jobKey, count);
+  const sql = 'delete from job_segments where job_key = $1 and chapter = $2 returning clip_key as "clipKey"';
+  const deleted = await rows.query<ClipOfSegment>(sql, jobKey, chapter);
+  return deleted.flatMap(({ clipKey }) => clipKey ?? []);
+}
+
+async function reopenChapter(rows: Transaction, { jobKey, chapter }: ChapterId): Promise<void> {
+  const ofChapter = `update job_chapters set status = 'queued', audio_id = null, done_revision = null,
+    chars_done = 0, seconds = 0, lease_until_ms = 0, lease_holder = null
+    where job_key = $1 and chapter = $2 and status = 'done' returning chars`;
+  const [row] = await rows.query<{ chars: number }>(ofChapter, jobKey, chapter);
+  if (!row) return;
+  const ofJob = `update jobs set chapters_done = chapters_done - 1, chars_done = chars_done - $2,
+    revision = revision + 1 where job_key = $1 returning chapter_count as count`;
+  const [job] = await rows.query<{ count: number }>(ofJob, jobKey, row.chars);
+  const unqueueJoin = `update job_chapters set status = 'waiting', lease_until_ms = 0, lease_holder = null
+    where job_key = $1 and chapter = $2`;
+  await rows.query(unqueueJoin, jobKey, job!.count);
+}

@@ -1,0 +1,99 @@
+// Deletes expired jobs with their audio and rows. Segments of failed and canceled jobs are deleted earlier, because no
+// quota counts them and they are large.
+
+import { ownTurn } from '../../platform/runtime/steps.ts';
+import { removeClip } from '../stored-captions.ts';
+import { jobSweepMs, leftSegmentsMs } from './job-limits.ts';
+import type { JobRow } from './job-rows.ts';
+import type { JobTools } from './job-tools.ts';
+
+/** Number of jobs per round. */
+const batch = 20;
+
+export function openJobSweep(tools: Pick<JobTools, 'rows' | 'clips' | 'index' | 'room' | 'onFault'>) {
+  const { rows, onFault } = tools;
+  let isClosed = false;
+  const sweepAll = async <One>(list: () => Promise<One[]>, remove: (one: One) => Promise<void>) => {
+    for (;;) {
+      const found = isClosed ? [] : await list();
+      for (const one of found) await remove(one);
+      if (found.length < batch) return;
+    }
+  };
+  const sweep = async () => {
+    await sweepAll(
+      () => rows.listExpired(Date.now(), batch),
+      (job) => removeJob(tools, job),
+    );
+    const endedMs = Date.now() - leftSegmentsMs;
+    await sweepAll(
+      () => rows.listLeavingSegments(endedMs, batch),
+      (jobKey) => removeLeftSegments(tools, jobKey, endedMs),
+    );
+  };
+  let running = Promise.resolve();
+  const run = (): Promise<void> => {
+    running = running.then(sweep).catch(onFault);
+    return running;
+  };
+  const timer = setInterval(run, jobSweepMs).unref();
+  return {
+    run,
+    async close(): Promise<void> {
+      isClosed = true;
+      clearInterval(timer);
+      await running;
+    },
+  };
+}
+
+type Removing = Pick<JobTools, 'rows' | 'clips' | 'index' | 'room'>;
+
+/** Removes stored audio, unless it has already expired. */
+export async function removeChapterAudio(
+  { clips, index, room }: Omit<Removing, 'rows'>,
+  audioId: string,
+  ownerId: string,
+): Promise<void> {
+  const clip = await index.markDeleted(audioId, ownerId, Date.now());
+  if (!clip) return;
+  await removeClip(clips, audioId);
+  await index.markPurged([audioId], Date.now());
+  room.noteRemoved({ accountId: clip.accountId ?? clip.ownerId, byteCount: clip.byteCount });
+}
+
+/** Removes the audio of all segments of a job. */
+async function removeSegments({ rows, clips }: Pick<Removing, 'rows' | 'clips'>, jobKey: string): Promise<void> {
+  for (const key of await rows.segmentClipsOf(jobKey)) await clips.remove(key);
+}
+
+/** Removes all segments of a job that failed or was canceled before `endedMs`. */
+async function removeLeftSegments(
+  tools: Pick<Removing, 'rows' | 'clips'>,
+  jobKey: string,
+  endedMs: number,
+): Promise<void> {
+  await removeSegments(tools, jobKey);
+  // If the job was queued again in the meantime, the rows of its segments stay, and the segments are spoken again.
+  await tools.rows.deleteLeftSegments(jobKey, endedMs);
+}
+
+/** Removes the segments of a voice that may no longer be used. */
+export async function removeSegmentsOfVoice(
+  { rows, clips }: { rows: Pick<JobTools['rows'], 'deleteSegmentsOfVoice'>; clips: Pick<JobTools['clips'], 'remove'> },
+  voiceId: string,
+): Promise<void> {
+  for (const key of await rows.deleteSegmentsOfVoice(voiceId)) await clips.remove(key);
+}
+
+/** Removes a job with its audio and rows. */
+export async function removeJob(tools: Removing, { jobKey, ownerId, audioId }: JobRow): Promise<void> {
+  const { rows } = tools;
+  const chapters = await rows.chaptersOf(jobKey);
+  await removeSegments(tools, jobKey);
+  for (const each of [audioId, ...chapters.map((chapter) => chapter.audioId)])
+    if (each) await removeChapterAudio(tools, each, ownerId);
+  // Yields to the event loop before each deletion, because erasing many rows takes long.
+  await ownTurn();
+  await rows.remove(jobKey);
+}

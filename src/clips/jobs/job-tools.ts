@@ -1,0 +1,30 @@
+// Defines the services that the job workers share.
+import type { Caller, Limited, Limiter } from '../../accounts.ts';
+import type { Speech } from '../../speech.ts';
+import type { ClipRoom } from '../clip-room.ts';
+import type { ClipRows } from '../clip-rows.ts';
+import type { OpenSigner } from '../provenance/places.ts';
+import type { ClipStore } from '../stores/clip-store.ts';
+import type { JobRow, JobRows } from './job-rows.ts';
+
+/** The owner of a job, with the current permissions of its key. */
+export type JobCaller = Caller & Limited & { accountId: string };
+
+export interface JobTools {
+  rows: JobRows;
+  speech: Pick<Speech, 'plan' | 'speakKept'>;
+  clips: ClipStore;
+  index: Pick<ClipRows, 'add' | 'find' | 'markDeleted' | 'markPurged' | 'expireAt'>;
+  room: Pick<ClipRoom, 'reserve' | 'noteRemoved'>;
+  limiter: Pick<Limiter, 'takeSynthesis'>;
+  /** Returns the caller of a job. Throws a Failure if the key of the job is no longer valid. */
+  findCaller(job: Pick<JobRow, 'ownerId' | 'address'>): Promise<JobCaller>;
+  /** Signs finished files. Default: files have no manifest. */
+  openSigner?: OpenSigner | undefined;
+  /** Default time for which a job and its audio are kept. */
+  keepMs: number;
+  /** Name of this process in leases. */
+  holder: string;
+  /** Called with errors that no caller receives. */
+  onFault(fault: unknown): void;
+}

@@ -1,0 +1,185 @@
+// Stores each spoken segment of a chapter in a clip of raw 16-bit samples, so that the next worker continues at the
+// first missing segment. Stored segments are reused unchanged. If the text, the voice or the boundaries of a segment
+// have changed, the segment is spoken again, but not charged again. Nothing is stored for a voice that may no longer be
+// used.
+import { createHash } from 'node:crypto';
+import { dayOf } from '../../accounts.ts';
+import type { SpokenPcm, WordTime } from '../../engines.ts';
+import { toFailure } from '../../platform/errors.ts';
+import { join, samplesOf, secondsOf } from '../../platform/pcm.ts';
+import { createId } from '../../platform/runtime/id.ts';
+import type { KeepSegment, PlannedCut } from '../../speech.ts';
+import type { ClipStore } from '../stores/clip-store.ts';
+import type { ChapterId } from './job-leases.ts';
+import { faultTextCharsMax } from './job-limits.ts';
+import type { JobRows } from './job-rows.ts';
+import type { SegmentRow } from './job-segment-rows.ts';
+import { removeSegmentsOfVoice } from './job-sweep.ts';
+
+export interface KeepSegmentsOptions {
+  id: ChapterId;
+  rows: Pick<JobRows, 'findSegment' | 'addSegment' | 'countCharged' | 'deleteSegmentsOfVoice'>;
+  clips: Pick<ClipStore, 'create' | 'open' | 'remove'>;
+  holder: string;
+  /** Returns the expiry time of the lease. Storing a segment renews the lease. */
+  leaseUntilMs(): Promise<number>;
+  /** Charges characters to the quota. Throws if the remaining quota is smaller. */
+  take(chars: number, signal: AbortSignal): Promise<Taken>;
+  /** Start of a part in the chapter, in code points. */
+  offsetOf(part: number): number;
+}
+
+interface Taken {
+  /** Id of the key that is charged. */
+  keyId: string;
+  /** Refunds the characters that were not spoken. */
+  end(spokenChars: number): void;
+}
+
+/** Thrown if a segment cannot be spoken, or if its characters cannot be charged. */
+export class SegmentFault extends Error {
+  readonly offset: number;
+  readonly text: string;
+
+  constructor({ offset, text }: { offset: number; text: string }, cause: unknown) {
+    super('segment not spoken', { cause });
+    this.offset = offset;
+    this.text = text;
+  }
+}
+
+export function keepSegments(options: KeepSegmentsOptions): KeepSegment {
+  const { id, rows, clips, holder, leaseUntilMs, take, offsetOf } = options;
+  const countOwn = createCount();
+  let next = 0;
+  const soFar = { chars: 0, seconds: 0 };
+  let charged: Promise<number> | undefined;
+  let sinceMs = performance.now();
+
+  const { read, write } = openSegmentClips(clips);
+  /** If the voice may no longer be used, removes its segments and throws. */
+  const checkVoice = async ({ rendering }: PlannedCut): Promise<void> => {
+    if (!rendering?.ended?.aborted) return;
+    await removeSegmentsOfVoice({ rows, clips }, rendering.voice.voiceId);
+    throw rendering.ended.reason;
+  };
+  const faultOf = (cut: PlannedCut, signal: AbortSignal) => async (error: unknown) => {
+    await checkVoice(cut);
+    signal.throwIfAborted();
+    throw toSegmentFault(cut, offsetOf(cut.chunkIndex), error);
+  };
+
+  async function* keep(
+    { cut, segment, chars, charsUpTo }: { cut: PlannedCut; segment: number; chars: number; charsUpTo: number },
+    speak: () => Promise<readonly SpokenPcm[]>,
+    signal: AbortSignal,
+  ): AsyncGenerator<SpokenPcm> {
+    const fingerprint = fingerprintOf(cut);
+    const before = await rows.findSegment(id, segment);
+    const isSame = before?.fingerprint === fingerprint;
+    if (isSame && before.clipKey === null) return;
+    const kept = isSame ? await read(before) : undefined;
+    if (kept) {
+      soFar.seconds += heardSecondsOf(cut, kept);
+      return yield kept;
+    }
+    charged ??= rows.countCharged(id);
+    const ownChars = segment < (await charged) ? 0 : chars;
+    const takeOwn = () => take(ownChars, signal).catch(faultOf(cut, signal));
+    (await takeOwn()).end(0);
+    const spoken = cut.cut ? whole(await speak().catch(faultOf(cut, signal))) : undefined;
+    const clipKey = spoken ? await write(spoken) : null;
+    const voiceId = cut.rendering?.voice.voiceId ?? '';
+    const seconds = spoken ? heardSecondsOf(cut, spoken) : 0;
+    soFar.seconds += seconds;
+    const busyMs = Math.round(performance.now() - sinceMs);
+    sinceMs = performance.now();
+    const words = JSON.stringify(spoken?.words ?? []);
+    const row = { ...id, segment, fingerprint, voiceId, clipKey, sampleRateHz: spoken?.sampleRateHz ?? 0, words };
+    const progress = { holder, leaseUntilMs: await leaseUntilMs(), chars: charsUpTo, seconds: soFar.seconds, busyMs };
+    const taken = await takeOwn();
+    let countedChars = 0;
+    try {
+      const usage = { keyId: taken.keyId, voiceId, day: dayOf(Date.now()), requests: 0, characters: chars };
+      // If this insert fails, the clip store's cleanup (`sweep`) later removes the clip.
+      await rows.addSegment(row, { ...progress, usage: { ...usage, audioMs: Math.round(seconds * 1000) } });
+      countedChars = ownChars;
+    } finally {
+      taken.end(countedChars);
+    }
+    if (before?.clipKey) await clips.remove(before.clipKey);
+    await checkVoice(cut);
+    if (spoken) yield spoken;
+  }
+
+  return (cut, speak, signal) => {
+    const chars = countOwn(cut);
+    soFar.chars += chars;
+    return keep({ cut, segment: next++, chars, charsUpTo: soFar.chars }, speak, signal);
+  };
+}
+
+/** Duration of the audio in the file, which is stretched by the tempo of the request. */
+const heardSecondsOf = ({ rendering }: PlannedCut, spoken: SpokenPcm): number =>
+  secondsOf(spoken) / (rendering?.tempo ?? 1);
+
+/** Opens the clip store for segment audio. */
+const openSegmentClips = (clips: KeepSegmentsOptions['clips']) => ({
+  async read({ clipKey, sampleRateHz, words }: SegmentRow): Promise<SpokenPcm | undefined> {
+    const stored = clipKey === null ? undefined : await clips.open(clipKey);
+    if (!stored) return undefined;
+    const bytes = Buffer.concat(await stored.body.toArray());
+    return { samples: samplesOf(bytes), sampleRateHz, words: JSON.parse(words) as WordTime[] };
+  },
+  async write({ samples }: SpokenPcm): Promise<string> {
+    const clipKey = createId('seg');
+    const draft = await clips.create(clipKey, 'application/octet-stream');
+    try {
+      await draft.write(new Uint8Array(samples.buffer, samples.byteOffset, samples.byteLength));
+      await draft.commit();
+    } finally {
+      await draft.discard();
+    }
+    return clipKey;
+  },
+});
+
+/** Returns a function that counts the characters that a cut adds to its part. */
+function createCount() {
+  let part = -1;
+  let before = 0;
+  return ({ chunkIndex, charsBegun }: PlannedCut): number => {
+    const own = Math.max(0, charsBegun - (chunkIndex === part ? before : 0));
+    before = chunkIndex === part ? Math.max(before, charsBegun) : charsBegun;
+    part = chunkIndex;
+    return own;
+  };
+}
+
+/** Returns a hash of the words of a segment, their positions, and everything else on which the audio depends. */
+function fingerprintOf({ chunkIndex, cut, rendering }: PlannedCut): string {
+  if (!cut || !rendering) return `${chunkIndex}`;
+  const { binding, languageCode, engineRate, pitch, manner } = rendering;
+  const { engine, voiceId, version } = binding.speaker;
+  const facts = [chunkIndex, cut, engine, voiceId, version, languageCode, engineRate, pitch, ...Object.entries(manner)];
+  return createHash('sha256').update(JSON.stringify(facts)).digest('base64url');
+}
+
+/** Joins the pieces; undefined if nothing was spoken. */
+function whole(pieces: readonly SpokenPcm[]): SpokenPcm | undefined {
+  const [first] = pieces;
+  if (!first) return undefined;
+  const samples = join(
+    Int16Array,
+    pieces.map((piece) => piece.samples),
+  );
+  return { samples, sampleRateHz: first.sampleRateHz, words: pieces.flatMap(({ words = [] }) => words) };
+}
+
+function toSegmentFault({ cut, chunk }: PlannedCut, partOffset: number, error: unknown): Error {
+  const [first, last] = [cut?.spans[0], cut?.spans.at(-1)];
+  if (!first || !last) return toFailure(error);
+  const said = [...chunk].slice(first.offset, last.offset + last.length);
+  const text = said.slice(0, faultTextCharsMax).join('');
+  return new SegmentFault({ offset: partOffset + first.offset, text }, error);
+}

@@ -1,0 +1,98 @@
+// Writes a C2PA manifest (specification 2.2): a claim that a machine generated the audio, and the voice that was used.
+// The claim is bound to the file by a hash and signed with ES256. The manifest never contains the spoken text.
+import { randomUUID, sign } from 'node:crypto';
+import type { Origin } from '../../audio/origin.ts';
+import { encodeCbor } from './cbor.ts';
+import type { Credentials } from './certificate.ts';
+import { box, hashBox, labelledBox } from './jumbf.ts';
+
+/** The range of a manifest in a file. */
+export interface Place {
+  start: number;
+  length: number;
+}
+
+export interface Binding {
+  /** SHA-256 of the file without the excluded bytes. */
+  hash: Buffer;
+  /** Range of the manifest in the file; absent if the manifest is stored beside the file. */
+  excluded?: Place | undefined;
+}
+
+/** Minimum padding of a manifest in a file. From 256 bytes on, the encoded padding length has a constant size. */
+const padBytesMin = 256;
+/** Bytes before the padding: its name and its encoded length. */
+const padHeadBytes = 7;
+/** Bytes reserved for numbers that are known only when the file is written. */
+const numbersBytes = 32;
+
+/** Size of a manifest that is stored in a file; always even. */
+export function embeddedBytes(credentials: Credentials, origin: Origin): number {
+  const binding = { hash: Buffer.alloc(32), excluded: { start: 0, length: 0 } };
+  const { length } = buildStore(credentials, origin, binding).store(Buffer.alloc(64), {});
+  return length + padHeadBytes + padBytesMin + numbersBytes + (length % 2) + 1;
+}
+
+export function createManifest(credentials: Credentials, origin: Origin, binding: Binding): Buffer {
+  const { toSign, store } = buildStore(credentials, origin, binding);
+  const signature = sign('sha256', toSign, { key: credentials.key, dsaEncoding: 'ieee-p1363' });
+  const manifest = store(signature, {});
+  if (!binding.excluded) return manifest;
+  return store(signature, { pad: Buffer.alloc(binding.excluded.length - manifest.length - padHeadBytes) });
+}
+
+/** Returns the bytes to sign, and a function that completes the manifest with their signature. */
+function buildStore(credentials: Credentials, origin: Origin, binding: Binding) {
+  const label = `urn:c2pa:${randomUUID()}`;
+  const [name, version] = origin.software.split(' ');
+  const program = { name, version };
+  const { sourceType, model, voice, operator } = origin;
+  const parameters = { model, voice, operator: operator || undefined };
+  const made = { action: 'c2pa.created', digitalSourceType: sourceType, softwareAgent: program, parameters };
+  const assertions = [assertionBox('c2pa.actions.v2', { actions: [made] }), bindingBox(binding)];
+  const claim = encodeCbor({
+    instanceID: `xmp:iid:${randomUUID()}`,
+    claim_generator_info: program,
+    signature: `self#jumbf=/c2pa/${label}/c2pa.signature`,
+    created_assertions: toReferences(assertions),
+    alg: 'sha256',
+  });
+  // COSE (RFC 9052 and 9360): algorithm -7 is ES256, and header 33 is the certificate chain.
+  const chain = credentials.chain.map(({ raw }) => raw);
+  const header = encodeCbor(new Map<number, unknown>().set(1, -7).set(33, chain.length > 1 ? chain : chain[0]));
+  const store = (signature: Buffer, unprotected: object): Buffer => {
+    const cose = Buffer.concat([coseSign1Tag, encodeCbor([header, unprotected, null, signature])]);
+    return joinStore(label, assertions, claim, cose);
+  };
+  return { toSign: toSignedBytes(header, claim), store };
+}
+
+const labels = ['c2pa.actions.v2', 'c2pa.hash.data'] as const;
+const assertionBox = (label: (typeof labels)[number], content: object): Buffer =>
+  labelledBox('cbor', label, box('cbor', encodeCbor(content)));
+
+/** The assertion that binds a manifest to its file. Verification creates it again, so it must not change. */
+export const bindingBox = ({ hash, excluded }: Binding): Buffer => {
+  const exclusions = excluded && [excluded];
+  return assertionBox('c2pa.hash.data', { exclusions, alg: 'sha256', hash, pad: Buffer.alloc(0), name: 'file' });
+};
+
+/** The references of a claim to its assertions. Verification creates them again, so they must not change. */
+export const toReferences = (assertions: readonly Buffer[]): object[] =>
+  assertions.map((each, i) => ({ url: `self#jumbf=c2pa.assertions/${labels[i]}`, hash: hashBox(each) }));
+
+/** Joins the assertions, the claim and the signature. Verification does it again, so the order must not change. */
+export function joinStore(label: string, assertions: readonly Buffer[], claim: Buffer, cose: Buffer): Buffer {
+  const parts = [
+    labelledBox('c2as', 'c2pa.assertions', ...assertions),
+    labelledBox('c2cl', 'c2pa.claim.v2', box('cbor', claim)),
+    labelledBox('c2cs', 'c2pa.signature', box('cbor', cose)),
+  ];
+  return labelledBox('c2pa', 'c2pa', labelledBox('c2ma', label, ...parts));
+}
+
+const coseSign1Tag = Buffer.of(0xd2);
+
+/** The `Sig_structure` of COSE_Sign1: the bytes that the signature covers. */
+export const toSignedBytes = (header: Uint8Array, claim: Uint8Array): Buffer =>
+  encodeCbor(['Signature1', header, Buffer.alloc(0), claim]);

@@ -1,0 +1,257 @@
+// Speaks a complete text: into a clip if the answer is a link, or into memory if the answer is the audio. Audio in
+// memory is also stored: before the answer if the store is quick, otherwise after the answer. If memory is short, audio
+// goes directly to the store.
+import type { Caller } from '../accounts.ts';
+import type { Failure } from '../platform/errors.ts';
+import {
+  expectedBytesOf,
+  type PlannedSpeech,
+  type Speech,
+  type SpeechAudio,
+  type SpeechDone,
+  type SpeechEvent,
+  type SpeechInfo,
+} from '../speech.ts';
+import { readMarkup } from '../text.ts';
+import { cacheKeyOf } from './cache-key.ts';
+import { toCaptioned } from './captions.ts';
+import type { ReadClip } from './clip-memory.ts';
+import type { ClipRoom } from './clip-room.ts';
+import type { ClipRows } from './clip-rows.ts';
+import type { StorePatience } from './store-patience.ts';
+import { accountOf, type ClipRecord, storeClip, toClipRecord } from './stored-clip.ts';
+import type { ClipStore } from './stores/clip-store.ts';
+
+/** Spoken audio, which is also in memory unless a link was requested or memory was short. */
+export interface Spoken {
+  clip: ClipRecord;
+  held?: HeldSound | undefined;
+}
+
+export interface SizeLimit {
+  bytesMax: number;
+  refuse(byteCount: number): Failure;
+}
+
+export interface AudioWatch {
+  /** Size limit for audio without a link. Larger audio ends the synthesis with a Failure. */
+  sizeLimit?: SizeLimit | undefined;
+  /** Called when the first audio is generated. */
+  onFirstSound?: (() => void) | undefined;
+  /** Called when the whole text has been spoken. */
+  onSpoken?: (() => void) | undefined;
+}
+
+interface SpeakingOptions {
+  speech: Pick<Speech, 'speak'>;
+  clips: ClipStore;
+  index: Pick<ClipRows, 'add' | 'markDeleted'>;
+  room: Pick<ClipRoom, 'reserve'>;
+  patience: StorePatience;
+  keepMs: number;
+  onFault(fault: unknown): void;
+}
+
+interface Speaking {
+  intoClip(planned: PlannedSpeech, caller: Caller, signal: AbortSignal, watch: AudioWatch): Promise<Spoken>;
+  intoMemory(planned: PlannedSpeech, caller: Caller, signal: AbortSignal, watch: AudioWatch): Promise<Spoken>;
+}
+
+export function createSpeaking(options: SpeakingOptions): Speaking {
+  const { speech, clips, index, room, patience, keepMs, onFault } = options;
+  const memory = createSoundMemory();
+
+  const recordOptions = ({ request }: PlannedSpeech, caller: Caller) => {
+    const isLinked = request.returnFormat === 'url';
+    const toCacheKey = (info: SpeechInfo) => cacheKeyOf(request, info);
+    return { keepMs, caller, isLinked, toCacheKey };
+  };
+
+  /** Stores the audio of the events. Makes room before the first event is read. */
+  const store = async (events: AsyncIterable<SpeechEvent>, planned: PlannedSpeech, caller: Caller, bytes: number) => {
+    const { captions, chunks, markup } = planned.request;
+    const { languageCode } = planned.cast.main;
+    const captioned = captions.length > 0 ? toCaptioned(readMarkup(chunks[0]!, markup), languageCode) : undefined;
+    const record = recordOptions(planned, caller);
+    const reservation = await room.reserve({ accountId: accountOf(caller), bytes, isLinked: record.isLinked });
+    const stored = storeClip(events, { clips, index, reservation, captioned, ...record });
+    for await (const _ of stored.events);
+    return stored.clip;
+  };
+
+  const keep = (held: HeldSound, planned: PlannedSpeech, caller: Caller) => {
+    const stored = () => store(replay(held.events()), planned, caller, held.done.byteCount);
+    // The answer does not depend on the stored clip, so any failure is only reported.
+    return patience.run(stored).catch(onFault);
+  };
+
+  return {
+    async intoClip(planned, caller, signal, { sizeLimit: _, ...watch }) {
+      const events = watchAudio(speech.speak(planned, caller, signal), watch, signal);
+      return { clip: await store(events, planned, caller, expectedBytesOf(planned.request)) };
+    },
+
+    async intoMemory(planned, caller, signal, watch) {
+      const expected = expectedBytesOf(planned.request);
+      const events = watchAudio(speech.speak(planned, caller, signal), watch, signal);
+      if (!memory.hasRoom(expected)) return { clip: await store(events, planned, caller, expected) };
+      const held = memory.open();
+      try {
+        for (let next = await events.next(); !next.done; next = await events.next()) {
+          if (held.add(next.value)) continue;
+          const all = replay([...held.events(), next.value], events);
+          const clip = await store(all, planned, caller, expected);
+          held.release();
+          return { clip };
+        }
+        const clip = await keep(held, planned, caller);
+        // If the caller has left, nobody would read the answer.
+        signal.throwIfAborted();
+        // The audio stays in memory, because other clips may displace the stored clip before the answer is read.
+        return { clip: clip ?? toClipRecord(held.info, held.done, recordOptions(planned, caller)), held };
+      } catch (error) {
+        held.release();
+        throw error;
+      } finally {
+        await events.return(undefined);
+      }
+    },
+  };
+}
+
+async function* replay(before: readonly SpeechEvent[], rest: Iterable<SpeechEvent> | AsyncIterable<SpeechEvent> = []) {
+  yield* before;
+  yield* rest;
+}
+
+/** Yields the events unchanged. Fails if their audio becomes too large, or if the caller has left before the end. */
+async function* watchAudio(
+  events: AsyncIterable<SpeechEvent>,
+  { sizeLimit, onFirstSound, onSpoken }: AudioWatch,
+  signal: AbortSignal,
+): AsyncGenerator<SpeechEvent, undefined> {
+  let byteCount = 0;
+  for await (const event of events) {
+    if (event.type === 'audio') {
+      if (byteCount === 0) onFirstSound?.();
+      byteCount += event.audio.length;
+    }
+    if (sizeLimit && byteCount > sizeLimit.bytesMax) throw sizeLimit.refuse(byteCount);
+    if (event.type === 'done') {
+      // Audio that nobody pays for must not be stored.
+      signal.throwIfAborted();
+      onSpoken?.();
+    }
+    yield event;
+  }
+}
+
+const heldBytesMaxDefault = 128 << 20;
+
+interface HeldSound {
+  /** Adds an event of a stream. Returns false without adding the event if there is no room for its audio. */
+  add(event: SpeechEvent): boolean;
+  /** Returns the added events in the order of a stream, without word times. */
+  events(): (SpeechInfo | SpeechAudio | SpeechDone)[];
+  readonly info: SpeechInfo;
+  readonly done: SpeechDone;
+  /** Opens the finished file for one answer. The memory is released when all opened files are read or closed. */
+  read(): ReadClip;
+  /** Releases the memory; the audio can no longer be read. */
+  release(): void;
+}
+
+export function createSoundMemory(bytesMax = heldBytesMaxDefault) {
+  const memory = { bytes: 0, bytesMax };
+  return {
+    hasRoom: (bytes: number): boolean => memory.bytes + bytes <= bytesMax,
+    open: (): HeldSound => new MemorySound(memory),
+  };
+}
+
+interface Memory {
+  bytes: number;
+  bytesMax: number;
+}
+
+/** Counted bytes of a `HeldSound`. Garbage collection also releases them, because an answer may never be read. */
+interface Share {
+  memory: Memory;
+  bytes: number;
+}
+
+const giveBack = (share: Share) => {
+  share.memory.bytes -= share.bytes;
+  share.bytes = 0;
+};
+const forgotten = new FinalizationRegistry<Share>(giveBack);
+
+class MemorySound implements HeldSound {
+  readonly #share: Share;
+  #info: SpeechInfo | undefined;
+  #audio: SpeechAudio[] = [];
+  #done: SpeechDone | undefined;
+  #readers = 0;
+
+  constructor(memory: Memory) {
+    this.#share = { memory, bytes: 0 };
+    forgotten.register(this, this.#share);
+  }
+
+  add(event: SpeechEvent): boolean {
+    if (event.type === 'info') this.#info = event;
+    else if (event.type === 'done') this.#done = event;
+    else if (event.type === 'audio') {
+      const { memory } = this.#share;
+      const { length } = event.audio;
+      if (memory.bytes + length > memory.bytesMax) return false;
+      memory.bytes += length;
+      this.#share.bytes += length;
+      this.#audio.push(event);
+    }
+    return true;
+  }
+
+  events(): (SpeechInfo | SpeechAudio | SpeechDone)[] {
+    return [...(this.#info ? [this.#info] : []), ...this.#audio, ...(this.#done ? [this.#done] : [])];
+  }
+
+  get info(): SpeechInfo {
+    return this.#info!;
+  }
+
+  get done(): SpeechDone {
+    return this.#done!;
+  }
+
+  read(): ReadClip {
+    this.#readers++;
+    let isOpen = true;
+    const close = () => {
+      if (!isOpen) return;
+      isOpen = false;
+      this.#readers--;
+      if (this.#readers === 0) this.release();
+    };
+    return { pieces: this.#pieces(close), close };
+  }
+
+  async *#pieces(close: () => void): AsyncGenerator<Uint8Array> {
+    const { head = new Uint8Array() } = this.done;
+    let at = 0;
+    try {
+      for (const { audio } of this.#audio) {
+        const over = head.subarray(at, at + audio.length);
+        at += audio.length;
+        yield over.length > 0 ? Buffer.concat([over, audio.subarray(over.length)]) : audio;
+      }
+    } finally {
+      close();
+    }
+  }
+
+  release(): void {
+    giveBack(this.#share);
+    this.#audio = [];
+  }
+}

@@ -1,0 +1,26 @@
+// Messages: from and to JSON, their rules, and the OpenAPI document.
+export { newReading, type Reading, readMembers, readQuery } from './contract/decode.ts';
+export { writeMessage } from './contract/encode.ts';
+export { documentMethod, memberSchema, requestSchema, type Schema } from './contract/openapi.ts';
+export { checkRules, type Scope } from './contract/rules.ts';
+export {
+  type Endpoint,
+  endpointsOf,
+  enumNames,
+  fieldOf,
+  hasPresence,
+  isFile,
+  isOurs,
+  restOf,
+} from './contract/schema.ts';
+export {
+  type Fields,
+  isObject,
+  nameUnknown,
+  throwNamed,
+  toViolation,
+  type UnknownField,
+  unknownField,
+  unknownFieldsMax,
+} from './contract/unknown-fields.ts';
+export { Violations } from './contract/violations.ts';

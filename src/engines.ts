@@ -1,0 +1,21 @@
+// Engines, and the guard that calls them.
+export {
+  type Blend,
+  type BlendPart,
+  type BroughtVoice,
+  type Cloning,
+  type Engine,
+  type EngineCapabilities,
+  type EngineDefinition,
+  type EngineLibrary,
+  type EngineLog,
+  type EngineModels,
+  type EngineReport,
+  languagesOfBlend,
+  type Segment,
+  type SpokenPcm,
+  type Voice,
+  type WordTime,
+} from './engines/engine.ts';
+export { createEngineGuards, type EngineGuards, type Seat, type TakeTurn, type Turn } from './engines/guard.ts';
+export { registry } from './engines/registry.ts';

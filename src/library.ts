@@ -1,0 +1,46 @@
+// What users bring: voices, lexicons, models, and books.
+
+export { type Book, type BookChapter, type BookPart, bookParts } from './library/books/book.ts';
+export { bookTypes } from './library/books/book-kind.ts';
+export { bookAnswerCharsMax, bookUploadBytesMax } from './library/books/book-limits.ts';
+export { isCharset } from './library/books/decode-text.ts';
+export { readBook } from './library/books/read-book.ts';
+export { openLexiconCache, type StoredLexicon } from './library/lexicons/lexicon-cache.ts';
+export { type CheckedLexicon, checkLexicon } from './library/lexicons/lexicon-fields.ts';
+export { createLexiconManagement, type LexiconManagement } from './library/lexicons/lexicon-management.ts';
+export { createLexiconRows } from './library/lexicons/lexicon-rows.ts';
+export { createRecentRate, type Retry } from './library/models/download.ts';
+export {
+  getModel,
+  installedBy,
+  listInstalled,
+  type Progress,
+  removeModel,
+  rowOfUrl,
+} from './library/models/get-model.ts';
+export { type InstallStatus, isUnderWay } from './library/models/install-progress.ts';
+export type { InstallableModel } from './library/models/installable-models.ts';
+export { createModelInstalls, type ModelInstalls } from './library/models/model-installs.ts';
+export {
+  bytesOfRow,
+  firstModelOf,
+  loadModels,
+  type ModelEngine,
+  type ModelRow,
+  modelEngines,
+  modelOfVoice,
+  type OfferedModel,
+  toOffered,
+} from './library/models/model-table.ts';
+export { commandsByHand } from './library/models/package-url.ts';
+export { createCloneMaking } from './library/voices/clone-making.ts';
+export { createVault } from './library/voices/clone-vault.ts';
+export { readSamples } from './library/voices/sample-reader.ts';
+export { librarySettings } from './library/voices/settings.ts';
+export { openVoiceCache, type VoiceCacheOptions } from './library/voices/voice-cache.ts';
+export { breaksOf, type VoiceFields } from './library/voices/voice-fields.ts';
+export { exportVoice, importVoiceFile } from './library/voices/voice-file.ts';
+export { createVoiceManagement, type VoiceManagement } from './library/voices/voice-management.ts';
+export { createVoicePreview, type PreviewVoice } from './library/voices/voice-preview.ts';
+export { createVoicePurge } from './library/voices/voice-purge.ts';
+export { createVoiceRows, textsOf } from './library/voices/voice-rows.ts';

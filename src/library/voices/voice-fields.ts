@@ -1,0 +1,120 @@
+// Defines the fields of requests that create, clone or change a voice. An omitted field keeps its value, or gets its
+// default in a new voice. The contract's rules check shape and range; this folder checks references and permissions.
+
+import { create, type Message, type MessageInitShape } from '@bufbuild/protobuf';
+import {
+  type CloneVoiceRequest,
+  CreateVoiceRequestSchema,
+  UpdateVoiceRequestSchema,
+  type VoiceSpec,
+  VoiceSpecSchema,
+} from '../../../gen/sonant/v1/voice_pb.ts';
+import type { Actor, VoiceUser } from '../../accounts.ts';
+import { checkRules, Violations } from '../../contract.ts';
+import { Failure, type FieldReason, type FieldViolation } from '../../platform/errors.ts';
+import { toSnakeCase } from '../../platform/store/row-store.ts';
+import {
+  isOfAnother,
+  type Lexicons,
+  lookUpLexicons,
+  type OfferedVoice,
+  ofEveryone,
+  type VoiceAccess,
+  type Voices,
+  voicesFor,
+} from '../../speech.ts';
+import { toLanguageCode } from '../../text.ts';
+import type { VoiceChange, VoiceRow } from './voice-rows.ts';
+
+type Fields<M extends Message> = Omit<M, keyof Message | 'access'>;
+type Plain<T> = T extends readonly (infer Item)[] ? readonly Plain<Item>[] : T extends Message ? Fields<T> : T;
+
+/** An empty `voiceId` of a binding means the clone that the engine created. A blend replaces the bindings. */
+export type VoiceFields = { [Name in keyof Fields<VoiceSpec>]?: Plain<VoiceSpec[Name]> | undefined } & {
+  /** Default for a new voice: `everyone` for the operator, and for admins except for blends; otherwise `private`. */
+  access?: VoiceAccess | undefined;
+};
+
+/** An empty field gets its default. */
+export type CloneFields = Fields<CloneVoiceRequest> & { access: VoiceAccess | undefined };
+
+type Fault = (field: string, reason: FieldReason, message: string, allowed?: FieldViolation['allowed']) => void;
+
+export const faultTo =
+  (faults: FieldViolation[]): Fault =>
+  (field, reason, message, allowed) =>
+    void faults.push({ field, reason, message, ...(allowed && { allowed }) });
+
+/** Applies the contract's rules to fields that do not come from an API. `voiceId` selects the rules for new voices. */
+export function breaksOf(
+  fields: Pick<VoiceFields, 'name' | 'description' | 'labels' | 'aliases' | 'blend'> & { voiceId?: string | undefined },
+): readonly FieldViolation[] {
+  const { voiceId, ...given } = fields;
+  const spec = create(VoiceSpecSchema, given as MessageInitShape<typeof VoiceSpecSchema>);
+  const violations = new Violations();
+  if ('voiceId' in fields) {
+    const message = create(CreateVoiceRequestSchema, { voiceId: voiceId ?? '', spec });
+    checkRules(CreateVoiceRequestSchema, message, violations, { given: voiceId === '' ? ['voice_id'] : [] });
+  } else {
+    const mask = Object.keys(given).map(toSnakeCase);
+    const message = create(UpdateVoiceRequestSchema, { voiceId: '-', spec });
+    checkRules(UpdateVoiceRequestSchema, message, violations, { mask, given: mask });
+  }
+  return violations.details;
+}
+
+/** Returns the codes in canonical form. */
+export function checkLanguages(codes: readonly string[], fault: Fault): string[] {
+  if (codes.length === 0) fault('language_codes', 'length', 'must not be empty');
+  return [...new Set(codes.flatMap((code, i) => checkLanguage(`language_codes[${i}]`, code, fault) ?? []))];
+}
+
+export function checkLanguage(field: string, code: string, fault: Fault): string | undefined {
+  const known = toLanguageCode(code);
+  if (known === undefined) fault(field, 'format', 'must be a BCP-47 language code such as en-US');
+  return known;
+}
+
+export interface LexiconChecks {
+  lexicons: Lexicons;
+  actor: VoiceUser;
+}
+
+/** Reports each lexicon that cannot be bound. */
+export function checkBoundLexicons(
+  lexiconIds: readonly string[],
+  { lexicons, actor }: LexiconChecks,
+  faults: FieldViolation[],
+): void {
+  lookUpLexicons(lexicons, lexiconIds, actor, faults);
+}
+
+/** Returns the new aliases and a check that no other voice has them; undefined if aliases do not change. */
+export function toAliasChange(
+  { voiceId, access, ownerId }: Pick<VoiceRow, 'voiceId' | 'access' | 'ownerId'>,
+  names: readonly string[] | undefined,
+  { voices, actor }: { voices: Voices; actor: Actor },
+): VoiceChange['aliases'] {
+  if (!names) return undefined;
+  const accountId = access === 'everyone' || ownerId === null ? ofEveryone : ownerId;
+  const findById = (id: string) => [voices.lookUp(id)].find((offered) => offered?.voice.voiceId === id);
+  const check: NonNullable<VoiceChange['aliases']>['check'] = (held) => {
+    const details = names.flatMap((alias, i): FieldViolation[] => {
+      const field = `aliases[${i}]`;
+      if (alias === voiceId) return [{ field, reason: 'conflict', message: 'is the id of the voice itself' }];
+      const holder = held.find((each) => each.alias === alias);
+      // `held` lacks the ids of engine voices, which are not stored.
+      if (holder?.voiceId === alias || !isOfAnother(findById(alias), { accountId }))
+        return [{ field, reason: 'taken', message: 'is the id of another voice' }];
+      const other = holder && findById(holder.voiceId);
+      return other ? [{ field, reason: 'taken', message: takenBy(other, voicesFor(voices, actor)) }] : [];
+    });
+    if (details.length > 0) throw new Failure('invalid_request', { details });
+  };
+  return { names, ownerId: accountId, check };
+}
+
+const takenBy = (other: OfferedVoice, usable: Voices): string =>
+  usable.lookUp(other.voice.voiceId) === other
+    ? `is an alias of the voice ${other.voice.voiceId}`
+    : 'is an alias of another voice';

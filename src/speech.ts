@@ -1,0 +1,76 @@
+// Text to speech: requests, plans, turns, and voices.
+export type { Casting, CastVoice } from './speech/cast.ts';
+export { type DefaultVoice, findDefault } from './speech/default-voice.ts';
+export { charsPerSecond, type Estimate, estimateSpeech, expectedBytesOf } from './speech/estimate.ts';
+export {
+  amount,
+  autoLanguage,
+  type CaptionKind,
+  captionKinds,
+  formatNames,
+  lexiconIdsMax,
+  liveSampleRatesHz,
+  type OtherName,
+  outputSampleRatesHz,
+  ownLanguage,
+  soundFactsOf,
+  speakingRates,
+  speechFieldRows,
+  speechFields,
+  textFields,
+} from './speech/fields.ts';
+export { FileOfTurns } from './speech/file-of-turns.ts';
+export { isMiss } from './speech/find-current.ts';
+export type { LivePlace, PlannedLive } from './speech/live-plan.ts';
+export { type LiveStart, liveFields, parseLiveStart } from './speech/live-request.ts';
+export { LiveText } from './speech/live-text.ts';
+export { type Marking, originOf } from './speech/marking.ts';
+export { bestCasting, type CastSpeech, type PlannedSpeech, type SpeechPlan, type TextPart } from './speech/plan.ts';
+export { parseSpeechRequest, type SpeechRequest } from './speech/request.ts';
+export {
+  type Lexicons,
+  lexiconOwnerOf,
+  lookUpLexicons,
+  mayUseLexicon,
+  noLexicons,
+  type OfferedLexicon,
+} from './speech/request-lexicons.ts';
+export { Schedule } from './speech/schedule.ts';
+export { speechSettings } from './speech/settings.ts';
+export type { KeepSegment } from './speech/speak-cut.ts';
+export type {
+  SpeechAudio,
+  SpeechDone,
+  SpeechEvent,
+  SpeechInfo,
+  SpeechMark,
+  SpeechTimestamps,
+} from './speech/speech-events.ts';
+export {
+  ofEveryone,
+  type StoredBinding,
+  type StoredVoice,
+  StoredVoices,
+  type VoiceAccess,
+  type VoiceConsent,
+  type VoiceStatus,
+  type VoiceTexts,
+  voiceAccesses,
+} from './speech/stored-voices.ts';
+export { createSpeech, type Speech } from './speech/synthesize.ts';
+export { createTextCutter, cutsOf, type PlannedCut } from './speech/text-cutter.ts';
+export {
+  bindingIdsOf,
+  blendOf,
+  createVoices,
+  isNatural,
+  isOfAnother,
+  isSpokenBy,
+  nearestVoice,
+  type OfferedVoice,
+  ownerOf,
+  type VoiceOwner,
+  type Voices,
+  voicesFor,
+} from './speech/voice.ts';
+export { createWordAt, type TimedWord } from './speech/word-timing.ts';

@@ -1,0 +1,159 @@
+// Admits requests before a byte of the body is read. A route names the operations that it may call: the key must have
+// the scopes of one of them. Once the body is read, the runner checks the scopes of the operation that is called.
+import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify';
+import { type LimitStatus, type Presented, toRateLimitHeaders } from '../../accounts.ts';
+import { type Call, callerLeft, type Operation, type Runner, type RunningCall } from '../../api.ts';
+import type { TraceHeaders } from '../../platform/telemetry/trace.ts';
+import { setOwner } from '../net/request-owner.ts';
+import { cookieOf, sessionCookie } from './cookies.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The call of the request; undefined until the request is admitted. */
+    call: RunningCall | undefined;
+    /** The status of the caller's limits; undefined if no limits apply. */
+    limitStatus: LimitStatus | undefined;
+  }
+}
+
+/** Credentials that a request may present instead of a key. */
+type Others = Pick<Presented, 'authorization' | 'session'>;
+
+/** An `onRequest` hook for a route that calls one of these operations. */
+export type AdmitTo = (...operations: Operation[]) => onRequestHookHandler;
+
+export interface Admission {
+  admitTo: AdmitTo;
+  /** Like `admitTo`, but also accepts the API key as a bearer token. */
+  admitBearerTo: AdmitTo;
+  /**
+   * Like `admitTo`, but also accepts the API key where other vendors' clients send it: as a bearer token, in
+   * `xi-api-key` or in the query.
+   */
+  admitAnyTo: AdmitTo;
+  /** Admits a request from within a handler or a hook. */
+  admit(request: FastifyRequest, reply: FastifyReply, operation: Operation): Promise<void>;
+  /** Begins and admits another call of the same key on an admitted connection. `api` names the vendor's API in logs. */
+  beginCall(request: FastifyRequest, api: string, operation: Operation): Promise<RunningCall>;
+  /** Admits a request from within a handler, with a key or on behalf of the key that its ticket was issued to. */
+  admitWith(
+    presented: Pick<Presented, 'key' | 'ticketKeyId'>,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    operation: Operation,
+  ): Promise<void>;
+}
+
+export function createAdmission(runner: Runner): Admission {
+  const admit = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    presented: Parameters<RunningCall['admit']>[0],
+    ...operations: Operation[]
+  ) => {
+    const { id: requestId, ip: address } = request;
+    const readTrace = () => traceOf(request);
+    request.call = runner.begin({ api: 'rest', requestId, address, readTrace, reportLimits: limitReporter(reply) });
+    await request.call.admit(presented, ...operations);
+    setOwner(request.raw, request.call.caller.accountId);
+  };
+  const admitBy =
+    (keyOf: (request: FastifyRequest) => string | undefined, othersOf = noOthers): AdmitTo =>
+    (...operations) =>
+    (request, reply) =>
+      admit(request, reply, { key: keyOf(request), ...othersOf(request) }, ...operations);
+  return {
+    admitTo: admitBy(apiKeyOf, othersOf),
+    admitBearerTo: admitBy((request) => apiKeyOf(request) ?? bearerOf(request)),
+    admitAnyTo: admitBy(anyKeyOf),
+    admit: (request, reply, operation) =>
+      admit(request, reply, { key: apiKeyOf(request), ...othersOf(request) }, operation),
+    async beginCall(request, api, operation) {
+      const { id: requestId, ip: address } = request;
+      const call = runner.begin({ api, requestId, address, readTrace: () => traceOf(request), reportLimits() {} });
+      await call.admit({ key: undefined, ticketKeyId: request.call!.caller.keyId }, operation);
+      return call;
+    },
+    admitWith: (presented, request, reply, operation) => admit(request, reply, presented, operation),
+  };
+}
+
+/** A repeated `traceparent` header is ignored. */
+const traceOf = ({ headers: { traceparent, tracestate } }: FastifyRequest): TraceHeaders =>
+  typeof traceparent === 'string'
+    ? { traceparent, tracestate: typeof tracestate === 'string' ? tracestate : undefined }
+    : {};
+
+/** Runs an operation that has one result. The call is aborted if the client disconnects. */
+export function run<T>(
+  { call }: FastifyRequest,
+  reply: FastifyReply,
+  operation: Operation,
+  work: (call: Call) => Promise<T>,
+): Promise<T> {
+  abortOnClose(call!, reply);
+  return call!.run(operation, work);
+}
+
+/** Like `run`, but for an operation that returns a stream of results. */
+export function stream<T>(
+  { call }: FastifyRequest,
+  reply: FastifyReply,
+  operation: Operation,
+  work: (call: Call) => AsyncIterable<T>,
+): AsyncIterable<T> {
+  abortOnClose(call!, reply);
+  return call!.stream(operation, work);
+}
+
+/** Aborts the call when the connection closes. Returns a function that removes this listener. */
+export function abortOnClose(call: RunningCall, { raw }: FastifyReply): () => void {
+  const abort = () => {
+    if (!call.hasEnded) call.abort(callerLeft);
+  };
+  if (raw.closed) abort();
+  else raw.on('close', abort);
+  return () => void raw.off('close', abort);
+}
+
+/** Writes the state of the caller's limits into the headers of the reply. */
+export const limitReporter =
+  (reply: FastifyReply): Call['reportLimits'] =>
+  (status) => {
+    reply.request.limitStatus = status;
+    reply.headers(toRateLimitHeaders(status));
+  };
+
+/** Returns the API key of the request without verifying it. */
+function apiKeyOf({ headers }: FastifyRequest): string | undefined {
+  const key = headers['x-api-key'];
+  return typeof key === 'string' ? key : undefined;
+}
+
+const bearerOf = ({ headers }: FastifyRequest) => /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1];
+
+/** Returns the API key of the request, wherever a vendor's client sends it, without verifying it. */
+export function anyKeyOf(request: FastifyRequest): string | undefined {
+  const { headers, query } = request;
+  const { 'xi-api-key': theirs } = headers;
+  const { api_key: asked } = query as Readonly<Record<string, unknown>>;
+  const key = apiKeyOf(request) ?? bearerOf(request) ?? theirs ?? asked;
+  return typeof key === 'string' ? key : undefined;
+}
+
+const noOthers = (_request: FastifyRequest): Others => ({});
+const othersOf = (request: FastifyRequest): Others => ({
+  authorization: request.headers.authorization,
+  session: sessionOf(request),
+});
+
+/** The credentials of a person who signed in: the session cookie and the CSRF token, from the same origin. */
+function sessionOf(request: FastifyRequest): Others['session'] {
+  const { cookie: cookies, 'x-csrf-token': csrf } = request.headers;
+  const cookie = cookieOf(cookies, sessionCookie);
+  return cookie && typeof csrf === 'string' && isSameOrigin(request) ? { cookie, csrf } : undefined;
+}
+
+/** Whether a page of this service sent the request, or a client that is no browser. */
+export const isSameOrigin = ({ headers: { 'sec-fetch-site': site = 'same-origin' } }: FastifyRequest): boolean =>
+  site === 'same-origin';

@@ -1,0 +1,75 @@
+// POST /api/books and /api/audio/inspect, written by hand because the body is the file itself. The response, the query
+// and the errors follow the protos.
+import type { IncomingMessage } from 'node:http';
+import type { DescMethod } from '@bufbuild/protobuf';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { endpointsOf } from '../../contract.ts';
+import { bookTypes, bookUploadBytesMax } from '../../library.ts';
+import { Failure } from '../../platform/errors.ts';
+import { uploadArrivalMs } from '../../platform/net/request-limits.ts';
+import { readBody } from '../net/request-body.ts';
+import { type ContractRoutesOptions, contractRoute } from './contract-routes.ts';
+import { checkUncompressed } from './json-body.ts';
+import { documented, type RouteBody } from './route-docs.ts';
+
+const limits = { bytesMax: bookUploadBytesMax, arrivalMs: uploadArrivalMs };
+
+interface UploadedFile {
+  /** The name of the file's content in messages, such as "book". */
+  what: string;
+  types: readonly string[];
+  examples?: Readonly<Record<string, string>>;
+}
+
+export function addFileRoute(
+  app: FastifyInstance,
+  method: DescMethod,
+  handlers: object,
+  options: ContractRoutesOptions,
+  { what, types: own, examples = {} }: UploadedFile,
+): void {
+  const [endpoint] = endpointsOf(method);
+  const { operation, docs, handle } = contractRoute(method, endpoint!, handlers, options);
+  const types = [...own, 'application/octet-stream'];
+  const message = `The request body must be an uncompressed ${what} of one of these types: ${types.join(', ')}.`;
+  const description = `The file, at most ${bookUploadBytesMax >> 20} MiB.`;
+  const body: RouteBody = { examples: {}, file: { types, description, examples } };
+  const readFile = async ({ headers }: FastifyRequest, payload: IncomingMessage): Promise<Uint8Array | undefined> => {
+    checkUncompressed(headers);
+    for await (const bytes of readBody(payload, limits)) return bytes;
+    return undefined;
+  };
+  app.register(async (scope) => {
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser('*', (_request, _payload, done) =>
+      done(new Failure('unsupported_media_type', { message })),
+    );
+    scope.addContentTypeParser(types, readFile);
+    scope.post(
+      endpoint!.path,
+      documented({ ...docs, body }, options.admitTo(operation), { bodyBytesMax: bookUploadBytesMax }),
+      (request, reply) => {
+        if (!(request.body instanceof Uint8Array)) throw new Failure('unsupported_media_type', { message });
+        return handle(request, reply);
+      },
+    );
+  });
+}
+
+const inMarkdown = '# Chapter 1\n\nThe lamp went out at nine.';
+const inHtml = '<h1>Chapter 1</h1><p>The lamp went out at nine.</p>';
+
+export const bookFile: UploadedFile = {
+  what: 'book',
+  types: Object.keys(bookTypes),
+  examples: {
+    'text/markdown': inMarkdown,
+    'text/x-markdown': inMarkdown,
+    'text/plain': 'Chapter 1\n\nThe lamp went out at nine.',
+    'text/html': inHtml,
+    'application/xhtml+xml': inHtml,
+  },
+};
+
+const audioTypes = ['wav', 'x-wav', 'wave', 'mpeg', 'mp3', 'flac', 'x-flac', 'ogg', 'opus', 'pcm'];
+export const audioFile: UploadedFile = { what: 'audio file', types: audioTypes.map((type) => `audio/${type}`) };

@@ -1,0 +1,59 @@
+// GET /healthz shows that the process is alive. GET /readyz shows that its dependencies work and that it is not
+// stopping. GET /metrics returns Prometheus metrics, which contain nothing about individual callers.
+import type { FastifyInstance } from 'fastify';
+import { Failure } from '../../platform/errors.ts';
+import { documented, type RouteDocs, type Schema } from './route-docs.ts';
+
+/** A dependency that must work before requests can be served. */
+export interface ReadinessCheck {
+  name: string;
+  isReady(): Promise<boolean>;
+}
+
+const answerSchema = (title: string, status: string): Schema => ({
+  title,
+  type: 'object',
+  required: ['status'],
+  properties: { status: { type: 'string', enum: [status], description: 'The only value.' } },
+});
+const operation = (id: string, summary: string, schema: Schema, example: object): RouteDocs => ({
+  id,
+  tag: 'Service',
+  summary,
+  answers: { 200: { description: 'The check has passed.', content: { 'application/json': { schema, example } } } },
+  failures: id === 'isReady' ? ['overloaded'] : [],
+});
+const alive = operation('isAlive', 'Check that the process is alive', answerSchema('Alive', 'ok'), { status: 'ok' });
+const ready = operation('isReady', 'Check that requests can be served', answerSchema('Ready', 'ready'), {
+  status: 'ready',
+});
+const metrics: RouteDocs = {
+  id: 'readMetrics',
+  tag: 'Service',
+  summary: 'Read Prometheus metrics',
+  description: 'Metrics of calls, requests and engines; nothing about individual callers.',
+  answers: { 200: { description: 'The metrics.', content: { 'text/plain': { schema: { type: 'string' } } } } },
+  failures: ['overloaded'],
+};
+
+interface HealthRoutesOptions {
+  checks: readonly ReadinessCheck[];
+  /** Returns the metrics; if undefined, no metrics are served. */
+  readMetrics?: (() => string) | undefined;
+}
+
+export function addHealthRoutes(app: FastifyInstance, { checks, readMetrics }: HealthRoutesOptions): void {
+  if (readMetrics) {
+    app.get('/metrics', documented(metrics), (_, reply) =>
+      reply.header('content-type', 'text/plain; version=0.0.4; charset=utf-8').send(readMetrics()),
+    );
+  }
+  app.get('/healthz', documented(alive), async () => ({ status: 'ok' }));
+
+  app.get('/readyz', documented(ready), async () => {
+    const states = await Promise.all(checks.map((check) => check.isReady().catch(() => false)));
+    const failing = checks.filter((_, i) => !states[i]).map(({ name }) => name);
+    if (failing.length > 0) throw new Failure('overloaded', { message: `Not ready: ${failing.join(', ')}.` });
+    return { status: 'ready' };
+  });
+}

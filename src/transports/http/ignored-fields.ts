@@ -1,0 +1,127 @@
+// Reports the parts of a request that its route ignores: members of the body, query parameters, and an Idempotency-Key
+// on a route that does not support it. X-Did-You-Mean lists known names that are similar. Every route that requires a
+// key checks the query.
+//     X-Ignored-Fields: language, colour
+//     X-Did-You-Mean: language=language_code
+import type { FastifyReply, FastifyRequest, preHandlerHookHandler } from 'fastify';
+import {
+  type Fields,
+  isObject,
+  nameUnknown,
+  toViolation,
+  type UnknownField,
+  unknownField,
+  unknownFieldsMax,
+} from '../../contract.ts';
+import { Failure, type FieldViolation } from '../../platform/errors.ts';
+import { headerText } from '../net/headers.ts';
+import type { ReplyHeaderName } from './documented-headers.ts';
+import { isForKey, type RouteDocs } from './route-docs.ts';
+
+interface SortedFields {
+  fields: Fields;
+  ignored: UnknownField[];
+  faults: FieldViolation[];
+}
+
+/** `prefix` is put before the names of nested members. */
+export function sortFields(given: Fields, known: readonly string[], isStrict: boolean, prefix = ''): SortedFields {
+  const ignored = Object.keys(given)
+    .filter((name) => !known.includes(name))
+    .map((name) => unknownField(name, known, prefix));
+  if (prefix === '') ignoredMembers.set(given, ignored);
+  const fields: Record<string, unknown> = {};
+  for (const name of known) if (Object.hasOwn(given, name)) fields[name] = given[name];
+  return { fields, ignored, faults: isStrict ? ignored.slice(0, unknownFieldsMax).map(toViolation) : [] };
+}
+
+/** Unknown members by body, stored so that the reply can name them even if the parser throws. */
+const ignoredMembers = new WeakMap<object, readonly UnknownField[]>();
+
+/** The unknown members of a body and of its nested objects, as far as it was parsed. */
+const ignoredOf = (body: unknown): readonly UnknownField[] => (isObject(body) && ignoredMembers.get(body)) || [];
+
+/** Sorts the query of a request by the documented parameters of its route. */
+export function sortQuery({ query, routeOptions }: FastifyRequest, isStrict: boolean): SortedFields {
+  const parameters = routeOptions.config.operation?.parameters ?? [];
+  const known = parameters.flatMap((parameter) => (parameter.in === 'query' ? [parameter.name] : []));
+  return sortFields(query as Fields, known, isStrict);
+}
+
+/** Whether the route's parser sorts the query itself. */
+const hasQuery = ({ routeOptions }: FastifyRequest): boolean =>
+  routeOptions.config.operation?.parameters?.some((parameter) => parameter.in === 'query') ?? false;
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    ignoredQuery: readonly UnknownField[] | undefined;
+  }
+}
+
+/** Creates a `preHandler` hook for all routes, which checks the query. */
+export const createQueryCheck =
+  (isStrict: boolean): preHandlerHookHandler =>
+  (request, reply, done) => {
+    if (request.headers['idempotency-key'] === undefined && !request.url.includes('?')) return done();
+    const { operation } = request.routeOptions.config;
+    if (operation && isForKey(operation)) checkQuery(request, reply, { operation, isStrict });
+    done();
+  };
+
+function checkQuery(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { operation, isStrict }: { operation: RouteDocs; isStrict: boolean },
+): void {
+  const { ignored, faults } = sortQuery(request, isStrict);
+  if (request.method === 'POST' && !takesIdempotencyKey(operation)) checkUnusedKey(request, isStrict, ignored, faults);
+  // The parser of a route with query parameters reports these faults together with its own faults.
+  if (faults.length > 0 && !hasQuery(request)) throw new Failure('invalid_request', { details: faults });
+  request.ignoredQuery = ignored;
+  reply.headers(ignoredHeaders(request, []));
+}
+
+/** Headers that name the ignored fields of the body and of the query. */
+export function ignoredHeaders(
+  { ignoredQuery = [] }: Pick<FastifyRequest, 'ignoredQuery'>,
+  ofBody: readonly UnknownField[],
+): Partial<Record<ReplyHeaderName, string>> {
+  if (ofBody.length === 0 && ignoredQuery.length === 0) return nothing;
+  const byName = new Map([...ofBody, ...ignoredQuery].map((field) => [field.name, field]));
+  const all = [...byName.values()].slice(0, unknownFieldsMax);
+  const near = all.flatMap(({ name, meant }) => (meant ? [`${listItem(name)}=${listItem(meant)}`] : []));
+  return {
+    'X-Ignored-Fields': all.map(({ name }) => listItem(name)).join(', '),
+    ...(near.length > 0 && { 'X-Did-You-Mean': near.join(', ') }),
+  };
+}
+
+const nothing = Object.freeze({});
+const idempotencyKey = 'Idempotency-Key';
+const takesIdempotencyKey = ({ parameters = [] }: RouteDocs) => parameters.some(({ name }) => name === idempotencyKey);
+
+/** Reports an Idempotency-Key on a route that stores no answers, or rejects it if the gateway is strict. */
+export function checkUnusedKey(
+  { headers }: FastifyRequest,
+  isStrict: boolean,
+  ignored: UnknownField[],
+  faults: FieldViolation[],
+): void {
+  if (headers['idempotency-key'] === undefined) return;
+  ignored.push({ name: idempotencyKey, meant: undefined });
+  const message = 'applies only to links of texts (method rest, return_format url); remove it';
+  if (isStrict) faults.push({ field: idempotencyKey, reason: 'unknown', message });
+}
+
+/** Removes the headers: a failed request has ignored nothing. */
+export function withoutIgnored(reply: FastifyReply): void {
+  for (const name of ['X-Ignored-Fields', 'X-Did-You-Mean']) reply.removeHeader(name);
+}
+
+const listItem = (name: string) => headerText(name).replaceAll(',', '%2C');
+
+/** Returns the failure with the unknown members of the request in its details. */
+export function withUnknownFields(failure: Failure, request: FastifyRequest): Failure {
+  const { body, ignoredQuery = [] } = request;
+  return failure.facts.details ? nameUnknown(failure, [...ignoredOf(body), ...ignoredQuery]) : failure;
+}

@@ -1,0 +1,250 @@
+// /oauth: sign-in for people, who then manage keys in the console, and a token endpoint for machines (RFC 6749 with
+// client credentials; RFC 8693 for the issuer's tokens). URLs are built from the configured base URL, never from the
+// Host header, and no redirect leads to a URL in a request.
+import type { IncomingMessage } from 'node:http';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import {
+  type FailedAttempts,
+  loginSeconds,
+  type Scope,
+  type SignIn,
+  sessionSeconds,
+  tokenScopes,
+  tokenSeconds,
+} from '../../../accounts.ts';
+import { Failure, failureTable } from '../../../platform/errors.ts';
+import { bodyArrivalMs } from '../../../platform/net/request-limits.ts';
+import { readBody } from '../../net/request-body.ts';
+import { isSameOrigin } from '../admission.ts';
+import { cookieOf, loginCookie, sessionCookie, toCookie } from '../cookies.ts';
+import { formBytesMax } from '../http-limits.ts';
+import { addWithoutBody, checkEncoding } from '../json-body.ts';
+import { documented } from '../route-docs.ts';
+import { fromThrown } from '../thrown-failure.ts';
+import { accessTokenType, beginSignInOperation, exchangeGrant, subjectTokenTypes, takeTokenDocs } from './openapi.ts';
+
+interface OauthRoutesOptions {
+  signIn: SignIn;
+  addresses: FailedAttempts;
+  baseUrl(): string;
+}
+
+const getKey = '/oauth/get-key';
+const callback = '/oauth/callback';
+/** The page of the console where a person who has signed in manages keys. */
+const keysPage = '/console#/keys';
+
+export function addOauthRoutes(app: FastifyInstance, options: OauthRoutesOptions): void {
+  addSignIn(app, options);
+  addTokenEndpoint(app, options);
+}
+
+function addSignIn(app: FastifyInstance, { signIn, addresses, baseUrl }: OauthRoutesOptions): void {
+  app.get(getKey, documented(beginSignInOperation), async (request, reply) => {
+    try {
+      const session = await signIn.session(cookieOf(request.headers.cookie, sessionCookie));
+      const isPage = wantsPage(request);
+      reply.header('cache-control', 'no-store');
+      if (session && isPage) return reply.redirect(baseUrl() + keysPage, 303);
+      const { url, cookie } = await signIn.begin(baseUrl() + callback);
+      reply.header('set-cookie', toCookie(loginCookie, cookie, loginSeconds));
+      return isPage ? reply.redirect(url, 302) : reply.send({ authorization_url: url });
+    } catch (error) {
+      if (fromThrown(error).reason === 'access_denied') reply.header('set-cookie', toCookie(sessionCookie, '', 0));
+      return sendTrouble(request, reply, error);
+    }
+  });
+
+  app.get(callback, { exposeHeadRoute: false }, async (request, reply) => {
+    // The cookie of the sign-in is deleted, whether the sign-in succeeds or fails.
+    const ended = toCookie(loginCookie, '', 0);
+    try {
+      addresses.check(request.ip);
+      const url = new URL(request.url, baseUrl());
+      const session = await signIn.finish(url, cookieOf(request.headers.cookie, loginCookie));
+      reply.header('set-cookie', [toCookie(sessionCookie, session, sessionSeconds), ended]);
+      return reply.header('cache-control', 'no-store').redirect(baseUrl() + keysPage, 303);
+    } catch (error) {
+      reply.header('set-cookie', ended);
+      const isTheirs = failureTable[fromThrown(error).reason].status < 429;
+      return sendTrouble(request, reply, isTheirs ? counted(() => addresses.noteFailure(request.ip), error) : error);
+    }
+  });
+
+  // The console gets the token that it must send with each change, and the scopes that new keys may have.
+  app.get('/oauth/session', async (request, reply) => {
+    reply.header('cache-control', 'no-store');
+    const session = isSameOrigin(request)
+      ? await signIn.session(cookieOf(request.headers.cookie, sessionCookie))
+      : undefined;
+    if (!session) return reply.code(204).send();
+    return reply.send({ name: session.name, csrf_token: session.csrf, scopes: session.holder.grant.scopes });
+  });
+
+  addWithoutBody(app, (scope) => {
+    scope.post('/oauth/sign-out', async (request, reply) => {
+      const cookie = cookieOf(request.headers.cookie, sessionCookie);
+      // Signing out of an invalid session needs no CSRF token.
+      const session = await signIn.session(cookie).catch(() => undefined);
+      if (session && session.csrf !== request.headers['x-csrf-token']) throw new Failure('invalid_token');
+      return reply
+        .header('set-cookie', toCookie(sessionCookie, '', 0))
+        .code(204)
+        .send();
+    });
+  });
+}
+
+function addTokenEndpoint(app: FastifyInstance, { signIn, addresses }: OauthRoutesOptions): void {
+  app.register(async (scope) => {
+    scope.addContentTypeParser(formType, (request: FastifyRequest, payload: IncomingMessage) =>
+      readForm(request, payload).catch((error: unknown) => {
+        throw counted(() => addresses.noteFailure(request.ip), error);
+      }),
+    );
+    // This hook runs before the body is read.
+    scope.addHook('onRequest', async (request, reply) => {
+      reply.headers({ 'cache-control': 'no-store', pragma: 'no-cache' });
+      addresses.check(request.ip);
+    });
+    scope.post(getKey, documented(takeTokenDocs), async (request, reply) => {
+      const fields = request.body instanceof URLSearchParams ? request.body : new URLSearchParams();
+      const answer = await grant(signIn, request, fields);
+      if ('token' in answer) {
+        const { token, scopes, more } = answer;
+        const facts = { access_token: token, token_type: 'Bearer', expires_in: tokenSeconds };
+        return reply.send({ ...facts, scope: scopes.join(' '), ...more });
+      }
+      const isClient = answer.error === 'invalid_client';
+      addresses.noteFailure(request.ip);
+      if (isClient) reply.header('www-authenticate', 'Basic realm="Sonant"');
+      return reply.code(isClient ? 401 : 400).send(answer);
+    });
+  });
+}
+
+const formType = 'application/x-www-form-urlencoded';
+const formLimits = { bytesMax: formBytesMax, arrivalMs: bodyArrivalMs };
+const notFormMessage = `The request body must be ${formType} in UTF-8, uncompressed.`;
+
+async function readForm(request: FastifyRequest, payload: IncomingMessage): Promise<URLSearchParams> {
+  checkEncoding(request, notFormMessage);
+  const chunks = await Array.fromAsync(readBody(payload, formLimits));
+  return new URLSearchParams(Buffer.concat(chunks).toString());
+}
+
+type Granted =
+  | { token: string; scopes: readonly Scope[]; more?: Record<string, string> }
+  | { error: string; error_description: string };
+
+const refused = (error: string, error_description: string): Granted => ({ error, error_description });
+async function grant(signIn: SignIn, request: FastifyRequest, fields: URLSearchParams): Promise<Granted> {
+  for (const name of fields.keys())
+    if (fields.getAll(name).length > 1) return refused('invalid_request', `${name} was sent more than once`);
+  const type = fields.get('grant_type');
+  const scopes = parseScopes(fields);
+  if (type === 'client_credentials') {
+    const client = clientOf(request, fields);
+    if (!client) return refused('invalid_client', 'send the client id and its secret, with HTTP Basic or in the body');
+    const token = await signIn.tokenForClient(client.id, client.secret, scopes ?? []);
+    if (!token) return refused('invalid_client', 'the client is unknown, or its secret is wrong');
+    return scopes ? { token, scopes } : unknownScope();
+  }
+  if (type === exchangeGrant) {
+    const subject = fields.get('subject_token');
+    if (!subject || !subjectTokenTypes.includes(fields.get('subject_token_type') ?? ''))
+      return refused('invalid_request', 'send subject_token, and subject_token_type as a JWT or an access token');
+    try {
+      const token = await signIn.tokenForToken(subject, scopes ?? []);
+      return scopes ? { token, scopes, more: { issued_token_type: accessTokenType } } : unknownScope();
+    } catch (error) {
+      const { reason, message } = fromThrown(error);
+      if (reason === 'invalid_token')
+        return refused('invalid_request', 'the token is not a valid token of the issuer for this service');
+      if (reason === 'access_denied') return refused('invalid_request', message);
+      throw error;
+    }
+  }
+  if (type) return refused('unsupported_grant_type', `grant_type must be client_credentials or ${exchangeGrant}`);
+  const isForm = request.body instanceof URLSearchParams;
+  return refused('invalid_request', isForm ? 'grant_type is missing' : `send the fields as a form (${formType})`);
+}
+
+const unknownScope = () => refused('invalid_scope', `scope must be some of: ${tokenScopes.join(' ')}`);
+
+/**
+ * Returns all scopes by default, and undefined if the request names an unknown scope. An empty value counts as absent
+ * (RFC 6749).
+ */
+function parseScopes(fields: URLSearchParams): readonly Scope[] | undefined {
+  const wanted = (fields.get('scope') ?? '').split(' ').filter(Boolean);
+  if (wanted.length === 0) return tokenScopes;
+  const scopes = tokenScopes.filter((scope) => wanted.includes(scope));
+  return wanted.every((scope) => scopes.some((known) => known === scope)) ? scopes : undefined;
+}
+
+/** The client's credentials from HTTP Basic (RFC 6749 section 2.3.1: both parts are form-encoded) or from the body. */
+function clientOf({ headers }: FastifyRequest, fields: URLSearchParams): { id: string; secret: string } | undefined {
+  const [, basic] = /^Basic +([\w+/=-]+)$/i.exec(headers.authorization ?? '') ?? [];
+  if (basic) {
+    const [id, secret] = Buffer.from(basic, 'base64').toString().split(/:(.*)/s);
+    const decode = (text: string) => new URLSearchParams(`x=${text}`).get('x') ?? '';
+    return secret === undefined ? undefined : { id: decode(id!), secret: decode(secret) };
+  }
+  const [id, secret] = [fields.get('client_id'), fields.get('client_secret')];
+  return id && secret ? { id, secret } : undefined;
+}
+
+/** Whether the request comes from a browser. */
+const wantsPage = ({ headers: { accept = '' } }: FastifyRequest) =>
+  accept.includes('text/html') || !accept.includes('application/json');
+
+const pageHeaders = {
+  'content-type': 'text/html; charset=utf-8',
+  'cache-control': 'no-store',
+  'content-security-policy':
+    "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
+} as const;
+
+const escaped = (text: string): string => text.replace(/[&<>"]/g, (char) => `&#${char.charCodeAt(0)};`);
+
+/** The error page of sign-in, with a link to start again if a retry can help. URLs are relative, as in the console. */
+const toErrorPage = (message: string, canRetry: boolean): string => `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Sign-in failed · Sonant</title>
+<link rel="stylesheet" href="../console/console.css">
+</head>
+<body>
+<header class="head"><div><a class="brand" href="../console">Sonant</a></div></header>
+<main>
+<h1>Sign-in failed</h1>
+<p class="lead">${escaped(message)}</p>
+${canRetry ? '<p><a href="get-key">Start again</a></p>\n' : ''}</main>
+</body>
+</html>
+`;
+
+/** Sends an HTML error page to a browser; other clients get the failure as JSON. */
+function sendTrouble(request: FastifyRequest, reply: FastifyReply, error: unknown): FastifyReply {
+  if (!request.headers.accept?.includes('text/html')) throw error;
+  request.fault = error;
+  const { reason, message } = fromThrown(error);
+  const page = toErrorPage(message, reason !== 'oauth_not_configured');
+  return reply.code(failureTable[reason].status).headers(pageHeaders).send(page);
+}
+
+/** Counts a failed attempt. Returns its error, or the failure for too many attempts. */
+function counted(note: () => void, error: unknown): unknown {
+  try {
+    note();
+    return error;
+  } catch (tooMany) {
+    return tooMany;
+  }
+}

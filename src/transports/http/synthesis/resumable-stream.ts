@@ -1,0 +1,205 @@
+// A speech stream that a client can resume after a broken connection, and the latest events of the stream. Events are
+// produced on demand. Without a reader, synthesis continues for a limited time and number of bytes. Events are kept for
+// a while after the last event.
+import { callerLeft } from '../../../api.ts';
+import { Failure } from '../../../platform/errors.ts';
+import type { SpeechEvent } from '../../../speech.ts';
+import { eventsKeptMs, readerGraceMs, unreadBytesMax } from '../http-limits.ts';
+import { bytesOf, type StreamEvent, type StreamFailed } from './server-sent-events.ts';
+
+/** A running synthesis: its events, a function that aborts the synthesis, and one that creates the failure event. */
+export interface EventSource {
+  events: AsyncIterator<SpeechEvent>;
+  abort(reason: unknown): void;
+  toFailed(error: unknown, chunkIndex: number): StreamFailed;
+}
+
+export interface ResumableStreamOptions {
+  audioId: string;
+  voiceIds: readonly string[];
+  /** Ids that may resume the stream: the id of the key and, if a ticket was used, the id of the ticket. */
+  holders: readonly string[];
+  /** The key that the ticket was issued to, if a ticket was used. */
+  ticketKeyId?: string | undefined;
+  /** The events that have already been produced. */
+  begun: readonly StreamEvent[];
+  source: EventSource;
+  /** Called when the size changes, when the stream ends, and when the stream's events are discarded. */
+  watcher: { resized(bytes: number): void; ended(): void; gone(): void };
+}
+
+/** A stream has one reader at a time; a new reader replaces it. */
+interface Reader {
+  leave(): void;
+}
+
+export class ResumableStream {
+  readonly audioId: string;
+  readonly voiceIds: readonly string[];
+  readonly holders: readonly string[];
+  readonly ticketKeyId: string | undefined;
+  readonly #source: EventSource;
+  readonly #watcher: ResumableStreamOptions['watcher'];
+  readonly #events: StreamEvent[] = [];
+  /** Number of the first event that is kept. */
+  #first = 0;
+  #chunkIndex = 0;
+  #pulling: Promise<void> | undefined;
+  #hasEnded = false;
+  #isGone = false;
+  #reader: Reader | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  /** Total bytes of all events so far. */
+  #madeBytes = 0;
+  heldBytes = 0;
+  /** Whether the stream can never be resumed again. */
+  isForgotten = false;
+
+  constructor({ audioId, voiceIds, holders, ticketKeyId, begun, source, watcher }: ResumableStreamOptions) {
+    this.audioId = audioId;
+    this.voiceIds = voiceIds;
+    this.holders = holders;
+    this.ticketKeyId = ticketKeyId;
+    this.#source = source;
+    this.#watcher = watcher;
+    for (const event of begun) this.#hold(event);
+  }
+
+  /**
+   * Resolves to event `n` once it is produced, or to undefined after the last event. Throws if the event is no longer
+   * kept.
+   */
+  async at(n: number): Promise<StreamEvent | undefined> {
+    for (;;) {
+      if (n < this.#first || this.#isGone) throw new Failure('stream_expired');
+      const event = this.#events[n - this.#first];
+      if (event || this.#hasEnded) return event;
+      await this.#pull();
+    }
+  }
+
+  /** Returns event `n` if it is kept. */
+  held(n: number): StreamEvent | undefined {
+    return n < this.#first || this.#isGone ? undefined : this.#events[n - this.#first];
+  }
+
+  /** Whether a reader can start at event `n`, which must be a kept event or the next event. */
+  stateOf(n: number): 'there' | 'over' | 'lost' | 'never' {
+    const next = this.#first + this.#events.length;
+    if (n < this.#first || this.#isGone) return 'lost';
+    if (n > next) return 'never';
+    return n === next && this.#hasEnded ? 'over' : 'there';
+  }
+
+  /** Attaches a reader. Returns the function to call when the reader disconnects. */
+  attach(reader: Reader): () => void {
+    this.#reader?.leave();
+    this.#reader = reader;
+    if (!this.#hasEnded) clearTimeout(this.#timer);
+    return () => {
+      if (this.#reader !== reader) return;
+      this.#reader = undefined;
+      if (!this.#hasEnded) this.#continueUnread();
+    };
+  }
+
+  /** Discards the oldest events until the remaining ones fit into `bytesMax`. */
+  shrink(bytesMax: number): void {
+    let freed = 0;
+    let count = 0;
+    while (this.heldBytes - freed > bytesMax && count < this.#events.length - 1)
+      freed += bytesOf(this.#events[count++]!);
+    if (count === 0) return;
+    this.#events.splice(0, count);
+    this.#first += count;
+    this.#resize(-freed);
+  }
+
+  /** Aborts the synthesis if it runs, and discards all events. */
+  drop(reason: unknown): void {
+    if (this.#isGone) return;
+    this.#isGone = true;
+    clearTimeout(this.#timer);
+    if (!this.#hasEnded) {
+      this.#source.abort(reason);
+      // A call whose results nobody awaits ends only when its iterator returns.
+      void this.#source.events.return?.();
+    }
+    this.#resize(-this.heldBytes);
+    this.#events.length = 0;
+    this.#watcher.gone();
+  }
+
+  /** Ends the synthesis with a failure as the last event. */
+  end(message: string): void {
+    this.#source.abort(new Failure('stream_expired', { message }));
+    void this.#pull();
+  }
+
+  #continueUnread(): void {
+    const unread = () => this.end('The client stopped reading, so the rest was not spoken.');
+    this.#timer = setTimeout(unread, readerGraceMs).unref();
+    const stopBytes = this.#madeBytes + unreadBytesMax;
+    const goOn = async () => {
+      while (!this.#reader && !this.#hasEnded && !this.#isGone && this.#madeBytes < stopBytes) await this.#pull();
+    };
+    void goOn();
+  }
+
+  /** Produces the next event. Concurrent calls share one result. */
+  #pull(): Promise<void> {
+    this.#pulling ??= this.#next();
+    return this.#pulling;
+  }
+
+  async #next(): Promise<void> {
+    try {
+      const { done, value } = await this.#source.events.next();
+      if (this.#isGone) return;
+      if (done) this.#end();
+      else this.#hold(value);
+    } catch (error) {
+      if (this.#isGone) return;
+      this.#hold(this.#source.toFailed(error, this.#chunkIndex));
+      this.#end();
+    } finally {
+      this.#pulling = undefined;
+    }
+  }
+
+  #hold(event: StreamEvent): void {
+    if (event.type === 'audio' || event.type === 'chunk_done') this.#chunkIndex = event.chunkIndex;
+    this.#events.push(event);
+    this.#madeBytes += bytesOf(event);
+    this.#resize(bytesOf(event));
+  }
+
+  /**
+   * Copies the audio of all kept events into one buffer. The C library returns a large buffer to the system, but keeps
+   * the memory of small ones: those that are kept for a minute lie between others, so the free memory is in many parts.
+   */
+  #joinAudio(): void {
+    const sounds = this.#events.filter((event) => event.type === 'audio');
+    const all = Buffer.concat(sounds.map(({ audio }) => audio));
+    let at = 0;
+    for (const [n, event] of this.#events.entries()) {
+      if (event.type !== 'audio') continue;
+      const { length } = event.audio;
+      this.#events[n] = { ...event, audio: all.subarray(at, at + length) };
+      at += length;
+    }
+  }
+
+  #resize(bytes: number): void {
+    this.heldBytes += bytes;
+    this.#watcher.resized(bytes);
+  }
+
+  #end(): void {
+    this.#hasEnded = true;
+    this.#joinAudio();
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.drop(callerLeft), eventsKeptMs).unref();
+    this.#watcher.ended();
+  }
+}

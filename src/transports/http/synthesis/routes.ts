@@ -1,0 +1,176 @@
+// POST /api/audio/speech returns a link (`url`), audio in the reply (`buffer`), or audio as it is synthesized
+// (`streaming`). DELETE /api/audio/{id} deletes stored audio.
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { type Idempotency, parseIdempotencyKey, type SpeechOperations, speechOperations } from '../../../api.ts';
+import { Failure, type FieldViolation } from '../../../platform/errors.ts';
+import type { SpeechEvent, SpeechInfo } from '../../../speech.ts';
+import { asksFor, isFreshWanted } from '../../net/headers.ts';
+import { type AdmitTo, run, stream } from '../admission.ts';
+import { sendPieces } from '../body-writer.ts';
+import { checkUnusedKey, ignoredHeaders } from '../ignored-fields.ts';
+import { addWithoutBody, fieldsOf } from '../json-body.ts';
+import { documented } from '../route-docs.ts';
+import type { EventSender } from './event-sender.ts';
+import { deleteDocs, estimateDocs, speechDocs } from './openapi.ts';
+import { type ParsedSpeech, parseSpeechFields } from './speech-body.ts';
+import {
+  captionHeaders,
+  linkHeaders,
+  resultHeaders,
+  roundSeconds,
+  type SpeechHeaders,
+  soundHeaders,
+  wholeHeaders,
+} from './speech-headers.ts';
+
+interface SpeechRoutesOptions {
+  speech: SpeechOperations;
+  admitTo: AdmitTo;
+  eventSender: EventSender;
+  idempotency: Idempotency;
+  isStrict: boolean;
+}
+
+interface LinkAnswer {
+  headers: SpeechHeaders;
+  body: Readonly<Record<string, unknown>>;
+}
+
+const { synthesizeSpeech, streamSpeech, deleteAudio, estimateSpeech } = speechOperations;
+
+/** Estimates the cost of a request. The body has the fields of POST /api/audio/speech. */
+function addEstimate(app: FastifyInstance, { speech, admitTo, isStrict }: SpeechRoutesOptions): void {
+  app.post('/api/audio/estimate', documented(estimateDocs, admitTo(estimateSpeech)), async (request, reply) => {
+    const parsed = parseSpeechFields(fieldsOf(request), { isStrict, isEvents: false });
+    const estimate = await run(request, reply, estimateSpeech, (call) => speech.estimateSpeech(call, parsed.request));
+    const { chars, seconds, byteCount, segmentCount, warnings } = estimate;
+    const body = { chars, duration: roundSeconds(seconds), bytes: byteCount, segments: segmentCount, warnings };
+    return reply.headers(ignoredHeaders(request, parsed.ignored)).send(body);
+  });
+}
+
+export function addSpeechRoutes(app: FastifyInstance, options: SpeechRoutesOptions): void {
+  const { speech, admitTo, eventSender, idempotency, isStrict } = options;
+
+  const synthesize = (request: FastifyRequest, reply: FastifyReply, parsed: ParsedSpeech) =>
+    run(request, reply, synthesizeSpeech, (call) =>
+      speech.synthesizeSpeech(call, parsed.request, { fresh: isFreshWanted(request.headers['cache-control']) }),
+    );
+
+  const makeLink = async (request: FastifyRequest, reply: FastifyReply, parsed: ParsedSpeech) => {
+    const delivered = await synthesize(request, reply, parsed);
+    const { audioId, voice, chars, format, audioUrl, expiresAt } = delivered;
+    const headers = Object.assign(resultHeaders(delivered), captionHeaders(delivered));
+    headers['X-Audio-Expires'] = expiresAt.toISOString();
+    const body = { status: 'success', audio_url: audioUrl, voice_name: voice.name, method: 'rest', chars, format };
+    const answer: LinkAnswer = { headers, body };
+    return { answer, subject: audioId, usefulUntilMs: Math.floor(expiresAt.getTime() / 1000) * 1000 };
+  };
+
+  const sendLink = async (request: FastifyRequest, reply: FastifyReply, parsed: ParsedSpeech) => {
+    const key = parseIdempotencyKey(request.headers['idempotency-key']);
+    let isRepeated = key !== undefined;
+    const work = () => {
+      isRepeated = false;
+      return makeLink(request, reply, parsed);
+    };
+    const { callerId } = request.call!.caller;
+    const { headers, body } =
+      key === undefined
+        ? (await work()).answer
+        : await idempotency.once({ key, callerId, request: parsed.request, work });
+    const charged = isRepeated ? { 'X-Chars-Charged': '0' } : {};
+    return reply.headers({ ...headers, ...charged, ...ignoredHeaders(request, parsed.ignored) }).send(body);
+  };
+
+  const sendSound = async (request: FastifyRequest, reply: FastifyReply, parsed: ParsedSpeech) => {
+    const delivered = await synthesize(request, reply, parsed);
+    const headers = wholeHeaders(delivered);
+    const ignored = ignoredHeaders(request, parsed.ignored);
+    const all = Object.keys(ignored).length > 0 ? { ...headers, ...ignored } : headers;
+    await sendPieces(reply, all, delivered.open());
+    return reply;
+  };
+
+  app.post(
+    '/api/audio/speech',
+    documented(speechDocs, admitTo(synthesizeSpeech, streamSpeech)),
+    async (request, reply) => {
+      const fields = fieldsOf(request);
+      const isStream = fields.method === 'streaming';
+      request.call!.narrow(isStream ? streamSpeech : synthesizeSpeech);
+      const isEvents = isStream && asksFor(request.headers.accept, 'text/event-stream');
+      const parsed = parseSpeechFields(fields, { isStrict, isEvents });
+      if (isStream || parsed.request.returnFormat === 'buffer') refuseUnusedKey(request, parsed, isStrict);
+      if (isEvents) return eventSender.begin(request, reply, parsed);
+      if (isStream) return sendStream(speech, request, reply, parsed);
+      const send = parsed.request.returnFormat === 'buffer' ? sendSound : sendLink;
+      return send(request, reply, parsed);
+    },
+  );
+
+  addWithoutBody(app, (scope) => {
+    scope.delete(
+      '/api/audio/:id',
+      documented(deleteDocs, admitTo(deleteAudio)),
+      async (request: FastifyRequest<{ Params: { id: string } }>, reply) => {
+        await run(request, reply, deleteAudio, (call) => speech.deleteAudio(call, request.params.id));
+        return reply.code(204).send();
+      },
+    );
+  });
+
+  addEstimate(app, options);
+}
+
+function refuseUnusedKey(request: FastifyRequest, { ignored }: ParsedSpeech, isStrict: boolean): void {
+  const faults: FieldViolation[] = [];
+  checkUnusedKey(request, isStrict, ignored, faults);
+  if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
+}
+
+async function sendStream(
+  speech: SpeechOperations,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  parsed: ParsedSpeech,
+): Promise<FastifyReply> {
+  const events = stream(request, reply, streamSpeech, (call) => speech.streamSpeech(call, parsed.request));
+  const { info, pieces } = await beginSound(events);
+  const headers = {
+    ...soundHeaders(info, 'streaming'),
+    ...resultHeaders(info),
+    ...linkHeaders(info),
+    ...ignoredHeaders(request, parsed.ignored),
+    'cache-control': 'no-store',
+    'x-accel-buffering': 'no',
+  };
+  await sendPieces(reply, headers, pieces);
+  return reply;
+}
+
+/** Reads the info of a stream, and its first audio. */
+export async function beginSound(
+  events: AsyncIterable<SpeechEvent>,
+): Promise<{ info: SpeechInfo; pieces: AsyncIterable<Uint8Array> }> {
+  const iterator = events[Symbol.asyncIterator]();
+  const { value: info } = await iterator.next();
+  if (info?.type !== 'info') throw new Error('a stream began without its info');
+  return { info, pieces: piecesOf(iterator) };
+}
+
+/** The iterator is not a generator, because a generator would add two awaits per piece. */
+function piecesOf(iterator: AsyncIterator<SpeechEvent>): AsyncIterable<Uint8Array> {
+  const next = async (): Promise<IteratorResult<Uint8Array>> => {
+    for (;;) {
+      const { done, value } = await iterator.next();
+      if (done) return { done, value: undefined };
+      if (value.type === 'audio') return { done: false, value: value.audio };
+    }
+  };
+  const end = async () => {
+    iterator.return?.()?.catch(() => {});
+    return { done: true as const, value: undefined };
+  };
+  return { [Symbol.asyncIterator]: () => ({ next, return: end }) };
+}

@@ -1,0 +1,120 @@
+// Speech as Server-Sent Events (https://html.spec.whatwg.org/multipage/server-sent-events.html). The id consists of the
+// audio id and the event's number, counted from 0; clients return the id in Last-Event-ID. The data is one line of
+// ASCII JSON, followed by an empty line. A line that begins with a colon is a comment, such as `: keepalive`.
+//     id: aud_01JD...:3
+//     event: speech.audio.delta
+//     data: {"type":"speech.audio.delta","chunk_index":0,"audio":"UklGR..."}
+import type { Failure } from '../../../platform/errors.ts';
+import type { SpeechDone, SpeechEvent, SpeechInfo } from '../../../speech.ts';
+import { toFailureBody } from '../../net/failure-reply.ts';
+import { roundSeconds } from './speech-headers.ts';
+
+/** A failure after the first audio. */
+export interface StreamFailed {
+  type: 'failed';
+  failure: Failure;
+  chunkIndex: number;
+  requestId: string;
+}
+
+export type StreamEvent = SpeechEvent | StreamFailed;
+
+export const eventHeaders = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-store',
+  'x-accel-buffering': 'no',
+};
+
+export const keepalive = ': keepalive\n\n';
+
+export function toEventText(audioId: string, n: number, event: StreamEvent): string {
+  // Audio is most of a stream, and base64 needs no JSON escaping.
+  if (event.type === 'audio') {
+    const { buffer, byteOffset, byteLength } = event.audio;
+    const audio = Buffer.from(buffer, byteOffset, byteLength).toString('base64');
+    return `id: ${audioId}:${n}\nevent: speech.audio.delta\ndata: {"type":"speech.audio.delta","chunk_index":${event.chunkIndex},"audio":"${audio}"}\n\n`;
+  }
+  const { type, ...data } = toData(audioId, event);
+  return `id: ${audioId}:${n}\nevent: ${type}\ndata: ${toAscii(JSON.stringify({ type, ...data }))}\n\n`;
+}
+
+const toAscii = (json: string): string =>
+  json.replace(/[^\0-~]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
+
+function toData(audioId: string, event: Exclude<StreamEvent, { type: 'audio' }>) {
+  switch (event.type) {
+    case 'info':
+      return { type: 'speech.audio.info', ...toInfoData(event) };
+    case 'timestamps':
+      return {
+        type: 'speech.audio.timestamps',
+        chunk_index: event.chunkIndex,
+        words: event.words.map(({ text, offset, length, startSeconds, endSeconds }) => ({
+          text,
+          offset,
+          length,
+          start: roundSeconds(startSeconds),
+          end: roundSeconds(endSeconds),
+        })),
+        quality: event.quality,
+        language_code: event.languageCode,
+      };
+    case 'mark': {
+      const { chunkIndex, kind, name, seconds } = event;
+      return { type: 'speech.mark', chunk_index: chunkIndex, kind, name, time: roundSeconds(seconds) };
+    }
+    case 'chunk_done': {
+      const { chunkIndex, chars, startSeconds, endSeconds } = event;
+      const [start, end] = [roundSeconds(startSeconds), roundSeconds(endSeconds)];
+      return { type: 'speech.chunk.done', chunk_index: chunkIndex, chars, start, end };
+    }
+    case 'done':
+      return { type: 'speech.audio.done', ...toDoneData(audioId, event) };
+    case 'failed':
+      return { type: 'error', ...toErrorData(event) };
+  }
+}
+
+const toInfoData = (info: SpeechInfo) => ({
+  id: info.audioId,
+  voice_id: info.voice.voiceId,
+  voice_name: info.voice.name,
+  method: 'streaming',
+  format: info.format,
+  content_type: info.contentType,
+  sample_rate: info.sampleRateHz,
+  channels: 1,
+  chunks: info.chunkCount,
+  chars: info.chars,
+});
+
+function toDoneData(id: string, { chars, seconds, byteCount, audioUrl }: SpeechDone) {
+  const duration = roundSeconds(seconds);
+  return {
+    id,
+    status: 'success',
+    chars,
+    duration,
+    bytes: byteCount,
+    audio_url: audioUrl ?? null,
+    usage: { characters: chars, audio_seconds: duration },
+  };
+}
+
+function toErrorData({ failure, chunkIndex, requestId }: StreamFailed) {
+  const { error, message, status, retry_after, request_id } = toFailureBody(failure, requestId);
+  const retryable = retry_after !== undefined;
+  return { error, message, status, retryable, ...(retryable && { retry_after }), chunk_index: chunkIndex, request_id };
+}
+
+/** The event number in a `Last-Event-ID`; undefined if the id is malformed or belongs to another stream. */
+export function numberOfEvent(lastEventId: string, audioId: string): number | undefined {
+  const [, id, n] = /^(aud_[0-9A-Z]+):(\d{1,9})$/.exec(lastEventId) ?? [];
+  return id === audioId ? Number(n) : undefined;
+}
+
+/** Approximate memory use of an event. */
+export function bytesOf(event: StreamEvent): number {
+  if (event.type === 'audio') return event.audio.length + 200;
+  return event.type === 'timestamps' ? 200 * (event.words.length + 1) : 500;
+}

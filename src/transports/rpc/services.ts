@@ -1,0 +1,132 @@
+// All RPC services. Every call passes the gate, the interceptor and its handler.
+import { type ConnectRouterOptions, createConnectRouter } from '@connectrpc/connect';
+import { fastifyConnectPlugin } from '@connectrpc/connect-fastify';
+import { compressionGzip } from '@connectrpc/connect-node';
+import type { FastifyInstance } from 'fastify';
+import { Health as HealthService } from '../../../gen/health/v1/health_pb.ts';
+import { ApiKeyService } from '../../../gen/sonant/v1/api_key_pb.ts';
+import { BookService } from '../../../gen/sonant/v1/book_pb.ts';
+import { JobService } from '../../../gen/sonant/v1/job_service_pb.ts';
+import { LexiconService } from '../../../gen/sonant/v1/lexicon_pb.ts';
+import { ModelService } from '../../../gen/sonant/v1/model_pb.ts';
+import { ProvenanceService } from '../../../gen/sonant/v1/provenance_pb.ts';
+import { SpeechService } from '../../../gen/sonant/v1/speech_pb.ts';
+import { UsageService } from '../../../gen/sonant/v1/usage_pb.ts';
+import { VoiceService } from '../../../gen/sonant/v1/voice_pb.ts';
+import type { Handlers, LiveOperations, Runner, SpeechOperations } from '../../api.ts';
+import { Failure } from '../../platform/errors.ts';
+import { boundHandler, type Handler, limitsOf, openServices, toContextValues } from './bodies.ts';
+import { createCallRunner, messageBytesMax, serve, serveHandlers } from './calls.ts';
+import { openHealth } from './health.ts';
+import { createReflection } from './reflection.ts';
+import { createSpeechService } from './speech-service.ts';
+
+/** Largest message with a book. Common clients accept such a message only if their limit is raised. */
+const bookMessageBytesMax = 32 << 20;
+
+interface ServicesOptions {
+  runner: Runner;
+  speech: SpeechOperations;
+  live: LiveOperations;
+  handlers: {
+    voices: Handlers<typeof VoiceService>;
+    jobs: Handlers<typeof JobService>;
+    books: Handlers<typeof BookService>;
+    provenance: Handlers<typeof ProvenanceService>;
+    lexicons: Handlers<typeof LexiconService>;
+    models: Handlers<typeof ModelService>;
+    keys: Handlers<typeof ApiKeyService>;
+    usage: Handlers<typeof UsageService>;
+  };
+  /** Whether reflection is served. */
+  reflection?: boolean;
+  /** Whether unknown members of JSON are rejected instead of ignored and reported. */
+  isStrict?: boolean;
+}
+
+export type Services = ReturnType<typeof createServices>;
+
+export function createServices(options: ServicesOptions) {
+  const { runner, speech, live, handlers, reflection = true, isStrict = false } = options;
+  const { gate, interceptor } = createCallRunner(runner);
+  const guarded = [
+    serve(SpeechService, createSpeechService(speech, live)),
+    serveHandlers(VoiceService, handlers.voices),
+    serveHandlers(LexiconService, handlers.lexicons),
+    serveHandlers(JobService, handlers.jobs),
+    serveHandlers(BookService, handlers.books),
+    serveHandlers(ProvenanceService, handlers.provenance),
+    serveHandlers(ModelService, handlers.models),
+    serveHandlers(ApiKeyService, handlers.keys),
+    serveHandlers(UsageService, handlers.usage),
+  ];
+  const names = guarded.map(({ service }) => service);
+  const health = openHealth(names);
+  const open = [health.served, ...(reflection ? createReflection([...names, HealthService]) : [])];
+
+  return {
+    /** Handlers for gRPC-Web and Connect, and for gRPC if HTTP/2 is served. */
+    createHandlers({ grpc }: { grpc: boolean }): Handler[] {
+      const usual: ConnectRouterOptions = { ...routerOptions, requestGate: gate, interceptors: [interceptor], grpc };
+      const router = createConnectRouter(usual);
+      for (const { service, implementation } of [...guarded, ...open]) {
+        for (const method of service.methods) {
+          const handle = implementation[method.localName as keyof typeof implementation] as never;
+          const readMaxBytes = limitsOf(method).bytesMax;
+          const isBook = method === BookService.method.readBook;
+          const writeMaxBytes = isBook ? bookMessageBytesMax : messageBytesMax;
+          router.rpc(method as never, handle, { ...usual, readMaxBytes, writeMaxBytes });
+        }
+      }
+      return router.handlers.map((handler) => {
+        // API keys are always strict: a misspelt limit must not result in a key without the limit.
+        const isStrictHere = isStrict || handler.service === ApiKeyService;
+        return boundHandler(handler, { isStrict: isStrictHere });
+      });
+    },
+    /** Whether the handler needs no key. */
+    isOpen: ({ service }: Handler): boolean => openServices.includes(service),
+    /** Whether keyless calls from this address are dropped unanswered. */
+    isBarred: runner.isBarred,
+    health,
+    /** Ends all running calls. */
+    stop: runner.stop,
+  };
+}
+
+/** Requests may be compressed. Responses are not: compressing audio would triple the cost without making it smaller. */
+const routerOptions: ConnectRouterOptions = {
+  acceptCompression: [compressionGzip],
+  // Refuses unknown enum values. Unknown fields have already been removed.
+  jsonOptions: { ignoreUnknownFields: false },
+  compressMinBytes: 0xffffffff,
+};
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Whether the route is an RPC, so that its responses follow the RPC's protocol. */
+    isRpc?: boolean;
+  }
+}
+
+/** Serves Connect and gRPC-Web on the port of the HTTP API. */
+export function addRpcRoutes(app: FastifyInstance, handlers: readonly Handler[]): void {
+  app.register(async (scope) => {
+    scope.addHook('onRoute', (route) => {
+      route.config = { ...route.config, isRpc: true };
+    });
+    scope.addHook('onRequest', async ({ id, raw }) => {
+      const { host } = raw.headers;
+      const isHost = host && URL.canParse(`http://${host}`);
+      if (!isHost) throw new Failure('invalid_request', { message: 'The header Host must name a host.' });
+      // The request and the call share one id.
+      raw.headers['x-request-id'] = id;
+    });
+    // The plugin adds its own parsers, including one for JSON.
+    scope.removeAllContentTypeParsers();
+    scope.register(fastifyConnectPlugin, {
+      routes: (router) => router.handlers.push(...handlers),
+      contextValues: ({ raw, ip }) => toContextValues(raw, ip),
+    });
+  });
+}

@@ -1,0 +1,181 @@
+// The tools of the MCP server. Each tool runs one operation. The arguments, their schemas and their descriptions come
+// from the protos, as in the REST API.
+import { create, type DescMethod } from '@bufbuild/protobuf';
+import { JobService } from '../../../../gen/sonant/v1/job_service_pb.ts';
+import { SynthesizeSpeechRequestSchema } from '../../../../gen/sonant/v1/speech_pb.ts';
+import { UsageService } from '../../../../gen/sonant/v1/usage_pb.ts';
+import { VoiceService } from '../../../../gen/sonant/v1/voice_pb.ts';
+import {
+  type Call,
+  callUnary,
+  type Operation,
+  operationOf,
+  type SpeechOperations,
+  speechOperations,
+  type VoiceOperations,
+} from '../../../api.ts';
+import { audioFormats } from '../../../audio.ts';
+import {
+  endpointsOf,
+  type Fields,
+  memberSchema,
+  newReading,
+  readMembers,
+  requestSchema,
+  writeMessage,
+} from '../../../contract.ts';
+import { ownLanguage, parseSpeechRequest } from '../../../speech.ts';
+import { sortFields } from '../../http/ignored-fields.ts';
+
+export interface Tool {
+  name: string;
+  description: string;
+  inputSchema: object;
+  annotations: { readOnlyHint: boolean; destructiveHint: false; openWorldHint: false };
+  operation: Operation;
+  /** Returns the content of the result. */
+  run(call: Call, given: Fields): Promise<object[]>;
+}
+
+export interface ToolsOptions {
+  speech: SpeechOperations;
+  voices: VoiceOperations;
+  handlers: { voices: object; jobs: object; usage: object };
+}
+
+export const createTools = ({ speech, voices, handlers }: ToolsOptions): readonly Tool[] => [
+  createSpeak(speech, voices),
+  createTool('list_voices', VoiceService.method.listVoices, handlers.voices, {
+    description: 'Lists the voices that this key may use. Returns a page; for the next one, send its next_cursor.',
+    defaults: { limit: 20 },
+  }),
+  createTool('make_job', JobService.method.createJob, handlers.jobs, {
+    description:
+      'Speaks a long text in the background, such as an article or a book with chapters. Returns at once; call get_job until its status is succeeded, then its audio_url is the audio.',
+    defaults: { output_format: 'mp3' },
+  }),
+  createTool('get_job', JobService.method.getJob, handlers.jobs, {
+    description: 'Returns a job of make_job: its status and progress and, once it has succeeded, its audio_url.',
+  }),
+  createTool('get_usage', UsageService.method.getUsage, handlers.usage, {
+    description: 'Returns the requests, characters and seconds of audio that this key has used, by day, voice or key.',
+  }),
+];
+
+const about = (readOnlyHint: boolean) => ({ readOnlyHint, destructiveHint: false, openWorldHint: false }) as const;
+const toText = (value: unknown) => ({ type: 'text', text: JSON.stringify(value, withoutNoise) });
+
+/** Members of voices that do not help an agent to choose a voice. */
+const noise = ['capabilities', 'bindings', 'blend', 'consent', 'lexicon_ids', 'created_at', 'updated_at', 'revision'];
+
+/** Leaves out members that are empty, because an agent pays for every character. */
+function withoutNoise(name: string, value: unknown): unknown {
+  const isEmpty = value === null || value === '' || (typeof value === 'object' && Object.keys(value).length === 0);
+  return isEmpty || noise.includes(name) ? undefined : value;
+}
+
+/**
+ * A tool that calls the handler of an RPC. `defaults` are the defaults that differ from the REST API. Unknown arguments
+ * are violations, because an agent can correct them.
+ */
+function createTool(
+  name: string,
+  method: DescMethod,
+  handlers: object,
+  { description, defaults = {} }: { description: string; defaults?: Fields },
+): Tool {
+  const { input, output } = method;
+  const responseBody = endpointsOf(method)[0]?.responseBody;
+  return {
+    name,
+    description,
+    inputSchema: toInputSchema(requestSchema(input, name), defaults),
+    annotations: about(name !== 'make_job'),
+    operation: operationOf(method),
+    async run(call, given) {
+      const message = create(input);
+      const reading = newReading(true);
+      readMembers(message, input, { ...defaults, ...given }, reading);
+      const { violations, emptyLists } = reading;
+      const values = reading.given.filter((path) => !emptyLists.includes(path));
+      const result = await callUnary(method, handlers, message, call, { violations, given: values, emptyLists });
+      const body = responseBody ? result[responseBody.localName] : result;
+      return [toText(writeMessage(responseBody?.message ?? output, body))];
+    },
+  };
+}
+
+function toInputSchema({ required, ...schema }: Fields, defaults: Fields): object {
+  const properties = { ...(schema.properties as Record<string, object>) };
+  for (const [key, value] of Object.entries(defaults)) properties[key] = { ...properties[key], default: value };
+  return { type: 'object', properties, ...(required !== undefined && { required }), additionalProperties: false };
+}
+
+/** Base64 of this many bytes is within the 50,000 characters that agents accept as a tool result. */
+const inlineBytesMax = 36_000;
+const speakArguments =
+  'text ssml voice_id language_code output_format speaking_rate instructions captions lexicon_ids'.split(' ');
+const speakDefaults = { language_code: ownLanguage, output_format: 'mp3' };
+
+function createSpeak(speech: SpeechOperations, voices: VoiceOperations): Tool {
+  const inline = {
+    type: 'boolean',
+    default: false,
+    description: `Whether the result also contains the audio, if it has at most ${inlineBytesMax} bytes.`,
+  };
+  const schemas = speakArguments.map((name) => [name, memberSchema(SynthesizeSpeechRequestSchema, name, 'request')]);
+  const { language_code, ...properties } = Object.fromEntries(schemas);
+  return {
+    name: 'speak',
+    description:
+      'Speaks a text of up to 5000 characters and returns a link to the audio, which expires. For longer texts, call make_job. Without voice_id, the default voice speaks; without language_code, in its own language.',
+    inputSchema: toInputSchema(
+      { properties: { ...properties, language_code: { ...language_code, default: undefined }, inline } },
+      { output_format: speakDefaults.output_format },
+    ),
+    annotations: about(false),
+    operation: speechOperations.synthesizeSpeech,
+    async run(call, given) {
+      const { fields, faults } = sortFields(given, [...speakArguments, 'inline'], true);
+      const { inline: isInline, ...sent } = Object.fromEntries(
+        Object.entries(fields).filter(([, value]) => value !== null),
+      );
+      if (isInline !== undefined && typeof isInline !== 'boolean')
+        faults.push({ field: 'inline', reason: 'type', message: 'must be true or false' });
+      if (sent.voice_id === undefined) sent.voice_id = (await voices.findOrDefault(call, undefined)).voiceId;
+      const request = parseSpeechRequest({ ...speakDefaults, ...sent }, { violations: faults });
+      const delivered = await speech.synthesizeSpeech(call, request, { fresh: false });
+      const {
+        audioUrl: uri,
+        byteCount: size,
+        seconds,
+        voice,
+        chars,
+        charsCharged,
+        captionUrls: captions,
+        warnings,
+      } = delivered;
+      const { contentType: mimeType, extension } = audioFormats[delivered.format];
+      const expires_at = delivered.expiresAt.toISOString();
+      const description = `${seconds.toFixed(1)} s of speech by ${voice.name}; expires at ${expires_at}`;
+      const facts = {
+        audio_url: uri,
+        expires_at,
+        duration: seconds,
+        chars,
+        chars_charged: charsCharged,
+        voice_id: voice.voiceId,
+      };
+      const isShort = isInline === true && size <= inlineBytesMax;
+      const notes = isInline && !isShort ? { inline: `The audio has ${size} bytes, more than ${inlineBytesMax}.` } : {};
+      const audio = isShort
+        ? [{ type: 'audio', data: Buffer.concat(await Array.fromAsync(delivered.open())).toString('base64'), mimeType }]
+        : [];
+      return [
+        { type: 'resource_link', uri, name: `${delivered.audioId}.${extension}`, description, mimeType, size },
+        toText({ ...facts, captions, warnings, ...notes }),
+        ...audio,
+      ];
+    },
+  };
+}

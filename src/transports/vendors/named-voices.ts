@@ -1,0 +1,58 @@
+// Voices for the voice lists in other vendors' APIs. A voice is listed under its id and again under each alias, so that
+// clients find the name that they look for. The cursor of a page is the last id of the previous page.
+import { parseVoiceFilter, toPredicate } from '../../api.ts';
+import type { Fields } from '../../contract.ts';
+import { Failure, type FieldViolation } from '../../platform/errors.ts';
+import type { OfferedVoice } from '../../speech.ts';
+
+export const toNamedVoices = <Offered extends OfferedVoice>(offered: Offered) =>
+  [offered.voice.voiceId, ...offered.aliases].map((id) => ({ id, voice: offered.voice, kept: offered.kept }));
+
+export type NamedVoice = ReturnType<typeof toNamedVoices>[number];
+
+/** The vendor's names for list parameters. If a name is missing, the vendor has no such parameter. */
+interface ListNames {
+  size: string;
+  text: string;
+  languageCode?: string;
+  after: string;
+}
+
+const pageSizeMax = 100;
+
+/** A page of the matching voices, their total number, and the cursor of the next page. If there are `ids`, only they match. */
+export function pageOfVoices(
+  ready: readonly OfferedVoice[],
+  query: Fields,
+  names: ListNames,
+  sizeDefault: number,
+  ids: readonly unknown[] = [],
+) {
+  const violations: FieldViolation[] = [];
+  const take = (name: string | undefined) => {
+    const value = name === undefined ? '' : (query[name] ?? '');
+    if (typeof value === 'string') return value;
+    violations.push({ field: name!, reason: 'type', message: 'must be given once' });
+    return '';
+  };
+  const size = Number(take(names.size) || sizeDefault);
+  if (!(Number.isInteger(size) && size >= 1 && size <= pageSizeMax))
+    violations.push({ field: names.size, reason: 'range', message: `must be 1 to ${pageSizeMax}` });
+  const after = take(names.after);
+  const wanted = { languageCode: take(names.languageCode), engine: '', text: take(names.text) };
+  const isWanted = toPredicate(parseVoiceFilter(wanted, names, violations));
+  const found = ready.flatMap((offered) =>
+    // An alias is matched by its own name, not by the other names of its voice.
+    toNamedVoices(offered).filter(
+      ({ id }) => (ids.length === 0 || ids.includes(id)) && isWanted({ ...offered, aliases: [id] }),
+    ),
+  );
+  const last = found.findIndex(({ id }) => id === after);
+  if (after !== '' && last < 0)
+    violations.push({ field: names.after, reason: 'unknown', message: 'must be the id of a voice from this list' });
+  if (violations.length > 0) throw new Failure('invalid_request', { details: violations });
+  const rest = found.slice(last + 1);
+  const page = rest.slice(0, size);
+  const hasMore = page.length < rest.length;
+  return { page, total: found.length, hasMore, next: hasMore ? page.at(-1)!.id : null };
+}

@@ -1,0 +1,262 @@
+// /v1: the speech endpoints of OpenAI's API, with failures and events in OpenAI's format. The API key is a bearer token
+// or in X-API-Key. If a request names a voice that OpenAI publishes and the caller has no such voice, the default voice
+// speaks. X-Ignored-Fields and X-Voice-Id report this. With SONANT_STRICT, such a request fails. A request with any
+// other unknown voice fails.
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { type SpeechOperations, speechOperations, type VoiceOperations, voiceOperations } from '../../api.ts';
+import { openAacEncoder } from '../../audio.ts';
+import { type Fields, isObject } from '../../contract.ts';
+import { Failure, type FieldViolation } from '../../platform/errors.ts';
+import {
+  formatNames,
+  ownLanguage,
+  parseSpeechRequest,
+  speechFieldRows,
+  speechFields,
+  textFields,
+} from '../../speech.ts';
+import { type AdmitTo, run, stream } from '../http/admission.ts';
+import { sendPieces } from '../http/body-writer.ts';
+import { ignoredHeaders, sortFields } from '../http/ignored-fields.ts';
+import { fieldsOf } from '../http/json-body.ts';
+import { toOpenAiError } from '../http/openai-failure.ts';
+import {
+  describeObject,
+  documented,
+  jsonAnswer,
+  objectSchema,
+  type RouteDocs,
+  type Schema,
+  text,
+} from '../http/route-docs.ts';
+import { openAiEventContent } from '../http/synthesis/event-schemas.ts';
+import {
+  soundHeaders as documentedHeaders,
+  soundContent,
+  speakingFailures,
+  streamHeaders,
+} from '../http/synthesis/openapi.ts';
+import { beginSound } from '../http/synthesis/routes.ts';
+import { eventHeaders } from '../http/synthesis/server-sent-events.ts';
+import type { ParsedSpeech } from '../http/synthesis/speech-body.ts';
+import { resultHeaders, soundHeaders } from '../http/synthesis/speech-headers.ts';
+import { fromThrown } from '../http/thrown-failure.ts';
+import { toNamedVoices } from './named-voices.ts';
+
+interface OpenAiRoutesOptions {
+  speech: SpeechOperations;
+  voices: VoiceOperations;
+  /** Admits a request, and also accepts the key as a bearer token. */
+  admitTo: AdmitTo;
+  isStrict: boolean;
+}
+
+/** Voices that OpenAI publishes. */
+const publishedVoices = 'alloy ash ballad cedar coral echo fable marin nova onyx sage shimmer verse'.split(' ');
+/** Model names that OpenAI clients expect. A request for speech may also give any other model name. */
+const modelIds = ['sonant', 'tts-1', 'tts-1-hd', 'gpt-4o-mini-tts'];
+const models = modelIds.map((id) => ({ id, object: 'model', created: 1_735_689_600, owned_by: 'sonant' }));
+const { streamSpeech } = speechOperations;
+const { listVoices } = voiceOperations;
+
+export function addOpenAiRoutes(app: FastifyInstance, options: OpenAiRoutesOptions): void {
+  const { speech, voices, admitTo, isStrict } = options;
+
+  const speak = async (request: FastifyRequest, reply: FastifyReply) => {
+    const parsed = parseOpenAiFields(fieldsOf(request), isStrict);
+    const ignored = [...parsed.ignored];
+    const { voice } = parsed;
+    const mayReplace = !isStrict && (voice === undefined || publishedVoices.includes(voice));
+    const found = mayReplace ? await voices.findOrDefault(request.call!, voice) : undefined;
+    if (found?.isDefault && voice !== undefined) ignored.push({ name: 'voice', meant: undefined });
+    const aac = parsed.isAac ? await openAacEncoder(sampleRateHz) : undefined;
+    if (aac) reply.raw.once('close', aac.close);
+    const events = stream(request, reply, streamSpeech, (call) =>
+      speech.streamSpeech(call, { ...parsed.request, ...(found && { voiceId: found.voiceId }) }),
+    );
+    const { info, pieces: sound } = await beginSound(events);
+    const pieces = aac ? aac.encode(sound) : sound;
+    const { 'Content-Disposition': _, ...headers } = soundHeaders(info, 'streaming');
+    Object.assign(headers, resultHeaders(info), ignoredHeaders(request, ignored));
+    if (aac) Object.assign(headers, { 'content-type': aacType, 'X-Format': 'aac' });
+    if (parsed.isEvents)
+      await sendPieces(reply, { ...headers, ...eventHeaders }, eventsOf(pieces, parsed.request.chars));
+    else await sendPieces(reply, headers, pieces);
+    return reply;
+  };
+
+  app.post('/v1/audio/speech', documented(openAiDocs.speak, admitTo(streamSpeech)), speak);
+
+  app.get('/v1/audio/voices', documented(openAiDocs.listVoices, admitTo(listVoices)), async (request, reply) => {
+    const ready = await run(request, reply, listVoices, (call) => voices.listReadyVoices(call));
+    return { voices: ready.flatMap(toNamedVoices).map(({ id, voice }) => ({ id, name: voice.name })) };
+  });
+
+  const listModels = async () => ({ object: 'list', data: models });
+  app.get('/v1/models', documented(openAiDocs.listModels, admitTo(listVoices)), listModels);
+
+  app.get('/v1/models/:id', documented(openAiDocs.getModel, admitTo(listVoices)), async (request) => {
+    const { id: wanted } = request.params as { id: string };
+    const model = models.find(({ id }) => id === wanted);
+    if (!model) throw new Failure('not_found', { message: 'Model not found; GET /v1/models lists the models.' });
+    return model;
+  });
+}
+
+/** Usage is counted in characters, while OpenAI counts tokens. */
+async function* eventsOf(pieces: AsyncIterable<Uint8Array>, chars: number): AsyncGenerator<string> {
+  let hasBegun = false;
+  try {
+    for await (const sound of pieces) {
+      const audio = Buffer.from(sound.buffer, sound.byteOffset, sound.byteLength).toString('base64');
+      yield toEvent({ type: 'speech.audio.delta', audio });
+      hasBegun = true;
+    }
+    const usage = { input_tokens: chars, output_tokens: 0, total_tokens: chars };
+    yield toEvent({ type: 'speech.audio.done', usage });
+  } catch (error) {
+    if (!hasBegun) throw error;
+    yield `event: error\n${toEvent({ error: toOpenAiError(fromThrown(error)) })}`;
+  }
+}
+
+const toEvent = (data: object): string => `data: ${JSON.stringify(data)}\n\n`;
+
+interface ParsedOpenAi extends ParsedSpeech {
+  /** The voice that the request names; undefined if the request names no voice. */
+  voice: string | undefined;
+  isEvents: boolean;
+  /** Whether the audio, which is PCM, is to be encoded as AAC. */
+  isAac: boolean;
+}
+
+const ours = speechFieldRows.flatMap(({ json, names }) => (names?.openai ? [{ json, name: names.openai }] : []));
+const known = ['model', 'stream_format', ...new Set(ours.map(({ name }) => name))];
+const streamFormats = ['audio', 'sse'];
+const responseFormats = [...formatNames, 'aac'];
+const aacType = 'audio/aac';
+const sampleRateHz = 24_000;
+/** Placeholder for a request without a voice, which is resolved when the caller is known. */
+const unnamed = 'default';
+
+function parseOpenAiFields(body: Fields, isStrict: boolean): ParsedOpenAi {
+  const { fields, ignored, faults: violations } = sortFields(body, known, isStrict);
+  const { voice, input, response_format, stream_format } = fields;
+  const format = oneOf('response_format', response_format ?? 'mp3', responseFormats, violations);
+  const isAac = format === 'aac';
+  const isEvents = oneOf('stream_format', stream_format ?? 'audio', streamFormats, violations) === 'sse';
+  const named = isObject(voice) ? voice.id : voice;
+  const isUnnamed = !isStrict && (named === undefined || named === null || named === '');
+  const speech = {
+    ...Object.fromEntries(ours.map(({ json, name }) => [json, fields[name]])),
+    voice_id: isUnnamed ? unnamed : named,
+    text: input,
+    text_chunks: undefined,
+    output_format: isAac ? 'pcm' : format,
+    sample_rate: sampleRateHz,
+    language_code: ownLanguage,
+    method: 'streaming',
+  };
+  // OpenAI's clients read only the first violation.
+  const request = parseSpeechRequest(speech, { allowsSingleText: true, violationsBefore: violations });
+  const given = isUnnamed ? undefined : request.voiceId;
+  if (format === 'mp3') request.format = 'mp3_128';
+  return { request, voice: given, ignored, isEvents, isAac };
+}
+
+function oneOf(field: string, value: unknown, allowed: readonly string[], violations: FieldViolation[]): string {
+  if (typeof value === 'string' && allowed.includes(value)) return value;
+  violations.push({ field, reason: 'enum', message: `must be one of ${allowed.join(', ')}`, allowed });
+  return allowed[0]!;
+}
+
+const string: Schema = { type: 'string' };
+const speechSchema: Schema = {
+  title: 'OpenAiSpeech',
+  type: 'object',
+  required: ['input'],
+  properties: {
+    model: text('Ignored: each voice has its own engine.'),
+    input: textFields.text.schema,
+    voice: {
+      oneOf: [string, { type: 'object', required: ['id'], properties: { id: string } }],
+      description:
+        'Id or alias of the voice. If it is omitted, the default voice speaks. The default voice also speaks for a voice of OpenAI, such as `alloy`, that the caller does not have; then `X-Ignored-Fields` contains `voice`. `X-Voice-Id` is the voice that spoke. With `SONANT_STRICT=1`, both cases are errors. Any other unknown voice is always an error.',
+    },
+    response_format: { ...speechFields.format.schema, enum: responseFormats, default: 'mp3' },
+    markup: speechFields.markup.schema,
+    normalize: speechFields.normalize.schema,
+    lexicon_ids: speechFields.lexiconIds.schema,
+    speed: speechFields.speakingRate.schema,
+    stream_format: text('Audio, or events with audio.', { enum: ['audio', 'sse'], default: 'audio' }),
+    instructions: speechFields.instructions.schema,
+    seed: speechFields.seed.schema,
+  },
+};
+const usual = { tag: 'OpenAI', bearer: 'key', isOpenAi: true } as const;
+const listing = { ...usual, scopes: voiceOperations.listVoices.scopes, failures: [] } as const;
+
+const voice = describeObject('OpenAiVoice', {
+  id: [text('Id or alias of the voice.'), 'clara'],
+  name: [text('Display name, in any script.'), 'Clara'],
+});
+const voicesSchema = objectSchema('OpenAiVoices', { voices: { type: 'array', items: voice.schema } });
+const model = describeObject('OpenAiModel', {
+  id: [string, 'tts-1'],
+  object: [{ type: 'string', enum: ['model'] }, 'model'],
+  created: [{ type: 'integer' }, 1_735_689_600],
+  owned_by: [string, 'sonant'],
+});
+const modelsSchema = objectSchema('OpenAiModels', {
+  object: { type: 'string', enum: ['list'] },
+  data: { type: 'array', items: model.schema },
+});
+
+const openAiDocs = {
+  speak: {
+    ...usual,
+    id: 'createSpeech',
+    summary: 'Create speech as OpenAI’s API does',
+    description:
+      'The sample rate is 24 000 Hz. Send the API key as a bearer token or in X-API-Key. Failures have the form of OpenAI’s errors.',
+    scopes: speechOperations.streamSpeech.scopes,
+    body: { schema: speechSchema, examples: { plain: { model: 'tts-1', input: 'Hello.', voice: 'clara' } } },
+    answers: {
+      200: {
+        description: 'The audio while it is synthesized, or OpenAI’s events.',
+        headers: [
+          ...documentedHeaders.filter((name) => !/^(Content-Disposition|X-Audio-(Duration|Expires|Url))$/.test(name)),
+          ...streamHeaders,
+        ],
+        content: { ...soundContent, [aacType]: soundContent['audio/pcm']!, ...openAiEventContent },
+      },
+    },
+    failures: [...speakingFailures.filter((reason) => reason !== 'storage_full'), 'not_supported'],
+  },
+  listVoices: {
+    ...listing,
+    id: 'listOpenAiVoices',
+    summary: 'List voices for OpenAI’s clients',
+    answers: {
+      200: jsonAnswer('All voices that are ready, each under its id and under its aliases.', voicesSchema, {
+        voices: [voice.example],
+      }),
+    },
+  },
+  listModels: {
+    ...listing,
+    id: 'listModels',
+    summary: 'List models as OpenAI’s API does',
+    answers: { 200: jsonAnswer('Common model names.', modelsSchema, { object: 'list', data: [model.example] }) },
+  },
+  getModel: {
+    ...listing,
+    id: 'getOpenAiModel',
+    summary: 'Return a model as OpenAI’s API does',
+    parameters: [
+      { in: 'path', name: 'id', description: 'Id of the model.', schema: string, required: true, example: 'tts-1' },
+    ],
+    answers: { 200: jsonAnswer('The model.', model.schema, model.example) },
+    failures: ['not_found'],
+  },
+} as const satisfies Record<string, RouteDocs>;

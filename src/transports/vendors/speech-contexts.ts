@@ -1,0 +1,210 @@
+// The contexts of one WebSocket from another vendor's client. Each context is a call of live speech, and all contexts
+// speak at the same time. The vendor's writer converts events to messages. After a context is cancelled, only its last
+// messages follow. When the service stops, the connection closes with 1012 as soon as no context is speaking.
+import { setTimeout as delay } from 'node:timers/promises';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import {
+  callerLeft,
+  type LiveEvent,
+  type LiveInput,
+  type LiveOperations,
+  type RunningCall,
+  speechOperations,
+  type Tickets,
+  type VoiceOperations,
+} from '../../api.ts';
+import type { Fields } from '../../contract.ts';
+import { Failure } from '../../platform/errors.ts';
+import { liveMessageBytesMax } from '../../platform/net/request-limits.ts';
+import { onAbort } from '../../platform/runtime/abort.ts';
+import { PushQueue } from '../../platform/runtime/push-queue.ts';
+import type { Admission } from '../http/admission.ts';
+import { contextsPerSocketMax, firstMessageMs } from '../http/http-limits.ts';
+import { fromThrown } from '../http/thrown-failure.ts';
+import { acceptWebSocket, fieldsOfMessage } from '../http/web-socket.ts';
+
+/** Converts the events of a context to the vendor's messages. */
+export interface ContextWriter {
+  write(event: LiveEvent): Iterable<object> | AsyncIterable<object>;
+  fail(failure: Failure): Iterable<object>;
+  /** The last messages, however the context ended. */
+  end(): Iterable<object>;
+}
+
+interface ContextsOptions {
+  live: LiveOperations;
+  admission: Pick<Admission, 'beginCall'>;
+  /** Aborts when the service begins to stop. */
+  leaving: AbortSignal;
+  readerStallMs: number;
+}
+
+/** Dependencies of a vendor's routes. */
+export interface VendorRoutesOptions extends ContextsOptions {
+  voices: VoiceOperations;
+  admission: Admission;
+  isAllowedOrigin(origin: string): boolean;
+  tickets: Tickets;
+  baseUrl(): string;
+}
+
+export interface ContextSocket {
+  send(message: object): Promise<void>;
+  /** Closes the connection with a status code from RFC 6455, section 7.4. */
+  close(code: number, reason?: string): void;
+}
+
+/** How a vendor's API handles messages from its client. */
+export interface ContextProtocol {
+  /** The message field that contains text. */
+  textField: string;
+  /** Handles a message. A Failure that this function throws closes the connection. */
+  handle(message: Fields): void;
+  toError(failure: Failure): object & { message: string };
+  /** Called when the last context has ended. */
+  onIdle?(): void;
+}
+
+/**
+ * Adds the space that clients omit between phrases. Adds no space after half of a surrogate pair, which the next phrase
+ * completes.
+ */
+export const toPhrase = (text: string): string => (/[\s\uD800-\uDBFF]$/.test(text) ? text : `${text} `);
+
+export class SpeechContext<Writer extends ContextWriter> {
+  readonly writer: Writer;
+  readonly inputs = new PushQueue<LiveInput>();
+  isCancelled = false;
+  call: RunningCall | undefined;
+
+  constructor(writer: Writer) {
+    this.writer = writer;
+  }
+
+  /** Whether the context accepts no more text, because its text has ended, or it was cancelled or has failed. */
+  get isOver(): boolean {
+    return this.inputs.isEnded;
+  }
+
+  /** Stops the audio of the context at once. */
+  cancel(): void {
+    this.isCancelled = true;
+    this.call?.abort(callerLeft);
+    this.inputs.end();
+  }
+}
+
+interface SpeakingOptions {
+  live: LiveOperations;
+  /** Admits another call with the connection's key. */
+  beginCall(): Promise<RunningCall>;
+  send(message: object): Promise<void>;
+  onIdle(): void;
+}
+
+export class SpeechContexts<Writer extends ContextWriter> {
+  readonly #options: SpeakingOptions;
+  readonly #contexts = new Map<string, SpeechContext<Writer>>();
+
+  constructor(options: SpeakingOptions) {
+    this.#options = options;
+  }
+
+  get isIdle(): boolean {
+    return this.#contexts.size === 0;
+  }
+
+  all(): Iterable<SpeechContext<Writer>> {
+    return this.#contexts.values();
+  }
+
+  get(id: string): SpeechContext<Writer> | undefined {
+    return this.#contexts.get(id);
+  }
+
+  /** Opens a new context, whose first input must be the start. Throws a Failure if there are too many contexts. */
+  open(id: string, writer: Writer): SpeechContext<Writer> {
+    const limit = contextsPerSocketMax;
+    if (this.#contexts.size >= limit) {
+      const message = `A connection can have at most ${limit} contexts. Close one first.`;
+      throw new Failure('rate_limit_exceeded', { message, limitReason: 'concurrency', limit });
+    }
+    const context = new SpeechContext(writer);
+    this.#contexts.set(id, context);
+    void this.#speak(id, context);
+    return context;
+  }
+
+  /** Called when the client has disconnected. */
+  close(): void {
+    for (const context of this.#contexts.values()) context.cancel();
+  }
+
+  async #speak(id: string, context: SpeechContext<Writer>): Promise<void> {
+    const { live, send, beginCall, onIdle } = this.#options;
+    const { writer, inputs } = context;
+    try {
+      const call = await beginCall();
+      context.call = call;
+      if (context.isCancelled) call.abort(callerLeft);
+      const events = call.stream(speechOperations.liveSpeech, (begun) => live.liveSpeech(begun, inputs.pull()));
+      for await (const event of events) {
+        for await (const message of writer.write(event)) if (!context.isCancelled) await send(message);
+      }
+    } catch (error) {
+      inputs.discard();
+      if (!context.isCancelled && error !== callerLeft) {
+        for (const message of writer.fail(fromThrown(error))) await send(message);
+      }
+    }
+    this.#contexts.delete(id);
+    for (const message of writer.end()) await send(message);
+    if (this.isIdle) onIdle();
+  }
+}
+
+/** Reads the first message; undefined if none arrives in time. */
+type ReadFirst = () => Promise<Fields | undefined>;
+
+/**
+ * Serves a WebSocket until it is closed. The upgrade must have been checked before. `begin` admits the caller, if no
+ * hook of the route has done so, and returns the first message if it has read it.
+ */
+export async function serveContexts<Writer extends ContextWriter>(
+  { live, admission, leaving, readerStallMs, api }: ContextsOptions & { api: string },
+  [request, reply]: [FastifyRequest, FastifyReply],
+  open: (contexts: SpeechContexts<Writer>, socket: ContextSocket) => ContextProtocol,
+  begin: (readFirst: ReadFirst) => ReturnType<ReadFirst> = async () => undefined,
+): Promise<void> {
+  const peer = await acceptWebSocket(request, reply, { messageBytesMax: liveMessageBytesMax, readerStallMs });
+  const send = (message: object) => peer.send(JSON.stringify(message));
+  const contexts = new SpeechContexts<Writer>({
+    live,
+    beginCall: () => admission.beginCall(request, api, speechOperations.liveSpeech),
+    send,
+    onIdle: () => (leaving.aborted ? leave() : protocol.onIdle?.()),
+  });
+  const protocol = open(contexts, { send, close: peer.close });
+  const { messages } = peer;
+  const readFirst = async () => {
+    const first = await Promise.race([messages.next(), delay(firstMessageMs, undefined, { ref: false })]);
+    return first?.value === undefined ? undefined : fieldsOfMessage(first.value, protocol.textField);
+  };
+  const leave = () => {
+    if (contexts.isIdle) peer.close(1012);
+  };
+  using _ = onAbort(leaving, leave);
+  try {
+    const first = await begin(readFirst);
+    if (first) protocol.handle(first);
+    for await (const message of messages) protocol.handle(await fieldsOfMessage(message, protocol.textField));
+  } catch (error) {
+    const last = protocol.toError(fromThrown(error));
+    await send(last);
+    peer.close(1008, last.message);
+  } finally {
+    contexts.close();
+    // The result is not awaited, because it waits for the next message. Reading continues, up to the close frame.
+    void messages.return();
+  }
+}

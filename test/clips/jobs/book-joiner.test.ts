@@ -1,0 +1,79 @@
+// Tests that a file of a job that cannot be stored leaves no file, no captions, no reserved room and no slot behind, and
+// is then made again.
+import { Readable } from 'node:stream';
+import { expect, test } from 'vitest';
+import { Failure } from '../../../src/platform/errors.ts';
+import { openJobsGateway } from './open-jobs.ts';
+
+const bytesMax = 100_000_000;
+const fail = () => Promise.reject(new Failure('storage_unavailable', {}));
+
+const [chapter, whole] = [1, 2];
+
+test.each([
+  ['the whole that is not created', whole, 'succeeded'],
+  ['the whole that is not written', whole, 'succeeded'],
+  ['the whole that is not committed', whole, 'succeeded'],
+  ['a chapter that is not committed', chapter, 'succeeded'],
+  ['the whole that is not indexed', whole, 'succeeded'],
+  ['the whole whose chapter ends too early', whole, 'failed'],
+])('the file of %s is removed with its captions, and its room is free again', async (fault, number, status) => {
+  const gateway = await openJobsGateway({ jobChaptersMax: 0, room: { bytesMax } });
+  const { clips, create, untilEnded, openOwnJobs, storedClips, room, rows, schedule } = gateway;
+  const { index, memory } = storedClips;
+  const begun: string[] = [];
+  const isNow = (fails: RegExp) => fails.test(fault) && begun.length === number;
+  const { create: begin, open } = clips;
+  clips.create = async (key, contentType) => {
+    if (!key.startsWith('aud_')) return begin.call(clips, key, contentType);
+    begun.push(key);
+    if (isNow(/created/)) return fail();
+    const draft = await begin.call(clips, key, contentType);
+    return Object.assign(draft, isNow(/written/) && { write: fail }, isNow(/committed/) && { commit: fail });
+  };
+  clips.open = async (key, range) => {
+    const stored = await open.call(clips, key, range);
+    if (!stored || range || !isNow(/early/)) return stored;
+    stored.body.destroy();
+    return { ...stored, body: Readable.from([Buffer.alloc(100)]) };
+  };
+  const failing: typeof index = {
+    ...index,
+    add: (clip) => (isNow(/indexed/) ? fail() : index.add(clip)),
+  };
+  const worker = openOwnJobs({ clips: { index: failing, memory } });
+  const { id } = await create({ chapters: undefined, text: 'One text.', captions: ['srt'] });
+  const job = await untilEnded(id);
+  await worker.close();
+  Object.assign(clips, { create: begin, open });
+  expect(job.status).toBe(status);
+
+  const kept = await rows.sumStored();
+  const { storedBytes, freeBytes } = room.state();
+  const bytesPerClip = 4096;
+  expect(storedBytes).toBe(kept.reduce((sum, { bytes, clips: count }) => sum + bytes + count * bytesPerClip, 0));
+  expect([bytesMax - storedBytes - freeBytes!, schedule.state.speaking]).toEqual([0, 0]);
+  const stays = async (audioId: string) => {
+    const stored = [await clips.open(audioId), await clips.open(audioId.replace('aud_', 'cap_'))];
+    for (const each of stored) each?.body.destroy();
+    return stored.map((each) => each !== undefined);
+  };
+  expect(begun).toHaveLength(status === 'failed' ? 2 : 3);
+  const expected = begun.map((_, i) => (i + 1 === number ? [false, false] : [true, true]));
+  expect(await Promise.all(begun.map(stays))).toEqual(expected);
+});
+
+test('a chapter whose file is gone when the book is joined is made again', async () => {
+  const { clips, create, untilEnded, openOwnJobs } = await openJobsGateway({ jobChaptersMax: 0 });
+  const { open } = clips;
+  let gone: string | undefined;
+  clips.open = async (key, range) => {
+    if (range?.last === 0) gone ??= key;
+    return key === gone ? undefined : open.call(clips, key, range);
+  };
+  const worker = openOwnJobs();
+  const { id } = await create({ chapters: undefined, text: 'One text.' });
+  expect(await untilEnded(id)).toMatchObject({ status: 'succeeded' });
+  await worker.close();
+  expect(gone).toMatch(/^aud_/);
+});

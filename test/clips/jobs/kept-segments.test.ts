@@ -1,0 +1,101 @@
+// Tests stored segments: charged once, refunded if they are not stored, and deleted with their voice.
+import { expect, test } from 'vitest';
+import { LeaseLost, type SegmentRow } from '../../../src/clips/jobs/job-segment-rows.ts';
+import { type KeepSegmentsOptions, keepSegments } from '../../../src/clips/jobs/kept-segments.ts';
+import type { PlannedCut } from '../../../src/speech/text-cutter.ts';
+
+const { signal } = new AbortController();
+const sound = [{ samples: new Int16Array(240), sampleRateHz: 24_000 }];
+
+function open({ charged = 0, rowFails = false } = {}) {
+  const ended = new AbortController();
+  const kept = new Map<number, SegmentRow>();
+  const clips = new Set<string>();
+  let quota = 0;
+  const options: KeepSegmentsOptions = {
+    id: { jobKey: 'job', chapter: 0 },
+    rows: {
+      findSegment: async (_, segment) => kept.get(segment),
+      countCharged: async () => charged,
+      async addSegment(row) {
+        if (rowFails) throw new LeaseLost();
+        kept.set(row.segment, row);
+      },
+      async deleteSegmentsOfVoice() {
+        const keys = [...kept.values()].flatMap(({ clipKey }) => clipKey ?? []);
+        kept.clear();
+        return keys;
+      },
+    },
+    clips: {
+      create: async (key) => ({
+        write: async () => {},
+        commit: async () => void clips.add(key),
+        discard: async () => {},
+      }),
+      open: async () => undefined,
+      remove: async (key) => void clips.delete(key),
+    },
+    holder: 'me',
+    leaseUntilMs: async () => 0,
+    async take(chars) {
+      quota += chars;
+      return {
+        keyId: 'key',
+        end(spoken) {
+          quota -= chars - spoken;
+        },
+      };
+    },
+    offsetOf: () => 0,
+  };
+  const binding = { engine: 'tone', speaker: { engine: 'tone', voiceId: 'ada', version: '1' } };
+  const rendering = {
+    binding,
+    voice: { voiceId: 'ada' },
+    languageCode: 'en',
+    engineRate: 1,
+    pitch: 1,
+    manner: {},
+    tempo: 1,
+  };
+  const cut = {
+    ...{ chunkIndex: 0, chunk: 'The end.', charsBegun: 8 },
+    ...{ cut: { text: 'The end.', spans: [] }, rendering: { ...rendering, ended: ended.signal } },
+  } as unknown as PlannedCut;
+  const keep = keepSegments(options);
+  const speak = (during = () => {}) =>
+    Array.fromAsync(
+      keep(
+        cut,
+        async () => {
+          during();
+          return sound;
+        },
+        signal,
+      ),
+    );
+  return { speak, kept, clips, ended, quota: () => quota };
+}
+
+test('a segment takes its characters from the quota once, also where it is spoken again', async () => {
+  const first = open();
+  await first.speak();
+  expect(first.quota()).toBe(8);
+  const again = open({ charged: 1 });
+  await again.speak();
+  expect(again.quota()).toBe(0);
+});
+
+test('a segment that is not kept takes nothing from the quota', async () => {
+  const { speak, quota } = open({ rowFails: true });
+  await expect(speak()).rejects.toThrow(LeaseLost);
+  expect(quota()).toBe(0);
+});
+
+test('no segment is kept of a voice that ended while it was spoken', async () => {
+  const { speak, kept, clips, ended } = open();
+  const reason = new Error('consent is withdrawn');
+  await expect(speak(() => ended.abort(reason))).rejects.toBe(reason);
+  expect([kept.size, clips.size]).toEqual([0, 0]);
+});

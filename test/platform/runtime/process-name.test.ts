@@ -1,0 +1,27 @@
+// Tests that the name of a process shows that it is dead only if it ran on this machine since the machine booted.
+import { spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { isDead, processName } from '../../../src/platform/runtime/id.ts';
+
+const bootIdPath = '/proc/sys/kernel/random/boot_id';
+const onLinux = test.skipIf(!existsSync(bootIdPath));
+
+/** The name of a process of this machine. */
+const nameOf = (pid: number, run: string) => processName.replace(/\d+\|[^|]*$/, `${pid}|${run}`);
+const deadPid = () => spawnSync(process.execPath, ['-e', '']).pid;
+
+test('of this machine, a process that has ended is dead, and one that runs is not', () => {
+  expect(isDead(processName)).toBe(false);
+  expect(isDead(nameOf(process.ppid, 'run_PARENT'))).toBe(false);
+  expect(isDead(nameOf(process.pid, 'run_BEFORE'))).toBe(true);
+  expect(isDead(nameOf(deadPid(), 'run_BEFORE'))).toBe(true);
+  expect(processName.length).toBeLessThan(400);
+});
+
+onLinux('of a machine of the same host name and namespace, as a clone has, no process is known to be dead', () => {
+  const bootId = readFileSync(bootIdPath, 'utf8').trim();
+  for (const name of [nameOf(deadPid(), 'run_THERE'), nameOf(process.pid, 'run_THERE')])
+    expect(isDead(name.replace(bootId, randomUUID()))).toBe(false);
+});

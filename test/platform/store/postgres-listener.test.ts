@@ -1,0 +1,28 @@
+// Tests the listener of an unreachable database: the memory left by a failed connection.
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import v8 from 'node:v8';
+import pg from 'pg';
+import { expect, onTestFinished, test } from 'vitest';
+import { PostgresListener } from '../../../src/platform/store/postgres-listener.ts';
+
+/** Counts objects in use: a full collection runs first. */
+const countClients = () => v8.queryObjects(pg.Client, { format: 'count' });
+
+test('connections that failed are not kept', async () => {
+  let connects = 0;
+  const server = createServer((socket) => {
+    connects++;
+    socket.destroy();
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  const before = countClients();
+  const listener = new PostgresListener({ host: '127.0.0.1', port, user: 'nobody', database: 'none' });
+  listener.listen('keys', () => {});
+  await expect.poll(() => connects).toBeGreaterThan(4);
+  // At most two clients exist: the client that has just failed, and its successor.
+  expect(countClients() - before).toBeLessThanOrEqual(2);
+  await listener.close();
+});

@@ -1,0 +1,196 @@
+// Tests tickets for streams: who may use them, how often, and how they become invalid.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { createSeal } from '../../../src/accounts/sign-in/sealed-tokens.ts';
+import { createTickets } from '../../../src/api/stream-tickets.ts';
+import { createTicketRows } from '../../../src/api/ticket-rows.ts';
+import { loadConfig } from '../../../src/app/config.ts';
+import { requestBytesMax } from '../../../src/platform/net/request-limits.ts';
+import { openStore } from '../../../src/platform/store/open-store.ts';
+import { parseEventFields } from '../../../src/transports/http/synthesis/speech-body.ts';
+import { createStorage } from '../../distributed/storage.ts';
+import { type ReadEvent, readEvents } from './event-reader.ts';
+import { bytesOf, openTestGateway, type TestGateway } from './open-gateway.ts';
+
+const shared = await openTestGateway({}, afterAll);
+const url = '/api/audio/speech/sse';
+const chunks = { voice_id: 'tone-low', text_chunks: ['Hello there.', 'How are you today?'], sample_rate: 24000 };
+
+const errorOf = async (answer: Response) => [answer.status, ((await answer.json()) as { error: string }).error];
+const last = (events: readonly ReadEvent[]) => events.at(-1)!;
+const ticketOf = async (gateway: TestGateway, body: object) =>
+  (await (await gateway.send(`${url}/tickets`, { body })).json()) as {
+    id: string;
+    sse_url: string;
+    expires_at: string;
+  };
+
+describe('a ticket', () => {
+  test.each([
+    [{ voice_id: 'nobody' }, 404, 'voice_not_found'],
+    [{ language_code: 'fr' }, 400, 'invalid_request'],
+    [{ text_chunks: ['Привет, как дела?'] }, 400, 'invalid_request'],
+  ])('is refused where its stream would be: %j', async (fields, status, error) => {
+    const answer = await shared.send(`${url}/tickets`, { body: { ...chunks, ...fields } });
+    expect(await errorOf(answer)).toEqual([status, error]);
+  });
+
+  test('begins the stream once, without a key', async () => {
+    const answer = await shared.send(`${url}/tickets`, { body: { ...chunks, foo: 1 } });
+    expect([answer.status, answer.headers.get('Cache-Control'), answer.headers.get('X-Ignored-Fields')]).toEqual([
+      201,
+      'no-store',
+      'foo',
+    ]);
+    const ticket = (await answer.json()) as { id: string; sse_url: string; expires_at: string };
+    expect(Object.keys(ticket)).toEqual(['id', 'sse_url', 'expires_at']);
+    expect(ticket.sse_url).toBe(`http://sonant.test${url}/tickets/${ticket.id}`);
+    expect(answer.headers.get('Location')).toBe(ticket.sse_url);
+    expect(ticket.id).toMatch(/^tkt_[0-9A-Z]{36}$/);
+    expect(Math.abs(Date.parse(ticket.expires_at) - Date.now() - 60_000)).toBeLessThan(5_000);
+
+    const events = await readEvents(await fetch(shared.here(ticket.sse_url)));
+    expect(last(events).event).toBe('speech.audio.done');
+    expect(await errorOf(await fetch(shared.here(ticket.sse_url)))).toEqual([410, 'stream_expired']);
+    expect(await errorOf(await fetch(`${shared.url}${url}/tickets/tkt_NONE`))).toEqual([410, 'stream_expired']);
+  });
+
+  test('takes as large a request as its stream does, and begins it', async () => {
+    const bodyOf = (padding: string) => {
+      const text_chunks = Array.from({ length: 50 }, () => `<speak>Hello.<!-- ${padding} --></speak>`);
+      return { voice_id: 'tone-low', text_chunks, markup: 'ssml' };
+    };
+    const sizeOf = (body: object) => Buffer.byteLength(JSON.stringify(body));
+    const paddingChars = Math.floor((requestBytesMax - sizeOf(bodyOf(''))) / 50);
+    const body = bodyOf('é"'.repeat(Math.floor(paddingChars / 4)));
+    expect(requestBytesMax - sizeOf(body)).toBeLessThan(200);
+    expect((await bytesOf(await shared.send(url, { body }))).length).toBeGreaterThan(0);
+    const { sse_url } = await ticketOf(shared, body);
+    expect(last(await readEvents(await fetch(shared.here(sse_url)))).event).toBe('speech.audio.done');
+  });
+
+  test('of a key that was revoked meanwhile begins nothing', async () => {
+    const { key, apiKey } = await shared.keyVerifier.create({});
+    const answer = await shared.send(`${url}/tickets`, { body: chunks, headers: { 'X-API-Key': key } });
+    const { sse_url } = (await answer.json()) as { sse_url: string };
+    await shared.keyVerifier.revoke(apiKey.keyId);
+    expect(await errorOf(await fetch(shared.here(sse_url)))).toEqual([401, 'invalid_api_key']);
+  });
+
+  test('is the only thing that resumes its stream without a key: the id of its key does not', async () => {
+    const { key, apiKey } = await shared.keyVerifier.create({});
+    const headers = { 'X-API-Key': key };
+    const issued = await shared.send(`${url}/tickets`, { body: chunks, headers });
+    const { sse_url } = (await issued.json()) as { sse_url: string };
+    const stream = await fetch(shared.here(sse_url));
+    const from = { 'Last-Event-ID': `${stream.headers.get('X-Audio-Id')}:0` };
+    await readEvents(stream);
+    const byKeyId = await fetch(`${shared.url}${url}/tickets/${apiKey.keyId}`, { headers: from });
+    expect(await errorOf(byKeyId)).toEqual([410, 'stream_expired']);
+    for (const wrong of [`${shared.url}${url}/tickets/tkt_NONE`, shared.here(sse_url).toLowerCase()])
+      expect((await fetch(wrong, { headers: from })).status).toBe(410);
+    expect(last(await readEvents(await fetch(shared.here(sse_url), { headers: from }))).event).toBe(
+      'speech.audio.done',
+    );
+  });
+
+  test('cannot be hoarded', async () => {
+    const body = { voice_id: 'tone-low', text_chunks: Array(10).fill('x'.repeat(5000)) };
+    const key = await shared.makeKey();
+    const post = () => shared.send(`${url}/tickets`, { body, headers: { 'X-API-Key': key } });
+    for (let i = 0; i < 40; i++) expect((await post()).status).toBe(201);
+    const answer = await post();
+    expect([answer.status, answer.headers.get('Retry-After')]).toEqual([429, '60']);
+    await ticketOf(shared, body);
+  });
+
+  test('for a single letter counts too, is valid at any replica, and stores no key, sealed or not', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'sonant-tickets-'));
+    const { settings } = await createStorage(folder);
+    const config = loadConfig({ env: settings, folder, engines: [] });
+    const stores = await Promise.all([1, 2].map(() => openStore(config)));
+    onTestFinished(async () => {
+      for (const store of stores) await store.close();
+      rmSync(folder, { recursive: true });
+    });
+    const [here, there] = stores.map((store) =>
+      createTickets({ rows: createTicketRows(store), seal: createSeal('a secret of both') }),
+    );
+    const { request } = parseEventFields({ voice_id: 'a', text: 'x' }, false);
+    const issue = () => here!.issue(request, { keyId: 'key', accountId: 'account' });
+    const { ticketId } = await issue();
+    const [row] = await stores[0]!.query<{ sealed: string }>('select * from tickets');
+    expect(await createSeal('a secret of both').open('ticket', row!.sealed)).toEqual({
+      ...{ request, ticketId, use: 'ticket' },
+      ...{ iat: expect.any(Number), exp: expect.any(Number) },
+    });
+    const taken = await Promise.all([here, there, here, there].map((replica) => replica!.use(ticketId)));
+    expect(taken.filter(Boolean)).toEqual([expect.objectContaining({ ticketId, keyId: 'key', request })]);
+    await stores[0]!.query(
+      `insert into tickets (ticket_id, key_id, account_id, chars, sealed, expires_at_ms)
+        values ('tkt_x', 'another key', 'account', 1999000, '', $1)`,
+      Date.now() + 60_000,
+    );
+    await issue();
+    await expect(issue()).rejects.toThrow('too many unused tickets');
+  });
+
+  test('plays in an EventSource, through a connection that breaks, and ends it', async () => {
+    const gateway = await openTestGateway({ trouble: { pieceDelayMs: 10 } });
+    const sockets: Socket[] = [];
+    const listener = createServer((socket) => {
+      sockets.push(socket);
+      gateway.gateway.accept(socket);
+    }).listen(0, '127.0.0.1');
+    onTestFinished(() => void listener.close());
+    await once(listener, 'listening');
+    const { port } = listener.address() as AddressInfo;
+    const body = {
+      voice_id: 'tone-low',
+      text_chunks: ['one two three four five six seven eight nine ten eleven twelve'],
+      output_format: 'pcm',
+    };
+    const { sse_url } = await ticketOf(gateway, body);
+    // EventSource reconnects after three seconds; the script closes it when everything has arrived.
+    const script = `
+      const source = new EventSource(process.argv[1]);
+      const alive = setInterval(() => {}, 1000);
+      source.addEventListener('speech.audio.delta', ({ data }) => process.stdout.write(JSON.parse(data).audio + '\\n'));
+      source.addEventListener('speech.audio.done', ({ data }) => {
+        process.stdout.write(data);
+        source.close();
+        clearInterval(alive);
+      });
+    `;
+    const reader = spawn(process.execPath, [
+      '--experimental-eventsource',
+      '--no-warnings',
+      '-e',
+      script,
+      sse_url.replace('sonant.test', `127.0.0.1:${port}`),
+    ]);
+    const output = text(reader.stdout);
+    while (gateway.tone.counts.pieces < 6) await sleep(5);
+    for (const socket of sockets) socket.destroy();
+    const lines = (await output).split('\n');
+
+    const done = JSON.parse(lines.pop()!) as { bytes: number };
+    const sound = Buffer.concat(lines.map((line) => Buffer.from(line, 'base64')));
+    expect(sound.length).toBe(done.bytes);
+    expect(gateway.requests.map(({ route, status }) => `${route} ${status}`)).toEqual([
+      `${url}/tickets 201`,
+      `${url}/tickets/:id 200`,
+      `${url}/tickets/:id 200`,
+    ]);
+    expect(gateway.tone.counts.begun).toBe(gateway.tone.counts.finished);
+    const streamed = await bytesOf(await gateway.speak({ ...body, method: 'streaming' }));
+    expect(streamed.equals(sound)).toBe(true);
+  });
+});
