@@ -939,7 +939,7 @@ export type OpenAiSpeech = {
   model?: string;
   /** Text to speak, not blank; required unless `ssml` is set. At most 5000 Unicode code points may be spoken; the maximum length of the text also counts markup. All pauses together last at most 600 seconds. */
   input: string;
-  /** Id or alias of the voice. If it is omitted, the default voice speaks. The default voice also speaks for a voice of OpenAI, such as `alloy`, that the caller does not have; then `X-Ignored-Fields` contains `voice`. `X-Voice-Id` is the voice that spoke. With `SONANT_STRICT=1`, both cases are errors. Any other unknown voice is always an error. */
+  /** Id or alias of the voice. If it is omitted, the default voice speaks. For a voice of OpenAI, such as `alloy`, that the caller does not have, a voice of Kokoro speaks, or the one that the operator chose, else the default voice, and `X-Ignored-Fields` contains `voice`. `X-Voice-Id` is the voice that spoke. With `SONANT_STRICT=1`, both cases are errors. Any other unknown voice is always an error. */
   voice?: string | {
     id: string;
   };
@@ -1014,6 +1014,10 @@ export type OpenAiModel = {
   object: "model";
   created: number;
   owned_by: string;
+};
+
+export type OpenAiAudioModels = {
+  models: OpenAiModel[];
 };
 
 export type OpenAiModels = {

@@ -173,7 +173,7 @@ export function createVoiceOperations(voices: Voices) {
     /**
      * Returns all voices that can speak now, in list order. Each voice has the aliases by which the caller can find it.
      */
-    async listReadyVoices({ caller }: Call): Promise<OfferedVoice[]> {
+    async listReadyVoices({ caller }: Pick<Call, 'caller'>): Promise<OfferedVoice[]> {
       const usable = voicesFor(voices, caller);
       const ready = usable.list().filter(({ status }) => status === 'ready');
       const isFound = (offered: OfferedVoice) => (alias: string) => usable.lookUp(alias) === offered;
@@ -181,18 +181,18 @@ export function createVoiceOperations(voices: Voices) {
     },
     getVoice: ({ caller }: Call, voiceId: string) => findCurrent(() => voicesFor(voices, caller).find(voiceId)),
     /**
-     * Finds a voice that the caller owns or that is public. Returns the default voice if there is no such voice or no
-     * voice is named.
+     * Finds the first of these voices that the caller owns or that is public. Returns the default voice if there is no
+     * such voice or no voice is named.
      */
-    async findOrDefault({ caller }: Pick<Call, 'caller'>, idOrAlias: string | undefined) {
+    async findOrDefault({ caller }: Pick<Call, 'caller'>, ...names: readonly string[]) {
       const usable = voicesFor(voices, { ...caller, usesAllVoices: false });
       const { offered } = findDefault(usable);
       const fallBack = (error: unknown) => {
         if (offered && isMiss(error)) return undefined;
         throw error;
       };
-      const find = () => usable.find(idOrAlias ?? '');
-      const found = idOrAlias === undefined && offered ? undefined : await findCurrent(find).catch(fallBack);
+      const find = () => names.flatMap((name) => usable.lookUp(name) ?? [])[0] ?? usable.find(names[0] ?? '');
+      const found = names.length === 0 && offered ? undefined : await findCurrent(find).catch(fallBack);
       return { voiceId: (found ?? offered!).voice.voiceId, isDefault: !found };
     },
   };

@@ -79,6 +79,10 @@ interface GatewaySettings {
   isStrict: boolean;
   /** Origins whose pages may read replies, such as "https://example.com". */
   allowedOrigins: readonly string[];
+  /** Whether OpenAI's lists of voices and models need no key. Default: false. */
+  publicVoices?: boolean;
+  /** Voices for OpenAI's names, such as "alloy=clara". */
+  voiceNames?: readonly string[];
   /** How long a WebSocket message may wait for the peer to read it. */
   readerStallMs?: number;
 }
@@ -250,7 +254,8 @@ function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: Gat
   addLexiconRoutes(app, handlers.lexicons, ofContract);
   addContractRoutes(app, ModelService, handlers.models, ofContract);
   addContractRoutes(app, ApiKeyService, handlers.keys, ofContract);
-  addOpenAiRoutes(app, { speech, voices, admitTo: admitBearerTo, isStrict });
+  const { publicVoices: listsForAnyone = false, voiceNames: standIns = [] } = settings;
+  addOpenAiRoutes(app, { speech, voices, admission, isStrict, listsForAnyone, standIns });
   const { leaving } = runner;
   const ofVendors = { live, voices, tickets, admission, isAllowedOrigin, leaving, readerStallMs, baseUrl };
   addCartesiaRoutes(app, ofVendors);

@@ -114,7 +114,7 @@ export async function openService(options: {
   opened.defer(store.listen('voices', () => void keeping.voiceCache.refresh().catch(onFault)));
   opened.defer(store.listen('lexicons', () => void keeping.lexiconCache.refresh().catch(onFault)));
 
-  const { isStrict, allowedOrigins, isBehindProxy } = config;
+  const { isStrict, publicVoices, voiceNames, allowedOrigins, isBehindProxy } = config;
   const services = createServices({ runner, ...operations, isStrict });
   const connections = createConnections({ perAddressMax: isBehindProxy ? Infinity : config.connectionsPerAddress });
   const listen = (address: Address) => (isSinglePort ? {} : { address, ...(tls && { tls }) });
@@ -122,6 +122,7 @@ export async function openService(options: {
     openRpcServer({ services, connections, onFault, isBehindProxy, ...listen(config.grpcAddr) }),
   );
   opened.defer(() => rpc.drain(0));
+  const ofHttp = { connections, baseUrl, isBehindProxy, isStrict, publicVoices, voiceNames, allowedOrigins };
   const gateway = await asConfigError(config, 'SONANT_HTTP_ADDR', () =>
     openGateway({
       runner,
@@ -129,7 +130,7 @@ export async function openService(options: {
       addRpcRoutes: (app) => addRpcRoutes(app, services.createHandlers({ grpc: false })),
       admit: access.admit,
       signing: { signIn: access.signIn, addresses },
-      settings: { ...listen(config.httpAddr), connections, baseUrl, isBehindProxy, isStrict, allowedOrigins },
+      settings: { ...listen(config.httpAddr), ...ofHttp },
       watch: {
         checks: [
           { name: 'store', isReady: async () => (await access.rows.isEmpty()) || true },

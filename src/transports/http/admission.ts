@@ -26,6 +26,8 @@ export interface Admission {
   admitTo: AdmitTo;
   /** Like `admitTo`, but also accepts the API key as a bearer token. */
   admitBearerTo: AdmitTo;
+  /** Like `admitBearerTo`, but a request without a key is not refused. It has no call. */
+  admitAnyoneTo: AdmitTo;
   /**
    * Like `admitTo`, but also accepts the API key where other vendors' clients send it: as a bearer token, in
    * `xi-api-key` or in the query.
@@ -62,9 +64,16 @@ export function createAdmission(runner: Runner): Admission {
     (...operations) =>
     (request, reply) =>
       admit(request, reply, { key: keyOf(request), ...othersOf(request) }, ...operations);
+  const keyOrBearerOf = (request: FastifyRequest) => apiKeyOf(request) ?? bearerOf(request);
   return {
     admitTo: admitBy(apiKeyOf, othersOf),
-    admitBearerTo: admitBy((request) => apiKeyOf(request) ?? bearerOf(request)),
+    admitBearerTo: admitBy(keyOrBearerOf),
+    admitAnyoneTo:
+      (...operations) =>
+      async (request, reply) => {
+        const key = keyOrBearerOf(request);
+        if (key !== undefined) await admit(request, reply, { key }, ...operations);
+      },
     admitAnyTo: admitBy(anyKeyOf),
     admit: (request, reply, operation) =>
       admit(request, reply, { key: apiKeyOf(request), ...othersOf(request) }, operation),

@@ -68,6 +68,16 @@ export const transportSettings = {
     allowed: 'IP addresses and CIDR blocks such as 192.168.1.0/24',
     isItem: isAddressBlock,
   }),
+  publicVoices: flagSetting({
+    name: 'SONANT_PUBLIC_VOICES',
+    help: 'List public voices and models at /v1/audio/voices and /v1/audio/models without a key, for clients such as Open WebUI',
+  }),
+  voiceNames: listSetting({
+    name: 'SONANT_VOICE_NAMES',
+    help: "Voices that speak for OpenAI's voice names, besides aliases; default: Kokoro's voices where they are installed, else the default voice",
+    allowed: 'pairs such as alloy=clara, separated by commas',
+    isItem: (item) => /^[^\s=]+\s*=\s*[^\s=]+$/.test(item),
+  }),
   isStrict: flagSetting({
     name: 'SONANT_STRICT',
     help: 'Reject unknown fields and query parameters instead of listing them in X-Ignored-Fields',

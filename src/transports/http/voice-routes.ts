@@ -22,6 +22,7 @@ import { parseStrictJson } from '../net/strict-json.ts';
 import { type Admission, run } from './admission.ts';
 import { addContractRoutes, type ContractRoutesOptions, contractRoute } from './contract-routes.ts';
 import { FormBody, readForms } from './form-body.ts';
+import { sortQuery } from './ignored-fields.ts';
 import {
   documented,
   documentOperation,
@@ -55,6 +56,8 @@ export function addVoiceRoutes(
     `${url}/:id/preview`,
     documented(previewDocs, admit),
     async (request: FastifyRequest<{ Params: { id: string } }>, reply) => {
+      const { faults } = sortQuery(request, isStrict);
+      if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
       const message = createMessage(preview.input, { voiceId: request.params.id });
       const { audioBytes, contentType } = await run(request, reply, previewVoice, (call) =>
         callUnary(preview, handlers, message, call),

@@ -1,9 +1,15 @@
 // /v1: the speech endpoints of OpenAI's API, with failures and events in OpenAI's format. The API key is a bearer token
-// or in X-API-Key. If a request names a voice that OpenAI publishes and the caller has no such voice, the default voice
-// speaks. X-Ignored-Fields and X-Voice-Id report this. With SONANT_STRICT, such a request fails. A request with any
-// other unknown voice fails.
+// or in X-API-Key. If a request names a voice that OpenAI publishes and the caller has no such voice, the voice in a table
+// speaks, or else the default voice. X-Ignored-Fields and X-Voice-Id report the default voice. With SONANT_STRICT, such a
+// request fails. A request with any other unknown voice fails.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { type SpeechOperations, speechOperations, type VoiceOperations, voiceOperations } from '../../api.ts';
+import {
+  anonymous,
+  type SpeechOperations,
+  speechOperations,
+  type VoiceOperations,
+  voiceOperations,
+} from '../../api.ts';
 import { openAacEncoder } from '../../audio.ts';
 import { type Fields, isObject } from '../../contract.ts';
 import { Failure, type FieldViolation } from '../../platform/errors.ts';
@@ -15,7 +21,7 @@ import {
   speechFields,
   textFields,
 } from '../../speech.ts';
-import { type AdmitTo, run, stream } from '../http/admission.ts';
+import { type Admission, run, stream } from '../http/admission.ts';
 import { sendPieces } from '../http/body-writer.ts';
 import { ignoredHeaders, sortFields } from '../http/ignored-fields.ts';
 import { fieldsOf } from '../http/json-body.ts';
@@ -46,13 +52,30 @@ import { toNamedVoices } from './named-voices.ts';
 interface OpenAiRoutesOptions {
   speech: SpeechOperations;
   voices: VoiceOperations;
-  /** Admits a request, and also accepts the key as a bearer token. */
-  admitTo: AdmitTo;
+  admission: Pick<Admission, 'admitBearerTo' | 'admitAnyoneTo'>;
   isStrict: boolean;
+  /** Whether voices and models are listed without a key. */
+  listsForAnyone: boolean;
+  /** The operator's changes to the table of voices, such as "alloy=clara". */
+  standIns: readonly string[];
 }
 
-/** Voices that OpenAI publishes. */
-const publishedVoices = 'alloy ash ballad cedar coral echo fable marin nova onyx sage shimmer verse'.split(' ');
+/** Voices that OpenAI publishes, and Kokoro's voices that speak for them if they are installed. */
+const publishedVoices = {
+  alloy: 'kokoro-af_alloy',
+  ash: 'kokoro-am_michael',
+  ballad: 'kokoro-bm_george',
+  cedar: 'kokoro-am_fenrir',
+  coral: 'kokoro-af_bella',
+  echo: 'kokoro-am_echo',
+  fable: 'kokoro-bm_fable',
+  marin: 'kokoro-af_heart',
+  nova: 'kokoro-af_nova',
+  onyx: 'kokoro-am_onyx',
+  sage: 'kokoro-af_sarah',
+  shimmer: 'kokoro-af_sky',
+  verse: 'kokoro-am_puck',
+};
 /** Model names that OpenAI clients expect. A request for speech may also give any other model name. */
 const modelIds = ['sonant', 'tts-1', 'tts-1-hd', 'gpt-4o-mini-tts'];
 const models = modelIds.map((id) => ({ id, object: 'model', created: 1_735_689_600, owned_by: 'sonant' }));
@@ -60,14 +83,18 @@ const { streamSpeech } = speechOperations;
 const { listVoices } = voiceOperations;
 
 export function addOpenAiRoutes(app: FastifyInstance, options: OpenAiRoutesOptions): void {
-  const { speech, voices, admitTo, isStrict } = options;
+  const { speech, voices, isStrict, listsForAnyone, standIns } = options;
+  const { admitBearerTo: admitTo, admitAnyoneTo } = options.admission;
+  const table = new Map(Object.entries(publishedVoices));
+  for (const pair of standIns) table.set(...(pair.split(/\s*=\s*/, 2) as [string, string]));
 
   const speak = async (request: FastifyRequest, reply: FastifyReply) => {
     const parsed = parseOpenAiFields(fieldsOf(request), isStrict);
     const ignored = [...parsed.ignored];
     const { voice } = parsed;
-    const mayReplace = !isStrict && (voice === undefined || publishedVoices.includes(voice));
-    const found = mayReplace ? await voices.findOrDefault(request.call!, voice) : undefined;
+    const names = voice === undefined ? [] : [voice, table.get(voice) ?? ''];
+    const mayReplace = !isStrict && !names.includes('');
+    const found = mayReplace ? await voices.findOrDefault(request.call!, ...names) : undefined;
     if (found?.isDefault && voice !== undefined) ignored.push({ name: 'voice', meant: undefined });
     const aac = parsed.isAac ? await openAacEncoder(sampleRateHz) : undefined;
     if (aac) reply.raw.once('close', aac.close);
@@ -87,10 +114,15 @@ export function addOpenAiRoutes(app: FastifyInstance, options: OpenAiRoutesOptio
 
   app.post('/v1/audio/speech', documented(openAiDocs.speak, admitTo(streamSpeech)), speak);
 
-  app.get('/v1/audio/voices', documented(openAiDocs.listVoices, admitTo(listVoices)), async (request, reply) => {
-    const ready = await run(request, reply, listVoices, (call) => voices.listReadyVoices(call));
+  const admitLister = (listsForAnyone ? admitAnyoneTo : admitTo)(listVoices);
+  app.get('/v1/audio/voices', documented(openAiDocs.listVoices, admitLister), async (request, reply) => {
+    const ready = await (request.call
+      ? run(request, reply, listVoices, (call) => voices.listReadyVoices(call))
+      : voices.listReadyVoices({ caller: anonymous }));
     return { voices: ready.flatMap(toNamedVoices).map(({ id, voice }) => ({ id, name: voice.name })) };
   });
+
+  app.get('/v1/audio/models', documented(openAiDocs.listAudioModels, admitLister), async () => ({ models }));
 
   const listModels = async () => ({ object: 'list', data: models });
   app.get('/v1/models', documented(openAiDocs.listModels, admitTo(listVoices)), listModels);
@@ -181,7 +213,7 @@ const speechSchema: Schema = {
     voice: {
       oneOf: [string, { type: 'object', required: ['id'], properties: { id: string } }],
       description:
-        'Id or alias of the voice. If it is omitted, the default voice speaks. The default voice also speaks for a voice of OpenAI, such as `alloy`, that the caller does not have; then `X-Ignored-Fields` contains `voice`. `X-Voice-Id` is the voice that spoke. With `SONANT_STRICT=1`, both cases are errors. Any other unknown voice is always an error.',
+        'Id or alias of the voice. If it is omitted, the default voice speaks. For a voice of OpenAI, such as `alloy`, that the caller does not have, a voice of Kokoro speaks, or the one that the operator chose, else the default voice, and `X-Ignored-Fields` contains `voice`. `X-Voice-Id` is the voice that spoke. With `SONANT_STRICT=1`, both cases are errors. Any other unknown voice is always an error.',
     },
     response_format: { ...speechFields.format.schema, enum: responseFormats, default: 'mp3' },
     markup: speechFields.markup.schema,
@@ -207,6 +239,7 @@ const model = describeObject('OpenAiModel', {
   created: [{ type: 'integer' }, 1_735_689_600],
   owned_by: [string, 'sonant'],
 });
+const audioModelsSchema = objectSchema('OpenAiAudioModels', { models: { type: 'array', items: model.schema } });
 const modelsSchema = objectSchema('OpenAiModels', {
   object: { type: 'string', enum: ['list'] },
   data: { type: 'array', items: model.schema },
@@ -242,6 +275,12 @@ const openAiDocs = {
         voices: [voice.example],
       }),
     },
+  },
+  listAudioModels: {
+    ...listing,
+    id: 'listAudioModels',
+    summary: 'List models for Open WebUI',
+    answers: { 200: jsonAnswer('Common model names.', audioModelsSchema, { models: [model.example] }) },
   },
   listModels: {
     ...listing,

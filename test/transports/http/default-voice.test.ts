@@ -133,6 +133,49 @@ describe('a client of OpenAI', () => {
     expect(await speak({ voice: 'tone-high' })).toEqual([200, 'tone-high', null]);
   });
 
+  test('that names a voice of OpenAI hears the one beside it in the table, if there is one', async () => {
+    const voiceNames = ['alloy=tone-high', 'house = far', 'echo=nobody'];
+    const gateway = await openTestGateway({ settings: { voiceNames } });
+    const sendThere = await callerOf(gateway);
+    const heard = async (voice: string) => {
+      const { status, headers } = await sendThere('POST', '/v1/audio/speech', { input: 'Hello.', voice });
+      return [status, headers.get('x-voice-id'), headers.get('x-ignored-fields')];
+    };
+    expect(await heard('alloy')).toEqual([200, 'tone-high', null]);
+    expect(await heard('house')).toEqual([200, 'far', null]);
+    expect(await heard('echo')).toEqual([200, 'tone-low', 'voice']);
+    expect(await heard('nova')).toEqual([200, 'tone-low', 'voice']);
+    expect((await heard('barn'))[0]).toBe(404);
+    const bindings = [{ engine: 'tone', voice_id: 'tone-high' }];
+    for (const voice_id of ['kokoro-af_nova', 'alloy'])
+      expect((await sendThere('POST', '/api/voices', { voice_id, name: 'New', bindings })).status).toBe(201);
+    expect(await heard('nova')).toEqual([200, 'kokoro-af_nova', null]);
+    expect(await heard('alloy'), 'a voice of this name comes first').toEqual([200, 'alloy', null]);
+  });
+
+  test('lists voices and models, without a key only where the operator allows it, and then no private voices', async () => {
+    const read = async (url: string, path: string, headers = {}) => {
+      const answer = await fetch(url + path, { headers });
+      return [answer.status, await answer.text()] as const;
+    };
+    const open = await openTestGateway({ settings: { publicVoices: true } });
+    const own = await open.makeKey(['voices:read', 'voices:write']);
+    const body = { voice_id: 'mine', name: 'Mine', bindings: [{ engine: 'tone', voice_id: 'tone-low' }] };
+    expect((await open.send('/api/voices', { headers: { 'X-API-Key': own }, body })).status).toBe(201);
+    for (const [path, text] of [
+      ['/v1/audio/voices', '"id":"tone-low"'],
+      ['/v1/audio/models', '"id":"tts-1"'],
+    ] as const) {
+      expect(await read(open.url, path)).toEqual([200, expect.stringContaining(text)]);
+      expect((await read(open.url, path, { Authorization: 'Bearer snt_wrong' }))[0]).toBe(401);
+      expect((await read(gateway.url, path))[0]).toBe(401);
+      expect(await read(gateway.url, path, { 'X-API-Key': gateway.key })).toEqual([200, expect.stringContaining(text)]);
+    }
+    expect((await read(open.url, '/v1/audio/voices'))[1]).not.toContain('"mine"');
+    expect((await read(open.url, '/v1/audio/voices', { 'X-API-Key': own }))[1]).toContain('"mine"');
+    expect((await read(open.url, '/v1/models'))[0]).toBe(401);
+  });
+
   test('is refused what is no name, and all of it where the service is strict', async () => {
     expect((await send('POST', '/v1/audio/speech', { input: 'Hello.', voice: 3 })).status).toBe(400);
     const strict = await openTestGateway({ settings: { isStrict: true } });

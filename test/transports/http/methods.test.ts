@@ -16,6 +16,7 @@ test.each([
   '/api/usage',
   '/v1/models',
   '/v1/models/tts-1',
+  '/v1/audio/models',
   '/v1/audio/voices',
   '/v1/voices',
   '/v2/voices',

@@ -142,7 +142,7 @@ function createSpeak(speech: SpeechOperations, voices: VoiceOperations): Tool {
       );
       if (isInline !== undefined && typeof isInline !== 'boolean')
         faults.push({ field: 'inline', reason: 'type', message: 'must be true or false' });
-      if (sent.voice_id === undefined) sent.voice_id = (await voices.findOrDefault(call, undefined)).voiceId;
+      if (sent.voice_id === undefined) sent.voice_id = (await voices.findOrDefault(call)).voiceId;
       const request = parseSpeechRequest({ ...speakDefaults, ...sent }, { violations: faults });
       const delivered = await speech.synthesizeSpeech(call, request, { fresh: false });
       const {
