@@ -5,13 +5,13 @@ export { anonymous, type Call, callerLeft, type EndedCall } from './api/call.ts'
 export { idempotencyKeyCharsMax, liveWaitingCharsMax } from './api/call-limits.ts';
 export { createIdempotency, type Idempotency, parseIdempotencyKey } from './api/idempotency.ts';
 export { createJobHandlers, type JobHandlers, type JobView, toJob } from './api/jobs.ts';
-export { createKeyHandlers, toKey, toMade, toNewFields, toSecret, withVoiceIds } from './api/keys.ts';
+export { createKeyHandlers } from './api/keys.ts';
 export { createLexiconHandlers } from './api/lexicons.ts';
 export type { LiveEvent, LiveInfo, LiveInput } from './api/live-session.ts';
 export { createLiveOperations, type LiveOperations } from './api/live-speech.ts';
 export { toEnum } from './api/messages.ts';
 export { createMetering } from './api/metering.ts';
-export { createModelHandlers } from './api/models.ts';
+export { createModelHandlers, toModel } from './api/models.ts';
 export { type Operation, operationOf, speechOperations, voiceOperations } from './api/operation.ts';
 export { createProvenanceHandlers, reportOn } from './api/provenance.ts';
 export { createRunner, type Runner } from './api/runner.ts';

@@ -19,7 +19,7 @@ export {
   rowOfUrl,
 } from './library/models/get-model.ts';
 export { type InstallStatus, isUnderWay } from './library/models/install-progress.ts';
-export type { InstallableModel } from './library/models/installable-models.ts';
+export { createInstallableModels, type InstallableModel } from './library/models/installable-models.ts';
 export { createModelInstalls, type ModelInstalls } from './library/models/model-installs.ts';
 export {
   bytesOfRow,

@@ -120,7 +120,7 @@ const reportUnknownOfSpec = (message: CreateApiKeyRequest | UpdateApiKeyRequest,
   reportUnknown({ message, spec: message.spec, 'spec.limits': message.spec?.limits }, violations);
 
 /** Replaces aliases in the list of voices with voice ids. `user` is the holder of the new or changed key. */
-export function withVoiceIds(fields: KeyFields, voices: Voices, user: VoiceUser, violations: Violations): KeyFields {
+function withVoiceIds(fields: KeyFields, voices: Voices, user: VoiceUser, violations: Violations): KeyFields {
   const isTooLong = violations.details.some(({ field }) => field === 'voice_ids');
   if (!fields.voiceIds || isTooLong) return fields;
   const usable = voicesFor(voices, user);
@@ -138,7 +138,7 @@ export function withVoiceIds(fields: KeyFields, voices: Voices, user: VoiceUser,
  * The fields of a new key. A field that is null in JSON gets its default, which is refused if it exceeds the caller's
  * grant. An absent field gets its default, limited to the caller's grant.
  */
-export function toNewFields(spec: ApiKeySpec | undefined, cleared: readonly string[]): KeyFields {
+function toNewFields(spec: ApiKeySpec | undefined, cleared: readonly string[]): KeyFields {
   const fields = toFields(spec);
   const resets = toChange(spec, new Set(cleared));
   return { ...fields, ...resets, limits: { ...fields.limits, ...resets.limits } };
@@ -182,7 +182,7 @@ function toChange(spec: ApiKeySpec | undefined, paths: ReadonlySet<string>): Key
   };
 }
 
-export const toMade = ({ key, apiKey }: MadeKey) => ({ key, apiKey: toKey(apiKey) });
+const toMade = ({ key, apiKey }: MadeKey) => ({ key, apiKey: toKey(apiKey) });
 
 const toRevoked = ({ apiKey, othersRevoked }: RevokedKey) => ({
   apiKey: toKey(apiKey),
@@ -191,14 +191,14 @@ const toRevoked = ({ apiKey, othersRevoked }: RevokedKey) => ({
 
 const toTime = (ms: number | undefined) => (ms === undefined ? undefined : timestampFromMs(ms));
 
-export const toSecret = ({ hint, createdAtMs, formerUntilMs }: WebhookSecret) =>
+const toSecret = ({ hint, createdAtMs, formerUntilMs }: WebhookSecret) =>
   defined({
     hint,
     createdAt: timestampFromMs(createdAtMs),
     formerExpiresAt: toTime(formerUntilMs),
   }) satisfies MessageInitShape<typeof WebhookSecretSchema>;
 
-export function toKey({ limits, ...key }: ApiKey): MessageInitShape<typeof ApiKeySchema> {
+function toKey({ limits, ...key }: ApiKey): MessageInitShape<typeof ApiKeySchema> {
   const { requestsPerMinute, concurrency, charactersPerMonth } = limits;
   return defined({
     id: key.keyId,

@@ -107,7 +107,7 @@ function checkIsUnlimited({ caller }: Call): void {
 const namesOf = (models: readonly InstallableModel[]): string[] =>
   models.flatMap(({ row, isInstalled }) => (isInstalled ? row.name : []));
 
-const toModel = (
+export const toModel = (
   { row, engine, library, isInstalled, fetchedBytes, install }: InstallableModel,
   voiceIds: string[],
 ) => ({

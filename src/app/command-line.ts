@@ -6,11 +6,12 @@ import {
   createWebhookRows,
   createWebhookSecrets,
 } from '../accounts.ts';
+import { createKeyHandlers, createVoiceHandlers } from '../api.ts';
 import { createClipRows, createSigningCertificateRows } from '../clips.ts';
 import type { EngineDefinition } from '../engines.ts';
 import { isStoreThere, openStore } from '../platform/store/open-store.ts';
 import type { RowStore } from '../platform/store/row-store.ts';
-import type { Lexicons, OfferedLexicon } from '../speech.ts';
+import { createVoices, type Lexicons, type OfferedLexicon, type Voices } from '../speech.ts';
 import type { Config } from './config.ts';
 import { createOpenSigner } from './open-provenance.ts';
 import { openSpeech, openStoredVoices, type StoredVoices } from './open-speech.ts';
@@ -46,8 +47,11 @@ export async function openVoiceManagement(config: Config, definitions: readonly 
   opened.defer(speech.close);
   const kept = opened.move();
   const { rows, vault, lexicons } = storedVoices;
+  const { voices, engines } = speech;
+  const preview = () => Promise.reject(new Error('commands preview no voices'));
   const management = storedVoices.createManagement(speech);
-  return { rows, vault, voices: speech.voices, management, lexicons, close: () => kept.disposeAsync() };
+  const handlers = createVoiceHandlers({ voices, engines, management, preview });
+  return { rows, vault, voices, handlers, lexicons, close: () => kept.disposeAsync() };
 }
 
 /** Opens the stored voices. The service purges the audio of a deleted voice when it reads the change. */
@@ -66,7 +70,10 @@ export async function openKeys(config: Config) {
   const management = createKeyManagement({ rows: createApiKeyRows(store), pepper: pepperOf(config) });
   const webhookSecrets = createWebhookSecrets({ rows: createWebhookRows(store), seal: await openSeal(config) });
   const kept = opened.move();
-  return { management, webhookSecrets, close: () => kept.disposeAsync() };
+  /** `voices` are those that new keys may name. */
+  const handlersFor = (voices: Voices = createVoices([])) =>
+    createKeyHandlers({ keys: management, voices, secrets: webhookSecrets });
+  return { management, webhookSecrets, handlersFor, close: () => kept.disposeAsync() };
 }
 
 export type OpenedUsage = Awaited<ReturnType<typeof openUsage>>;

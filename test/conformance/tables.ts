@@ -9,7 +9,7 @@ import {
 } from '../../src/accounts/keys/api-key-rows.ts';
 import { createId } from '../../src/platform/runtime/id.ts';
 import { flattenKeys } from '../../src/platform/store/flatten-keys.ts';
-import { keyCreatorStatement } from '../../src/platform/store/migrations.ts';
+import { migrations } from '../../src/platform/store/migrations.ts';
 import type { RowStore } from '../../src/platform/store/row-store.ts';
 
 /** `open` returns a new empty store each time. */
@@ -188,7 +188,8 @@ export function tableConformance(name: string, open: () => Promise<RowStore>): v
       const ofKey = await make(`key:${ofPerson.keyId}`, { path: `${account}/${ofPerson.keyId}/` });
       const ofItself = await rotate(ofPerson, `key:${ofPerson.keyId}`);
       const ofAdmin = await rotate(ofItself, 'user:https://id.example|ada');
-      await store.query(keyCreatorStatement);
+      const { statements } = migrations.find(({ name }) => name === 'creators of keys')!;
+      await store.query(statements.at(-1)!);
       const found = [ofOperator, ofPerson, ofKey, ofItself, ofAdmin].map(({ idPart }) => rows.find(idPart));
       expect((await Promise.all(found)).map((row) => row!.madeBy)).toEqual([
         'operator',

@@ -5,12 +5,10 @@ import { toRecordEntry } from '../../src/accounts/keys/actor.ts';
 import { toKeyHolder } from '../../src/accounts/sign-in/sign-in-rules.ts';
 import { createVoiceRows, noTexts, type VoiceRow } from '../../src/library/voices/voice-rows.ts';
 import { createId } from '../../src/platform/runtime/id.ts';
-import {
-  accountAliasStatements,
-  deletedOwnerStatement,
-  voiceOwnerStatements,
-} from '../../src/platform/store/migrations.ts';
+import { migrations } from '../../src/platform/store/migrations.ts';
 import type { RowStore } from '../../src/platform/store/row-store.ts';
+
+const statementsOf = (step: string) => migrations.find(({ name }) => name === step)!.statements;
 
 const voiceRow = (voiceId: string, status: VoiceRow['status'], atMs: number) => ({
   ...noTexts,
@@ -64,14 +62,14 @@ export function voiceOwnerConformance(name: string, open: () => Promise<RowStore
     await store.query('drop index voices_of_owner');
     await store.query('alter table voices drop column owner_id');
     await store.query('alter table voices drop column access');
-    for (const statement of voiceOwnerStatements) await store.query(statement);
+    for (const statement of statementsOf('owners of voices')) await store.query(statement);
     const found = await rows.listChanged(0);
     expect(new Set(found.map(({ access }) => access))).toEqual(new Set(['everyone']));
     expect(Object.fromEntries(found.map(({ voiceId, ownerId }) => [voiceId, ownerId]))).toEqual({
       ...{ 'of-root': root, 'of-child': root, 'of-person': person },
       ...{ imported: null, changed: null, again: null, gone: null, unknown: null },
     });
-    await store.query(deletedOwnerStatement);
+    await store.query(statementsOf('voices of accounts').find((statement) => statement.startsWith('update voices'))!);
     const gone = await store.query("select owner_id from voices where voice_id = 'gone'");
     expect(gone, 'a deleted id stays with its account').toEqual([{ owner_id: root }]);
   });
@@ -94,7 +92,8 @@ export function voiceOwnerConformance(name: string, open: () => Promise<RowStore
     const before = { alloy: 'mine', nova: 'shared', onyx: 'hidden', echo: 'clara', removed: '', '': 'mine' };
     for (const [i, [alias, voiceId]] of Object.entries(before).entries())
       await store.query('insert into voice_aliases values ($1, $2, $3)', alias, voiceId, i + 1);
-    for (const statement of accountAliasStatements) await store.query(statement);
+    for (const statement of statementsOf('voices of accounts').filter((each) => each.includes('account_aliases')))
+      await store.query(statement);
     const found = await createVoiceRows(store).listChangedAliases(0);
     expect(found.map(({ alias, ownerId, voiceId }) => `${alias}|${ownerId}|${voiceId}`)).toEqual([
       ...['alloy|key_1|mine', 'nova||shared', 'onyx||hidden', 'echo||clara', 'removed||', '||mine'],

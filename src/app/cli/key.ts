@@ -1,25 +1,10 @@
 // `sonant key create|list|rotate|revoke`: manages API keys in the database, without the service.
-import {
-  ApiKeySchema,
-  CreateApiKeyRequestSchema,
-  CreateApiKeyResponseSchema,
-  RotateApiKeyRequestSchema,
-} from '../../../gen/sonant/v1/api_key_pb.ts';
-import {
-  type ApiKey,
-  defaultScopes,
-  graceSecondsUsual,
-  type KeyManagement,
-  type MadeKey,
-  operator,
-  scopes,
-  usualLimits,
-} from '../../accounts.ts';
-import { toKey, toMade, toNewFields, withVoiceIds } from '../../api.ts';
-import { writeMessage } from '../../contract.ts';
+import type { DescMethodUnary } from '@bufbuild/protobuf';
+import { ApiKeyService } from '../../../gen/sonant/v1/api_key_pb.ts';
+import { defaultScopes, graceSecondsUsual, scopes, usualLimits } from '../../accounts.ts';
+import type { Fields } from '../../contract.ts';
 import {
   type Command,
-  type CommandLine,
   type FlagsOf,
   findAction,
   formatTable,
@@ -31,7 +16,7 @@ import {
   withFlagNames,
   withOpened,
 } from './command.ts';
-import { readRequest, toNumber } from './read-request.ts';
+import { callAsOperator, toNumber } from './operator-call.ts';
 
 const options = {
   name: option('NAME', 'what the key is for'),
@@ -70,67 +55,85 @@ its streams, all keys that it made and the keys that it has replaced. rotate cre
 limits, which replaces the old key. A key that was replaced with rotate can be revoked without ending its successor. The
 commands need the database of a service; to create keys before the first start, run sonant db migrate first.`,
   async run(line) {
-    const { args, openKeys, print } = line;
+    const { args, openApp, openKeys, print } = line;
     const { values, positionals } = parseCommandArgs({ args, options, allowPositionals: true });
     const [act, rest] = findAction(actions, positionals, 'sonant key create, list, rotate ID or revoke ID');
-    print(
-      await withOpened(await openKeys(), ({ management }) =>
-        withFlagNames(flagOf, () => act(management, values, rest, line)),
+    const members = act.toMembers(values, rest);
+    // Opens the engines to replace voice aliases with ids, because most voices belong to engines.
+    const app = 'voice_ids' in members && members.voice_ids ? await openApp() : { voices: undefined, async close() {} };
+    const { json, response } = await withOpened(app, async ({ voices }) =>
+      withOpened(await openKeys(), ({ handlersFor }) =>
+        withFlagNames(flagOf, () => callAsOperator(act.method, handlersFor(voices), members)),
       ),
     );
+    print(act.format(json, values, response));
     return 0;
   },
 };
 
 type Flags = FlagsOf<typeof options>;
-type Action = (management: KeyManagement, flags: Flags, rest: readonly string[], line: CommandLine) => Promise<string>;
+interface Action {
+  method: DescMethodUnary;
+  toMembers(flags: Flags, rest: readonly string[]): Fields;
+  format(json: any, flags: Flags, response: any): string;
+}
+
+const { createApiKey, listApiKeys, rotateApiKey, revokeApiKey } = ApiKeyService.method;
+const toText = (json: unknown) => JSON.stringify(json, null, 2);
+const formatMade: Action['format'] = (made, { json }) =>
+  json ? toText(made) : `${made.key}\n\nStore the key now; it is not shown again. Its id is ${made.id}.`;
 
 const actions: Readonly<Record<string, Action>> = {
-  async create(management, flags, rest, line) {
-    if (rest.length > 0) throw new UsageError('sonant key create takes only flags, such as --name NAME');
-    const { message, violations } = readRequest(CreateApiKeyRequestSchema, toMembers(flags));
-    const given = toNewFields(message.spec, []);
-    const user = { usesAllVoices: given.scopes?.includes('admin') };
-    // Opens the engines to replace voice aliases with ids, because most voices belong to engines.
-    const fields =
-      flags.voices === undefined
-        ? given
-        : await withOpened(await line.openApp(), async ({ voices }) => withVoiceIds(given, voices, user, violations));
-    management.checkNew(fields, operator, violations);
-    violations.throwIfAny();
-    return formatMade(await management.create(fields, operator), flags);
+  create: {
+    method: createApiKey,
+    toMembers(flags, rest) {
+      if (rest.length > 0) throw new UsageError('sonant key create takes only flags, such as --name NAME');
+      const list = (text: string | undefined) => text?.split(',').map((item) => item.trim());
+      return {
+        name: flags.name,
+        scopes: list(flags.scopes),
+        voice_ids: list(flags.voices),
+        allowed_ips: list(flags['allowed-ips']),
+        expires_in_days: toNumber(flags['expires-in-days']),
+        limits: {
+          requests_per_minute: toNumber(flags['requests-per-minute']),
+          concurrency: toNumber(flags.concurrency),
+          characters_per_month: toNumber(flags['characters-per-month']),
+        },
+      };
+    },
+    format: formatMade,
   },
-  async list(management, { json }, rest) {
-    if (rest.length > 0) throw new UsageError('usage: sonant key list [--json]');
-    const keys: ApiKey[] = [];
-    for (let page = await management.list(operator, { size: pageSize }); ; ) {
-      keys.push(...page);
-      if (page.length < pageSize) break;
-      page = await management.list(operator, { size: pageSize, beforeKeyId: page.at(-1)!.keyId });
-    }
-    if (json) return JSON.stringify(keys.map(toJson), null, 2);
-    const heading = ['ID', 'KEY', 'NAME', 'STATUS', 'SCOPES'];
-    const rows = keys.map(({ keyId, hint, name, status, scopes }) => [keyId, hint, name, status, scopes.join(',')]);
-    return formatTable([heading, ...rows], { stateColumn: 3 });
+  list: {
+    method: listApiKeys,
+    toMembers(_flags, rest) {
+      if (rest.length > 0) throw new UsageError('usage: sonant key list [--json]');
+      return { limit: 1_000 };
+    },
+    format({ api_keys: keys }, { json }) {
+      if (json) return toText(keys);
+      const rows = keys.map((key: any) => [key.id, key.hint, key.name, key.status, key.scopes.join(',')]);
+      return formatTable([['ID', 'KEY', 'NAME', 'STATUS', 'SCOPES'], ...rows], { stateColumn: 3 });
+    },
   },
-  async rotate(management, flags, rest) {
-    const key_id = onlyArgument(rest, 'sonant key rotate ID');
-    const members = { key_id, grace_seconds: toNumber(flags['grace-seconds']) };
-    const { message, violations } = readRequest(RotateApiKeyRequestSchema, members);
-    violations.throwIfAny();
-    const { keyId, graceSeconds = graceSecondsUsual } = message;
-    return formatMade(await management.rotate(keyId, graceSeconds, operator), flags);
+  rotate: {
+    method: rotateApiKey,
+    toMembers: (flags, rest) => ({
+      key_id: onlyArgument(rest, 'sonant key rotate ID'),
+      grace_seconds: toNumber(flags['grace-seconds']),
+    }),
+    format: formatMade,
   },
-  async revoke(management, { json }, rest) {
-    const revoked = await management.revoke(onlyArgument(rest, 'sonant key revoke ID'), operator);
-    const { apiKey, othersRevoked: count } = revoked;
-    if (json) return JSON.stringify({ ...toJson(apiKey), descendants_revoked: count }, null, 2);
-    const others = count === 0 ? '' : `, and with it ${count} other ${count === 1 ? 'key' : 'keys'}`;
-    return `${apiKey.keyId} (${apiKey.name}) is revoked${others}.`;
+  revoke: {
+    method: revokeApiKey,
+    toMembers: (_flags, rest) => ({ key_id: onlyArgument(rest, 'sonant key revoke ID') }),
+    format({ api_key: key }, { json }, { descendantsRevoked: count }) {
+      if (json) return toText({ ...key, descendants_revoked: count });
+      const others = count === 0 ? '' : `, and with it ${count} other ${count === 1 ? 'key' : 'keys'}`;
+      return `${key.id} (${key.name}) is revoked${others}.`;
+    },
   },
 };
-
-const pageSize = 1_000;
 
 /**
  * Returns the flag of a field: `--requests-per-minute` for `limits.requests_per_minute`, `--scopes` for `scopes[0]`.
@@ -139,26 +142,3 @@ function flagOf(field: string): string {
   const name = field.replace(/^limits\.|\[\d+\]$/g, '');
   return name === 'voice_ids' ? '--voices' : `--${name.replaceAll('_', '-')}`;
 }
-
-function toMembers(flags: Flags) {
-  const list = (text: string | undefined) => text?.split(',').map((item) => item.trim());
-  return {
-    name: flags.name,
-    scopes: list(flags.scopes),
-    voice_ids: list(flags.voices),
-    allowed_ips: list(flags['allowed-ips']),
-    expires_in_days: toNumber(flags['expires-in-days']),
-    limits: {
-      requests_per_minute: toNumber(flags['requests-per-minute']),
-      concurrency: toNumber(flags.concurrency),
-      characters_per_month: toNumber(flags['characters-per-month']),
-    },
-  };
-}
-
-const toJson = (key: ApiKey) => writeMessage(ApiKeySchema, toKey(key));
-
-const formatMade = (made: MadeKey, { json }: Flags): string =>
-  json
-    ? JSON.stringify(writeMessage(CreateApiKeyResponseSchema, toMade(made)), null, 2)
-    : `${made.key}\n\nStore the key now; it is not shown again. Its id is ${made.apiKey.keyId}.`;

@@ -2,9 +2,12 @@
 import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
+import { VoiceModelSchema } from '../../../gen/sonant/v1/model_pb.ts';
+import { toModel } from '../../api.ts';
+import { writeMessage } from '../../contract.ts';
 import { type BroughtVoice, registry } from '../../engines.ts';
 import {
-  bytesOfRow,
+  createInstallableModels,
   createRecentRate,
   getModel,
   installedBy,
@@ -228,73 +231,53 @@ export async function printModels(
   const { dataDir, modelsFile } = line.loadConfig();
   const [name, ...more] = rest;
   if (more.length > 0) throw new UsageError('usage: sonant voice models [NAME]');
-  const offered = await loadModels(modelsFile, engines);
-  const here = new Set(offered.flatMap((each) => (installedBy(each, dataDir) ? each.row.name : [])));
-  const known = new Set(offered.map(({ row }) => row.name));
-  const listed = (await Promise.all(engines.map((engine) => listInstalled(engine, dataDir)))).flat();
-  const own = listed.filter((each) => !known.has(each));
-  const rows = offered.map(({ row }) => row);
-  const wanted = rows.filter((row) => (name === undefined || row.name === name) && speaks(row, language));
+  const models = createInstallableModels({ offered: await loadModels(modelsFile, engines), engines, dataDir });
+  const listed = await Promise.all((await models.list()).map(async (each) => models.describe(each, undefined)));
+  const all = listed.map((model): Record<string, any> => writeMessage(VoiceModelSchema, toModel(model, [])));
+  const wanted = all.filter(
+    (model) => (name === undefined || model.name === name) && speaks(model.languages, language),
+  );
   if (name !== undefined && wanted.length === 0)
-    throw new CommandError(`there is no model ${name}${didYouMean(name, namesOf(offered))}`);
-  const shown = wanted.map((row) => ({ ...toJson(row), is_here: here.has(row.name) }));
-  if (json) return line.print(JSON.stringify({ models: shown, others_here: own }, null, 2));
+    throw new CommandError(
+      `there is no model ${name}${didYouMean(
+        name,
+        all.map((model) => model.name),
+      )}`,
+    );
+  if (json) return line.print(JSON.stringify({ models: wanted }, null, 2));
   if (name !== undefined)
-    return line.print(formatTable(Object.entries(shown[0]!).map(([key, value]) => [key, toCell(value)])));
-  const cells = wanted.map((row) => toCells(row, here.has(row.name)));
-  line.print(formatTable([heading, ...cells], { stateColumn: 1 }));
-  if (own.length > 0) line.print(`installed, but not in the table: ${own.join(', ')}`);
+    return line.print(formatTable(Object.entries(wanted[0]!).map(([key, value]) => [key, toCell(value)])));
+  line.print(formatTable([heading, ...wanted.map(toCells)], { stateColumn: 1 }));
 }
 
-const speaks = ({ languages }: ModelRow, wanted: string | undefined): boolean =>
-  wanted === undefined || (languages ?? []).some((code) => wanted.startsWith(code) || code.startsWith(wanted));
+const speaks = (languages: readonly string[], wanted: string | undefined): boolean =>
+  wanted === undefined || languages.some((code) => wanted.startsWith(code) || code.startsWith(wanted));
 
 const notKnown = 'not known';
 const toCell = (value: unknown): string => {
-  if (value === null) return notKnown;
+  if (value === null || value === '') return notKnown;
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 };
 
 const heading = ['MODEL', 'STATE', 'LANGUAGES', 'VOICES', 'SIZE', 'CHECKED BY', 'COMMERCIAL USE', 'LICENCE', 'CPU'];
 const languagesShown = 4;
+const checks: Readonly<Record<string, string>> = { archive: 'SHA-256', weights: 'SHA-256 of the weights' };
 
-function toCells(row: ModelRow, isHere: boolean): string[] {
-  const { name, languages, voices, builds, files, licence, commercial, cost } = row;
-  const shown = languages?.slice(0, languagesShown).join(',');
-  const more = languages && languages.length > languagesShown ? ` and ${languages.length - languagesShown} more` : '';
+function toCells({ name, languages, voices, bytes, commercial, ...model }: Record<string, any>): string[] {
+  const shown = languages.slice(0, languagesShown).join(',');
+  const more = languages.length > languagesShown ? ` and ${languages.length - languagesShown} more` : '';
   return [
     name,
-    isHere ? 'ready' : 'absent',
-    shown === undefined ? notKnown : `${shown}${more}`,
+    model.installed ? 'ready' : 'absent',
+    toCell(shown + more),
     voices === 0 ? 'clones' : toCell(voices),
-    formatSize(row),
-    builds.length > 0 ? 'SHA-256' : Object.keys(files).length > 0 ? 'SHA-256 of the weights' : 'not pinned',
+    bytes === null ? notKnown : `${Math.round(bytes / 1e6)} MB`,
+    checks[model.checked_by] ?? 'not pinned',
     commercial === null ? notKnown : commercial ? 'yes' : 'no',
-    toCell(licence),
-    toCell(cost),
+    toCell(model.licence),
+    toCell(model.cost),
   ];
 }
-
-function formatSize(row: ModelRow): string {
-  const bytes = bytesOfRow(row);
-  return bytes === undefined ? notKnown : `${Math.round(bytes / 1e6)} MB`;
-}
-
-const toJson = (row: ModelRow) => ({
-  name: row.name,
-  title: row.title,
-  kind: row.kind,
-  languages: row.languages,
-  voices: row.voices,
-  best_voice: row.bestVoice,
-  ...licenceOf(row),
-  cost: row.cost,
-  notes: row.notes,
-  url: row.url,
-  builds: row.builds,
-  files: row.files,
-  parts: row.parts,
-});
 
 export async function removeVoiceModel(
   line: CommandLine,

@@ -1,13 +1,13 @@
 // `sonant voice default|alias`: chooses the default voice, and defines aliases for voices. Running services apply both
 // changes without a restart.
-import { operator } from '../../accounts.ts';
+import { VoiceService } from '../../../gen/sonant/v1/voice_pb.ts';
 import { registry } from '../../engines.ts';
-import { breaksOf } from '../../library.ts';
 import { Failure } from '../../platform/errors.ts';
 import { questionOf } from '../../platform/runtime/nearest-name.ts';
-import { findDefault, nearestVoice, type OfferedVoice } from '../../speech.ts';
+import { nearestVoice, type OfferedVoice } from '../../speech.ts';
 import type { OpenedVoiceManagement } from '../command-line.ts';
 import { type CommandLine, formatTable, UsageError, withFlagNames, withOpened } from './command.ts';
+import { callAsOperator } from './operator-call.ts';
 
 interface NameFlags {
   remove?: boolean | undefined;
@@ -23,9 +23,10 @@ export async function chooseDefaultVoice(
   if (rest.length > 1 || (remove && wanted !== undefined))
     throw new UsageError('usage: sonant voice default [VOICE] or sonant voice default --remove');
   await withOpened(await line.openVoiceManagement(registry), async (opened) => {
-    const chosen = wanted === undefined ? undefined : findVoice(opened, wanted).voice.voiceId;
-    if (chosen !== undefined || remove) await opened.management.chooseDefault(chosen, operator);
-    line.print(json ? JSON.stringify(describeDefault(opened), null, 2) : explainDefault(opened));
+    const voice_id = wanted === undefined ? null : findVoice(opened, wanted).voice.voiceId;
+    const isChange = voice_id !== null || remove;
+    const chosen = await callDefault(opened, isChange ? { voice_id } : undefined);
+    line.print(json ? JSON.stringify(chosen, null, 2) : explainDefault(opened, chosen));
   });
 }
 
@@ -38,16 +39,16 @@ function findVoice({ voices }: OpenedVoiceManagement, name: string): OfferedVoic
   });
 }
 
-/** Makes the voice the default voice. Returns a sentence that describes the result. */
-export async function makeDefault(opened: OpenedVoiceManagement, voiceId: string): Promise<string> {
-  await opened.management.chooseDefault(voiceId, operator);
-  return explainDefault(opened);
+/** Returns the default voice, after the change if there is one. */
+async function callDefault({ handlers }: OpenedVoiceManagement, change?: { voice_id: string | null }) {
+  const { setDefaultVoice, getDefaultVoice } = VoiceService.method;
+  const { json } = await callAsOperator(change ? setDefaultVoice : getDefaultVoice, handlers, change ?? {});
+  return json.default_voice;
 }
 
-function describeDefault({ voices }: OpenedVoiceManagement) {
-  const { offered, source, chosen } = findDefault(voices);
-  return { voice_id: offered?.voice.voiceId ?? null, source, chosen_voice_id: chosen?.voice.voiceId ?? null };
-}
+/** Makes the voice the default voice. Returns a sentence that describes the result. */
+export const makeDefault = async (opened: OpenedVoiceManagement, voice_id: string): Promise<string> =>
+  explainDefault(opened, await callDefault(opened, { voice_id }));
 
 const reasons = {
   setting: 'SONANT_DEFAULT_VOICE',
@@ -55,15 +56,17 @@ const reasons = {
   order: 'the first voice, because none is chosen',
 } as const;
 
-function explainDefault(opened: OpenedVoiceManagement): string {
-  const { voice_id: voiceId, source, chosen_voice_id: chosen } = describeDefault(opened);
-  const { setting, chosen: kept } = opened.voices.preferences();
+function explainDefault(
+  { voices }: OpenedVoiceManagement,
+  { voice_id: voiceId, source, chosen_voice_id: chosen }: Awaited<ReturnType<typeof callDefault>>,
+): string {
+  const { setting, chosen: kept } = voices.preferences();
   if (voiceId === null) return 'No voice can speak now.';
   if (source === 'setting' && kept !== undefined && kept !== voiceId)
     return `${voiceId} is the default voice: SONANT_DEFAULT_VOICE is ${setting} and overrides the chosen voice ${kept}.`;
   if (source !== 'choice' && kept !== undefined && kept !== voiceId)
     return `${voiceId} is the default voice, because the chosen voice ${kept} ${chosen === null ? 'does not exist' : 'cannot speak'}.`;
-  return `${voiceId} is the default voice (${reasons[source]}).`;
+  return `${voiceId} is the default voice (${reasons[source as keyof typeof reasons]}).`;
 }
 
 export async function nameVoice(
@@ -74,7 +77,7 @@ export async function nameVoice(
   const [asked, ...names] = rest;
   if (remove && names.length === 0) throw new UsageError('usage: sonant voice alias VOICE NAME... --remove');
   await withOpened(await line.openVoiceManagement(registry), async (opened) => {
-    const { management, voices } = opened;
+    const { handlers, voices } = opened;
     if (names.length > 0) {
       const { voice, aliases: before } = findVoice(opened, asked!);
       const kept = before.filter((alias) => !names.includes(alias));
@@ -86,11 +89,7 @@ export async function nameVoice(
       const aliases = remove ? kept : [...before, ...missing];
       await withFlagNames(
         (field) => aliases[Number(/\d+/.exec(field)?.[0])] ?? field,
-        async () => {
-          const details = breaksOf({ aliases });
-          if (details.length > 0) throw new Failure('invalid_request', { details });
-          return management.update(voice.voiceId, { aliases }, operator);
-        },
+        () => callAsOperator(VoiceService.method.updateVoice, handlers, { voice_id: voice.voiceId, aliases }),
       );
     }
     const listed = asked === undefined ? voices.list() : [findVoice(opened, asked)];

@@ -1,7 +1,9 @@
 // `sonant voice`: lists voices, and blends, exports, imports, changes and deletes stored voices. `voice-models.ts` has
 // the actions get, models and remove; `voice-names.ts` has default and alias.
 import { readFile, writeFile } from 'node:fs/promises';
-import { operator } from '../../accounts.ts';
+import type { DescMethodUnary } from '@bufbuild/protobuf';
+import { VoiceService } from '../../../gen/sonant/v1/voice_pb.ts';
+import type { Fields } from '../../contract.ts';
 import { registry } from '../../engines.ts';
 import { breaksOf, exportVoice, importVoiceFile } from '../../library.ts';
 import { Failure } from '../../platform/errors.ts';
@@ -31,6 +33,7 @@ import {
   withFlagNames,
   withOpened,
 } from './command.ts';
+import { callAsOperator } from './operator-call.ts';
 import { getVoice, importVoice, printModels, removeVoiceModel } from './voice-models.ts';
 import { chooseDefaultVoice, nameVoice } from './voice-names.ts';
 
@@ -107,6 +110,8 @@ record   verifies and prints the audit log of voices.`,
   },
 };
 
+const { createVoice, updateVoice, deleteVoice, revokeVoiceConsent } = VoiceService.method;
+
 type Flags = FlagsOf<typeof options>;
 type Action = (line: CommandLine, flags: Flags, rest: readonly string[]) => Promise<void>;
 
@@ -160,26 +165,22 @@ const actions: Readonly<Record<string, Action>> = {
     if (rest.length !== 2) throw new UsageError('usage: sonant voice access ID private|everyone');
     const [asked, given] = rest as [string, string];
     const access = toAccess(given);
-    await withOpened(await line.openVoiceManagement(), async ({ management, voices }) => {
-      const changed = await management.update(checkStored(voices, asked), { access }, operator);
-      const { voiceId } = changed.voice;
-      line.print(json ? JSON.stringify(toJson(changed), null, 2) : `${voiceId} can be used by ${accessWords[access]}.`);
-    });
+    const { found: changed } = await callAbout(line, asked, updateVoice, { access });
+    const text = `${changed!.voice.voiceId} can be used by ${accessWords[access]}.`;
+    line.print(json ? JSON.stringify(toJson(changed!), null, 2) : text);
   },
-  delete: async (line, { json }, rest) =>
-    withOpened(await line.openVoiceManagement(), async ({ management, voices }) => {
-      const voiceId = checkStored(voices, onlyArgument(rest, 'sonant voice delete ID'));
-      await management.remove(voiceId, operator);
-      line.print(json ? JSON.stringify({ voice_id: voiceId, deleted: true }, null, 2) : `${voiceId} is deleted.`);
-    }),
-  revoke: async (line, { json }, rest) =>
-    withOpened(await line.openVoiceManagement(), async ({ management, voices }) => {
-      const stored = checkStored(voices, onlyArgument(rest, 'sonant voice revoke ID'));
-      const revoked = await management.revokeConsent(stored, operator);
-      const { voiceId, name } = revoked.voice;
-      const message = `${voiceId} (${name}) can no longer speak; its clones are destroyed.`;
-      line.print(json ? JSON.stringify(toJson(revoked), null, 2) : message);
-    }),
+  async delete(line, { json }, rest) {
+    const asked = onlyArgument(rest, 'sonant voice delete ID');
+    const { voice_id } = await callAbout(line, asked, deleteVoice);
+    line.print(json ? JSON.stringify({ voice_id, deleted: true }, null, 2) : `${voice_id} is deleted.`);
+  },
+  async revoke(line, { json }, rest) {
+    const asked = onlyArgument(rest, 'sonant voice revoke ID');
+    const { found: revoked } = await callAbout(line, asked, revokeVoiceConsent);
+    const { voiceId, name } = revoked!.voice;
+    const text = `${voiceId} (${name}) can no longer speak; its clones are destroyed.`;
+    line.print(json ? JSON.stringify(toJson(revoked!), null, 2) : text);
+  },
   async record(line, { json }, rest) {
     if (rest.length > 0) throw new UsageError('usage: sonant voice record [--json]');
     await withOpened(await line.openVoiceManagement(), async ({ rows }) => {
@@ -204,6 +205,14 @@ function toAccess(given: string): VoiceAccess {
   if (!access) throw new UsageError(`access must be one of ${voiceAccesses.join(', ')}`);
   return access;
 }
+
+/** Calls an RPC about a voice. `found` is the voice as it is then; undefined if it is deleted. */
+const callAbout = async (line: CommandLine, asked: string, method: DescMethodUnary, members: Fields = {}) =>
+  withOpened(await line.openVoiceManagement(), async ({ handlers, voices }) => {
+    const voice_id = checkStored(voices, asked);
+    await callAsOperator(method, handlers, { voice_id, ...members });
+    return { voice_id, found: voices.lookUp(voice_id) };
+  });
 
 /** Returns the id of the stored voice. */
 function checkStored(voices: Voices, idOrAlias: string): string {
@@ -285,13 +294,11 @@ async function blendVoice(
     if (part !== undefined) return given[Number(part)]!;
     return field === 'voice_id' ? (voiceId === undefined ? 'NAME' : '--voice-id') : field === 'name' ? 'NAME' : 'PART';
   };
-  return withOpened(await openVoiceManagement(registry), ({ management, voices }) => {
-    const blend = parts.map(({ part, weight }) => ({ voiceId: findPart(part, voices), weight }));
+  return withOpened(await openVoiceManagement(registry), ({ handlers, voices }) => {
+    const blend = parts.map(({ part, weight }) => ({ voice_id: findPart(part, voices), weight }));
     return withFlagNames(flagOf, async () => {
-      const faults = [...breaksOf({ voiceId: id, name, blend })];
-      const checked = management.checkNew(id, { name, blend }, operator, faults);
-      if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
-      return management.create(id, { name, blend }, checked, operator);
+      const { json } = await callAsOperator(createVoice, handlers, { voice_id: id, name, blend });
+      return voices.find(json.voice.voice_id);
     });
   });
 }

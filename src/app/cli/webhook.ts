@@ -1,8 +1,6 @@
 // `sonant webhook secret`: shows, creates and replaces the secret that signs the webhooks of a key.
-import { RotateOwnWebhookSecretRequestSchema, WebhookSecretSchema } from '../../../gen/sonant/v1/api_key_pb.ts';
-import { operator, secretGraceSecondsUsual, toAuditRow, type WebhookSecret } from '../../accounts.ts';
-import { toSecret } from '../../api.ts';
-import { writeMessage } from '../../contract.ts';
+import { ApiKeyService } from '../../../gen/sonant/v1/api_key_pb.ts';
+import { operator, secretGraceSecondsUsual } from '../../accounts.ts';
 import {
   type Command,
   findAction,
@@ -14,7 +12,7 @@ import {
   withFlagNames,
   withOpened,
 } from './command.ts';
-import { readRequest, toNumber } from './read-request.ts';
+import { callAsOperator, toNumber } from './operator-call.ts';
 
 const options = {
   rotate: flag('create the secret, or replace it'),
@@ -40,28 +38,23 @@ one, which is shown once; the former one signs too for a while, so that receiver
     const { rotate, json, 'grace-seconds': grace } = values;
     const [, rest] = findAction({ secret: true }, positionals, usage);
     const given = onlyArgument(rest, usage);
-    const members = { grace_seconds: toNumber(grace) };
-    const { message, violations } = readRequest(RotateOwnWebhookSecretRequestSchema, members);
-    const { graceSeconds = secretGraceSecondsUsual } = message;
-    const found = await withOpened(await openKeys(), ({ management, webhookSecrets }) =>
+    const { rotateOwnWebhookSecret, getOwnWebhookSecret } = ApiKeyService.method;
+    const { json: made } = await withOpened(await openKeys(), ({ management, handlersFor }) =>
       withFlagNames(
         (field) => `--${field.replaceAll('_', '-')}`,
         async () => {
           const { keyId } = await management.get(given, operator);
-          if (!rotate) return webhookSecrets.get(keyId);
-          violations.throwIfAny();
-          return webhookSecrets.rotate(keyId, graceSeconds, (change) => toAuditRow(change, operator));
+          return rotate
+            ? callAsOperator(rotateOwnWebhookSecret, handlersFor(), { grace_seconds: toNumber(grace) }, keyId)
+            : callAsOperator(getOwnWebhookSecret, handlersFor(), {}, keyId);
         },
       ),
     );
-    const { hint, formerUntilMs, ...more } = found as WebhookSecret & { secret?: string };
-    const facts = writeMessage(WebhookSecretSchema, toSecret(found));
-    if (json) print(JSON.stringify(more.secret ? { ...facts, secret: more.secret } : facts, null, 2));
-    else if (more.secret) print(`${more.secret}\n\nStore the secret now; it is not shown again.`);
-    else
-      print(
-        `${hint}..., created ${facts.created_at}${formerUntilMs ? `; the former secret also signs until ${facts.former_expires_at}` : ''}`,
-      );
+    const { secret, webhook_secret: shown = made } = made;
+    const { hint, created_at: createdAt, former_expires_at: until } = shown;
+    if (json) print(JSON.stringify(shown, null, 2));
+    else if (secret) print(`${secret}\n\nStore the secret now; it is not shown again.`);
+    else print(`${hint}..., created ${createdAt}${until ? `; the former secret also signs until ${until}` : ''}`);
     return 0;
   },
 };

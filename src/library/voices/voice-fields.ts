@@ -1,18 +1,11 @@
 // Defines the fields of requests that create, clone or change a voice. An omitted field keeps its value, or gets its
 // default in a new voice. The contract's rules check shape and range; this folder checks references and permissions.
 
-import { create, type Message, type MessageInitShape } from '@bufbuild/protobuf';
-import {
-  type CloneVoiceRequest,
-  CreateVoiceRequestSchema,
-  UpdateVoiceRequestSchema,
-  type VoiceSpec,
-  VoiceSpecSchema,
-} from '../../../gen/sonant/v1/voice_pb.ts';
+import { create, type Message } from '@bufbuild/protobuf';
+import { type CloneVoiceRequest, CreateVoiceRequestSchema, type VoiceSpec } from '../../../gen/sonant/v1/voice_pb.ts';
 import type { Actor, VoiceUser } from '../../accounts.ts';
 import { checkRules, Violations } from '../../contract.ts';
 import { Failure, type FieldReason, type FieldViolation } from '../../platform/errors.ts';
-import { toSnakeCase } from '../../platform/store/row-store.ts';
 import {
   isOfAnother,
   type Lexicons,
@@ -45,21 +38,15 @@ export const faultTo =
   (field, reason, message, allowed) =>
     void faults.push({ field, reason, message, ...(allowed && { allowed }) });
 
-/** Applies the contract's rules to fields that do not come from an API. `voiceId` selects the rules for new voices. */
-export function breaksOf(
-  fields: Pick<VoiceFields, 'name' | 'description' | 'labels' | 'aliases' | 'blend'> & { voiceId?: string | undefined },
-): readonly FieldViolation[] {
-  const { voiceId, ...given } = fields;
-  const spec = create(VoiceSpecSchema, given as MessageInitShape<typeof VoiceSpecSchema>);
+/** Applies the contract's rules to the fields of a new voice that do not come from an API. */
+export function breaksOf({
+  voiceId = '',
+  ...spec
+}: { voiceId?: string | undefined } & Partial<Pick<VoiceSpec, 'name' | 'description' | 'labels'>>) {
   const violations = new Violations();
-  if ('voiceId' in fields) {
-    const message = create(CreateVoiceRequestSchema, { voiceId: voiceId ?? '', spec });
-    checkRules(CreateVoiceRequestSchema, message, violations, { given: voiceId === '' ? ['voice_id'] : [] });
-  } else {
-    const mask = Object.keys(given).map(toSnakeCase);
-    const message = create(UpdateVoiceRequestSchema, { voiceId: '-', spec });
-    checkRules(UpdateVoiceRequestSchema, message, violations, { mask, given: mask });
-  }
+  checkRules(CreateVoiceRequestSchema, create(CreateVoiceRequestSchema, { voiceId, spec }), violations, {
+    given: voiceId === '' ? ['voice_id'] : [],
+  });
   return violations.details;
 }
 

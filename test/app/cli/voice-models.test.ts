@@ -63,7 +63,7 @@ describe('the table of models', () => {
     );
     expect(JSON.parse(await voice(['models', '--json'], { table: [row] })).models[0]).toMatchObject({
       name: 'amy',
-      is_here: false,
+      installed: false,
     });
     await expect(voice(['models', 'nobody'], { table: [] })).rejects.toThrow('there is no model nobody');
   });

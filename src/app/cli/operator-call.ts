@@ -1,0 +1,47 @@
+// Calls an RPC as the operator, for commands that work on the database without the service. The flags are members of the
+// request, which is checked as the REST API checks a body, and the answer is the JSON of the response.
+import { create, type DescMethodUnary } from '@bufbuild/protobuf';
+import { FieldMaskSchema } from '@bufbuild/protobuf/wkt';
+import { operator } from '../../accounts.ts';
+import { anonymous, type Call, callUnary } from '../../api.ts';
+import { type Fields, newReading, readMembers, writeMessage } from '../../contract.ts';
+
+const { name: actorName, ...own } = operator;
+const never = new AbortController().signal;
+
+/** Returns all pages of a list. `keyId` is the key that a call about the caller's own key concerns. */
+export async function callAsOperator(
+  method: DescMethodUnary,
+  handlers: object,
+  members: Fields,
+  keyId = actorName,
+): Promise<{ json: any; response: any }> {
+  const { input, output } = method;
+  const message: any = create(input);
+  const reading = newReading(true);
+  readMembers(message, input, members, reading);
+  const { violations, emptyLists } = reading;
+  const ids = input.fields.map(({ name }) => name);
+  const mask = ids.includes('update_mask') ? reading.given.filter((path) => !ids.includes(path)) : undefined;
+  if (mask) message.updateMask = create(FieldMaskSchema, { paths: mask });
+  const given = reading.given.filter((path) => !emptyLists.includes(path));
+  const call: Call = {
+    caller: { ...anonymous, ...own, callerId: actorName, keyId, actorName },
+    requestId: '',
+    address: '',
+    signal: never,
+    leaving: never,
+    begunMs: performance.now(),
+    reportLimits() {},
+    reportSpeech() {},
+  };
+  const response = await callUnary(method, handlers, message, call, { violations, given, emptyLists, mask });
+  const json = writeMessage(output, response);
+  if (!json.next_cursor) return { json, response };
+  const rest = await callAsOperator(method, handlers, { ...members, cursor: json.next_cursor }, keyId);
+  for (const [name, items] of Object.entries(rest.json)) if (Array.isArray(items)) items.unshift(...(json[name] as []));
+  return rest;
+}
+
+/** Converts a flag to a number. Text that is not a number becomes NaN, which violates every rule. */
+export const toNumber = (text: string | undefined) => (text === undefined ? undefined : Number(text));
