@@ -16,7 +16,6 @@ export {
 } from './accounts/keys/key-management.ts';
 export { createKeyVerifier, type KeyCaller } from './accounts/keys/key-verifier.ts';
 export { defaultScopes, type Scope, scopes } from './accounts/keys/scopes.ts';
-export { accountSettings, apiKeySetting } from './accounts/keys/settings.ts';
 export { createFailedAttempts, type FailedAttempts } from './accounts/limits/failed-attempts.ts';
 export {
   chainOf,
@@ -45,6 +44,7 @@ export {
   type UsageSum,
   usageGroups,
 } from './accounts/limits/usage-rows.ts';
+export type { accountSettings } from './accounts/settings.ts';
 export { checkIssuer, createIssuer, type IssuerOptions } from './accounts/sign-in/oidc-issuer.ts';
 export {
   createSeal,

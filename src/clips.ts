@@ -41,7 +41,6 @@ export {
   createSigningCertificateRows,
   type SigningCertificateRows,
 } from './clips/provenance/signing-certificate-rows.ts';
-export { clipSettings } from './clips/settings.ts';
 export { createSingleFlight, type SingleFlight } from './clips/single-flight.ts';
 export type { SizeLimit } from './clips/speaking.ts';
 export { createStoredAudio, type StoredAudio } from './clips/stored-audio.ts';

@@ -33,10 +33,10 @@ export {
   toOffered,
 } from './library/models/model-table.ts';
 export { commandsByHand } from './library/models/package-url.ts';
+export type { librarySettings } from './library/settings.ts';
 export { createCloneMaking } from './library/voices/clone-making.ts';
 export { createVault } from './library/voices/clone-vault.ts';
 export { readSamples } from './library/voices/sample-reader.ts';
-export { librarySettings } from './library/voices/settings.ts';
 export { openVoiceCache, type VoiceCacheOptions } from './library/voices/voice-cache.ts';
 export { breaksOf, type VoiceFields } from './library/voices/voice-fields.ts';
 export { exportVoice, importVoiceFile } from './library/voices/voice-file.ts';

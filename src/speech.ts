@@ -36,7 +36,6 @@ export {
   type OfferedLexicon,
 } from './speech/request-lexicons.ts';
 export { Schedule } from './speech/schedule.ts';
-export { speechSettings } from './speech/settings.ts';
 export type { KeepSegment } from './speech/speak-cut.ts';
 export type {
   SpeechAudio,

@@ -16,7 +16,6 @@ export { createQueryCheck } from './transports/http/ignored-fields.ts';
 export { addLexiconRoutes } from './transports/http/lexicon-routes.ts';
 export { addLiveRoutes } from './transports/http/live-routes.ts';
 export { toOpenAiReply } from './transports/http/openai-failure.ts';
-export { transportSettings } from './transports/http/settings.ts';
 export { addOauthRoutes } from './transports/http/sign-in/routes.ts';
 export { createEventSender } from './transports/http/synthesis/event-sender.ts';
 export { ResumableStreams } from './transports/http/synthesis/resumable-streams.ts';

@@ -1,13 +1,13 @@
 // The settings of the service: those of the rooms, in the order in which commands list them, and the app's own. Engines
-// declare their own settings.
-import { accountSettings } from '../accounts.ts';
-import { clipSettings } from '../clips.ts';
-import { librarySettings } from '../library.ts';
+// declare their own settings. Settings are imported as files, so that a command that reads them loads no room.
+import { accountSettings } from '../accounts/settings.ts';
+import { clipSettings } from '../clips/settings.ts';
+import { librarySettings } from '../library/settings.ts';
 import { choiceSetting, integerSetting } from '../platform/runtime/setting-types.ts';
 import { storeSettings } from '../platform/store/settings.ts';
 import { type LogLevel, logLevels } from '../platform/telemetry/log.ts';
-import { speechSettings } from '../speech.ts';
-import { transportSettings } from '../transports.ts';
+import { speechSettings } from '../speech/settings.ts';
+import { transportSettings } from '../transports/settings.ts';
 
 const appSettings = {
   leaveSeconds: integerSetting({

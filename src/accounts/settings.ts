@@ -1,5 +1,5 @@
 // The settings of API keys, sign-in, the service’s secrets and webhooks.
-import { isAddressBlock } from '../../platform/net/client-addresses.ts';
+import { isAddressBlock } from '../platform/net/client-addresses.ts';
 import {
   flagSetting,
   integerSetting,
@@ -8,9 +8,9 @@ import {
   longSecretSetting,
   pathSetting,
   textSetting,
-} from '../../platform/runtime/setting-types.ts';
-import { parseApiKey } from './api-key.ts';
-import { defaultScopes, isScope, scopes } from './scopes.ts';
+} from '../platform/runtime/setting-types.ts';
+import { parseApiKey } from './keys/api-key.ts';
+import { defaultScopes, isScope, scopes } from './keys/scopes.ts';
 
 /** An API key in the form that `sonant key create` prints. */
 export const apiKeySetting = (setting: { name: `SONANT_${string}`; help: string }) =>

@@ -6,7 +6,7 @@ import {
   longSecretSetting,
   textSetting,
   urlSetting,
-} from '../../platform/runtime/setting-types.ts';
+} from '../platform/runtime/setting-types.ts';
 
 export const librarySettings = {
   masterKey: longSecretSetting({

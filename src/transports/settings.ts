@@ -1,6 +1,6 @@
 // The settings of the transports: listeners, TLS, CORS and the Wyoming protocol.
-import { apiKeySetting } from '../../accounts.ts';
-import { isAddressBlock } from '../../platform/net/client-addresses.ts';
+import { apiKeySetting } from '../accounts/settings.ts';
+import { isAddressBlock } from '../platform/net/client-addresses.ts';
 import {
   addressSetting,
   flagSetting,
@@ -9,7 +9,7 @@ import {
   optionalAddressSetting,
   pathSetting,
   urlSetting,
-} from '../../platform/runtime/setting-types.ts';
+} from '../platform/runtime/setting-types.ts';
 
 export const transportSettings = {
   httpAddr: addressSetting({
