@@ -6,7 +6,7 @@ import { openApp } from '../src/app/command-line.ts';
 import { loadConfig } from '../src/app/config.ts';
 import type { Engine, EngineDefinition } from '../src/engines/engine.ts';
 import { espeakNg, openEspeakNg } from '../src/engines/espeak-ng/espeak-ng.ts';
-import { parseSpeechRequest } from '../src/speech/request.ts';
+import { parseSpeechRequest } from '../test/speech/parse-request.ts';
 import { openRawLibrary } from './espeak/raw-process.ts';
 import type { Bench, Cell, Goal } from './measuring/bench.ts';
 import { ownCpuMs, threadsCpuMs } from './measuring/machine.ts';

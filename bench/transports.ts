@@ -10,7 +10,7 @@ import {
 } from '@bufbuild/protobuf';
 import { ReturnFormat, SpeechService } from '../gen/sonant/v1/speech_pb.ts';
 import { VoiceService } from '../gen/sonant/v1/voice_pb.ts';
-import { parseSpeechRequest } from '../src/speech/request.ts';
+import { parseSpeechRequest } from '../test/speech/parse-request.ts';
 import type { Bench, Cell, Goal } from './measuring/bench.ts';
 import { type Cost, type Costs, compare, cpuOf, cpuRatio, median, wallOf } from './measuring/rounds.ts';
 import { loadGrpc } from './transports/grpc-load.ts';

@@ -3,26 +3,20 @@
 export type SpeechRequest = {
   /** Id or alias of the voice to speak with. ListVoices returns the voices. */
   voice_id: string;
-  /** Text to speak, not blank; required unless `ssml` is set. At most 5000 Unicode code points may be spoken; the maximum length of the text also counts markup. All pauses together last at most 600 seconds. */
-  text?: string;
-  /** An SSML 1.1 document to speak, instead of `text`. At most 5000 Unicode code points may be spoken. */
-  ssml?: string;
   /** Texts to speak in order, none blank; required unless `ssml` is set. Each text may have at most 5000 spoken Unicode code points, and all texts together 50000; the maximum length of a text also counts markup. All pauses together last at most 600 seconds. */
   text_chunks?: string[];
   /** Sample rate of the audio in hertz. */
   sample_rate?: 24000 | 44100 | 48000;
   /** Language of the text as a BCP-47 tag; the voice must speak it. "auto" detects the language of each sentence, among the voice's languages. */
   language_code?: string;
-  /** `rest` returns the audio of `text` when all of it is synthesized; `streaming` returns the audio of `text_chunks` while it is being synthesized. */
-  method?: "rest" | "streaming";
-  /** Whether the response contains a link to the audio, or the audio itself. Default: a link; for a stream, the audio itself. With a link, the audio of a stream is also stored. */
-  return_format?: "url" | "buffer";
   /** Encoding of the audio; one channel. */
   output_format?: "wav" | "pcm" | "mp3" | "opus" | "flac";
   /** Speed of speech; 2.0 is twice the normal speed. The pitch is preserved. */
   speaking_rate?: number;
-  /** Formats of the captions to store with the audio; only with a link. Default: no captions. */
-  captions?: ("srt" | "vtt")[];
+  /** Whether the response contains a link to the audio, or the audio itself. Default: a link; for a stream, the audio itself. With a link, the audio of a stream is also stored. */
+  return_format?: "url" | "buffer";
+  /** An SSML 1.1 document to speak, instead of `text`. At most 5000 Unicode code points may be spoken. */
+  ssml?: string;
   /** Kind of markup in the text. With `pauses`, "[pause:1.5s]" is a pause; with `ssml`, a text that begins with "<speak" is an SSML document. Default: plain text. */
   markup?: "ssml" | "pauses";
   /** Whether numbers, signs and abbreviations are spelled out for an engine that cannot read them. */
@@ -33,6 +27,12 @@ export type SpeechRequest = {
   instructions?: string;
   /** Seed of the engine's random choices. With the same seed, a repeated request sounds the same if the engine allows it. If the engine accepts no seed, `warnings` contains "ignored:seed". Default: the engine chooses a seed. */
   seed?: number;
+  /** Text to speak, not blank; required unless `ssml` is set. At most 5000 Unicode code points may be spoken; the maximum length of the text also counts markup. All pauses together last at most 600 seconds. */
+  text?: string;
+  /** Formats of the captions to store with the audio; only with a link. Default: no captions. */
+  captions?: ("srt" | "vtt")[];
+  /** `rest` returns the audio of `text` when all of it is synthesized; `streaming` returns the audio of `text_chunks` while it is being synthesized. */
+  method?: "rest" | "streaming";
 };
 
 export type SpeechLink = {
@@ -202,26 +202,22 @@ export type SpeechEstimate = {
 export type StreamRequest = {
   /** Id or alias of the voice to speak with. ListVoices returns the voices. */
   voice_id: string;
-  /** Text to speak, not blank; required unless `ssml` is set. At most 5000 Unicode code points may be spoken; the maximum length of the text also counts markup. All pauses together last at most 600 seconds. */
-  text?: string;
-  /** An SSML 1.1 document to speak, instead of `text`. At most 5000 Unicode code points may be spoken. */
-  ssml?: string;
   /** Texts to speak in order, none blank; required unless `ssml` is set. Each text may have at most 5000 spoken Unicode code points, and all texts together 50000; the maximum length of a text also counts markup. All pauses together last at most 600 seconds. */
   text_chunks?: string[];
   /** Sample rate of the audio in hertz. */
   sample_rate?: 24000 | 44100 | 48000;
   /** Language of the text as a BCP-47 tag; the voice must speak it. "auto" detects the language of each sentence, among the voice's languages. */
   language_code?: string;
-  /** The only value. */
-  method?: "streaming";
-  /** With a link, the audio is also stored, and the last event contains its URL. Default: the audio is only streamed. */
-  return_format?: "url" | "buffer";
   /** Encoding of the audio; one channel. */
   output_format?: "wav" | "pcm" | "mp3" | "opus" | "flac";
   /** Speed of speech; 2.0 is twice the normal speed. The pitch is preserved. */
   speaking_rate?: number;
   /** Timestamps to send with the audio. Default: no timestamps. */
   timestamps?: "word";
+  /** With a link, the audio is also stored, and the last event contains its URL. Default: the audio is only streamed. */
+  return_format?: "url" | "buffer";
+  /** An SSML 1.1 document to speak, instead of `text`. At most 5000 Unicode code points may be spoken. */
+  ssml?: string;
   /** Kind of markup in the text. With `pauses`, "[pause:1.5s]" is a pause; with `ssml`, a text that begins with "<speak" is an SSML document. Default: plain text. */
   markup?: "ssml" | "pauses";
   /** Whether numbers, signs and abbreviations are spelled out for an engine that cannot read them. */
@@ -232,6 +228,10 @@ export type StreamRequest = {
   instructions?: string;
   /** Seed of the engine's random choices. With the same seed, a repeated request sounds the same if the engine allows it. If the engine accepts no seed, `warnings` contains "ignored:seed". Default: the engine chooses a seed. */
   seed?: number;
+  /** Text to speak, not blank; required unless `ssml` is set. At most 5000 Unicode code points may be spoken; the maximum length of the text also counts markup. All pauses together last at most 600 seconds. */
+  text?: string;
+  /** The only value. */
+  method?: "streaming";
 };
 
 export type StreamTicket = {
@@ -945,16 +945,16 @@ export type OpenAiSpeech = {
   };
   /** Encoding of the audio; one channel. */
   response_format?: "wav" | "pcm" | "mp3" | "opus" | "flac" | "aac";
+  /** Speed of speech; 2.0 is twice the normal speed. The pitch is preserved. */
+  speed?: number;
+  /** Audio, or events with audio. */
+  stream_format?: "audio" | "sse";
   /** Kind of markup in the text. With `pauses`, "[pause:1.5s]" is a pause; with `ssml`, a text that begins with "<speak" is an SSML document. Default: plain text. */
   markup?: "ssml" | "pauses";
   /** Whether numbers, signs and abbreviations are spelled out for an engine that cannot read them. */
   normalize?: boolean;
   /** Ids of lexicons that state how words are pronounced. The first lexicon that defines a word applies; the voice's own lexicons come last. ListLexicons returns the lexicons. */
   lexicon_ids?: string[];
-  /** Speed of speech; 2.0 is twice the normal speed. The pitch is preserved. */
-  speed?: number;
-  /** Audio, or events with audio. */
-  stream_format?: "audio" | "sse";
   /** How to speak, in free text, such as "Cheerful and fast." An engine that does not follow instructions ignores them, and `warnings` contains "ignored:instructions". */
   instructions?: string;
   /** Seed of the engine's random choices. With the same seed, a repeated request sounds the same if the engine allows it. If the engine accepts no seed, `warnings` contains "ignored:seed". Default: the engine chooses a seed. */

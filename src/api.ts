@@ -7,8 +7,8 @@ export { createIdempotency, type Idempotency, parseIdempotencyKey } from './api/
 export { createJobHandlers, type JobHandlers, type JobView, toJob } from './api/jobs.ts';
 export { createKeyHandlers } from './api/keys.ts';
 export { createLexiconHandlers } from './api/lexicons.ts';
-export type { LiveEvent, LiveInfo, LiveInput } from './api/live-session.ts';
-export { createLiveOperations, type LiveOperations } from './api/live-speech.ts';
+export type { LiveEvent, LiveInput } from './api/live-session.ts';
+export { createLiveOperations, type LiveOperations, toLiveInput } from './api/live-speech.ts';
 export { toEnum } from './api/messages.ts';
 export { createMetering } from './api/metering.ts';
 export { createModelHandlers, toModel } from './api/models.ts';
@@ -18,6 +18,14 @@ export { createRunner, type Runner } from './api/runner.ts';
 export { RunningCall, wasReported } from './api/running-call.ts';
 export { callStream, callUnary, type Handlers, type Received } from './api/service-handlers.ts';
 export { createSpeechOperations, type SpeechOperations } from './api/speech.ts';
+export {
+  describe,
+  roundSeconds,
+  toDuration,
+  toEstimateResponse,
+  toLiveResponse,
+  toStreamResponse,
+} from './api/speech-messages.ts';
 export { createTickets, isTicketId, type Ticket, type Tickets } from './api/stream-tickets.ts';
 export { createTicketRows } from './api/ticket-rows.ts';
 export { createUsageHandlers } from './api/usage.ts';

@@ -1,5 +1,5 @@
 // Messages: from and to JSON, their rules, and the OpenAPI document.
-export { newReading, type Reading, readMembers, readQuery } from './contract/decode.ts';
+export { type MemberNames, newReading, type Reading, readFrame, readMembers, readQuery } from './contract/decode.ts';
 export { writeMessage } from './contract/encode.ts';
 export { documentMethod, memberSchema, requestSchema, type Schema } from './contract/openapi.ts';
 export { checkRules, type Scope } from './contract/rules.ts';
@@ -8,9 +8,9 @@ export {
   endpointsOf,
   enumNames,
   fieldOf,
-  hasPresence,
   isFile,
   isOurs,
+  membersOf,
   restOf,
 } from './contract/schema.ts';
 export {
@@ -23,4 +23,5 @@ export {
   unknownField,
   unknownFieldsMax,
 } from './contract/unknown-fields.ts';
+export { valuesOf } from './contract/values.ts';
 export { Violations } from './contract/violations.ts';

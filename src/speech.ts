@@ -3,30 +3,23 @@ export type { Casting, CastVoice } from './speech/cast.ts';
 export { type DefaultVoice, findDefault } from './speech/default-voice.ts';
 export { charsPerSecond, type Estimate, estimateSpeech, expectedBytesOf } from './speech/estimate.ts';
 export {
-  amount,
   autoLanguage,
   type CaptionKind,
   captionKinds,
   formatNames,
   lexiconIdsMax,
   liveSampleRatesHz,
-  type OtherName,
   outputSampleRatesHz,
   ownLanguage,
-  soundFactsOf,
   speakingRates,
-  speechFieldRows,
-  speechFields,
-  textFields,
 } from './speech/fields.ts';
 export { FileOfTurns } from './speech/file-of-turns.ts';
 export { isMiss } from './speech/find-current.ts';
 export type { LivePlace, PlannedLive } from './speech/live-plan.ts';
-export { type LiveStart, liveFields, parseLiveStart } from './speech/live-request.ts';
 export { LiveText } from './speech/live-text.ts';
 export { type Marking, originOf } from './speech/marking.ts';
 export { bestCasting, type CastSpeech, type PlannedSpeech, type SpeechPlan, type TextPart } from './speech/plan.ts';
-export { parseSpeechRequest, type SpeechRequest } from './speech/request.ts';
+export { type ReadRequest, type RequestOptions, readRequest, type SpeechRequest, toRequest } from './speech/request.ts';
 export {
   type Lexicons,
   lexiconOwnerOf,

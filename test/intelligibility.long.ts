@@ -1,6 +1,5 @@
 // Tests that the default voice is intelligible: a speech recognizer compares it with the output of the engine's own
 // program and with the same audio played backwards. Skipped if the recognizer is not installed.
-
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -10,10 +9,10 @@ import { flite } from '../src/engines/flite/flite.ts';
 import { FliteProgram } from '../src/engines/flite/flite-program.ts';
 import { compileWasm } from '../src/engines/flite/wasi.ts';
 import { join as concat, type Pcm } from '../src/platform/pcm.ts';
-import { parseSpeechRequest } from '../src/speech/request.ts';
 import { canRecognize, type EncodedSound, recognize, toWords, wordErrorRate } from './recognizer.ts';
 import { sentences } from './sentences.ts';
 import { collectSpeech } from './speech/collect-speech.ts';
+import { parseSpeechRequest } from './speech/parse-request.ts';
 
 /** Enough sentences for a verdict. */
 const some = sentences.slice(0, 24);

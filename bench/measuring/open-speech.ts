@@ -1,15 +1,14 @@
 // Opens the pipeline like the service, but with the embedded engine only, so that figures do not depend on other installed
 // engines. Records the segments that the pipeline requests from the engine.
-
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openApp } from '../../src/app/command-line.ts';
 import { loadConfig } from '../../src/app/config.ts';
 import type { Engine, EngineDefinition, Segment, Voice } from '../../src/engines/engine.ts';
 import { flite } from '../../src/engines/flite/flite.ts';
-import { parseSpeechRequest } from '../../src/speech/request.ts';
 import type { SpeechEvent } from '../../src/speech/speech-events.ts';
 import { type CollectedSpeech, collectSpeech } from '../../test/speech/collect-speech.ts';
+import { parseSpeechRequest } from '../../test/speech/parse-request.ts';
 
 /** Fields of a request by their names in JSON. The voice defaults to the default voice. */
 export type Fields = Readonly<Record<string, unknown>>;

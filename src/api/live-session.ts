@@ -1,13 +1,18 @@
 // A session of live speech: receives text while it sends audio. Turns are spoken one after the other; a turn ends at a
 // flush or an interrupt. Inputs are handled even if the client reads no output, so that an interrupt takes effect at
 // once. After `interrupted`, no output of earlier turns is sent.
-
 import type { FormatName } from '../audio.ts';
 import { countChars } from '../platform/count-chars.ts';
 import { Failure, type FieldViolation } from '../platform/errors.ts';
 import { onAbort } from '../platform/runtime/abort.ts';
 import { atOnce, inSteps } from '../platform/runtime/steps.ts';
-import { FileOfTurns, type LiveStart, type SpeechEvent, type SpeechMark, type SpeechTimestamps } from '../speech.ts';
+import {
+  FileOfTurns,
+  type SpeechEvent,
+  type SpeechMark,
+  type SpeechRequest,
+  type SpeechTimestamps,
+} from '../speech.ts';
 import type { Call } from './call.ts';
 import {
   catchUpCheckMs,
@@ -20,7 +25,7 @@ import {
 import { type Heard, LiveTurn } from './live-turn.ts';
 
 export type LiveInput =
-  | { type: 'start'; start: LiveStart }
+  | { type: 'start'; start: SpeechRequest }
   /** Adds text to the turn. If the text is a phrase and ends a sentence, that sentence is spoken at once. */
   | { type: 'text'; text: string; isPhrase?: boolean }
   /** Ends the turn: its remaining text is spoken, even an incomplete sentence. */
@@ -53,7 +58,7 @@ export type LiveEvent =
 
 interface LiveSessionOptions {
   call: Pick<Call, 'signal' | 'leaving'>;
-  start: LiveStart;
+  start: SpeechRequest;
   /** The language of the voice. It is used if the start of the session names no language. */
   languageCode: string;
   speakTurn(turn: LiveTurn, file: FileOfTurns, signal: AbortSignal): AsyncIterable<SpeechEvent>;

@@ -1,7 +1,9 @@
 // Live speech as an operation: the voice is looked up when the session starts, and each turn is charged while its text
 // is spoken.
+import { type LiveSpeechRequest, LiveSpeechRequestSchema, LiveStartSchema } from '../../gen/sonant/v1/speech_pb.ts';
+import { checkRules, Violations } from '../contract.ts';
 import { Failure } from '../platform/errors.ts';
-import type { FileOfTurns, LiveStart, Speech } from '../speech.ts';
+import { type FileOfTurns, type RequestOptions, type Speech, type SpeechRequest, toRequest } from '../speech.ts';
 import { disclosureIn } from '../text.ts';
 import type { Call } from './call.ts';
 import { liveStartMs } from './call-limits.ts';
@@ -12,6 +14,27 @@ import type { Metering } from './metering.ts';
 export interface LiveOperations {
   /** Speaks text while it arrives. The first input starts the session. Nothing is charged until something is spoken. */
   liveSpeech(call: Call, inputs: AsyncIterable<LiveInput>): AsyncIterable<LiveEvent>;
+}
+
+/** Converts a message. Throws a Failure with all violations, also with those found while the message was read. */
+export function toLiveInput(
+  { request: { case: type, value } }: LiveSpeechRequest,
+  options: RequestOptions = {},
+): LiveInput {
+  const { violations = new Violations(), given = [] } = options;
+  if (type === 'start') return { type, start: toRequest(LiveStartSchema, value, { violations, given }) };
+  if (type) checkRules(LiveSpeechRequestSchema.field[type].message!, value, violations, { given });
+  violations.throwIfAny();
+  switch (type) {
+    case 'text':
+      return { type, text: value.text };
+    case 'interrupt':
+      return { type, playedMs: value.playedMs, turn: value.turn };
+    case undefined:
+      throw new Failure('invalid_request', { message: 'A request must contain start, text, flush, interrupt or end.' });
+    default:
+      return { type };
+  }
 }
 
 export interface LiveOperationsOptions {
@@ -45,7 +68,7 @@ export const createLiveOperations = ({ speech, metering }: LiveOperationsOptions
   },
 });
 
-async function readStart(inputs: AsyncIterator<LiveInput>): Promise<LiveStart> {
+async function readStart(inputs: AsyncIterator<LiveInput>): Promise<SpeechRequest> {
   const late = Promise.withResolvers<never>();
   const message = `The start message did not arrive within ${liveStartMs / 1000} s.`;
   const timer = setTimeout(() => late.reject(new Failure('engine_timeout', { message })), liveStartMs);

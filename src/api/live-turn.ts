@@ -5,11 +5,11 @@ import { countChars } from '../platform/count-chars.ts';
 import {
   charsPerSecond,
   createWordAt,
-  type LiveStart,
   LiveText,
   type SpeechAudio,
   type SpeechEvent,
   type SpeechInfo,
+  type SpeechRequest,
   type SpeechTimestamps,
 } from '../speech.ts';
 
@@ -47,7 +47,7 @@ export class LiveTurn {
   /** Words with times; offsets are relative to the turn. */
   readonly #words: { end: number; startSeconds: number; endSeconds: number }[] = [];
 
-  constructor(index: number, { languageCode, start }: { languageCode: string; start: Pick<LiveStart, 'markup'> }) {
+  constructor(index: number, { languageCode, start }: { languageCode: string; start: Pick<SpeechRequest, 'markup'> }) {
     this.index = index;
     this.text = new LiveText(languageCode, start.markup);
   }

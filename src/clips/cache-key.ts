@@ -9,7 +9,6 @@ import {
   originOf,
   type SpeechInfo,
   type SpeechRequest,
-  soundFactsOf,
 } from '../speech.ts';
 
 /** Voices as callers know them, their engine voices, their lexicon versions, and the origin that the file states. */
@@ -24,6 +23,15 @@ export function cacheKeyOf(request: SpeechRequest, speakers: Speakers): string {
   const lexicons = lexiconVersions.length > 0 ? [lexiconVersions] : [];
   const facts = [...versions, request.chunks, ...soundFactsOf(request), ...lexicons, ...(origin ? [origin] : [])];
   return hash('sha256', JSON.stringify(facts), 'base64url');
+}
+
+/** The fields that change the audio, without the text, the voice and the lexicons. */
+export function soundFactsOf(request: SpeechRequest): unknown[] {
+  const { sampleRateHz, languageCode, format, speakingRate, captions, markup, normalize, instructions, seed } = request;
+  // An undefined value is left out, so that a new field does not invalidate existing keys.
+  const added = [instructions, seed].filter((value) => value !== undefined);
+  // Stored captions can be returned in every format, so the key states only whether there are captions.
+  return [sampleRateHz, languageCode, format, speakingRate, captions.length > 0, markup, normalize, ...added];
 }
 
 type Found = Pick<CastSpeech, 'request' | 'cast' | 'lexiconVersions' | 'marking'>;

@@ -2,7 +2,8 @@
 // absent. Reports all violations, each with its path. A value that cannot be read leaves the field unset.
 import { create, type DescEnum, type DescField, type DescMessage, type Message, ScalarType } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { enumNames, isOurs, type Member, membersOf, restOf } from './schema.ts';
+import type { FieldRules } from '../../gen/buf/validate/validate_pb.ts';
+import { allowedNames, enumNames, isOurs, type Member, membersOf, restOf, rulesOf } from './schema.ts';
 import {
   type Fields,
   isObject,
@@ -63,24 +64,30 @@ function readerOf(desc: DescMessage): Reader {
   return reader;
 }
 
-/** Sets the fields of the message from the members of an object. Fields in `without` are not accepted as members. */
+export interface MemberNames {
+  prefix?: string;
+  /** Fields that are not accepted as members. */
+  without?: readonly string[];
+  /** Members that the caller reads. */
+  also?: readonly string[];
+}
+
+/** Sets the fields of the message from the members of an object. */
 export function readMembers(
   message: Message,
   desc: DescMessage,
   given: Fields,
   reading: Reading,
-  { prefix = '', without = [] }: { prefix?: string; without?: readonly string[] } = {},
+  { prefix = '', without = [], also = [] }: MemberNames = {},
 ): void {
   const { known, members, required } = readerOf(desc);
   let unknownCount = 0;
   for (const name of Object.keys(given)) {
+    if (also.includes(name)) continue;
     const member = without.includes(name) ? undefined : members.get(name);
     if (!member) {
-      const unknown = unknownField(
-        name,
-        without.length > 0 ? known.filter((each) => !without.includes(each)) : known,
-        prefix,
-      );
+      const names = [...known.filter((each) => !without.includes(each)), ...also];
+      const unknown = unknownField(name, names, prefix);
       reading.ignored.push(unknown);
       if (reading.isStrict && unknownCount++ < unknownFieldsMax) reading.violations.add([toViolation(unknown)]);
     } else readMember(message, member, given[name] ?? undefined, reading, prefix);
@@ -141,6 +148,29 @@ export function readQuery(
   }
 }
 
+/**
+ * Sets the field of the oneof that the member `type` names, from the other members, as in {"type":"text","text":"Hi."}.
+ */
+export function readFrame(
+  message: Message,
+  { oneofs: [oneof] }: DescMessage,
+  { type, ...given }: Fields,
+  reading: Reading,
+  also: readonly string[] = [],
+): void {
+  const names = oneof!.fields.map(({ name }) => name);
+  const field = oneof!.fields.find(({ name }) => name === type);
+  if (!field?.message) {
+    reading.violations.report('type', 'enum', `must be one of ${names.join(', ')}`, { allowed: names });
+    return;
+  }
+  const value = create(field.message);
+  (message as unknown as Assigned)[oneof!.localName] = { case: field.localName, value };
+  // A null member counts as absent.
+  const members = Object.fromEntries(Object.entries(given).filter(([, each]) => each !== null));
+  readMembers(value, field.message, members, reading, { also });
+}
+
 function fromText(text: string, type: ScalarType): unknown {
   if (type === ScalarType.STRING) return text;
   if (type === ScalarType.BOOL) return text === 'true' || (text === 'false' ? false : text);
@@ -152,10 +182,13 @@ const mustBe = (what: string, reading: Reading, path: string): undefined =>
 
 function readOf(field: DescField): Read {
   switch (field.fieldKind) {
-    case 'scalar':
-      return readScalar(field.scalar);
+    case 'scalar': {
+      const { case: kind, value: rule } = rulesOf(field).type;
+      if (kind === 'int32' && rule.in.length > 0) return readOneOf(rule.in);
+      return restOf(field).partial ? readPartialText : readScalar(field.scalar);
+    }
     case 'enum':
-      return readEnum(field.enum);
+      return readEnum(field.enum, rulesOf(field));
     case 'message':
       return readMessage(field.message);
     case 'list': {
@@ -181,10 +214,20 @@ function readOf(field: DescField): Read {
   }
 }
 
+const readOneOf =
+  (allowed: readonly number[]): Read =>
+  (value, path, reading) =>
+    allowed.includes(value as number)
+      ? value
+      : reading.violations.report(path, 'enum', `must be one of ${allowed.join(', ')}`, { allowed });
+
 function readItem(field: DescField & { fieldKind: 'list' | 'map' }): Read {
   if (field.message) return readMessage(field.message, restOf(field).strict);
-  return field.enum ? readEnum(field.enum) : readScalar(field.scalar!);
+  return field.enum ? readEnum(field.enum, undefined) : readScalar(field.scalar!);
 }
+
+const readPartialText: Read = (value, path, reading) =>
+  typeof value === 'string' ? value : mustBe('text', reading, path);
 
 const emptyOf = ({ scalar }: DescField) => (scalar === ScalarType.STRING ? '' : 0);
 
@@ -230,14 +273,15 @@ function readScalar(type: ScalarType): Read {
 const nameCharsMax = 100;
 const base64Form = /^[A-Za-z0-9+/]*={0,2}$/;
 
-function readEnum(desc: DescEnum): Read {
-  const { names, toNumber } = enumNames(desc);
+function readEnum(desc: DescEnum, rules: FieldRules | undefined): Read {
+  const { toNumber } = enumNames(desc);
+  const names = allowedNames(desc, rules);
   return (value, path, reading) => {
     if (typeof value !== 'string') return mustBe('text', reading, path);
-    const number = toNumber(value);
-    if (number === undefined)
-      reading.violations.report(path, 'enum', `must be one of ${names.join(', ')}`, { allowed: names });
-    return number;
+    if (names.includes(value)) return toNumber(value);
+    return reading.violations.report(path, 'enum', `must be one of ${names.join(', ')}`, {
+      allowed: names,
+    }) as undefined;
   };
 }
 

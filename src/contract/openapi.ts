@@ -5,6 +5,7 @@ import type { FieldRules } from '../../gen/buf/validate/validate_pb.ts';
 import { protoReference } from '../../gen/sonant/v1/reference.ts';
 import { rest, rest_service } from '../../gen/sonant/v1/rest_pb.ts';
 import {
+  allowedNames,
   type Endpoint,
   enumNames,
   fieldOf,
@@ -317,11 +318,7 @@ function schemaOf(field: DescField, side: Side): Schema {
 
 /** Returns the schema of a single value, a list item or a map value. */
 function valueSchema({ enum: values, message, scalar }: DescField, side: Side, rules: FieldRules | undefined): Schema {
-  if (values) {
-    const { names, toNumber } = enumNames(values);
-    const { notIn = [] } = kindOf(rules, 'enum');
-    return { type: 'string', enum: names.filter((name) => !notIn.includes(toNumber(name)!)) };
-  }
+  if (values) return { type: 'string', enum: allowedNames(values, rules) };
   if (message?.typeName === 'google.protobuf.Timestamp') return { type: 'string', format: 'date-time' };
   if (message?.typeName === 'google.protobuf.Duration') return { type: 'number' };
   if (message) return toMessage(message, side === 'event' ? 'response' : side);

@@ -4,7 +4,7 @@
 import { type DescField, type DescMessage, type Message, ScalarType } from '@bufbuild/protobuf';
 import { type FieldRules, Ignore } from '../../gen/buf/validate/validate_pb.ts';
 import type { FieldReason } from '../platform/errors.ts';
-import { enumNames, hasPresence, isOurs, restOf, rulesOf } from './schema.ts';
+import { allowedNames, enumNames, hasPresence, isOurs, restOf, rulesOf } from './schema.ts';
 import type { ViolationFacts, Violations } from './violations.ts';
 
 /** Information that the checks need but the message does not contain. */
@@ -13,6 +13,8 @@ export interface Scope {
   given?: readonly string[];
   /** The paths of an update. Only these paths of the inline field are checked. */
   mask?: readonly string[] | undefined;
+  /** Fields that the caller checks. */
+  except?: readonly string[];
 }
 
 type Report = (path: string, reason: FieldReason, message: string, facts?: ViolationFacts) => void;
@@ -64,7 +66,8 @@ function toFieldCheck(field: DescField, hasMask: boolean): CheckMessage[] {
   const ignoresZero = rules.ignore === Ignore.IF_ZERO_VALUE || hasPresence(field);
   const ruleSentence = sentenceOf(rules);
   return [
-    (message, prefix, report, { given, mask }) => {
+    (message, prefix, report, { given, mask, except }) => {
+      if (except?.includes(name)) return;
       if (mask && !mask.some((path) => path === name || path.startsWith(`${name}.`))) return;
       const value = field.oneof ? valueInOneof(message, field) : message[localName];
       const path = prefix + name;
@@ -160,11 +163,10 @@ function toValueCheck(
   words: TextWords,
 ): Check | undefined {
   if (values) {
-    const { names: all, toName } = enumNames(values);
-    const { notIn = [] } = kindOf(rules, 'enum') ?? {};
-    const names = all.filter((name) => !notIn.some((value) => toName(value) === name));
+    const { toName } = enumNames(values);
+    const names = allowedNames(values, rules);
     return (value: number, path, report) => {
-      if ((toName(value) === undefined && value !== 0) || notIn.includes(value))
+      if (value !== 0 && !names.includes(toName(value)!))
         report(path, 'enum', `must be one of ${names.join(', ')}`, { allowed: names });
     };
   }

@@ -108,6 +108,13 @@ interface EnumNames {
   toName(value: number): string | undefined;
 }
 
+/** The names of the values that the rules of a field allow. */
+export function allowedNames(desc: DescEnum, rules: FieldRules | undefined): readonly string[] {
+  const { names, toNumber } = enumNames(desc);
+  const refused = rules?.type.case === 'enum' ? rules.type.value.notIn : [];
+  return refused.length > 0 ? names.filter((name) => !refused.includes(toNumber(name)!)) : names;
+}
+
 const knownEnums = new Map<DescEnum, EnumNames>();
 
 /** The names of the values in JSON: VOICE_ACCESS_PRIVATE is "private". */

@@ -17,7 +17,8 @@ export class Violations {
   readonly #faulty = new Set<string>();
   /** Fields with a violation in one of their parts. */
   readonly #containers = new Set<string>();
-  #size: { limit: number; actual: number } | undefined;
+  /** Limit and actual size of the first string or list that is too long. */
+  size: { limit: number; actual: number } | undefined;
 
   /**
    * Adds a violation, unless the field, a part of it or a field that contains it already has a violation, which may be
@@ -27,7 +28,7 @@ export class Violations {
     if (this.details.length >= violationsMax || this.has(field)) return;
     this.#note(field);
     this.details.push({ field, reason, message, ...(allowed && { allowed }) });
-    if (limit !== undefined && actual !== undefined) this.#size ??= { limit, actual };
+    if (limit !== undefined && actual !== undefined) this.size ??= { limit, actual };
   }
 
   /** Adds violations that were found together. Several may concern one field. */
@@ -38,7 +39,7 @@ export class Violations {
   }
 
   throwIfAny(): void {
-    if (this.details.length > 0) throw new Failure('invalid_request', { details: this.details, ...this.#size });
+    if (this.details.length > 0) throw new Failure('invalid_request', { details: this.details, ...this.size });
   }
 
   /** Whether the field, a part of it or a field that contains it has a violation. */

@@ -21,11 +21,11 @@ import {
   languagesOf,
   planFrom,
   type SpeechPlan,
-  type SpokenFields,
   unsupportedText,
   type Warning,
 } from './plan.ts';
 import { createRenderer } from './rendering.ts';
+import type { SpeechRequest } from './request.ts';
 import {
   applyVoiceLexicons,
   createVoiceLexicons,
@@ -36,11 +36,8 @@ import {
 import { createTextCutter, cutsOf, type PlannedCut, peekSpoken } from './text-cutter.ts';
 import { type Binding, type OfferedVoice, type Voices, voicesFor } from './voice.ts';
 
-/** The fields that apply to all turns of live speech. */
-export type LiveFields = Omit<SpokenFields, 'captions'>;
-
 export interface PlannedLive {
-  request: SpokenFields;
+  request: SpeechRequest;
   voice: OfferedVoice;
   /** Engines, best first; at least one. */
   bindings: readonly Binding[];
@@ -62,13 +59,13 @@ export interface LivePlace {
 /** Throws a Failure if the voice does not exist for the caller or does not speak the language. */
 export function planLive(
   voices: Voices,
-  fields: LiveFields,
+  start: SpeechRequest,
   caller: Caller,
   lexicons: Lexicons = noLexicons,
   marking?: Marking,
 ): PlannedLive {
   // The word times show where an interrupted turn was cut off.
-  const given = { ...fields, timestamps: true, captions: [] };
+  const given = { ...start, timestamps: true };
   const { request, main } = findVoice(voices, given, caller);
   const requested = findLexicons(lexicons, request.lexiconIds, caller);
   const cast = { main, others: [], voiceOf: () => main };
@@ -90,7 +87,7 @@ export function planLive(
 
 interface Cutting {
   casting: Casting;
-  request: SpokenFields;
+  request: SpeechRequest;
   take: TakePart;
   main: CastVoice;
   /** Voices that the caller may use. */
@@ -146,7 +143,7 @@ function readPart(text: string, markup: MarkupKind | undefined): MarkedText {
 }
 
 /** Whether the part has a foreign phrase, which the voice only approximates. Throws if the turn is mostly foreign. */
-function hasForeign(text: LiveText, part: LivePart, request: SpokenFields, main: CastVoice): boolean {
+function hasForeign(text: LiveText, part: LivePart, request: SpeechRequest, main: CastVoice): boolean {
   const languages = languagesOf(request, main);
   const own = inspectScripts(part.text, ...languages);
   if (!own.mostlyForeign) return own.foreign.length > 0;

@@ -8,7 +8,7 @@ import { Failure, type FieldViolation } from '../platform/errors.ts';
 import { ownTurn } from '../platform/runtime/steps.ts';
 import { inspectScripts, type MarkedText, type ReadingState, readMarkup } from '../text.ts';
 import { type Cast, type Casting, type CastVoice, findCast } from './cast.ts';
-import { autoLanguage, languageCodeDefault, ownLanguage, type SpeechFields } from './fields.ts';
+import { autoLanguage, languageCodeDefault, ownLanguage } from './fields.ts';
 import { createLanguageMarker } from './guess-languages.ts';
 import { type Marking, originOf } from './marking.ts';
 import type { CutSource } from './prefetch.ts';
@@ -29,23 +29,6 @@ import { type Binding, blendOf, isSpokenBy, type OfferedVoice, type Voices, voic
 /** `ignored:` precedes the name of markup or of a field that has no effect, such as "ignored:phoneme". */
 export type Warning = 'nothing_spoken' | 'transliterated' | 'fallback_engine' | `ignored:${string}`;
 
-/** The fields that decide how text is spoken. */
-export type SpokenFields = Pick<
-  SpeechFields,
-  | 'voiceId'
-  | 'languageCode'
-  | 'speakingRate'
-  | 'timestamps'
-  | 'captions'
-  | 'format'
-  | 'sampleRateHz'
-  | 'markup'
-  | 'normalize'
-  | 'lexiconIds'
-  | 'instructions'
-  | 'seed'
->;
-
 /** A voice other than the request's own voice. */
 export interface OtherVoice {
   voice: Voice;
@@ -53,7 +36,7 @@ export interface OtherVoice {
 }
 
 export interface SpeechPlan {
-  request: SpokenFields;
+  request: SpeechRequest;
   /** Number of chunks of the request; 0 in live speech. */
   chunkCount: number;
   chars: number;
@@ -197,11 +180,11 @@ const isFallback = ({ main, others }: Cast, casting: Casting): boolean =>
   [main, ...others].some((voice) => casting(voice) !== voice.bindings[0]);
 
 /** Finds the voice and its engines for the language, and completes the request. Throws if the voice is not ready. */
-export function findVoice<Request extends SpokenFields>(
+export function findVoice(
   voices: Voices,
-  given: Request,
+  given: SpeechRequest,
   caller: Caller,
-): { request: Request; main: CastVoice } {
+): { request: SpeechRequest; main: CastVoice } {
   const voice = voicesFor(voices, caller).find(given.voiceId);
   checkReady(voice);
   const request = completed(given, voice);
@@ -211,17 +194,17 @@ export function findVoice<Request extends SpokenFields>(
 }
 
 /** Languages that the text may be in. */
-export const languagesOf = ({ languageCode }: SpokenFields, { offered }: CastVoice): readonly string[] =>
+export const languagesOf = ({ languageCode }: SpeechRequest, { offered }: CastVoice): readonly string[] =>
   languageCode === autoLanguage ? offered.voice.languageCodes : [languageCode];
 
-export const unsupportedText = ({ voiceId }: SpokenFields, field: string, foreign: readonly string[]) => {
-  const message = `voice ${voiceId} cannot speak text written in ${foreign.join(', ')}`;
+export const unsupportedText = ({ voiceId }: SpeechRequest, field: string, foreign: readonly string[]) => {
+  const message = `has text in ${foreign.join(', ')}, which voice ${voiceId} cannot speak`;
   return new Failure('invalid_request', { details: [{ field, reason: 'unsupported_text', message }] });
 };
 
 /** The parts of a plan that depend on the engines but not on the text. */
 export function planFrom(
-  request: SpokenFields,
+  request: SpeechRequest,
   { cast, casting, marking }: { cast: Cast; casting: Casting; marking: Marking | undefined },
 ) {
   const { main, others } = cast;
@@ -239,7 +222,7 @@ export function planFrom(
   };
 }
 
-const completed = <Request extends SpokenFields>(request: Request, { voice }: OfferedVoice): Request => ({
+const completed = (request: SpeechRequest, { voice }: OfferedVoice): SpeechRequest => ({
   ...request,
   // An alias is replaced by the id of its voice.
   voiceId: voice.voiceId,
@@ -273,10 +256,8 @@ function bindingsFor({ voice, bindings }: OfferedVoice, languageCode: string): B
     : [];
   if (able.length > 0) return able;
   const meant =
-    languageCode === languageCodeDefault
-      ? `, but not ${languageCode}, the default; send ${voice.languageCodes[0]}`
-      : '';
-  const message = `voice ${voice.voiceId} speaks ${voice.languageCodes.join(', ')}${meant}`;
+    languageCode === languageCodeDefault ? `; the default is ${languageCode}, so send ${voice.languageCodes[0]}` : '';
+  const message = `must be a language of voice ${voice.voiceId}: ${voice.languageCodes.join(', ')}${meant}`;
   const details: FieldViolation[] = [{ field: 'language_code', reason: 'unsupported_language', message }];
   throw new Failure('invalid_request', { details });
 }

@@ -16,7 +16,8 @@ import {
   sayText,
 } from '../text.ts';
 import { type Cast, type Casting, type CastVoice, capabilitiesOf } from './cast.ts';
-import { type SpeechFields, speakingRates } from './fields.ts';
+import { speakingRates } from './fields.ts';
+import type { SpeechRequest } from './request.ts';
 import { type Binding, isSpokenBy } from './voice.ts';
 
 export interface Rendering {
@@ -53,7 +54,7 @@ export type RenderedItem = RenderedRun | { pauseMs: number };
 interface RenderOptions {
   cast: Cast;
   casting: Casting;
-  request: Pick<SpeechFields, 'speakingRate' | 'normalize' | 'instructions' | 'seed'>;
+  request: Pick<SpeechRequest, 'speakingRate' | 'normalize' | 'instructions' | 'seed'>;
   /** Called with the name of markup, or of a field, that has no effect. */
   ignore(what: string): void;
 }

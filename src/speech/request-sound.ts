@@ -15,9 +15,9 @@ import { join } from '../platform/pcm.ts';
 import type { Break } from '../text.ts';
 import { autoLanguage } from './fields.ts';
 import type { FileOfTurns } from './file-of-turns.ts';
-import type { SpokenFields } from './plan.ts';
 import type { Begun } from './prefetch.ts';
 import type { Rendering } from './rendering.ts';
+import type { SpeechRequest } from './request.ts';
 import type { SpeechMark, SpeechTimestamps } from './speech-events.ts';
 import { EmphasisEnvelope, type PlannedCut } from './text-cutter.ts';
 import {
@@ -45,7 +45,7 @@ const pauseSecondsMin = 0.1;
 const silenceSeconds = 0.25;
 
 export class RequestSound {
-  readonly #request: SpokenFields;
+  readonly #request: SpeechRequest;
   readonly #origin: Origin | undefined;
   /** The chunk whose words were timed last, and the function that finds its words. */
   #chunk: { index: number; wordAt: WordAt } | undefined;
@@ -77,7 +77,7 @@ export class RequestSound {
   #isLocated = false;
   #emphasis: EmphasisEnvelope | undefined;
 
-  constructor(request: SpokenFields, origin: Origin | undefined, file?: FileOfTurns) {
+  constructor(request: SpeechRequest, origin: Origin | undefined, file?: FileOfTurns) {
     this.#request = request;
     this.#origin = origin;
     this.#file = file;
@@ -340,4 +340,4 @@ function secondsOfSlice(format: FormatName, sampleRateHz: number): number {
   return Math.min(Math.max(slice.bytesMax / bytesPerSecond(sampleRateHz), slice.secondsMin), slice.secondsMax);
 }
 
-const isTimed = ({ marks }: PlannedCut, { timestamps }: SpokenFields): boolean => timestamps || marks.length > 0;
+const isTimed = ({ marks }: PlannedCut, { timestamps }: SpeechRequest): boolean => timestamps || marks.length > 0;

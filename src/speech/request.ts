@@ -1,238 +1,263 @@
-// Parses requests for speech. `parseSpeechRequest` accepts fields with JSON names, reports all violations at once, and
-// coerces nothing: a number in quotes is a violation. See fields.ts for the values.
-
+// Makes requests for speech from messages of the protos, which all transports read first. Checks what the rules of the
+// protos cannot express: texts with their markup, language codes, and fields that exclude each other. Reports all
+// violations at once.
+import { create, type DescMessage, type Message } from '@bufbuild/protobuf';
+import { LiveStartSchema, SynthesizeSpeechRequestSchema } from '../../gen/sonant/v1/speech_pb.ts';
+import type { FormatName } from '../audio.ts';
+import {
+  checkRules,
+  type Fields,
+  type MemberNames,
+  newReading,
+  readMembers,
+  throwNamed,
+  type UnknownField,
+  Violations,
+  valuesOf,
+} from '../contract.ts';
 import { countChars } from '../platform/count-chars.ts';
 import { Failure, type FieldViolation } from '../platform/errors.ts';
-import { type MarkedText, MarkupFault, type MarkupKind, pausesMsMax, readMarkup, readSsml } from '../text.ts';
 import {
-  type FieldRow,
-  markedLengthFactor,
-  type ReportViolation,
-  type SpeechFields,
-  speechFields,
-  type TextLimits,
-  textFields,
-  textLimits,
-} from './fields.ts';
+  type MarkedText,
+  MarkupFault,
+  type MarkupKind,
+  pausesMsMax,
+  readMarkup,
+  readSsml,
+  toLanguageCode,
+} from '../text.ts';
+import { autoLanguage, type CaptionKind, markedLengthFactor, type TextLimits, textLimits } from './fields.ts';
 
-export interface SpeechRequest extends SpeechFields {
-  /** The texts to speak in order, with markup. A `rest` request has one text. */
+/** A request for speech, or the start of live speech, with the defaults of its message. */
+export interface SpeechRequest {
+  /** `rest` if the audio is returned when all of it is spoken. */
+  method: 'rest' | 'streaming';
+  voiceId: string;
+  sampleRateHz: number;
+  /** BCP-47 code in canonical form, or `auto`. */
+  languageCode: string;
+  format: FormatName;
+  returnFormat: 'url' | 'buffer';
+  speakingRate: number;
+  /** Whether word times are requested. */
+  timestamps: boolean;
+  /** Captions to store when the reply is a link to audio. */
+  captions: readonly CaptionKind[];
+  /** Kind of markup in the texts; undefined for plain text. */
+  markup: MarkupKind | undefined;
+  /** Whether numbers, signs and abbreviations are spelled out for engines that cannot read them. */
+  normalize: boolean;
+  /** Unique ids. If several lexicons define a word, the first lexicon applies. */
+  lexiconIds: readonly string[];
+  /** Free-form text that describes how to speak. */
+  instructions: string | undefined;
+  /** Seed for the engine's random choices. */
+  seed: number | undefined;
+  /** The texts to speak in order, with markup; none in live speech. */
   chunks: readonly string[];
   /** Number of spoken Unicode code points in all chunks. This number is charged. */
   chars: number;
   /** Sum of all pauses in the markup. */
   pauseMs: number;
-  returnFormat: NonNullable<SpeechFields['returnFormat']>;
   /** Name of the field that contains the texts. */
   textField: string;
+  /** Largest audio in a response; 0 if the message has no such field. */
+  bufferBytesMax: number;
+  /** In live speech, how long to wait for more text before an incomplete sentence is spoken. */
+  bufferMs: number;
+  /** In live speech, whether the voice first says that it is synthetic. */
+  disclosure: boolean;
 }
 
-interface ParseOptions {
-  limits?: Partial<TextLimits>;
-  /** Whether a stream may have a single `text` instead of `text_chunks`. */
-  allowsSingleText?: boolean;
-  /** Violations found elsewhere, reported after the violations of the fields. */
-  violations?: readonly FieldViolation[];
+export interface RequestOptions {
+  limits?: Partial<TextLimits> | undefined;
+  /** Violations found while the message was read. */
+  violations?: Violations;
+  /** Paths with a value in JSON, even an empty one. */
+  given?: readonly string[];
+  /** Fields that are given, but that the message does not have. */
+  conflicts?: readonly string[] | undefined;
+}
+
+interface ReadOptions extends Pick<RequestOptions, 'limits' | 'conflicts'>, Omit<MemberNames, 'prefix'> {
+  /** Whether unknown members are refused. Otherwise they are ignored and reported. */
+  isStrict?: boolean;
   /** Violations found elsewhere, reported before the violations of the fields. */
-  violationsBefore?: readonly FieldViolation[];
+  violations?: readonly FieldViolation[];
 }
 
-const noLimits: Partial<TextLimits> = Object.freeze({});
-const none: readonly FieldViolation[] = [];
+export interface ReadRequest {
+  request: SpeechRequest;
+  /** The unknown members, which are ignored. */
+  ignored: UnknownField[];
+}
 
-/** Parses a request. Throws a Failure with all violations. */
-export function parseSpeechRequest(
-  fields: Readonly<Record<string, unknown>>,
-  { limits = noLimits, allowsSingleText = false, violations = none, violationsBefore = none }: ParseOptions = {},
+/** Reads a request from the members of a message in JSON. Throws a Failure with all violations. */
+export function readRequest(
+  desc: DescMessage,
+  fields: Fields,
+  { limits, conflicts, isStrict = false, violations = [], ...names }: ReadOptions = {},
+): ReadRequest {
+  const reading = newReading(isStrict);
+  const { ignored, given } = reading;
+  reading.violations.add(violations);
+  const message = create(desc);
+  readMembers(message, desc, fields, reading, names);
+  const options = { limits, conflicts, violations: reading.violations, given };
+  try {
+    return { request: toRequest(desc, message, options), ignored };
+  } catch (error) {
+    return throwNamed(error, ignored);
+  }
+}
+
+/** The fields that some messages lack. */
+const absent = { captions: [], bufferBytesMax: 0, bufferMs: 0, disclosure: false };
+/** The fields of texts, whose length depends on the markup. */
+const textNames = ['text', 'text_chunks', 'ssml'];
+
+/** Makes a request from a message. Throws a Failure with all violations. */
+export function toRequest(
+  desc: DescMessage,
+  message: Message,
+  { limits, violations = new Violations(), given = [], conflicts = [] }: RequestOptions = {},
 ): SpeechRequest {
-  const found = new Violations();
-  let taken = '';
-  const report: ReportViolation = (...violation) => found.add(taken, ...violation);
-  const take = <Value>({ json, parse }: FieldRow<Value>): Value => {
-    taken = json;
-    return parse(fields[json] ?? undefined, report);
-  };
-
-  const method = take(speechFields.method);
-  const voiceId = take(speechFields.voiceId);
-  const markup = take(speechFields.markup);
-  const { field: textField, texts } = parseTexts(fields, { limits, method, markup, allowsSingleText }, found);
-  const request: SpeechRequest = {
-    voiceId,
+  const values: Readonly<Record<string, any>> = valuesOf(desc, message);
+  const { text, textChunks, ssml, outputFormat: format, sampleRate: sampleRateHz, timestamps, ...rest } = values;
+  const source = { desc, text, textChunks, ssml, markup: rest.markup, given };
+  const { field: textField, texts } =
+    desc === LiveStartSchema ? noTexts : readTexts(source, { ...textLimits, ...limits }, violations);
+  for (const field of conflicts) violations.report(field, 'conflict', 'is not available with this method; remove it');
+  checkRules(desc, message, violations, { given, except: textNames });
+  const languageCode = rest.languageCode === autoLanguage ? autoLanguage : toLanguageCode(rest.languageCode);
+  if (languageCode === undefined)
+    violations.report('language_code', 'format', 'must be a BCP-47 language code such as en-US, or auto');
+  const method = desc === SynthesizeSpeechRequestSchema ? 'rest' : 'streaming';
+  const returnFormat = rest.returnFormat ?? (method === 'rest' ? 'url' : 'buffer');
+  if (rest.captions?.length > 0 && returnFormat !== 'url') violations.report('captions', 'conflict', onlyWithLink);
+  throwIfAny(violations);
+  return {
+    ...absent,
+    ...(rest as Omit<SpeechRequest, keyof typeof absent>),
     method,
-    chunks: texts.map(({ source }) => source),
+    format,
+    sampleRateHz,
+    languageCode: languageCode!,
+    returnFormat,
+    timestamps: timestamps !== undefined,
+    markup: textField === 'ssml' ? 'ssml' : rest.markup,
+    instructions: rest.instructions || undefined,
+    chunks: texts.map((each) => each.source),
     chars: sumOf(texts, 'chars'),
     pauseMs: sumOf(texts, 'pauseMs'),
-    sampleRateHz: take(speechFields.sampleRateHz),
-    languageCode: take(speechFields.languageCode),
-    returnFormat: take(speechFields.returnFormat) ?? (method === 'streaming' ? 'buffer' : 'url'),
-    format: take(speechFields.format),
-    speakingRate: take(speechFields.speakingRate),
-    timestamps: take(speechFields.timestamps),
-    captions: take(speechFields.captions),
-    markup: textField === textFields.ssml.json ? 'ssml' : markup,
-    normalize: take(speechFields.normalize),
-    lexiconIds: take(speechFields.lexiconIds),
-    instructions: take(speechFields.instructions),
-    seed: take(speechFields.seed),
     textField,
   };
-  const isLinked = method === 'rest' && request.returnFormat === 'url';
-  if (request.captions.length > 0 && !isLinked)
-    found.add('captions', 'conflict', 'are only available with method rest and return_format url; remove them');
-  found.throwIfAny(violationsBefore, violations);
-  return request;
 }
 
-function sumOf(texts: readonly MarkedText[], name: 'chars' | 'pauseMs'): number {
-  let sum = 0;
-  for (const text of texts) sum += text[name];
-  return sum;
-}
+const onlyWithLink = 'are only available with method rest and return_format url; remove them';
 
-const isGiven = (value: unknown, isEmptyAbsent = true): boolean =>
-  (value ?? undefined) !== undefined && !(isEmptyAbsent && value === '') && !(Array.isArray(value) && !value.length);
+const sumOf = (texts: readonly MarkedText[], name: 'chars' | 'pauseMs'): number =>
+  texts.reduce((sum, text) => sum + text[name], 0);
 
-/** Collects violations. If every violation is a text that is too long, the failure is `text_too_long`. */
-class Violations {
-  readonly #violations: FieldViolation[] = [];
-  readonly #tooLong: (FieldViolation & { limit: number; actual: number })[] = [];
-
-  add(field: string, ...[reason, message, allowed]: Parameters<ReportViolation>): void {
-    this.#violations.push({ field, reason, message, ...(allowed && { allowed }) });
+/** If every violation is a text that is too long, the failure is `text_too_long`. */
+function throwIfAny(violations: Violations): void {
+  const { details, size } = violations;
+  const [first] = details;
+  if (first && details.every(({ reason }) => reason === 'too_long')) {
+    const message = `${first.field} ${first.message}; ${remedyFor(first.field)}`;
+    throw new Failure('text_too_long', { message, ...size, details });
   }
-
-  addTooLong(field: string, limit: number, actual: number, message: string): void {
-    this.#tooLong.push({ field, reason: 'too_long', message, limit, actual });
-  }
-
-  throwIfAny(before: readonly FieldViolation[], after: readonly FieldViolation[]): void {
-    if (this.#violations.length + this.#tooLong.length + before.length + after.length === 0) return;
-    const [first] = this.#tooLong;
-    const tooLong = this.#tooLong.map(({ field, reason, message }) => ({ field, reason, message }));
-    const details = [...before, ...this.#violations, ...tooLong, ...after];
-    if (first && details.length === tooLong.length) {
-      const message = `${first.field} ${first.message}; ${remedyFor(first.field)}`;
-      throw new Failure('text_too_long', { message, limit: first.limit, actual: first.actual, details });
-    }
-    throw new Failure('invalid_request', { details });
-  }
+  violations.throwIfAny();
 }
 
 function remedyFor(field: string): string {
-  if (field === textFields.text.json) return 'send it in streaming mode as text_chunks, or as a job';
-  if (field === textFields.chunks.json) return 'send it as a job, or in several requests';
-  return `split it into several of ${textFields.chunks.json}`;
+  if (field === 'text') return 'send it in streaming mode as text_chunks, or as a job';
+  if (field === 'text_chunks') return 'send it as a job, or in several requests';
+  return 'split it into several of text_chunks';
 }
 
-interface TextOptions {
-  limits: Partial<TextLimits>;
-  method: SpeechFields['method'];
-  markup: MarkupKind | undefined;
-  allowsSingleText: boolean;
+interface TextSource {
+  desc: DescMessage;
+  text?: string;
+  textChunks?: readonly string[];
+  ssml?: string;
+  markup?: MarkupKind;
+  given: readonly string[];
 }
 
-function parseTexts(
-  fields: Readonly<Record<string, unknown>>,
-  { limits: given, method, markup, allowsSingleText }: TextOptions,
-  found: Violations,
-): { field: string; texts: MarkedText[] } {
-  const limits = given === noLimits ? textLimits : { ...textLimits, ...given };
-  const { text, ssml, chunks } = textFields;
-  const isSingle =
-    method !== 'streaming' || (allowsSingleText && isGiven(fields.text, false) && !isGiven(fields.text_chunks));
-  const usual = isSingle ? text : chunks;
-  const used = isGiven(fields.ssml) ? ssml : usual;
-  const value = fields[used.json] ?? undefined;
-  const lengthFactor = used === ssml || markup ? markedLengthFactor : 1;
-  const check = (field: string, one: unknown, charsMax: number) =>
-    checkText(
-      field,
-      one,
-      { charsMax, lengthFactor, read: used === ssml ? readSsml : (source) => readMarkup(source, markup) },
-      found,
-    );
-  const texts = used === chunks ? parseChunks(value, limits, check, found) : check(used.json, value, limits.charsMax);
-  for (const other of [text, chunks]) {
-    if (other === used || !isGiven(fields[other.json])) continue;
-    const takes = used === ssml ? 'ssml replaces it' : `method ${method} uses ${used.json}`;
-    found.add(other.json, 'conflict', `${takes}; remove ${other.json}`);
-  }
-  if (used === ssml && markup === 'pauses') found.add('markup', 'conflict', 'pauses is only for plain text; remove it');
+interface SourceTexts {
+  field: string;
+  texts: readonly MarkedText[];
+}
+
+const noTexts: SourceTexts = { field: '', texts: [] };
+
+/** Reads the texts of a message from the field that has them. Reports violations. */
+function readTexts(source: TextSource, limits: TextLimits, violations: Violations): SourceTexts {
+  const { text, textChunks: chunks = [], ssml, markup } = source;
+  const field = textFieldOf(source, violations);
+  // The text may be in the document, which could not be read.
+  if (field !== 'ssml' && violations.has('ssml')) return noTexts;
+  const isMarked = field === 'ssml' || markup !== undefined;
+  const read = (path: string, one: string | undefined, charsMax: number) => {
+    if (one === undefined && !source.given.includes(path)) violations.report(path, 'required', 'is required');
+    const parse = () => (field === 'ssml' ? readSsml(one ?? '') : readMarkup(one ?? '', markup));
+    return readText(path, one ?? '', { charsMax, isMarked, parse }, violations);
+  };
+  const { charsMax, chunksMax, chunkCharsMax, totalCharsMax } = limits;
+  const isList = field === 'text_chunks';
+  const { length } = chunks;
+  if (isList && length === 0) violations.report(field, 'required', 'must have at least one text');
+  if (isList && length > chunksMax) reportTooLong(field, chunksMax, length, `has ${length} items`, violations);
+  const texts = isList
+    ? chunks.slice(0, chunksMax).flatMap((chunk, i) => read(`${field}[${i}]`, chunk, chunkCharsMax))
+    : read(field, ssml ?? text, charsMax);
+  const total = sumOf(texts, 'chars');
+  if (texts.length > 1 && total > totalCharsMax)
+    reportTooLong(field, totalCharsMax, total, `have ${total} characters together`, violations);
+  for (const [other, isGiven] of Object.entries({ text: text !== undefined, text_chunks: length > 0 }))
+    if (isGiven && other !== field) violations.report(other, 'conflict', `is replaced by ${field}; remove ${other}`);
+  if (field === 'ssml' && markup === 'pauses')
+    violations.report('markup', 'conflict', 'pauses is only for plain text; remove it');
+  const pausesSeconds = pausesMsMax / 1000;
   if (sumOf(texts, 'pauseMs') > pausesMsMax)
-    found.add(used.json, 'range', `has more than ${pausesMsMax / 1000} s of pauses, which is the limit; shorten them`);
-  return { field: used.json, texts };
+    violations.report(field, 'range', `has more than ${pausesSeconds} s of pauses, which is the limit; shorten them`);
+  return { field, texts };
 }
 
-function parseChunks(
-  given: unknown,
-  limits: TextLimits,
-  check: (field: string, one: unknown, charsMax: number) => MarkedText[],
-  found: Violations,
-): MarkedText[] {
-  const field = textFields.chunks.json;
-  const report: ReportViolation = (reason, message) => found.add(field, reason, message);
-  if (!isGiven(given, false)) {
-    report('required', 'must have at least one text');
-    return [];
-  }
-  if (!Array.isArray(given)) {
-    report('type', 'must be an array of strings');
-    return [];
-  }
-  const { chunksMax, chunkCharsMax, totalCharsMax } = limits;
-  if (given.length > chunksMax) {
-    found.addTooLong(field, chunksMax, given.length, `has ${given.length} items, over the limit of ${chunksMax}`);
-    return [];
-  }
-  const chunks = given.flatMap((chunk, i) => check(`${field}[${i}]`, chunk, chunkCharsMax));
-  const total = sumOf(chunks, 'chars');
-  if (total > totalCharsMax) {
-    const message = `have ${total} characters together, over the limit of ${totalCharsMax}`;
-    found.addTooLong(field, totalCharsMax, total, message);
-  }
-  return chunks;
+function textFieldOf({ desc, text, textChunks = [], ssml, given }: TextSource, violations: Violations): string {
+  if (ssml !== undefined) return 'ssml';
+  if (!desc.field.textChunks) return 'text';
+  const isGiven = text !== undefined || given.includes('text') || violations.has('text');
+  return desc.field.text && textChunks.length === 0 && isGiven ? 'text' : 'text_chunks';
 }
 
 interface TextRules {
   charsMax: number;
-  /** Maximum length of the text with markup, as a multiple of `charsMax`. */
-  lengthFactor: number;
-  read(source: string): MarkedText;
+  isMarked: boolean;
+  parse(): MarkedText;
 }
 
-/** Checks a text and returns it as a list. Violations are reported. */
-function checkText(
-  field: string,
-  value: unknown,
-  { charsMax, lengthFactor, read }: TextRules,
-  found: Violations,
-): MarkedText[] {
-  if (typeof value !== 'string') {
-    if (value === undefined) found.add(field, 'required', 'is required');
-    else found.add(field, 'type', 'must be a string');
-    return [];
-  }
-  if (!value.isWellFormed()) found.add(field, 'encoding', 'contains an unpaired surrogate; send valid Unicode');
-  if (value.includes('\0')) found.add(field, 'encoding', 'contains a NUL character');
+/** Reads one text, and returns it as a list. */
+function readText(field: string, source: string, rules: TextRules, violations: Violations): MarkedText[] {
+  const { charsMax, isMarked, parse } = rules;
+  if (source.includes('\0')) violations.report(field, 'encoding', 'contains a NUL character');
   // The markup of a text above this length is not parsed.
-  const sourceCharsMax = charsMax * lengthFactor;
-  const sourceChars = countChars(value);
-  const isRead = sourceChars <= sourceCharsMax;
-  const text = isRead ? readText(field, value, read, found) : undefined;
-  if ((text?.chars === 0 && text.pauseMs === 0) || value.trim() === '')
-    found.add(field, 'blank', 'must contain more than white space');
+  const sourceCharsMax = isMarked ? charsMax * markedLengthFactor : charsMax;
+  const sourceChars = countChars(source);
+  let text: MarkedText | undefined;
+  try {
+    if (sourceChars <= sourceCharsMax) text = parse();
+  } catch (error) {
+    if (!(error instanceof MarkupFault)) throw error;
+    violations.report(field, 'markup', error.message);
+  }
+  if ((text?.chars === 0 && text.pauseMs === 0) || source.trim() === '')
+    violations.report(field, 'blank', 'must contain more than white space');
   const [limit, chars] = text ? [charsMax, text.chars] : [sourceCharsMax, sourceChars];
-  if (chars > limit) found.addTooLong(field, limit, chars, `has ${chars} characters, over the limit of ${limit}`);
+  if (chars > limit) reportTooLong(field, limit, chars, `has ${chars} characters`, violations);
   return text ? [text] : [];
 }
 
-function readText(field: string, value: string, read: TextRules['read'], found: Violations): MarkedText | undefined {
-  try {
-    return read(value);
-  } catch (error) {
-    if (!(error instanceof MarkupFault)) throw error;
-    found.add(field, 'markup', error.message);
-    return undefined;
-  }
-}
+const reportTooLong = (field: string, limit: number, actual: number, what: string, violations: Violations): void =>
+  violations.report(field, 'too_long', `${what}, over the limit of ${limit}`, { limit, actual });

@@ -1,7 +1,7 @@
 // Calls the engine for a cut, and passes the clone's data if the voice of the cut is a clone.
 import type { EngineGuards, Segment, SpokenPcm, TakeTurn } from '../engines.ts';
 import type { FileOfTurns } from './file-of-turns.ts';
-import type { SpokenFields } from './plan.ts';
+import type { SpeechRequest } from './request.ts';
 import type { PlannedCut } from './text-cutter.ts';
 import type { Binding } from './voice.ts';
 
@@ -32,7 +32,7 @@ type SpeakWhole = () => Promise<readonly SpokenPcm[]>;
 
 export function speakCut(
   { cut, breakBefore, rendering, marks, emphasized }: PlannedCut,
-  { timestamps }: SpokenFields,
+  { timestamps }: SpeechRequest,
   opened: ReturnType<typeof openBindings>,
   speaking: Speaking,
 ): AsyncIterable<SpokenPcm> {

@@ -1,7 +1,6 @@
 // Turns text into audio. `speak` waits for the scheduler, has engines speak the segments slightly ahead of the reader,
 // and joins their audio into one valid file. If an engine fails before the first audio, the voice's next engine takes
 // over. A stream that ends without an error contains the whole text.
-
 import { setImmediate as yieldTurn } from 'node:timers/promises';
 import type { Caller } from '../accounts.ts';
 import { audioFormats } from '../audio.ts';
@@ -10,7 +9,7 @@ import { Failure } from '../platform/errors.ts';
 import { onAbort } from '../platform/runtime/abort.ts';
 import { createId } from '../platform/runtime/id.ts';
 import type { Casting } from './cast.ts';
-import { type LiveFields, type PlannedLive, planLive } from './live-plan.ts';
+import { type PlannedLive, planLive } from './live-plan.ts';
 import type { LiveText } from './live-text.ts';
 import type { Marking } from './marking.ts';
 import { type CastSpeech, castSpeech, findVoice, type PlannedSpeech, type SpeechPlan } from './plan.ts';
@@ -45,7 +44,7 @@ export interface Speech {
   /** Plans and synthesizes a request. */
   streamSpeech(request: SpeechRequest, caller: Caller, signal: AbortSignal): AsyncGenerator<SpeechEvent, void>;
   /** Finds the voice for live speech. */
-  planLive(fields: LiveFields, caller: Caller): Promise<PlannedLive>;
+  planLive(start: SpeechRequest, caller: Caller): Promise<PlannedLive>;
   /** Speaks a turn of live speech while its text arrives. Takes a slot only while something is spoken. */
   speakTurn(planned: PlannedLive, text: LiveText, options: SpeakTurnOptions): AsyncGenerator<SpeechEvent, void>;
   /** Milliseconds until the engine of the binding may be called again; 0 if it may be called now. */

@@ -7,13 +7,13 @@ import { createMetering } from '../../src/api/metering.ts';
 import { speechOperations } from '../../src/api/operation.ts';
 import { createRunner } from '../../src/api/runner.ts';
 import type { Engine, Segment, SpokenPcm, Voice } from '../../src/engines/engine.ts';
-import { parseSpeechRequest } from '../../src/speech/request.ts';
 import { Schedule } from '../../src/speech/schedule.ts';
 import type { SpeechEvent, SpeechInfo } from '../../src/speech/speech-events.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { sendPieces } from '../../src/transports/http/body-writer.ts';
 import { beginSound } from '../../src/transports/http/synthesis/routes.ts';
+import { parseSpeechRequest } from '../speech/parse-request.ts';
 
 const audio = new Uint8Array(8192);
 const request = parseSpeechRequest({ voice_id: 'ada', text: 'Hello.' });

@@ -3,11 +3,11 @@ import { expect, test } from 'vitest';
 import { createMetering } from '../../src/api/metering.ts';
 import { createSpeechOperations, type SpeechOperationsOptions } from '../../src/api/speech.ts';
 import { Failure } from '../../src/platform/errors.ts';
-import { parseSpeechRequest } from '../../src/speech/request.ts';
 import { demandOf, Schedule } from '../../src/speech/schedule.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { openTone } from '../engines/tone-engine.ts';
+import { parseSpeechRequest } from '../speech/parse-request.ts';
 
 test('a stream that would be refused is refused before its text is planned, and charged nothing', async () => {
   const tone = openTone();

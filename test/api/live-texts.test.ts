@@ -4,11 +4,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
 import { atOnce } from '../../src/platform/runtime/steps.ts';
 import { planLive } from '../../src/speech/live-plan.ts';
-import { parseLiveStart } from '../../src/speech/live-request.ts';
 import { LiveText } from '../../src/speech/live-text.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { openTone } from '../engines/tone-engine.ts';
 import { modelTexts, toPieces } from '../model-texts.ts';
+import { parseLiveStart } from '../speech/parse-request.ts';
 import { createRandom } from '../text/random-text.ts';
 import { openLive, soundOf, speakPieces, wordsOf } from './open-live.ts';
 

@@ -7,10 +7,10 @@ import { createLiveOperations } from '../../src/api/live-speech.ts';
 import { createMetering } from '../../src/api/metering.ts';
 import type { Engine } from '../../src/engines/engine.ts';
 import { PushQueue } from '../../src/platform/runtime/push-queue.ts';
-import { parseLiveStart } from '../../src/speech/live-request.ts';
 import { Schedule } from '../../src/speech/schedule.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
+import { parseLiveStart } from '../speech/parse-request.ts';
 
 const limits = { requestsPerMinute: 600, concurrency: 1, charactersPerMonth: undefined };
 const caller = { callerId: 'ada', keyId: 'key_ada', limits };

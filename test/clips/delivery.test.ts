@@ -1,11 +1,11 @@
 // Tests stored speech, with the tone engine, real files and a real database: links, the cache, concurrent requests that
 // share one synthesis, and stored streams. Nothing incomplete is ever stored.
-
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Caller } from '../../src/accounts/keys/caller.ts';
+import { soundFactsOf } from '../../src/clips/cache-key.ts';
 import { keptMsMin } from '../../src/clips/clip-remover.ts';
 import { createClipRoom } from '../../src/clips/clip-room.ts';
 import { type ClipRows, createClipRows } from '../../src/clips/clip-rows.ts';
@@ -14,12 +14,11 @@ import { openLocalClips } from '../../src/clips/stores/local-clips.ts';
 import { Failure } from '../../src/platform/errors.ts';
 import { openSqlite } from '../../src/platform/store/sqlite.ts';
 import { estimateSpeech } from '../../src/speech/estimate.ts';
-import { soundFactsOf } from '../../src/speech/fields.ts';
-import { parseSpeechRequest } from '../../src/speech/request.ts';
 import { Schedule } from '../../src/speech/schedule.ts';
 import { createSpeech, type Speech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { openTone, type ToneEngine } from '../engines/tone-engine.ts';
+import { parseSpeechRequest } from '../speech/parse-request.ts';
 
 const never = new AbortController().signal;
 const ada = { callerId: 'ada' };

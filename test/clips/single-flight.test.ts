@@ -14,12 +14,12 @@ import { openLocalClips } from '../../src/clips/stores/local-clips.ts';
 import { createFlightLock } from '../../src/platform/store/flight-lock.ts';
 import { connectPostgres, openPostgres } from '../../src/platform/store/postgres.ts';
 import { openSqlite } from '../../src/platform/store/sqlite.ts';
-import { parseSpeechRequest } from '../../src/speech/request.ts';
 import { Schedule } from '../../src/speech/schedule.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { openTone } from '../engines/tone-engine.ts';
 import { startOwnPostgres } from '../platform/store/postgres-server.ts';
+import { parseSpeechRequest } from '../speech/parse-request.ts';
 
 const never = new AbortController().signal;
 const closing: (() => unknown)[] = [];

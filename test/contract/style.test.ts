@@ -180,6 +180,6 @@ test('what is wrong with them is reported under the names of each API', async ()
   expect(await faultsOf('/v1/audio/speech', { input: text, instructions: 5 })).toContain('instructions');
   expect(await faultsOf(elevenLabs, { text, seed: -1 })).toContain('seed must be 0 to 4294967295');
   expect(await faultsOf('/tts/bytes', { ...cartesia, generation_config: { emotion: 5 } })).toContain(
-    'generation_config.emotion must be a string',
+    'generation_config.emotion must be text',
   );
 });

@@ -6,11 +6,11 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { childrenOf, ownCpuMs, threadsCpuMs } from '../../bench/measuring/machine.ts';
 import { findRuntime } from '../../src/engines/onnx/onnx-runtime.ts';
 import { join } from '../../src/platform/pcm.ts';
-import { parseSpeechRequest } from '../../src/speech/request.ts';
 import { Schedule } from '../../src/speech/schedule.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { collectSpeech } from '../speech/collect-speech.ts';
+import { parseSpeechRequest } from '../speech/parse-request.ts';
 import { openNatural } from './natural-engine.ts';
 
 const engine = await openNatural(1);

@@ -7,11 +7,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import type { ModelLink } from '../../src/engines/sherpa-onnx/model-pool.ts';
 import { openSherpaEngine, type SherpaOnnxOptions } from '../../src/engines/sherpa-onnx/sherpa-engine.ts';
 import { findLibrary } from '../../src/engines/sherpa-onnx/sherpa-library.ts';
-import { parseSpeechRequest } from '../../src/speech/request.ts';
 import { Schedule } from '../../src/speech/schedule.ts';
 import type { SpeechEvent } from '../../src/speech/speech-events.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
+import { parseSpeechRequest } from '../speech/parse-request.ts';
 import { makeTinyPocket } from './tiny-pocket.ts';
 import { makeTinyVoice } from './tiny-supertonic.ts';
 

@@ -7,12 +7,12 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import { openSherpaEngine } from '../../src/engines/sherpa-onnx/sherpa-engine.ts';
 import { findLibrary } from '../../src/engines/sherpa-onnx/sherpa-library.ts';
 import { supertonicLanguages } from '../../src/engines/sherpa-onnx/supertonic-model.ts';
-import { parseSpeechRequest } from '../../src/speech/request.ts';
 import { Schedule } from '../../src/speech/schedule.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { dominantFrequencyHz } from '../audio/measure-tone.ts';
 import { collectSpeech } from '../speech/collect-speech.ts';
+import { parseSpeechRequest } from '../speech/parse-request.ts';
 import { hummed, makeTinySupertonic } from './tiny-supertonic.ts';
 
 let folder: string;

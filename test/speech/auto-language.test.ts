@@ -1,12 +1,12 @@
 // Tests `language_code: "auto"`: each sentence is spoken and reported in its own language, chosen among the languages
 // of the voices.
 import { expect, test } from 'vitest';
-import { parseSpeechRequest } from '../../src/speech/request.ts';
 import { Schedule } from '../../src/speech/schedule.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { openTone } from '../engines/tone-engine.ts';
 import { collect, openSpeech } from './open-speech.ts';
+import { parseSpeechRequest } from './parse-request.ts';
 
 const many = ['en-GB', 'en', 'de-DE', 'de', 'fr', 'ja', 'ru'];
 const auto = { language_code: 'auto', timestamps: 'word', output_format: 'pcm' };

@@ -1,15 +1,14 @@
 // Tests the embedded voice, for properties that only real speech shows: seams within a sentence add no pause, parallel
 // requests do not affect each other, speeds are as requested, and formats agree on the length.
-
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Engine } from '../../src/engines/engine.ts';
 import { openFlite } from '../../src/engines/flite/flite.ts';
 import { join } from '../../src/platform/pcm.ts';
-import { parseSpeechRequest } from '../../src/speech/request.ts';
 import { Schedule } from '../../src/speech/schedule.ts';
 import { createSpeech, type Speech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { collectSpeech } from './collect-speech.ts';
+import { parseSpeechRequest } from './parse-request.ts';
 import { findGaps } from './silences.ts';
 
 let flite: Engine;

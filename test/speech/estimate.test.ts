@@ -2,9 +2,9 @@
 import { expect, test } from 'vitest';
 import { estimateSpeech } from '../../src/speech/estimate.ts';
 import { castSpeech } from '../../src/speech/plan.ts';
-import { parseSpeechRequest } from '../../src/speech/request.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { openTone } from '../engines/tone-engine.ts';
+import { parseSpeechRequest } from './parse-request.ts';
 
 const sentence = 'On 3 March 2024 at 5:30 p.m., Dr. Smith paid $1,234.56 for 12.5 kg of the 3rd batch. ';
 const fields = { voice_id: 'tone-low', method: 'streaming', text_chunks: Array(10).fill(sentence.repeat(57)) };

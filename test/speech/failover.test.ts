@@ -2,13 +2,13 @@
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import { noTexts } from '../../src/library/voices/voice-rows.ts';
 import { Failure } from '../../src/platform/errors.ts';
-import { parseSpeechRequest } from '../../src/speech/request.ts';
 import { Schedule } from '../../src/speech/schedule.ts';
 import { type StoredVoice, StoredVoices } from '../../src/speech/stored-voices.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { openTone, type ToneEngine } from '../engines/tone-engine.ts';
 import { collect, sentence } from './open-speech.ts';
+import { parseSpeechRequest } from './parse-request.ts';
 
 const never = new AbortController().signal;
 const lost = new Failure('engine_unavailable', { retryAfterSeconds: 0 }, new Error('gone'));

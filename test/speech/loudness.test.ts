@@ -4,12 +4,12 @@ import { measureLoudness } from '../../src/audio/loudness.ts';
 import type { Engine } from '../../src/engines/engine.ts';
 import { openEspeakNg } from '../../src/engines/espeak-ng/espeak-ng.ts';
 import { openFlite } from '../../src/engines/flite/flite.ts';
-import { parseSpeechRequest } from '../../src/speech/request.ts';
 import { Schedule } from '../../src/speech/schedule.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { isInstalled } from '../programs.ts';
 import { collect, joined, samplesOf } from './open-speech.ts';
+import { parseSpeechRequest } from './parse-request.ts';
 
 const sampleRateHz = 24_000;
 const english = 'The train to the north leaves at nine from platform four. Please take all your belongings with you.';

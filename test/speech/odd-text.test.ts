@@ -1,15 +1,14 @@
 // Tests odd text with the embedded voice: each text is spoken, becomes a short silence, or is refused with a reason.
 // Nothing crashes, hangs, or becomes too long.
-
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openFlite } from '../../src/engines/flite/flite.ts';
 import { Failure } from '../../src/platform/errors.ts';
-import { parseSpeechRequest } from '../../src/speech/request.ts';
 import { Schedule } from '../../src/speech/schedule.ts';
 import { createSpeech, type Speech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { oddTexts } from '../conformance/odd-texts.ts';
 import { collectSpeech } from './collect-speech.ts';
+import { parseSpeechRequest } from './parse-request.ts';
 
 let flite: Awaited<ReturnType<typeof openFlite>>;
 let speech: Speech;

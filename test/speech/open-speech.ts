@@ -1,7 +1,5 @@
 // Opens speech with the tone engine for tests, with common requests and checks.
-
 import { afterEach } from 'vitest';
-import { parseSpeechRequest } from '../../src/speech/request.ts';
 import type { Lexicons } from '../../src/speech/request-lexicons.ts';
 import { Schedule } from '../../src/speech/schedule.ts';
 import type { SpeechEvent } from '../../src/speech/speech-events.ts';
@@ -10,6 +8,7 @@ import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { openTone, type ToneOptions } from '../engines/tone-engine.ts';
 import { collectSpeech } from './collect-speech.ts';
+import { parseSpeechRequest } from './parse-request.ts';
 
 const caller = { callerId: 'test', accountId: 'test' };
 const never = new AbortController().signal;

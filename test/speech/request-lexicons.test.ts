@@ -6,15 +6,14 @@ import { noTexts } from '../../src/library/voices/voice-rows.ts';
 import { Failure } from '../../src/platform/errors.ts';
 import { atOnce } from '../../src/platform/runtime/steps.ts';
 import { planLive } from '../../src/speech/live-plan.ts';
-import { parseLiveStart } from '../../src/speech/live-request.ts';
 import { LiveText } from '../../src/speech/live-text.ts';
 import { bestCasting, castSpeech } from '../../src/speech/plan.ts';
-import { parseSpeechRequest } from '../../src/speech/request.ts';
 import type { SpeechEvent } from '../../src/speech/speech-events.ts';
 import { type StoredVoice, StoredVoices } from '../../src/speech/stored-voices.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { type KeptLexicon, keepLexicons } from './kept-lexicons.ts';
 import { collect, openSpeech } from './open-speech.ts';
+import { parseLiveStart, parseSpeechRequest } from './parse-request.ts';
 
 const aws: KeptLexicon = { entries: [{ grapheme: 'AWS', alias: 'Amazon Web Services' }] };
 const other: KeptLexicon = {
@@ -117,7 +116,7 @@ test('a lexicon that is not there, or is another account’s, is refused by name
       reason: 'invalid_request',
       facts: expect.objectContaining({ details: [expect.objectContaining({ field, reason })] }),
     });
-  expect(() => stream({ text: 'AWS.', lexicon_ids: ['aws', 'aws'] })).toThrow(refused('lexicon_ids', 'duplicate'));
+  expect(() => stream({ text: 'AWS.', lexicon_ids: ['aws', 'aws'] })).toThrow(refused('lexicon_ids[1]', 'duplicate'));
   expect(() => stream({ text: 'AWS.', lexicon_ids: 'aws' })).toThrow(refused('lexicon_ids', 'type'));
   return Promise.all([
     expect(ask(['aws', 'gone'])).rejects.toEqual(refused('lexicon_ids[1]', 'not_found')),

@@ -3,19 +3,22 @@
 import { expect, test } from 'vitest';
 import { countChars } from '../../src/platform/count-chars.ts';
 import { Failure } from '../../src/platform/errors.ts';
-import { parseSpeechRequest } from '../../src/speech/request.ts';
+import { readSpeechBody } from '../../src/transports/http/synthesis/speech-body.ts';
+import { parseSpeechRequest } from './parse-request.ts';
 
 const rest = { voice_id: 'ada', text: 'Hello.' };
 const streaming = { voice_id: 'ada', method: 'streaming', text_chunks: ['Hello.', 'Bye.'] };
 
-function refuse(fields: Record<string, unknown>): Failure {
+const refuse = (fields: Record<string, unknown>) => failureOf(() => parseSpeechRequest(fields));
+
+function failureOf(read: () => unknown): Failure {
   try {
-    parseSpeechRequest(fields);
+    read();
   } catch (error) {
     if (error instanceof Failure) return error;
     throw error;
   }
-  throw new Error(`accepted: ${JSON.stringify(fields)}`);
+  throw new Error('the request was accepted');
 }
 const faultsOf = (fields: Record<string, unknown>) =>
   refuse(fields).facts.details?.map(({ field, reason }) => `${field} ${reason}`);
@@ -40,11 +43,14 @@ test('defaults are those of the specification', () => {
     lexiconIds: [],
     instructions: undefined,
     seed: undefined,
+    bufferBytesMax: 4_000_000,
+    bufferMs: 0,
+    disclosure: false,
   });
 });
 
 test('a streaming request has its chunks in order, counted together', () => {
-  expect(parseSpeechRequest(streaming)).toMatchObject({ method: 'streaming', chunks: ['Hello.', 'Bye.'], chars: 10 });
+  expect(parseSpeechRequest(streaming)).toMatchObject({ chunks: ['Hello.', 'Bye.'], chars: 10 });
 });
 
 test('the characters of a document are those that are spoken; its tags may take more', () => {
@@ -76,12 +82,12 @@ test('every fault is reported at once', () => {
     speaking_rate: 9,
   };
   expect(faultsOf(fields)).toEqual([
-    'voice_id required',
     'text type',
     'sample_rate enum',
-    'language_code format',
     'output_format enum',
+    'voice_id required',
     'speaking_rate range',
+    'language_code format',
   ]);
 });
 
@@ -115,15 +121,20 @@ test.each<[Record<string, unknown>, string]>([
 
 test.each([
   ['sample_rate', [24_000, 44_100, 48_000]],
-  ['method', ['rest', 'streaming']],
   ['return_format', ['url', 'buffer']],
   ['output_format', ['wav', 'pcm', 'mp3', 'opus', 'flac']],
   ['timestamps', ['word']],
   ['captions', ['srt', 'vtt']],
 ])('a wrong %s is told with what is allowed', (field, allowed) => {
-  expect(refuse({ ...rest, [field]: field === 'captions' ? ['x'] : 'x' }).facts.details).toMatchObject([
-    { field, reason: 'enum', allowed },
+  const isList = field === 'captions';
+  expect(refuse({ ...rest, [field]: isList ? ['x'] : 'x' }).facts.details).toMatchObject([
+    { field: isList ? 'captions[0]' : field, reason: 'enum', allowed },
   ]);
+});
+
+test('a wrong method is told with what is allowed', () => {
+  const read = () => readSpeechBody({ ...rest, method: 'x' }, { isStrict: false, isEvents: false });
+  expect(failureOf(read).facts.details).toMatchObject([{ field: 'method', allowed: ['rest', 'streaming'] }]);
 });
 
 test.each([

@@ -1,17 +1,16 @@
 // Tests several voices in one text, from engines with different sample rates: permissions, loudness, absence of clicks,
 // and fallback to the next engine.
-
 import { afterEach, expect, test } from 'vitest';
 import type { Caller } from '../../src/accounts/keys/caller.ts';
 import { noTexts } from '../../src/library/voices/voice-rows.ts';
 import { Failure } from '../../src/platform/errors.ts';
-import { parseSpeechRequest } from '../../src/speech/request.ts';
 import { Schedule } from '../../src/speech/schedule.ts';
 import { type StoredVoice, StoredVoices } from '../../src/speech/stored-voices.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { openTone, type ToneOptions } from '../engines/tone-engine.ts';
 import { collect, joined, samplesOf } from './open-speech.ts';
+import { parseSpeechRequest } from './parse-request.ts';
 
 const opened: ReturnType<typeof openTone>[] = [];
 afterEach(async () => {

@@ -4,12 +4,12 @@ import type { Engine } from '../../src/engines/engine.ts';
 import { openEspeakNg } from '../../src/engines/espeak-ng/espeak-ng.ts';
 import { openFlite } from '../../src/engines/flite/flite.ts';
 import { Failure } from '../../src/platform/errors.ts';
-import { parseSpeechRequest } from '../../src/speech/request.ts';
 import { Schedule } from '../../src/speech/schedule.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { openTone } from '../engines/tone-engine.ts';
 import { isInstalled } from '../programs.ts';
+import { parseSpeechRequest } from './parse-request.ts';
 
 const espeak = isInstalled('espeak-ng') ? await openEspeakNg() : undefined;
 const engines: Engine[] = [await openFlite({ threads: 1 }), openTone(), ...(espeak ? [espeak] : [])];

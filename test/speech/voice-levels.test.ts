@@ -13,7 +13,6 @@ import { openFlite } from '../../src/engines/flite/flite.ts';
 import { stockSpeakers } from '../../src/engines/flite/flite-voices.ts';
 import { atOnce } from '../../src/platform/runtime/steps.ts';
 import { LiveText } from '../../src/speech/live-text.ts';
-import { parseSpeechRequest } from '../../src/speech/request.ts';
 import { Schedule } from '../../src/speech/schedule.ts';
 import { createSpeech, type Speech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
@@ -21,6 +20,7 @@ import { isInstalled } from '../programs.ts';
 import { sentences } from '../sentences.ts';
 import { collectSpeech } from './collect-speech.ts';
 import { joined, samplesOf } from './open-speech.ts';
+import { parseSpeechRequest } from './parse-request.ts';
 import { findGaps } from './silences.ts';
 
 const sampleRateHz = 24_000;
@@ -60,8 +60,8 @@ const say = (fields: object) =>
 
 /** A turn whose parts end at the given places. */
 async function sayLive(voice_id: string, parts: readonly string[]): Promise<Buffer> {
-  const { captions: _, ...fields } = parseSpeechRequest({ ...pcm, voice_id, text: 'a', markup: 'pauses' });
-  const planned = await speech.planLive(fields, caller);
+  const start = parseSpeechRequest({ ...pcm, voice_id, text: 'a', markup: 'pauses' });
+  const planned = await speech.planLive(start, caller);
   const text = new LiveText('en', 'pauses');
   const place = { take: async () => {}, rest: () => {} };
   for (const part of parts) {

@@ -837,6 +837,12 @@ export const protoReference: ProtoReference = {
           "number": 14,
           "type": "uint32",
           "comment": "Seed of the engine's random choices. With the same seed, a repeated request sounds the same if the engine allows it. If the engine accepts no seed, `warnings` contains \"ignored:seed\". Default: the engine chooses a seed."
+        },
+        {
+          "name": "text",
+          "number": 15,
+          "type": "string",
+          "comment": "Text to speak as the only chunk, instead of `text_chunks`. At most 5000 Unicode code points may be spoken."
         }
       ]
     },
@@ -1698,7 +1704,7 @@ export const protoReference: ProtoReference = {
           "name": "audio_id",
           "number": 1,
           "type": "string",
-          "comment": "Id of the audio, required."
+          "comment": "Id of the audio."
         }
       ]
     },
@@ -3120,6 +3126,12 @@ export const protoReference: ProtoReference = {
           "number": 15,
           "type": "string",
           "comment": "For an id in a path: the common prefix of all ids. If a method is not allowed on a path whose id has a different prefix, the path counts as unknown."
+        },
+        {
+          "name": "partial",
+          "number": 16,
+          "type": "bool",
+          "comment": "The text may begin or end with half of a character, whose other half is in another message."
         }
       ]
     },

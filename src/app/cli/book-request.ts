@@ -9,13 +9,13 @@ import {
   captionKinds,
   isSpokenBy,
   outputSampleRatesHz,
-  speechFields,
   formatNames as speechFormats,
   type Voices,
   voicesFor,
 } from '../../speech.ts';
 import { pausesMsMax, toLanguageCode, toXml } from '../../text.ts';
 import { type FlagsOf, flag, formatTable, option, UsageError, withSpeechFlags } from './command.ts';
+import { flagOfField, speechFlags } from './speech-flags.ts';
 
 const formatNames = speechFormats.filter((name) => name !== 'flac');
 
@@ -35,8 +35,8 @@ export const bookOptions = {
   format: option('FORMAT', `${formatNames.join(', ')}; default: by the extension of FILE`, { short: 'f' }),
   'sample-rate': option('HZ', outputSampleRatesHz.join(', ')),
   'speaking-rate': option('RATE', 'the speed; 2 is twice as fast; default: 1'),
-  instructions: option('TEXT', speechFields.instructions.flag!.help),
-  seed: option('N', speechFields.seed.flag!.help),
+  instructions: option('TEXT', speechFlags.instructions.help),
+  seed: option('N', speechFlags.seed.help),
   gap: option('SECONDS', 'silence between two chapters'),
   captions: option(
     'KIND',
@@ -108,18 +108,10 @@ function chooseSpeech(
   return { voiceId: voice ?? chosen.voiceId, languageCode: wanted ?? chosen.languageCodes[0] };
 }
 
-const flagOf = (field: string): string =>
-  ({
-    voice_id: '--voice',
-    language_code: '--language',
-    output_format: '--format',
-    sample_rate: '--sample-rate',
-    speaking_rate: '--speaking-rate',
-    instructions: '--instructions',
-    seed: '--seed',
-    chapter_gap_seconds: '--gap',
-    captions: '--captions',
-  })[field.replace(/\[.*/, '')] ?? field;
+const flagOf = (field: string): string => {
+  const own = { chapter_gap_seconds: '--gap', captions: '--captions' }[field.replace(/\[.*/, '')];
+  return own ?? flagOfField(field) ?? field;
+};
 
 /** Reports invalid fields of the job under the names of their flags. */
 export const checkFlags = <T>(check: () => Promise<T>): Promise<T> => withSpeechFlags(flagOf, check);

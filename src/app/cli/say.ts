@@ -1,10 +1,10 @@
 // `sonant say`: speaks a text from an argument, a file or standard input into a file, a pipe or a player.
-
 import { isUtf8 } from 'node:buffer';
 import { constants, createReadStream, existsSync, openSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { addAbortSignal, type Readable } from 'node:stream';
+import { StreamSpeechRequestSchema } from '../../../gen/sonant/v1/speech_pb.ts';
 import { audioFormats, type FormatName } from '../../audio.ts';
 import { registry } from '../../engines.ts';
 import { firstModelOf, modelEngines } from '../../library.ts';
@@ -14,12 +14,11 @@ import {
   formatNames,
   isNatural,
   isSpokenBy,
-  parseSpeechRequest,
+  readRequest,
   type Speech,
   type SpeechInfo,
   type SpeechRequest,
   type SpeechTimestamps,
-  speechFieldRows,
   type Voices,
   voicesFor,
 } from '../../speech.ts';
@@ -38,14 +37,14 @@ import {
 import { openLexiconFile } from './lexicon.ts';
 import { openPlayer, playerNames } from './player.ts';
 import { createProgressBar } from './progress.ts';
+import { flagOfField, type SpeechFlag, type SpeechFlagValues, speechFlags } from './speech-flags.ts';
 
-/** Options that set fields of the request, generated from the field table. */
+/** Options that set fields of the request. */
 const fieldOptions: Command['options'] = Object.fromEntries(
-  speechFieldRows.flatMap(({ flag: row }) => {
-    if (!row) return [];
-    const { name, short, value, help } = row;
-    return [[name, value ? option(value, help, short ? { short } : {}) : flag(help, short)]];
-  }),
+  Object.values(speechFlags as Readonly<Record<string, SpeechFlag>>).map(({ name, short, value, help }) => [
+    name,
+    value ? option(value, help, short ? { short } : {}) : flag(help, short),
+  ]),
 );
 
 const options = {
@@ -58,19 +57,7 @@ const options = {
   json: flag('print a description of the result as JSON'),
 };
 
-/** The compiler does not know the names of options that are generated from the field table. */
-type Flags = FlagsOf<typeof options> & {
-  voice?: string;
-  language?: string;
-  format?: string;
-  'sample-rate'?: string;
-  'speaking-rate'?: string;
-  timestamps?: boolean;
-  markup?: string;
-  'no-normalize'?: boolean;
-  instructions?: string;
-  seed?: string;
-};
+type Flags = FlagsOf<typeof options> & Omit<SpeechFlagValues, 'lexicon'>;
 
 export const sayCommand: Command = {
   name: 'say',
@@ -143,9 +130,8 @@ async function openSink(output: string | undefined, request: SpeechRequest, sign
 const isLexiconId = (given: string): boolean => /^lex_[0-9A-Z]+$/.test(given);
 
 const flagOf = (field: string): string => {
-  const row = speechFieldRows.find(({ json }) => json === field.replace(/\[.*/, ''));
-  if (row?.flag) return `--${row.flag.name}`;
-  return field === 'text' || field === 'ssml' ? 'the text' : field;
+  const isText = field === 'text' || field === 'ssml';
+  return isText ? 'the text' : (flagOfField(field) ?? field);
 };
 
 /** Reports invalid fields of the request under the names of their flags. */
@@ -154,22 +140,22 @@ const checkFlags = <T>(check: () => Promise<T>): Promise<T> => withSpeechFlags(f
 function toRequest(flags: Flags, text: string, format: FormatName, voices: Voices): SpeechRequest {
   const voiceId = flags.voice ?? chooseVoice(voices, flags.language);
   const own = voices.find(voiceId).voice.languageCodes[0];
-  const toNumber = (given: string | undefined) => (given === undefined ? undefined : Number(given));
+  const given = Object.entries(speechFlags as Readonly<Record<string, SpeechFlag>>).map(
+    ([field, { name, isNumber }]) => {
+      const value = flags[name as keyof Flags];
+      return [field, isNumber && value !== undefined ? Number(value) : value];
+    },
+  );
   const fields = {
-    voice_id: voiceId,
+    ...Object.fromEntries(given),
     [flags.ssml ? 'ssml' : 'text']: text,
-    markup: flags.markup,
-    normalize: flags['no-normalize'] ? false : undefined,
-    lexicon_ids: flags.lexicon,
+    voice_id: voiceId,
     language_code: flags.language ?? own,
     output_format: format,
-    sample_rate: toNumber(flags['sample-rate']),
-    speaking_rate: toNumber(flags['speaking-rate']),
-    instructions: flags.instructions,
-    seed: toNumber(flags.seed),
+    normalize: flags['no-normalize'] ? false : undefined,
     timestamps: flags.timestamps ? 'word' : undefined,
   };
-  return parseSpeechRequest(fields, { limits: { charsMax: Infinity } });
+  return readRequest(StreamSpeechRequestSchema, fields, { limits: { charsMax: Infinity } }).request;
 }
 
 /** The first voice that can speak; if a language is given, the first voice that speaks the language. */

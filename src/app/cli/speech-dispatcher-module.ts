@@ -8,8 +8,9 @@
 //                                    702 END
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { StreamSpeechRequestSchema } from '../../../gen/sonant/v1/speech_pb.ts';
 import { Failure } from '../../platform/errors.ts';
-import { isSpokenBy, type OfferedVoice, parseSpeechRequest, type SpeechEvent } from '../../speech.ts';
+import { isSpokenBy, type OfferedVoice, readRequest, type SpeechEvent, type SpeechRequest } from '../../speech.ts';
 import { toLanguageCode, toXml } from '../../text.ts';
 import type { App } from '../command-line.ts';
 
@@ -81,11 +82,12 @@ export async function serveSpeechDispatcher(
       // Rates of -100 to 100 mean a quarter of the usual speed to four times the usual speed.
       speaking_rate: 2 ** (toNumber(settings.rate) / 50),
     };
-    let request: ReturnType<typeof parseSpeechRequest>;
+    const read = (texts: object) => readRequest(StreamSpeechRequestSchema, { ...fields, ...texts }, unlimited).request;
+    let request: SpeechRequest;
     try {
-      request = parseSpeechRequest({ ...fields, ssml: toSsml(command, text, settings) }, unlimited);
+      request = read({ ssml: toSsml(command, text, settings) });
     } catch {
-      request = parseSpeechRequest({ ...fields, text: text.replace(/<[^>]*>/g, ' ') }, unlimited);
+      request = read({ text: text.replace(/<[^>]*>/g, ' ') });
     }
     yield* speech.streamSpeech(request, { callerId: 'speech-dispatcher', usesAllVoices: true }, signal);
   }

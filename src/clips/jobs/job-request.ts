@@ -1,16 +1,16 @@
 // Parses the request for a job. The shape and range of fields have already been checked; texts, the cover, the
-// webhook and the speech fields are checked here. The rules for speech fields are in speech/fields.ts; these fields are
-// stored unchanged.
+// webhook and the speech fields are checked here. The speech fields are stored unchanged.
 import {
   type ChapterInput,
   type CreateJobRequest,
   CreateJobRequestSchema,
 } from '../../../gen/sonant/v1/job_service_pb.ts';
+import { SynthesizeSpeechRequestSchema } from '../../../gen/sonant/v1/speech_pb.ts';
 import { type Violations, writeMessage } from '../../contract.ts';
 import { countChars, cutText } from '../../platform/count-chars.ts';
 import { Failure, type FieldReason, type FieldViolation } from '../../platform/errors.ts';
 import { inSteps, type Steps } from '../../platform/runtime/steps.ts';
-import { parseSpeechRequest, type SpeechRequest, speechFields } from '../../speech.ts';
+import { readRequest, type SpeechRequest } from '../../speech.ts';
 import { isSsml, positionIn } from '../../text.ts';
 import {
   chapterGapSecondsDefault,
@@ -53,14 +53,13 @@ export interface ChapterRequest {
   nameOf(field: string): string;
 }
 
-const ofOneRequest: readonly string[] = ['method', 'return_format', 'timestamps'];
 /** Names of the speech fields that a job may have. */
-const jobSpeechNames = Object.values(speechFields)
-  .map(({ json }) => json)
-  .filter((name) => !ofOneRequest.includes(name));
+const jobSpeechNames = SynthesizeSpeechRequestSchema.fields
+  .map(({ name }) => name)
+  .filter((name) => !['text', 'ssml'].includes(name) && CreateJobRequestSchema.fields.some((own) => own.name === name));
 
 const toRequest = (fields: Fields): SpeechRequest =>
-  parseSpeechRequest({ ...fields, method: 'rest', return_format: 'url' }, { limits: { charsMax: ssmlCharsMax } });
+  readRequest(SynthesizeSpeechRequestSchema, fields, { limits: { charsMax: ssmlCharsMax } }).request;
 
 /** Returns the speech request for one part of a chapter. */
 export const toPartRequest = (ofJob: Fields, ofChapter: Fields, text: string): SpeechRequest =>

@@ -1,8 +1,9 @@
 // Returns a sample of a voice: a sentence in the voice's first language, spoken once and cached for all callers. The
 // sample is free and needs no scope for speech, so it uses no lexicons: a lexicon could replace the sentence.
+import { SynthesizeSpeechRequestSchema } from '../../../gen/sonant/v1/speech_pb.ts';
 import type { Caller } from '../../accounts.ts';
 import type { Delivery } from '../../clips.ts';
-import { noLexicons, parseSpeechRequest, type Speech, type Voices, voicesFor } from '../../speech.ts';
+import { noLexicons, readRequest, type Speech, type Voices, voicesFor } from '../../speech.ts';
 
 interface VoicePreview {
   audio: Uint8Array;
@@ -27,7 +28,7 @@ export const createVoicePreview =
     const { voice } = voicesFor(voices, caller).find(voiceId);
     const [languageCode = 'en'] = voice.languageCodes;
     const text = sampleTextFor(languageCode);
-    const request = parseSpeechRequest({
+    const { request } = readRequest(SynthesizeSpeechRequestSchema, {
       voice_id: voice.voiceId,
       text,
       language_code: languageCode,

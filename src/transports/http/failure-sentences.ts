@@ -1,13 +1,37 @@
-// Renders a failure as one text, for the APIs of other vendors. The errors of these APIs have no list of details, and
-// their list of voices has a different URL.
-import type { Failure } from '../../platform/errors.ts';
+// Renders a failure as one text, for the APIs of other vendors, whose errors have no list of details. The text uses the
+// vendor's names.
+import { Failure } from '../../platform/errors.ts';
 
-/** The message of the failure and its details in one text. `listUrl` is the URL of the vendor API's list of voices. */
-export function toMessage({ message, facts: { details = [] } }: Failure, listUrl: string): string {
-  const sentences = details.map((violation) => `${violation.field} ${violation.message}`).join('; ');
-  return sentences === '' ? withListUrl(message, listUrl) : `${sentences}.`;
+/** A vendor's names for what failures mention. */
+export interface VendorNames {
+  /** The vendor's names of fields, by their names in the protos. Other fields have the same name. */
+  fields: Readonly<Record<string, string>>;
+  /** The request that lists the voices. */
+  listVoices: string;
 }
 
-/** Replaces Sonant's URL for the list of voices in a sentence with the vendor API's URL. */
-export const withListUrl = (sentence: string, listUrl: string): string =>
-  sentence.replace('GET /api/voices ', `GET ${listUrl} `);
+/** The failure with the vendor's names. */
+export function renamed(failure: Failure, { fields, listVoices }: VendorNames): Failure {
+  const { reason, facts, cause } = failure;
+  const message = failure.message.replace('GET /api/voices ', `${listVoices} `);
+  const details = facts.details?.map((violation) => {
+    const name = violation.field.replace(/\[.*/, '');
+    return { ...violation, field: Object.hasOwn(fields, name) ? fields[name]! : violation.field };
+  });
+  return new Failure(reason, { ...facts, message, ...(details && { details }) }, cause);
+}
+
+/** A violation that needs no name of a field, because it is a whole sentence. */
+const isSentence = (message: string) => /^\p{Lu}.*\.$/su.test(message);
+
+/** The sentences of a renamed failure: its violations, each once, or its message. */
+export function sentencesOf({ message, facts: { details = [] } }: Failure): string[] {
+  const violations = details.map((each) => (isSentence(each.message) ? each.message : `${each.field} ${each.message}`));
+  return violations.length > 0 ? [...new Set(violations)] : [message];
+}
+
+/** The violations of the failure, or its message, in one text with the vendor's names. */
+export function toMessage(failure: Failure, names: VendorNames): string {
+  const text = sentencesOf(renamed(failure, names)).join('; ');
+  return text.endsWith('.') ? text : `${text}.`;
+}

@@ -29,7 +29,7 @@ export function sortFields(given: Fields, known: readonly string[], isStrict: bo
   const ignored = Object.keys(given)
     .filter((name) => !known.includes(name))
     .map((name) => unknownField(name, known, prefix));
-  if (prefix === '') ignoredMembers.set(given, ignored);
+  if (prefix === '') noteIgnored(given, ignored);
   const fields: Record<string, unknown> = {};
   for (const name of known) if (Object.hasOwn(given, name)) fields[name] = given[name];
   return { fields, ignored, faults: isStrict ? ignored.slice(0, unknownFieldsMax).map(toViolation) : [] };
@@ -37,6 +37,9 @@ export function sortFields(given: Fields, known: readonly string[], isStrict: bo
 
 /** Unknown members by body, stored so that the reply can name them even if the parser throws. */
 const ignoredMembers = new WeakMap<object, readonly UnknownField[]>();
+
+export const noteIgnored = (body: Fields, ignored: readonly UnknownField[]): void =>
+  void ignoredMembers.set(body, ignored);
 
 /** The unknown members of a body and of its nested objects, as far as it was parsed. */
 const ignoredOf = (body: unknown): readonly UnknownField[] => (isObject(body) && ignoredMembers.get(body)) || [];

@@ -3,6 +3,7 @@
 // speaks, or else the default voice. X-Ignored-Fields and X-Voice-Id report the default voice. With SONANT_STRICT, such a
 // request fails. A request with any other unknown voice fails.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { StreamSpeechRequestSchema, SynthesizeSpeechRequestSchema } from '../../../gen/sonant/v1/speech_pb.ts';
 import {
   anonymous,
   type SpeechOperations,
@@ -11,21 +12,14 @@ import {
   voiceOperations,
 } from '../../api.ts';
 import { openAacEncoder } from '../../audio.ts';
-import { type Fields, isObject } from '../../contract.ts';
+import { type Fields, isObject, memberSchema } from '../../contract.ts';
 import { Failure, type FieldViolation } from '../../platform/errors.ts';
-import {
-  formatNames,
-  ownLanguage,
-  parseSpeechRequest,
-  speechFieldRows,
-  speechFields,
-  textFields,
-} from '../../speech.ts';
+import { formatNames, ownLanguage, type ReadRequest, readRequest } from '../../speech.ts';
 import { type Admission, run, stream } from '../http/admission.ts';
 import { sendPieces } from '../http/body-writer.ts';
 import { ignoredHeaders, sortFields } from '../http/ignored-fields.ts';
 import { fieldsOf } from '../http/json-body.ts';
-import { toOpenAiError } from '../http/openai-failure.ts';
+import { openAiNames, toOpenAiError } from '../http/openai-failure.ts';
 import {
   describeObject,
   documented,
@@ -44,7 +38,6 @@ import {
 } from '../http/synthesis/openapi.ts';
 import { beginSound } from '../http/synthesis/routes.ts';
 import { eventHeaders } from '../http/synthesis/server-sent-events.ts';
-import type { ParsedSpeech } from '../http/synthesis/speech-body.ts';
 import { resultHeaders, soundHeaders } from '../http/synthesis/speech-headers.ts';
 import { fromThrown } from '../http/thrown-failure.ts';
 import { toNamedVoices } from './named-voices.ts';
@@ -89,7 +82,7 @@ export function addOpenAiRoutes(app: FastifyInstance, options: OpenAiRoutesOptio
   for (const pair of standIns) table.set(...(pair.split(/\s*=\s*/, 2) as [string, string]));
 
   const speak = async (request: FastifyRequest, reply: FastifyReply) => {
-    const parsed = parseOpenAiFields(fieldsOf(request), isStrict);
+    const parsed = readOpenAiBody(fieldsOf(request), isStrict);
     const ignored = [...parsed.ignored];
     const { voice } = parsed;
     const names = voice === undefined ? [] : [voice, table.get(voice) ?? ''];
@@ -154,7 +147,7 @@ async function* eventsOf(pieces: AsyncIterable<Uint8Array>, chars: number): Asyn
 
 const toEvent = (data: object): string => `data: ${JSON.stringify(data)}\n\n`;
 
-interface ParsedOpenAi extends ParsedSpeech {
+interface OpenAiSpeech extends ReadRequest {
   /** The voice that the request names; undefined if the request names no voice. */
   voice: string | undefined;
   isEvents: boolean;
@@ -162,8 +155,9 @@ interface ParsedOpenAi extends ParsedSpeech {
   isAac: boolean;
 }
 
-const ours = speechFieldRows.flatMap(({ json, names }) => (names?.openai ? [{ json, name: names.openai }] : []));
-const known = ['model', 'stream_format', ...new Set(ours.map(({ name }) => name))];
+/** Fields with the same name in Sonant's API. */
+const sameFields = ['markup', 'normalize', 'lexicon_ids', 'instructions', 'seed'];
+const known = ['model', 'stream_format', ...new Set(Object.values(openAiNames.fields)), ...sameFields];
 const streamFormats = ['audio', 'sse'];
 const responseFormats = [...formatNames, 'aac'];
 const aacType = 'audio/aac';
@@ -171,29 +165,26 @@ const sampleRateHz = 24_000;
 /** Placeholder for a request without a voice, which is resolved when the caller is known. */
 const unnamed = 'default';
 
-function parseOpenAiFields(body: Fields, isStrict: boolean): ParsedOpenAi {
+function readOpenAiBody(body: Fields, isStrict: boolean): OpenAiSpeech {
   const { fields, ignored, faults: violations } = sortFields(body, known, isStrict);
-  const { voice, input, response_format, stream_format } = fields;
+  const { voice, input: text, response_format, speed, stream_format } = fields;
   const format = oneOf('response_format', response_format ?? 'mp3', responseFormats, violations);
   const isAac = format === 'aac';
   const isEvents = oneOf('stream_format', stream_format ?? 'audio', streamFormats, violations) === 'sse';
   const named = isObject(voice) ? voice.id : voice;
   const isUnnamed = !isStrict && (named === undefined || named === null || named === '');
   const speech = {
-    ...Object.fromEntries(ours.map(({ json, name }) => [json, fields[name]])),
     voice_id: isUnnamed ? unnamed : named,
-    text: input,
-    text_chunks: undefined,
+    text,
     output_format: isAac ? 'pcm' : format,
+    speaking_rate: speed,
+    ...Object.fromEntries(sameFields.map((name) => [name, fields[name]])),
     sample_rate: sampleRateHz,
     language_code: ownLanguage,
-    method: 'streaming',
   };
-  // OpenAI's clients read only the first violation.
-  const request = parseSpeechRequest(speech, { allowsSingleText: true, violationsBefore: violations });
-  const given = isUnnamed ? undefined : request.voiceId;
+  const { request } = readRequest(StreamSpeechRequestSchema, speech, { violations });
   if (format === 'mp3') request.format = 'mp3_128';
-  return { request, voice: given, ignored, isEvents, isAac };
+  return { request, voice: isUnnamed ? undefined : request.voiceId, ignored, isEvents, isAac };
 }
 
 function oneOf(field: string, value: unknown, allowed: readonly string[], violations: FieldViolation[]): string {
@@ -203,26 +194,23 @@ function oneOf(field: string, value: unknown, allowed: readonly string[], violat
 }
 
 const string: Schema = { type: 'string' };
+const schemaOf = (name: string) => memberSchema(SynthesizeSpeechRequestSchema, name, 'request');
 const speechSchema: Schema = {
   title: 'OpenAiSpeech',
   type: 'object',
   required: ['input'],
   properties: {
     model: text('Ignored: each voice has its own engine.'),
-    input: textFields.text.schema,
+    input: schemaOf('text'),
     voice: {
       oneOf: [string, { type: 'object', required: ['id'], properties: { id: string } }],
       description:
         'Id or alias of the voice. If it is omitted, the default voice speaks. For a voice of OpenAI, such as `alloy`, that the caller does not have, a voice of Kokoro speaks, or the one that the operator chose, else the default voice, and `X-Ignored-Fields` contains `voice`. `X-Voice-Id` is the voice that spoke. With `SONANT_STRICT=1`, both cases are errors. Any other unknown voice is always an error.',
     },
-    response_format: { ...speechFields.format.schema, enum: responseFormats, default: 'mp3' },
-    markup: speechFields.markup.schema,
-    normalize: speechFields.normalize.schema,
-    lexicon_ids: speechFields.lexiconIds.schema,
-    speed: speechFields.speakingRate.schema,
+    response_format: { ...schemaOf('output_format'), enum: responseFormats, default: 'mp3' },
+    speed: schemaOf('speaking_rate'),
     stream_format: text('Audio, or events with audio.', { enum: ['audio', 'sse'], default: 'audio' }),
-    instructions: speechFields.instructions.schema,
-    seed: speechFields.seed.schema,
+    ...Object.fromEntries(sameFields.map((name) => [name, schemaOf(name)])),
   },
 };
 const usual = { tag: 'OpenAI', bearer: 'key', isOpenAi: true } as const;

@@ -3,21 +3,26 @@
 // messages follow. When the service stops, the connection closes with 1012 as soon as no context is speaking.
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { LiveStartSchema } from '../../../gen/sonant/v1/speech_pb.ts';
+import { chainOf, checkFitsQuota, type KeyCaller } from '../../accounts.ts';
 import {
   callerLeft,
   type LiveEvent,
   type LiveInput,
   type LiveOperations,
+  liveWaitingCharsMax,
   type RunningCall,
   speechOperations,
   type Tickets,
   type VoiceOperations,
 } from '../../api.ts';
 import type { Fields } from '../../contract.ts';
-import { Failure } from '../../platform/errors.ts';
+import { countChars } from '../../platform/count-chars.ts';
+import { Failure, type FieldViolation } from '../../platform/errors.ts';
 import { liveMessageBytesMax } from '../../platform/net/request-limits.ts';
 import { onAbort } from '../../platform/runtime/abort.ts';
 import { PushQueue } from '../../platform/runtime/push-queue.ts';
+import { readRequest, type SpeechRequest } from '../../speech.ts';
 import type { Admission } from '../http/admission.ts';
 import { contextsPerSocketMax, firstMessageMs } from '../http/http-limits.ts';
 import { fromThrown } from '../http/thrown-failure.ts';
@@ -64,6 +69,26 @@ export interface ContextProtocol {
   /** Called when the last context has ended. */
   onIdle?(): void;
 }
+
+/** Seconds of silence sent for a context without text. Clients treat a context without audio as a failure. */
+export const emptyContextSeconds = 0.1;
+
+/**
+ * Throws a Failure if a text sent in one request exceeds a whole monthly quota of the caller, or the limit for text that
+ * waits to be spoken.
+ */
+export function checkTextFits(text: string, caller: KeyCaller, otherWay: string): void {
+  const actual = countChars(text);
+  for (const [i, { limits }] of chainOf(caller).entries()) checkFitsQuota(actual, limits.charactersPerMonth, i === 0);
+  const limit = liveWaitingCharsMax;
+  if (actual <= limit) return;
+  const message = `The text has ${actual} characters; the limit is ${limit}. ${otherWay}.`;
+  throw new Failure('text_too_long', { message, limit, actual });
+}
+
+/** The start of live speech, from fields with the names of the proto. `faults` were found before. */
+export const readStart = (start: Fields, faults: readonly FieldViolation[] = []): SpeechRequest =>
+  readRequest(LiveStartSchema, start, { violations: faults }).request;
 
 /**
  * Adds the space that clients omit between phrases. Adds no space after half of a surrogate pair, which the next phrase

@@ -137,7 +137,7 @@ test.each<[string, string[], number, RegExp]>([
     'several faults',
     ['say', 'Hi.', '-o', 'x.wav', '--sample-rate', '8000', '-r', '9', '--seed', '1.5'],
     2,
-    /--sample-rate.*\n.*--speaking-rate.*\n.*--seed/,
+    /--sample-rate.*\n.*--seed.*\n.*--speaking-rate/,
   ],
   ['an unknown ending', ['say', 'Hi.', '-o', 'x.aac'], 2, /\.aac/],
   ['an unknown format', ['say', 'Hi.', '-o', 'x', '-f', 'aac'], 2, /wav, pcm, mp3, opus, flac/],

@@ -2,12 +2,12 @@
 // later served quickly, and the engine is always busy. The limits are wider than typical results, which vary a little
 // at random.
 import { expect, test } from 'vitest';
-import { parseSpeechRequest } from '../../../src/speech/request.ts';
 import { Schedule } from '../../../src/speech/schedule.ts';
 import { createSpeech } from '../../../src/speech/synthesize.ts';
 import { createVoices } from '../../../src/speech/voice.ts';
 import { openTone } from '../../engines/tone-engine.ts';
 import { fifty } from '../open-speech.ts';
+import { parseSpeechRequest } from '../parse-request.ts';
 import { simulateStreams } from './simulated-streams.ts';
 
 const segmentMs = 260;

@@ -1,14 +1,13 @@
 // Tests that an engine's own limits are shared fairly, counted in segments instead of time.
-
 import { expect, test } from 'vitest';
 import { Failure } from '../../../src/platform/errors.ts';
-import { parseSpeechRequest } from '../../../src/speech/request.ts';
 import { Schedule } from '../../../src/speech/schedule.ts';
 import { createSpeech } from '../../../src/speech/synthesize.ts';
 import { createVoices } from '../../../src/speech/voice.ts';
 import { openTone } from '../../engines/tone-engine.ts';
 import { collectSpeech } from '../collect-speech.ts';
 import { fifty } from '../open-speech.ts';
+import { parseSpeechRequest } from '../parse-request.ts';
 import { demandAt, openSchedule, seatAt, settle } from './open-schedule.ts';
 
 const never = new AbortController().signal;

@@ -1,10 +1,10 @@
 // Tests an engine that is slower than speech: its callers wait for one another, however long that takes.
 import { expect, test } from 'vitest';
-import { parseSpeechRequest } from '../../../src/speech/request.ts';
 import { Schedule } from '../../../src/speech/schedule.ts';
 import { createSpeech } from '../../../src/speech/synthesize.ts';
 import { createVoices } from '../../../src/speech/voice.ts';
 import { openTone } from '../../engines/tone-engine.ts';
+import { parseSpeechRequest } from '../parse-request.ts';
 import { never, openSchedule, seatAt, settle } from './open-schedule.ts';
 
 const single = seatAt({ segmentsSpokenMax: 1 });

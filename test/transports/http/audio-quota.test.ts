@@ -3,8 +3,8 @@
 import type { Readable } from 'node:stream';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { expectedBytesOf } from '../../../src/speech/estimate.ts';
-import { parseSpeechRequest } from '../../../src/speech/request.ts';
 import { isDistributed } from '../../distributed/storage.ts';
+import { parseSpeechRequest } from '../../speech/parse-request.ts';
 import { bytesOf, openTestGateway, type TestGateway } from './open-gateway.ts';
 
 /** Texts whose audio takes about 350 kB each, all different. */

@@ -68,8 +68,8 @@ test('they go with the audio', async () => {
 test.each<[string, object, string]>([
   ['a stream', { method: 'streaming', text_chunks: ['a'], captions: ['srt'] }, 'captions conflict'],
   ['sound in the reply', { text: 'a', return_format: 'buffer', captions: ['srt'] }, 'captions conflict'],
-  ['a kind that there is not', { text: 'a', captions: ['ass'] }, 'captions enum'],
-  ['a kind twice', { text: 'a', captions: ['srt', 'srt'] }, 'captions duplicate'],
+  ['a kind that there is not', { text: 'a', captions: ['ass'] }, 'captions[0] enum'],
+  ['a kind twice', { text: 'a', captions: ['srt', 'srt'] }, 'captions[1] duplicate'],
   ['no list', { text: 'a', captions: 'srt' }, 'captions type'],
 ])('are refused for %s', async (_, fields, fault) => {
   const answer = await gateway.speak(fields);

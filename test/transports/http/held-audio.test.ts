@@ -1,7 +1,7 @@
 // Tests that audio that is removed for any reason is also removed from memory, and that all its requests are counted.
 import { expect, test } from 'vitest';
 import { expectedBytesOf } from '../../../src/speech/estimate.ts';
-import { parseSpeechRequest } from '../../../src/speech/request.ts';
+import { parseSpeechRequest } from '../../speech/parse-request.ts';
 import { bytesOf, openTestGateway } from './open-gateway.ts';
 
 const text = 'Hello there, world.';

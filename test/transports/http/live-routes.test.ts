@@ -144,7 +144,7 @@ test.each([
 test.each([
   ['type', { type: 'shout' }, ['start', 'text', 'flush', 'interrupt', 'end']],
   ['audio', { ...start, audio: 'both' }, ['binary', 'json']],
-  ['sample_rate', { ...start, sample_rate: 11_025 }, [8000, 16_000, 22_050, 24_000, 44_100, 48_000]],
+  ['sample_rate', { ...start, sample_rate: 11_025 }, [8000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000]],
 ])('a value of %s that there is not is refused with those that there are', async (field, message, allowed) => {
   const { opened, send, until } = openLive();
   await opened;
@@ -157,7 +157,7 @@ test('all that is wrong with a start is told at once', async () => {
   await opened;
   send({ type: 'start', sample_rate: 1, audio: 'foo', emotion: 'glad' });
   const { details } = (await until('error')).at(-1) as unknown as { details: { field: string }[] };
-  expect(details.map(({ field }) => field)).toEqual(['audio', 'voice_id', 'sample_rate', 'emotion']);
+  expect(details.map(({ field }) => field)).toEqual(['audio', 'sample_rate', 'voice_id', 'emotion']);
 });
 
 test('an interrupt of a turn that was interrupted changes nothing, and one of a turn that never began is refused', async () => {

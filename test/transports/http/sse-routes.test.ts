@@ -166,7 +166,7 @@ describe('requested', () => {
     [
       'several things',
       { text: '', method: 5, sample_rate: '24000' },
-      ['text blank', 'sample_rate enum', 'method enum'],
+      ['method enum', 'sample_rate enum', 'text blank'],
     ],
     ['unknown timestamps', { text: 'a', timestamps: 'letter' }, ['timestamps enum']],
     ['a language of others', { text: 'a', language_code: 'fr' }, ['language_code unsupported_language']],
@@ -179,8 +179,7 @@ describe('requested', () => {
 
   test.each([
     ['sample_rate=24k', 'sample_rate enum'],
-    ['sample_rate=24000&sample_rate=44100', 'sample_rate enum'],
-    ['speaking_rate=', 'speaking_rate type'],
+    ['sample_rate=24000&sample_rate=44100', 'sample_rate type'],
     ['speaking_rate=NaN', 'speaking_rate type'],
     ['voice_id=a', 'voice_id type'],
   ])('wrongly in the address, by %s, too', async (query, fault) => {

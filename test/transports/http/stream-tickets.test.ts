@@ -14,7 +14,7 @@ import { createTicketRows } from '../../../src/api/ticket-rows.ts';
 import { loadConfig } from '../../../src/app/config.ts';
 import { requestBytesMax } from '../../../src/platform/net/request-limits.ts';
 import { openStore } from '../../../src/platform/store/open-store.ts';
-import { parseEventFields } from '../../../src/transports/http/synthesis/speech-body.ts';
+import { readEventBody } from '../../../src/transports/http/synthesis/speech-body.ts';
 import { createStorage } from '../../distributed/storage.ts';
 import { type ReadEvent, readEvents } from './event-reader.ts';
 import { bytesOf, openTestGateway, type TestGateway } from './open-gateway.ts';
@@ -123,7 +123,7 @@ describe('a ticket', () => {
     const [here, there] = stores.map((store) =>
       createTickets({ rows: createTicketRows(store), seal: createSeal('a secret of both') }),
     );
-    const { request } = parseEventFields({ voice_id: 'a', text: 'x' }, false);
+    const { request } = readEventBody({ voice_id: 'a', text: 'x' }, false);
     const issue = () => here!.issue(request, { keyId: 'key', accountId: 'account' });
     const { ticketId } = await issue();
     const [row] = await stores[0]!.query<{ sealed: string }>('select * from tickets');

@@ -43,10 +43,7 @@ const patient = { timeout: 20_000 };
 const soundOf = (events: { case: string; value: Record<string, unknown> }[]) =>
   Buffer.concat(events.flatMap((event) => (event.case === 'audio' ? [event.value.audio as Uint8Array] : [])));
 
-test.each([
-  [-1, 'interrupt.turn'],
-  [99, 'turn'],
-])('an interrupt of turn %i is refused', async (turn, field) => {
+test.each([-1, 99])('an interrupt of turn %i is refused', async (turn) => {
   const { begin } = await openLive();
   const { stream, send, until } = begin();
   const failed = new Promise<Error>((resolve) => void stream.once('error', resolve));
@@ -55,7 +52,7 @@ test.each([
   send({ case: 'interrupt', value: { turn } });
   const failure = explain((await failed) as never);
   expect(failure).toMatchObject({ code: 'INVALID_ARGUMENT' });
-  expect(JSON.stringify(failure)).toContain(`"${field}"`);
+  expect(JSON.stringify(failure)).toContain('"turn"');
 });
 
 test('text goes in and sound comes out, turn by turn, at the rate of telephones', async () => {

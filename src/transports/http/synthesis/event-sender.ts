@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Admit } from '../../../accounts.ts';
 import { isTicketId, type SpeechOperations, speechOperations, type Ticket } from '../../../api.ts';
 import { Failure } from '../../../platform/errors.ts';
-import type { SpeechEvent, SpeechInfo } from '../../../speech.ts';
+import type { ReadRequest, SpeechEvent, SpeechInfo } from '../../../speech.ts';
 import { type Admission, abortOnClose, limitReporter } from '../admission.ts';
 import { sendPieces } from '../body-writer.ts';
 import { keepaliveEveryMs } from '../http-limits.ts';
@@ -13,12 +13,11 @@ import { fromThrown } from '../thrown-failure.ts';
 import type { EventSource, ResumableStream } from './resumable-stream.ts';
 import type { ResumableStreams } from './resumable-streams.ts';
 import { eventHeaders, keepalive, numberOfEvent, type StreamEvent, toEventText } from './server-sent-events.ts';
-import type { ParsedSpeech } from './speech-body.ts';
 import { linkHeaders, resultHeaders, type SpeechHeaders, soundHeaders } from './speech-headers.ts';
 
 export interface EventSender {
   /** Starts a stream, with a ticket if there is one. Resumes a stream instead if the request has a Last-Event-ID. */
-  begin(request: FastifyRequest, reply: FastifyReply, parsed: ParsedSpeech, ticket?: Ticket): Promise<FastifyReply>;
+  begin(request: FastifyRequest, reply: FastifyReply, read: ReadRequest, ticket?: Ticket): Promise<FastifyReply>;
   /** Resumes a stream after `Last-Event-ID`. `holder` is the id of the key or ticket. */
   resume(request: FastifyRequest, reply: FastifyReply, audioId: string, holder: string): Promise<FastifyReply>;
   /** Ends a stream, so that it cannot be resumed. */
@@ -70,7 +69,7 @@ export function createEventSender({ speech, admission, streams, admit }: EventSe
   return {
     resume,
 
-    async begin(request, reply, parsed, ticket) {
+    async begin(request, reply, read, ticket) {
       const last = request.headers['last-event-id'];
       // An EventSource whose connection broke requests the same URL again. Starting the text again would charge it
       // twice, so the stream is resumed. If its events have expired, the request is refused, which stops the
@@ -81,7 +80,7 @@ export function createEventSender({ speech, admission, streams, admit }: EventSe
       const running = request.call!;
       running.api = 'sse';
       const stayOn = abortOnClose(running, reply);
-      const events = running.stream(streamSpeech, (call) => speech.streamSpeech(call, parsed.request));
+      const events = running.stream(streamSpeech, (call) => speech.streamSpeech(call, read.request));
       const iterator = events[Symbol.asyncIterator]();
       const { info, begun } = await firstEvents(iterator);
       // The stream can be resumed from now on, so a closed connection does not end it at once.
@@ -101,7 +100,7 @@ export function createEventSender({ speech, admission, streams, admit }: EventSe
         begun,
         source: { events: iterator, abort: (reason) => running.abort(reason), toFailed },
       });
-      return send(reply, readStream(stream, 0, leaver(reply)), headersOf(request, info, parsed));
+      return send(reply, readStream(stream, 0, leaver(reply)), headersOf(request, info, read));
     },
 
     async leave(request, reply, audioId, holder) {
@@ -172,7 +171,7 @@ function textsOf({ raw }: FastifyReply, { texts, leave }: Reading): AsyncIterabl
   return { [Symbol.asyncIterator]: () => ({ next, return: end }) };
 }
 
-const headersOf = (request: FastifyRequest, info: SpeechInfo, { ignored }: ParsedSpeech): SpeechHeaders => {
+const headersOf = (request: FastifyRequest, info: SpeechInfo, { ignored }: ReadRequest): SpeechHeaders => {
   const { 'content-type': _, 'Content-Disposition': __, ...headers } = soundHeaders(info, 'streaming');
   return { ...headers, ...resultHeaders(info), ...linkHeaders(info), ...ignoredHeaders(request, ignored) };
 };

@@ -1,8 +1,15 @@
 // The OpenAPI documentation of /api/audio, and the parts that it shares with event streams.
-import { EstimateSpeechResponseSchema, SynthesizeSpeechResponseSchema } from '../../../../gen/sonant/v1/speech_pb.ts';
+import type { DescMessage } from '@bufbuild/protobuf';
+import {
+  EstimateSpeechResponseSchema,
+  StreamSpeechRequestSchema,
+  SynthesizeSpeechRequestSchema,
+  SynthesizeSpeechResponseSchema,
+} from '../../../../gen/sonant/v1/speech_pb.ts';
 import { idempotencyKeyCharsMax, speechOperations } from '../../../api.ts';
 import { audioFormats } from '../../../audio.ts';
-import { formatNames, speechFieldRows } from '../../../speech.ts';
+import { memberSchema, membersOf } from '../../../contract.ts';
+import { formatNames } from '../../../speech.ts';
 import type { ReplyHeaderName } from '../documented-headers.ts';
 import {
   describeObject,
@@ -18,10 +25,17 @@ import { eventContent, member } from './event-schemas.ts';
 
 const { synthesizeSpeech, streamSpeech, deleteAudio, estimateSpeech } = speechOperations;
 
-/** Schemas of the fields of speech, by JSON name. */
-export const fieldSchemas: Readonly<Record<string, Schema>> = Object.fromEntries(
-  speechFieldRows.map(({ json, schema }) => [json, schema]),
-);
+const schemasOf = (desc: DescMessage): Readonly<Record<string, Schema>> =>
+  Object.fromEntries(membersOf(desc).map(({ name }) => [name, memberSchema(desc, name, 'request')]));
+/** Schemas of the members of a request in JSON, by name. */
+export const fieldSchemas: Readonly<Record<string, Schema>> = {
+  ...schemasOf(StreamSpeechRequestSchema),
+  ...schemasOf(SynthesizeSpeechRequestSchema),
+  method: text(
+    '`rest` returns the audio of `text` when all of it is synthesized; `streaming` returns the audio of `text_chunks` while it is being synthesized.',
+    { enum: ['rest', 'streaming'], default: 'rest' },
+  ),
+};
 const { timestamps: _, ...speechSchemas } = fieldSchemas;
 
 const speechRequestSchema: Schema = {

@@ -1,9 +1,17 @@
 // POST /api/audio/speech returns a link (`url`), audio in the reply (`buffer`), or audio as it is synthesized
 // (`streaming`). DELETE /api/audio/{id} deletes stored audio.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { type Idempotency, parseIdempotencyKey, type SpeechOperations, speechOperations } from '../../../api.ts';
+import { EstimateSpeechResponseSchema } from '../../../../gen/sonant/v1/speech_pb.ts';
+import {
+  type Idempotency,
+  parseIdempotencyKey,
+  type SpeechOperations,
+  speechOperations,
+  toEstimateResponse,
+} from '../../../api.ts';
+import { writeMessage } from '../../../contract.ts';
 import { Failure, type FieldViolation } from '../../../platform/errors.ts';
-import type { SpeechEvent, SpeechInfo } from '../../../speech.ts';
+import type { ReadRequest, SpeechEvent, SpeechInfo } from '../../../speech.ts';
 import { asksFor, isFreshWanted } from '../../net/headers.ts';
 import { type AdmitTo, run, stream } from '../admission.ts';
 import { sendPieces } from '../body-writer.ts';
@@ -12,12 +20,11 @@ import { addWithoutBody, fieldsOf } from '../json-body.ts';
 import { documented } from '../route-docs.ts';
 import type { EventSender } from './event-sender.ts';
 import { deleteDocs, estimateDocs, speechDocs } from './openapi.ts';
-import { type ParsedSpeech, parseSpeechFields } from './speech-body.ts';
+import { readSpeechBody } from './speech-body.ts';
 import {
   captionHeaders,
   linkHeaders,
   resultHeaders,
-  roundSeconds,
   type SpeechHeaders,
   soundHeaders,
   wholeHeaders,
@@ -41,24 +48,23 @@ const { synthesizeSpeech, streamSpeech, deleteAudio, estimateSpeech } = speechOp
 /** Estimates the cost of a request. The body has the fields of POST /api/audio/speech. */
 function addEstimate(app: FastifyInstance, { speech, admitTo, isStrict }: SpeechRoutesOptions): void {
   app.post('/api/audio/estimate', documented(estimateDocs, admitTo(estimateSpeech)), async (request, reply) => {
-    const parsed = parseSpeechFields(fieldsOf(request), { isStrict, isEvents: false });
-    const estimate = await run(request, reply, estimateSpeech, (call) => speech.estimateSpeech(call, parsed.request));
-    const { chars, seconds, byteCount, segmentCount, warnings } = estimate;
-    const body = { chars, duration: roundSeconds(seconds), bytes: byteCount, segments: segmentCount, warnings };
-    return reply.headers(ignoredHeaders(request, parsed.ignored)).send(body);
+    const read = readSpeechBody(fieldsOf(request), { isStrict, isEvents: false });
+    const estimate = await run(request, reply, estimateSpeech, (call) => speech.estimateSpeech(call, read.request));
+    const body = writeMessage(EstimateSpeechResponseSchema, toEstimateResponse(estimate));
+    return reply.headers(ignoredHeaders(request, read.ignored)).send(body);
   });
 }
 
 export function addSpeechRoutes(app: FastifyInstance, options: SpeechRoutesOptions): void {
   const { speech, admitTo, eventSender, idempotency, isStrict } = options;
 
-  const synthesize = (request: FastifyRequest, reply: FastifyReply, parsed: ParsedSpeech) =>
+  const synthesize = (request: FastifyRequest, reply: FastifyReply, read: ReadRequest) =>
     run(request, reply, synthesizeSpeech, (call) =>
-      speech.synthesizeSpeech(call, parsed.request, { fresh: isFreshWanted(request.headers['cache-control']) }),
+      speech.synthesizeSpeech(call, read.request, { fresh: isFreshWanted(request.headers['cache-control']) }),
     );
 
-  const makeLink = async (request: FastifyRequest, reply: FastifyReply, parsed: ParsedSpeech) => {
-    const delivered = await synthesize(request, reply, parsed);
+  const makeLink = async (request: FastifyRequest, reply: FastifyReply, read: ReadRequest) => {
+    const delivered = await synthesize(request, reply, read);
     const { audioId, voice, chars, format, audioUrl, expiresAt } = delivered;
     const headers = Object.assign(resultHeaders(delivered), captionHeaders(delivered));
     headers['X-Audio-Expires'] = expiresAt.toISOString();
@@ -67,26 +73,26 @@ export function addSpeechRoutes(app: FastifyInstance, options: SpeechRoutesOptio
     return { answer, subject: audioId, usefulUntilMs: Math.floor(expiresAt.getTime() / 1000) * 1000 };
   };
 
-  const sendLink = async (request: FastifyRequest, reply: FastifyReply, parsed: ParsedSpeech) => {
+  const sendLink = async (request: FastifyRequest, reply: FastifyReply, read: ReadRequest) => {
     const key = parseIdempotencyKey(request.headers['idempotency-key']);
     let isRepeated = key !== undefined;
     const work = () => {
       isRepeated = false;
-      return makeLink(request, reply, parsed);
+      return makeLink(request, reply, read);
     };
     const { callerId } = request.call!.caller;
     const { headers, body } =
       key === undefined
         ? (await work()).answer
-        : await idempotency.once({ key, callerId, request: parsed.request, work });
+        : await idempotency.once({ key, callerId, request: read.request, work });
     const charged = isRepeated ? { 'X-Chars-Charged': '0' } : {};
-    return reply.headers({ ...headers, ...charged, ...ignoredHeaders(request, parsed.ignored) }).send(body);
+    return reply.headers({ ...headers, ...charged, ...ignoredHeaders(request, read.ignored) }).send(body);
   };
 
-  const sendSound = async (request: FastifyRequest, reply: FastifyReply, parsed: ParsedSpeech) => {
-    const delivered = await synthesize(request, reply, parsed);
+  const sendSound = async (request: FastifyRequest, reply: FastifyReply, read: ReadRequest) => {
+    const delivered = await synthesize(request, reply, read);
     const headers = wholeHeaders(delivered);
-    const ignored = ignoredHeaders(request, parsed.ignored);
+    const ignored = ignoredHeaders(request, read.ignored);
     const all = Object.keys(ignored).length > 0 ? { ...headers, ...ignored } : headers;
     await sendPieces(reply, all, delivered.open());
     return reply;
@@ -100,12 +106,12 @@ export function addSpeechRoutes(app: FastifyInstance, options: SpeechRoutesOptio
       const isStream = fields.method === 'streaming';
       request.call!.narrow(isStream ? streamSpeech : synthesizeSpeech);
       const isEvents = isStream && asksFor(request.headers.accept, 'text/event-stream');
-      const parsed = parseSpeechFields(fields, { isStrict, isEvents });
-      if (isStream || parsed.request.returnFormat === 'buffer') refuseUnusedKey(request, parsed, isStrict);
-      if (isEvents) return eventSender.begin(request, reply, parsed);
-      if (isStream) return sendStream(speech, request, reply, parsed);
-      const send = parsed.request.returnFormat === 'buffer' ? sendSound : sendLink;
-      return send(request, reply, parsed);
+      const read = readSpeechBody(fields, { isStrict, isEvents });
+      if (isStream || read.request.returnFormat === 'buffer') refuseUnusedKey(request, read, isStrict);
+      if (isEvents) return eventSender.begin(request, reply, read);
+      if (isStream) return sendStream(speech, request, reply, read);
+      const send = read.request.returnFormat === 'buffer' ? sendSound : sendLink;
+      return send(request, reply, read);
     },
   );
 
@@ -123,7 +129,7 @@ export function addSpeechRoutes(app: FastifyInstance, options: SpeechRoutesOptio
   addEstimate(app, options);
 }
 
-function refuseUnusedKey(request: FastifyRequest, { ignored }: ParsedSpeech, isStrict: boolean): void {
+function refuseUnusedKey(request: FastifyRequest, { ignored }: ReadRequest, isStrict: boolean): void {
   const faults: FieldViolation[] = [];
   checkUnusedKey(request, isStrict, ignored, faults);
   if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
@@ -133,15 +139,15 @@ async function sendStream(
   speech: SpeechOperations,
   request: FastifyRequest,
   reply: FastifyReply,
-  parsed: ParsedSpeech,
+  read: ReadRequest,
 ): Promise<FastifyReply> {
-  const events = stream(request, reply, streamSpeech, (call) => speech.streamSpeech(call, parsed.request));
+  const events = stream(request, reply, streamSpeech, (call) => speech.streamSpeech(call, read.request));
   const { info, pieces } = await beginSound(events);
   const headers = {
     ...soundHeaders(info, 'streaming'),
     ...resultHeaders(info),
     ...linkHeaders(info),
-    ...ignoredHeaders(request, parsed.ignored),
+    ...ignoredHeaders(request, read.ignored),
     'cache-control': 'no-store',
     'x-accel-buffering': 'no',
   };

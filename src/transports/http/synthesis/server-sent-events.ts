@@ -4,10 +4,12 @@
 //     id: aud_01JD...:3
 //     event: speech.audio.delta
 //     data: {"type":"speech.audio.delta","chunk_index":0,"audio":"UklGR..."}
+import { StreamSpeechResponseSchema } from '../../../../gen/sonant/v1/speech_pb.ts';
+import { roundSeconds, toStreamResponse } from '../../../api.ts';
+import { writeMessage } from '../../../contract.ts';
 import type { Failure } from '../../../platform/errors.ts';
 import type { SpeechDone, SpeechEvent, SpeechInfo } from '../../../speech.ts';
 import { toFailureBody } from '../../net/failure-reply.ts';
-import { roundSeconds } from './speech-headers.ts';
 
 /** A failure after the first audio. */
 export interface StreamFailed {
@@ -45,35 +47,22 @@ function toData(audioId: string, event: Exclude<StreamEvent, { type: 'audio' }>)
   switch (event.type) {
     case 'info':
       return { type: 'speech.audio.info', ...toInfoData(event) };
-    case 'timestamps':
-      return {
-        type: 'speech.audio.timestamps',
-        chunk_index: event.chunkIndex,
-        words: event.words.map(({ text, offset, length, startSeconds, endSeconds }) => ({
-          text,
-          offset,
-          length,
-          start: roundSeconds(startSeconds),
-          end: roundSeconds(endSeconds),
-        })),
-        quality: event.quality,
-        language_code: event.languageCode,
-      };
-    case 'mark': {
-      const { chunkIndex, kind, name, seconds } = event;
-      return { type: 'speech.mark', chunk_index: chunkIndex, kind, name, time: roundSeconds(seconds) };
-    }
-    case 'chunk_done': {
-      const { chunkIndex, chars, startSeconds, endSeconds } = event;
-      const [start, end] = [roundSeconds(startSeconds), roundSeconds(endSeconds)];
-      return { type: 'speech.chunk.done', chunk_index: chunkIndex, chars, start, end };
-    }
     case 'done':
       return { type: 'speech.audio.done', ...toDoneData(audioId, event) };
     case 'failed':
       return { type: 'error', ...toErrorData(event) };
+    default: {
+      const { case: name, value } = toStreamResponse(event).event!;
+      return {
+        type: eventNames[event.type],
+        ...writeMessage(StreamSpeechResponseSchema.field[name!].message!, value!),
+      };
+    }
   }
 }
+
+/** The names of the events that have the members of their messages. */
+const eventNames = { timestamps: 'speech.audio.timestamps', mark: 'speech.mark', chunk_done: 'speech.chunk.done' };
 
 const toInfoData = (info: SpeechInfo) => ({
   id: info.audioId,

@@ -1,60 +1,62 @@
-// Parses requests for speech from a JSON body or a query. Unknown members are ignored and reported, or rejected if the
-// gateway is strict.
+// Reads requests for speech from a JSON body or a query. The member `method` names the RPC whose message the body is.
+import { create, type DescMessage } from '@bufbuild/protobuf';
+import type { FastifyRequest } from 'fastify';
+import { StreamSpeechRequestSchema, SynthesizeSpeechRequestSchema } from '../../../../gen/sonant/v1/speech_pb.ts';
+import { type Fields, newReading, readQuery, toViolation } from '../../../contract.ts';
+import type { FieldViolation } from '../../../platform/errors.ts';
+import { type ReadRequest, readRequest, type SpeechRequest, toRequest } from '../../../speech.ts';
+import { noteIgnored } from '../ignored-fields.ts';
 
-import type { Fields, UnknownField } from '../../../contract.ts';
-import { parseSpeechRequest, type SpeechRequest, speechFieldRows } from '../../../speech.ts';
-import { sortFields } from '../ignored-fields.ts';
-
-export interface ParsedSpeech {
-  request: SpeechRequest;
-  /** The unknown members, which are ignored. */
-  ignored: UnknownField[];
-}
-
-interface FieldRules {
+interface BodyRules {
+  methods: readonly string[];
+  /** Fields that only requests of the other method have. */
+  others: readonly string[];
   /** Whether unknown members are rejected. */
   isStrict: boolean;
-  /** Whether the response is a stream of events. */
-  isEvents: boolean;
+  without?: readonly string[];
 }
 
-const eventFields = speechFieldRows.map(({ json }) => json);
-const speechFields = speechFieldRows.filter(({ isForEvents }) => !isForEvents).map(({ json }) => json);
-const booleans = speechFieldRows.filter(({ schema }) => schema.type === 'boolean').map(({ json }) => json);
-const lists = ['text_chunks', 'lexicon_ids'];
-const numbers = speechFieldRows
-  .filter(({ schema }) => schema.type === 'number' || schema.type === 'integer')
-  .map(({ json }) => json);
+const methods = ['rest', 'streaming'];
 
-/** Parses the body of POST /api/audio/speech. */
-export function parseSpeechFields(given: Fields, { isStrict, isEvents }: FieldRules): ParsedSpeech {
-  const { fields, ignored, faults } = sortFields(given, isEvents ? eventFields : speechFields, isStrict);
-  return { request: parseSpeechRequest(fields, { violations: faults }), ignored };
+/** Reads the body of POST /api/audio/speech. Word times are sent only in events. */
+export function readSpeechBody(
+  given: Fields,
+  { isStrict, isEvents }: { isStrict: boolean; isEvents: boolean },
+): ReadRequest {
+  const isStream = given.method === 'streaming';
+  const desc = isStream ? StreamSpeechRequestSchema : SynthesizeSpeechRequestSchema;
+  const others = isStream ? ['text', 'captions'] : ['text_chunks'];
+  return readBody(desc, given, { methods, others, isStrict, without: isEvents ? [] : ['timestamps'] });
 }
 
-/** Parses the body or query of an event stream. `text` counts as a single chunk. */
-export function parseEventFields(given: Fields, isStrict: boolean): ParsedSpeech {
-  const { fields, ignored, faults: violations } = sortFields(given, eventFields, isStrict);
-  const { method } = fields;
-  if (method !== 'streaming' && (method ?? undefined) !== undefined)
-    violations.push({
-      field: 'method',
-      reason: 'enum',
-      message: 'must be streaming or omitted',
-      allowed: ['streaming'],
-    });
-  const options = { violations, allowsSingleText: true };
-  return { request: parseSpeechRequest({ ...fields, method: 'streaming' }, options), ignored };
+/** Reads the body of an event stream. */
+export const readEventBody = (given: Fields, isStrict: boolean): ReadRequest =>
+  readBody(StreamSpeechRequestSchema, given, { methods: ['streaming'], others: ['captions'], isStrict });
+
+function readBody(desc: DescMessage, given: Fields, { methods, others, ...rules }: BodyRules): ReadRequest {
+  const violations = methodFaults(given.method ?? undefined, methods);
+  const conflicts = others.filter((name) => isGiven(given[name]));
+  const read = readRequest(desc, given, { ...rules, violations, conflicts, also: ['method', ...others] });
+  noteIgnored(given, read.ignored);
+  return read;
 }
 
-/** Converts a query to the members of a body: numbers and booleans are parsed, and list fields become lists. */
-export function fromQuery(query: Readonly<Record<string, unknown>>): Fields {
-  return Object.fromEntries(
-    Object.entries(query).map(([name, value]) => {
-      if (lists.includes(name)) return [name, Array.isArray(value) ? value : [value]];
-      if (booleans.includes(name) && (value === 'true' || value === 'false')) return [name, value === 'true'];
-      const isNumber = typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value);
-      return [name, isNumber && numbers.includes(name) ? Number(value) : value];
-    }),
-  );
+/** Reads the query of an event stream. */
+export function readEventQuery(request: FastifyRequest, isStrict: boolean): SpeechRequest {
+  const query = request.query as Fields;
+  const reading = newReading(isStrict);
+  const { violations } = reading;
+  violations.add(methodFaults(query.method || undefined, ['streaming']));
+  if (isStrict) violations.add((request.ignoredQuery ?? []).map(toViolation));
+  const message = create(StreamSpeechRequestSchema);
+  readQuery(message, StreamSpeechRequestSchema, query, reading);
+  return toRequest(StreamSpeechRequestSchema, message, { violations });
 }
+
+function methodFaults(method: unknown, allowed: readonly string[]): FieldViolation[] {
+  if (method === undefined || allowed.includes(method as string)) return [];
+  return [{ field: 'method', reason: 'enum', message: `must be ${allowed.join(' or ')}`, allowed }];
+}
+
+/** An empty value counts as absent. */
+const isGiven = (value: unknown): boolean => (value ?? '') !== '' && !(Array.isArray(value) && value.length === 0);

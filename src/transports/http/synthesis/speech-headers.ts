@@ -1,6 +1,6 @@
 // The reply headers that describe speech.
 import type { FastifyReply } from 'fastify';
-import type { LiveEvent } from '../../../api.ts';
+import { type LiveEvent, roundSeconds } from '../../../api.ts';
 import { audioFormats } from '../../../audio.ts';
 import type { Delivered, DeliveredFacts } from '../../../clips.ts';
 import type { CaptionKind, SpeechInfo } from '../../../speech.ts';
@@ -8,9 +8,6 @@ import { headerText, manifestLink } from '../../net/headers.ts';
 import type { ReplyHeaderName } from '../documented-headers.ts';
 
 export type SpeechHeaders = Partial<Record<ReplyHeaderName, string>>;
-
-/** Rounds to microseconds. */
-export const roundSeconds = (seconds: number): number => Math.round(seconds * 1e6) / 1e6;
 
 /** Headers for audio in the body. */
 export function soundHeaders(

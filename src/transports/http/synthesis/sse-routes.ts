@@ -8,7 +8,7 @@ import { ignoredHeaders } from '../ignored-fields.ts';
 import { addWithoutBody, fieldsOf } from '../json-body.ts';
 import { documented } from '../route-docs.ts';
 import type { EventSender } from './event-sender.ts';
-import { fromQuery, parseEventFields } from './speech-body.ts';
+import { readEventBody, readEventQuery } from './speech-body.ts';
 import {
   leaveDocs,
   resumeDocs,
@@ -38,19 +38,18 @@ export function addSseRoutes(
   { speech, admitTo, eventSender, tickets, isStrict, baseUrl }: SseRoutesOptions,
 ): void {
   const onRequest = admitTo(speechOperations.streamSpeech);
-  const parse = (request: FastifyRequest) => parseEventFields(fieldsOf(request), isStrict);
+  const read = (request: FastifyRequest) => readEventBody(fieldsOf(request), isStrict);
 
   app.post(url, documented(streamByBodyDocs, onRequest), (request, reply) =>
-    eventSender.begin(request, reply, parse(request)),
+    eventSender.begin(request, reply, read(request)),
   );
 
-  app.get(url, documented(streamByQueryDocs, onRequest), (request, reply) => {
-    const fields = fromQuery(request.query as Record<string, unknown>);
-    return eventSender.begin(request, reply, parseEventFields(fields, isStrict));
-  });
+  app.get(url, documented(streamByQueryDocs, onRequest), (request, reply) =>
+    eventSender.begin(request, reply, { request: readEventQuery(request, isStrict), ignored: [] }),
+  );
 
   app.post(`${url}/tickets`, documented(ticketDocs, onRequest), async (request, reply) => {
-    const { request: wanted, ignored } = parse(request);
+    const { request: wanted, ignored } = read(request);
     const { caller } = request.call!;
     await speech.check(wanted, caller);
     const { ticketId, expiresAtMs } = await tickets.issue(wanted, caller);

@@ -4,7 +4,7 @@ import type { LiveEvent } from '../../../api.ts';
 import { encodeSilence } from '../../../audio.ts';
 import type { TimedWord } from '../../../speech.ts';
 import { withoutVendorTags } from '../../../text.ts';
-import { emptyContextSeconds } from '../../http/live-start.ts';
+import { emptyContextSeconds } from '../speech-contexts.ts';
 import type { Generation } from './generation.ts';
 
 export type CartesiaMessage = Readonly<Record<string, unknown>> & { type: string };

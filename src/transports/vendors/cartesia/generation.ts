@@ -6,12 +6,12 @@
 import { audioFormats, type FormatName, mp3BitRates } from '../../../audio.ts';
 import { type Fields, isObject, type UnknownField } from '../../../contract.ts';
 import type { FieldViolation } from '../../../platform/errors.ts';
-import { type LiveStart, ownLanguage } from '../../../speech.ts';
+import { ownLanguage, type SpeechRequest } from '../../../speech.ts';
 import { sortFields } from '../../http/ignored-fields.ts';
-import { parseStartOf } from '../../http/live-start.ts';
+import { readStart } from '../speech-contexts.ts';
 
 export interface Generation {
-  start: LiveStart;
+  start: SpeechRequest;
   transcript: string;
   /** Id of the context that an HTTP request names. The events of the request repeat the id. */
   contextId: string | undefined;
@@ -43,17 +43,6 @@ const speedPerStep = 0.4;
 const bufferMsDefault = 3000;
 const bufferMsMax = 5000;
 
-/** Cartesia's names for the fields. */
-const theirs: Readonly<Record<string, string>> = {
-  voice_id: 'voice.id',
-  output_format: 'output_format.encoding',
-  sample_rate: 'output_format.sample_rate',
-  language_code: 'language',
-  speaking_rate: 'generation_config.speed',
-  instructions: 'generation_config.emotion',
-  buffer_ms: 'max_buffer_delay_ms',
-};
-
 export function parseGeneration(given: Fields): Generation {
   const { fields, ignored } = sortFields(given, known, false);
   const { voice, language, locale, add_timestamps: timestamps } = fields;
@@ -79,7 +68,7 @@ export function parseGeneration(given: Fields): Generation {
     timestamps: timestamps === true ? 'word' : undefined,
     buffer_ms: bufferMsOf(fields),
   };
-  const parsed = parseStartOf(start, theirs, faults);
+  const parsed = readStart(start, faults);
   ignored.push(...ignoredWithin(fields));
   return { start: { ...parsed, format, markup: 'vendor' }, transcript: transcript as string, contextId, ignored };
 }

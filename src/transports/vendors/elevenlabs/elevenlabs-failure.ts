@@ -1,7 +1,7 @@
 // Renders a Failure in ElevenLabs's format: `{"detail":{"status","message","request_id"}}` over HTTP, and
 // `{"message","error","code","contextId"}` on a WebSocket.
 import type { Failure } from '../../../platform/errors.ts';
-import { toMessage } from '../../http/failure-sentences.ts';
+import { toMessage, type VendorNames } from '../../http/failure-sentences.ts';
 import { type FailureReply, type Recipient, toFailureReply } from '../../net/failure-reply.ts';
 
 /** The header in which ElevenLabs's clients send the API key. */
@@ -33,4 +33,9 @@ function statusOf({ reason, facts: { limitReason } }: Failure): string {
   return reason === 'overloaded' ? 'system_busy' : reason;
 }
 
-const sentenceOf = (failure: Failure): string => toMessage(failure, '/v1/voices');
+const names: VendorNames = {
+  fields: { sample_rate: 'output_format', speaking_rate: 'voice_settings.speed' },
+  listVoices: 'GET /v1/voices',
+};
+
+const sentenceOf = (failure: Failure): string => toMessage(failure, names);

@@ -4,9 +4,8 @@
 import type { LiveEvent } from '../../../api.ts';
 import { encodeSilence } from '../../../audio.ts';
 import type { Failure } from '../../../platform/errors.ts';
-import type { LiveStart } from '../../../speech.ts';
-import { emptyContextSeconds } from '../../http/live-start.ts';
-import type { ContextWriter } from '../speech-contexts.ts';
+import type { SpeechRequest } from '../../../speech.ts';
+import { type ContextWriter, emptyContextSeconds } from '../speech-contexts.ts';
 import { type Alignment, AlignmentMessages, CharacterTimes } from './alignment.ts';
 import { toErrorMessage } from './elevenlabs-failure.ts';
 
@@ -14,7 +13,7 @@ interface SpokenContext {
   /** Id of the context; undefined if it has none. */
   contextId: string | undefined;
   isMulti: boolean;
-  start: LiveStart;
+  start: SpeechRequest;
   isAbsolute: boolean;
   /** Called when no message has arrived for `contextIdleMs`. */
   onIdle(): void;

@@ -3,17 +3,16 @@
 // ElevenLabs tolerates them.
 //     {voice_id}?output_format=pcm_24000&language_code=en&auto_mode=true&inactivity_timeout=180&sync_alignment=true
 //     {"text","voice_settings":{"speed"},"seed"}
-
 import { audioFormats, type FormatName, mp3BitRates } from '../../../audio.ts';
 import { type Fields, isObject, type UnknownField } from '../../../contract.ts';
 import type { FieldViolation } from '../../../platform/errors.ts';
-import { type LiveStart, liveSampleRatesHz, ownLanguage } from '../../../speech.ts';
+import { liveSampleRatesHz, ownLanguage, type SpeechRequest } from '../../../speech.ts';
 import { contextIdleMsDefault, contextIdleMsMax } from '../../http/http-limits.ts';
 import { sortFields } from '../../http/ignored-fields.ts';
-import { parseStartOf } from '../../http/live-start.ts';
+import { readStart } from '../speech-contexts.ts';
 
 interface Generation {
-  start: LiveStart;
+  start: SpeechRequest;
   text: string;
   /** The ignored members. */
   ignored: readonly UnknownField[];
@@ -29,12 +28,6 @@ const keyNames = ['xi-api-key', 'api_key', 'xi_api_key', 'single_use_token'];
 const queryNames = ['output_format', 'language_code', 'auto_mode', 'inactivity_timeout', 'sync_alignment', 'seed'];
 const bodyNames = ['text', 'language_code', 'voice_settings', 'output_format', 'seed'];
 const settingNames = ['speed'];
-
-/** ElevenLabs's names for the fields. */
-const theirs: Readonly<Record<string, string>> = {
-  sample_rate: 'output_format',
-  speaking_rate: 'voice_settings.speed',
-};
 
 /** Parses the body of an HTTP request together with its query. */
 export function parseGeneration(voiceId: string, query: Fields, body: Fields): Generation {
@@ -52,7 +45,7 @@ export function parseSocketSettings(voiceId: string, query: Fields) {
   const { auto_mode: auto, sync_alignment: sync, inactivity_timeout: timeout } = fields;
   return {
     /** The start of a context with these voice settings. */
-    startWith: (settings: unknown): LiveStart => toStart(voiceId, fields, settings, []),
+    startWith: (settings: unknown): SpeechRequest => toStart(voiceId, fields, settings, []),
     /** Whether each text is a complete phrase. If such a text ends a sentence, that sentence is spoken at once. */
     isAuto: isTrue(auto),
     /** Whether character times count from the start of the context, instead of from the end of the previous message. */
@@ -69,7 +62,7 @@ function toStart(
   { output_format: output, language_code: language, seed }: Fields,
   settings: unknown,
   faults: FieldViolation[],
-): LiveStart {
+): SpeechRequest {
   const { format, sample_rate } = readOutputFormat(output ?? formatDefault, faults);
   const start = {
     voice_id: voiceId,
@@ -82,7 +75,7 @@ function toStart(
     timestamps: 'word',
     buffer_ms: bufferMs,
   };
-  const parsed = parseStartOf(start, theirs, faults);
+  const parsed = readStart(start, faults);
   return { ...parsed, format: format ?? parsed.format, markup: 'vendor' };
 }
 

@@ -15,16 +15,16 @@ import { audioFormats } from '../../../audio.ts';
 import type { Fields } from '../../../contract.ts';
 import { countChars } from '../../../platform/count-chars.ts';
 import { Failure } from '../../../platform/errors.ts';
-import type { LiveStart, OfferedVoice } from '../../../speech.ts';
+import type { OfferedVoice, SpeechRequest } from '../../../speech.ts';
 import { anyKeyOf, run, stream } from '../../http/admission.ts';
 import { sendPieces } from '../../http/body-writer.ts';
 import { ignoredHeaders, sortFields } from '../../http/ignored-fields.ts';
 import { addWithoutBody, fieldsOf } from '../../http/json-body.ts';
-import { checkTextFits } from '../../http/live-start.ts';
 import { withWarnings } from '../../http/synthesis/speech-headers.ts';
 import { checkUpgrade } from '../../http/web-socket.ts';
 import {
   type ContextSocket,
+  checkTextFits,
   type SpeechContexts,
   serveContexts,
   type VendorRoutesOptions,
@@ -160,7 +160,7 @@ function addSockets(app: FastifyInstance, options: VendorRoutesOptions): void {
 
 const voiceOf = ({ params }: FastifyRequest) => (params as { voiceId: string }).voiceId;
 
-async function* inputsOf(start: LiveStart, text: string): AsyncGenerator<LiveInput> {
+async function* inputsOf(start: SpeechRequest, text: string): AsyncGenerator<LiveInput> {
   yield { type: 'start', start };
   if (text !== '') yield { type: 'text', text };
 }

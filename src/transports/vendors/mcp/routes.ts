@@ -2,13 +2,13 @@
 // send `initialize`. Clients get no session, because no answer depends on an earlier request. Every request needs an
 // API key, as a bearer token or in X-API-Key. A failure of a tool is a result that the agent reads. Other failures are
 // JSON-RPC errors, with the HTTP status of the REST API.
-
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Fields, isObject } from '../../../contract.ts';
 import { Failure, retrySecondsOf, shorten } from '../../../platform/errors.ts';
 import { jobBytesMax, jobValuesMax } from '../../../platform/net/request-limits.ts';
 import { type AdmitTo, run } from '../../http/admission.ts';
+import { renamed, sentencesOf } from '../../http/failure-sentences.ts';
 import { fromThrown } from '../../http/thrown-failure.ts';
 import { toFailureBody, toFailureReply } from '../../net/failure-reply.ts';
 import { apiVersion } from '../../net/headers.ts';
@@ -194,11 +194,12 @@ async function callTool(
 
 /** The sentences of a failure, one per line. */
 function explain(failure: Failure): string {
-  const { details = [], requiredScopes } = failure.facts;
+  const { details, requiredScopes } = failure.facts;
   const retrySeconds = retrySecondsOf(failure);
+  const named = renamed(failure, { fields: {}, listVoices: 'list_voices' });
   return [
-    failure.message,
-    ...details.map(({ field, message }) => `${field}: ${message}`),
+    ...(details?.length ? [named.message] : []),
+    ...sentencesOf(named),
     ...(requiredScopes ? [`Scopes that the call needs: ${requiredScopes.join(', ')}`] : []),
     ...(retrySeconds === undefined ? [] : [`Try again in ${Math.ceil(retrySeconds)} s.`]),
   ].join('\n');

@@ -19,13 +19,14 @@ import {
   endpointsOf,
   type Fields,
   memberSchema,
+  membersOf,
   newReading,
   readMembers,
   requestSchema,
   writeMessage,
 } from '../../../contract.ts';
-import { ownLanguage, parseSpeechRequest } from '../../../speech.ts';
-import { sortFields } from '../../http/ignored-fields.ts';
+import type { FieldViolation } from '../../../platform/errors.ts';
+import { ownLanguage, readRequest } from '../../../speech.ts';
 
 export interface Tool {
   name: string;
@@ -115,6 +116,9 @@ function toInputSchema({ required, ...schema }: Fields, defaults: Fields): objec
 const inlineBytesMax = 36_000;
 const speakArguments =
   'text ssml voice_id language_code output_format speaking_rate instructions captions lexicon_ids'.split(' ');
+const speakWithout = membersOf(SynthesizeSpeechRequestSchema)
+  .map(({ name }) => name)
+  .filter((name) => !speakArguments.includes(name));
 const speakDefaults = { language_code: ownLanguage, output_format: 'mp3' };
 
 function createSpeak(speech: SpeechOperations, voices: VoiceOperations): Tool {
@@ -135,15 +139,15 @@ function createSpeak(speech: SpeechOperations, voices: VoiceOperations): Tool {
     ),
     annotations: about(false),
     operation: speechOperations.synthesizeSpeech,
-    async run(call, given) {
-      const { fields, faults } = sortFields(given, [...speakArguments, 'inline'], true);
-      const { inline: isInline, ...sent } = Object.fromEntries(
-        Object.entries(fields).filter(([, value]) => value !== null),
-      );
-      if (isInline !== undefined && typeof isInline !== 'boolean')
-        faults.push({ field: 'inline', reason: 'type', message: 'must be true or false' });
-      if (sent.voice_id === undefined) sent.voice_id = (await voices.findOrDefault(call)).voiceId;
-      const request = parseSpeechRequest({ ...speakDefaults, ...sent }, { violations: faults });
+    async run(call, sent) {
+      const { inline, ...given } = Object.fromEntries(Object.entries(sent).filter(([, value]) => value !== null));
+      const violations: FieldViolation[] = [];
+      if (typeof (inline ?? false) !== 'boolean')
+        violations.push({ field: 'inline', reason: 'type', message: 'must be true or false' });
+      if (given.voice_id === undefined) given.voice_id = (await voices.findOrDefault(call)).voiceId;
+      const options = { violations, isStrict: true, without: speakWithout };
+      const fields = { ...speakDefaults, ...given };
+      const { request } = readRequest(SynthesizeSpeechRequestSchema, fields, options);
       const delivered = await speech.synthesizeSpeech(call, request, { fresh: false });
       const {
         audioUrl: uri,
@@ -166,8 +170,9 @@ function createSpeak(speech: SpeechOperations, voices: VoiceOperations): Tool {
         chars_charged: charsCharged,
         voice_id: voice.voiceId,
       };
-      const isShort = isInline === true && size <= inlineBytesMax;
-      const notes = isInline && !isShort ? { inline: `The audio has ${size} bytes, more than ${inlineBytesMax}.` } : {};
+      const isShort = inline === true && size <= inlineBytesMax;
+      const notes =
+        inline === true && !isShort ? { inline: `The audio has ${size} bytes, more than ${inlineBytesMax}.` } : {};
       const audio = isShort
         ? [{ type: 'audio', data: Buffer.concat(await Array.fromAsync(delivered.open())).toString('base64'), mimeType }]
         : [];

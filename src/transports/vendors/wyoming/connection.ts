@@ -17,13 +17,15 @@ import {
   voiceOperations,
 } from '../../../api.ts';
 import type { Voice } from '../../../engines.ts';
-import { Failure, type FieldViolation, failureTable, toFailure } from '../../../platform/errors.ts';
+import { Failure, type FieldViolation, toFailure } from '../../../platform/errors.ts';
 import { farewellMs } from '../../../platform/net/request-limits.ts';
 import { onAbort } from '../../../platform/runtime/abort.ts';
 import { createId } from '../../../platform/runtime/id.ts';
 import { PushQueue } from '../../../platform/runtime/push-queue.ts';
-import { isSpokenBy, type LiveStart, ownLanguage, parseLiveStart } from '../../../speech.ts';
+import { isSpokenBy, ownLanguage, type SpeechRequest } from '../../../speech.ts';
 import { toLanguageCode } from '../../../text.ts';
+import { toMessage, type VendorNames } from '../../http/failure-sentences.ts';
+import { readStart } from '../speech-contexts.ts';
 import { FrameReader, isObject, toFrame, type WyomingData, type WyomingEvent, wyomingIdleMs } from './frames.ts';
 
 const wyomingRateHz = 24_000;
@@ -62,7 +64,7 @@ function languageOf(given: unknown): string {
 }
 
 /** The start of live speech in the chosen voice. Throws a Failure if no voice matches. */
-function toStart({ name, languageCode, isSsml }: VoiceChoice, voices: readonly Voice[]): LiveStart {
+function toStart({ name, languageCode, isSsml }: VoiceChoice, voices: readonly Voice[]): SpeechRequest {
   const found = voices.filter((voice) => languageCode === undefined || isSpokenBy(voice, languageCode));
   // Every voice of "en" can speak en-GB, but only some voices have that accent.
   const native = found.find(({ languageCodes }) =>
@@ -73,7 +75,7 @@ function toStart({ name, languageCode, isSsml }: VoiceChoice, voices: readonly V
     const message = languageCode === undefined ? 'No voice is available.' : `No voice speaks ${languageCode}.`;
     throw new Failure('voice_not_found', { message });
   }
-  return parseLiveStart({
+  return readStart({
     voice_id: voiceId,
     output_format: 'pcm',
     sample_rate: wyomingRateHz,
@@ -305,11 +307,13 @@ async function* following(first: LiveInput, rest: AsyncIterable<LiveInput>): Asy
 const untilDrained = (socket: Socket, signal: AbortSignal): Promise<unknown> =>
   once(socket, 'drain', { signal }).catch(() => {});
 
+const names: VendorNames = {
+  fields: { voice_id: 'voice.name', language_code: 'voice.language' },
+  listVoices: 'the event describe',
+};
+
 /** Converts a failure to the data of an `error` event. `code` is the reason in the failure table. */
-function toError({ reason, message, facts: { details = [] } }: Failure): object {
-  const sentences = details.map(({ field, message: fault }) => `${field} ${fault}`).join('; ');
-  return { text: details.length > 0 ? `${failureTable[reason].sentence} ${sentences}.` : message, code: reason };
-}
+const toError = (failure: Failure): object => ({ text: toMessage(failure, names), code: failure.reason });
 
 const invalid = (message: string) => new Failure('invalid_request', { message });
 

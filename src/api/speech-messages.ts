@@ -1,0 +1,117 @@
+// Converts the results of speech to messages, which gRPC sends and the other transports write as JSON.
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import {
+  type LiveSpeechResponseSchema,
+  OutputFormatSchema,
+  SpeechMark_KindSchema,
+  SpeechTimestamps_QualitySchema,
+  type StreamSpeechResponseSchema,
+} from '../../gen/sonant/v1/speech_pb.ts';
+import type { Delivered } from '../clips.ts';
+import type { Estimate, SpeechEvent, SpeechInfo, SpeechMark, SpeechTimestamps } from '../speech.ts';
+import type { LiveEvent, LiveInfo } from './live-session.ts';
+import { toEnum } from './messages.ts';
+
+/** Rounds to microseconds. */
+export const roundSeconds = (seconds: number): number => Math.round(seconds * 1e6) / 1e6;
+
+export function toStreamResponse(event: SpeechEvent): MessageInitShape<typeof StreamSpeechResponseSchema> {
+  switch (event.type) {
+    case 'info': {
+      const { chunkCount: chunks, chars, audioUrl = '', expiresAt } = event;
+      const stored = { audioUrl, ...(expiresAt && { expiresAt: timestampFromDate(expiresAt) }) };
+      return { event: { case: 'info', value: { ...toInfo(event), chunks, chars, ...stored } } };
+    }
+    case 'audio':
+      return { event: { case: 'audio', value: { chunkIndex: event.chunkIndex, audio: event.audio } } };
+    case 'timestamps':
+      return { event: { case: 'timestamps', value: { chunkIndex: event.chunkIndex, ...toTimestamps(event) } } };
+    case 'mark':
+      return { event: { case: 'mark', value: { chunkIndex: event.chunkIndex, ...toMark(event) } } };
+    case 'chunk_done': {
+      const { chunkIndex, chars, startSeconds, endSeconds } = event;
+      const [start, end] = [roundSeconds(startSeconds), roundSeconds(endSeconds)];
+      return { event: { case: 'chunkDone', value: { chunkIndex, chars, start, end } } };
+    }
+    case 'done': {
+      const { chars, seconds, byteCount, audioUrl = '' } = event;
+      const value = { chars, duration: toDuration(seconds), bytes: BigInt(byteCount), audioUrl };
+      return { event: { case: 'done', value } };
+    }
+  }
+}
+
+export function toLiveResponse(event: LiveEvent): MessageInitShape<typeof LiveSpeechResponseSchema> {
+  switch (event.type) {
+    case 'info':
+      return { event: { case: 'info', value: { turn: event.turn, ...toInfo(event) } } };
+    case 'audio':
+      return { event: { case: 'audio', value: { turn: event.turn, audio: event.audio } } };
+    case 'timestamps':
+      return { event: { case: 'timestamps', value: { turn: event.turn, ...toTimestamps(event) } } };
+    case 'mark':
+      return { event: { case: 'mark', value: { turn: event.turn, ...toMark(event) } } };
+    case 'flushed': {
+      const { turn, chars, seconds } = event;
+      return { event: { case: 'flushed', value: { turn, chars, duration: toDuration(seconds) } } };
+    }
+    case 'interrupted': {
+      const { type: _, ...value } = event;
+      return { event: { case: 'interrupted', value } };
+    }
+    case 'done':
+      return { event: { case: 'done', value: { chars: event.chars, duration: toDuration(event.seconds) } } };
+  }
+}
+
+export const toEstimateResponse = ({ chars, seconds, byteCount, segmentCount: segments, warnings }: Estimate) => ({
+  chars,
+  duration: toDuration(seconds),
+  bytes: BigInt(byteCount),
+  segments,
+  warnings: [...warnings],
+});
+
+type Described = Pick<Delivered, 'audioId' | 'format' | 'sampleRateHz' | 'warnings'> & Pick<LiveInfo, 'voice'>;
+
+export const describe = ({ audioId: id, voice, format, sampleRateHz: sampleRate, warnings }: Described) => ({
+  id,
+  voiceId: voice.voiceId,
+  voiceName: voice.name,
+  format: toEnum(OutputFormatSchema, format),
+  sampleRate,
+  warnings: [...warnings],
+});
+
+const toInfo = (info: Described & Pick<SpeechInfo, 'contentType'>) => ({
+  ...describe(info),
+  contentType: info.contentType,
+  channels: 1,
+});
+
+const toTimestamps = ({
+  words,
+  quality,
+  languageCode,
+}: Pick<SpeechTimestamps, 'words' | 'quality' | 'languageCode'>) => ({
+  words: words.map(({ startSeconds, endSeconds, ...word }) => ({
+    ...word,
+    start: roundSeconds(startSeconds),
+    end: roundSeconds(endSeconds),
+  })),
+  quality: toEnum(SpeechTimestamps_QualitySchema, quality),
+  ...(languageCode && { languageCode }),
+});
+
+const toMark = ({ kind, name, seconds }: Pick<SpeechMark, 'kind' | 'name' | 'seconds'>) => ({
+  kind: toEnum(SpeechMark_KindSchema, kind),
+  name,
+  time: roundSeconds(seconds),
+});
+
+/** Rounds to whole microseconds. */
+export function toDuration(seconds: number) {
+  const micros = Math.round(seconds * 1e6);
+  return { seconds: BigInt(Math.floor(micros / 1e6)), nanos: (micros % 1e6) * 1000 };
+}
