@@ -11,11 +11,15 @@ export const turns = [
 ];
 export const voice = 'clara';
 
-/** Opens a gateway with flite, which knows when it speaks each word. */
+/**
+ * Opens a gateway with flite, which knows when it speaks each word. Files have tags, as those of a service have: a
+ * second tag in a file ends LiveKit's decoder of MP3.
+ */
 export async function openAgentGateway(onClose: (close: () => Promise<void>) => void): Promise<TestGateway> {
   const flite = await openFlite({ threads: 1 });
   onClose(() => flite.close());
-  return openTestGateway({ engines: [flite], defaultVoice: voice }, onClose);
+  const marking = { software: 'Sonant', operator: '' };
+  return openTestGateway({ engines: [flite], defaultVoice: voice, marking }, onClose);
 }
 
 /** Seconds of the sentences, each spoken alone, and of all of them in one text with the pauses between them. */
