@@ -47,3 +47,19 @@ test.skipIf(!python).each([
   },
   300_000,
 );
+
+test.skipIf(!python).each([
+  // The plugin reports the code with which a WebSocket was closed, not the reason.
+  ['elevenlabs', 'status_code=1008'],
+  ['cartesia', 'Voice not found'],
+  ['openai', 'Voice not found'],
+])(
+  '%s: an unknown voice ends the turn with an error',
+  async (plugin, message) => {
+    const args = [plugin, gateway.url, gateway.key, 'nobody'];
+    const heard = await runPython<Heard>(python!, 'livekit_turns.py', args, turns);
+    expect(heard.errors.at(-1)).toContain(message);
+    expect(heard.turns).toEqual([]);
+  },
+  300_000,
+);

@@ -1,6 +1,7 @@
 """Speaks three turns of three sentences with a plugin of LiveKit, as an agent does; the second turn is interrupted.
 
-Arguments: the plugin, the URL of the gateway, the API key and the voice. Prints what the agent received as JSON.
+Arguments: the plugin, the URL of the gateway, the API key and the voice. Prints what the agent received as JSON, up
+to the first error.
 """
 
 import asyncio
@@ -9,7 +10,7 @@ import sys
 import time
 
 import aiohttp
-from livekit.agents import tokenize, tts
+from livekit.agents import APIError, tokenize, tts
 from livekit.agents.types import USERDATA_TIMED_TRANSCRIPT
 from livekit.plugins import cartesia, elevenlabs, openai
 
@@ -52,7 +53,12 @@ async def main():
     async with aiohttp.ClientSession() as session:
         speech = open_plugin(session)
         speech.on("error", lambda error: errors.append(str(error.error)))
-        turns = [await speak(speech, sentences, i == 1) for i, sentences in enumerate(TURNS)]
+        turns = []
+        try:
+            for i, sentences in enumerate(TURNS):
+                turns.append(await speak(speech, sentences, i == 1))
+        except APIError as error:
+            errors.append(f"{type(error).__name__}: {error}")
         await speech.aclose()
     print(json.dumps({"turns": turns, "errors": errors}))
 

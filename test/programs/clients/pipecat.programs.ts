@@ -64,3 +64,19 @@ test.skipIf(!python)(
   },
   300_000,
 );
+
+test.skipIf(!python).each([
+  // Pipecat only logs the reason for which a WebSocket was closed.
+  ['elevenlabs', 'completed with no audio'],
+  ['elevenlabs-http', 'Voice not found'],
+  ['cartesia', 'Voice not found'],
+])(
+  '%s: an unknown voice ends the turn with an error',
+  async (service, message) => {
+    const args = [service, gateway.url, gateway.key, 'nobody'];
+    const heard = await runPython<Heard>(python!, 'pipecat_turns.py', args, turns);
+    expect(heard.errors.join('\n')).toContain(message);
+    expect(heard.turns).toMatchObject([{ bytes: 0 }]);
+  },
+  300_000,
+);

@@ -1,6 +1,7 @@
 """Speaks three turns of three sentences with a service of Pipecat, as an agent does; the second turn is interrupted.
 
-Arguments: the service, the URL of the gateway, the API key and the voice. Prints what the pipeline received as JSON.
+Arguments: the service, the URL of the gateway, the API key and the voice. Prints what the pipeline received as JSON,
+up to the first error.
 """
 
 import asyncio
@@ -11,7 +12,6 @@ import time
 import aiohttp
 from pipecat.frames.frames import (
     EndFrame,
-    ErrorFrame,
     InterruptionFrame,
     LLMFullResponseEndFrame,
     LLMFullResponseStartFrame,
@@ -64,9 +64,7 @@ class Listener(FrameProcessor):
     async def process_frame(self, frame, direction):
         await super().process_frame(frame, direction)
         turn = self.turn
-        if isinstance(frame, ErrorFrame):
-            self.errors.append(frame.error)
-        elif isinstance(frame, InterruptionFrame):
+        if isinstance(frame, InterruptionFrame):
             self.interrupted.set()
         elif isinstance(frame, TTSAudioRawFrame):
             if self.interrupted.is_set():
@@ -96,6 +94,8 @@ async def main():
         @worker.event_handler("on_pipeline_error")
         async def on_error(_worker, frame):
             listener.errors.append(frame.error)
+            listener.heard.set()
+            listener.stopped.set()
 
         async def converse():
             await asyncio.wait_for(started.wait(), 60)
@@ -115,6 +115,8 @@ async def main():
                 else:
                     await asyncio.wait_for(listener.stopped.wait(), 60)
                 turns.append(listener.turn)
+                if listener.errors:
+                    break
             await worker.queue_frame(EndFrame())
             return turns
 
