@@ -1,11 +1,5 @@
 // Opens the parts of Sonant that commands use. The service itself is not started.
-import {
-  createApiKeyRows,
-  createKeyManagement,
-  createUsageRows,
-  createWebhookRows,
-  createWebhookSecrets,
-} from '../accounts.ts';
+import { createUsageRows, openKeys as openKeysOf } from '../accounts.ts';
 import { createKeyHandlers, createVoiceHandlers } from '../api.ts';
 import { createClipRows, createSigningCertificateRows } from '../clips.ts';
 import type { EngineDefinition } from '../engines.ts';
@@ -15,7 +9,6 @@ import { createVoices, type Lexicons, type OfferedLexicon, type Voices } from '.
 import type { Config } from './config.ts';
 import { createOpenSigner } from './open-provenance.ts';
 import { openSpeech, openStoredVoices, type StoredVoices } from './open-speech.ts';
-import { openSeal, pepperOf } from './secrets.ts';
 
 export type App = Awaited<ReturnType<typeof openApp>>;
 
@@ -67,8 +60,7 @@ export async function openKeys(config: Config) {
   await using opened = new AsyncDisposableStack();
   const store = await openStore(config);
   opened.defer(() => store.close());
-  const management = createKeyManagement({ rows: createApiKeyRows(store), pepper: pepperOf(config) });
-  const webhookSecrets = createWebhookSecrets({ rows: createWebhookRows(store), seal: await openSeal(config) });
+  const { management, webhookSecrets } = await openKeysOf(config, store);
   const kept = opened.move();
   /** `voices` are those that new keys may name. */
   const handlersFor = (voices: Voices = createVoices([])) =>

@@ -1,17 +1,6 @@
 // Opens jobs (rows, runner, cleanup) and webhooks (secrets, targets, sender).
 import { JobSchema } from '../../gen/sonant/v1/job_service_pb.ts';
-import {
-  type accountSettings,
-  createWebhookRows,
-  createWebhookSecrets,
-  openWebhooks,
-  type Seal,
-  type UsageLedger,
-  type WebhookOutcome,
-  type Webhooks,
-  webhookOutcomes,
-  webhookUrlCharsMax,
-} from '../accounts.ts';
+import type { UsageLedger, Webhooks } from '../accounts.ts';
 import { createJobHandlers, toJob } from '../api.ts';
 import {
   createJobRows,
@@ -24,11 +13,9 @@ import {
 } from '../clips.ts';
 import { writeMessage } from '../contract.ts';
 import { Failure, type FieldViolation } from '../platform/errors.ts';
-import { createOutboundTargets } from '../platform/net/outbound-targets.ts';
 import { isDead, processName } from '../platform/runtime/id.ts';
 import type { RowStore } from '../platform/store/row-store.ts';
 import { createMetrics, type Metrics } from '../platform/telemetry/prometheus.ts';
-import type { Tools } from '../platform/telemetry/tools.ts';
 import type { StoredClips } from './open-storage.ts';
 
 export interface OpenJobsOptions extends Pick<JobTools, 'speech' | 'limiter' | 'findCaller' | 'onFault'> {
@@ -114,30 +101,3 @@ const storeMessages = (webhooks: Webhooks, links: OpenJobsOptions['links']): Pic
     });
   },
 });
-
-export function openServiceWebhooks(tools: Tools<typeof accountSettings>, store: RowStore, seal: Seal): Webhooks {
-  const { settings, log, opened, metrics, onFault } = tools;
-  const countEnded = metrics.counter('sonant_webhooks_total', 'Ended webhook messages, by outcome.');
-  const count = (outcome: WebhookOutcome, by: number) => countEnded({ outcome: outcome.replace(' ', '_') }, by);
-  for (const outcome of webhookOutcomes) count(outcome, 0);
-  const rows = createWebhookRows(store);
-  const secrets = createWebhookSecrets({ rows, seal });
-  const targets = createOutboundTargets({
-    allow: settings.webhookAllow,
-    allowedIn: 'listed in SONANT_WEBHOOK_ALLOW',
-    urlCharsMax: webhookUrlCharsMax,
-  });
-  const webhooks = openWebhooks({
-    rows,
-    secrets,
-    targets,
-    onFault,
-    // The URL is not logged, because it may contain a secret of the receiver.
-    onEnd(ended) {
-      count(ended.outcome, 1);
-      log[ended.outcome === 'delivered' ? 'debug' : 'warn']('webhook ended', { ...ended });
-    },
-  });
-  opened.defer(webhooks.close);
-  return webhooks;
-}

@@ -1,8 +1,7 @@
 // Opens everything that is stored: the database, stored audio (in the data folder or an S3 bucket) with its quotas and
-// cleanup, and the usage ledger. `doctor` checks a bucket with `checkClipStore`.
+// cleanup. `doctor` checks a bucket with `checkClipStore`.
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { createUsageLedger, createUsageRows } from '../accounts.ts';
 import {
   type ClipStore,
   createClipMemory,
@@ -19,7 +18,7 @@ import {
 } from '../clips.ts';
 import { createId } from '../platform/runtime/id.ts';
 import { reasonOf } from '../platform/runtime/system-errors.ts';
-import { createFingerprintRows, openStore } from '../platform/store/open-store.ts';
+import { createFingerprintRows, openSharedRows, openStore } from '../platform/store/open-store.ts';
 import type { RowStore } from '../platform/store/row-store.ts';
 import { asConfigError, type Config, type ConfigMistake } from './config.ts';
 import type { Opening } from './opening.ts';
@@ -33,6 +32,8 @@ export async function openStored({ config, opened, metrics, tracing, onFault }: 
   opened.defer(() => openedStore.close());
   const store = tracing ? traceStore(openedStore, config.databaseUrl === '' ? 'sqlite' : 'postgresql') : openedStore;
   if (config.databaseUrl !== '') await checkSharedSecrets(config, createFingerprintRows(store));
+  const sharedRows = await openSharedRows(config);
+  opened.defer(async () => sharedRows?.close());
   const storedClips = await openClips(config);
   opened.defer(() => storedClips.clips.close());
   const clipStore = tracing
@@ -46,17 +47,11 @@ export async function openStored({ config, opened, metrics, tracing, onFault }: 
   const { isSegmentClip: isNeeded } = createJobRows(store);
   const sweep = openClipSweep({ clips, index, room, isNeeded, onFault });
   opened.defer(() => sweep.close());
-  const ledger = createUsageLedger(createUsageRows(store), { metrics, onFault });
-  opened.defer(async () => {
-    // Removing stored audio can free the disk space that pending usage rows need.
-    if (ledger.pendingRows > 0) await room.restore().catch(onFault);
-    await ledger.close();
-  });
-  return { store, clips: shared, room, sweep, ledger };
+  return { store, sharedRows, clips: shared, room, sweep };
 }
 
-/** The database, the stored audio and the usage ledger. */
-export type Stored = Omit<Awaited<ReturnType<typeof openStored>>, 'sweep'>;
+/** The database and the stored audio. */
+export type Stored = Awaited<ReturnType<typeof openStored>>;
 
 /** The parts of stored audio that the whole service shares. */
 export type StoredClips = ReturnType<typeof openStoredClips>;

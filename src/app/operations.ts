@@ -1,12 +1,5 @@
 // Creates the operations, which all transports share.
-import {
-  createUsageRows,
-  createWebhookRows,
-  createWebhookSecrets,
-  type KeyManagement,
-  type Limiter,
-  type Seal,
-} from '../accounts.ts';
+import type { Accounts } from '../accounts.ts';
 import {
   createAnswerRows,
   createBookHandlers,
@@ -43,9 +36,12 @@ import type { Speech, Voices } from '../speech.ts';
 import type { Stored } from './open-storage.ts';
 
 interface OperationsOptions extends Pick<DeliveryOptions, 'links' | 'onFault'> {
-  stored: Stored;
+  stored: Pick<Stored, 'store' | 'clips' | 'room'>;
   core: { engines: readonly Engine[]; voices: Voices; speech: Speech };
-  access: { keys: KeyManagement; limiter: Pick<Limiter, 'takeSynthesis'>; singleFlight: SingleFlight; seal: Seal };
+  accounts: Pick<Accounts, 'keys' | 'usage' | 'ledger' | 'seal' | 'webhookSecrets'> & {
+    limiter: Pick<Accounts['limiter'], 'takeSynthesis'>;
+  };
+  singleFlight: SingleFlight;
   voiceManagement: VoiceManagement;
   lexicons: LexiconManagement;
   installs: ModelInstalls;
@@ -59,9 +55,9 @@ interface OperationsOptions extends Pick<DeliveryOptions, 'links' | 'onFault'> {
 export type Operations = ReturnType<typeof createOperations>;
 
 export function createOperations(options: OperationsOptions) {
-  const { core, access, voiceManagement: management, lexicons, installs, links, openSigner, onFault } = options;
-  const { store, clips: stored, room, ledger } = options.stored;
-  const { keys, limiter, singleFlight, seal } = access;
+  const { core, voiceManagement: management, lexicons, installs, links, openSigner, onFault } = options;
+  const { store, clips: stored, room } = options.stored;
+  const { keys, usage, ledger, limiter, seal, webhookSecrets: secrets } = options.accounts;
   const { engines, voices, speech } = core;
   const { memory, linkTo } = stored;
   const { clips } = memory;
@@ -69,10 +65,9 @@ export function createOperations(options: OperationsOptions) {
   const known = createKnownClips({ index: stored.index, isRevocable });
   stored.onEnded(known.forget);
   const index = { ...stored.index, ...known };
-  const delivery = createDelivery({ speech, clips, memory, index, room, links, onFault }, singleFlight);
+  const delivery = createDelivery({ speech, clips, memory, index, room, links, onFault }, options.singleFlight);
   const metering = createMetering({ limiter, ledger, onFault });
   const idempotency = createIdempotency({ rows: createAnswerRows(store), isAlive: index.isAlive });
-  const secrets = createWebhookSecrets({ rows: createWebhookRows(store), seal });
   const preview = createVoicePreview({ speech, voices, delivery });
   return {
     speech: createSpeechOperations({ speech, delivery, metering, idempotency }),
@@ -83,7 +78,7 @@ export function createOperations(options: OperationsOptions) {
       jobs: options.jobs,
       books: createBookHandlers(),
       provenance: createProvenanceHandlers(index, options.readOwnCertificates),
-      usage: createUsageHandlers(createUsageRows(store)),
+      usage: createUsageHandlers(usage),
       keys: createKeyHandlers({ keys, voices, secrets }),
       lexicons: createLexiconHandlers(lexicons, voices),
       models: createModelHandlers({ installs, engines, voices }),

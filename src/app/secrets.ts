@@ -1,30 +1,12 @@
-// Reads secrets and sign-in options from the settings. Replicas that share a database must have the same secrets,
-// because they read each other's sessions and clones. With a shared database, every secret must therefore be set and
-// match the fingerprint in the database. Otherwise startup fails, unless the operator declares the secrets as new.
+// Checks the settings of sign-in, and the secrets. Replicas that share a database must have the same secrets, because
+// they read each other's sessions and clones. With a shared database, every secret must therefore be set and match the
+// fingerprint in the database. Otherwise startup fails, unless the operator declares the secrets as new.
 import { createHmac } from 'node:crypto';
-import {
-  type accountSettings,
-  createIssuer,
-  createPepper,
-  createSeal,
-  type IssuerOptions,
-  type Pepper,
-  readDataDirSecret,
-  type Seal,
-  type SignInOptions,
-} from '../accounts.ts';
 import { isLoopbackUrl } from '../platform/net/client-addresses.ts';
-import type { SettingValues } from '../platform/runtime/setting-types.ts';
 import type { FingerprintRows } from '../platform/store/open-store.ts';
 import { type Config, ConfigError, type ConfigMistake } from './config.ts';
 
-type AccountSettings = SettingValues<typeof accountSettings>;
-
 const isSafeUrl = (url: string) => url.startsWith('https:') || isLoopbackUrl(url);
-
-/** Opens the seal, which encrypts with the service's secret. */
-export const openSeal = async ({ secret, dataDir }: Pick<Config, 'secret' | 'dataDir'>): Promise<Seal> =>
-  createSeal(secret || (await readDataDirSecret(dataDir)));
 
 /** Sign-in settings that are missing or contradict each other. */
 export function signInMistakes(config: Config): ConfigMistake[] {
@@ -48,29 +30,6 @@ export function signInMistakes(config: Config): ConfigMistake[] {
     addMistake('SONANT_BASE_URL', 'must not have a path: sign-in works only at the root of a host');
   return mistakes;
 }
-
-/** Returns the options of the issuer, or undefined if no issuer is configured. */
-export function issuerOptionsOf(config: AccountSettings): IssuerOptions | undefined {
-  const { oidcIssuer: issuer, oidcClientId: clientId, oidcClientSecret: clientSecret, oidcInsecure } = config;
-  const isInsecure = oidcInsecure || (issuer.startsWith('http:') && isSafeUrl(issuer));
-  const audience = config.oidcAudience || clientId;
-  return issuer === '' ? undefined : { issuer, clientId, clientSecret, audience, isInsecure };
-}
-
-export async function signInOptionsOf(config: AccountSettings & Pick<Config, 'dataDir'>): Promise<SignInOptions> {
-  const issuer = issuerOptionsOf(config);
-  return {
-    seal: await openSeal(config),
-    issuer: issuer && createIssuer(issuer),
-    signInRules: { subjects: config.oidcSubjects, domains: config.oidcDomains, groups: config.oidcGroups },
-    clients: config.oauthClients,
-    keyScopes: config.oauthKeyScopes,
-  };
-}
-
-/** The pepper for the hashes of keys. */
-export const pepperOf = ({ keyPepper }: AccountSettings): Pepper | undefined =>
-  keyPepper === '' ? undefined : createPepper(keyPepper);
 
 const use = 'sonant replicas share this secret';
 

@@ -1,12 +1,13 @@
 // Builds the service from a Config, and closes its parts in reverse order. Only this file imports every folder.
 import { isIPv6 } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { FirstKey } from '../accounts.ts';
-import type { Runner } from '../api.ts';
-import { createJobRows, createSigningCertificateRows, freeBytesMin } from '../clips.ts';
+import { type FirstKey, openAccounts } from '../accounts.ts';
+import { createRunner, type Runner } from '../api.ts';
+import { createJobRows, createSigningCertificateRows, createSingleFlight, freeBytesMin } from '../clips.ts';
 import type { Engine, EngineDefinition } from '../engines.ts';
 import { createModelInstalls, createVoicePurge, firstModelOf, loadModels, modelEngines } from '../library.ts';
 import type { Address } from '../platform/runtime/setting-types.ts';
+import { createFlightLock } from '../platform/store/flight-lock.ts';
 import type { Log } from '../platform/telemetry/log.ts';
 import { findDefault } from '../speech.ts';
 import {
@@ -23,9 +24,8 @@ import { checkSettings } from './check-settings.ts';
 import { asConfigError, type Config } from './config.ts';
 import { fetchFirstVoice } from './first-voice.ts';
 import { type Gateway, openGateway } from './gateway.ts';
-import { logEnd } from './logging.ts';
-import { openAccess, openRunner } from './open-access.ts';
-import { openJobs, openServiceWebhooks } from './open-jobs.ts';
+import { logEnd, openCallLog } from './logging.ts';
+import { openJobs } from './open-jobs.ts';
 import { createOpenSigner, readOwnCertificates } from './open-provenance.ts';
 import { openSpeech, openStoredVoices } from './open-speech.ts';
 import { openStored } from './open-storage.ts';
@@ -65,7 +65,7 @@ export async function openService(options: {
   const { onFault, metrics, tracing } = opening;
   const stored = await openStored(opening);
   const { store } = stored;
-  const access = await openAccess(opening, store);
+  const accounts = await openAccounts(opening, { ...stored, makeRoom: stored.room.restore });
   const { core, keeping, installs, gateways } = await openSpeaking(opening, stored);
   let httpPort = config.httpAddr.port;
   const baseUrl = () => config.baseUrl || localUrl(config.httpAddr.host, httpPort, tls !== undefined);
@@ -75,19 +75,21 @@ export async function openService(options: {
     await certificates.add(certificate);
   });
   const links = { baseUrl, keepMs: config.audioKeepHours * 3_600_000, hasManifests: openSigner !== undefined };
-  const { limiter, addresses, singleFlight } = access.sharing;
-  const { seal } = access.signing;
+  const { limiter, addresses, ledger, keyVerifier, webhooks } = accounts;
+  const listenTo: typeof store.listen = (...asked) => store.listen(...asked);
+  const lock = stored.sharedRows && createFlightLock({ rows: stored.sharedRows, listen: listenTo });
+  const flights = createSingleFlight(lock);
   const jobs = openJobs({
     speech: core.speech,
-    stored,
+    stored: { ...stored, ledger },
     limiter,
     links,
     openSigner,
     metrics,
     onFault,
-    findCaller: ({ ownerId, address }) => access.keyVerifier.verifyOwner(ownerId, address),
+    findCaller: ({ ownerId, address }) => keyVerifier.verifyOwner(ownerId, address),
     chaptersMax: config.jobChaptersMax,
-    webhooks: openServiceWebhooks(opening, store, seal),
+    webhooks,
   });
   opened.defer(jobs.close);
   const operations = createOperations({
@@ -98,16 +100,21 @@ export async function openService(options: {
     links,
     openSigner,
     onFault,
-    access: { keys: access.keys, limiter, singleFlight: tracing ? traceFlights(singleFlight) : singleFlight, seal },
+    accounts,
+    singleFlight: tracing ? traceFlights(flights) : flights,
     voiceManagement: keeping.createManagement(core),
     lexicons: keeping.lexicons,
     readOwnCertificates: () => readOwnCertificates(config, certificates),
   });
-  const runner = openRunner(opening, access);
+  const { admit } = accounts;
+  const callLog = openCallLog(log);
+  opened.defer(() => callLog.close());
+  const { isInForce } = keyVerifier;
+  const runner = createRunner({ admit, isInForce, metrics, tracing, onCallEnd: callLog.write });
   opened.defer(() => runner.stop());
   // Other processes change keys, voices and lexicons. The changes apply at once if the store supports notifications.
   const onKeys = () => {
-    access.keyVerifier.forget();
+    keyVerifier.forget();
     runner.checkKeys();
   };
   opened.defer(store.listen('keys', onKeys));
@@ -128,15 +135,15 @@ export async function openService(options: {
       runner,
       operations,
       addRpcRoutes: (app) => addRpcRoutes(app, services.createHandlers({ grpc: false })),
-      admit: access.admit,
-      signing: { signIn: access.signIn, addresses },
+      admit,
+      signing: { signIn: accounts.signIn, addresses },
       settings: { ...listen(config.httpAddr), ...ofHttp },
       watch: {
         checks: [
-          { name: 'store', isReady: async () => (await access.rows.isEmpty()) || true },
+          { name: 'store', isReady: accounts.hasStore },
           { name: 'engines', isReady: async () => core.voices.list().length > 0 },
           { name: 'room for audio', isReady: stored.room.restore },
-          { name: 'usage records', isReady: async () => stored.ledger.hasRoom },
+          { name: 'usage records', isReady: async () => ledger.hasRoom },
         ],
         onRequestEnd: ({ failure, ...request }) => logEnd(log, 'debug', 'request', request, failure),
         metrics,
@@ -164,7 +171,7 @@ export async function openService(options: {
     adminPort,
     wyomingPort: wyoming?.port,
     baseUrl: baseUrl(),
-    firstKey: access.firstKey,
+    firstKey: accounts.firstKey,
     defaultVoiceId: findDefault(core.voices).offered?.voice.voiceId,
     isIdle: runner.isIdle,
     async drain() {

@@ -1,7 +1,7 @@
 // `sonant doctor`: checks everything that Sonant needs on this machine, and reports problems.
 import { access, constants, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { checkIssuer } from '../../accounts.ts';
+import { checkIssuer, issuerOptionsOf } from '../../accounts.ts';
 import { type EngineReport, registry } from '../../engines.ts';
 import type { FailureFacts } from '../../platform/errors.ts';
 import { reasonOf } from '../../platform/runtime/system-errors.ts';
@@ -10,7 +10,6 @@ import { portsInUse, readTls, settingMistakes } from '../check-settings.ts';
 import type { OpenedVoiceManagement } from '../command-line.ts';
 import { type Config, ConfigError, type ConfigMistake, explainMistake } from '../config.ts';
 import { checkClipStore, openClips } from '../open-storage.ts';
-import { issuerOptionsOf } from '../secrets.ts';
 import {
   type Command,
   type CommandLine,

@@ -8,14 +8,16 @@ import { type Admit, createAdmit } from '../../../src/accounts/keys/admit.ts';
 import { createApiKeyRows } from '../../../src/accounts/keys/api-key-rows.ts';
 import { createUsageLedger, dayOf, type UsageLedgerOptions } from '../../../src/accounts/limits/usage-ledger.ts';
 import { createUsageRows } from '../../../src/accounts/limits/usage-rows.ts';
+import { openLimits } from '../../../src/accounts/open-accounts.ts';
 import { createSeal } from '../../../src/accounts/sign-in/sealed-tokens.ts';
 import { createSignIn, type SignInOptions } from '../../../src/accounts/sign-in/sign-in.ts';
+import { createWebhookRows } from '../../../src/accounts/webhooks/webhook-rows.ts';
+import { createWebhookSecrets } from '../../../src/accounts/webhooks/webhook-secrets.ts';
 import type { EndedCall } from '../../../src/api/call.ts';
 import { createRunner } from '../../../src/api/runner.ts';
 import type { TimeLimits } from '../../../src/api/running-call.ts';
 import { loadConfig } from '../../../src/app/config.ts';
 import { type GatewayOptions, openGateway } from '../../../src/app/gateway.ts';
-import { openSharedState } from '../../../src/app/open-access.ts';
 import { type OpenJobsOptions, openJobs } from '../../../src/app/open-jobs.ts';
 import { openStoredVoices } from '../../../src/app/open-speech.ts';
 import { openClips, openStoredClips } from '../../../src/app/open-storage.ts';
@@ -25,12 +27,14 @@ import { createClipRoom, type RoomLimits } from '../../../src/clips/clip-room.ts
 import { openClipSweep } from '../../../src/clips/clip-sweep.ts';
 import { createJobRows } from '../../../src/clips/jobs/job-rows.ts';
 import type { OpenSigner } from '../../../src/clips/provenance/places.ts';
+import { createSingleFlight } from '../../../src/clips/single-flight.ts';
 import type { ClipStore } from '../../../src/clips/stores/clip-store.ts';
 import type { LinkTo } from '../../../src/clips/stores/s3-links.ts';
 import type { Engine } from '../../../src/engines/engine.ts';
 import { createEngineGuards } from '../../../src/engines/guard.ts';
 import { createVoicePurge } from '../../../src/library/voices/voice-purge.ts';
-import { openStore } from '../../../src/platform/store/open-store.ts';
+import { createFlightLock } from '../../../src/platform/store/flight-lock.ts';
+import { openSharedRows, openStore } from '../../../src/platform/store/open-store.ts';
 import { createLog } from '../../../src/platform/telemetry/log.ts';
 import type { Marking } from '../../../src/speech/marking.ts';
 import { Schedule } from '../../../src/speech/schedule.ts';
@@ -130,8 +134,9 @@ export async function openTestGateway(
   const usage = createUsageRows(store);
   const ledger = createUsageLedger(usage, { onFault, ...options.ledger });
   const spentSince = (keyId: string, sinceMs: number) => usage.charactersSince(keyId, dayOf(sinceMs));
-  const sharing = await openSharedState({ settings: config, spentSince, listen: store.listen.bind(store) });
-  const { limiter, addresses, singleFlight } = sharing;
+  const sharedRows = await openSharedRows(config);
+  const sharing = openLimits({ settings: config, store, sharedRows, spentSince });
+  const { limiter, addresses } = sharing;
   const keyVerifier = openKeys({ rows: createApiKeyRows(store) });
   const seal = createSeal('a secret of the tests');
   const signInRules = { subjects: [], domains: [], groups: [] };
@@ -159,7 +164,17 @@ export async function openTestGateway(
   const operations = createOperations({
     jobs: jobs.handlers,
     core: { engines, voices, speech },
-    access: { keys: keyVerifier.management, limiter: isLimited ? limiter : unlimited, singleFlight, seal },
+    accounts: {
+      keys: keyVerifier.management,
+      usage,
+      ledger,
+      limiter: isLimited ? limiter : unlimited,
+      seal,
+      webhookSecrets: createWebhookSecrets({ rows: createWebhookRows(store), seal }),
+    },
+    singleFlight: createSingleFlight(
+      sharedRows && createFlightLock({ rows: sharedRows, listen: store.listen.bind(store) }),
+    ),
     installs,
     voiceManagement: keeping.createManagement({ engines, voices, guards, schedule }),
     lexicons: keeping.lexicons,
@@ -202,6 +217,7 @@ export async function openTestGateway(
     await sweep.close();
     await ledger.close();
     await sharing.close();
+    await sharedRows?.close();
     await store.close();
     rmSync(folder, { recursive: true });
   });
