@@ -1,5 +1,5 @@
-// Encodes AAC (ISO/IEC 14496-3, profile LC) in ADTS with the program ffmpeg, if it is installed. No encoder in
-// WebAssembly has a licence under which Sonant may contain it.
+// Encodes AAC (ISO/IEC 14496-3, profile LC) in ADTS with the program ffmpeg, if it is installed. The encoders in
+// WebAssembly have licences that .ci/licences.ts does not allow.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { pipeline } from 'node:stream/promises';

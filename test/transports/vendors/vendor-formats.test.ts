@@ -8,8 +8,9 @@ import { mp3Frames } from '../../audio/mp3-frames.ts';
 import { isInstalled } from '../../programs.ts';
 import { bytesOf, openTestGateway } from '../http/open-gateway.ts';
 
-const { url, key, tone } = await openTestGateway({}, afterAll);
+const { url, key, tone } = await openTestGateway({ trouble: {} }, afterAll);
 const text = 'One and the same.';
+const patient = { timeout: 20_000 };
 
 async function post(path: string, body: object): Promise<[Buffer, Headers]> {
   const headers = { 'xi-api-key': key, 'X-API-Key': key, 'content-type': 'application/json' };
@@ -102,6 +103,33 @@ test.skipIf(!isInstalled('ffmpeg'))(
     expect(Buffer.concat(pieces).equals(aac)).toBe(true);
   },
 );
+
+/** The programs that this process runs. */
+const childrenOf = (pid: number) =>
+  spawnSync('ps', ['--ppid', String(pid), '-o', 'comm='], { encoding: 'utf8' }).stdout.split('\n');
+
+test.skipIf(!isInstalled('ffmpeg'))('OpenAI: the encoder of AAC ends with its request, however that ends', async () => {
+  const noEncoder = () => expect.poll(() => childrenOf(process.pid), patient).not.toContain('ffmpeg');
+  const long = 'This sentence is one of many that follow. '.repeat(100);
+  const headers = { 'X-API-Key': key, 'content-type': 'application/json' };
+  const ask = (input: string, voice = 'tone-low', signal?: AbortSignal) => {
+    const body = JSON.stringify({ model: 'tts-1', voice, input, response_format: 'aac' });
+    return fetch(`${url}/v1/audio/speech`, { method: 'POST', headers, body, ...(signal && { signal }) });
+  };
+  expect((await ask('Hello.', 'nobody')).status).toBe(404);
+  await noEncoder();
+  const left = new AbortController();
+  const begun = await ask(long, 'tone-low', left.signal);
+  expect((await begun.body!.getReader().read()).value!.length).toBeGreaterThan(0);
+  left.abort();
+  await noEncoder();
+  tone.trouble.failsAfterSegments = tone.counts.begun + 3;
+  const broken = await ask(`Now it fails. ${long}`);
+  expect(broken.status).toBe(200);
+  await expect(broken.arrayBuffer()).rejects.toThrow();
+  delete tone.trouble.failsAfterSegments;
+  await noEncoder();
+});
 
 test('OpenAI: without ffmpeg, AAC is refused with 501 and a sentence that says why, and nothing is spoken', async () => {
   const { PATH } = process.env;
