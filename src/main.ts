@@ -5,8 +5,8 @@
 import { resolve } from 'node:path';
 import { styleText } from 'node:util';
 import { type Command, CommandError, commandLine, enterFolder, helpOf, UsageError } from './app/cli/command.ts';
-import { ConfigError } from './app/config.ts';
 import { type Reason, toFailure } from './platform/errors.ts';
+import { ConfigError } from './platform/runtime/config-mistakes.ts';
 import { packageRoot, versionText } from './platform/runtime/installation.ts';
 import { didYouMean } from './platform/runtime/nearest-name.ts';
 import { reasonOf } from './platform/runtime/system-errors.ts';

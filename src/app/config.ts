@@ -8,6 +8,12 @@ import { basename, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import { parse as parseToml, TomlError } from 'smol-toml';
 import type { EngineDefinition } from '../engines.ts';
+import {
+  ConfigError,
+  type ConfigMistake,
+  type InForce,
+  type SettingInForce,
+} from '../platform/runtime/config-mistakes.ts';
 import { nearestName, questionOf } from '../platform/runtime/nearest-name.ts';
 import type { Setting, SettingValues } from '../platform/runtime/setting-types.ts';
 import { reasonOf } from '../platform/runtime/system-errors.ts';
@@ -16,62 +22,14 @@ import { serviceSettings } from './settings.ts';
 
 type OtelSettings = typeof otelSettings;
 
-export interface Config extends SettingValues<typeof serviceSettings> {
+export interface Config extends SettingValues<typeof serviceSettings>, InForce {
   /** The values of the OpenTelemetry variables: for both signals, for each signal, and all other variables. */
   otel: { readonly [K in keyof OtelSettings]: SettingValues<OtelSettings[K]> };
   /** The values of each engine's own settings, by the engine's name. */
   engines: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
-  /** Every setting with its value and source, for display. */
-  inForce: readonly SettingInForce[];
   /** Warnings about settings that are ignored or have a new name. */
   warnings: readonly ConfigMistake[];
 }
-
-interface SettingInForce {
-  setting: Setting;
-  value: unknown;
-  /** Source of the value: "environment", ".env", "sonant.toml", the named file or "default". */
-  source: string;
-}
-
-export interface ConfigMistake {
-  /** Name of the setting, or of the file that cannot be read. */
-  name: string;
-  given?: string;
-  source: string;
-  allowed: string;
-}
-
-export class ConfigError extends Error {
-  readonly mistakes: readonly ConfigMistake[];
-
-  constructor(mistakes: readonly ConfigMistake[]) {
-    const lines = mistakes.map((mistake) => `  ${explainMistake(mistake)}`);
-    super(
-      `the configuration has ${mistakes.length === 1 ? 'an error' : `${mistakes.length} errors`}:\n${lines.join('\n')}`,
-    );
-    this.name = 'ConfigError';
-    this.mistakes = mistakes;
-  }
-}
-
-/** A mistake in the value of a setting. The value of a secret is not shown. */
-export function mistakeIn({ inForce }: Config, name: string, allowed: string): ConfigMistake {
-  const { setting, value, source } = inForce.find((each) => each.setting.name === name)!;
-  return { name, given: setting.secret && value !== '' ? '(secret)' : String(value), source, allowed };
-}
-
-/** Runs `work`. An error becomes a ConfigError that names the setting. */
-export async function asConfigError<T>(config: Config, name: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    throw new ConfigError([mistakeIn(config, name, reasonOf(error))]);
-  }
-}
-
-export const explainMistake = ({ name, given, source, allowed }: ConfigMistake): string =>
-  `${given === undefined ? name : `${name} = ${given}`} (${source}): ${allowed}`;
 
 /** `folder` may contain `.env` and `sonant.toml`. Relative paths are resolved from `folder`. */
 export function loadConfig({

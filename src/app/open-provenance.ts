@@ -10,7 +10,8 @@ import {
   readCredentials,
   type SigningCertificateRows,
 } from '../clips.ts';
-import { asConfigError, type Config } from './config.ts';
+import { asConfigError } from '../platform/runtime/config-mistakes.ts';
+import type { Config } from './config.ts';
 
 /** The file with the self-signed certificate and its key. */
 export const selfSignedFileOf = ({ dataDir }: Config): string => join(dataDir, 'provenance.pem');

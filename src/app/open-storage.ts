@@ -16,11 +16,12 @@ import {
   openS3Bucket,
   S3Clips,
 } from '../clips.ts';
+import { asConfigError, type ConfigMistake } from '../platform/runtime/config-mistakes.ts';
 import { createId } from '../platform/runtime/id.ts';
 import { reasonOf } from '../platform/runtime/system-errors.ts';
 import { createFingerprintRows, openSharedRows, openStore } from '../platform/store/open-store.ts';
 import type { RowStore } from '../platform/store/row-store.ts';
-import { asConfigError, type Config, type ConfigMistake } from './config.ts';
+import type { Config } from './config.ts';
 import type { Opening } from './opening.ts';
 import { checkSharedSecrets } from './secrets.ts';
 import { traceClips, traceStore } from './tracing.ts';

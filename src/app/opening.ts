@@ -1,11 +1,12 @@
 // Makes the tools with which all stages of the service are opened.
 import type { EngineDefinition } from '../engines.ts';
+import { explainMistake } from '../platform/runtime/config-mistakes.ts';
 import { removeLeftTemporaryFolders } from '../platform/runtime/files.ts';
 import type { Log } from '../platform/telemetry/log.ts';
 import { watchProcess } from '../platform/telemetry/process-metrics.ts';
 import { createMetrics } from '../platform/telemetry/prometheus.ts';
 import type { Tools } from '../platform/telemetry/tools.ts';
-import { type Config, explainMistake } from './config.ts';
+import type { Config } from './config.ts';
 import { logFault } from './logging.ts';
 import type { serviceSettings } from './settings.ts';
 import { openTracing } from './tracing.ts';

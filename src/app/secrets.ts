@@ -3,8 +3,9 @@
 // fingerprint in the database. Otherwise startup fails, unless the operator declares the secrets as new.
 import { createHmac } from 'node:crypto';
 import { isLoopbackUrl } from '../platform/net/client-addresses.ts';
+import { ConfigError, type ConfigMistake } from '../platform/runtime/config-mistakes.ts';
 import type { FingerprintRows } from '../platform/store/open-store.ts';
-import { type Config, ConfigError, type ConfigMistake } from './config.ts';
+import type { Config } from './config.ts';
 
 const isSafeUrl = (url: string) => url.startsWith('https:') || isLoopbackUrl(url);
 

@@ -6,6 +6,7 @@ import { createRunner, type Runner } from '../api.ts';
 import { createJobRows, createSigningCertificateRows, createSingleFlight, freeBytesMin } from '../clips.ts';
 import type { Engine, EngineDefinition } from '../engines.ts';
 import { createModelInstalls, createVoicePurge, firstModelOf, loadModels, modelEngines } from '../library.ts';
+import { asConfigError } from '../platform/runtime/config-mistakes.ts';
 import type { Address } from '../platform/runtime/setting-types.ts';
 import { createFlightLock } from '../platform/store/flight-lock.ts';
 import type { Log } from '../platform/telemetry/log.ts';
@@ -21,7 +22,7 @@ import {
   openWyomingServer,
 } from '../transports.ts';
 import { checkSettings } from './check-settings.ts';
-import { asConfigError, type Config } from './config.ts';
+import type { Config } from './config.ts';
 import { fetchFirstVoice } from './first-voice.ts';
 import { type Gateway, openGateway } from './gateway.ts';
 import { logEnd, openCallLog } from './logging.ts';

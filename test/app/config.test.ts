@@ -3,8 +3,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { allSettings, ConfigError, loadConfig } from '../../src/app/config.ts';
+import { allSettings, loadConfig } from '../../src/app/config.ts';
 import { registry } from '../../src/engines/registry.ts';
+import { ConfigError } from '../../src/platform/runtime/config-mistakes.ts';
 import { defineTone } from '../engines/tone-engine.ts';
 
 let folder: string;

@@ -4,11 +4,12 @@ import { dirname } from 'node:path';
 import { checkIssuer, issuerOptionsOf } from '../../accounts.ts';
 import { type EngineReport, registry } from '../../engines.ts';
 import type { FailureFacts } from '../../platform/errors.ts';
+import { ConfigError, type ConfigMistake, explainMistake } from '../../platform/runtime/config-mistakes.ts';
 import { reasonOf } from '../../platform/runtime/system-errors.ts';
 import { inspectStore, isStoreThere } from '../../platform/store/open-store.ts';
 import { portsInUse, readTls, settingMistakes } from '../check-settings.ts';
 import type { OpenedVoiceManagement } from '../command-line.ts';
-import { type Config, ConfigError, type ConfigMistake, explainMistake } from '../config.ts';
+import type { Config } from '../config.ts';
 import { checkClipStore, openClips } from '../open-storage.ts';
 import {
   type Command,
