@@ -50,7 +50,7 @@ export type SpeechLink = {
   format: "wav" | "pcm" | "mp3" | "opus" | "flac";
 };
 
-/** The first event: the properties of the audio. */
+/** Properties of the audio of a stream. */
 export type SpeechInfoEvent = {
   type: "speech.audio.info";
   /** Id of the audio, "aud_" and at least 128 random bits. */
@@ -75,7 +75,7 @@ export type SpeechInfoEvent = {
   method: "streaming";
 };
 
-/** A piece of the audio. */
+/** A piece of audio. Concatenated, all pieces of a stream are one valid file in the stream's format. */
 export type SpeechDeltaEvent = {
   type: "speech.audio.delta";
   /** Index of the chunk, from 0. */
@@ -98,7 +98,7 @@ export type WordTimestamp = {
   end: number;
 };
 
-/** Word timestamps; only if `timestamps` is `word`. */
+/** The start and end of each word. */
 export type SpeechTimestampsEvent = {
   type: "speech.audio.timestamps";
   /** Index of the chunk that contains the words, from 0. */
@@ -111,7 +111,7 @@ export type SpeechTimestampsEvent = {
   language_code?: string;
 };
 
-/** A mark of the markup is reached, or another voice begins to speak. */
+/** A mark in the markup, or a change of voice. */
 export type SpeechMarkEvent = {
   type: "speech.mark";
   /** Index of the chunk, from 0. */
@@ -124,7 +124,7 @@ export type SpeechMarkEvent = {
   time: number;
 };
 
-/** A chunk is complete: no more audio has its index. Audio that the encoder holds back is sent with the next chunk. */
+/** The end of a chunk, after all of its audio. Audio that an encoder holds back at the end of a chunk, up to about 0.1 s of MP3, is sent as part of the next chunk. */
 export type SpeechChunkDoneEvent = {
   type: "speech.chunk.done";
   /** Index of the chunk, from 0. */
@@ -145,19 +145,19 @@ export type SpeechUsage = {
   audio_seconds: number;
 };
 
-/** The last event: the audio is complete. */
+/** The end of a complete stream. */
 export type SpeechDoneEvent = {
   type: "speech.audio.done";
-  /** Id of the audio, "aud_" and at least 128 random bits. */
-  id: string;
-  /** The only value. */
-  status: "success";
   /** Number of Unicode code points that are charged for all chunks. */
   chars: number;
   /** Duration of the audio. */
   duration: number;
   /** Bytes of audio sent. */
   bytes: number;
+  /** Id of the audio, "aud_" and at least 128 random bits. */
+  id: string;
+  /** The only value. */
+  status: "success";
   /** URL of the stored audio; null if not stored. */
   audio_url: string | null;
   usage: SpeechUsage;

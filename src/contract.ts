@@ -1,7 +1,7 @@
 // Messages: from and to JSON, their rules, and the OpenAPI document.
 export { type MemberNames, newReading, type Reading, readFrame, readMembers, readQuery } from './contract/decode.ts';
 export { writeMessage } from './contract/encode.ts';
-export { documentMethod, memberSchema, requestSchema, type Schema } from './contract/openapi.ts';
+export { documentMethod, memberSchema, messageComment, requestSchema, type Schema } from './contract/openapi.ts';
 export { checkRules, type Scope } from './contract/rules.ts';
 export {
   type Endpoint,

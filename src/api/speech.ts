@@ -1,5 +1,6 @@
 // Speech operations: synthesis to stored audio, synthesis to a stream, estimates, and deletion of stored audio. A
 // request is planned before it is charged: text that cannot be spoken is not charged, and audio from the cache is free.
+import type { DeleteAudioRequest } from '../../gen/sonant/v1/speech_pb.ts';
 import type { Caller } from '../accounts.ts';
 import type { Delivered, Delivery, SizeLimit } from '../clips.ts';
 import { Failure, type FieldViolation } from '../platform/errors.ts';
@@ -100,9 +101,10 @@ export function createSpeechOperations(options: SpeechOperationsOptions) {
     },
 
     /** Throws `not_found` if the caller has no such audio. */
-    async deleteAudio({ caller }: Call, audioId: string): Promise<void> {
+    async deleteAudio({ audioId }: DeleteAudioRequest, { caller }: Call) {
       await delivery.remove(audioId, caller);
       await idempotency.forgetAbout(caller.callerId, audioId);
+      return {};
     },
   };
 }

@@ -9,6 +9,7 @@ import { BookService } from '../../gen/sonant/v1/book_pb.ts';
 import { JobService } from '../../gen/sonant/v1/job_service_pb.ts';
 import { ModelService } from '../../gen/sonant/v1/model_pb.ts';
 import { ProvenanceService } from '../../gen/sonant/v1/provenance_pb.ts';
+import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { UsageService } from '../../gen/sonant/v1/usage_pb.ts';
 import type { Admit, FailedAttempts, SignIn } from '../accounts.ts';
 import { callerLeft, type Runner } from '../api.ts';
@@ -247,6 +248,7 @@ function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: Gat
   const ofContract = { admitTo, isStrict, baseUrl };
   addFileRoute(app, BookService.method.readBook, handlers.books, ofContract, bookFile);
   addFileRoute(app, ProvenanceService.method.inspectAudio, handlers.provenance, ofContract, audioFile);
+  addContractRoutes(app, SpeechService, { deleteAudio: speech.deleteAudio }, ofContract);
   addContractRoutes(app, JobService, handlers.jobs, ofContract, {
     limits: { createJob: { jsonBytesMax: jobBytesMax, jsonValuesMax: jobValuesMax } },
   });

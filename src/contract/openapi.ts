@@ -98,6 +98,7 @@ function commentOf(name: string): string {
 }
 
 const shortName = ({ typeName }: DescMessage) => typeName.replace('sonant.v1.', '');
+export const messageComment = (desc: DescMessage): string => commentOf(shortName(desc));
 const descriptionOf = (field: DescField) => commentOf(`${shortName(field.parent)}.${field.name}`);
 const fromJson = (text: string): unknown => (text === '' ? undefined : JSON.parse(text));
 
@@ -172,7 +173,7 @@ function toAnswers(method: DescMethod, { responseBody }: Endpoint): Readonly<Rec
   const desc = responseBody?.message ?? method.output;
   const own = responseBody ? fromJson(restOf(responseBody).example) : {};
   const content = { schema: toMessage(desc, 'response'), example: { ...exampleOf(desc), ...(own as object) } };
-  const description = responseBody ? descriptionOf(responseBody) : commentOf(shortName(desc));
+  const description = responseBody ? descriptionOf(responseBody) : messageComment(desc);
   const done = { ...content, example: { ...content.example, [doneField]: true } };
   return {
     ...(doneField !== '' && { 200: { description, content: { 'application/json': done } } }),
@@ -222,7 +223,7 @@ function toEventSchema(desc: DescMessage): Schema {
   const required = members.filter(({ rest }) => rest.given).map(({ name }) => name);
   const event = {
     title: shortName(desc),
-    description: commentOf(shortName(desc)),
+    description: messageComment(desc),
     type: 'object',
     required: ['type', ...required],
     properties: {
@@ -260,7 +261,7 @@ const toMessage = (desc: DescMessage, side: Side): Schema =>
     membersOf(desc),
     {
       side,
-      description: commentOf(shortName(desc)),
+      description: messageComment(desc),
     },
   );
 

@@ -59,7 +59,7 @@ interface Special<S extends DescService> {
 export function addContractRoutes<S extends DescService>(
   app: FastifyInstance,
   service: S,
-  handlers: Handlers<S>,
+  handlers: Partial<Handlers<S>>,
   options: ContractRoutesOptions,
   { byHand = [], limits = {} }: Special<S> = {},
 ): void {

@@ -4,15 +4,15 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { ServiceImpl } from '@connectrpc/connect';
 import {
   CaptionFormatSchema,
-  DeleteAudioRequestSchema,
   EstimateSpeechRequestSchema,
   type LiveSpeechRequest,
-  type SpeechService,
+  SpeechService,
   StreamSpeechRequestSchema,
   SynthesizeSpeechRequestSchema,
   type SynthesizeSpeechResponseSchema,
 } from '../../../gen/sonant/v1/speech_pb.ts';
 import {
+  callUnary,
   describe,
   type LiveInput,
   type LiveOperations,
@@ -25,7 +25,6 @@ import {
   toStreamResponse,
 } from '../../api.ts';
 import type { Delivered } from '../../clips.ts';
-import { checkRules, Violations } from '../../contract.ts';
 import { toRequest } from '../../speech.ts';
 import { isFreshWanted } from '../net/headers.ts';
 import { callOf } from './calls.ts';
@@ -53,13 +52,7 @@ export function createSpeechService(speech: SpeechOperations, live: LiveOperatio
       const request = toRequest(EstimateSpeechRequestSchema, message);
       return toEstimateResponse(await speech.estimateSpeech(callOf(context), request));
     },
-    async deleteAudio(message, context) {
-      const violations = new Violations();
-      checkRules(DeleteAudioRequestSchema, message, violations);
-      violations.throwIfAny();
-      await speech.deleteAudio(callOf(context), message.audioId);
-      return {};
-    },
+    deleteAudio: (message, context) => callUnary(SpeechService.method.deleteAudio, speech, message, callOf(context)),
   };
 }
 

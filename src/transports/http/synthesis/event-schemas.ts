@@ -9,14 +9,12 @@ import {
   SpeechMarkSchema,
   SpeechTimestampsSchema,
 } from '../../../../gen/sonant/v1/speech_pb.ts';
-import { memberSchema } from '../../../contract.ts';
+import { memberSchema, membersOf, messageComment } from '../../../contract.ts';
 import { openAiFailureSchema } from '../documented-failures.ts';
 import { type Content, objectSchema, type Schema, text } from '../route-docs.ts';
 
 /** The schema of a member that is always set, as the protos describe the field of the same name. */
 export const member = (desc: DescMessage, name: string): Schema => memberSchema(desc, name, 'event');
-const membersOf = (desc: DescMessage): Readonly<Record<string, Schema>> =>
-  Object.fromEntries(desc.fields.map(({ name }) => [name, member(desc, name)]));
 
 const event = (
   title: string,
@@ -29,53 +27,33 @@ const event = (
   return { ...schema, properties: { ...(schema.properties as object), ...optional } };
 };
 
-const { warnings: _, audio_url, expires_at, cached, ...infoMembers } = membersOf(SpeechInfoSchema);
-const infoSchema = event('SpeechInfoEvent', 'speech.audio.info', 'The first event: the properties of the audio.', {
-  ...infoMembers,
-  method: text('The only value.', { enum: ['streaming'] }),
-  format: text('The requested `output_format`.'),
-});
-const deltaSchema = event(
-  'SpeechDeltaEvent',
-  'speech.audio.delta',
-  'A piece of the audio.',
-  membersOf(SpeechAudioSchema),
+/** The schema of an event with the members of a message, and `more`. */
+const eventOf = (title: string, type: string, desc: DescMessage, more: Readonly<Record<string, Schema>> = {}) => {
+  const [optional, members] = [true, false].map((isOptional) =>
+    Object.fromEntries(
+      membersOf(desc)
+        .filter(({ name, rest }) => rest.omitIfEmpty === isOptional && !unsent.includes(name))
+        .map(({ name }) => [name, member(desc, name)]),
+    ),
+  );
+  return event(title, type, messageComment(desc), { ...members, ...more }, optional);
+};
+
+/** Members of messages that events lack: headers state them. */
+const unsent = ['warnings', 'audio_url', 'expires_at', 'cached'];
+const { chars, duration } = Object.fromEntries(
+  ['chars', 'duration'].map((name) => [name, member(SpeechDoneSchema, name)]),
 );
-const { language_code, ...timestampMembers } = membersOf(SpeechTimestampsSchema);
-const timestampsSchema = event(
-  'SpeechTimestampsEvent',
-  'speech.audio.timestamps',
-  'Word timestamps; only if `timestamps` is `word`.',
-  timestampMembers,
-  { language_code: member(SpeechTimestampsSchema, 'language_code') },
+const audio_url = {
+  type: ['string', 'null'],
+  format: 'uri',
+  description: 'URL of the stored audio; null if not stored.',
+};
+const usage = objectSchema(
+  'SpeechUsage',
+  { characters: chars!, audio_seconds: duration! },
+  'Characters that are charged, and seconds of audio.',
 );
-const markSchema = event(
-  'SpeechMarkEvent',
-  'speech.mark',
-  'A mark of the markup is reached, or another voice begins to speak.',
-  membersOf(SpeechMarkSchema),
-);
-const chunkDoneSchema = event(
-  'SpeechChunkDoneEvent',
-  'speech.chunk.done',
-  'A chunk is complete: no more audio has its index. Audio that the encoder holds back is sent with the next chunk.',
-  membersOf(SpeechChunkDoneSchema),
-);
-const chars = member(SpeechDoneSchema, 'chars');
-const duration = member(SpeechDoneSchema, 'duration');
-const doneSchema = event('SpeechDoneEvent', 'speech.audio.done', 'The last event: the audio is complete.', {
-  id: member(SpeechInfoSchema, 'id'),
-  status: text('The only value.', { enum: ['success'] }),
-  chars,
-  duration,
-  bytes: member(SpeechDoneSchema, 'bytes'),
-  audio_url: { type: ['string', 'null'], format: 'uri', description: 'URL of the stored audio; null if not stored.' },
-  usage: objectSchema(
-    'SpeechUsage',
-    { characters: chars, audio_seconds: duration },
-    'Characters that are charged, and seconds of audio.',
-  ),
-});
 const errorSchema = event(
   'SpeechErrorEvent',
   'error',
@@ -94,7 +72,23 @@ const errorSchema = event(
 const eventSchema: Schema = {
   title: 'SpeechEvent',
   description: 'The data of an event.',
-  oneOf: [infoSchema, deltaSchema, timestampsSchema, markSchema, chunkDoneSchema, doneSchema, errorSchema],
+  oneOf: [
+    eventOf('SpeechInfoEvent', 'speech.audio.info', SpeechInfoSchema, {
+      method: text('The only value.', { enum: ['streaming'] }),
+      format: text('The requested `output_format`.'),
+    }),
+    eventOf('SpeechDeltaEvent', 'speech.audio.delta', SpeechAudioSchema),
+    eventOf('SpeechTimestampsEvent', 'speech.audio.timestamps', SpeechTimestampsSchema),
+    eventOf('SpeechMarkEvent', 'speech.mark', SpeechMarkSchema),
+    eventOf('SpeechChunkDoneEvent', 'speech.chunk.done', SpeechChunkDoneSchema),
+    eventOf('SpeechDoneEvent', 'speech.audio.done', SpeechDoneSchema, {
+      id: member(SpeechInfoSchema, 'id'),
+      status: text('The only value.', { enum: ['success'] }),
+      audio_url,
+      usage,
+    }),
+    errorSchema,
+  ],
 };
 
 const id = 'aud_01JD3Q8S6V5W2K9YB4XJ7M0C3F6H';

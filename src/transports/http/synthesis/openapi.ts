@@ -15,7 +15,6 @@ import {
   describeObject,
   documentOperation,
   jsonAnswer,
-  pathId,
   type RouteDocs,
   requestHeader,
   type Schema,
@@ -23,7 +22,7 @@ import {
 } from '../route-docs.ts';
 import { eventContent, member } from './event-schemas.ts';
 
-const { synthesizeSpeech, streamSpeech, deleteAudio, estimateSpeech } = speechOperations;
+const { synthesizeSpeech, streamSpeech, estimateSpeech } = speechOperations;
 
 const schemasOf = (desc: DescMessage): Readonly<Record<string, Schema>> =>
   Object.fromEntries(membersOf(desc).map(({ name }) => [name, memberSchema(desc, name, 'request')]));
@@ -151,13 +150,4 @@ export const estimateDocs: RouteDocs = {
   body: { schema: speechRequestSchema, examples: { text: { voice_id: 'clara', text: 'Hello, world.' } } },
   answers: { 200: jsonAnswer('The estimate.', estimate.schema, estimate.example) },
   failures: ['text_too_long', 'voice_not_found', 'voice_not_ready'],
-};
-
-export const deleteDocs: RouteDocs = {
-  ...documentOperation(deleteAudio),
-  tag: 'Audio',
-  summary: 'Delete audio created with this key',
-  parameters: [pathId('Id of the audio.', exampleAudioId, 'aud_')],
-  answers: { 204: { description: 'The audio and its link are deleted.' } },
-  failures: ['not_found'],
 };

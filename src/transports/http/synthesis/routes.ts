@@ -1,5 +1,5 @@
 // POST /api/audio/speech returns a link (`url`), audio in the reply (`buffer`), or audio as it is synthesized
-// (`streaming`). DELETE /api/audio/{id} deletes stored audio.
+// (`streaming`).
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { EstimateSpeechResponseSchema } from '../../../../gen/sonant/v1/speech_pb.ts';
 import {
@@ -16,10 +16,10 @@ import { asksFor, isFreshWanted } from '../../net/headers.ts';
 import { type AdmitTo, run, stream } from '../admission.ts';
 import { sendPieces } from '../body-writer.ts';
 import { checkUnusedKey, ignoredHeaders } from '../ignored-fields.ts';
-import { addWithoutBody, fieldsOf } from '../json-body.ts';
+import { fieldsOf } from '../json-body.ts';
 import { documented } from '../route-docs.ts';
 import type { EventSender } from './event-sender.ts';
-import { deleteDocs, estimateDocs, speechDocs } from './openapi.ts';
+import { estimateDocs, speechDocs } from './openapi.ts';
 import { readSpeechBody } from './speech-body.ts';
 import {
   captionHeaders,
@@ -43,7 +43,7 @@ interface LinkAnswer {
   body: Readonly<Record<string, unknown>>;
 }
 
-const { synthesizeSpeech, streamSpeech, deleteAudio, estimateSpeech } = speechOperations;
+const { synthesizeSpeech, streamSpeech, estimateSpeech } = speechOperations;
 
 /** Estimates the cost of a request. The body has the fields of POST /api/audio/speech. */
 function addEstimate(app: FastifyInstance, { speech, admitTo, isStrict }: SpeechRoutesOptions): void {
@@ -114,17 +114,6 @@ export function addSpeechRoutes(app: FastifyInstance, options: SpeechRoutesOptio
       return send(request, reply, read);
     },
   );
-
-  addWithoutBody(app, (scope) => {
-    scope.delete(
-      '/api/audio/:id',
-      documented(deleteDocs, admitTo(deleteAudio)),
-      async (request: FastifyRequest<{ Params: { id: string } }>, reply) => {
-        await run(request, reply, deleteAudio, (call) => speech.deleteAudio(call, request.params.id));
-        return reply.code(204).send();
-      },
-    );
-  });
 
   addEstimate(app, options);
 }
