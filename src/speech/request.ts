@@ -111,8 +111,6 @@ export function readRequest(
   }
 }
 
-/** The fields that some messages lack. */
-const absent = { captions: [], bufferBytesMax: 0, bufferMs: 0, disclosure: false };
 /** The fields of texts, whose length depends on the markup. */
 const textNames = ['text', 'text_chunks', 'ssml'];
 
@@ -122,35 +120,45 @@ export function toRequest(
   message: Message,
   { limits, violations = new Violations(), given = [], conflicts = [] }: RequestOptions = {},
 ): SpeechRequest {
+  // Each field is named, because copying the rest of an object takes longer than all checks together.
   const values: Readonly<Record<string, any>> = valuesOf(desc, message);
-  const { text, textChunks, ssml, outputFormat: format, sampleRate: sampleRateHz, timestamps, ...rest } = values;
-  const source = { desc, text, textChunks, ssml, markup: rest.markup, given };
+  const { text, textChunks, ssml, markup, instructions, captions = [] } = values;
+  const source = { desc, text, textChunks, ssml, markup, given };
   const { field: textField, texts } =
-    desc === LiveStartSchema ? noTexts : readTexts(source, { ...textLimits, ...limits }, violations);
+    desc === LiveStartSchema
+      ? noTexts
+      : readTexts(source, limits ? { ...textLimits, ...limits } : textLimits, violations);
   for (const field of conflicts) violations.report(field, 'conflict', 'is not available with this method; remove it');
   checkRules(desc, message, violations, { given, except: textNames });
-  const languageCode = rest.languageCode === autoLanguage ? autoLanguage : toLanguageCode(rest.languageCode);
+  const languageCode = values.languageCode === autoLanguage ? autoLanguage : toLanguageCode(values.languageCode);
   if (languageCode === undefined)
     violations.report('language_code', 'format', 'must be a BCP-47 language code such as en-US, or auto');
   const method = desc === SynthesizeSpeechRequestSchema ? 'rest' : 'streaming';
-  const returnFormat = rest.returnFormat ?? (method === 'rest' ? 'url' : 'buffer');
-  if (rest.captions?.length > 0 && returnFormat !== 'url') violations.report('captions', 'conflict', onlyWithLink);
+  const returnFormat = values.returnFormat ?? (method === 'rest' ? 'url' : 'buffer');
+  if (captions.length > 0 && returnFormat !== 'url') violations.report('captions', 'conflict', onlyWithLink);
   throwIfAny(violations);
   return {
-    ...absent,
-    ...(rest as Omit<SpeechRequest, keyof typeof absent>),
     method,
-    format,
-    sampleRateHz,
+    voiceId: values.voiceId,
+    sampleRateHz: values.sampleRate,
     languageCode: languageCode!,
+    format: values.outputFormat,
     returnFormat,
-    timestamps: timestamps !== undefined,
-    markup: textField === 'ssml' ? 'ssml' : rest.markup,
-    instructions: rest.instructions || undefined,
+    speakingRate: values.speakingRate,
+    timestamps: values.timestamps !== undefined,
+    captions,
+    markup: textField === 'ssml' ? 'ssml' : markup,
+    normalize: values.normalize,
+    lexiconIds: values.lexiconIds,
+    instructions: instructions || undefined,
+    seed: values.seed,
     chunks: texts.map((each) => each.source),
     chars: sumOf(texts, 'chars'),
     pauseMs: sumOf(texts, 'pauseMs'),
     textField,
+    bufferBytesMax: values.bufferBytesMax ?? 0,
+    bufferMs: values.bufferMs ?? 0,
+    disclosure: values.disclosure ?? false,
   };
 }
 
@@ -215,8 +223,9 @@ function readTexts(source: TextSource, limits: TextLimits, violations: Violation
   const total = sumOf(texts, 'chars');
   if (texts.length > 1 && total > totalCharsMax)
     reportTooLong(field, totalCharsMax, total, `have ${total} characters together`, violations);
-  for (const [other, isGiven] of Object.entries({ text: text !== undefined, text_chunks: length > 0 }))
-    if (isGiven && other !== field) violations.report(other, 'conflict', `is replaced by ${field}; remove ${other}`);
+  const refuse = (other: string) => violations.report(other, 'conflict', `is replaced by ${field}; remove ${other}`);
+  if (text !== undefined && field !== 'text') refuse('text');
+  if (length > 0 && !isList) refuse('text_chunks');
   if (field === 'ssml' && markup === 'pauses')
     violations.report('markup', 'conflict', 'pauses is only for plain text; remove it');
   const pausesSeconds = pausesMsMax / 1000;
