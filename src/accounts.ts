@@ -1,4 +1,7 @@
 // Who calls: keys, limits, usage, sign-in, and calls to receivers.
+
+// Keys and callers
+
 export { type Actor, operator, toActor, toAuditRow, toRecordEntry } from './accounts/keys/actor.ts';
 export { type Admit, checkScopes, type Presented } from './accounts/keys/admit.ts';
 export { type ApiKey, accountOf, type KeyFields } from './accounts/keys/api-key-record.ts';
@@ -13,6 +16,10 @@ export {
 } from './accounts/keys/key-management.ts';
 export type { KeyCaller } from './accounts/keys/key-verifier.ts';
 export { defaultScopes, type Scope, scopes } from './accounts/keys/scopes.ts';
+export { type Accounts, issuerOptionsOf, openAccounts, openKeys } from './accounts/open-accounts.ts';
+
+// Limits and usage
+
 export type { FailedAttempts } from './accounts/limits/failed-attempts.ts';
 export { chainOf, type Limited, type Limiter, type Synthesis, type TakeOptions } from './accounts/limits/limiter.ts';
 export {
@@ -32,10 +39,15 @@ export {
   type UsageSum,
   usageGroups,
 } from './accounts/limits/usage-rows.ts';
-export { type Accounts, issuerOptionsOf, openAccounts, openKeys } from './accounts/open-accounts.ts';
+
+// Sign-in and sealed tokens
+
 export { checkIssuer } from './accounts/sign-in/oidc-issuer.ts';
 export { findDataDirSecret, readDataDirSecret, type Seal, type SealUse } from './accounts/sign-in/sealed-tokens.ts';
 export { loginSeconds, type SignIn, sessionSeconds, tokenSeconds } from './accounts/sign-in/sign-in.ts';
 export { tokenScopes } from './accounts/sign-in/sign-in-rules.ts';
+
+// Webhooks
+
 export { secretGraceSecondsUsual, type Webhooks } from './accounts/webhooks/webhook.ts';
 export type { WebhookSecret, WebhookSecrets } from './accounts/webhooks/webhook-secrets.ts';

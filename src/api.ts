@@ -1,23 +1,16 @@
 // The handlers of all calls, and what checks and runs each call.
-export { createAnswerRows } from './api/answer-rows.ts';
-export { createBookHandlers, toJobFields } from './api/books.ts';
+
+// Calls
+
 export { anonymous, type Call, callerLeft, type EndedCall } from './api/call.ts';
 export { idempotencyKeyCharsMax, liveWaitingCharsMax } from './api/call-limits.ts';
-export { createIdempotency, type Idempotency, parseIdempotencyKey } from './api/idempotency.ts';
-export { createJobHandlers, type JobHandlers, type JobView, toJob } from './api/jobs.ts';
-export { createKeyHandlers } from './api/keys.ts';
-export { createLexiconHandlers } from './api/lexicons.ts';
-export type { LiveEvent, LiveInput } from './api/live-session.ts';
-export { createLiveOperations, type LiveOperations, toLiveInput } from './api/live-speech.ts';
+export { type Idempotency, parseIdempotencyKey } from './api/idempotency.ts';
 export { toEnum } from './api/messages.ts';
-export { createMetering } from './api/metering.ts';
-export { createModelHandlers, toModel } from './api/models.ts';
 export { type Operation, operationOf, speechOperations, voiceOperations } from './api/operation.ts';
-export { createProvenanceHandlers, reportOn } from './api/provenance.ts';
+export { createOperations, type Operations } from './api/operations.ts';
 export { createRunner, type Runner } from './api/runner.ts';
-export { RunningCall, wasReported } from './api/running-call.ts';
+export { type RunningCall, wasReported } from './api/running-call.ts';
 export { callStream, callUnary, type Handlers, type Received } from './api/service-handlers.ts';
-export { createSpeechOperations, type SpeechOperations } from './api/speech.ts';
 export {
   describe,
   roundSeconds,
@@ -26,8 +19,20 @@ export {
   toLiveResponse,
   toStreamResponse,
 } from './api/speech-messages.ts';
-export { createTickets, isTicketId, type Ticket, type Tickets } from './api/stream-tickets.ts';
-export { createTicketRows } from './api/ticket-rows.ts';
-export { createUsageHandlers } from './api/usage.ts';
+export { isTicketId, type Ticket, type Tickets } from './api/stream-tickets.ts';
+
+// Live speech
+
+export type { LiveEvent, LiveInput } from './api/live-session.ts';
+export { type LiveOperations, toLiveInput } from './api/live-speech.ts';
+
+// Resources
+
+export { toJobFields } from './api/books.ts';
+export { createJobHandlers, type JobView, toJob } from './api/jobs.ts';
+export { createKeyHandlers } from './api/keys.ts';
+export { toModel } from './api/models.ts';
+export { reportOn } from './api/provenance.ts';
+export type { SpeechOperations } from './api/speech.ts';
 export { parseVoiceFilter, toPredicate } from './api/voice-filter.ts';
-export { createVoiceHandlers, createVoiceOperations, type VoiceOperations } from './api/voices.ts';
+export { createVoiceHandlers, type VoiceOperations } from './api/voices.ts';

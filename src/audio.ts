@@ -1,16 +1,28 @@
 // Samples and files: formats, levels, and recordings.
+
+// Formats and encoders
+
 export { openAacEncoder } from './audio/aac.ts';
 export { type AudioPipeline, openAudioPipeline } from './audio/audio-pipeline.ts';
+export { DcFilter } from './audio/dc-filter.ts';
+export { audioFormats, encodeSilence, type FormatName, mp3BitRates, type PublicFormatName } from './audio/formats.ts';
+export { SeamTrimmer } from './audio/seam.ts';
+export { wavFile } from './audio/wav.ts';
+
+// Files: books, their heads, and their origin
+
 export type { BookChapter, BookTags } from './audio/book-file/audio-book.ts';
 export { bookTimeline, encodedRateOf, writeBookFile } from './audio/book-file/book-file.ts';
-export { DcFilter } from './audio/dc-filter.ts';
 export { createFingerprint } from './audio/file-head.ts';
-export { audioFormats, encodeSilence, type FormatName, mp3BitRates, type PublicFormatName } from './audio/formats.ts';
+export { joinOrigins, type Origin, sourceTypes } from './audio/origin.ts';
+
+// Recordings
+
+export { decodeRecording, recordingBytesMax } from './audio/recording/recording.ts';
+export { pcmTag, readWavHeader, type WavFormat } from './audio/wav-reader.ts';
+
+// Levels
+
 export { blockSamplesMax, blocksOf, countAtLeast, countAudible } from './audio/kernels.ts';
 export { fromDb, toFloat } from './audio/level.ts';
 export { gainDbFor } from './audio/loudness.ts';
-export { joinOrigins, type Origin, sourceTypes } from './audio/origin.ts';
-export { decodeRecording, recordingBytesMax } from './audio/recording/recording.ts';
-export { SeamTrimmer } from './audio/seam.ts';
-export { wavFile } from './audio/wav.ts';
-export { pcmTag, readWavHeader, type WavFormat } from './audio/wav-reader.ts';

@@ -1,18 +1,13 @@
 // Messages: from and to JSON, their rules, and the OpenAPI document.
+
+// Messages from and to JSON
+
 export { type MemberNames, newReading, type Reading, readFrame, readMembers, readQuery } from './contract/decode.ts';
 export { writeMessage } from './contract/encode.ts';
-export { documentMethod, memberSchema, messageComment, requestSchema, type Schema } from './contract/openapi.ts';
+
+// Rules and violations
+
 export { checkRules, type Scope } from './contract/rules.ts';
-export {
-  type Endpoint,
-  endpointsOf,
-  enumNames,
-  fieldOf,
-  isFile,
-  isOurs,
-  membersOf,
-  restOf,
-} from './contract/schema.ts';
 export {
   type Fields,
   isObject,
@@ -23,5 +18,22 @@ export {
   unknownField,
   unknownFieldsMax,
 } from './contract/unknown-fields.ts';
-export { valuesOf } from './contract/values.ts';
 export { Violations } from './contract/violations.ts';
+
+// Protos and OpenAPI
+
+export { documentMethod, memberSchema, messageComment, requestSchema, type Schema } from './contract/openapi.ts';
+export {
+  type Endpoint,
+  endpointsOf,
+  enumNames,
+  fieldOf,
+  isFile,
+  isOurs,
+  membersOf,
+  restOf,
+} from './contract/schema.ts';
+
+// OTHER
+
+export { valuesOf } from './contract/values.ts';

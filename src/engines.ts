@@ -1,4 +1,7 @@
 // Engines, and the guard that calls them.
+
+// What an engine is
+
 export {
   type Blend,
   type BlendPart,
@@ -17,5 +20,11 @@ export {
   type Voice,
   type WordTime,
 } from './engines/engine.ts';
+
+// How engines are called
+
 export { createEngineGuards, type EngineGuards, type Seat, type TakeTurn, type Turn } from './engines/guard.ts';
+
+// All engines
+
 export { registry } from './engines/registry.ts';

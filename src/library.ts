@@ -1,14 +1,27 @@
 // What users bring: voices, lexicons, models, and books.
 
-export { type Book, type BookChapter, type BookPart, bookParts } from './library/books/book.ts';
-export { bookTypes } from './library/books/book-kind.ts';
-export { bookAnswerCharsMax, bookUploadBytesMax } from './library/books/book-limits.ts';
-export { isCharset } from './library/books/decode-text.ts';
-export { readBook } from './library/books/read-book.ts';
+// Voices
+
+export { createCloneMaking } from './library/voices/clone-making.ts';
+export { createVault } from './library/voices/clone-vault.ts';
+export { readSamples } from './library/voices/sample-reader.ts';
+export { openVoiceCache, type VoiceCacheOptions } from './library/voices/voice-cache.ts';
+export { breaksOf, type VoiceFields } from './library/voices/voice-fields.ts';
+export { exportVoice, importVoiceFile } from './library/voices/voice-file.ts';
+export { createVoiceManagement, type VoiceManagement } from './library/voices/voice-management.ts';
+export { createVoicePreview, type PreviewVoice } from './library/voices/voice-preview.ts';
+export { createVoicePurge } from './library/voices/voice-purge.ts';
+export { createVoiceRows, textsOf } from './library/voices/voice-rows.ts';
+
+// Lexicons
+
 export { openLexiconCache, type StoredLexicon } from './library/lexicons/lexicon-cache.ts';
 export { type CheckedLexicon, checkLexicon } from './library/lexicons/lexicon-fields.ts';
 export { createLexiconManagement, type LexiconManagement } from './library/lexicons/lexicon-management.ts';
 export { createLexiconRows } from './library/lexicons/lexicon-rows.ts';
+
+// Models
+
 export { createRecentRate, type Retry } from './library/models/download.ts';
 export {
   getModel,
@@ -33,14 +46,15 @@ export {
   toOffered,
 } from './library/models/model-table.ts';
 export { commandsByHand } from './library/models/package-url.ts';
+
+// Books
+
+export { type Book, type BookChapter, type BookPart, bookParts } from './library/books/book.ts';
+export { bookTypes } from './library/books/book-kind.ts';
+export { bookAnswerCharsMax, bookUploadBytesMax } from './library/books/book-limits.ts';
+export { isCharset } from './library/books/decode-text.ts';
+export { readBook } from './library/books/read-book.ts';
+
+// Settings
+
 export type { librarySettings } from './library/settings.ts';
-export { createCloneMaking } from './library/voices/clone-making.ts';
-export { createVault } from './library/voices/clone-vault.ts';
-export { readSamples } from './library/voices/sample-reader.ts';
-export { openVoiceCache, type VoiceCacheOptions } from './library/voices/voice-cache.ts';
-export { breaksOf, type VoiceFields } from './library/voices/voice-fields.ts';
-export { exportVoice, importVoiceFile } from './library/voices/voice-file.ts';
-export { createVoiceManagement, type VoiceManagement } from './library/voices/voice-management.ts';
-export { createVoicePreview, type PreviewVoice } from './library/voices/voice-preview.ts';
-export { createVoicePurge } from './library/voices/voice-purge.ts';
-export { createVoiceRows, textsOf } from './library/voices/voice-rows.ts';

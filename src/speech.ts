@@ -1,7 +1,7 @@
 // Text to speech: requests, plans, turns, and voices.
-export type { Casting, CastVoice } from './speech/cast.ts';
-export { type DefaultVoice, findDefault } from './speech/default-voice.ts';
-export { charsPerSecond, type Estimate, estimateSpeech, expectedBytesOf } from './speech/estimate.ts';
+
+// Requests and events
+
 export {
   autoLanguage,
   type CaptionKind,
@@ -13,23 +13,9 @@ export {
   ownLanguage,
   speakingRates,
 } from './speech/fields.ts';
-export { FileOfTurns } from './speech/file-of-turns.ts';
-export { isMiss } from './speech/find-current.ts';
 export type { LivePlace, PlannedLive } from './speech/live-plan.ts';
 export { LiveText } from './speech/live-text.ts';
-export { type Marking, originOf } from './speech/marking.ts';
-export { bestCasting, type CastSpeech, type PlannedSpeech, type SpeechPlan, type TextPart } from './speech/plan.ts';
 export { type ReadRequest, type RequestOptions, readRequest, type SpeechRequest, toRequest } from './speech/request.ts';
-export {
-  type Lexicons,
-  lexiconOwnerOf,
-  lookUpLexicons,
-  mayUseLexicon,
-  noLexicons,
-  type OfferedLexicon,
-} from './speech/request-lexicons.ts';
-export { Schedule } from './speech/schedule.ts';
-export type { KeepSegment } from './speech/speak-cut.ts';
 export type {
   SpeechAudio,
   SpeechDone,
@@ -38,6 +24,11 @@ export type {
   SpeechMark,
   SpeechTimestamps,
 } from './speech/speech-events.ts';
+
+// Voices
+
+export type { Casting, CastVoice } from './speech/cast.ts';
+export { type DefaultVoice, findDefault } from './speech/default-voice.ts';
 export {
   ofEveryone,
   type StoredBinding,
@@ -49,8 +40,6 @@ export {
   type VoiceTexts,
   voiceAccesses,
 } from './speech/stored-voices.ts';
-export { createSpeech, type Speech } from './speech/synthesize.ts';
-export { createTextCutter, cutsOf, type PlannedCut } from './speech/text-cutter.ts';
 export {
   bindingIdsOf,
   blendOf,
@@ -65,4 +54,30 @@ export {
   type Voices,
   voicesFor,
 } from './speech/voice.ts';
+
+// Lexicons
+
+export {
+  type Lexicons,
+  lexiconOwnerOf,
+  lookUpLexicons,
+  mayUseLexicon,
+  noLexicons,
+  type OfferedLexicon,
+} from './speech/request-lexicons.ts';
+
+// Plans
+
+export { charsPerSecond, type Estimate, estimateSpeech, expectedBytesOf } from './speech/estimate.ts';
+export { bestCasting, type CastSpeech, type PlannedSpeech, type SpeechPlan, type TextPart } from './speech/plan.ts';
+export type { KeepSegment } from './speech/speak-cut.ts';
+export { createTextCutter, cutsOf, type PlannedCut } from './speech/text-cutter.ts';
 export { createWordAt, type TimedWord } from './speech/word-timing.ts';
+
+// Synthesis
+
+export { FileOfTurns } from './speech/file-of-turns.ts';
+export { isMiss } from './speech/find-current.ts';
+export { type Marking, originOf } from './speech/marking.ts';
+export { Schedule } from './speech/schedule.ts';
+export { createSpeech, type Speech } from './speech/synthesize.ts';

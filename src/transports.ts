@@ -1,38 +1,22 @@
 // REST, gRPC, the APIs of vendors, and the sockets below them.
-export { addConsolePage } from './transports/console/routes.ts';
+
+// HTTP
+
+export { type Gateway, openGateway } from './transports/gateway.ts';
 export { openAdminServer } from './transports/http/admin-server.ts';
-export { createAdmission } from './transports/http/admission.ts';
-export { addAudioRoutes } from './transports/http/audio-routes.ts';
-export { addContractRoutes } from './transports/http/contract-routes.ts';
-export { createCors } from './transports/http/cors.ts';
-export { addOpenApi } from './transports/http/docs/openapi-document.ts';
-export { addDocsPage } from './transports/http/docs/routes.ts';
-export type { OnRequestEnd } from './transports/http/ended-request.ts';
-export { addFileRoute, audioFile, bookFile } from './transports/http/file-upload.ts';
-export { addHealthRoutes, type ReadinessCheck } from './transports/http/health-routes.ts';
-export { createHttpApp, type FailureForm } from './transports/http/http-app.ts';
-export { createAccept, createHttpServer } from './transports/http/http-server.ts';
-export { createQueryCheck } from './transports/http/ignored-fields.ts';
-export { addLexiconRoutes } from './transports/http/lexicon-routes.ts';
-export { addLiveRoutes } from './transports/http/live-routes.ts';
-export { toOpenAiReply } from './transports/http/openai-failure.ts';
-export { addOauthRoutes } from './transports/http/sign-in/routes.ts';
-export { createEventSender } from './transports/http/synthesis/event-sender.ts';
-export { ResumableStreams } from './transports/http/synthesis/resumable-streams.ts';
-export { addSpeechRoutes } from './transports/http/synthesis/routes.ts';
-export { addSseRoutes } from './transports/http/synthesis/sse-routes.ts';
-export { addVoiceRoutes } from './transports/http/voice-routes.ts';
-export { type Connections, createConnections } from './transports/net/connections.ts';
-export { toFailureReply } from './transports/net/failure-reply.ts';
-export { apiVersion } from './transports/net/headers.ts';
-export { type ListenAddress, type Listener, openListener, openSharedPort, type Tls } from './transports/net/listen.ts';
+
+// gRPC and Connect
+
 export { openRpcServer } from './transports/rpc/server.ts';
 export { addRpcRoutes, createServices } from './transports/rpc/services.ts';
-export { cartesiaHeader, toCartesiaReply } from './transports/vendors/cartesia/cartesia-failure.ts';
-export { addCartesiaRoutes } from './transports/vendors/cartesia/routes.ts';
-export { elevenLabsHeader, toElevenLabsReply } from './transports/vendors/elevenlabs/elevenlabs-failure.ts';
-export { addElevenLabsRoutes } from './transports/vendors/elevenlabs/routes.ts';
-export { addMcpRoute, toMcpReply } from './transports/vendors/mcp/routes.ts';
-export { addOpenAiRoutes } from './transports/vendors/openai-routes.ts';
+
+// APIs of vendors
+
 export type { ConnectionOptions } from './transports/vendors/wyoming/connection.ts';
 export { openWyomingServer } from './transports/vendors/wyoming/wyoming-server.ts';
+
+// Sockets
+
+export { createConnections } from './transports/net/connections.ts';
+export { apiVersion } from './transports/net/headers.ts';
+export { openSharedPort, type Tls } from './transports/net/listen.ts';

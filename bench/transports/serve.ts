@@ -34,7 +34,7 @@ import { createTickets } from '../../src/api/stream-tickets.ts';
 import { createTicketRows } from '../../src/api/ticket-rows.ts';
 import { createUsageHandlers } from '../../src/api/usage.ts';
 import { createVoiceHandlers, createVoiceOperations } from '../../src/api/voices.ts';
-import { openGateway } from '../../src/app/gateway.ts';
+import { openGateway } from '../../src/transports/gateway.ts';
 import { createClipMemory } from '../../src/clips/clip-memory.ts';
 import { createClipRows } from '../../src/clips/clip-rows.ts';
 import { createStoredAudio } from '../../src/clips/stored-audio.ts';

@@ -3,11 +3,17 @@
 import { join } from 'node:path';
 import { usualLimits } from '../accounts.ts';
 import { anonymous } from '../api.ts';
-import { type ClipRoom, type JobCaller, jobKeepHoursMax, openLocalClips, openManifest } from '../clips.ts';
+import {
+  type ClipRoom,
+  type JobCaller,
+  jobKeepHoursMax,
+  openLocalClips,
+  openManifest,
+  openStoredClips,
+} from '../clips.ts';
 import { openSqlite } from '../platform/store/sqlite.ts';
 import type { App } from './command-line.ts';
 import { openJobs } from './open-jobs.ts';
-import { openStoredClips } from './open-storage.ts';
 
 export type BookWork = Awaited<ReturnType<typeof openBookWork>>;
 

@@ -3,13 +3,12 @@
 import { readFile } from 'node:fs/promises';
 import { createServer, isIPv4, isIPv6 } from 'node:net';
 import { createSecureContext } from 'node:tls';
+import { checkCredentials, linkMistakes } from '../clips.ts';
 import { isLoopbackHost } from '../platform/net/client-addresses.ts';
 import { asConfigError, ConfigError, type ConfigMistake, mistakeIn } from '../platform/runtime/config-mistakes.ts';
 import type { Address } from '../platform/runtime/setting-types.ts';
 import type { Tls } from '../transports.ts';
 import type { Config } from './config.ts';
-import { checkCredentials } from './open-provenance.ts';
-import { linkMistakes } from './open-storage.ts';
 import { missingSecrets, signInMistakes } from './secrets.ts';
 
 const portMax = 65_535;

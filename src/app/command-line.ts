@@ -1,13 +1,12 @@
 // Opens the parts of Sonant that commands use. The service itself is not started.
 import { createUsageRows, openKeys as openKeysOf } from '../accounts.ts';
 import { createKeyHandlers, createVoiceHandlers } from '../api.ts';
-import { createClipRows, createSigningCertificateRows } from '../clips.ts';
+import { createClipRows, createOpenSigner, createSigningCertificateRows } from '../clips.ts';
 import type { EngineDefinition } from '../engines.ts';
 import { isStoreThere, openStore } from '../platform/store/open-store.ts';
 import type { RowStore } from '../platform/store/row-store.ts';
 import { createVoices, type Lexicons, type OfferedLexicon, type Voices } from '../speech.ts';
 import type { Config } from './config.ts';
-import { createOpenSigner } from './open-provenance.ts';
 import { openSpeech, openStoredVoices, type StoredVoices } from './open-speech.ts';
 
 export type App = Awaited<ReturnType<typeof openApp>>;

@@ -2,6 +2,7 @@
 import { JobSchema } from '../../gen/sonant/v1/job_service_pb.ts';
 import type { UsageLedger, Webhooks } from '../accounts.ts';
 import { createJobHandlers, toJob } from '../api.ts';
+import type { StoredClips } from '../clips.ts';
 import {
   createJobRows,
   type JobRow,
@@ -16,7 +17,6 @@ import { Failure, type FieldViolation } from '../platform/errors.ts';
 import { isDead, processName } from '../platform/runtime/id.ts';
 import type { RowStore } from '../platform/store/row-store.ts';
 import { createMetrics, type Metrics } from '../platform/telemetry/prometheus.ts';
-import type { StoredClips } from './open-storage.ts';
 
 export interface OpenJobsOptions extends Pick<JobTools, 'speech' | 'limiter' | 'findCaller' | 'onFault'> {
   stored: {

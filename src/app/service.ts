@@ -2,8 +2,15 @@
 import { isIPv6 } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type FirstKey, openAccounts } from '../accounts.ts';
-import { createRunner, type Runner } from '../api.ts';
-import { createJobRows, createSigningCertificateRows, createSingleFlight, freeBytesMin } from '../clips.ts';
+import { createOperations, createRunner, type Runner } from '../api.ts';
+import {
+  createJobRows,
+  createOpenSigner,
+  createSigningCertificateRows,
+  createSingleFlight,
+  freeBytesMin,
+  readOwnCertificates,
+} from '../clips.ts';
 import type { Engine, EngineDefinition } from '../engines.ts';
 import { createModelInstalls, createVoicePurge, firstModelOf, loadModels, modelEngines } from '../library.ts';
 import { asConfigError } from '../platform/runtime/config-mistakes.ts';
@@ -16,7 +23,9 @@ import {
   type ConnectionOptions,
   createConnections,
   createServices,
+  type Gateway,
   openAdminServer,
+  openGateway,
   openRpcServer,
   openSharedPort,
   openWyomingServer,
@@ -24,14 +33,11 @@ import {
 import { checkSettings } from './check-settings.ts';
 import type { Config } from './config.ts';
 import { fetchFirstVoice } from './first-voice.ts';
-import { type Gateway, openGateway } from './gateway.ts';
 import { logEnd, openCallLog } from './logging.ts';
 import { openJobs } from './open-jobs.ts';
-import { createOpenSigner, readOwnCertificates } from './open-provenance.ts';
 import { openSpeech, openStoredVoices } from './open-speech.ts';
 import { openStored } from './open-storage.ts';
 import { beginOpening, type Opening } from './opening.ts';
-import { createOperations } from './operations.ts';
 import { traceEngine, traceFlights } from './tracing.ts';
 
 export interface Service {

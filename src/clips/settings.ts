@@ -1,11 +1,14 @@
 // The settings of stored audio, its marks and jobs.
+import type { InForce } from '../platform/runtime/config-mistakes.ts';
 import {
   choiceSetting,
   integerSetting,
   pathSetting,
+  type SettingValues,
   textSetting,
   urlSetting,
 } from '../platform/runtime/setting-types.ts';
+import type { storeSettings } from '../platform/store/settings.ts';
 
 export const clipSettings = {
   audioKeepHours: integerSetting({
@@ -81,3 +84,6 @@ export const clipSettings = {
     fallback: 4,
   }),
 };
+
+/** The settings with which clips are opened. */
+export type ClipConfig = SettingValues<typeof clipSettings & typeof storeSettings> & InForce;

@@ -2,6 +2,7 @@
 import { access, constants, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { checkIssuer, issuerOptionsOf } from '../../accounts.ts';
+import { checkClipStore, openClips } from '../../clips.ts';
 import { type EngineReport, registry } from '../../engines.ts';
 import type { FailureFacts } from '../../platform/errors.ts';
 import { ConfigError, type ConfigMistake, explainMistake } from '../../platform/runtime/config-mistakes.ts';
@@ -10,7 +11,6 @@ import { inspectStore, isStoreThere } from '../../platform/store/open-store.ts';
 import { portsInUse, readTls, settingMistakes } from '../check-settings.ts';
 import type { OpenedVoiceManagement } from '../command-line.ts';
 import type { Config } from '../config.ts';
-import { checkClipStore, openClips } from '../open-storage.ts';
 import {
   type Command,
   type CommandLine,

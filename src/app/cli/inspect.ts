@@ -5,9 +5,8 @@ import { basename } from 'node:path';
 import { create } from '@bufbuild/protobuf';
 import { InspectAudioResponseSchema } from '../../../gen/sonant/v1/provenance_pb.ts';
 import { reportOn } from '../../api.ts';
-import { inspectFile } from '../../clips.ts';
+import { inspectFile, readOwnCertificates } from '../../clips.ts';
 import { writeMessage } from '../../contract.ts';
-import { readOwnCertificates } from '../open-provenance.ts';
 import { pathBeside } from './audio-sink.ts';
 import { type Command, formatTable, jsonFlag, onlyArgument, parseCommandArgs, withOpened } from './command.ts';
 

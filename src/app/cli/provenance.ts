@@ -1,6 +1,6 @@
 // `sonant provenance init|show`: the certificate that signs manifests.
 import { existsSync } from 'node:fs';
-import { createOpenSigner, selfSignedFileOf } from '../open-provenance.ts';
+import { createOpenSigner, selfSignedFileOf } from '../../clips.ts';
 import { type Command, CommandError, findAction, formatTable, jsonFlag, parseCommandArgs } from './command.ts';
 
 const options = { json: jsonFlag };

@@ -1,23 +1,6 @@
 // Creates the operations, which all transports share.
 import type { Accounts } from '../accounts.ts';
-import {
-  createAnswerRows,
-  createBookHandlers,
-  createIdempotency,
-  createKeyHandlers,
-  createLexiconHandlers,
-  createLiveOperations,
-  createMetering,
-  createModelHandlers,
-  createProvenanceHandlers,
-  createSpeechOperations,
-  createTicketRows,
-  createTickets,
-  createUsageHandlers,
-  createVoiceHandlers,
-  createVoiceOperations,
-  type JobHandlers,
-} from '../api.ts';
+import type { ClipRoom, StoredClips } from '../clips.ts';
 import {
   type ClipRow,
   createDelivery,
@@ -32,11 +15,26 @@ import {
 } from '../clips.ts';
 import type { Engine } from '../engines.ts';
 import { createVoicePreview, type LexiconManagement, type ModelInstalls, type VoiceManagement } from '../library.ts';
+import type { RowStore } from '../platform/store/row-store.ts';
 import type { Speech, Voices } from '../speech.ts';
-import type { Stored } from './open-storage.ts';
+import { createAnswerRows } from './answer-rows.ts';
+import { createBookHandlers } from './books.ts';
+import { createIdempotency } from './idempotency.ts';
+import type { JobHandlers } from './jobs.ts';
+import { createKeyHandlers } from './keys.ts';
+import { createLexiconHandlers } from './lexicons.ts';
+import { createLiveOperations } from './live-speech.ts';
+import { createMetering } from './metering.ts';
+import { createModelHandlers } from './models.ts';
+import { createProvenanceHandlers } from './provenance.ts';
+import { createSpeechOperations } from './speech.ts';
+import { createTickets } from './stream-tickets.ts';
+import { createTicketRows } from './ticket-rows.ts';
+import { createUsageHandlers } from './usage.ts';
+import { createVoiceHandlers, createVoiceOperations } from './voices.ts';
 
 interface OperationsOptions extends Pick<DeliveryOptions, 'links' | 'onFault'> {
-  stored: Pick<Stored, 'store' | 'clips' | 'room'>;
+  stored: { store: RowStore; clips: StoredClips; room: ClipRoom };
   core: { engines: readonly Engine[]; voices: Voices; speech: Speech };
   accounts: Pick<Accounts, 'keys' | 'usage' | 'ledger' | 'seal' | 'webhookSecrets'> & {
     limiter: Pick<Accounts['limiter'], 'takeSynthesis'>;

@@ -3,21 +3,17 @@ import { X509Certificate } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import {
-  type Credentials,
-  type OpenSigner,
-  openSelfSigned,
-  readCredentials,
-  type SigningCertificateRows,
-} from '../clips.ts';
-import { asConfigError } from '../platform/runtime/config-mistakes.ts';
-import type { Config } from './config.ts';
+import { asConfigError } from '../../platform/runtime/config-mistakes.ts';
+import type { ClipConfig } from '../settings.ts';
+import { type Credentials, openSelfSigned, readCredentials } from './certificate.ts';
+import type { OpenSigner } from './places.ts';
+import type { SigningCertificateRows } from './signing-certificate-rows.ts';
 
 /** The file with the self-signed certificate and its key. */
-export const selfSignedFileOf = ({ dataDir }: Config): string => join(dataDir, 'provenance.pem');
+export const selfSignedFileOf = ({ dataDir }: Pick<ClipConfig, 'dataDir'>): string => join(dataDir, 'provenance.pem');
 
 /** Returns the operator's certificate, or undefined if no certificate is configured. */
-function readOperatorCredentials(config: Config): Promise<Credentials | undefined> {
+function readOperatorCredentials(config: ClipConfig): Promise<Credentials | undefined> {
   const { provenanceCert, provenanceKey } = config;
   return asConfigError(config, 'SONANT_PROVENANCE_CERT', async () => {
     if (provenanceCert === '' && provenanceKey === '') return undefined;
@@ -27,14 +23,14 @@ function readOperatorCredentials(config: Config): Promise<Credentials | undefine
 }
 
 /** Throws a ConfigError if the certificate cannot be used. Does not create a certificate. */
-export async function checkCredentials(config: Config): Promise<void> {
+export async function checkCredentials(config: ClipConfig): Promise<void> {
   const file = selfSignedFileOf(config);
   if ((await readOperatorCredentials(config)) || config.provenance === 'off' || !existsSync(file)) return;
   await asConfigError(config, 'SONANT_PROVENANCE_CERT', () => openSelfSigned(file, config.provenanceOperator));
 }
 
 /** Returns the current certificate, and those that have signed manifests, in DER. */
-export async function readOwnCertificates(config: Config, rows?: Pick<SigningCertificateRows, 'list'>) {
+export async function readOwnCertificates(config: ClipConfig, rows?: Pick<SigningCertificateRows, 'list'>) {
   const files = [config.provenanceCert, selfSignedFileOf(config)].filter(existsSync);
   const current = await Promise.all(files.map((file) => readFile(file, 'utf8')));
   return [...current, ...((await rows?.list()) ?? [])].map((pem) => new X509Certificate(pem).raw);
@@ -45,7 +41,7 @@ export async function readOwnCertificates(config: Config, rows?: Pick<SigningCer
  * self-signed certificate.
  */
 export function createOpenSigner(
-  config: Config,
+  config: ClipConfig,
   onOpen: (certificate: X509Certificate, selfSignedFile?: string) => Promise<void> = async () => {},
 ): OpenSigner | undefined {
   if (config.provenance === 'off') return undefined;

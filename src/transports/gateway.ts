@@ -12,6 +12,7 @@ import { ProvenanceService } from '../../gen/sonant/v1/provenance_pb.ts';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { UsageService } from '../../gen/sonant/v1/usage_pb.ts';
 import type { Admit, FailedAttempts, SignIn } from '../accounts.ts';
+import type { Operations } from '../api.ts';
 import { callerLeft, type Runner } from '../api.ts';
 import {
   farewellMs,
@@ -20,52 +21,37 @@ import {
   readerStallMs as usualReaderStallMs,
 } from '../platform/net/request-limits.ts';
 import type { Metrics } from '../platform/telemetry/prometheus.ts';
-import {
-  addAudioRoutes,
-  addCartesiaRoutes,
-  addConsolePage,
-  addContractRoutes,
-  addDocsPage,
-  addElevenLabsRoutes,
-  addFileRoute,
-  addHealthRoutes,
-  addLexiconRoutes,
-  addLiveRoutes,
-  addMcpRoute,
-  addOauthRoutes,
-  addOpenAiRoutes,
-  addOpenApi,
-  addSpeechRoutes,
-  addSseRoutes,
-  addVoiceRoutes,
-  audioFile,
-  bookFile,
-  type Connections,
-  cartesiaHeader,
-  createAccept,
-  createAdmission,
-  createConnections,
-  createCors,
-  createEventSender,
-  createHttpApp,
-  createHttpServer,
-  createQueryCheck,
-  elevenLabsHeader,
-  type FailureForm,
-  type ListenAddress,
-  type Listener,
-  type OnRequestEnd,
-  openListener,
-  type ReadinessCheck,
-  ResumableStreams,
-  type Tls,
-  toCartesiaReply,
-  toElevenLabsReply,
-  toFailureReply,
-  toMcpReply,
-  toOpenAiReply,
-} from '../transports.ts';
-import type { Operations } from './operations.ts';
+import { addConsolePage } from './console/routes.ts';
+import { createAdmission } from './http/admission.ts';
+import { addAudioRoutes } from './http/audio-routes.ts';
+import { addContractRoutes } from './http/contract-routes.ts';
+import { createCors } from './http/cors.ts';
+import { addOpenApi } from './http/docs/openapi-document.ts';
+import { addDocsPage } from './http/docs/routes.ts';
+import type { OnRequestEnd } from './http/ended-request.ts';
+import { addFileRoute, audioFile, bookFile } from './http/file-upload.ts';
+import { addHealthRoutes, type ReadinessCheck } from './http/health-routes.ts';
+import { createHttpApp, type FailureForm } from './http/http-app.ts';
+import { createAccept, createHttpServer } from './http/http-server.ts';
+import { createQueryCheck } from './http/ignored-fields.ts';
+import { addLexiconRoutes } from './http/lexicon-routes.ts';
+import { addLiveRoutes } from './http/live-routes.ts';
+import { toOpenAiReply } from './http/openai-failure.ts';
+import { addOauthRoutes } from './http/sign-in/routes.ts';
+import { createEventSender } from './http/synthesis/event-sender.ts';
+import { ResumableStreams } from './http/synthesis/resumable-streams.ts';
+import { addSpeechRoutes } from './http/synthesis/routes.ts';
+import { addSseRoutes } from './http/synthesis/sse-routes.ts';
+import { addVoiceRoutes } from './http/voice-routes.ts';
+import { type Connections, createConnections } from './net/connections.ts';
+import { toFailureReply } from './net/failure-reply.ts';
+import { type ListenAddress, type Listener, openListener, type Tls } from './net/listen.ts';
+import { cartesiaHeader, toCartesiaReply } from './vendors/cartesia/cartesia-failure.ts';
+import { addCartesiaRoutes } from './vendors/cartesia/routes.ts';
+import { elevenLabsHeader, toElevenLabsReply } from './vendors/elevenlabs/elevenlabs-failure.ts';
+import { addElevenLabsRoutes } from './vendors/elevenlabs/routes.ts';
+import { addMcpRoute, toMcpReply } from './vendors/mcp/routes.ts';
+import { addOpenAiRoutes } from './vendors/openai-routes.ts';
 
 interface GatewaySettings {
   /** The address to listen on. Without an address, only sockets that are passed to `accept` are served. */

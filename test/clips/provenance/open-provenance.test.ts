@@ -4,13 +4,17 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { loadConfig } from '../../src/app/config.ts';
-import { createOpenSigner, readOwnCertificates, selfSignedFileOf } from '../../src/app/open-provenance.ts';
-import { makeSelfSigned } from '../../src/clips/provenance/certificate.ts';
-import { createSigningCertificateRows } from '../../src/clips/provenance/signing-certificate-rows.ts';
-import { verifyManifest } from '../../src/clips/provenance/verify.ts';
-import { openStore } from '../../src/platform/store/open-store.ts';
-import { plainFile, sign } from '../clips/provenance/signing.ts';
+import { loadConfig } from '../../../src/app/config.ts';
+import { makeSelfSigned } from '../../../src/clips/provenance/certificate.ts';
+import {
+  createOpenSigner,
+  readOwnCertificates,
+  selfSignedFileOf,
+} from '../../../src/clips/provenance/open-provenance.ts';
+import { createSigningCertificateRows } from '../../../src/clips/provenance/signing-certificate-rows.ts';
+import { verifyManifest } from '../../../src/clips/provenance/verify.ts';
+import { openStore } from '../../../src/platform/store/open-store.ts';
+import { plainFile, sign } from './signing.ts';
 
 test('files that were signed with replaced certificates are recognized', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'sonant-certificates-'));
