@@ -4,6 +4,7 @@
 
 export { type MemberNames, newReading, type Reading, readFrame, readMembers, readQuery } from './contract/decode.ts';
 export { writeMessage } from './contract/encode.ts';
+export { valuesOf } from './contract/values.ts';
 
 // Rules and violations
 
@@ -33,7 +34,3 @@ export {
   membersOf,
   restOf,
 } from './contract/schema.ts';
-
-// OTHER
-
-export { valuesOf } from './contract/values.ts';
