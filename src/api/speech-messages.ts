@@ -16,28 +16,29 @@ import { toEnum } from './messages.ts';
 /** Rounds to microseconds. */
 export const roundSeconds = (seconds: number): number => Math.round(seconds * 1e6) / 1e6;
 
+const toEvent = <Case extends string, Value>(name: Case, value: Value) => ({ event: { case: name, value } });
+
 export function toStreamResponse(event: SpeechEvent): MessageInitShape<typeof StreamSpeechResponseSchema> {
   switch (event.type) {
     case 'info': {
       const { chunkCount: chunks, chars, audioUrl = '', expiresAt } = event;
       const stored = { audioUrl, ...(expiresAt && { expiresAt: timestampFromDate(expiresAt) }) };
-      return { event: { case: 'info', value: { ...toInfo(event), chunks, chars, ...stored } } };
+      return toEvent('info', { ...toInfo(event), chunks, chars, ...stored });
     }
     case 'audio':
-      return { event: { case: 'audio', value: { chunkIndex: event.chunkIndex, audio: event.audio } } };
+      return toEvent('audio', { chunkIndex: event.chunkIndex, audio: event.audio });
     case 'timestamps':
-      return { event: { case: 'timestamps', value: { chunkIndex: event.chunkIndex, ...toTimestamps(event) } } };
+      return toEvent('timestamps', { chunkIndex: event.chunkIndex, ...toTimestamps(event) });
     case 'mark':
-      return { event: { case: 'mark', value: { chunkIndex: event.chunkIndex, ...toMark(event) } } };
+      return toEvent('mark', { chunkIndex: event.chunkIndex, ...toMark(event) });
     case 'chunk_done': {
       const { chunkIndex, chars, startSeconds, endSeconds } = event;
       const [start, end] = [roundSeconds(startSeconds), roundSeconds(endSeconds)];
-      return { event: { case: 'chunkDone', value: { chunkIndex, chars, start, end } } };
+      return toEvent('chunkDone', { chunkIndex, chars, start, end });
     }
     case 'done': {
       const { chars, seconds, byteCount, audioUrl = '' } = event;
-      const value = { chars, duration: toDuration(seconds), bytes: BigInt(byteCount), audioUrl };
-      return { event: { case: 'done', value } };
+      return toEvent('done', { chars, duration: toDuration(seconds), bytes: BigInt(byteCount), audioUrl });
     }
   }
 }
@@ -45,23 +46,20 @@ export function toStreamResponse(event: SpeechEvent): MessageInitShape<typeof St
 export function toLiveResponse(event: LiveEvent): MessageInitShape<typeof LiveSpeechResponseSchema> {
   switch (event.type) {
     case 'info':
-      return { event: { case: 'info', value: { turn: event.turn, ...toInfo(event) } } };
+      return toEvent('info', { turn: event.turn, ...toInfo(event) });
     case 'audio':
-      return { event: { case: 'audio', value: { turn: event.turn, audio: event.audio } } };
-    case 'timestamps':
-      return { event: { case: 'timestamps', value: { turn: event.turn, ...toTimestamps(event) } } };
-    case 'mark':
-      return { event: { case: 'mark', value: { turn: event.turn, ...toMark(event) } } };
-    case 'flushed': {
-      const { turn, chars, seconds } = event;
-      return { event: { case: 'flushed', value: { turn, chars, duration: toDuration(seconds) } } };
-    }
     case 'interrupted': {
-      const { type: _, ...value } = event;
-      return { event: { case: 'interrupted', value } };
+      const { type, ...value } = event;
+      return toEvent(type, value) as MessageInitShape<typeof LiveSpeechResponseSchema>;
     }
+    case 'timestamps':
+      return toEvent('timestamps', { turn: event.turn, ...toTimestamps(event) });
+    case 'mark':
+      return toEvent('mark', { turn: event.turn, ...toMark(event) });
+    case 'flushed':
+      return toEvent('flushed', { turn: event.turn, chars: event.chars, duration: toDuration(event.seconds) });
     case 'done':
-      return { event: { case: 'done', value: { chars: event.chars, duration: toDuration(event.seconds) } } };
+      return toEvent('done', { chars: event.chars, duration: toDuration(event.seconds) });
   }
 }
 

@@ -15,7 +15,7 @@ import {
 } from '../../speech.ts';
 import { pausesMsMax, toLanguageCode, toXml } from '../../text.ts';
 import { type FlagsOf, flag, formatTable, option, UsageError, withSpeechFlags } from './command.ts';
-import { flagOfField, speechFlags } from './speech-flags.ts';
+import { flagOfField, speechFieldsOf, speechFlags } from './speech-flags.ts';
 
 const formatNames = speechFormats.filter((name) => name !== 'flac');
 
@@ -55,7 +55,6 @@ export function toFields(
   chosen: readonly ChosenChapter[],
   { flags, format, voices }: { flags: BookFlags; format: FormatName; voices: Voices },
 ): Readonly<Record<string, unknown>> {
-  const toNumber = (given: string | undefined) => (given === undefined ? undefined : Number(given));
   const { metadata, cover } = toJobFields(book);
   const { ofBook, ofChapter } = parseVoices(flags.voice ?? [], book.chapters.length);
   const speakers = parseSpeakers(flags.speaker ?? []);
@@ -75,15 +74,12 @@ export function toFields(
     })),
   );
   return {
+    ...speechFieldsOf(flags),
     voice_id: voiceId,
     language_code: languageCode,
     markup: speakers.size > 0 ? 'ssml' : undefined,
     output_format: format,
-    sample_rate: toNumber(flags['sample-rate']),
-    speaking_rate: toNumber(flags['speaking-rate']),
-    instructions: flags.instructions,
-    seed: toNumber(flags.seed),
-    chapter_gap_seconds: toNumber(flags.gap),
+    chapter_gap_seconds: flags.gap === undefined ? undefined : Number(flags.gap),
     captions: flags.captions?.flatMap((kinds) => kinds.split(',')),
     metadata,
     cover: cover && Buffer.from(cover).toString('base64'),

@@ -37,7 +37,7 @@ import {
 import { openLexiconFile } from './lexicon.ts';
 import { openPlayer, playerNames } from './player.ts';
 import { createProgressBar } from './progress.ts';
-import { flagOfField, type SpeechFlag, type SpeechFlagValues, speechFlags } from './speech-flags.ts';
+import { flagOfField, type SpeechFlag, type SpeechFlagValues, speechFieldsOf, speechFlags } from './speech-flags.ts';
 
 /** Options that set fields of the request. */
 const fieldOptions: Command['options'] = Object.fromEntries(
@@ -140,20 +140,12 @@ const checkFlags = <T>(check: () => Promise<T>): Promise<T> => withSpeechFlags(f
 function toRequest(flags: Flags, text: string, format: FormatName, voices: Voices): SpeechRequest {
   const voiceId = flags.voice ?? chooseVoice(voices, flags.language);
   const own = voices.find(voiceId).voice.languageCodes[0];
-  const given = Object.entries(speechFlags as Readonly<Record<string, SpeechFlag>>).map(
-    ([field, { name, isNumber }]) => {
-      const value = flags[name as keyof Flags];
-      return [field, isNumber && value !== undefined ? Number(value) : value];
-    },
-  );
   const fields = {
-    ...Object.fromEntries(given),
+    ...speechFieldsOf(flags),
     [flags.ssml ? 'ssml' : 'text']: text,
     voice_id: voiceId,
     language_code: flags.language ?? own,
     output_format: format,
-    normalize: flags['no-normalize'] ? false : undefined,
-    timestamps: flags.timestamps ? 'word' : undefined,
   };
   return readRequest(StreamSpeechRequestSchema, fields, { limits: { charsMax: Infinity } }).request;
 }

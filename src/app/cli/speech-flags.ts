@@ -7,6 +7,8 @@ export interface SpeechFlag {
   /** Name of the flag's value in the help; absent if the flag has no value. */
   value?: string;
   isNumber?: true;
+  /** Value of the field if a flag without a value is given. */
+  set?: unknown;
   help: string;
 }
 
@@ -42,13 +44,13 @@ export const speechFlags = {
     isNumber: true,
     help: `${speakingRates.min} to ${speakingRates.max}; 2 is twice as fast; default: 1`,
   },
-  timestamps: { name: 'timestamps', help: 'with --json: start and end of each word, in seconds' },
+  timestamps: { name: 'timestamps', set: 'word', help: 'with --json: start and end of each word, in seconds' },
   markup: {
     name: 'markup',
     value: 'KIND',
     help: 'pauses: [pause:1.5s] in the text is a pause; ssml: a text that begins with <speak is a document',
   },
-  normalize: { name: 'no-normalize', help: 'leave numbers, signs and abbreviations to the engine' },
+  normalize: { name: 'no-normalize', set: false, help: 'leave numbers, signs and abbreviations to the engine' },
   lexicon_ids: {
     name: 'lexicon',
     value: 'ID',
@@ -74,3 +76,13 @@ export function flagOfField(field: string): string | undefined {
   const name = field.replace(/\[.*/, '');
   return Object.hasOwn(speechFlags, name) ? `--${speechFlags[name as keyof typeof speechFlags].name}` : undefined;
 }
+
+/** The fields that the flags set. */
+export const speechFieldsOf = (flags: Readonly<Record<string, unknown>>): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(speechFlags as Readonly<Record<string, SpeechFlag>>).flatMap(([field, { name, isNumber, set }]) => {
+      const value = flags[name];
+      if (value === undefined) return [];
+      return [[field, isNumber ? Number(value) : value === true ? set : value]];
+    }),
+  );
