@@ -102,6 +102,16 @@ describe('a stream', () => {
     expect(await linkOf(ReturnFormat.UNSPECIFIED)).toMatchObject([{ audioUrl: '' }, { audioUrl: '' }]);
   });
 
+  test('speaks a text as its only chunk', async () => {
+    const { speech } = await openTestServices();
+    const read = (fields: object) => speech.stream('streamSpeech', { voiceId: 'ada', ...fields }, goodKey).toArray();
+    const [one, same] = [await read({ text: 'pieces=3 a' }), await read({ textChunks: ['pieces=3 a'] })];
+    expect(joined(one).equals(joined(same))).toBe(true);
+    expect(one.filter(({ event }) => event.case === 'chunkDone')).toHaveLength(1);
+    const both = speech.stream('streamSpeech', { voiceId: 'ada', text: 'a', textChunks: ['b'] }, goodKey).toArray();
+    expect(explain(await failureOf(both)).violations).toMatchObject([{ field: 'text', reason: 'CONFLICT' }]);
+  });
+
   test('that fails after its first sound ends in the failure through every way in, never cleanly', async () => {
     const services = await openTestServices();
     const request = { voiceId: 'ada', textChunks: ['pieces=9 fail=2'] };
