@@ -1,7 +1,8 @@
 // Runs after an install and in the image build. Fills the compile cache, which more than halves the first startup time.
 // Node caches only code that ran, so this script speaks a word, without settings and in a temporary folder. Deletes what
 // nothing uses: headers and manuals of Node (60 MB), the builds of ONNX Runtime for browsers (125 MB), the source of SQLite
-// (10 MB), which is not compiled, and source maps and other builds of Swagger UI (10 MB).
+// (10 MB), which is not compiled, source maps and other builds of Swagger UI (10 MB), and the larger tables of the language
+// detector (8 MB).
 import { globSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
@@ -15,6 +16,7 @@ if (nodePackage.startsWith(packages))
     rmSync(join(nodePackage, name), { recursive: true, force: true });
 const loaded = ['ort.wasm.bundle.min.mjs', 'ort-wasm-simd-threaded.wasm', 'swagger-ui-bundle.js'];
 const unloaded = ['onnxruntime-web/{dist,docs,lib}/**/*.*', 'better-sqlite3/deps/**/*.*', 'swagger-ui-dist/*.{js,map}'];
+unloaded.push('eld/src/ngrams/{large,medium,small}.js');
 for (const path of globSync(unloaded, { cwd: packages }))
   if (!loaded.includes(basename(path))) rmSync(join(packages, path), { force: true });
 
