@@ -14,7 +14,8 @@ interface Reply {
 let replies: Reply[] = [];
 
 /** APIs of other vendors, which have their own documentation. */
-const vendorPath = /^\/(?:tts\/|voices|v1\/text-to-speech\/|v1\/voices|v1\/user|v1\/single-use-token|v2)/;
+const vendorPath =
+  /^\/(?:tts\/|voices|v1\/text-to-speech\/|v1\/voices|v1\/user|v1\/single-use-token|v2|audio\/speech$|models$)/;
 
 const ask = globalThis.fetch;
 globalThis.fetch = async (asked, init) => {

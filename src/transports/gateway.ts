@@ -271,6 +271,9 @@ const failureForms: readonly FailureForm[] = [
   ['/v2', toElevenLabsReply],
   ['/v1', toElevenLabsReply, elevenLabsHeader],
   ['/v1', toOpenAiReply],
+  // OpenAI's clients call these if their base URL lacks /v1.
+  ['/audio/speech', toOpenAiReply],
+  ['/models', toOpenAiReply],
   ['/tts', toCartesiaReply],
   ['/voices', toCartesiaReply],
   ['', toCartesiaReply, cartesiaHeader],

@@ -356,6 +356,22 @@ test('what of a request means nothing over HTTP is named', async () => {
   ]);
 });
 
+test('a quota that ends in days is refused at once', async () => {
+  const limited = await openTestGateway({ isLimited: true });
+  const { key: apiKey } = await limited.keyVerifier.create({ limits: { charactersPerMonth: 20 } });
+  // The defaults of the client include retries.
+  const theirs = new Cartesia({ apiKey, baseURL: limited.url });
+  const ask = (transcript: string) =>
+    theirs.tts.generate({ ...options, transcript } as never).then(
+      async (answer) => (await answer.arrayBuffer()).byteLength,
+      ({ status, message }: { status: number; message: string }) => [status, message],
+    );
+  expect(await ask('This is longer than the whole quota.')).toEqual([400, expect.stringContaining('20 a month')]);
+  expect(await ask('Twelve chars')).toBeGreaterThan(1_000);
+  expect(await ask('Twelve again')).toEqual([429, expect.stringContaining('8 are left until')]);
+  expect(limited.requests.map(({ status }) => status)).toEqual([400, 200, 429]);
+});
+
 test('failures have the form of Cartesia’s', async () => {
   const refused = await clientOf({ ...shared, key: 'snt_wrong' })
     .voices.list()

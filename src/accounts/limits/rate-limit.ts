@@ -130,13 +130,7 @@ export function checkFitsQuota(chars: number, quota: number | undefined, isOwn: 
   throw new Failure('invalid_request', { message, limit: quota, actual: chars, details });
 }
 
-interface SpentQuota {
-  chars: number;
-  quota: number;
-  left: number;
-  isOwn: boolean;
-  nowMs: number;
-}
+type SpentQuota = Record<'chars' | 'quota' | 'left' | 'nowMs', number> & { isOwn: boolean };
 
 export function tooManyCharacters({ chars, quota, left, isOwn, nowMs }: SpentQuota): Failure {
   const { endsMs } = monthAt(nowMs);

@@ -152,10 +152,7 @@ export async function acceptWebSocket(
   socket.once('close', () => raw.emit('close'));
   return new Promise((resolve, reject) => {
     socket.once('close', () => reject(callerLeft));
-    const charge = async () => {
-      if (!admitted.call) throw new Failure('invalid_api_key');
-      await admitted.call.admitAgain();
-    };
+    const charge = async () => admitted.call?.admitAgain();
     server.handleUpgrade(request, socket, head, (peer) =>
       resolve(toPeer(peer, { owner: () => ownerOf(request), readerStallMs, takeTurn, charge })),
     );

@@ -13,6 +13,9 @@ export interface StaticFile {
   etag: string;
 }
 
+/** Whether an Accept-Encoding lists gzip, and not with the weight 0. */
+const gzipAccepted = /(?:^|,)\s*gzip\s*(?:$|,|;(?!\s*q=0(?:\.0*)?\s*(?:$|,)))/i;
+
 export const contentTypes: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.html': 'text/html; charset=utf-8',
@@ -29,22 +32,12 @@ export function toStaticFile(type: string, content: string | Buffer): StaticFile
   return { type, bytes, gzipped: gzipSync(bytes), etag };
 }
 
-function acceptsGzip(header: string): boolean {
-  const weights = new Map(
-    header.split(',').map((each) => {
-      const [name = '', weight = '1'] = each.split(/;\s*q=/i);
-      return [name.trim().toLowerCase(), Number(weight)];
-    }),
-  );
-  return (weights.get('gzip') ?? weights.get('*') ?? 0) > 0;
-}
-
 export function sendStaticFile(
   { headers }: FastifyRequest,
   reply: FastifyReply,
   { type, bytes, gzipped, etag }: StaticFile,
 ): FastifyReply {
-  const isGzipped = acceptsGzip(String(headers['accept-encoding'] ?? ''));
+  const isGzipped = gzipAccepted.test(String(headers['accept-encoding'] ?? ''));
   const tag = isGzipped ? `"${etag}-gzip"` : `"${etag}"`;
   // The CORS hook may already have set Vary: Origin.
   const vary = [reply.raw.getHeader('vary') ?? [], 'Accept-Encoding'].flat().join(', ');

@@ -53,22 +53,10 @@ interface OpenAiRoutesOptions {
   standIns: readonly string[];
 }
 
-/** Voices that OpenAI publishes, and Kokoro's voices that speak for them if they are installed. */
-const publishedVoices = {
-  alloy: 'kokoro-af_alloy',
-  ash: 'kokoro-am_michael',
-  ballad: 'kokoro-bm_george',
-  cedar: 'kokoro-am_fenrir',
-  coral: 'kokoro-af_bella',
-  echo: 'kokoro-am_echo',
-  fable: 'kokoro-bm_fable',
-  marin: 'kokoro-af_heart',
-  nova: 'kokoro-af_nova',
-  onyx: 'kokoro-am_onyx',
-  sage: 'kokoro-af_sarah',
-  shimmer: 'kokoro-af_sky',
-  verse: 'kokoro-am_puck',
-};
+/** Voices that OpenAI publishes, and the ends of the ids of Kokoro's voices, which speak for them if installed. */
+const publishedVoices = 'alloy=af_alloy ash=am_michael ballad=bm_george cedar=am_fenrir coral=af_bella echo=am_echo'
+  .concat(' fable=bm_fable marin=af_heart nova=af_nova onyx=am_onyx sage=af_sarah shimmer=af_sky verse=am_puck')
+  .split(' ');
 /** Model names that OpenAI clients expect. A request for speech may also give any other model name. */
 const modelIds = ['sonant', 'tts-1', 'tts-1-hd', 'gpt-4o-mini-tts'];
 const models = modelIds.map((id) => ({ id, object: 'model', created: 1_735_689_600, owned_by: 'sonant' }));
@@ -78,8 +66,8 @@ const { listVoices } = voiceOperations;
 export function addOpenAiRoutes(app: FastifyInstance, options: OpenAiRoutesOptions): void {
   const { speech, voices, isStrict, listsForAnyone, standIns } = options;
   const { admitBearerTo: admitTo, admitAnyoneTo } = options.admission;
-  const table = new Map(Object.entries(publishedVoices));
-  for (const pair of standIns) table.set(...(pair.split(/\s*=\s*/, 2) as [string, string]));
+  const pairs = [...publishedVoices.map((pair) => pair.replace('=', '=kokoro-')), ...standIns];
+  const table = new Map(pairs.map((pair) => pair.split(/\s*=\s*/, 2) as [string, string]));
 
   const speak = async (request: FastifyRequest, reply: FastifyReply) => {
     const parsed = readOpenAiBody(fieldsOf(request), isStrict);

@@ -96,12 +96,12 @@ test.each(['gzip', 'br'])('a body in %s is refused, and the accepted encodings a
 });
 
 test.each(['/openapi.json', '/docs', '/docs/swagger-ui-bundle.js'])('%s is compressed', async (path) => {
-  for (const accepted of ['gzip', 'gzip, deflate, br, zstd', '*', 'br;q=1.0, gzip;q=0.8, *;q=0.1']) {
+  for (const accepted of ['gzip', 'gzip, deflate, br, zstd', 'br;q=1.0, gzip;q=0.8, *;q=0.1']) {
     const answer = await shared.send(path, { headers: { 'Accept-Encoding': accepted } });
     expect([answer.status, answer.headers.get('content-encoding')], accepted).toEqual([200, 'gzip']);
     await answer.arrayBuffer();
   }
-  for (const accepted of ['identity', 'gzip;q=0', 'br']) {
+  for (const accepted of ['identity', 'gzip;q=0', 'gzip; q=0.0, br', 'br']) {
     const answer = await shared.send(path, { headers: { 'Accept-Encoding': accepted } });
     expect([answer.status, answer.headers.get('content-encoding')], accepted).toEqual([200, null]);
     await answer.arrayBuffer();

@@ -18,7 +18,7 @@ import {
   type SpeechContexts,
   toPhrase,
 } from '../speech-contexts.ts';
-import { failureCode, toErrorMessage } from './elevenlabs-failure.ts';
+import { toErrorMessage } from './elevenlabs-failure.ts';
 import { ElevenLabsWriter } from './events.ts';
 import type { SocketSettings } from './generation.ts';
 
@@ -65,7 +65,7 @@ export class ElevenLabsProtocol implements ContextProtocol {
   onIdle(): void {
     if (this.#options.isMulti && !this.#isClosing) return;
     if (this.#failed === undefined) this.#socket.close(1000);
-    else this.#socket.close(failureCode, this.#failed);
+    else this.#socket.close(1008, this.#failed);
   }
 
   toError(failure: Failure) {
@@ -125,7 +125,7 @@ export class ElevenLabsProtocol implements ContextProtocol {
       const contextId = this.#nameOf(id)?.slice(0, contextIdCharsMax);
       const message = toErrorMessage(fromThrown(error), contextId);
       void this.#socket.send(message);
-      if (!this.#options.isMulti) this.#socket.close(failureCode, message.message);
+      if (!this.#options.isMulti) this.#socket.close(1008, message.message);
       else if (!context) void this.#socket.send({ isFinal: true, contextId });
     }
   }

@@ -15,14 +15,11 @@ export function toElevenLabsReply(failure: Failure, recipient: Recipient): Failu
   return { status, headers, body: JSON.stringify({ detail }) };
 }
 
-/** The code with which ElevenLabs closes a WebSocket after a failure. */
-export const failureCode = 1008;
-
 /** `contextId` is undefined if the connection has a single context. */
 export const toErrorMessage = (failure: Failure, contextId: string | undefined) => ({
   message: sentenceOf(failure),
   error: statusOf(failure),
-  code: failureCode,
+  code: 1008,
   contextId,
 });
 

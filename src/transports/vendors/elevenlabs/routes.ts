@@ -14,7 +14,6 @@ import {
 import { audioFormats } from '../../../audio.ts';
 import type { Fields } from '../../../contract.ts';
 import { countChars } from '../../../platform/count-chars.ts';
-import { Failure } from '../../../platform/errors.ts';
 import type { OfferedVoice, SpeechRequest } from '../../../speech.ts';
 import { anyKeyOf, run, stream } from '../../http/admission.ts';
 import { sendPieces } from '../../http/body-writer.ts';
@@ -37,8 +36,6 @@ import { parseGeneration, parseSocketSettings } from './generation.ts';
 import { toSubscription, toUser } from './subscription.ts';
 import { languageOf, toElevenLabsVoice, toVoicePage, toVoices, voicePageQuery, voiceSettings } from './voices.ts';
 
-/** ElevenLabs's name for tokens that open one WebSocket. */
-const socketTokenType = 'tts_websocket';
 const { liveSpeech } = speechOperations;
 const { listVoices, getVoice } = voiceOperations;
 const root = '/v1/text-to-speech/:voiceId';
@@ -50,10 +47,7 @@ export function addElevenLabsRoutes(app: FastifyInstance, options: VendorRoutesO
 
   addSockets(app, options);
   addWithoutBody(app, (scope) => {
-    scope.post('/v1/single-use-token/:type', { onRequest: admitAnyTo(liveSpeech) }, async (request, reply) => {
-      const { type } = request.params as { type: string };
-      if (type !== socketTokenType)
-        throw new Failure('not_found', { message: `The only token is ${socketTokenType}.` });
+    scope.post('/v1/single-use-token/tts_websocket', { onRequest: admitAnyTo(liveSpeech) }, async (request, reply) => {
       const { ticketId } = await tickets.issueLive(request.call!.caller);
       return reply.header('cache-control', 'no-store').send({ token: ticketId });
     });

@@ -5,6 +5,14 @@ import type { Fields } from '../../../contract.ts';
 /** The limit of an account without a quota: clients read it as a 32-bit integer. */
 const unlimited = 2 ** 31 - 1;
 
+/** Members that clients require, and that have no meaning here. */
+const counts = 'voice_slots_used voice_limit voice_add_edit_counter max_credit_limit_extension professional_voice_limit'
+  .split(' ')
+  .concat('professional_voice_slots_used', 'professional_voice_slots_used_in_workspace');
+const permissions = 'can_extend_character_limit allowed_to_extend_character_limit can_extend_voice_limit'
+  .split(' ')
+  .concat('can_use_instant_voice_cloning', 'can_use_professional_voice_cloning', 'has_open_invoices');
+
 /** `status` is the status of the caller's limits. */
 export function toSubscription(caller: KeyCaller, status: LimitStatus | undefined): Fields {
   const characters = status?.characters;
@@ -15,21 +23,10 @@ export function toSubscription(caller: KeyCaller, status: LimitStatus | undefine
     character_count: characters ? limit - characters.remaining : 0,
     character_limit: limit,
     next_character_count_reset_unix: characters ? Math.floor(Date.now() / 1000) + characters.fullInSeconds : null,
-    can_extend_character_limit: false,
-    allowed_to_extend_character_limit: false,
-    max_credit_limit_extension: 0,
     current_overage: { amount: '0', currency: 'usd' },
-    voice_slots_used: 0,
-    professional_voice_slots_used: 0,
-    professional_voice_slots_used_in_workspace: 0,
-    voice_limit: 0,
-    voice_add_edit_counter: 0,
-    professional_voice_limit: 0,
-    can_extend_voice_limit: false,
-    can_use_instant_voice_cloning: false,
-    can_use_professional_voice_cloning: false,
     open_invoices: [],
-    has_open_invoices: false,
+    ...Object.fromEntries(counts.map((name) => [name, 0])),
+    ...Object.fromEntries(permissions.map((name) => [name, false])),
   };
 }
 

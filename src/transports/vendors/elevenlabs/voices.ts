@@ -6,7 +6,6 @@ import { Failure, type FieldViolation } from '../../../platform/errors.ts';
 import { type OfferedVoice, ownerOf, type VoiceOwner } from '../../../speech.ts';
 import { type NamedVoice, pageOfVoices, toNamedVoices } from '../named-voices.ts';
 
-/** Who reads a voice. */
 interface Viewer {
   caller: VoiceUser;
   previewUrl(id: string): string;

@@ -1,0 +1,74 @@
+// Tests the newest Python clients of OpenAI, ElevenLabs and Cartesia at their defaults: sound, voices, an account, and
+// what their users read of each refusal. No client waits for a quota, or asks again.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { openTestGateway } from '../../transports/http/open-gateway.ts';
+import { testCertificate } from '../../transports/rpc/test-certificate.ts';
+import { findPython, runPython } from './python-clients.ts';
+
+const python = findPython();
+
+test.skipIf(!python)(
+  'the clients of OpenAI, ElevenLabs and Cartesia get sound and readable refusals, and ask once',
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'sonant-vendors-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    writeFileSync(join(folder, 'cert.pem'), testCertificate.cert);
+    // The WebSocket of ElevenLabs's client always uses TLS.
+    process.env.SSL_CERT_FILE = join(folder, 'cert.pem');
+    onTestFinished(() => void delete process.env.SSL_CERT_FILE);
+    let port = 0;
+    const baseUrl = () => `https://localhost:${port}`;
+    const gateway = await openTestGateway({ isLimited: true, settings: { tls: testCertificate, baseUrl } });
+    port = gateway.gateway.port;
+    const { key: limited } = await gateway.keyVerifier.create({ limits: { charactersPerMonth: 20 } });
+    const got = await runPython<Record<string, any>>(
+      python!,
+      'vendors_client.py',
+      [baseUrl(), gateway.key, limited],
+      null,
+    );
+    for (const name of [
+      'openai',
+      'openai alloy',
+      'cartesia',
+      'elevenlabs',
+      'elevenlabs realtime',
+      'preview',
+      'quota, part',
+    ])
+      expect(got[name], name).toBeGreaterThan(1_000);
+    expect(got['openai without /v1']).toEqual([
+      'NotFoundError',
+      404,
+      expect.stringContaining('did you mean /v1/audio/speech?'),
+    ]);
+    const refused = (name: string, sentence: string) =>
+      expect(got[`elevenlabs realtime, wrong ${name}`]).toEqual(['ApiError', 1008, expect.stringContaining(sentence)]);
+    refused('voice', 'Voice not found');
+    refused('key', 'The API key is missing');
+    refused('format', 'output_format must be');
+    refused('speed', 'voice_settings.speed must be');
+    expect([got.user, got.subscription, got.token]).toEqual([20, 0, 40]);
+    expect(got['all voices'][0]).toBeGreaterThan(2);
+    expect([got['own voices'], got['voices by id']]).toEqual([
+      [0, []],
+      [1, ['tone-high']],
+    ]);
+    expect(got.headers).toEqual([true, expect.stringMatching(/^req_/), '12']);
+    for (const [vendor, tooLong, spent] of [
+      ['openai', 'BadRequestError', 'RateLimitError'],
+      ['cartesia', 'BadRequestError', 'RateLimitError'],
+      ['elevenlabs', 'ApiError', 'ApiError'],
+    ] as const) {
+      expect(got[`quota, too long: ${vendor}`], vendor).toEqual([tooLong, 400, expect.stringContaining('20 a month')]);
+      const status = vendor === 'elevenlabs' ? 401 : 429;
+      expect(got[`quota, spent: ${vendor}`], vendor).toEqual([spent, status, expect.stringContaining('8 are left')]);
+    }
+    const refusals = gateway.requests.filter(({ status }) => status === 429 || status === 401);
+    expect(refusals, 'one for each client').toHaveLength(3);
+  },
+  300_000,
+);

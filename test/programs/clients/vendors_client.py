@@ -1,0 +1,91 @@
+# Calls Sonant with the Python clients of OpenAI, ElevenLabs and Cartesia at their defaults. Prints what their users get.
+#     vendors_client.py URL KEY KEY_WITH_A_QUOTA
+import json
+import sys
+import urllib.request
+
+from cartesia import Cartesia
+from elevenlabs import VoiceSettings
+from elevenlabs.client import ElevenLabs
+from openai import OpenAI
+
+url, key, limited = sys.argv[1:4]
+quick, slow = 'Hello there.', 'This text is longer than the whole quota of the key.'
+
+
+def eleven(api_key=key):
+    return ElevenLabs(base_url=url, api_key=api_key)
+
+
+def openai(api_key=key, path='/v1'):
+    return OpenAI(base_url=url + path, api_key=api_key)
+
+
+def say(voice='tone-low', text=quick, client=None):
+    return len((client or openai()).audio.speech.create(model='tts-1', voice=voice, input=text).read())
+
+
+def generate(text=quick, api_key=key):
+    output = {'container': 'wav', 'encoding': 'pcm_s16le', 'sample_rate': 24000}
+    voice = {'mode': 'id', 'id': 'tone-low'}
+    client = Cartesia(base_url=url, api_key=api_key)
+    return len(client.tts.generate(model_id='sonic-3', transcript=text, voice=voice, output_format=output).read())
+
+
+def convert(text=quick, api_key=key):
+    return sum(map(len, eleven(api_key).text_to_speech.convert('tone-low', text=text)))
+
+
+def realtime(voice='tone-low', api_key=key, form='pcm_16000', speed=1.0):
+    settings = VoiceSettings(speed=speed)
+    pieces = eleven(api_key).text_to_speech.convert_realtime(
+        voice, text=iter([quick, ' And more.']), model_id='eleven_flash_v2_5', output_format=form, voice_settings=settings)
+    return sum(map(len, pieces))
+
+
+def search(**filters):
+    found = eleven().voices.search(**filters)
+    return [found.total_count, [voice.voice_id for voice in found.voices]]
+
+
+def headers():
+    with eleven().text_to_speech.with_raw_response.convert('tone-low', text=quick) as answer:
+        size = sum(map(len, answer.data))
+        return [size > 0, answer.headers['request-id'], answer.headers['character-cost']]
+
+
+calls = {
+    'openai': say,
+    'openai alloy': lambda: say('alloy'),
+    'openai without /v1': lambda: say(client=openai(path='')),
+    'cartesia': generate,
+    'elevenlabs': convert,
+    'elevenlabs realtime': realtime,
+    'elevenlabs realtime, wrong voice': lambda: realtime(voice='nobody'),
+    'elevenlabs realtime, wrong key': lambda: realtime(api_key='snt_wrong'),
+    'elevenlabs realtime, wrong format': lambda: realtime(form='mp3_1_1'),
+    'elevenlabs realtime, wrong speed': lambda: realtime(speed=99),
+    'user': lambda: eleven(limited).user.get().subscription.character_limit,
+    'subscription': lambda: eleven(limited).user.subscription.get().character_count,
+    'all voices': search,
+    'own voices': lambda: search(voice_type='personal'),
+    'voices by id': lambda: search(voice_ids=['tone-high']),
+    'preview': lambda: len(urllib.request.urlopen(eleven().voices.get('tone-low').preview_url).read()),
+    'token': lambda: len(eleven().tokens.single_use.create('tts_websocket').token),
+    'headers': headers,
+    'quota, too long: openai': lambda: say(text=slow, client=openai(limited)),
+    'quota, too long: cartesia': lambda: generate(slow, limited),
+    'quota, too long: elevenlabs': lambda: convert(slow, limited),
+    'quota, part': lambda: convert(quick, limited),
+    'quota, spent: openai': lambda: say(client=openai(limited)),
+    'quota, spent: cartesia': lambda: generate(quick, limited),
+    'quota, spent: elevenlabs': lambda: convert(quick, limited),
+}
+results = {}
+for name, call in calls.items():
+    try:
+        results[name] = call()
+    except Exception as error:  # Each client has its own classes.
+        body = getattr(error, 'body', None)
+        results[name] = [type(error).__name__, getattr(error, 'status_code', None), json.dumps(body) if body else str(error)]
+print(json.dumps(results))
