@@ -82,11 +82,13 @@ export function readMembers(
 ): void {
   const { known, members, required } = readerOf(desc);
   let unknownCount = 0;
+  let names: readonly string[] | undefined;
   for (const name of Object.keys(given)) {
     if (also.includes(name)) continue;
     const member = without.includes(name) ? undefined : members.get(name);
     if (!member) {
-      const names = [...known.filter((each) => !without.includes(each)), ...also];
+      // Created once, because a body may have as many unknown members as it has room for.
+      names ??= [...known.filter((each) => !without.includes(each)), ...also];
       const unknown = unknownField(name, names, prefix);
       reading.ignored.push(unknown);
       if (reading.isStrict && unknownCount++ < unknownFieldsMax) reading.violations.add([toViolation(unknown)]);
