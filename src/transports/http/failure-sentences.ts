@@ -13,7 +13,9 @@ export interface VendorNames {
 /** The failure with the vendor's names. */
 export function renamed(failure: Failure, { fields, listVoices }: VendorNames): Failure {
   const { reason, facts, cause } = failure;
-  const message = failure.message.replace('GET /api/voices ', `${listVoices} `);
+  const message = failure.message
+    .replace('GET /api/voices ', `${listVoices} `)
+    .replace('; details lists every violation', '');
   const details = facts.details?.map((violation) => {
     const name = violation.field.replace(/\[.*/, '');
     return { ...violation, field: Object.hasOwn(fields, name) ? fields[name]! : violation.field };

@@ -83,6 +83,7 @@ describe.each<[string, Ask, [Record<string, unknown>, string][]]>([
       ],
       [{ language: 'fr' }, `language ${notRussian}`],
       [{ generation_config: { speed: 9 } }, 'generation_config.speed must be 0.25 to 4.'],
+      [{ speed: 9 }, 'speed must be 0.25 to 4.'],
       [{ generation_config: { emotion: 5 } }, 'generation_config.emotion must be text.'],
       [{ max_buffer_delay_ms: 'x' }, 'max_buffer_delay_ms must be a whole number.'],
       [{ add_timestamps: 5 }, 'add_timestamps must be true or false.'],
@@ -116,6 +117,14 @@ test('a text over the whole quota is a sentence without the name of a field', as
   const { key } = await gateway.keyVerifier.create({ limits: { charactersPerMonth: 5 }, scopes: ['speech:stream'] });
   for (const ask of [openAi, elevenLabs, cartesia])
     expect(await ask({}, key)).toBe('This text has 10 characters; the limit for this key is 5 a month.');
+});
+
+test('no text mentions what the API lacks: details, and streams of texts', async () => {
+  const { title } = await ask('/tts/bytes', { voice: { id: 'tone-low' }, transcript: 5, output_format: raw });
+  expect(title).toBe('The request is invalid.');
+  const params = { name: 'speak', arguments: { text: 'x'.repeat(5001) } };
+  const { result } = await ask('/mcp', { jsonrpc: '2.0', id: 1, method: 'tools/call', params });
+  expect(result.content[0].text).toBe('text has 5001 characters, over the limit of 5000');
 });
 
 test('what is wrong with several items is said once', async () => {

@@ -6,7 +6,7 @@
 import { audioFormats, type FormatName, mp3BitRates } from '../../../audio.ts';
 import { type Fields, isObject, type UnknownField } from '../../../contract.ts';
 import type { FieldViolation } from '../../../platform/errors.ts';
-import { ownLanguage, type SpeechRequest } from '../../../speech.ts';
+import { ownLanguage, type SpeechRequest, speakingRates } from '../../../speech.ts';
 import { sortFields } from '../../http/ignored-fields.ts';
 import { readStart } from '../speech-contexts.ts';
 
@@ -120,10 +120,13 @@ function instructionsOf({ generation_config: config }: Fields): unknown {
 }
 
 function readSpeed(given: unknown, field: string, faults: FieldViolation[]): number | undefined {
-  if (typeof given === 'number') return given;
   if (typeof given === 'string' && Object.hasOwn(namedSpeeds, given)) return namedSpeeds[given];
+  // The range is checked here, because three members can set the speed.
+  const { min, max } = speakingRates;
+  if (typeof given === 'number' && given >= min && given <= max) return given;
   const names = Object.keys(namedSpeeds).join(', ');
-  faults.push({ field, reason: 'type', message: `must be a number, or one of ${names}` });
+  if (typeof given === 'number') faults.push({ field, reason: 'range', message: `must be ${min} to ${max}` });
+  else faults.push({ field, reason: 'type', message: `must be a number, or one of ${names}` });
   return undefined;
 }
 

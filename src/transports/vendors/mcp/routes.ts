@@ -194,11 +194,10 @@ async function callTool(
 
 /** The sentences of a failure, one per line. */
 function explain(failure: Failure): string {
-  const { details, requiredScopes } = failure.facts;
+  const { requiredScopes } = failure.facts;
   const retrySeconds = retrySecondsOf(failure);
   const named = renamed(failure, { fields: {}, listVoices: 'list_voices' });
   return [
-    ...(details?.length ? [named.message] : []),
     ...sentencesOf(named),
     ...(requiredScopes ? [`Scopes that the call needs: ${requiredScopes.join(', ')}`] : []),
     ...(retrySeconds === undefined ? [] : [`Try again in ${Math.ceil(retrySeconds)} s.`]),
