@@ -2,27 +2,24 @@
 
 // Voices
 
-export { createCloneMaking } from './library/voices/clone-making.ts';
-export { createVault } from './library/voices/clone-vault.ts';
-export { readSamples } from './library/voices/sample-reader.ts';
-export { openVoiceCache, type VoiceCacheOptions } from './library/voices/voice-cache.ts';
+export { openLibrary, openModels } from './library/open-library.ts';
 export { breaksOf, type VoiceFields } from './library/voices/voice-fields.ts';
 export { exportVoice, importVoiceFile } from './library/voices/voice-file.ts';
-export { createVoiceManagement, type VoiceManagement } from './library/voices/voice-management.ts';
+export type { VoiceManagement } from './library/voices/voice-management.ts';
 export { createVoicePreview, type PreviewVoice } from './library/voices/voice-preview.ts';
 export { createVoicePurge } from './library/voices/voice-purge.ts';
-export { createVoiceRows, textsOf } from './library/voices/voice-rows.ts';
+export { textsOf } from './library/voices/voice-rows.ts';
 
 // Lexicons
 
-export { openLexiconCache, type StoredLexicon } from './library/lexicons/lexicon-cache.ts';
+export type { StoredLexicon } from './library/lexicons/lexicon-cache.ts';
 export { type CheckedLexicon, checkLexicon } from './library/lexicons/lexicon-fields.ts';
-export { createLexiconManagement, type LexiconManagement } from './library/lexicons/lexicon-management.ts';
-export { createLexiconRows } from './library/lexicons/lexicon-rows.ts';
+export type { LexiconManagement } from './library/lexicons/lexicon-management.ts';
 
 // Models
 
 export { createRecentRate, type Retry } from './library/models/download.ts';
+export { fetchFirstVoice } from './library/models/first-voice.ts';
 export {
   getModel,
   installedBy,
@@ -33,7 +30,7 @@ export {
 } from './library/models/get-model.ts';
 export { type InstallStatus, isUnderWay } from './library/models/install-progress.ts';
 export { createInstallableModels, type InstallableModel } from './library/models/installable-models.ts';
-export { createModelInstalls, type ModelInstalls } from './library/models/model-installs.ts';
+export type { ModelInstalls } from './library/models/model-installs.ts';
 export {
   bytesOfRow,
   firstModelOf,
@@ -54,7 +51,3 @@ export { bookTypes } from './library/books/book-kind.ts';
 export { bookAnswerCharsMax, bookUploadBytesMax } from './library/books/book-limits.ts';
 export { isCharset } from './library/books/decode-text.ts';
 export { readBook } from './library/books/read-book.ts';
-
-// Settings
-
-export type { librarySettings } from './library/settings.ts';

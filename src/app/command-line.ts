@@ -3,11 +3,11 @@ import { createUsageRows, openKeys as openKeysOf } from '../accounts.ts';
 import { createKeyHandlers, createVoiceHandlers } from '../api.ts';
 import { createClipRows, createOpenSigner, createSigningCertificateRows } from '../clips.ts';
 import type { EngineDefinition } from '../engines.ts';
+import { openLibrary } from '../library.ts';
 import { isStoreThere, openStore } from '../platform/store/open-store.ts';
-import type { RowStore } from '../platform/store/row-store.ts';
 import { createVoices, type Lexicons, type OfferedLexicon, type Voices } from '../speech.ts';
 import type { Config } from './config.ts';
-import { openSpeech, openStoredVoices, type StoredVoices } from './open-speech.ts';
+import { openSpeech } from './open-speech.ts';
 
 export type App = Awaited<ReturnType<typeof openApp>>;
 
@@ -16,7 +16,7 @@ export async function openApp(config: Config, definitions: readonly EngineDefini
   await using opened = new AsyncDisposableStack();
   const store = isStoreThere(config) ? await openStore(config) : undefined;
   opened.defer(async () => store?.close());
-  const stored = store && (await openVoicesOfStore(config, store, opened));
+  const stored = store && (await openLibrary({ settings: config, opened, onFault() {} }, store));
   const added = new Map<string, OfferedLexicon>();
   const lexicons: Lexicons = { find: (lexiconId) => added.get(lexiconId) ?? stored?.sources.lexicons.find(lexiconId) };
   const { voices, speech, close } = await openSpeech({ config, definitions, ...stored?.sources, lexicons });
@@ -34,7 +34,8 @@ export async function openVoiceManagement(config: Config, definitions: readonly 
   await using opened = new AsyncDisposableStack();
   const store = await openStore(config);
   opened.defer(() => store.close());
-  const storedVoices = await openVoicesOfStore(config, store, opened);
+  // The service purges the audio of a deleted voice when it reads the change.
+  const storedVoices = await openLibrary({ settings: config, opened, onFault() {} }, store);
   const speech = await openSpeech({ config, definitions, ...storedVoices.sources });
   opened.defer(speech.close);
   const kept = opened.move();
@@ -44,13 +45,6 @@ export async function openVoiceManagement(config: Config, definitions: readonly 
   const management = storedVoices.createManagement(speech);
   const handlers = createVoiceHandlers({ voices, engines, management, preview });
   return { rows, vault, voices, handlers, lexicons, close: () => kept.disposeAsync() };
-}
-
-/** Opens the stored voices. The service purges the audio of a deleted voice when it reads the change. */
-async function openVoicesOfStore(config: Config, store: RowStore, opened: AsyncDisposableStack): Promise<StoredVoices> {
-  const storedVoices = await openStoredVoices(config, store, { purge: async () => {}, onFault() {} });
-  opened.defer(storedVoices.close);
-  return storedVoices;
 }
 
 export type Keys = Awaited<ReturnType<typeof openKeys>>;

@@ -1,23 +1,6 @@
-// Opens speech (engines, voices, stored voices, lexicons, synthesis) and the operations that manage stored voices.
+// Opens speech: engines, voices and synthesis.
 import packageFile from '../../package.json' with { type: 'json' };
-import { findDataDirSecret, readDataDirSecret } from '../accounts.ts';
 import { createEngineGuards, type Engine, type EngineDefinition, type EngineLog, type Voice } from '../engines.ts';
-import {
-  createCloneMaking,
-  createLexiconManagement,
-  createLexiconRows,
-  createVault,
-  createVoiceManagement,
-  createVoiceRows,
-  type librarySettings,
-  openLexiconCache,
-  openVoiceCache,
-  readSamples,
-  type VoiceCacheOptions,
-} from '../library.ts';
-import type { SettingValues } from '../platform/runtime/setting-types.ts';
-import type { RowStore } from '../platform/store/row-store.ts';
-import type { storeSettings } from '../platform/store/settings.ts';
 import { createMetrics, type Metrics } from '../platform/telemetry/prometheus.ts';
 import {
   createSpeech,
@@ -28,8 +11,6 @@ import {
   type StoredVoices as VoiceSource,
 } from '../speech.ts';
 import type { Config } from './config.ts';
-
-type OpenedSpeech = Awaited<ReturnType<typeof openSpeech>>;
 
 interface OpenSpeechOptions {
   config: Config;
@@ -114,64 +95,4 @@ async function openEngine(
     log?.('warn', 'engine unavailable; continuing without it', { engine: name, fault: error });
     return undefined;
   }
-}
-
-export type StoredVoices = Awaited<ReturnType<typeof openStoredVoices>>;
-
-const masterKeyFile = 'master-key';
-/** Caller id for testing a new clone. Engines are shared fairly between callers, so every use needs a caller id. */
-const callerId = 'cloning';
-
-type VoiceSpeech = Pick<OpenedSpeech, 'engines' | 'voices' | 'guards' | 'schedule'>;
-
-export async function openStoredVoices(
-  settings: SettingValues<typeof librarySettings & typeof storeSettings>,
-  store: RowStore,
-  callbacks: Pick<VoiceCacheOptions, 'purge' | 'onFault'>,
-) {
-  const rows = createVoiceRows(store);
-  const vault = createVault(
-    async (mayMake) =>
-      settings.masterKey || (mayMake ? readDataDirSecret : findDataDirSecret)(settings.dataDir, masterKeyFile),
-  );
-  const lexiconRows = createLexiconRows(store);
-  const lexiconCache = await openLexiconCache({ rows: lexiconRows, onFault: callbacks.onFault });
-  // Lexicons bound to a voice must be loaded before the voice.
-  const listChanged: typeof rows.listChanged = async (...asked) => {
-    const changed = await rows.listChanged(...asked);
-    if (changed.some(({ lexiconIds }) => lexiconIds !== null)) await lexiconCache.refresh();
-    return changed;
-  };
-  const voiceCache = await openVoiceCache({ rows: { ...rows, listChanged }, vault, ...callbacks });
-  const { lexiconsPerAccount, voicesPerAccount } = settings;
-  return {
-    rows,
-    vault,
-    voiceCache,
-    lexiconCache,
-    lexicons: createLexiconManagement({ rows: lexiconRows, cache: lexiconCache, lexiconsPerAccount }),
-    /** The stored voices and lexicons, for `openSpeech`. */
-    sources: {
-      stored: voiceCache.stored,
-      lexicons: lexiconCache as Lexicons,
-      readChanges: () => Promise.all([voiceCache.refresh(), lexiconCache.refresh()]),
-    },
-    createManagement({ engines, voices, guards, schedule }: VoiceSpeech) {
-      const speak = (engine: Engine, ...[segment, signal]: Parameters<Engine['speak']>) =>
-        guards(engine).speak(segment, signal, (seat, _, by) => schedule.turn(callerId, seat, 'first', by));
-      const cloneMaking = createCloneMaking({ engines, readSamples, speak });
-      return createVoiceManagement({
-        rows,
-        voiceCache,
-        voices,
-        lexicons: lexiconCache,
-        engines,
-        making: { cloneMaking, vault, voicesPerAccount },
-      });
-    },
-    async close() {
-      await voiceCache.close();
-      await lexiconCache.close();
-    },
-  };
 }

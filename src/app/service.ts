@@ -8,11 +8,11 @@ import {
   createOpenSigner,
   createSigningCertificateRows,
   createSingleFlight,
-  freeBytesMin,
   readOwnCertificates,
 } from '../clips.ts';
-import type { Engine, EngineDefinition } from '../engines.ts';
-import { createModelInstalls, createVoicePurge, firstModelOf, loadModels, modelEngines } from '../library.ts';
+import type { EngineDefinition } from '../engines.ts';
+import { createVoicePurge, fetchFirstVoice, openLibrary, openModels } from '../library.ts';
+import type { Failure } from '../platform/errors.ts';
 import { asConfigError } from '../platform/runtime/config-mistakes.ts';
 import type { Address } from '../platform/runtime/setting-types.ts';
 import { createFlightLock } from '../platform/store/flight-lock.ts';
@@ -32,10 +32,9 @@ import {
 } from '../transports.ts';
 import { checkSettings } from './check-settings.ts';
 import type { Config } from './config.ts';
-import { fetchFirstVoice } from './first-voice.ts';
 import { logEnd, openCallLog } from './logging.ts';
 import { openJobs } from './open-jobs.ts';
-import { openSpeech, openStoredVoices } from './open-speech.ts';
+import { openSpeech } from './open-speech.ts';
 import { openStored } from './open-storage.ts';
 import { beginOpening, type Opening } from './opening.ts';
 import { traceEngine, traceFlights } from './tracing.ts';
@@ -205,8 +204,7 @@ async function openSpeaking(opening: Opening, { store, clips, sweep }: Awaited<R
     for (const gateway of gateways) for (const voiceId of due.keys()) gateway.forgetVoice(voiceId);
     return purgeAudio(due);
   };
-  const keeping = await openStoredVoices(config, store, { purge, onFault });
-  opened.defer(keeping.close);
+  const keeping = await openLibrary(opening, store, purge);
   const core = await openSpeech({
     config,
     definitions,
@@ -216,12 +214,12 @@ async function openSpeaking(opening: Opening, { store, clips, sweep }: Awaited<R
     log: (level, message, facts) => log[level](message, facts),
   });
   opened.defer(core.close);
-  const installs = await openModels(opening, core.engines);
+  const onEvent = (message: string, facts: object, failure?: Failure) => logEnd(log, 'info', message, facts, failure);
+  const installs = await openModels({ settings: config, definitions, opened: core.engines, onEvent });
   opened.defer(installs.close);
   if (config.fetchVoice === 'on') {
-    const isOpen = ({ name }: EngineDefinition) => core.engines.some((engine) => engine.name === name);
-    const name = firstModelOf(modelEngines(definitions.filter(isOpen)));
-    opened.defer(fetchFirstVoice({ name, installs, voices: core.voices, log, onFault }));
+    const openEngines = definitions.filter(({ name }) => core.engines.some((engine) => engine.name === name));
+    opened.defer(fetchFirstVoice({ openEngines, installs, voices: core.voices, log, onFault }));
   }
   return { core, keeping, installs, gateways };
 }
@@ -252,30 +250,6 @@ async function openWyoming(
   return asConfigError(config, 'SONANT_WYOMING_ADDR', () =>
     openWyomingServer({ runner, live, voices, key, address, allowed, onRefused, onFault }),
   );
-}
-
-/** Opens model installation: the model table, including the operator's models, and the model folder. */
-export async function openModels(
-  { config, definitions, log }: Pick<Opening, 'config' | 'definitions' | 'log'>,
-  opened: readonly Engine[],
-) {
-  const { dataDir, modelsFile, modelsUrl, modelsOffline: isOffline } = config;
-  const engines = modelEngines(definitions);
-  return createModelInstalls({
-    offered: await loadModels(modelsFile, engines),
-    engines,
-    dataDir,
-    modelsUrl,
-    isOffline,
-    // The minimum free disk space is the same for models as for stored audio.
-    leaveFree: freeBytesMin,
-    isOffered(engineName, voiceIds) {
-      const voices = opened.find(({ name }) => name === engineName)?.voices ?? [];
-      const offered = new Set(voices.map(({ voiceId }) => voiceId));
-      return voiceIds.every((voiceId) => offered.has(voiceId));
-    },
-    onEvent: (message, facts, failure) => logEnd(log, 'info', message, facts, failure),
-  });
 }
 
 /**

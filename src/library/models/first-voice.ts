@@ -1,14 +1,15 @@
 // Fetches a natural voice for a service that has none, in the background: once at the start, and then every hour until
 // there is a natural voice. Until then the service speaks with its synthetic voices.
-import type { ModelInstalls } from '../library.ts';
-import type { Log } from '../platform/telemetry/log.ts';
-import { isNatural, type Voices } from '../speech.ts';
+import type { EngineDefinition } from '../../engines.ts';
+import type { Log } from '../../platform/telemetry/log.ts';
+import { isNatural, type Voices } from '../../speech.ts';
+import type { ModelInstalls } from './model-installs.ts';
+import { firstModelOf, modelEngines } from './model-table.ts';
 
 const retryMs = 3_600_000;
 
 interface FirstVoiceOptions {
-  /** Name of the model to install; undefined if no engine offers one. */
-  name: string | undefined;
+  openEngines: readonly EngineDefinition[];
   installs: ModelInstalls;
   voices: Voices;
   log: Log;
@@ -16,7 +17,8 @@ interface FirstVoiceOptions {
 }
 
 /** Returns a function that ends the attempts. The installation itself ends with `installs`. */
-export function fetchFirstVoice({ name, installs, voices, log, onFault }: FirstVoiceOptions): () => void {
+export function fetchFirstVoice({ openEngines, installs, voices, log, onFault }: FirstVoiceOptions): () => void {
+  const name = firstModelOf(modelEngines(openEngines));
   const hasNatural = () => voices.list().some((voice) => voice.status === 'ready' && isNatural(voice));
   if (name === undefined || installs.isOffline || hasNatural()) return () => {};
   const attempt = async () => {

@@ -1,0 +1,112 @@
+// Opens what users bring: stored voices, lexicons, and the models that can be installed.
+import { findDataDirSecret, readDataDirSecret } from '../accounts.ts';
+import { freeBytesMin } from '../clips.ts';
+import type { Engine, EngineDefinition, EngineGuards } from '../engines.ts';
+import type { RowStore } from '../platform/store/row-store.ts';
+import type { storeSettings } from '../platform/store/settings.ts';
+import type { Tools } from '../platform/telemetry/tools.ts';
+import type { Lexicons, Schedule, Voices } from '../speech.ts';
+import { openLexiconCache } from './lexicons/lexicon-cache.ts';
+import { createLexiconManagement } from './lexicons/lexicon-management.ts';
+import { createLexiconRows } from './lexicons/lexicon-rows.ts';
+import { createModelInstalls, type ModelInstalls, type ModelInstallsOptions } from './models/model-installs.ts';
+import { loadModels, modelEngines } from './models/model-table.ts';
+import type { librarySettings } from './settings.ts';
+import { createCloneMaking } from './voices/clone-making.ts';
+import { createVault } from './voices/clone-vault.ts';
+import { readSamples } from './voices/sample-reader.ts';
+import { openVoiceCache, type VoiceCacheOptions } from './voices/voice-cache.ts';
+import { createVoiceManagement } from './voices/voice-management.ts';
+import { createVoiceRows } from './voices/voice-rows.ts';
+
+const masterKeyFile = 'master-key';
+/** Caller id for testing a new clone. Engines are shared fairly between callers, so every use needs a caller id. */
+const callerId = 'cloning';
+
+type LibraryTools = Tools<typeof librarySettings & typeof storeSettings>;
+
+interface OpenedSpeech {
+  engines: readonly Engine[];
+  voices: Voices;
+  guards: EngineGuards;
+  schedule: Schedule;
+}
+
+/** Opens the stored voices and lexicons. */
+export async function openLibrary(
+  { settings, onFault, opened }: Pick<LibraryTools, 'settings' | 'onFault' | 'opened'>,
+  store: RowStore,
+  purge: VoiceCacheOptions['purge'] = async () => {},
+) {
+  const rows = createVoiceRows(store);
+  const vault = createVault(
+    async (mayMake) =>
+      settings.masterKey || (mayMake ? readDataDirSecret : findDataDirSecret)(settings.dataDir, masterKeyFile),
+  );
+  const lexiconRows = createLexiconRows(store);
+  const lexiconCache = await openLexiconCache({ rows: lexiconRows, onFault });
+  opened.defer(() => lexiconCache.close());
+  // Lexicons bound to a voice must be loaded before the voice.
+  const listChanged: typeof rows.listChanged = async (...asked) => {
+    const changed = await rows.listChanged(...asked);
+    if (changed.some(({ lexiconIds }) => lexiconIds !== null)) await lexiconCache.refresh();
+    return changed;
+  };
+  const voiceCache = await openVoiceCache({ rows: { ...rows, listChanged }, vault, purge, onFault });
+  opened.defer(() => voiceCache.close());
+  const { lexiconsPerAccount, voicesPerAccount } = settings;
+  return {
+    rows,
+    vault,
+    voiceCache,
+    lexiconCache,
+    lexicons: createLexiconManagement({ rows: lexiconRows, cache: lexiconCache, lexiconsPerAccount }),
+    /** The stored voices and lexicons, for `openSpeech`. */
+    sources: {
+      stored: voiceCache.stored,
+      lexicons: lexiconCache as Lexicons,
+      readChanges: () => Promise.all([voiceCache.refresh(), lexiconCache.refresh()]),
+    },
+    createManagement({ engines, voices, guards, schedule }: OpenedSpeech) {
+      const speak = (engine: Engine, ...[segment, signal]: Parameters<Engine['speak']>) =>
+        guards(engine).speak(segment, signal, (seat, _, by) => schedule.turn(callerId, seat, 'first', by));
+      const cloneMaking = createCloneMaking({ engines, readSamples, speak });
+      return createVoiceManagement({
+        rows,
+        voiceCache,
+        voices,
+        lexicons: lexiconCache,
+        engines,
+        making: { cloneMaking, vault, voicesPerAccount },
+      });
+    },
+  };
+}
+
+interface ModelsOptions extends Pick<ModelInstallsOptions, 'onEvent'> {
+  settings: LibraryTools['settings'];
+  definitions: readonly EngineDefinition[];
+  /** The engines that are open. */
+  opened: readonly Engine[];
+}
+
+/** Opens model installation: the model table, including the operator's models, and the model folder. */
+export async function openModels({ settings, definitions, opened, onEvent }: ModelsOptions): Promise<ModelInstalls> {
+  const { dataDir, modelsFile, modelsUrl, modelsOffline: isOffline } = settings;
+  const engines = modelEngines(definitions);
+  return createModelInstalls({
+    offered: await loadModels(modelsFile, engines),
+    engines,
+    dataDir,
+    modelsUrl,
+    isOffline,
+    // The minimum free disk space is the same for models as for stored audio.
+    leaveFree: freeBytesMin,
+    isOffered(engineName, voiceIds) {
+      const voices = opened.find(({ name }) => name === engineName)?.voices ?? [];
+      const offered = new Set(voices.map(({ voiceId }) => voiceId));
+      return voiceIds.every((voiceId) => offered.has(voiceId));
+    },
+    onEvent,
+  });
+}
