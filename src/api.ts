@@ -29,9 +29,10 @@ export { type LiveOperations, toLiveInput } from './api/live-speech.ts';
 // Resources
 
 export { toJobFields } from './api/books.ts';
-export { createJobHandlers, type JobView, toJob } from './api/jobs.ts';
+export type { JobView } from './api/jobs.ts';
 export { createKeyHandlers } from './api/keys.ts';
 export { toModel } from './api/models.ts';
+export { openJobs } from './api/open-jobs.ts';
 export { reportOn } from './api/provenance.ts';
 export type { SpeechOperations } from './api/speech.ts';
 export { parseVoiceFilter, toPredicate } from './api/voice-filter.ts';

@@ -2,7 +2,7 @@
 // same command can resume after an interruption. No service sees these jobs, and nothing is charged.
 import { join } from 'node:path';
 import { usualLimits } from '../accounts.ts';
-import { anonymous } from '../api.ts';
+import { anonymous, openJobs } from '../api.ts';
 import {
   type ClipRoom,
   type JobCaller,
@@ -13,7 +13,6 @@ import {
 } from '../clips.ts';
 import { openSqlite } from '../platform/store/sqlite.ts';
 import type { App } from './command-line.ts';
-import { openJobs } from './open-jobs.ts';
 
 export type BookWork = Awaited<ReturnType<typeof openBookWork>>;
 

@@ -2,7 +2,7 @@
 import { isIPv6 } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type FirstKey, openAccounts } from '../accounts.ts';
-import { createOperations, createRunner, type Runner } from '../api.ts';
+import { createOperations, createRunner, openJobs, type Runner } from '../api.ts';
 import {
   createJobRows,
   createOpenSigner,
@@ -33,7 +33,6 @@ import {
 import { checkSettings } from './check-settings.ts';
 import type { Config } from './config.ts';
 import { logEnd, openCallLog } from './logging.ts';
-import { openJobs } from './open-jobs.ts';
 import { openSpeech } from './open-speech.ts';
 import { openStored } from './open-storage.ts';
 import { beginOpening, type Opening } from './opening.ts';

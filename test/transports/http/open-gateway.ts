@@ -14,11 +14,11 @@ import { createSignIn, type SignInOptions } from '../../../src/accounts/sign-in/
 import { createWebhookRows } from '../../../src/accounts/webhooks/webhook-rows.ts';
 import { createWebhookSecrets } from '../../../src/accounts/webhooks/webhook-secrets.ts';
 import type { EndedCall } from '../../../src/api/call.ts';
+import { type OpenJobsOptions, openJobs } from '../../../src/api/open-jobs.ts';
 import { createOperations } from '../../../src/api/operations.ts';
 import { createRunner } from '../../../src/api/runner.ts';
 import type { TimeLimits } from '../../../src/api/running-call.ts';
 import { loadConfig } from '../../../src/app/config.ts';
-import { type OpenJobsOptions, openJobs } from '../../../src/app/open-jobs.ts';
 import { createClipRoom, type RoomLimits } from '../../../src/clips/clip-room.ts';
 import { openClipSweep } from '../../../src/clips/clip-sweep.ts';
 import { createJobRows } from '../../../src/clips/jobs/job-rows.ts';

@@ -1,8 +1,6 @@
-// Opens jobs (rows, runner, cleanup) and webhooks (secrets, targets, sender).
+// Opens jobs: rows, runner and cleanup. The end of a job is also a webhook message.
 import { JobSchema } from '../../gen/sonant/v1/job_service_pb.ts';
 import type { UsageLedger, Webhooks } from '../accounts.ts';
-import { createJobHandlers, toJob } from '../api.ts';
-import type { StoredClips } from '../clips.ts';
 import {
   createJobRows,
   type JobRow,
@@ -11,12 +9,14 @@ import {
   type JobTools,
   openJobRunner,
   openJobSweep,
+  type StoredClips,
 } from '../clips.ts';
 import { writeMessage } from '../contract.ts';
 import { Failure, type FieldViolation } from '../platform/errors.ts';
 import { isDead, processName } from '../platform/runtime/id.ts';
 import type { RowStore } from '../platform/store/row-store.ts';
 import { createMetrics, type Metrics } from '../platform/telemetry/prometheus.ts';
+import { createJobHandlers, toJob } from './jobs.ts';
 
 export interface OpenJobsOptions extends Pick<JobTools, 'speech' | 'limiter' | 'findCaller' | 'onFault'> {
   stored: {
