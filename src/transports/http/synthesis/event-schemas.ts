@@ -12,6 +12,7 @@ import {
 import { memberSchema, membersOf, messageComment } from '../../../contract.ts';
 import { openAiFailureSchema } from '../documented-failures.ts';
 import { type Content, objectSchema, type Schema, text } from '../route-docs.ts';
+import { unsentMembers } from './server-sent-events.ts';
 
 /** The schema of a member that is always set, as the protos describe the field of the same name. */
 export const member = (desc: DescMessage, name: string): Schema => memberSchema(desc, name, 'event');
@@ -32,15 +33,13 @@ const eventOf = (title: string, type: string, desc: DescMessage, more: Readonly<
   const [optional, members] = [true, false].map((isOptional) =>
     Object.fromEntries(
       membersOf(desc)
-        .filter(({ name, rest }) => rest.omitIfEmpty === isOptional && !unsent.includes(name))
+        .filter(({ name, rest }) => rest.omitIfEmpty === isOptional && !unsentMembers.includes(name))
         .map(({ name }) => [name, member(desc, name)]),
     ),
   );
   return event(title, type, messageComment(desc), { ...members, ...more }, optional);
 };
 
-/** Members of messages that events lack: headers state them. */
-const unsent = ['warnings', 'audio_url', 'expires_at', 'cached'];
 const { chars, duration } = Object.fromEntries(
   ['chars', 'duration'].map((name) => [name, member(SpeechDoneSchema, name)]),
 );

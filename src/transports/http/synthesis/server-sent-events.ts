@@ -5,10 +5,10 @@
 //     event: speech.audio.delta
 //     data: {"type":"speech.audio.delta","chunk_index":0,"audio":"UklGR..."}
 import { StreamSpeechResponseSchema } from '../../../../gen/sonant/v1/speech_pb.ts';
-import { roundSeconds, toStreamResponse } from '../../../api.ts';
-import { writeMessage } from '../../../contract.ts';
+import { toStreamResponse } from '../../../api.ts';
+import { type Fields, writeMessage } from '../../../contract.ts';
 import type { Failure } from '../../../platform/errors.ts';
-import type { SpeechDone, SpeechEvent, SpeechInfo } from '../../../speech.ts';
+import type { SpeechEvent } from '../../../speech.ts';
 import { toFailureBody } from '../../net/failure-reply.ts';
 
 /** A failure after the first audio. */
@@ -43,52 +43,30 @@ export function toEventText(audioId: string, n: number, event: StreamEvent): str
 const toAscii = (json: string): string =>
   json.replace(/[^\0-~]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
-function toData(audioId: string, event: Exclude<StreamEvent, { type: 'audio' }>) {
-  switch (event.type) {
-    case 'info':
-      return { type: 'speech.audio.info', ...toInfoData(event) };
-    case 'done':
-      return { type: 'speech.audio.done', ...toDoneData(audioId, event) };
-    case 'failed':
-      return { type: 'error', ...toErrorData(event) };
-    default: {
-      const { case: name, value } = toStreamResponse(event).event!;
-      return {
-        type: eventNames[event.type],
-        ...writeMessage(StreamSpeechResponseSchema.field[name!].message!, value!),
-      };
-    }
+function toData(audioId: string, event: Exclude<StreamEvent, { type: 'audio' }>): Fields & { type: string } {
+  if (event.type === 'failed') return { type: 'error', ...toErrorData(event) };
+  const { case: name, value } = toStreamResponse(event).event!;
+  const members = writeMessage(StreamSpeechResponseSchema.field[name!].message!, value!);
+  const type = eventNames[event.type];
+  if (event.type === 'info') {
+    const told = Object.entries(members).filter(([name]) => !unsentMembers.includes(name));
+    return { type, ...Object.fromEntries(told), method: 'streaming' };
   }
+  if (event.type !== 'done') return { type, ...members };
+  const usage = { characters: members.chars, audio_seconds: members.duration };
+  return { type, id: audioId, status: 'success', ...members, audio_url: members.audio_url || null, usage };
 }
 
-/** The names of the events that have the members of their messages. */
-const eventNames = { timestamps: 'speech.audio.timestamps', mark: 'speech.mark', chunk_done: 'speech.chunk.done' };
+/** Members of the first event's message that the headers of the reply have instead. */
+export const unsentMembers: readonly string[] = ['warnings', 'audio_url', 'expires_at', 'cached'];
 
-const toInfoData = (info: SpeechInfo) => ({
-  id: info.audioId,
-  voice_id: info.voice.voiceId,
-  voice_name: info.voice.name,
-  method: 'streaming',
-  format: info.format,
-  content_type: info.contentType,
-  sample_rate: info.sampleRateHz,
-  channels: 1,
-  chunks: info.chunkCount,
-  chars: info.chars,
-});
-
-function toDoneData(id: string, { chars, seconds, byteCount, audioUrl }: SpeechDone) {
-  const duration = roundSeconds(seconds);
-  return {
-    id,
-    status: 'success',
-    chars,
-    duration,
-    bytes: byteCount,
-    audio_url: audioUrl ?? null,
-    usage: { characters: chars, audio_seconds: duration },
-  };
-}
+const eventNames = {
+  info: 'speech.audio.info',
+  timestamps: 'speech.audio.timestamps',
+  mark: 'speech.mark',
+  chunk_done: 'speech.chunk.done',
+  done: 'speech.audio.done',
+};
 
 function toErrorData({ failure, chunkIndex, requestId }: StreamFailed) {
   const { error, message, status, retry_after, request_id } = toFailureBody(failure, requestId);
