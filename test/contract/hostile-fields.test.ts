@@ -295,6 +295,9 @@ const vendorRequests: Readonly<Record<string, { query?: readonly string[]; body?
   'GET /v1/text-to-speech/:voiceId/multi-stream-input': {
     query: ['output_format', 'language_code', 'inactivity_timeout'],
   },
+  'GET /v1/user': {},
+  'GET /v1/user/subscription': {},
+  'POST /v1/single-use-token/tts_websocket': {},
   'GET /v1/voices': {},
   'GET /v2/voices': { query: ['page_size', 'search', 'next_page_token'] },
   'GET /v1/voices/:voiceId': {},
