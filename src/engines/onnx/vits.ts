@@ -16,6 +16,8 @@ import { configName, type PiperConfig, readPiperConfig } from './piper-config.ts
 import { mix, normalNumbers } from './seeded-noise.ts';
 import { findCuts, reachOf } from './vits-graph.ts';
 
+/** A sound begins in the blank before it. Measured with 97 sentences of the voice "joe" and a forced alignment. */
+const earlySeconds = 0.03;
 /** Two minutes; no utterance takes longer. */
 const framesMax = 12_000;
 /** The place of the noise in the durations; those of frames are their numbers. */
@@ -30,7 +32,7 @@ export const vits: Family = {
   describe,
   async open(model, openGraph, folder) {
     const config = readPiperConfig(await readFile(join(folder, configName), 'utf8'));
-    return { sampleRateHz: config.sampleRateHz, earlySeconds: 0, begin: await openParts(model, openGraph, config) };
+    return { sampleRateHz: config.sampleRateHz, earlySeconds, begin: await openParts(model, openGraph, config) };
   },
 };
 
