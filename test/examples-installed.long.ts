@@ -87,5 +87,5 @@ test('ElevenLabs’s own client speaks, unchanged but for the base URL', { timeo
   const { url, key } = await serve();
   const env = { ...process.env, SONANT_URL: url, SONANT_API_KEY: key };
   const { stdout } = await run(process.execPath, ['client.ts'], { cwd, env }).catch((error) => error);
-  expect(stdout).toMatch(/\npassed 11 of 11\n$/);
+  expect(stdout).toMatch(/\npassed 16 of 16\n$/);
 });

@@ -4,7 +4,6 @@ import type { Fields } from '../../../contract.ts';
 
 /** The limit of an account without a quota: clients read it as a 32-bit integer. */
 const unlimited = 2 ** 31 - 1;
-
 /** Members that clients require, and that have no meaning here. */
 const counts = 'voice_slots_used voice_limit voice_add_edit_counter max_credit_limit_extension professional_voice_limit'
   .split(' ')
