@@ -83,7 +83,9 @@ function readOutputFormat(given: unknown, faults: FieldViolation[]): FormatName 
   const asked: Fields = isObject(given) ? given : {};
   const container = asked.container ?? 'raw';
   const take = (field: string, value: unknown, named: Readonly<Record<string, FormatName>>): FormatName => {
-    if (Object.hasOwn(named, String(value))) return named[String(value)]!;
+    // Other values are not converted to a string, because an object may have a toString of the caller.
+    const name = typeof value === 'string' || typeof value === 'number' ? String(value) : '';
+    if (Object.hasOwn(named, name)) return named[name]!;
     const allowed = Object.keys(named);
     faults.push({
       field: `output_format.${field}`,
