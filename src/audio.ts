@@ -2,7 +2,7 @@
 
 // Formats and encoders
 
-export { openAacEncoder } from './audio/aac.ts';
+export { checkAacEncoder, encodeAac } from './audio/aac.ts';
 export { type AudioPipeline, openAudioPipeline } from './audio/audio-pipeline.ts';
 export { DcFilter } from './audio/dc-filter.ts';
 export { audioFormats, encodeSilence, type FormatName, mp3BitRates, type PublicFormatName } from './audio/formats.ts';

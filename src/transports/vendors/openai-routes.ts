@@ -11,7 +11,7 @@ import {
   type VoiceOperations,
   voiceOperations,
 } from '../../api.ts';
-import { openAacEncoder } from '../../audio.ts';
+import { checkAacEncoder, encodeAac } from '../../audio.ts';
 import { type Fields, isObject, memberSchema } from '../../contract.ts';
 import { Failure, type FieldViolation } from '../../platform/errors.ts';
 import { formatNames, ownLanguage, type ReadRequest, readRequest } from '../../speech.ts';
@@ -77,16 +77,15 @@ export function addOpenAiRoutes(app: FastifyInstance, options: OpenAiRoutesOptio
     const mayReplace = !isStrict && !names.includes('');
     const found = mayReplace ? await voices.findOrDefault(request.call!, ...names) : undefined;
     if (found?.isDefault && voice !== undefined) ignored.push({ name: 'voice', meant: undefined });
-    const aac = parsed.isAac ? await openAacEncoder(sampleRateHz) : undefined;
-    if (aac) reply.raw.once('close', aac.close);
+    if (parsed.isAac) await checkAacEncoder();
     const events = stream(request, reply, streamSpeech, (call) =>
       speech.streamSpeech(call, { ...parsed.request, ...(found && { voiceId: found.voiceId }) }),
     );
     const { info, pieces: sound } = await beginSound(events);
-    const pieces = aac ? aac.encode(sound) : sound;
+    const pieces = parsed.isAac ? encodeAac(sound, sampleRateHz) : sound;
     const { 'Content-Disposition': _, ...headers } = soundHeaders(info, 'streaming');
     Object.assign(headers, resultHeaders(info), ignoredHeaders(request, ignored));
-    if (aac) Object.assign(headers, { 'content-type': aacType, 'X-Format': 'aac' });
+    if (parsed.isAac) Object.assign(headers, { 'content-type': aacType, 'X-Format': 'aac' });
     if (parsed.isEvents)
       await sendPieces(reply, { ...headers, ...eventHeaders }, eventsOf(pieces, parsed.request.chars));
     else await sendPieces(reply, headers, pieces);

@@ -1,14 +1,20 @@
 // Tests the formats that other vendors' clients request by names that Sonant's own API lacks: float, mu-law and A-law in
 // WAV, 32 kHz, and bit rates of MP3.
 import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { decodeRecording } from '../../../src/audio/recording/recording.ts';
 import { readWavHeader } from '../../../src/audio/wav-reader.ts';
 import { mp3Frames } from '../../audio/mp3-frames.ts';
-import { isInstalled } from '../../programs.ts';
+import { findProgram, isInstalled } from '../../programs.ts';
 import { bytesOf, openTestGateway } from '../http/open-gateway.ts';
 
-const { url, key, tone } = await openTestGateway({ trouble: {} }, afterAll);
+const { url, key, tone, requests } = await openTestGateway({ trouble: {} }, afterAll);
 const text = 'One and the same.';
 const patient = { timeout: 20_000 };
 
@@ -129,6 +135,70 @@ test.skipIf(!isInstalled('ffmpeg'))('OpenAI: the encoder of AAC ends with its re
   await expect(broken.arrayBuffer()).rejects.toThrow();
   delete tone.trouble.failsAfterSegments;
   await noEncoder();
+});
+
+/** Puts a program before ffmpeg that counts how often it is started. Returns the number of starts so far. */
+function countEncoders(): () => number {
+  const folder = mkdtempSync(join(tmpdir(), 'sonant-aac-'));
+  const starts = join(folder, 'starts');
+  writeFileSync(starts, '');
+  const script = `#!/bin/sh\necho >> '${starts}'\nexec '${join(findProgram('ffmpeg')!, 'ffmpeg')}' "$@"\n`;
+  writeFileSync(join(folder, 'ffmpeg'), script, { mode: 0o755 });
+  const { PATH } = process.env;
+  process.env.PATH = [folder, PATH].join(delimiter);
+  onTestFinished(() => {
+    process.env.PATH = PATH;
+    rmSync(folder, { recursive: true });
+  });
+  return () => readFileSync(starts, 'utf8').length;
+}
+
+test.skipIf(!isInstalled('ffmpeg'))('OpenAI: no encoder of AAC outlives the reset of its connection', async () => {
+  const ended = requests.length;
+  const input = 'Hello there.';
+  const body = JSON.stringify({ model: 'x', input, voice: 'alloy', response_format: 'aac' });
+  const head = `POST /v1/audio/speech HTTP/1.1\r\nHost: x\r\nX-API-Key: ${key}\r\nContent-Type: application/json\r\n`;
+  const { port } = new URL(url);
+  const resets = Array.from({ length: 30 }, async (_, i) => {
+    const socket = connect(Number(port), '127.0.0.1');
+    socket.on('error', () => {});
+    await once(socket, 'connect');
+    socket.write(`${head}Content-Length: ${body.length}\r\n\r\n${body}`);
+    await sleep((i * 40) / 30);
+    socket.resetAndDestroy();
+  });
+  await Promise.all(resets);
+  // The last request of all is answered in full, and has an encoder too.
+  expect((await openAi('aac'))[0].length).toBeGreaterThan(0);
+  await expect.poll(() => requests.length, patient).toBeGreaterThan(ended);
+  await expect.poll(() => childrenOf(process.pid), patient).not.toContain('ffmpeg');
+});
+
+test.skipIf(!isInstalled('ffmpeg'))('OpenAI: a request that is refused starts no encoder of AAC', async () => {
+  const limited = await openTestGateway({ isLimited: true, trouble: {} });
+  const { key: ownKey } = await limited.keyVerifier.create({
+    limits: { concurrency: 1 },
+    scopes: ['speech:synthesize', 'speech:stream', 'voices:read'],
+  });
+  const starts = countEncoders();
+  const ask = (input: string, voice = 'tone-low') =>
+    limited.send('/v1/audio/speech', {
+      headers: { 'X-API-Key': ownKey },
+      body: { model: 'x', voice, input, response_format: 'aac' },
+    });
+  expect((await ask('Hello.', 'nobody')).status).toBe(404);
+  limited.tone.trouble.failsAfterPieces = 0;
+  expect((await ask('This fails.')).status).toBeGreaterThanOrEqual(500);
+  delete limited.tone.trouble.failsAfterPieces;
+  expect(starts()).toBe(0);
+  limited.tone.trouble.hangsAfterPieces = 20;
+  const speaking = await ask('This sentence is one of many that follow. '.repeat(100));
+  expect(speaking.status).toBe(200);
+  const others = await Promise.all(Array.from({ length: 20 }, () => ask('One too many.')));
+  expect(new Set(others.map(({ status }) => status))).toEqual(new Set([429]));
+  expect(starts()).toBe(1);
+  await speaking.body!.cancel();
+  await expect.poll(() => childrenOf(process.pid), patient).not.toContain('ffmpeg');
 });
 
 test('OpenAI: without ffmpeg, AAC is refused with 501 and a sentence that says why, and nothing is spoken', async () => {
