@@ -9,8 +9,9 @@ import type { Origin } from './origin.ts';
 import { Resampler } from './resample.ts';
 import { Tempo } from './tempo.ts';
 
-/** Number of samples of silence that are encoded at a time. */
+/** Number of samples of silence that are encoded at a time, and number of such blocks that are yielded at a time. */
 const silenceBlock = 4096;
+const silenceBlocks = 6;
 
 interface AudioInput {
   inRateHz: number;
@@ -86,13 +87,18 @@ export async function openAudioPipeline(options: AudioPipelineOptions) {
     setGain(gainDb: number): void {
       input = { ...input, gainDb };
     },
-    /** Calls `endInput`, then encodes `seconds` of silence. The tempo does not affect the silence. */
-    silence(seconds: number): Uint8Array {
+    /**
+     * Calls `endInput`, then encodes `seconds` of silence. Yields the bytes that are ready, because a long silence takes
+     * too long at once. The tempo does not affect the silence.
+     */
+    *silence(seconds: number): Generator<Uint8Array> {
       const rest = endInput();
+      ready.push(rest);
       for (let left = Math.round(seconds * encodedRateHz); left > 0; left -= silenceBlock) {
         encode(new Float32Array(Math.min(left, silenceBlock)));
+        if (ready.length >= silenceBlocks) yield take();
       }
-      return join(Uint8Array, [rest, take()]);
+      if (ready.length > 0) yield take();
     },
     /** Returns what the encoder holds back and can return without ending the file. Call `endInput` or `silence` first. */
     flush: (): Uint8Array => encoder.flush?.() ?? new Uint8Array(),

@@ -136,19 +136,19 @@ export class RequestSound {
       for (const bytes of this.#push(samples, this.#trimmer.droppedLeadSamples)) yield bytes;
     }
     if (isHeard) this.#soundEnd = this.#secondsAt(this.#sent - this.#trimmer!.trailSamples);
-    if (planned.pauseBeforeMs > 0 && !isHeard) yield await this.#pause(planned.pauseBeforeMs / 1000);
+    if (planned.pauseBeforeMs > 0 && !isHeard) yield* this.#pause(planned.pauseBeforeMs / 1000);
     if (!planned.endsRequest) return;
     if (this.#trail) for (const bytes of this.#push(this.#trail.takeTrail(endSeconds * this.#tempo))) yield bytes;
-    if (this.#trail || this.seconds === 0) yield await this.#pause(this.#trail ? endSeconds : silenceSeconds);
+    if (this.#trail || this.seconds === 0) yield* this.#pause(this.#trail ? endSeconds : silenceSeconds);
   }
 
   /** Yields the audio before the first samples of a segment, and prepares the pipeline for the segment. */
   async *#begin({ rendering, pauseBeforeMs }: PlannedCut, trimmer: SeamTrimmer, rateHz: number) {
     // The segment begins after the pause, so that no word time lies in the silence before the segment.
     if (pauseBeforeMs > 0) {
-      const pause = await this.#pause(pauseBeforeMs / 1000 - trimmer.leadSamples / rateHz / rendering!.tempo);
-      this.#segmentStart = this.seconds;
-      yield pause;
+      const seconds = pauseBeforeMs / 1000 - trimmer.leadSamples / rateHz / rendering!.tempo;
+      this.#segmentStart += this.#lackingSeconds(seconds);
+      yield* this.#pause(seconds);
     } else if (this.#trail) {
       const trail = this.#trail.takeTrail();
       this.#segmentStart += trail.length / this.#rateHz / this.#tempo;
@@ -221,7 +221,7 @@ export class RequestSound {
     // The audio ends with silence. If the encoder holds back more than that, it receives more.
     const heldSeconds = (audioFormats[format].heldSamples ?? 0) / sampleRateHz;
     const rest = this.#pipeline!.silence(Math.max(0, heldSeconds - endSeconds));
-    return join(Uint8Array, [rest, this.#pipeline!.flush()]);
+    return join(Uint8Array, [...rest, this.#pipeline!.flush()]);
   }
 
   /** Bytes to put in place of the file's start once the file is complete; undefined if the start does not change. */
@@ -304,14 +304,20 @@ export class RequestSound {
     this.#sent = 0;
   }
 
-  /** Returns silence that extends the silence after the last sound to this length. */
-  async #pause(seconds: number): Promise<Uint8Array> {
-    const quietSeconds = this.#trail ? this.#trail.trailSamples / this.#rateHz / this.#tempo : 0;
+  /** Yields silence that extends the silence after the last sound to this length. */
+  async *#pause(seconds: number): AsyncGenerator<Uint8Array> {
+    const lackingSeconds = this.#lackingSeconds(seconds);
     if (!this.#pipeline) await this.#turnTo({ gainDb: 0, tempo: 1 }, this.#request.sampleRateHz);
-    const bytes = this.#pipeline!.silence(Math.max(0, seconds - quietSeconds));
-    this.#beginInput();
     this.#trail = undefined;
-    return bytes;
+    for (const bytes of this.#pipeline!.silence(lackingSeconds)) {
+      this.#beginInput();
+      yield bytes;
+    }
+  }
+
+  #lackingSeconds(seconds: number): number {
+    const quietSeconds = this.#trail ? this.#trail.trailSamples / this.#rateHz / this.#tempo : 0;
+    return Math.max(0, seconds - quietSeconds);
   }
 
   #trimmerFor({ breakBefore, cut, pauseBeforeMs, pauseAfterMs, rendering }: PlannedCut, rateHz: number): SeamTrimmer {

@@ -1,7 +1,7 @@
 // Tests the pipeline from an engine's samples to bytes: gain, tempo, sample rate, limiter, encoder.
 import { expect, test } from 'vitest';
 import { type AudioPipelineOptions, openAudioPipeline } from '../../src/audio/audio-pipeline.ts';
-import { audioFormats } from '../../src/audio/formats.ts';
+import { audioFormats, type FormatName } from '../../src/audio/formats.ts';
 import { fundamentalHz, peak, rms, tone } from './measure-tone.ts';
 
 const inRateHz = 16_000;
@@ -50,3 +50,33 @@ test('gain raises the level, and peaks are limited, not clipped', async () => {
   expect(peak(tooLoud.samples)).toBeGreaterThan(0.65);
   expect(peak(tooLoud.samples)).toBeLessThan(0.74);
 });
+
+test.each(Object.keys(audioFormats) as FormatName[])(
+  '%s: silence is made in blocks, with the same bytes',
+  async (name) => {
+    const outRateHz = 24_000;
+    const format = audioFormats[name];
+    const encodedRateHz = format.encodedRateHz?.(outRateHz) ?? outRateHz;
+    const open = () => openAudioPipeline({ format, inRateHz, outRateHz, gainDb: 0, tempo: 1.2 });
+    const [whole, inBlocks] = [await open(), await open()];
+    const expected = [whole.push(second), whole.endInput()];
+    whole.setInput({ inRateHz: encodedRateHz, gainDb: 0, tempo: 1 });
+    expected.push(whole.push(new Int16Array(60 * encodedRateHz)));
+    whole.setInput({ inRateHz, gainDb: 0, tempo: 1.2 });
+    expected.push(whole.push(second), whole.end());
+    const bytes = [inBlocks.push(second)];
+    let [blocks, longest] = [0, 0];
+    for (let { seconds } = inBlocks, silence = inBlocks.silence(60); ; seconds = inBlocks.seconds) {
+      const { done, value } = silence.next();
+      if (done) break;
+      bytes.push(value);
+      blocks++;
+      longest = Math.max(longest, inBlocks.seconds - seconds);
+    }
+    bytes.push(inBlocks.push(second), inBlocks.end());
+    expect(Buffer.concat(bytes).equals(Buffer.concat(expected))).toBe(true);
+    expect(blocks).toBeGreaterThan(50);
+    expect(longest).toBeLessThan(1.1);
+    for (const pipeline of [whole, inBlocks]) pipeline.close();
+  },
+);

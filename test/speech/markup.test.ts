@@ -20,6 +20,26 @@ test('short breaks, and breaks before and after everything, are as exact', async
   for (const [i, ms] of [500, 10, 35, 700].entries()) expect(Math.abs(gaps[i]! - ms)).toBeLessThan(1);
 });
 
+test('other work runs during long pauses, and a reader that leaves ends them', async () => {
+  const { stream } = openSpeech();
+  const text = '[pause:20s]'.repeat(29);
+  const given = { ...streaming(text), markup: 'pauses', output_format: 'opus', sample_rate: 48_000 };
+  let turns = 0;
+  let isOver = false;
+  const count = () => {
+    turns++;
+    if (!isOver) setImmediate(count);
+  };
+  setImmediate(count);
+  const events = await collect(stream(given));
+  expect(events.at(-1)).toMatchObject({ type: 'done', seconds: 580 });
+  expect(turns).toBeGreaterThan(580);
+  const before = turns;
+  for await (const event of stream(given)) if (event.type === 'audio') break;
+  isOver = true;
+  expect(turns - before).toBeLessThan(580);
+});
+
 test('words are located in the document as it was sent', async () => {
   const { stream } = openSpeech();
   const ssml = speak(
