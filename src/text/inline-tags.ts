@@ -15,7 +15,7 @@ const vendorPattern = new RegExp(
   String.raw`<(break|emotion|speed|volume)${attributesSource}\s?/?>|<(phoneme|spell)${attributesSource}\s?>([^<>]{1,500})</\3>|<<([^<>\s|]{1,20}(?:\|[^<>\s|]{1,20}){1,40})>>`,
   'gi',
 );
-const attributePattern = /([a-z]+)\s?=\s?(?:"([^"]*)"|'([^']*)')/gi;
+const attributePattern = /\s([a-z]{1,20})\s?=\s?(?:"([^"]*)"|'([^']*)')/gi;
 
 /** Reads pause tags. Throws a MarkupFault if a pause is too long. */
 export const readPauseTags = (source: string): MarkedText =>

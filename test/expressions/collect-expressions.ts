@@ -74,9 +74,10 @@ async function recordExpressions(run: () => Promise<void>): Promise<Expression[]
   globalThis.RegExp = new Proxy(Original, {
     construct(target, given, newTarget) {
       const expression = Reflect.construct(target, given, newTarget) as RegExp;
-      const makers = [...(new Error().stack ?? '').matchAll(/\/(src\/[\w/.-]+\.ts):/g)].map(([, file]) => file!);
-      // Expressions of packages, which have no file of the service above them, are not the service's.
-      if (makers.length > 0 && !/node_modules.*\n.*\/src\//.test(new Error().stack ?? ''))
+      // The first frame is this function, and the second one makes the expression, unless it is of a package.
+      const frames = (new Error().stack ?? '').split('\n    at ').slice(2);
+      const makers = frames.flatMap((frame) => /\/(src\/[\w/.-]+\.ts):/.exec(frame)?.[1] ?? []);
+      if (makers.length > 0 && !frames[0]!.includes('node_modules'))
         made.push({ source: expression.source, flags: expression.flags, file: makers.join(' ') });
       return expression;
     },

@@ -67,7 +67,7 @@ export function addOpenAiRoutes(app: FastifyInstance, options: OpenAiRoutesOptio
   const { speech, voices, isStrict, listsForAnyone, standIns } = options;
   const { admitBearerTo: admitTo, admitAnyoneTo } = options.admission;
   const pairs = [...publishedVoices.map((pair) => pair.replace('=', '=kokoro-')), ...standIns];
-  const table = new Map(pairs.map((pair) => pair.split(/\s*=\s*/, 2) as [string, string]));
+  const table = new Map(pairs.map((pair) => pair.split('=', 2).map((part) => part.trim()) as [string, string]));
 
   const speak = async (request: FastifyRequest, reply: FastifyReply) => {
     const parsed = readOpenAiBody(fieldsOf(request), isStrict);
