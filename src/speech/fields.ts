@@ -9,6 +9,7 @@ import {
 } from '../../gen/sonant/v1/speech_pb.ts';
 import type { PublicFormatName } from '../audio.ts';
 import { enumNames, memberSchema } from '../contract.ts';
+import { pausesMsMax } from '../text.ts';
 
 /** Parts of the JSON schema of a field. */
 interface FieldSchema {
@@ -44,6 +45,9 @@ export const textLimits: TextLimits = {
   chunkCharsMax: chunks.items.maxLength / markedLengthFactor,
   totalCharsMax: 50_000,
 };
+
+/** Message about a request or turn with more pauses than `pausesMsMax`. */
+export const pausesTooLong = `has more than ${pausesMsMax / 1000} s of pauses, which is the limit; shorten them`;
 
 /** Caption formats. */
 export type CaptionKind = Exclude<Lowercase<Extract<keyof typeof CaptionFormat, string>>, 'unspecified'>;

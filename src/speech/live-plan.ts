@@ -7,11 +7,12 @@ import {
   type MarkedText,
   MarkupFault,
   type MarkupKind,
+  pausesMsMax,
   type ReadingState,
   readMarkup,
 } from '../text.ts';
 import { type Cast, type Casting, type CastVoice, findCast } from './cast.ts';
-import { textLimits } from './fields.ts';
+import { pausesTooLong, textLimits } from './fields.ts';
 import { createLanguageMarker } from './guess-languages.ts';
 import type { LivePart, LiveText } from './live-text.ts';
 import type { Marking } from './marking.ts';
@@ -108,9 +109,12 @@ async function* cutTurn(text: LiveText, cutting: Cutting): AsyncGenerator<Planne
   };
   const ignore = (what: string) => warn(`ignored:${what}`);
   let isTurnSpoken = false;
+  let pausesMs = 0;
   for (let i = 0; ; i++) {
     const part = await text.part(i);
     const written = readPart(part.text, request.markup);
+    pausesMs += written.pauseMs;
+    if (pausesMs > pausesMsMax) throw refused('range', pausesTooLong);
     const cast = await voices.findCurrent(() => findCast(main, [written], { voices, checkReady, field: 'text' }));
     if (request.markup !== 'ssml' && hasForeign(text, part, request, main)) warn('transliterated');
     const marked = await applyVoiceLexicons(markLanguages(written, cast), cast, lexiconsOf, 'text');
@@ -128,19 +132,20 @@ async function* cutTurn(text: LiveText, cutting: Cutting): AsyncGenerator<Planne
 
 /** Throws a Failure if the markup of the part cannot be read or its text is too long. */
 function readPart(text: string, markup: MarkupKind | undefined): MarkedText {
-  const refuse = (reason: FieldReason, message: string) =>
-    new Failure('invalid_request', { details: [{ field: 'text', reason, message }] });
   try {
     const marked = readMarkup(text, markup);
     const { chunkCharsMax: limit } = textLimits;
     if (markup === 'ssml' && marked.chars > limit)
-      throw refuse('too_long', `has ${marked.chars} characters, over the limit of ${limit} of a document`);
+      throw refused('too_long', `has ${marked.chars} characters, over the limit of ${limit} of a document`);
     return marked;
   } catch (error) {
-    if (error instanceof MarkupFault) throw refuse('markup', error.message);
+    if (error instanceof MarkupFault) throw refused('markup', error.message);
     throw error;
   }
 }
+
+const refused = (reason: FieldReason, message: string): Failure =>
+  new Failure('invalid_request', { details: [{ field: 'text', reason, message }] });
 
 /** Whether the part has a foreign phrase, which the voice only approximates. Throws if the turn is mostly foreign. */
 function hasForeign(text: LiveText, part: LivePart, request: SpeechRequest, main: CastVoice): boolean {

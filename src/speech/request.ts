@@ -26,7 +26,14 @@ import {
   readSsml,
   toLanguageCode,
 } from '../text.ts';
-import { autoLanguage, type CaptionKind, markedLengthFactor, type TextLimits, textLimits } from './fields.ts';
+import {
+  autoLanguage,
+  type CaptionKind,
+  markedLengthFactor,
+  pausesTooLong,
+  type TextLimits,
+  textLimits,
+} from './fields.ts';
 
 /** A request for speech, or the start of live speech, with the defaults of its message. */
 export interface SpeechRequest {
@@ -228,9 +235,7 @@ function readTexts(source: TextSource, limits: TextLimits, violations: Violation
   if (length > 0 && !isList) refuse('text_chunks');
   if (field === 'ssml' && markup === 'pauses')
     violations.report('markup', 'conflict', 'pauses is only for plain text; remove it');
-  const pausesSeconds = pausesMsMax / 1000;
-  if (sumOf(texts, 'pauseMs') > pausesMsMax)
-    violations.report(field, 'range', `has more than ${pausesSeconds} s of pauses, which is the limit; shorten them`);
+  if (sumOf(texts, 'pauseMs') > pausesMsMax) violations.report(field, 'range', pausesTooLong);
   return { field, texts };
 }
 

@@ -7,6 +7,7 @@ import { decodeRecording } from '../../src/audio/recording/recording.ts';
 import type { Failure } from '../../src/platform/errors.ts';
 import { PushQueue } from '../../src/platform/runtime/push-queue.ts';
 import { openTone, type ToneOptions } from '../engines/tone-engine.ts';
+import { parseLiveStart } from '../speech/parse-request.ts';
 import { createRandom } from '../text/random-text.ts';
 import { openLive, soundOf, wordsOf } from './open-live.ts';
 
@@ -307,6 +308,32 @@ test.each([
     ...(message && { message }),
   });
 });
+
+test.each(['pauses', 'vendor'] as const)(
+  'the pauses of all parts of a turn are bounded together: %s',
+  async (markup) => {
+    const { tone, live, call } = open({ sampleRateHz: 8_000 });
+    const start = { ...parseLiveStart({ voice_id: 'tone-low', sample_rate: 8000 }), markup };
+    const pause = markup === 'pauses' ? '[pause:20s]' : '<break time="20s"/>';
+    const speak = async (turns: readonly number[]) => {
+      const inputs = new PushQueue<LiveInput>();
+      inputs.push({ type: 'start', start });
+      for (const pauses of turns) {
+        const sentences = Array.from({ length: pauses }, (_, i) => `Here is sentence ${i}.${pause}\n\n`);
+        inputs.push(...sentences.map((text) => ({ type: 'text', text }) as const), { type: 'flush' });
+      }
+      inputs.push({ type: 'end' });
+      return Array.fromAsync(live.liveSpeech(call(), inputs.pull()));
+    };
+    const spoken = await speak([30, 30]);
+    expect(spoken.filter(({ type }) => type === 'flushed')).toHaveLength(2);
+    expect(tone.segments.length).toBeGreaterThan(50);
+    await expect(speak([31])).rejects.toMatchObject({
+      reason: 'invalid_request',
+      facts: { details: [{ field: 'text', reason: 'range', message: expect.stringContaining('600 s of pauses') }] },
+    });
+  },
+);
 
 test('a session that never starts is ended', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
