@@ -165,10 +165,15 @@ export class MarkedTextBuilder {
   }
 }
 
-/** Counts the spoken code points of pieces. */
+/** Counts the spoken code points of pieces. Phonemes count if they are longer than the written text. */
 export function countSaid(pieces: readonly Piece[], isLiteral: boolean): number {
-  const said = pieces.map((piece) => (piece.said?.kind === 'alias' ? piece.said.text : piece.text)).join('');
-  return countChars(isLiteral ? said.replace(/\s+/g, ' ').trim() : said);
+  const spaced = (text: string) => (isLiteral ? text.replace(/\s+/g, ' ') : text);
+  const said = pieces.map(({ text, said }) => {
+    if (said?.kind === 'alias') return said.text;
+    return said?.kind === 'phonemes' && countChars(said.ipa) > countChars(spaced(text)) ? said.ipa : text;
+  });
+  const joined = spaced(said.join(''));
+  return countChars(isLiteral ? joined.trim() : joined);
 }
 
 export class MarkupFault extends Error {

@@ -48,6 +48,20 @@ test('charges what is spoken, not the tags', () => {
   expect(read('One.<break time="1s"/>Two <spell>AB</spell>.').chars).toBe('One.Two AB.'.length);
 });
 
+test.each([
+  ['long phonemes', '<phoneme ph="təˈmeɪtoʊ">a</phoneme>.', 'təˈmeɪtoʊ.'],
+  ['a long text', '<phoneme ph="tə">tomato</phoneme>.', 'tomato.'],
+  ['each tag', '<<t|ə>> <phoneme ph="təˈmeɪtoʊ">a</phoneme> <phoneme ph="tə">tomato</phoneme>', 'tə təˈmeɪtoʊ tomato'],
+])('charges the longer of phonemes and their text: %s', (_, text, charged) => {
+  expect(read(text).chars).toBe([...charged].length);
+  expect(readMarkup(`<speak>${text.replace('<<t|ə>>', 'tə')}</speak>`, 'ssml').chars).toBe([...charged].length);
+});
+
+test('spaces around a text do not hide its phonemes', () => {
+  const document = `<speak><phoneme ph="təˈmeɪtoʊ">a${' '.repeat(50)}</phoneme></speak>`;
+  expect(readMarkup(document, 'ssml').chars).toBe('təˈmeɪtoʊ'.length);
+});
+
 test('refuses a pause that is too long', () => {
   expect(() => read('One.<break time="30s"/>')).toThrow('a pause can last at most 20 s');
 });
