@@ -90,6 +90,8 @@ describe.each([
       'sonant/v1/rest.proto',
       'google/protobuf/timestamp.proto',
       'google/protobuf/duration.proto',
+      'google/api/annotations.proto',
+      'google/api/http.proto',
       'buf/validate/validate.proto',
       'google/protobuf/descriptor.proto',
     ];
