@@ -109,7 +109,7 @@ describe.each([
       { case: 'allExtensionNumbersOfType', value: extended },
     );
     const scope = ['sonant/v1/scope.proto', 'google/protobuf/descriptor.proto'];
-    expect(answers).toEqual([services, speech, speech, speech, speech, scope, [50402, 50401, 72295728]]);
+    expect(answers).toEqual([services, speech, speech, speech, speech, scope, [72295728, 50402, 50401]]);
   });
 
   test('says so where there is nothing, and goes on', async () => {
