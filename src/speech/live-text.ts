@@ -20,6 +20,9 @@ export class LiveText {
   readonly #mayBeDocument: boolean;
   /** Text that is, or may become, a markup document. A document is one part. */
   #held = '';
+  /** The held text without white space before it, until it is certainly a document. */
+  #opening = '';
+  #isDocument = false;
   readonly #parts: LivePart[] = [];
   #received = '';
   #partChars = 0;
@@ -62,7 +65,7 @@ export class LiveText {
     this.#chars += countChars(text);
     if (this.#mayBeDocument && (this.#held !== '' || this.#parts.length === 0) && !this.#cutter.hasText) {
       this.#held += text;
-      if (isOpeningDocument(this.#held)) return;
+      if (this.#mayGoOnAsDocument(text)) return;
     }
     const rest = this.#held === '' ? text : this.#held;
     this.#held = '';
@@ -117,6 +120,14 @@ export class LiveText {
     }
   }
 
+  /** Whether the held text, which ends with `text`, may become a document. Reads few characters of earlier texts. */
+  #mayGoOnAsDocument(text: string): boolean {
+    if (this.#isDocument) return true;
+    this.#opening = (this.#opening + text).replace(/^[\s\ufeff]+/, '');
+    this.#isDocument = /^<[?!]/.test(this.#opening) || isSsml(this.#opening);
+    return this.#isDocument || startPattern.test(this.#opening);
+  }
+
   #add(text: string, isLast: boolean): void {
     const chars = countChars(text);
     const end = (this.#parts.at(-1)?.end ?? 0) + text.length;
@@ -127,6 +138,5 @@ export class LiveText {
   }
 }
 
-/** Whether the text is the beginning of a markup document, or may become one. */
-const isOpeningDocument = (text: string): boolean =>
-  isSsml(text) || /^[\s\ufeff]*(?:$|<(?:\?|!|(?:[^\s<>/:="']{1,40}:)?s?p?e?a?k?$|[^\s<>/:="']{1,40}$))/.test(text);
+/** No text, or an incomplete start of the root element. */
+const startPattern = /^(?:<(?:(?:[^\s<>/:="']{1,40}:)?s?p?e?a?k?|[^\s<>/:="']{1,40}))?$/;
