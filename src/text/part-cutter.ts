@@ -27,8 +27,11 @@ const aheadPattern = /^(?:\d\S*[^\S\n]+)?\S*/;
 /** An abbreviation that may be read together with the next word, as in "5 ft. 3 in.", "Rs. 500" and "EE. UU." */
 const shortStopPattern = /(?:(?<!\p{L})\p{Lu}|\d\s?\p{L})\p{L}{0,3}\.$/u;
 
-/** White space, or the position between a full-width mark (such as 。) and adjacent text. */
-const gapPattern = /\s+|(?<=[。！？｡、，；：]\p{Pe}{0,3})(?=[^\s\p{Pe}。！？｡、，；：])/gu;
+/**
+ * White space, or the position between a full-width mark (such as 。) and adjacent text. Longer white space is several
+ * gaps, because a gap that may grow is read again.
+ */
+const gapPattern = /\s{1,200}|(?<=[。！？｡、，；：]\p{Pe}{0,3})(?=[^\s\p{Pe}。！？｡、，；：])/gu;
 const blankLinePattern = /^[^\S\n]*\n[^\S\n]*\n/;
 const fencePattern = /^ {0,3}(?:`{3,}|~{3,})/gm;
 const unspacedPattern =
@@ -59,6 +62,8 @@ export class PartCutter {
   #text = '';
   /** Gaps before this index do not end a part. */
   #at = 0;
+  /** Length of the white space before the first word, as far as it was read. */
+  #blank = 0;
   #isInFence = false;
   #clauseCharsMin: number;
 
@@ -111,6 +116,7 @@ export class PartCutter {
     const rest = this.#text;
     this.#text = '';
     this.#at = 0;
+    this.#blank = 0;
     this.#isInFence = false;
     return rest;
   }
@@ -120,6 +126,7 @@ export class PartCutter {
     for (const _ of part.matchAll(fencePattern)) this.#isInFence = !this.#isInFence;
     this.#text = this.#text.slice(end);
     this.#at = 0;
+    this.#blank = 0;
     if (/[\p{L}\p{N}]/u.test(part)) this.#clauseCharsMin = clauseCharsMin;
     return part;
   }
@@ -140,8 +147,11 @@ export class PartCutter {
 
   /** End of the part at the gap; undefined if no part ends there; 'wait' if later text decides. */
   #endAt({ from, to }: Gap): number | undefined | 'wait' {
+    if (this.#text.slice(this.#blank, from).trim() === '') {
+      this.#blank = to;
+      return undefined;
+    }
     const before = this.#text.slice(0, from);
-    if (before.trim() === '') return undefined;
     const space = this.#text.slice(from, to);
     const isInFence = this.#endsInFence(before);
     const blankLine = blankLinePattern.exec(space);
@@ -149,8 +159,8 @@ export class PartCutter {
     // More white space may follow.
     if (to === this.#text.length) return 'wait';
     const line = space.indexOf('\n') + 1;
-    if (isInFence) return line > 0 && from >= this.#clauseCharsMin ? from + line : undefined;
     const next = from + (line || Math.min(1, to - from));
+    if (isInFence) return from >= (line > 0 ? this.#clauseCharsMin : wordCharsMax) ? next : undefined;
     if (from >= partCharsMax) {
       const isEnd = line > 0 || endsClause(before) || from >= wordCharsMax || this.#isFinished(before);
       return isEnd ? next : undefined;

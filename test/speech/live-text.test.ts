@@ -3,8 +3,8 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { atOnce } from '../../src/platform/runtime/steps.ts';
 import { LiveText } from '../../src/speech/live-text.ts';
 
-function partsOf(pieces: Iterable<string>): string[] {
-  const text = new LiveText('en-US', 'ssml');
+function partsOf(pieces: Iterable<string>, markup: 'ssml' | 'none' = 'ssml'): string[] {
+  const text = new LiveText('en-US', markup === 'ssml' ? markup : undefined);
   for (const piece of pieces) atOnce(text.append(piece));
   text.end();
   const parts: string[] = [];
@@ -44,24 +44,45 @@ test.each(['', '  ', '<', ' <spea', '<ssml:'])('what never becomes a document is
 });
 
 test.each([
-  ['blank', ' '],
-  ['a comment', '<!--'],
-  ['a document', '<speak>'],
-])('text in small pieces is read a bounded number of times: %s', (_, first) => {
-  const pieces = 4000;
-  const charsRead = countCharsRead();
-  partsOf([first, ...Array.from({ length: pieces }, () => ' ')]);
-  expect(charsRead()).toBeLessThan(20 * pieces);
+  ['ssml', ''],
+  ['ssml', '<!--'],
+  ['ssml', '<speak>'],
+  ['none', ''],
+  ['none', 'One'],
+  ['none', 'One.'],
+  ['none', '```\n'],
+] as const)('white space in small pieces is read a bounded number of times: %s, %j', (markup, first) => {
+  for (const space of [' ', '\n']) {
+    const readTimes = (pieces: number) => {
+      const charsRead = countCharsRead();
+      expect(partsOf([first, ...space.repeat(pieces)], markup).join('')).toBe(first + space.repeat(pieces));
+      return charsRead() / pieces;
+    };
+    expect(readTimes(16_000)).toBeLessThan(1.5 * readTimes(8000));
+  }
 });
 
-/** Counts the characters that patterns may read. */
+/** Counts the characters that patterns, and removals of white space, may read. */
 function countCharsRead(): () => number {
   const { exec } = RegExp.prototype;
+  const { trim } = String.prototype;
   let chars = 0;
-  const spy = vi.spyOn(RegExp.prototype, 'exec').mockImplementation(function (this: RegExp, text: string) {
-    chars += text.length - (this.global || this.sticky ? this.lastIndex : 0);
-    return exec.call(this, text);
-  });
-  onTestFinished(() => spy.mockRestore());
-  return () => chars;
+  const spies = [
+    vi.spyOn(RegExp.prototype, 'exec').mockImplementation(function (this: RegExp, text: string) {
+      chars += text.length - (this.global || this.sticky ? this.lastIndex : 0);
+      return exec.call(this, text);
+    }),
+    vi.spyOn(String.prototype, 'trim').mockImplementation(function (this: string) {
+      chars += this.length;
+      return trim.call(this);
+    }),
+  ];
+  const restore = () => {
+    for (const spy of spies) spy.mockRestore();
+  };
+  onTestFinished(restore);
+  return () => {
+    restore();
+    return chars;
+  };
 }
