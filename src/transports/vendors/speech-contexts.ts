@@ -23,6 +23,7 @@ import { liveMessageBytesMax } from '../../platform/net/request-limits.ts';
 import { onAbort } from '../../platform/runtime/abort.ts';
 import { PushQueue } from '../../platform/runtime/push-queue.ts';
 import { readRequest, type SpeechRequest } from '../../speech.ts';
+import { MarkupFault, readMarkup } from '../../text.ts';
 import type { Admission } from '../http/admission.ts';
 import { contextsPerSocketMax, firstMessageMs } from '../http/http-limits.ts';
 import { fromThrown } from '../http/thrown-failure.ts';
@@ -73,13 +74,24 @@ export interface ContextProtocol {
 /** Seconds of silence sent for a context without text. Clients treat a context without audio as a failure. */
 export const emptyContextSeconds = 0.1;
 
+/** Number of characters that are charged: tags are not. A text with a faulty tag is refused when it is planned. */
+export function spokenCharsOf(text: string): number {
+  try {
+    return readMarkup(text, 'vendor').chars;
+  } catch (error) {
+    if (error instanceof MarkupFault) return countChars(text);
+    throw error;
+  }
+}
+
 /**
  * Throws a Failure if a text sent in one request exceeds a whole monthly quota of the caller, or the limit for text that
  * waits to be spoken.
  */
 export function checkTextFits(text: string, caller: KeyCaller, otherWay: string): void {
+  const spoken = spokenCharsOf(text);
+  for (const [i, { limits }] of chainOf(caller).entries()) checkFitsQuota(spoken, limits.charactersPerMonth, i === 0);
   const actual = countChars(text);
-  for (const [i, { limits }] of chainOf(caller).entries()) checkFitsQuota(actual, limits.charactersPerMonth, i === 0);
   const limit = liveWaitingCharsMax;
   if (actual <= limit) return;
   const message = `The text has ${actual} characters; the limit is ${limit}. ${otherWay}.`;

@@ -13,7 +13,6 @@ import {
 } from '../../../api.ts';
 import { audioFormats } from '../../../audio.ts';
 import type { Fields } from '../../../contract.ts';
-import { countChars } from '../../../platform/count-chars.ts';
 import type { OfferedVoice, SpeechRequest } from '../../../speech.ts';
 import { anyKeyOf, run, stream } from '../../http/admission.ts';
 import { sendPieces } from '../../http/body-writer.ts';
@@ -26,6 +25,7 @@ import {
   checkTextFits,
   type SpeechContexts,
   serveContexts,
+  spokenCharsOf,
   type VendorRoutesOptions,
 } from '../speech-contexts.ts';
 import { CharacterTimes, type TimedChar } from './alignment.ts';
@@ -64,7 +64,7 @@ export function addElevenLabsRoutes(app: FastifyInstance, options: VendorRoutesO
       const headers = {
         'content-type': type,
         'request-id': request.id,
-        'character-cost': String(countChars(text)),
+        'character-cost': String(spokenCharsOf(text)),
         ...ignoredHeaders(request, ignored),
       };
       await sendPieces(reply, headers, render(withWarnings(reply, events), text));
