@@ -51,6 +51,9 @@ const endingMarkPattern = /[.!?…,;)"”。！？｡、，；：\p{Pe}]$/u;
 const phraseEndPattern = /(?<![.!?…])[.!?]$|[。！？｡]$/u;
 const wouldGoOn = ' 5 in. ';
 
+/** A tag in a text for a vendor's API that is still open. */
+const openTagPattern = /<(?:break|emotion|phoneme|speed|spell|volume)\b[^<>]{0,250}$/i;
+
 /** The gap between two words: end of the first word and start of the second word. */
 interface Gap {
   from: number;
@@ -162,6 +165,8 @@ export class PartCutter {
     const next = from + (line || Math.min(1, to - from));
     if (isInFence) return from >= (line > 0 ? this.#clauseCharsMin : wordCharsMax) ? next : undefined;
     if (from >= partCharsMax) {
+      const tag = openTagPattern.exec(before);
+      if (tag) return from >= wordCharsMax ? tag.index : undefined;
       const isEnd = line > 0 || endsClause(before) || from >= wordCharsMax || this.#isFinished(before);
       return isEnd ? next : undefined;
     }

@@ -1,6 +1,7 @@
 // Tests the tags in plain text for vendors' APIs.
 import { expect, test } from 'vitest';
 import { withoutVendorTags } from '../../src/text/inline-tags.ts';
+import { PartCutter } from '../../src/text/part-cutter.ts';
 import { readMarkup } from '../../src/text/read-markup.ts';
 
 const read = (text: string) => {
@@ -42,6 +43,18 @@ test.each([
   expect(said!.from).toBe(from);
   expect(withoutVendorTags(text).join('')).toContain(written);
   expect(withoutVendorTags(text)).toHaveLength([...text].length);
+});
+
+test.each([
+  ['between spaces', ' <break time="0s"/>'],
+  ['without spaces', '<break time="0s"/>'],
+])('a part of a text that is spoken as it arrives does not end inside a tag, %s', (_, tag) => {
+  const text = `${tag.repeat(150)} One. `.repeat(10);
+  const cutter = new PartCutter('en');
+  const parts = [...cutter.push(text), cutter.flush()].filter((part) => part !== undefined);
+  expect(parts.join('')).toBe(text);
+  expect(parts.length).toBeGreaterThan(5);
+  expect(parts.filter((part) => /<break\s*$|^\s*time=/.test(part))).toEqual([]);
 });
 
 test('charges what is spoken, not the tags', () => {
