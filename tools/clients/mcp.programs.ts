@@ -100,14 +100,14 @@ describe.each(Object.entries(clients))('the official client, %s', (_name, connec
       ((await rest.json()) as { message: string }).message.replace('GET /api/voices', 'list_voices'),
     );
     const invalid = await textOf('speak', { text: 'a', speaking_rate: '2', colour: 'red', inline: 1 });
-    expect(invalid).toContain('speaking_rate: must be a number');
-    expect(invalid).toContain('colour: ');
-    expect(invalid).toContain('inline: must be true or false');
+    expect(invalid).toContain('speaking_rate must be a number');
+    expect(invalid).toContain('colour is not a known field');
+    expect(invalid).toContain('inline must be true or false');
     expect(await textOf('get_job', { job_id: 'none' })).toBe('Job not found for this key.');
-    expect(await textOf('list_voices', { limit: 0 })).toContain('limit: ');
+    expect(await textOf('list_voices', { limit: 0 })).toContain('limit must be ');
     const { next_cursor: cursor } = (await call('list_voices', { limit: 1 })).json;
     for (const filter of [{ text: 'tone' }, { engine: 'tone' }, { language_code: 'en' }])
-      expect(await textOf('list_voices', { ...filter, cursor })).toContain('cursor: ');
+      expect(await textOf('list_voices', { ...filter, cursor })).toContain('cursor ');
   });
 });
 
