@@ -1,7 +1,7 @@
 // Creates the operations, which all transports share.
 import type { Accounts } from '../accounts.ts';
-import type { ClipRoom, StoredClips } from '../clips.ts';
 import {
+  type ClipRoom,
   type ClipRow,
   createDelivery,
   createKnownClips,
@@ -11,6 +11,7 @@ import {
   openManifest,
   readCaptions,
   type SingleFlight,
+  type StoredClips,
   voiceIdsOf,
 } from '../clips.ts';
 import type { Engine } from '../engines.ts';

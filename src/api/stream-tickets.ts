@@ -1,8 +1,8 @@
 // Tickets: browsers cannot send an API key with EventSource or WebSocket, so a page first requests a URL. The URL
 // starts one stream, on any replica, and is valid for a minute. A ticket is either for the events of one request or for
 // live speech. A ticket that is used for the other kind of stream is refused and becomes invalid. A request for events
-// with a Last-Event-ID resumes the stream. The URL of a preview has a token that is valid for an hour, for all previews of
-// its key.
+// with a Last-Event-ID resumes the stream. The URL of a preview has a token that is valid for an hour, for all previews
+// of its key.
 import type { KeyCaller, Seal, SealUse } from '../accounts.ts';
 import { Failure } from '../platform/errors.ts';
 import { requestBytesMax } from '../platform/net/request-limits.ts';

@@ -1,4 +1,4 @@
-// Builds the service from a Config, and closes its parts in reverse order. Only this file imports every folder.
+// Builds the service from a Config, and closes its parts in reverse order. Only this file opens every room.
 import { isIPv6 } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type FirstKey, openAccounts } from '../accounts.ts';

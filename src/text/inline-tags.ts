@@ -1,7 +1,8 @@
 // Tags in plain text. Everything else is plain text.
 //     pauses: [pause:1.5s] or [pause:300ms], without white space
-//     tags of vendors' APIs: <break time="1s"/>, <phoneme alphabet="ipa" ph="hɛˈləʊ">hello</phoneme>, <spell>A4B</spell>,
-//         <<h|ɛ|l|oʊ>>, and <emotion value="..."/>, <speed ratio="..."/> and <volume ratio="..."/>, which have no effect
+//     tags of vendors' APIs: <break time="1s"/>, <phoneme alphabet="ipa" ph="hɛˈləʊ">hello</phoneme>,
+//         <spell>A4B</spell> and <<h|ɛ|l|oʊ>>. These have no effect: <emotion value="..."/>, <speed ratio="..."/> and
+//         <volume ratio="..."/>
 import { type MarkedText, MarkedTextBuilder, MarkupFault, plainStyle, type Said } from './marked-text.ts';
 import { readBreak, readSaid } from './ssml-elements.ts';
 
@@ -11,8 +12,12 @@ export const pausesMsMax = 600_000;
 
 const pausePattern = /\[pause:(\d{1,9}(?:\.\d{1,9})?)(ms|s)\]/gi;
 const attributesSource = String.raw`((?:\s+[a-z]{1,20}\s?=\s?(?:"[^"<>]{0,200}"|'[^'<>]{0,200}')){0,4})`;
+const emptyTags = 'break|emotion|speed|volume';
+const tagsAroundText = 'phoneme|spell';
+/** The names of the vendors' tags, as alternatives of a pattern. */
+export const vendorTagNames = `${emptyTags}|${tagsAroundText}`;
 const vendorPattern = new RegExp(
-  String.raw`<(break|emotion|speed|volume)${attributesSource}\s?/?>|<(phoneme|spell)${attributesSource}\s?>([^<>]{1,500})</\3>|<<([^<>\s|]{1,20}(?:\|[^<>\s|]{1,20}){1,40})>>`,
+  String.raw`<(${emptyTags})${attributesSource}\s?/?>|<(${tagsAroundText})${attributesSource}\s?>([^<>]{1,500})</\3>|<<([^<>\s|]{1,20}(?:\|[^<>\s|]{1,20}){1,40})>>`,
   'gi',
 );
 const attributePattern = /\s([a-z]{1,20})\s?=\s?(?:"([^"]*)"|'([^']*)')/gi;

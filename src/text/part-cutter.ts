@@ -2,6 +2,7 @@
 // paragraphs, in long parts also at clauses, and in very long parts before any word. The parts do not depend on the
 // pieces, and the joined parts are the text. Numbers, abbreviations, URLs and markup that may continue are not split.
 import { cleanText } from './clean-text.ts';
+import { vendorTagNames } from './inline-tags.ts';
 import { hasOpenMarkup, markMarkup } from './markup.ts';
 import { readClean } from './normalize-text.ts';
 import { endsClause, mayAbbreviate, mayEndSentence } from './sentence-ends.ts';
@@ -52,7 +53,7 @@ const phraseEndPattern = /(?<![.!?…])[.!?]$|[。！？｡]$/u;
 const wouldGoOn = ' 5 in. ';
 
 /** A tag in a text for a vendor's API that is still open. */
-const openTagPattern = /<(?:break|emotion|phoneme|speed|spell|volume)\b[^<>]{0,250}$/i;
+const openTagPattern = new RegExp(String.raw`<(?:${vendorTagNames})\b[^<>]{0,250}$`, 'i');
 
 /** The gap between two words: end of the first word and start of the second word. */
 interface Gap {

@@ -228,8 +228,7 @@ export async function reportStatus(
 
 /**
  * Takes a slot of each account, starting with the key itself. A call that waits for a slot of an owner holds only slots
- * below this owner, which other calls cannot use without a slot of the owner. The keys of an account take
- * turns.
+ * below this owner, which other calls cannot use without a slot of the owner. The keys of an account take turns.
  */
 async function takeSlots(
   chain: readonly Member[],

@@ -74,8 +74,8 @@ export interface ContextProtocol {
 /** Seconds of silence sent for a context without text. Clients treat a context without audio as a failure. */
 export const emptyContextSeconds = 0.1;
 
-/** Number of characters that are charged: tags are not. A text with a faulty tag is refused when it is planned. */
-export function spokenCharsOf(text: string): number {
+/** Tags are not charged. A text with a faulty tag is refused when it is planned. */
+function spokenCharsOf(text: string): number {
   try {
     return readMarkup(text, 'vendor').chars;
   } catch (error) {
@@ -85,15 +85,15 @@ export function spokenCharsOf(text: string): number {
 }
 
 /**
- * Throws a Failure if a text sent in one request exceeds a whole monthly quota of the caller, or the limit for text that
- * waits to be spoken.
+ * Returns the number of characters that are charged. Throws a Failure if a text sent in one request exceeds a whole
+ * monthly quota of the caller, or the limit for text that waits to be spoken.
  */
-export function checkTextFits(text: string, caller: KeyCaller, otherWay: string): void {
+export function checkTextFits(text: string, caller: KeyCaller, otherWay: string): number {
   const spoken = spokenCharsOf(text);
   for (const [i, { limits }] of chainOf(caller).entries()) checkFitsQuota(spoken, limits.charactersPerMonth, i === 0);
   const actual = countChars(text);
   const limit = liveWaitingCharsMax;
-  if (actual <= limit) return;
+  if (actual <= limit) return spoken;
   const message = `The text has ${actual} characters; the limit is ${limit}. ${otherWay}.`;
   throw new Failure('text_too_long', { message, limit, actual });
 }

@@ -36,8 +36,8 @@ export function toEventText(audioId: string, n: number, event: StreamEvent): str
     const audio = Buffer.from(buffer, byteOffset, byteLength).toString('base64');
     return `id: ${audioId}:${n}\nevent: speech.audio.delta\ndata: {"type":"speech.audio.delta","chunk_index":${event.chunkIndex},"audio":"${audio}"}\n\n`;
   }
-  const { type, ...data } = toData(audioId, event);
-  return `id: ${audioId}:${n}\nevent: ${type}\ndata: ${toAscii(JSON.stringify({ type, ...data }))}\n\n`;
+  const data = toData(audioId, event);
+  return `id: ${audioId}:${n}\nevent: ${data.type}\ndata: ${toAscii(JSON.stringify(data))}\n\n`;
 }
 
 const toAscii = (json: string): string =>

@@ -1,8 +1,8 @@
 // The speech endpoints of ElevenLabs's API, below /v1/text-to-speech/{voice_id}: the WebSockets stream-input and
 // multi-stream-input, and POST with and without /stream and /with-timestamps; also GET /v1/voices,
-// /v1/voices/{voice_id}, its /settings, /v1/models, /v1/user and /v1/single-use-token. The API key is in xi-api-key. Every request for speech becomes
-// live speech. A WebSocket is accepted before its caller and its voice are checked, because clients read a refusal of the
-// upgrade as a wrong address.
+// /v1/voices/{voice_id}, its /settings, /v1/models, /v1/user and /v1/single-use-token. The API key is in xi-api-key.
+// Every request for speech becomes live speech. A WebSocket is accepted before its caller and its voice are checked,
+// because clients read a refusal of the upgrade as a wrong address.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import {
   type LiveEvent,
@@ -25,7 +25,6 @@ import {
   checkTextFits,
   type SpeechContexts,
   serveContexts,
-  spokenCharsOf,
   type VendorRoutesOptions,
 } from '../speech-contexts.ts';
 import { CharacterTimes, type TimedChar } from './alignment.ts';
@@ -58,13 +57,13 @@ export function addElevenLabsRoutes(app: FastifyInstance, options: VendorRoutesO
     (render: (events: AsyncIterable<LiveEvent>, text: string) => AsyncIterable<Uint8Array>, contentType?: string) =>
     async (request: FastifyRequest, reply: FastifyReply) => {
       const { start, text, ignored } = parseGeneration(voiceOf(request), request.query as Fields, fieldsOf(request));
-      checkTextFits(text, request.call!.caller, 'Use a WebSocket');
+      const cost = checkTextFits(text, request.call!.caller, 'Use a WebSocket');
       const events = stream(request, reply, liveSpeech, (call) => live.liveSpeech(call, inputsOf(start, text)));
       const type = contentType ?? audioFormats[start.format].contentType;
       const headers = {
         'content-type': type,
         'request-id': request.id,
-        'character-cost': String(spokenCharsOf(text)),
+        'character-cost': String(cost),
         ...ignoredHeaders(request, ignored),
       };
       await sendPieces(reply, headers, render(withWarnings(reply, events), text));
