@@ -9,6 +9,7 @@ import { stripTypeScriptTypes } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import packageFile from '../package.json' with { type: 'json' };
+import lock from '../package-lock.json' with { type: 'json' };
 import { readCommit } from '../src/platform/runtime/installation.ts';
 import { hasTable } from '../src/text/language-table.ts';
 import { fetchVoice } from './fetch-voice.ts';
@@ -30,12 +31,14 @@ interface Copy {
   files: readonly string[];
   /** Dependencies of the package that its remaining files do not load. */
   without?: readonly string[];
+  /** Whether to fetch it as published, because an install deletes files that other platforms load. */
+  isFetched?: boolean;
 }
 
 /** Dependencies to include, with the files that Sonant uses. Scripts are left out: npm warns of those that it skips. */
 const copies: Readonly<Record<string, Copy>> = {
   // Omits the source of SQLite, and the build file that makes npm compile it.
-  'better-sqlite3': { files: ['LICENSE', 'lib/**', 'prebuilds/**'], without: ['node-addon-api'] },
+  'better-sqlite3': { files: ['LICENSE', 'lib/**', 'prebuilds/**'], without: ['node-addon-api'], isFetched: true },
   // Includes only the languages whose numbers Sonant speaks.
   'cldr-rbnf': { files: ['LICENSE', ...languages('cldr-rbnf/rbnf').map((code) => `rbnf/${code}.json`)] },
   // Includes only the smallest of four models.
@@ -53,6 +56,19 @@ const copies: Readonly<Record<string, Copy>> = {
     without: ['@scarf/scarf'],
   },
 };
+
+/** Returns the folder of a dependency as its lock entry states it. */
+function fetchPublished(each: string): string {
+  const packages: Record<string, { version?: string; integrity?: string }> = lock.packages;
+  const { version, integrity } = packages[`node_modules/${each}`]!;
+  const folder = mkdtempSync(join(tmpdir(), 'sonant-published-'));
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+  const npm = ['pack', `${each}@${version}`, '--json', '--pack-destination', folder];
+  const [tarball] = JSON.parse(execFileSync('npm', npm, { encoding: 'utf8' }));
+  if (tarball.integrity !== integrity) throw new Error(`${each} ${version} is not the package of package-lock.json.`);
+  execFileSync('tar', ['-xzf', tarball.filename], { cwd: folder });
+  return join(folder, 'package');
+}
 
 const target = resolve(process.argv[2] ?? root);
 const stage = mkdtempSync(join(tmpdir(), 'sonant-pack-'));
@@ -103,8 +119,8 @@ const only = (packages: Packages, isKept: (each: string) => boolean): Packages =
 
 /** Dependencies of the copies. npm installs none for included packages, so this package depends on them directly. */
 const further = { dependencies: {} as Packages, optionalDependencies: {} as Packages };
-for (const [each, { files, without = [] }] of Object.entries(copies)) {
-  const from = join(modules, each);
+for (const [each, { files, without = [], isFetched }] of Object.entries(copies)) {
+  const from = isFetched ? fetchPublished(each) : join(modules, each);
   const to = join('node_modules', each);
   for (const path of files.flatMap((pattern) => globSync(pattern, { cwd: from })))
     if (statSync(join(from, path)).isFile()) cpSync(join(from, path), join(stage, to, path));
