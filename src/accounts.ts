@@ -2,10 +2,10 @@
 
 // Keys and callers
 
-export { type Actor, operator, toActor, toAuditRow, toRecordEntry } from './accounts/keys/actor.ts';
 export { type Admit, checkScopes, type Presented } from './accounts/keys/admit.ts';
 export { type ApiKey, accountOf, type KeyFields } from './accounts/keys/api-key-record.ts';
-export type { Caller, VoiceUser } from './accounts/keys/caller.ts';
+export type { Caller, KeyCaller, VoiceUser } from './accounts/keys/caller.ts';
+export { type Actor, operator, toActor, toAuditRow, toRecordEntry } from './accounts/keys/caller.ts';
 export type { FirstKey } from './accounts/keys/first-key.ts';
 export { usualLimits } from './accounts/keys/key-limits.ts';
 export {
@@ -14,7 +14,6 @@ export {
   type MadeKey,
   type RevokedKey,
 } from './accounts/keys/key-management.ts';
-export type { KeyCaller } from './accounts/keys/key-verifier.ts';
 export { defaultScopes, type Scope, scopes } from './accounts/keys/scopes.ts';
 export { type Accounts, issuerOptionsOf, openAccounts, openKeys } from './accounts/open-accounts.ts';
 

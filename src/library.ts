@@ -46,8 +46,14 @@ export { commandsByHand } from './library/models/package-url.ts';
 
 // Books
 
-export { type Book, type BookChapter, type BookPart, bookParts } from './library/books/book.ts';
+export {
+  type Book,
+  type BookChapter,
+  type BookPart,
+  bookAnswerCharsMax,
+  bookParts,
+  bookUploadBytesMax,
+} from './library/books/book.ts';
 export { bookTypes } from './library/books/book-kind.ts';
-export { bookAnswerCharsMax, bookUploadBytesMax } from './library/books/book-limits.ts';
 export { isCharset } from './library/books/decode-text.ts';
 export { readBook } from './library/books/read-book.ts';

@@ -38,8 +38,8 @@ export async function openCheckout({ root, engine, logLevel, settings = {} }: Ch
   const { openKeys }: typeof import('../../src/app/command-line.ts') = await import(
     join(root, 'src/app/command-line.ts')
   );
-  const { operator }: typeof import('../../src/accounts/keys/actor.ts') = await import(
-    find('src/accounts/keys/actor.ts', 'src/keys/actor.ts')
+  const { operator }: typeof import('../../src/accounts/keys/caller.ts') = await import(
+    find('src/accounts/keys/caller.ts', 'src/keys/caller.ts')
   );
   const { firstKeyScopes: scopes }: typeof import('../../src/accounts/keys/scopes.ts') = await import(
     find('src/accounts/keys/scopes.ts', 'src/keys/scopes.ts')

@@ -1,9 +1,9 @@
 // Runs the embedded engine's bare program in this thread, without pool and messages, with only the WebAssembly host
 // around it. This is the baseline for the cost of the pipeline.
 
+import { stockSpeakers } from '../../src/engines/flite/flite.ts';
 import { FliteProgram } from '../../src/engines/flite/flite-program.ts';
 import { toParts, toSpokenTokens } from '../../src/engines/flite/flite-text.ts';
-import { stockSpeakers } from '../../src/engines/flite/flite-voices.ts';
 import { compileWasm } from '../../src/engines/flite/wasi.ts';
 import { join, type Pcm } from '../../src/platform/pcm.ts';
 

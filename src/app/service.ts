@@ -4,10 +4,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type FirstKey, openAccounts } from '../accounts.ts';
 import { createOperations, createRunner, openJobs, type Runner } from '../api.ts';
 import {
+  createClipRoom,
   createJobRows,
   createOpenSigner,
   createSigningCertificateRows,
   createSingleFlight,
+  openClipSweep,
+  openClips,
+  openStoredClips,
   readOwnCertificates,
 } from '../clips.ts';
 import type { EngineDefinition } from '../engines.ts';
@@ -16,6 +20,7 @@ import type { Failure } from '../platform/errors.ts';
 import { asConfigError } from '../platform/runtime/config-mistakes.ts';
 import type { Address } from '../platform/runtime/setting-types.ts';
 import { createFlightLock } from '../platform/store/flight-lock.ts';
+import { createFingerprintRows, openSharedRows, openStore } from '../platform/store/open-store.ts';
 import type { Log } from '../platform/telemetry/log.ts';
 import { findDefault } from '../speech.ts';
 import {
@@ -34,9 +39,37 @@ import { checkSettings } from './check-settings.ts';
 import type { Config } from './config.ts';
 import { logEnd, openCallLog } from './logging.ts';
 import { openSpeech } from './open-speech.ts';
-import { openStored } from './open-storage.ts';
 import { beginOpening, type Opening } from './opening.ts';
-import { traceEngine, traceFlights } from './tracing.ts';
+import { checkSharedSecrets } from './secrets.ts';
+import { traceClips, traceEngine, traceFlights, traceStore } from './tracing.ts';
+
+// Opens everything that is stored: the database, stored audio (in the data folder or an S3 bucket) with its quotas and
+// cleanup.
+
+const mib = 2 ** 20;
+
+async function openStored({ config, opened, metrics, tracing, onFault }: Opening) {
+  const openedStore = await openStore(config);
+  opened.defer(() => openedStore.close());
+  const store = tracing ? traceStore(openedStore, config.databaseUrl === '' ? 'sqlite' : 'postgresql') : openedStore;
+  if (config.databaseUrl !== '') await checkSharedSecrets(config, createFingerprintRows(store));
+  const sharedRows = await openSharedRows(config);
+  opened.defer(async () => sharedRows?.close());
+  const storedClips = await openClips(config);
+  opened.defer(() => storedClips.clips.close());
+  const clipStore = tracing
+    ? traceClips(storedClips.clips, config.s3Bucket === '' ? 'files' : 's3')
+    : storedClips.clips;
+  const shared = openStoredClips(store, { ...storedClips, clips: clipStore });
+  const { index, memory } = shared;
+  const { clips } = memory;
+  const limits = { bytesMax: config.audioMibMax * mib, accountBytesMax: config.audioMibPerKey * mib };
+  const room = createClipRoom({ clips, index, limits, metrics, onFault });
+  const { isSegmentClip: isNeeded } = createJobRows(store);
+  const sweep = openClipSweep({ clips, index, room, isNeeded, onFault });
+  opened.defer(() => sweep.close());
+  return { store, sharedRows, clips: shared, room, sweep };
+}
 
 export interface Service {
   httpPort: number;

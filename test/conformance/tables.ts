@@ -8,8 +8,7 @@ import {
   listAudit,
 } from '../../src/accounts/keys/api-key-rows.ts';
 import { createId } from '../../src/platform/runtime/id.ts';
-import { flattenKeys } from '../../src/platform/store/flatten-keys.ts';
-import { migrations } from '../../src/platform/store/migrations.ts';
+import { flattenKeys, migrations } from '../../src/platform/store/migrations.ts';
 import type { RowStore } from '../../src/platform/store/row-store.ts';
 
 /** `open` returns a new empty store each time. */

@@ -1,7 +1,7 @@
 // Tests that voices from an earlier version, after migration, belong to the account of the key that created them, and
 // stay public. Aliases of private voices become aliases of their accounts.
 import { expect, onTestFinished, test } from 'vitest';
-import { toRecordEntry } from '../../src/accounts/keys/actor.ts';
+import { toRecordEntry } from '../../src/accounts/keys/caller.ts';
 import { toKeyHolder } from '../../src/accounts/sign-in/sign-in-rules.ts';
 import { createVoiceRows, noTexts, type VoiceRow } from '../../src/library/voices/voice-rows.ts';
 import { createId } from '../../src/platform/runtime/id.ts';

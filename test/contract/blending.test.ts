@@ -3,7 +3,7 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { VoiceAccess, VoiceKind, VoiceOwner, VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
-import { operator, toRecordEntry } from '../../src/accounts/keys/actor.ts';
+import { operator, toRecordEntry } from '../../src/accounts/keys/caller.ts';
 import { createVoiceRows, noTexts } from '../../src/library/voices/voice-rows.ts';
 import { dominantFrequencyHz } from '../audio/measure-tone.ts';
 import { eventsIn, soundIn } from '../transports/http/event-reader.ts';

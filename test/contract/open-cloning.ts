@@ -3,8 +3,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { operator } from '../../src/accounts/keys/actor.ts';
 import { createApiKeyRows } from '../../src/accounts/keys/api-key-rows.ts';
+import { operator } from '../../src/accounts/keys/caller.ts';
 import { createKeyManagement } from '../../src/accounts/keys/key-management.ts';
 import { loadConfig } from '../../src/app/config.ts';
 import { openService } from '../../src/app/service.ts';

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { create, toBinary } from '@bufbuild/protobuf';
 import { WebSocket } from 'ws';
 import { LiveSpeechRequestSchema, StreamSpeechRequestSchema } from '../../gen/sonant/v1/speech_pb.ts';
-import { operator } from '../../src/accounts/keys/actor.ts';
+import { operator } from '../../src/accounts/keys/caller.ts';
 import { firstKeyScopes } from '../../src/accounts/keys/scopes.ts';
 import { openKeys } from '../../src/app/command-line.ts';
 import { loadConfig } from '../../src/app/config.ts';

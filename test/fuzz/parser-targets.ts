@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { decodeRecording } from '../../src/audio/recording/recording.ts';
 import { RecordingFault } from '../../src/audio/recording/track.ts';
-import { BookFault } from '../../src/library/books/book-fault.ts';
+import { BookFault } from '../../src/library/books/book.ts';
 import { readEpubBook } from '../../src/library/books/epub-book.ts';
 import { readHtmlBook } from '../../src/library/books/html-book.ts';
 import { readMarkdownBook } from '../../src/library/books/markdown-book.ts';

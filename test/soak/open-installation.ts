@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
-import { operator } from '../../src/accounts/keys/actor.ts';
+import { operator } from '../../src/accounts/keys/caller.ts';
 import type { KeyLimits } from '../../src/accounts/keys/key-limits.ts';
 import { firstKeyScopes } from '../../src/accounts/keys/scopes.ts';
 import { openKeys } from '../../src/app/command-line.ts';

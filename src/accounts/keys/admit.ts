@@ -6,7 +6,8 @@ import type { FailedAttempts } from '../limits/failed-attempts.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { LimitStatus } from '../limits/rate-limit.ts';
 import type { SignIn } from '../sign-in/sign-in.ts';
-import type { KeyCaller, KeyVerifier } from './key-verifier.ts';
+import type { KeyCaller } from './caller.ts';
+import type { KeyVerifier } from './key-verifier.ts';
 
 /** The credentials of a call. */
 export interface Presented {

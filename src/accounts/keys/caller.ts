@@ -1,4 +1,12 @@
-// The caller of an operation, as far as speech needs to know it.
+// The caller of an operation, and the actor of a change to keys or voices, with the address and the request. Every change
+// is recorded with its actor.
+import { createId } from '../../platform/runtime/id.ts';
+import type { LimitedAccount } from '../limits/limiter.ts';
+import { operatorId } from './api-key-record.ts';
+import { type AuditRow, allKeys } from './api-key-rows.ts';
+import type { KeyGrant } from './key-grant.ts';
+import type { KeyLimits } from './key-limits.ts';
+import { type Scope, scopes } from './scopes.ts';
 
 /** The permissions that determine which voices a caller may use. */
 export interface VoiceUser {
@@ -19,3 +27,54 @@ export interface Caller extends VoiceUser {
    */
   deadlineMs?: number | undefined;
 }
+
+/** An admitted caller, with its key and permissions. */
+export interface KeyCaller extends Caller {
+  keyId: string;
+  accountId: string;
+  /** The caller's name as an actor: "key:key_01JD..." or "user:...". */
+  actorName: string;
+  scopes: readonly Scope[];
+  limits: KeyLimits;
+  /** Accounts whose limits also apply to the caller. Default: none. */
+  above?: readonly LimitedAccount[];
+  /** The keys and permissions that the caller may manage if its scopes include key management. */
+  grant: KeyGrant;
+}
+
+export interface Actor extends VoiceUser {
+  /** The name in audit records: "key:key_01JD...", "user:...", "client:..." or "operator". */
+  name: string;
+  address: string;
+  requestId: string;
+  /** The account of the actor. The change uses this account's share of the engines. */
+  accountId: string;
+  grant: KeyGrant;
+}
+
+/** The operator at the machine's own command line, who may do everything. */
+export const operator: Actor = {
+  name: 'operator',
+  address: '',
+  requestId: '',
+  accountId: operatorId,
+  grant: { range: allKeys, scopes },
+  usesAllVoices: true,
+};
+
+/** Converts the caller of a request to the actor of a change. */
+export const toActor = (
+  { actorName, accountId, grant, voiceIds, usesAllVoices }: KeyCaller,
+  { address, requestId }: { address: string; requestId: string },
+): Actor => ({ name: actorName, address, requestId, accountId, grant, voiceIds, usesAllVoices });
+
+/** Combines a change and its actor into an audit record. */
+export const toRecordEntry = <const Change extends { detail: object }>(
+  { detail, ...change }: Change,
+  { name, address, requestId }: Actor,
+) => ({ ...change, actor: name, address, requestId, detail: JSON.stringify(detail) });
+
+export const toAuditRow = (
+  change: Pick<AuditRow, 'action' | 'keyId' | 'atMs'> & { detail: object },
+  actor: Actor,
+): AuditRow => ({ auditId: createId('adt'), ...toRecordEntry(change, actor) });

@@ -6,10 +6,10 @@ import { readFile, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { Failure } from '../../platform/errors.ts';
 import { makeFolder, writeOnce } from '../../platform/runtime/files.ts';
-import { operator, toAuditRow } from './actor.ts';
 import { createApiKey, type ParsedApiKey, type Pepper, parseApiKey } from './api-key.ts';
 import { isRowOf, operatorId, toApiKeyRow } from './api-key-record.ts';
 import type { ApiKeyRows } from './api-key-rows.ts';
+import { operator, toAuditRow } from './caller.ts';
 import { firstKeyScopes } from './scopes.ts';
 
 interface Table {

@@ -2,7 +2,6 @@
 // record. Keys outside the grant are reported as not found.
 import { Violations } from '../../contract.ts';
 import { Failure } from '../../platform/errors.ts';
-import { type Actor, toAuditRow } from './actor.ts';
 import { createApiKey, type Pepper } from './api-key.ts';
 import {
   type ApiKey,
@@ -15,6 +14,7 @@ import {
   toSuccessorRow,
 } from './api-key-record.ts';
 import type { ApiKeyDecision, ApiKeyRow, ApiKeyRows } from './api-key-rows.ts';
+import { type Actor, toAuditRow } from './caller.ts';
 
 /** A new key. `key` contains its secret, which cannot be read again. */
 export interface MadeKey {

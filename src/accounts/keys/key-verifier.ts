@@ -1,19 +1,80 @@
 // Verifies API keys. A key that is missing, malformed, unknown, revoked or expired always fails with the same
 // `invalid_api_key`, so that the error reveals nothing. Results are cached, so a change by another process takes effect
 // within half a second. A change by this process takes effect at once.
-
 import { hash, randomBytes } from 'node:crypto';
 import { Failure } from '../../platform/errors.ts';
-import { createAddressCheck } from '../../platform/net/client-addresses.ts';
+import { commonBlocks, createAddressCheck } from '../../platform/net/client-addresses.ts';
 import type { LimitedAccount } from '../limits/limiter.ts';
 import { type ParsedApiKey, type Pepper, parseApiKey } from './api-key.ts';
-import { accountOf, isRowOf } from './api-key-record.ts';
+import { type ApiKey, accountOf, isRowOf, toApiKey } from './api-key-record.ts';
 import { type ApiKeyRow, type ApiKeyRows, type ApiKeyUse, allKeys } from './api-key-rows.ts';
-import type { Caller } from './caller.ts';
+import type { KeyCaller } from './caller.ts';
 import type { KeyGrant } from './key-grant.ts';
-import type { KeyLimits } from './key-limits.ts';
-import type { Scope } from './scopes.ts';
-import { restrictToAccount } from './within-account.ts';
+import { type KeyLimits, limitNames, usualLimits } from './key-limits.ts';
+
+// Restricts a key to its account: the key that created it, or the person or machine that signed in. A key has only
+// permissions that its account has, and ends with it. If the key of the account was rotated, its newest key counts.
+// People and machines that sign in have the default limits.
+
+/** Effective permissions of a key. */
+type Rights = Pick<ApiKey, 'scopes' | 'voiceIds' | 'allowedIps' | 'limits' | 'expiresAtMs'>;
+
+interface Restricted {
+  rights: Rights;
+  /** Owners whose limits also apply to the key. The account is the last. */
+  above: readonly LimitedAccount[];
+}
+
+/** Whether the id belongs to a signed-in person or machine instead of a key. */
+const isSignedIn = (id: string) => /^(usr|cli)_/.test(id);
+
+/** Returns undefined if the account is revoked, or a key of `limitedBy`. */
+async function restrictToAccount(
+  rows: Pick<ApiKeyRows, 'findNewest'>,
+  row: ApiKeyRow,
+  nowMs: number,
+): Promise<Restricted | undefined> {
+  let rights = rightsOf(row, nowMs);
+  const above: LimitedAccount[] = [];
+  for (const id of `${row.path}${row.limitedBy}`.split('/').slice(0, -1).reverse()) {
+    if (isSignedIn(id)) {
+      above.push({ callerId: id, limits: usualLimits });
+      continue;
+    }
+    const newest = await rows.findNewest(id);
+    if (!newest || newest.revokedAtMs !== null) return undefined;
+    const own = rightsOf(newest, nowMs);
+    above.push({ callerId: newest.ownerId, limits: own.limits });
+    rights = commonRights(rights, own);
+  }
+  return { rights: { ...rights, limits: commonLimits(rights.limits, ...above.map(({ limits }) => limits)) }, above };
+}
+
+function rightsOf(row: ApiKeyRow, nowMs: number): Rights {
+  const { scopes, voiceIds, allowedIps, limits, expiresAtMs } = toApiKey(row, nowMs);
+  return { scopes, voiceIds, allowedIps, limits, expiresAtMs };
+}
+
+const commonRights = (one: Rights, other: Rights): Rights => ({
+  scopes: one.scopes.filter((scope) => other.scopes.includes(scope)),
+  voiceIds: commonItems(one.voiceIds, other.voiceIds),
+  allowedIps: commonBlocks(one.allowedIps, other.allowedIps),
+  limits: one.limits,
+  expiresAtMs: leastOf(one.expiresAtMs, other.expiresAtMs),
+});
+
+const commonItems = (one: readonly string[] | undefined, other: readonly string[] | undefined) =>
+  one && other ? one.filter((item) => other.includes(item)) : (one ?? other);
+
+const leastOf = (...numbers: (number | undefined)[]): number | undefined => {
+  const least = Math.min(...numbers.map((number) => number ?? Infinity));
+  return least === Infinity ? undefined : least;
+};
+
+const commonLimits = (...all: readonly KeyLimits[]): KeyLimits =>
+  Object.fromEntries(
+    limitNames.map((name) => [name, leastOf(...all.map((limits) => limits[name]))]),
+  ) as unknown as KeyLimits;
 
 /** A cache of limited size whose entries expire. A full cache evicts its oldest entry. */
 export class ExpiringCache<Value> {
@@ -48,20 +109,6 @@ export class ExpiringCache<Value> {
   get size(): number {
     return this.#entries.size;
   }
-}
-
-/** An admitted caller, with its key and permissions. */
-export interface KeyCaller extends Caller {
-  keyId: string;
-  accountId: string;
-  /** The caller's name as an actor: "key:key_01JD..." or "user:...". */
-  actorName: string;
-  scopes: readonly Scope[];
-  limits: KeyLimits;
-  /** Accounts whose limits also apply to the caller. Default: none. */
-  above?: readonly LimitedAccount[];
-  /** The keys and permissions that the caller may manage if its scopes include key management. */
-  grant: KeyGrant;
 }
 
 export type KeyVerifier = ReturnType<typeof createKeyVerifier>;

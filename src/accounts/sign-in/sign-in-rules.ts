@@ -2,8 +2,8 @@
 // there are no rules, nobody may create keys. The first person to sign in has no more rights than others.
 import { createHash } from 'node:crypto';
 import { Failure } from '../../platform/errors.ts';
+import type { KeyCaller } from '../keys/caller.ts';
 import { usualLimits } from '../keys/key-limits.ts';
-import type { KeyCaller } from '../keys/key-verifier.ts';
 import { defaultScopes, isScope, type Scope } from '../keys/scopes.ts';
 
 /** The issuer's claims about a person. */

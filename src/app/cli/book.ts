@@ -3,16 +3,27 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { create } from '@bufbuild/protobuf';
 import { JobService, JobStatus } from '../../../gen/sonant/v1/job_service_pb.ts';
-import { callUnary, type JobView } from '../../api.ts';
-import { readCaptions, toCaptions } from '../../clips.ts';
+import { usualLimits } from '../../accounts.ts';
+import { anonymous, callUnary, type JobView, openJobs } from '../../api.ts';
+import {
+  type ClipRoom,
+  type JobCaller,
+  jobKeepHoursMax,
+  openLocalClips,
+  openManifest,
+  openStoredClips,
+  readCaptions,
+  toCaptions,
+} from '../../clips.ts';
 import { newReading, readMembers } from '../../contract.ts';
 import { type Book, readBook } from '../../library.ts';
 import { reasonOf } from '../../platform/runtime/system-errors.ts';
+import { openSqlite } from '../../platform/store/sqlite.ts';
 import type { CaptionKind } from '../../speech.ts';
-import { type BookWork, openBookWork } from '../book-work.ts';
+import type { App } from '../command-line.ts';
 import { chooseFormat, pathBeside, writeWhole } from './audio-sink.ts';
 import {
   type BookFlags,
@@ -33,6 +44,64 @@ import {
   withOpened,
 } from './command.ts';
 import { createBookProgress, toDuration } from './progress.ts';
+
+// Jobs of `sonant book`, in a work folder beside the output file. Finished segments stay in the folder, so that the
+// same command can resume after an interruption. No service sees these jobs, and nothing is charged.
+
+type BookWork = Awaited<ReturnType<typeof openBookWork>>;
+
+const callerId = 'command line';
+const endlessRoom: Pick<ClipRoom, 'reserve' | 'noteRemoved'> = {
+  reserve: async () => ({ grow: async () => {}, keep() {}, release() {} }),
+  noteRemoved() {},
+};
+
+/** Rejects if another command uses the work folder. `onFault` receives errors that do not stop a job. */
+async function openBookWork(
+  { speech, openSigner }: Pick<App, 'speech' | 'openSigner'>,
+  { folder, signal, onFault }: { folder: string; signal: AbortSignal; onFault(fault: unknown): void },
+) {
+  await using opened = new AsyncDisposableStack();
+  const store = await openSqlite(join(folder, 'work.db'), { isExclusive: true });
+  opened.defer(() => store.close());
+  const clips = await openLocalClips({ dir: join(folder, 'audio') });
+  opened.defer(() => clips.close());
+  const stored = openStoredClips(store, { clips, linkTo: undefined });
+  const caller = { ...anonymous, callerId, keyId: callerId, accountId: callerId, usesAllVoices: true };
+  const jobs = openJobs({
+    speech,
+    stored: { store, clips: stored, room: endlessRoom, ledger: { add: async () => {} } },
+    limiter: { takeSynthesis: async () => ({ end() {} }) },
+    findCaller: async (): Promise<JobCaller> => ({ ...caller, limits: usualLimits }),
+    links: { baseUrl: () => '', keepMs: jobKeepHoursMax * 3_600_000 },
+    openSigner,
+    chaptersMax: 1,
+    onFault,
+  });
+  opened.defer(jobs.close);
+  const kept = opened.move();
+  return {
+    jobs: jobs.handlers,
+    clips,
+    /** Returns the manifest that is stored beside a finished file, or undefined if files are not signed. */
+    async manifestOf(audioId: string): Promise<Buffer | undefined> {
+      const row = await stored.index.find(audioId);
+      return row && openSigner && openManifest(clips, row, openSigner);
+    },
+    /** The call that is passed to handlers. The user of the command line may use all voices. */
+    call: {
+      caller,
+      requestId: '',
+      address: '',
+      signal,
+      leaving: signal,
+      begunMs: performance.now(),
+      reportLimits() {},
+      reportSpeech() {},
+    },
+    close: (): Promise<void> => kept.disposeAsync(),
+  };
+}
 
 const usage = 'sonant book FILE -o FILE';
 

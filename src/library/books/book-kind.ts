@@ -1,7 +1,7 @@
 // Detects the kind of a book file: by its first bytes, then by its type or name, then by its text.
 import { extname } from 'node:path';
 import type { BookKind } from './book.ts';
-import { BookFault } from './book-fault.ts';
+import { BookFault } from './book.ts';
 import { markedCharset } from './decode-text.ts';
 
 /** Supported media types and extensions. */

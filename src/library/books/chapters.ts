@@ -3,7 +3,7 @@
 import { cutText } from '../../platform/count-chars.ts';
 import { type Block, breakText, charsOf } from './block.ts';
 import type { BookChapter, BookPart } from './book.ts';
-import { bookChaptersMax, titleCharsMax } from './book-limits.ts';
+import { bookChaptersMax, titleCharsMax } from './book.ts';
 import { isBareNumber, isChapterTitle, isNumberOnly } from './chapter-titles.ts';
 import { partOfTitle } from './part-names.ts';
 

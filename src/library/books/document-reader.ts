@@ -3,8 +3,7 @@
 import { Parser } from 'htmlparser2';
 import type { Block, TextDocument } from './block.ts';
 import type { BookPart } from './book.ts';
-import { BookFault } from './book-fault.ts';
-import { elementDepthMax } from './book-limits.ts';
+import { BookFault, elementDepthMax } from './book.ts';
 import {
   blockTags,
   headingLevelOf,

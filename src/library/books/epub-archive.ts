@@ -3,14 +3,14 @@
 import { crc32, inflateRawSync } from 'node:zlib';
 import { ArchiveFault } from '../../platform/archives/entry-rules.ts';
 import { findZipContent, readZipDirectory, type ZipRow, type ZipSource } from '../../platform/archives/zip.ts';
-import { BookFault } from './book-fault.ts';
 import {
+  BookFault,
   bookFileBytesMax,
   bookFilesMax,
   bookUnpackedBytesMax,
   packingRatioMax,
   unratedFileBytes,
-} from './book-limits.ts';
+} from './book.ts';
 
 const megabytes = (bytes: number): string => `${bytes >> 20} MiB`;
 

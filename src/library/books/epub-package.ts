@@ -2,8 +2,7 @@
 // (https://www.w3.org/TR/epub-33/#sec-package-doc).
 import { cutText } from '../../platform/count-chars.ts';
 import type { BookMetadata } from './book.ts';
-import { BookFault } from './book-fault.ts';
-import { metadataCharsMax } from './book-limits.ts';
+import { BookFault, metadataCharsMax } from './book.ts';
 import { toTitle } from './chapters.ts';
 import { decodeText } from './decode-text.ts';
 import { type BookArchive, type EpubReference, resolveReference, showPath } from './epub-archive.ts';

@@ -1,7 +1,6 @@
 // The text of an EPUB in reading order: the blocks of all documents in sequence, and the start of each document.
 import { type Block, charsOf } from './block.ts';
-import { BookFault } from './book-fault.ts';
-import { bookChaptersMax, bookCharsMax } from './book-limits.ts';
+import { BookFault, bookChaptersMax, bookCharsMax } from './book.ts';
 import { isBareNumber, isChapterTitle } from './chapter-titles.ts';
 import { type ChapterStart, startsByHeadings } from './chapters.ts';
 import { decodeText } from './decode-text.ts';

@@ -1,8 +1,7 @@
 // Parses small documents of an EPUB, such as its package and its contents, into a tree, even if they are malformed.
 // Names are in lower case; element names have no prefix.
 import { Parser } from 'htmlparser2';
-import { BookFault } from './book-fault.ts';
-import { elementDepthMax, packageElementsMax } from './book-limits.ts';
+import { BookFault, elementDepthMax, packageElementsMax } from './book.ts';
 
 export interface MarkupElement {
   name: string;

@@ -2,7 +2,7 @@
 // numbers, or at short separate lines. A list of contents is not a chapter. Project Gutenberg's header and footer
 // become front and back matter, and the header states title and author.
 import { type Block, breakText } from './block.ts';
-import { bookChaptersMax } from './book-limits.ts';
+import { bookChaptersMax } from './book.ts';
 import { chapterNumberOf, isBareNumber, isChapterTitle, isNumberOnly } from './chapter-titles.ts';
 import { type ChapterOptions, type ChapterStart, toChapters, toTitle } from './chapters.ts';
 import type { ReadText } from './html-book.ts';

@@ -3,9 +3,8 @@ import { readFile, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { Failure } from '../../platform/errors.ts';
 import { LimitReached, runInProcess } from '../../platform/runtime/run-once.ts';
-import type { Book } from './book.ts';
-import type { BookFaultReason } from './book-fault.ts';
-import { bookBytesMax, bookCharsMax, readingCpuSecondsMax, readingMegabytesMax } from './book-limits.ts';
+import type { Book, BookFaultReason } from './book.ts';
+import { bookBytesMax, bookCharsMax, readingCpuSecondsMax, readingMegabytesMax } from './book.ts';
 import type { ReadingNews, ReadingTask } from './reading-process.ts';
 
 export interface BookReading extends Omit<ReadingTask, 'readsCode' | 'charsMax' | 'byteCount'> {

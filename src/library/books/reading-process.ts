@@ -4,7 +4,7 @@ import { Socket } from 'node:net';
 import { basename, extname } from 'node:path';
 import { toLanguageCode } from '../../text/language-code.ts';
 import type { Book, BookKind } from './book.ts';
-import { BookFault, type BookFaultReason } from './book-fault.ts';
+import { BookFault, type BookFaultReason } from './book.ts';
 import { findBookKind } from './book-kind.ts';
 import type { ChapterOptions } from './chapters.ts';
 import { decodeText } from './decode-text.ts';

@@ -2,15 +2,21 @@
 // transaction is retried; after several conflicts, such transactions run one at a time, up to a time limit. The bytes
 // of rows deleted in `erasing` transactions may remain in files, backups and the write-ahead log until they are
 // overwritten. Clones are therefore encrypted with a key outside the database.
-
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { Failure } from '../errors.ts';
 import { reasonOf } from '../runtime/system-errors.ts';
-import { nameOf, type PostgresOptions, toClientConfig, toTransactionLimits } from './postgres-connection.ts';
 import { notifySql, PostgresListener } from './postgres-listener.ts';
-import { inspectSchema, migrateSchema, type Schema } from './postgres-schema.ts';
+import {
+  inspectSchema,
+  migrateSchema,
+  nameOf,
+  type PostgresOptions,
+  type Schema,
+  toClientConfig,
+  toTransactionLimits,
+} from './postgres-schema.ts';
 import {
   markOutcomeUnknown,
   type RowStore,

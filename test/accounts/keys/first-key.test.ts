@@ -3,9 +3,9 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, w
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { operator } from '../../../src/accounts/keys/actor.ts';
 import { createApiKey, createPepper } from '../../../src/accounts/keys/api-key.ts';
 import { createApiKeyRows, listAudit } from '../../../src/accounts/keys/api-key-rows.ts';
+import { operator } from '../../../src/accounts/keys/caller.ts';
 import { acceptBootstrapKey, makeFirstKey } from '../../../src/accounts/keys/first-key.ts';
 import { firstKeyScopes } from '../../../src/accounts/keys/scopes.ts';
 import { openSqlite } from '../../../src/platform/store/sqlite.ts';

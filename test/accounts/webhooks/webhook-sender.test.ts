@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { operator } from '../../../src/accounts/keys/actor.ts';
+import { operator } from '../../../src/accounts/keys/caller.ts';
 import { createSeal } from '../../../src/accounts/sign-in/sealed-tokens.ts';
 import { createWebhookSecrets } from '../../../src/accounts/webhooks/webhook-secrets.ts';
 import { audit, openReceiver, openSigned, openTestSender } from './open-sender.ts';

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { operator, toRecordEntry } from '../../../src/accounts/keys/actor.ts';
+import { operator, toRecordEntry } from '../../../src/accounts/keys/caller.ts';
 import { readDataDirSecret } from '../../../src/accounts/sign-in/sealed-tokens.ts';
 import { createVault } from '../../../src/library/voices/clone-vault.ts';
 import { createVoiceRows, noTexts, type SealedClone } from '../../../src/library/voices/voice-rows.ts';

@@ -1,7 +1,7 @@
 // Tests that EPUBs of every shape are read completely and in order, or refused with the reason.
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { BookChapter } from '../../../src/library/books/book.ts';
-import { BookFault } from '../../../src/library/books/book-fault.ts';
+import { BookFault } from '../../../src/library/books/book.ts';
 import { readEpubBook } from '../../../src/library/books/epub-book.ts';
 import { epubShapes } from './epub-shapes.ts';
 import { pngOf, prose, writeEpub } from './epub-writer.ts';

@@ -2,7 +2,7 @@
 import { create } from '@bufbuild/protobuf';
 import { expect, onTestFinished, test } from 'vitest';
 import { LexiconSpecSchema } from '../../../gen/sonant/v1/lexicon_pb.ts';
-import { operator } from '../../../src/accounts/keys/actor.ts';
+import { operator } from '../../../src/accounts/keys/caller.ts';
 import { Violations } from '../../../src/contract/violations.ts';
 import { openLexiconCache } from '../../../src/library/lexicons/lexicon-cache.ts';
 import { checkLexicon } from '../../../src/library/lexicons/lexicon-fields.ts';

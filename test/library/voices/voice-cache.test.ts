@@ -1,7 +1,7 @@
 // Tests the cache of stored voices: a deleted voice is removed from the cache, even if the change was missed, and its
 // audio is deleted.
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
-import { operator, toRecordEntry } from '../../../src/accounts/keys/actor.ts';
+import { operator, toRecordEntry } from '../../../src/accounts/keys/caller.ts';
 import { createVault } from '../../../src/library/voices/clone-vault.ts';
 import { openVoiceCache } from '../../../src/library/voices/voice-cache.ts';
 import type { VoiceRecordEntry } from '../../../src/library/voices/voice-record-rows.ts';

@@ -1,7 +1,7 @@
 // Tests a voice as a file: an import elsewhere gives the same voice if the master key is the same; incomplete files are
 // refused.
 import { beforeEach, expect, test } from 'vitest';
-import { operator, toRecordEntry } from '../../../src/accounts/keys/actor.ts';
+import { operator, toRecordEntry } from '../../../src/accounts/keys/caller.ts';
 import { createVault } from '../../../src/library/voices/clone-vault.ts';
 import { exportVoice, importVoiceFile } from '../../../src/library/voices/voice-file.ts';
 import { createVoiceRows, noTexts, type VoiceRows } from '../../../src/library/voices/voice-rows.ts';

@@ -1,6 +1,6 @@
 // Tests changes to stored voices, whose languages stay among their bindings' languages, and the number per account.
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
-import { type Actor, operator } from '../../../src/accounts/keys/actor.ts';
+import { type Actor, operator } from '../../../src/accounts/keys/caller.ts';
 import { createVault } from '../../../src/library/voices/clone-vault.ts';
 import { openVoiceCache } from '../../../src/library/voices/voice-cache.ts';
 import type { VoiceFields } from '../../../src/library/voices/voice-fields.ts';

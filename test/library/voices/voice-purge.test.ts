@@ -1,6 +1,6 @@
 // Tests that deleted voices and their links are gone at once, even while the files of their audio cannot be removed.
 import { expect, onTestFinished, test } from 'vitest';
-import { operator, toRecordEntry } from '../../../src/accounts/keys/actor.ts';
+import { operator, toRecordEntry } from '../../../src/accounts/keys/caller.ts';
 import { createClipRows } from '../../../src/clips/clip-rows.ts';
 import { openClipSweep } from '../../../src/clips/clip-sweep.ts';
 import { createJobRows } from '../../../src/clips/jobs/job-rows.ts';

@@ -2,8 +2,8 @@
 // which together may not use more than the account alone, and make no keys.
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { ApiKeyService } from '../../../gen/sonant/v1/api_key_pb.ts';
-import { operator } from '../../../src/accounts/keys/actor.ts';
 import { createApiKeyRows, listAudit } from '../../../src/accounts/keys/api-key-rows.ts';
+import { operator } from '../../../src/accounts/keys/caller.ts';
 import { toKeyHolder } from '../../../src/accounts/sign-in/sign-in-rules.ts';
 import { openRpcServer } from '../../../src/transports/rpc/server.ts';
 import { failureOf, openGrpcClient } from '../rpc/grpc-client.ts';

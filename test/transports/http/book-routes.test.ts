@@ -5,7 +5,7 @@ import { BookSchema, BookService, type CodeReading, ReadBookRequestSchema } from
 import { createBookHandlers } from '../../../src/api/books.ts';
 import type { Call } from '../../../src/api/call.ts';
 import { writeMessage } from '../../../src/contract/encode.ts';
-import { bookUploadBytesMax } from '../../../src/library/books/book-limits.ts';
+import { bookUploadBytesMax } from '../../../src/library/books/book.ts';
 import { openJobsGateway } from '../../clips/jobs/open-jobs.ts';
 import { chapterPage, container, opf, page, pngOf, prose, writeEpub } from '../../library/books/epub-writer.ts';
 import { explain, failureOf } from '../rpc/grpc-client.ts';

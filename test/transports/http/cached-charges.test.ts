@@ -2,7 +2,7 @@
 // scope and voice as the request that made it.
 import { afterAll, describe, expect, test } from 'vitest';
 import { SpeechService } from '../../../gen/sonant/v1/speech_pb.ts';
-import { operator } from '../../../src/accounts/keys/actor.ts';
+import { operator } from '../../../src/accounts/keys/caller.ts';
 import { openCore } from '../rpc/open-core.ts';
 import { openTestGateway } from './open-gateway.ts';
 

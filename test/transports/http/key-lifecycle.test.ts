@@ -1,6 +1,6 @@
 // Tests the permissions of a key during its life, and how it is changed, replaced and revoked.
 import { afterAll, describe, expect, test } from 'vitest';
-import { operator } from '../../../src/accounts/keys/actor.ts';
+import { operator } from '../../../src/accounts/keys/caller.ts';
 import { openTestGateway } from './open-gateway.ts';
 import { managing, openKeyManagement, keysUrl as url } from './open-key-management.ts';
 

@@ -5,8 +5,8 @@ import { createClient } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
 import { afterAll, describe, expect, test } from 'vitest';
 import { ApiKeyService, ApiKeySpecSchema } from '../../../gen/sonant/v1/api_key_pb.ts';
-import { operator } from '../../../src/accounts/keys/actor.ts';
 import { listAudit } from '../../../src/accounts/keys/api-key-rows.ts';
+import { operator } from '../../../src/accounts/keys/caller.ts';
 import { fromConnectError } from '../rpc/received-failure.ts';
 import { type Json, managing, openKeyManagement, keysUrl as url } from './open-key-management.ts';
 

@@ -6,7 +6,7 @@ import { createClient } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
 import { afterAll, describe, expect, test } from 'vitest';
 import { SpeechService } from '../../../gen/sonant/v1/speech_pb.ts';
-import { operator } from '../../../src/accounts/keys/actor.ts';
+import { operator } from '../../../src/accounts/keys/caller.ts';
 import { isLongRun } from '../../long/run-length.ts';
 import { explain, failureOf } from '../rpc/grpc-client.ts';
 import { openCore } from '../rpc/open-core.ts';

@@ -2,8 +2,8 @@
 // recorded.
 import { afterAll, expect, test } from 'vitest';
 import { ApiKeyService } from '../../../gen/sonant/v1/api_key_pb.ts';
-import { operator } from '../../../src/accounts/keys/actor.ts';
 import { listAudit } from '../../../src/accounts/keys/api-key-rows.ts';
+import { operator } from '../../../src/accounts/keys/caller.ts';
 import { failureOf } from '../rpc/grpc-client.ts';
 import { openCore } from '../rpc/open-core.ts';
 import { openTestGateway } from './open-gateway.ts';

@@ -6,9 +6,9 @@ import { createConnectTransport, createGrpcWebTransport } from '@connectrpc/conn
 import { onTestFinished } from 'vitest';
 import { SpeechService } from '../../../gen/sonant/v1/speech_pb.ts';
 import type { Admit } from '../../../src/accounts/keys/admit.ts';
+import type { KeyCaller } from '../../../src/accounts/keys/caller.ts';
 import { usualLimits } from '../../../src/accounts/keys/key-limits.ts';
 import type { KeyManagement } from '../../../src/accounts/keys/key-management.ts';
-import type { KeyCaller } from '../../../src/accounts/keys/key-verifier.ts';
 import { type Scope, scopes } from '../../../src/accounts/keys/scopes.ts';
 import type { WebhookSecrets } from '../../../src/accounts/webhooks/webhook-secrets.ts';
 import { createBookHandlers } from '../../../src/api/books.ts';
