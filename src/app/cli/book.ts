@@ -20,6 +20,7 @@ import {
 } from '../../clips.ts';
 import { newReading, readMembers } from '../../contract.ts';
 import { type Book, readBook } from '../../library.ts';
+import { Failure } from '../../platform/errors.ts';
 import { reasonOf } from '../../platform/runtime/system-errors.ts';
 import { openSqlite } from '../../platform/store/sqlite.ts';
 import type { CaptionKind } from '../../speech.ts';
@@ -186,7 +187,18 @@ async function beginJob({ jobs, call }: BookWork, fields: Readonly<Record<string
   const message = create(createJob.input, { jobId });
   const reading = newReading(true);
   readMembers(message, createJob.input, fields, reading);
-  const { job }: { job: JobView } = await checkFlags(() => callUnary(createJob, jobs, message, call, reading));
+  const createOrFind = (): Promise<{ job: JobView }> => callUnary(createJob, jobs, message, call, reading);
+  const { job } = await checkFlags(async () => {
+    try {
+      return await createOrFind();
+    } catch (error) {
+      // Versions of Sonant may describe the same request differently.
+      if (!(error instanceof Failure && error.reason === 'idempotency_conflict')) throw error;
+      process.stderr.write('sonant: another version of Sonant began this book; it is spoken again from the start\n');
+      await jobs.deleteJob(create(deleteJob.input, { jobId }), call);
+      return createOrFind();
+    }
+  });
   // Deletes the job of another command for the same file, because that job would use half of the machine's capacity.
   const { jobs: all }: { jobs: JobView[] } = await callUnary(listJobs, jobs, create(listJobs.input), call);
   for (const { id } of all) if (id !== jobId) await jobs.deleteJob(create(deleteJob.input, { jobId: id }), call);

@@ -5,6 +5,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import Database from 'better-sqlite3';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readFileHead, soundOf } from '../../../src/audio/file-head.ts';
 import { isInstalled } from '../../programs.ts';
@@ -68,6 +69,22 @@ test('goes on where it was interrupted, to the same bytes', async () => {
   expect(audioOf('parts.mp3').equals(audioOf('whole.mp3'))).toBe(true);
   expect(existsSync(work)).toBe(false);
 }, 240_000);
+
+test('speaks a book again that another version began', async () => {
+  const env = { ...process.env, SONANT_DATA_DIR: mkdtempSync(join(folder, 'data-')) };
+  const program = spawn(process.execPath, [main, 'book', 'long.txt', '-o', 'old.mp3'], { cwd: folder, env });
+  const ended = once(program, 'exit');
+  const work = join(folder, 'old.mp3.work');
+  while (segmentsIn(work) < 2) await sleep(5);
+  program.kill('SIGKILL');
+  await ended;
+  const database = new Database(join(work, 'work.db'));
+  expect(database.prepare("update jobs set fingerprint = 'of another version'").run().changes).toBe(1);
+  database.close();
+  const { code, err } = await sonant('long.txt', '-o', 'old.mp3', '--json');
+  expect([code, err]).toEqual([0, expect.stringMatching(/^sonant: another version of Sonant began this book/)]);
+  expect(existsSync(work)).toBe(false);
+}, 120_000);
 
 /** Number of stored segments. */
 const segmentsIn = (work: string): number =>
