@@ -25,9 +25,13 @@ import {
 import { type Heard, LiveTurn } from './live-turn.ts';
 
 export type LiveInput =
-  | { type: 'start'; start: SpeechRequest }
-  /** Adds text to the turn. If the text is a phrase and ends a sentence, that sentence is spoken at once. */
-  | { type: 'text'; text: string; isPhrase?: boolean }
+  /** Starts the session. If one of the `voices` cannot be used, nothing is spoken. */
+  | { type: 'start'; start: SpeechRequest; voices?: readonly string[] }
+  /**
+   * Adds text to the turn. If the text is a phrase and ends a sentence, that sentence is spoken at once. Text of another
+   * voice begins a turn. Default: the voice of the start.
+   */
+  | { type: 'text'; text: string; isPhrase?: boolean; voiceId?: string }
   /** Ends the turn: its remaining text is spoken, even an incomplete sentence. */
   | { type: 'flush' }
   /** Ends the turn and stops its audio. `turn` is the turn being heard. Default: the first unfinished turn. */
@@ -59,8 +63,8 @@ export type LiveEvent =
 interface LiveSessionOptions {
   call: Pick<Call, 'signal' | 'leaving'>;
   start: SpeechRequest;
-  /** The language of the voice. It is used if the start of the session names no language. */
-  languageCode: string;
+  /** The language of a voice. It is used if the start of the session names no language. */
+  languageOf(voiceId: string): string;
   speakTurn(turn: LiveTurn, file: FileOfTurns, signal: AbortSignal): AsyncIterable<SpeechEvent>;
 }
 
@@ -200,22 +204,23 @@ export class LiveSession {
     this.#total.seconds += seconds;
   }
 
-  #openTurn(): LiveTurn {
+  #openTurn(voiceId?: string): LiveTurn {
     if (!this.#open) {
-      this.#open = this.#newTurn();
+      this.#open = this.#newTurn(voiceId);
       this.#turns.push(this.#open);
     }
     return this.#open;
   }
 
-  #newTurn(): LiveTurn {
+  #newTurn(voiceId = this.#options.start.voiceId): LiveTurn {
     const [waiting, limit] = [this.#turns.length + this.#interrupted.length, liveWaitingTurnsMax];
     if (waiting >= limit) {
       const message = `${waiting} turns are waiting to be spoken or read, which is the limit. Read the audio that was sent.`;
       const facts = { message, limit, actual: waiting, limitReason: 'requests' } as const;
       throw new Failure('rate_limit_exceeded', facts);
     }
-    return new LiveTurn(this.#turnCount++, this.#options);
+    const { start, languageOf } = this.#options;
+    return new LiveTurn(this.#turnCount++, voiceId, { start, languageCode: languageOf(voiceId) });
   }
 
   #endTurn(): void {
@@ -225,7 +230,8 @@ export class LiveSession {
     this.#open = undefined;
   }
 
-  async #addText({ text: given, isPhrase = false }: Extract<LiveInput, { type: 'text' }>): Promise<void> {
+  async #addText({ text: given, isPhrase = false, voiceId }: Extract<LiveInput, { type: 'text' }>): Promise<void> {
+    if (this.#open && this.#open.voiceId !== (voiceId ?? this.#options.start.voiceId)) this.#endTurn();
     const text = this.#half + given;
     this.#half = /[\uD800-\uDBFF]$/.exec(text)?.[0] ?? '';
     const whole = text.slice(0, text.length - this.#half.length);
@@ -244,7 +250,7 @@ export class LiveSession {
       throw new Failure('rate_limit_exceeded', facts);
     }
     this.#waitingChars = waiting;
-    const turn = this.#openTurn();
+    const turn = this.#openTurn(voiceId);
     clearTimeout(this.#pause);
     const steps = turn.text.append(whole);
     if (whole.length > charsAtOnce) await inSteps(steps);

@@ -3,7 +3,7 @@
 import { type LiveSpeechRequest, LiveSpeechRequestSchema, LiveStartSchema } from '../../gen/sonant/v1/speech_pb.ts';
 import { checkRules, Violations } from '../contract.ts';
 import { Failure } from '../platform/errors.ts';
-import { type FileOfTurns, type RequestOptions, type Speech, type SpeechRequest, toRequest } from '../speech.ts';
+import { type FileOfTurns, type PlannedLive, type RequestOptions, type Speech, toRequest } from '../speech.ts';
 import { disclosureIn } from '../text.ts';
 import type { Call } from './call.ts';
 import { liveStartMs } from './call-limits.ts';
@@ -47,19 +47,25 @@ export const createLiveOperations = ({ speech, metering }: LiveOperationsOptions
     const { caller } = call;
     const given = inputs[Symbol.asyncIterator]();
     try {
-      const start = await readStart(given);
-      const planned = await speech.planLive(start, caller);
-      const speakTurn = (turn: LiveTurn, file: FileOfTurns, signal: AbortSignal) =>
-        metering.chargeTurn({ ...call, signal }, planned, (place) =>
-          speech.speakTurn(planned, turn.text, { caller, signal, place, file }),
+      const { start, voices = [] } = await readStart(given);
+      const plans = new Map<string, PlannedLive>();
+      const planVoice = async (voiceId = start.voiceId) => {
+        if (!plans.has(voiceId)) plans.set(voiceId, await speech.planLive({ ...start, voiceId }, caller));
+      };
+      for (const voiceId of [start.voiceId, ...voices]) await planVoice(voiceId);
+      const speakTurn = ({ text, voiceId }: LiveTurn, file: FileOfTurns, signal: AbortSignal) => {
+        const planned = plans.get(voiceId)!;
+        return metering.chargeTurn({ ...call, signal }, planned, (place) =>
+          speech.speakTurn(planned, text, { caller, signal, place, file }),
         );
-      const { languageCode } = planned.cast.main;
-      const session = new LiveSession({ call, start, languageCode, speakTurn });
+      };
+      const languageOf = (voiceId: string) => plans.get(voiceId)!.cast.main.languageCode;
+      const session = new LiveSession({ call, start, languageOf, speakTurn });
       if (start.disclosure) {
-        await session.handle({ type: 'text', text: disclosureIn(languageCode) });
+        await session.handle({ type: 'text', text: disclosureIn(languageOf(start.voiceId)) });
         await session.handle({ type: 'flush' });
       }
-      readInputs(session, given).catch((error: unknown) => session.fail(error));
+      readInputs(session, given, planVoice).catch((error: unknown) => session.fail(error));
       yield* session.events();
     } finally {
       // The result is not awaited, because an iterator that waits for the client would block here.
@@ -68,13 +74,13 @@ export const createLiveOperations = ({ speech, metering }: LiveOperationsOptions
   },
 });
 
-async function readStart(inputs: AsyncIterator<LiveInput>): Promise<SpeechRequest> {
+async function readStart(inputs: AsyncIterator<LiveInput>): Promise<Extract<LiveInput, { type: 'start' }>> {
   const late = Promise.withResolvers<never>();
   const message = `The start message did not arrive within ${liveStartMs / 1000} s.`;
   const timer = setTimeout(() => late.reject(new Failure('engine_timeout', { message })), liveStartMs);
   try {
     const { done, value } = await Promise.race([inputs.next(), late.promise]);
-    if (!done && value.type === 'start') return value.start;
+    if (!done && value.type === 'start') return value;
     throw new Failure('invalid_request', { message: 'The first message must be start.' });
   } finally {
     clearTimeout(timer);
@@ -82,9 +88,16 @@ async function readStart(inputs: AsyncIterator<LiveInput>): Promise<SpeechReques
 }
 
 /** Reads the inputs. The end of the inputs counts as the input `end`. */
-async function readInputs(session: LiveSession, inputs: AsyncIterator<LiveInput>): Promise<void> {
+async function readInputs(
+  session: LiveSession,
+  inputs: AsyncIterator<LiveInput>,
+  planVoice: (voiceId?: string) => Promise<void>,
+): Promise<void> {
   try {
-    for (let next = await inputs.next(); !next.done; next = await inputs.next()) await session.handle(next.value);
+    for (let next = await inputs.next(); !next.done; next = await inputs.next()) {
+      if (next.value.type === 'text') await planVoice(next.value.voiceId);
+      await session.handle(next.value);
+    }
     await session.end();
   } finally {
     // Closes the inputs at once, because earlier events may wait a long time for the client to read them.

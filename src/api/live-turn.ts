@@ -30,6 +30,7 @@ export interface Heard {
 
 export class LiveTurn {
   readonly index: number;
+  readonly voiceId: string;
   readonly text: LiveText;
   /** Aborts when the turn is interrupted or its speech has failed. */
   readonly stop = new AbortController();
@@ -47,8 +48,13 @@ export class LiveTurn {
   /** Words with times; offsets are relative to the turn. */
   readonly #words: { end: number; startSeconds: number; endSeconds: number }[] = [];
 
-  constructor(index: number, { languageCode, start }: { languageCode: string; start: Pick<SpeechRequest, 'markup'> }) {
+  constructor(
+    index: number,
+    voiceId: string,
+    { languageCode, start }: { languageCode: string; start: Pick<SpeechRequest, 'markup'> },
+  ) {
     this.index = index;
+    this.voiceId = voiceId;
     this.text = new LiveText(languageCode, start.markup);
   }
 

@@ -265,6 +265,8 @@ const failureForms: readonly FailureForm[] = [
   ['/api', toFailureReply],
   ['/mcp', toMcpReply],
   ['/v1/text-to-speech', toElevenLabsReply],
+  ['/v1/text-to-dialogue', toElevenLabsReply],
+  ['/v1/pronunciation-dictionaries', toElevenLabsReply],
   ['/v1/voices', toElevenLabsReply],
   ['/v1/user', toElevenLabsReply],
   ['/v1/single-use-token', toElevenLabsReply],

@@ -16,12 +16,13 @@ import {
   type Tickets,
   type VoiceOperations,
 } from '../../api.ts';
-import type { Fields } from '../../contract.ts';
+import { type Fields, isObject } from '../../contract.ts';
 import { countChars } from '../../platform/count-chars.ts';
 import { Failure, type FieldViolation } from '../../platform/errors.ts';
 import { liveMessageBytesMax } from '../../platform/net/request-limits.ts';
 import { onAbort } from '../../platform/runtime/abort.ts';
 import { PushQueue } from '../../platform/runtime/push-queue.ts';
+import { toSnakeCase } from '../../platform/store/row-store.ts';
 import { readRequest, type SpeechRequest } from '../../speech.ts';
 import { MarkupFault, readMarkup } from '../../text.ts';
 import type { Admission } from '../http/admission.ts';
@@ -85,13 +86,14 @@ function spokenCharsOf(text: string): number {
 }
 
 /**
- * Returns the number of characters that are charged. Throws a Failure if a text sent in one request exceeds a whole
- * monthly quota of the caller, or the limit for text that waits to be spoken.
+ * Returns the number of characters that are charged. Throws a Failure if the texts of one request exceed a whole monthly
+ * quota of the caller, or the limit for text that waits to be spoken.
  */
-export function checkTextFits(text: string, caller: KeyCaller, otherWay: string): number {
-  const spoken = spokenCharsOf(text);
+export function checkTextFits(texts: readonly string[], caller: KeyCaller, otherWay: string): number {
+  const sumOf = (count: (text: string) => number) => texts.reduce((sum, text) => sum + count(text), 0);
+  const spoken = sumOf(spokenCharsOf);
   for (const [i, { limits }] of chainOf(caller).entries()) checkFitsQuota(spoken, limits.charactersPerMonth, i === 0);
-  const actual = countChars(text);
+  const actual = sumOf(countChars);
   const limit = liveWaitingCharsMax;
   if (actual <= limit) return spoken;
   const message = `The text has ${actual} characters; the limit is ${limit}. ${otherWay}.`;
@@ -200,6 +202,21 @@ export class SpeechContexts<Writer extends ContextWriter> {
   }
 }
 
+interface SocketNames {
+  /** Name of the vendor's API in logs. */
+  api: string;
+  /** Whether names such as `contextId` are sent as `context_id`. */
+  hasSnakeNames?: boolean;
+}
+
+const withSnakeNames = (message: object): object =>
+  Object.fromEntries(
+    Object.entries(message).map(([name, value]) => [
+      toSnakeCase(name),
+      isObject(value) ? withSnakeNames(value) : value,
+    ]),
+  );
+
 /** Reads the first message; undefined if none arrives in time. */
 type ReadFirst = () => Promise<Fields | undefined>;
 
@@ -208,13 +225,13 @@ type ReadFirst = () => Promise<Fields | undefined>;
  * hook of the route has done so, and returns the first message if it has read it.
  */
 export async function serveContexts<Writer extends ContextWriter>(
-  { live, admission, leaving, readerStallMs, api }: ContextsOptions & { api: string },
+  { live, admission, leaving, readerStallMs, api, hasSnakeNames = false }: ContextsOptions & SocketNames,
   [request, reply]: [FastifyRequest, FastifyReply],
   open: (contexts: SpeechContexts<Writer>, socket: ContextSocket) => ContextProtocol,
   begin: (readFirst: ReadFirst) => ReturnType<ReadFirst> = async () => undefined,
 ): Promise<void> {
   const peer = await acceptWebSocket(request, reply, { messageBytesMax: liveMessageBytesMax, readerStallMs });
-  const send = (message: object) => peer.send(JSON.stringify(message));
+  const send = (message: object) => peer.send(JSON.stringify(hasSnakeNames ? withSnakeNames(message) : message));
   const contexts = new SpeechContexts<Writer>({
     live,
     beginCall: () => admission.beginCall(request, api, speechOperations.liveSpeech),

@@ -133,3 +133,70 @@ export class AlignmentMessages {
     };
   }
 }
+
+/**
+ * Divides audio and characters among messages, of which each contains the characters that are spoken in its audio, with
+ * times from its start. Some clients add up the lengths of the audio, others those of the characters; both are equal.
+ */
+export class PairedMessages {
+  readonly #msPerByte: number;
+  #held: Uint8Array[] = [];
+  #pending: TimedChar[] = [];
+  #sentBytes = 0;
+  #lastChar = ' ';
+
+  constructor(msPerByte: number) {
+    this.#msPerByte = msPerByte;
+  }
+
+  /** Holds audio until its characters are known. */
+  hold(audio: Uint8Array): void {
+    this.#held.push(audio);
+  }
+
+  /** Audio without characters. */
+  rest(): Uint8Array[] {
+    return this.#held.splice(0);
+  }
+
+  /** Adds characters, whose audio is held. `turnEndMs` is the end of the turn, if it has ended. */
+  *put(timed: readonly TimedChar[], turnEndMs?: number): Generator<{ audio: Uint8Array; alignment: Alignment }> {
+    this.#pending.push(...timed);
+    const last = this.#pending.at(-1);
+    if (turnEndMs !== undefined && (last?.char ?? this.#lastChar) !== ' ')
+      this.#pending.push({ char: ' ', startMs: turnEndMs, endMs: turnEndMs });
+    if (this.#pending.length === 0 || this.#held.length === 0) return;
+    const pieces = this.#held.splice(0);
+    let audio = Buffer.alloc(0);
+    for (const [i, piece] of pieces.entries()) {
+      audio = audio.length === 0 ? Buffer.from(piece) : Buffer.concat([audio, piece]);
+      const startMs = this.#sentMs;
+      const endMs = Math.round((this.#sentBytes + audio.length) * this.#msPerByte);
+      const isLast = i === pieces.length - 1;
+      const count = isLast ? this.#pending.length : this.#pending.findLastIndex((char) => char.startMs < endMs) + 1;
+      const chars = this.#pending.splice(0, count);
+      // A pause is a space. A piece in the middle of a word is sent with the next one.
+      if (chars.length === 0 && this.#lastChar === ' ') chars.push({ char: ' ', startMs, endMs });
+      if (chars.length === 0) continue;
+      this.#lastChar = chars.at(-1)!.char;
+      this.#sentBytes += audio.length;
+      yield { audio, alignment: toAlignment(chars, startMs, endMs) };
+      audio = Buffer.alloc(0);
+    }
+    if (audio.length > 0) this.#held.push(audio);
+  }
+
+  get #sentMs(): number {
+    return Math.round(this.#sentBytes * this.#msPerByte);
+  }
+}
+
+/** Times of the characters of a message, which fill the time from its start to its end. */
+function toAlignment(chars: readonly TimedChar[], fromMs: number, toMs: number): Alignment {
+  const starts = chars.map(({ startMs }) => Math.min(Math.max(startMs, fromMs), toMs) - fromMs);
+  return {
+    chars: chars.map(({ char }) => char),
+    charStartTimesMs: starts,
+    charDurationsMs: starts.map((start, i) => (starts[i + 1] ?? toMs - fromMs) - start),
+  };
+}

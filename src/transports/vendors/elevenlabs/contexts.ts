@@ -6,8 +6,12 @@
 //     {"text":" ","context_id","voice_settings"}  {"text","context_id","flush"}  {"context_id","close_context":true}
 //     {"text":""}                                 keeps alive; ends the text if the connection has a single context
 //     {"close_socket":true}
+// In a dialogue, each text names its voice, and a context is opened by the list of its voices. A closed context speaks all
+// its text, because clients close a context without a flush.
+//     {"context_id","voices":["clara"],"voice_settings"}  {"context_id","inputs":[{"text","voice_id","new_turn"}],"flush"}
+//     {"context_id","keep_alive":true}
 
-import type { Fields } from '../../../contract.ts';
+import { type Fields, isObject } from '../../../contract.ts';
 import { Failure } from '../../../platform/errors.ts';
 import { contextIdCharsMax } from '../../http/http-limits.ts';
 import { fromThrown } from '../../http/thrown-failure.ts';
@@ -26,6 +30,15 @@ interface ProtocolOptions {
   settings: SocketSettings;
   /** Whether the connection can have several contexts. */
   isMulti: boolean;
+  /** The voice in the URL; undefined for a dialogue. */
+  voiceId: string | undefined;
+}
+
+/** A text and its voice; undefined for the voice of the context. */
+interface Input {
+  text: string;
+  voiceId?: string;
+  isNewTurn?: boolean;
 }
 
 type Context = SpeechContext<ElevenLabsWriter>;
@@ -73,45 +86,51 @@ export class ElevenLabsProtocol implements ContextProtocol {
   }
 
   #take(id: string, message: Fields): void {
-    const { text, flush, close_context: close, voice_settings: voiceSettings } = message;
-    if (typeof (text ?? '') !== 'string') throw invalid('text', 'must be a string');
-    const given = String(text ?? '');
-    const known = this.#contexts.get(id);
-    const context = known ?? (given === '' ? undefined : this.#open(id, voiceSettings));
+    const { isMulti, voiceId } = this.#options;
+    const { text, voices, flush, close_context: close } = message;
+    const isDialogue = voiceId === undefined;
+    const inputs = isDialogue ? readInputs(message) : [{ text: readText(text) }];
+    const isOpening = voices !== undefined || inputs.some((input) => input.text !== '');
+    const context = this.#contexts.get(id) ?? (isOpening ? this.#open(id, message, inputs[0]?.voiceId) : undefined);
     context?.writer.keepAlive();
-    if (context) this.#speak(context, given, flush === true);
-    const isEnd = !this.#options.isMulti && text === '' && flush !== true;
-    if (context && isEnd) finish(context);
+    // A text without characters keeps the call alive.
+    if (message.keep_alive === true) context?.inputs.push({ type: 'text', text: '' });
+    for (const input of inputs) if (context) this.#speak(context, input);
+    if (context && flush === true) endTurn(context);
+    const isEnd = !isDialogue && !isMulti && text === '' && flush !== true;
+    if (context && (isEnd || (isDialogue && close === true))) finish(context);
     else if (isEnd) void this.#endEmpty();
     else if (context && close === true) closeContext(context);
   }
 
-  #open(id: string, voiceSettings: unknown): Context {
-    const { isMulti, settings } = this.#options;
+  #open(id: string, first: Fields, firstVoiceId: string | undefined): Context {
+    const { isMulti, settings, voiceId } = this.#options;
     const { isAbsolute, contextIdleMs, startWith } = settings;
-    const start = startWith(voiceSettings ?? undefined);
+    const voices = voiceId === undefined ? readVoices(first, firstVoiceId) : [voiceId];
+    const start = startWith(voices[0], first);
     const named = { contextId: this.#nameOf(id), isMulti, start, isAbsolute, contextIdleMs };
     const onIdle = () => finish(context);
     const onFailure = (message: string) => {
       this.#failed = message;
     };
-    const context: Context = this.#contexts.open(id, new ElevenLabsWriter({ ...named, onIdle, onFailure }));
-    context.inputs.push({ type: 'start', start });
+    const isDialogue = voiceId === undefined;
+    const writer = new ElevenLabsWriter({ ...named, isDialogue, onIdle, onFailure });
+    const context: Context = this.#contexts.open(id, writer);
+    context.inputs.push({ type: 'start', start, voices });
     return context;
   }
 
-  #speak({ writer, inputs, isOver }: Context, given: string, flush: boolean): void {
+  #speak(context: Context, { text: given, voiceId, isNewTurn = false }: Input): void {
+    const { writer, inputs, isOver } = context;
     if (given !== '' && writer.isClosing) throw invalid('context_id', 'must be a context that is not closed');
     if (isOver) return;
+    if (isNewTurn || voiceId !== writer.voiceId) endTurn(context);
+    writer.voiceId = voiceId;
     if (given.trim() !== '' || (given !== '' && writer.hasText)) {
       const { isAuto: isPhrase } = this.#options.settings;
       const text = isPhrase ? toPhrase(given) : given;
       writer.addText(text);
-      inputs.push({ type: 'text', text, isPhrase });
-    }
-    if (flush && writer.hasText) {
-      writer.endTurn();
-      inputs.push({ type: 'flush' });
+      inputs.push({ type: 'text', text, isPhrase, ...(voiceId !== undefined && { voiceId }) });
     }
   }
 
@@ -149,6 +168,12 @@ export class ElevenLabsProtocol implements ContextProtocol {
   }
 }
 
+function endTurn({ writer, inputs, isOver }: Context): void {
+  if (isOver || !writer.hasText) return;
+  writer.endTurn();
+  inputs.push({ type: 'flush' });
+}
+
 /** Ends the text of the context. */
 function finish({ writer, inputs }: Context): void {
   writer.isClosing = true;
@@ -158,6 +183,28 @@ function finish({ writer, inputs }: Context): void {
 function closeContext(context: Context): void {
   if (context.writer.hasText) context.cancel();
   finish(context);
+}
+
+function readText(text: unknown): string {
+  if (typeof (text ?? '') === 'string') return String(text ?? '');
+  throw invalid('text', 'must be a string');
+}
+
+function readInputs({ inputs }: Fields): Input[] {
+  if (!Array.isArray(inputs ?? [])) throw invalid('inputs', 'must be a list');
+  return ((inputs ?? []) as unknown[]).map((input) => {
+    const { text, voice_id: voiceId, new_turn: isNewTurn }: Fields = isObject(input) ? input : {};
+    if (typeof text === 'string' && typeof voiceId === 'string')
+      return { text, voiceId, isNewTurn: isNewTurn === true };
+    throw invalid('inputs', 'must be objects with text and voice_id');
+  });
+}
+
+/** The voices of a dialogue, of which the first is the voice of its start. */
+function readVoices({ voices }: Fields, firstVoiceId: string | undefined): string[] {
+  const named = voices ?? [firstVoiceId];
+  if (Array.isArray(named) && named.length > 0 && named.every((voice) => typeof voice === 'string')) return named;
+  throw invalid('voices', 'must be a list of ids of voices');
 }
 
 const invalid = (field: string, message: string) =>

@@ -1,18 +1,20 @@
 // Converts events of live speech to ElevenLabs's messages: `{"audio","alignment","normalizedAlignment","contextId"}`,
-// with audio and times in separate messages, and `{"isFinal":true,"contextId"}` as the last. An error is the last message
-// of a connection with a single context.
+// with audio and times in separate messages, and `{"isFinal":true,"contextId"}` as the last. In a dialogue with times, a
+// message contains the audio and the times of its characters. An error is the last message of a connection with a single
+// context.
 import type { LiveEvent } from '../../../api.ts';
-import { encodeSilence } from '../../../audio.ts';
+import { audioFormats, encodeSilence } from '../../../audio.ts';
 import type { Failure } from '../../../platform/errors.ts';
 import type { SpeechRequest } from '../../../speech.ts';
 import { type ContextWriter, emptyContextSeconds } from '../speech-contexts.ts';
-import { type Alignment, AlignmentMessages, CharacterTimes } from './alignment.ts';
+import { type Alignment, AlignmentMessages, CharacterTimes, PairedMessages, type TimedChar } from './alignment.ts';
 import { toErrorMessage } from './elevenlabs-failure.ts';
 
 interface SpokenContext {
   /** Id of the context; undefined if it has none. */
   contextId: string | undefined;
   isMulti: boolean;
+  isDialogue: boolean;
   start: SpeechRequest;
   isAbsolute: boolean;
   /** Called when no message has arrived for `contextIdleMs`. */
@@ -25,6 +27,8 @@ export class ElevenLabsWriter implements ContextWriter {
   readonly #context: SpokenContext;
   readonly #times: CharacterTimes;
   readonly #alignments: AlignmentMessages;
+  /** Undefined if audio and times are sent in separate messages, or without times. */
+  readonly #paired: PairedMessages | undefined;
   #idle: NodeJS.Timeout | undefined;
   #turn = 0;
   #hasSound = false;
@@ -32,12 +36,17 @@ export class ElevenLabsWriter implements ContextWriter {
   /** Whether the current turn has text. */
   hasText = false;
   isClosing = false;
+  /** The voice of the last text, in a dialogue. */
+  voiceId: string | undefined;
 
   constructor(context: SpokenContext) {
     this.#context = context;
     // Clients that count from the previous message need the last character of a word to complete the word.
     this.#times = new CharacterTimes({ holdsLast: context.isAbsolute });
     this.#alignments = new AlignmentMessages(context.isAbsolute);
+    const { isDialogue, isAbsolute, start } = context;
+    const msPerByte = 1000 / audioFormats[start.format].bytesPerSecond(start.sampleRateHz);
+    this.#paired = isDialogue && isAbsolute ? new PairedMessages(msPerByte) : undefined;
   }
 
   /** Called when a message has arrived. */
@@ -58,14 +67,17 @@ export class ElevenLabsWriter implements ContextWriter {
   }
 
   async *write(event: LiveEvent): AsyncGenerator<object> {
-    if (event.type === 'audio') yield this.#toMessage(event.audio);
-    else if (event.type === 'timestamps') yield* this.#align(event.turn, event.words);
+    const { isDialogue, start } = this.#context;
+    if (event.type === 'audio') yield* this.#addSound(event.audio);
+    else if (event.type === 'timestamps') yield* this.#align(this.#times.takeWords(event.turn, event.words));
     else if (event.type === 'flushed') {
       const { rest, endMs } = this.#times.endTurn(event.turn, event.seconds);
-      yield* this.#toMessages(this.#alignments.put(rest, endMs));
-    } else if (event.type === 'done' && !this.#hasSound) {
-      const { format, sampleRateHz } = this.#context.start;
-      yield this.#toMessage(await encodeSilence(format, sampleRateHz, emptyContextSeconds));
+      yield* this.#align(rest, endMs);
+      if (isDialogue) yield { isFinalAudioForTurn: true, contextId: this.#context.contextId };
+    } else if (event.type === 'done') {
+      for (const audio of this.#paired?.rest() ?? []) yield this.#toMessage(audio);
+      if (!this.#hasSound)
+        yield this.#toMessage(await encodeSilence(start.format, start.sampleRateHz, emptyContextSeconds));
     }
   }
 
@@ -82,18 +94,25 @@ export class ElevenLabsWriter implements ContextWriter {
     if (isMulti || !this.#hasFailed) yield { isFinal: true, contextId };
   }
 
-  #align(turn: number, words: Extract<LiveEvent, { type: 'timestamps' }>['words']) {
-    return this.#toMessages(this.#alignments.put(this.#times.takeWords(turn, words)));
+  *#addSound(audio: Uint8Array): Generator<object> {
+    if (this.#paired) this.#paired.hold(audio);
+    else yield this.#toMessage(audio);
   }
 
-  *#toMessages(alignment: Alignment | undefined): Generator<object> {
-    if (alignment) yield { ...this.#toMessage(new Uint8Array()), alignment, normalizedAlignment: alignment };
+  /** Sends the times of characters. `turnEndMs` is the end of the turn, if it has ended. */
+  *#align(timed: readonly TimedChar[], turnEndMs?: number): Generator<object> {
+    if (this.#paired) {
+      for (const { audio, alignment } of this.#paired.put(timed, turnEndMs)) yield this.#toMessage(audio, alignment);
+    } else if (!this.#context.isDialogue) {
+      const alignment = this.#alignments.put(timed, turnEndMs);
+      if (alignment) yield this.#toMessage(new Uint8Array(), alignment);
+    }
   }
 
-  #toMessage(audio: Uint8Array): object {
+  #toMessage(audio: Uint8Array, alignment: Alignment | null = null): object {
     this.#hasSound ||= audio.length > 0;
     const { buffer, byteOffset, byteLength } = audio;
     const data = Buffer.from(buffer, byteOffset, byteLength).toString('base64');
-    return { audio: data, alignment: null, normalizedAlignment: null, contextId: this.#context.contextId };
+    return { audio: data, alignment, normalizedAlignment: alignment, contextId: this.#context.contextId };
   }
 }

@@ -1,8 +1,10 @@
-// Parses an ElevenLabs client's request into the start of live speech. Voice and format are in the URL. The speed is in
-// the body or in the first message of a context. Unsupported fields (model, other voice settings) are ignored, as
-// ElevenLabs tolerates them.
+// Parses an ElevenLabs client's request into the start of live speech. The format is in the URL. The voice is in the URL
+// or, for each line of a dialogue, in the body. The speed is in the body or in the first message of a context.
+// Unsupported fields (model, other voice settings) are ignored, as ElevenLabs tolerates them.
 //     {voice_id}?output_format=pcm_24000&language_code=en&auto_mode=true&inactivity_timeout=180&sync_alignment=true
-//     {"text","voice_settings":{"speed"},"seed"}
+//     {"text","voice_settings":{"speed"},"seed","apply_text_normalization","pronunciation_dictionary_locators"}
+//     {"inputs":[{"text","voice_id"}],"settings",...}
+import { liveWaitingTurnsMax } from '../../../api.ts';
 import { audioFormats, type FormatName, mp3BitRates } from '../../../audio.ts';
 import { type Fields, isObject, type UnknownField } from '../../../contract.ts';
 import type { FieldViolation } from '../../../platform/errors.ts';
@@ -11,9 +13,15 @@ import { contextIdleMsDefault, contextIdleMsMax } from '../../http/http-limits.t
 import { sortFields } from '../../http/ignored-fields.ts';
 import { readStart } from '../speech-contexts.ts';
 
+/** A text and its voice. A dialogue has several, and each is a turn of live speech. */
+export interface Line {
+  text: string;
+  voiceId: string;
+}
+
 interface Generation {
   start: SpeechRequest;
-  text: string;
+  lines: readonly Line[];
   /** The ignored members. */
   ignored: readonly UnknownField[];
 }
@@ -25,27 +33,35 @@ const formatDefault = 'mp3_44100_128';
 const bufferMs = 1000;
 /** Parameters in which a client may send its key or a token. */
 const keyNames = ['xi-api-key', 'api_key', 'xi_api_key', 'single_use_token'];
-const queryNames = ['output_format', 'language_code', 'auto_mode', 'inactivity_timeout', 'sync_alignment', 'seed'];
-const bodyNames = ['text', 'language_code', 'voice_settings', 'output_format', 'seed'];
+const speechNames = ['output_format', 'language_code', 'seed', 'apply_text_normalization'];
+const queryNames = [...speechNames, 'auto_mode', 'inactivity_timeout', 'sync_alignment'];
+const bodyNames = [...speechNames, 'pronunciation_dictionary_locators'];
 const settingNames = ['speed'];
 
-/** Parses the body of an HTTP request together with its query. */
-export function parseGeneration(voiceId: string, query: Fields, body: Fields): Generation {
+/** Parses the body of an HTTP request together with its query. Without a voice in the URL, the request is a dialogue. */
+export function parseGeneration(voiceId: string | undefined, query: Fields, body: Fields): Generation {
+  const isDialogue = voiceId === undefined;
+  const settingsName = isDialogue ? 'settings' : 'voice_settings';
   const asked = sortFields(query, [...queryNames, ...keyNames], false);
-  const given = sortFields(body, [...bodyNames, ...keyNames], false);
-  const { text, voice_settings: settings } = given.fields;
-  const faults = textFaults(text);
-  const start = toStart(voiceId, { ...given.fields, ...asked.fields }, settings, faults);
-  return { start, text: String(text), ignored: [...asked.ignored, ...given.ignored, ...ignoredSettings(settings)] };
+  const given = sortFields(body, [...bodyNames, isDialogue ? 'inputs' : 'text', settingsName, ...keyNames], false);
+  const { text, inputs, [settingsName]: settings } = given.fields;
+  const faults: FieldViolation[] = [];
+  const lines = isDialogue ? readLines(inputs, faults) : [{ text: readText('text', text, faults), voiceId }];
+  const start = toStart(lines[0]?.voiceId, { ...given.fields, ...asked.fields }, settings, faults);
+  const ofSettings = ignoredSettings(settings, settingsName);
+  return { start, lines, ignored: [...asked.ignored, ...given.ignored, ...ofSettings] };
 }
 
 /** Parses the query of a WebSocket. */
-export function parseSocketSettings(voiceId: string, query: Fields) {
+export function parseSocketSettings(query: Fields) {
   const { fields, ignored } = sortFields(query, [...queryNames, ...keyNames], false);
   const { auto_mode: auto, sync_alignment: sync, inactivity_timeout: timeout } = fields;
   return {
-    /** The start of a context with these voice settings. */
-    startWith: (settings: unknown): SpeechRequest => toStart(voiceId, fields, settings, []),
+    /** The start of a context with this voice and this first message. */
+    startWith: (voiceId: string | undefined, first: Fields = {}): SpeechRequest => {
+      const { voice_settings: settings, pronunciation_dictionary_locators: locators } = first;
+      return toStart(voiceId, { ...fields, pronunciation_dictionary_locators: locators }, settings, []);
+    },
     /** Whether each text is a complete phrase. If such a text ends a sentence, that sentence is spoken at once. */
     isAuto: isTrue(auto),
     /** Whether character times count from the start of the context, instead of from the end of the previous message. */
@@ -58,11 +74,14 @@ export function parseSocketSettings(voiceId: string, query: Fields) {
 const isTrue = (value: unknown) => String(value).toLowerCase() === 'true';
 
 function toStart(
-  voiceId: string,
-  { output_format: output, language_code: language, seed }: Fields,
+  voiceId: string | undefined,
+  { output_format: output, language_code: language, seed, ...fields }: Fields,
   settings: unknown,
   faults: FieldViolation[],
 ): SpeechRequest {
+  const { apply_text_normalization: normalization = 'auto', pronunciation_dictionary_locators: locators } = fields;
+  if (!normalizations.includes(normalization as string))
+    faults.push({ field: 'apply_text_normalization', reason: 'enum', message: 'must be auto, on or off' });
   const { format, sample_rate } = readOutputFormat(output ?? formatDefault, faults);
   const start = {
     voice_id: voiceId,
@@ -72,6 +91,8 @@ function toStart(
     speaking_rate: isObject(settings) ? (settings.speed ?? undefined) : undefined,
     // In a query, the seed is a string.
     seed: typeof seed === 'string' && /^\d+$/.test(seed) ? Number(seed) : seed,
+    normalize: normalization !== 'off',
+    lexicon_ids: Array.isArray(locators) ? locators.map(lexiconIdIn) : (locators ?? undefined),
     timestamps: 'word',
     buffer_ms: bufferMs,
   };
@@ -94,13 +115,34 @@ function readOutputFormat(given: unknown, faults: FieldViolation[]): { format?: 
 
 const isFormat = (name: string): name is FormatName => Object.hasOwn(audioFormats, name);
 
-function textFaults(text: unknown): FieldViolation[] {
-  if (typeof text !== 'string') return [{ field: 'text', reason: 'type', message: 'must be a string' }];
-  if (text.trim() !== '') return [];
-  return [{ field: 'text', reason: 'blank', message: 'must contain more than white space' }];
+const normalizations = ['auto', 'on', 'off'];
+
+/** A pronunciation dictionary is a lexicon. */
+const lexiconIdIn = (locator: unknown) => (isObject(locator) ? locator.pronunciation_dictionary_id : locator);
+
+/** Reads the lines of a dialogue. The whole dialogue is refused if one of them cannot be spoken. */
+function readLines(inputs: unknown, faults: FieldViolation[]): Line[] {
+  const given = Array.isArray(inputs) ? inputs : [];
+  const { length } = given;
+  if (length === 0) faults.push({ field: 'inputs', reason: 'required', message: 'must have at least one text' });
+  const message = `has ${length} texts, over the limit of ${liveWaitingTurnsMax}; split the dialogue`;
+  if (length > liveWaitingTurnsMax) faults.push({ field: 'inputs', reason: 'too_long', message });
+  return given.slice(0, liveWaitingTurnsMax).map((input, i) => {
+    const { text, voice_id: voiceId }: Fields = isObject(input) ? input : {};
+    const isNamed = typeof voiceId === 'string' && voiceId !== '';
+    const field = `inputs[${i}].voice_id`;
+    if (!isNamed) faults.push({ field, reason: 'required', message: 'must be the id of a voice' });
+    return { text: readText(`inputs[${i}].text`, text, faults), voiceId: isNamed ? voiceId : '' };
+  });
 }
 
-function ignoredSettings(settings: unknown): readonly UnknownField[] {
-  if (isObject(settings)) return sortFields(settings, settingNames, false, 'voice_settings.').ignored;
-  return (settings ?? undefined) === undefined ? [] : [{ name: 'voice_settings', meant: undefined }];
+function readText(field: string, text: unknown, faults: FieldViolation[]): string {
+  if (typeof text !== 'string') faults.push({ field, reason: 'type', message: 'must be a string' });
+  else if (text.trim() === '') faults.push({ field, reason: 'blank', message: 'must contain more than white space' });
+  return typeof text === 'string' ? text : '';
+}
+
+function ignoredSettings(settings: unknown, name: string): readonly UnknownField[] {
+  if (isObject(settings)) return sortFields(settings, settingNames, false, `${name}.`).ignored;
+  return (settings ?? undefined) === undefined ? [] : [{ name, meant: undefined }];
 }

@@ -1,5 +1,5 @@
-// The speech endpoints of ElevenLabs's API, below /v1/text-to-speech/{voice_id}: the WebSockets stream-input and
-// multi-stream-input, and POST with and without /stream and /with-timestamps; also GET /v1/voices,
+// The speech endpoints of ElevenLabs's API, below /v1/text-to-speech/{voice_id} and /v1/text-to-dialogue: the WebSockets
+// stream-input and multi-stream-input, and POST with and without /stream and /with-timestamps; also GET /v1/voices,
 // /v1/voices/{voice_id}, its /settings, /v1/models, /v1/user and /v1/single-use-token. The API key is in xi-api-key.
 // Every request for speech becomes live speech. A WebSocket is accepted before its caller and its voice are checked,
 // because clients read a refusal of the upgrade as a wrong address.
@@ -13,6 +13,7 @@ import {
 } from '../../../api.ts';
 import { audioFormats } from '../../../audio.ts';
 import type { Fields } from '../../../contract.ts';
+import { jobValuesMax } from '../../../platform/net/request-limits.ts';
 import type { OfferedVoice, SpeechRequest } from '../../../speech.ts';
 import { anyKeyOf, run, stream } from '../../http/admission.ts';
 import { sendPieces } from '../../http/body-writer.ts';
@@ -31,13 +32,13 @@ import { CharacterTimes, type TimedChar } from './alignment.ts';
 import { ElevenLabsProtocol } from './contexts.ts';
 import { elevenLabsHeader } from './elevenlabs-failure.ts';
 import type { ElevenLabsWriter } from './events.ts';
-import { parseGeneration, parseSocketSettings } from './generation.ts';
+import { type Line, parseGeneration, parseSocketSettings } from './generation.ts';
 import { toSubscription, toUser } from './subscription.ts';
 import { languageOf, toElevenLabsVoice, toVoicePage, toVoices, voicePageQuery, voiceSettings } from './voices.ts';
 
 const { liveSpeech } = speechOperations;
 const { listVoices, getVoice } = voiceOperations;
-const root = '/v1/text-to-speech/:voiceId';
+const roots = ['/v1/text-to-speech/:voiceId', '/v1/text-to-dialogue'];
 const json = 'application/json';
 
 export function addElevenLabsRoutes(app: FastifyInstance, options: VendorRoutesOptions): void {
@@ -54,11 +55,14 @@ export function addElevenLabsRoutes(app: FastifyInstance, options: VendorRoutesO
 
   /** `contentType` defaults to the content type of the audio. */
   const speak =
-    (render: (events: AsyncIterable<LiveEvent>, text: string) => AsyncIterable<Uint8Array>, contentType?: string) =>
+    (render: (events: AsyncIterable<LiveEvent>, spoken: Spoken) => AsyncIterable<Uint8Array>, contentType?: string) =>
     async (request: FastifyRequest, reply: FastifyReply) => {
-      const { start, text, ignored } = parseGeneration(voiceOf(request), request.query as Fields, fieldsOf(request));
-      const cost = checkTextFits(text, request.call!.caller, 'Use a WebSocket');
-      const events = stream(request, reply, liveSpeech, (call) => live.liveSpeech(call, inputsOf(start, text)));
+      const voiceId = voiceOf(request);
+      const { start, lines, ignored } = parseGeneration(voiceId, request.query as Fields, fieldsOf(request));
+      const texts = lines.map(({ text }) => text);
+      const cost = checkTextFits(texts, request.call!.caller, 'Use a WebSocket');
+      const events = stream(request, reply, liveSpeech, (call) => live.liveSpeech(call, inputsOf(start, lines)));
+      const spoken = { lines, hasSegments: voiceId === undefined };
       const type = contentType ?? audioFormats[start.format].contentType;
       const headers = {
         'content-type': type,
@@ -66,14 +70,17 @@ export function addElevenLabsRoutes(app: FastifyInstance, options: VendorRoutesO
         'character-cost': String(cost),
         ...ignoredHeaders(request, ignored),
       };
-      await sendPieces(reply, headers, render(withWarnings(reply, events), text));
+      await sendPieces(reply, headers, render(withWarnings(reply, events), spoken));
       return reply;
     };
-  const admitted = { onRequest: admitAnyTo(liveSpeech) };
-  app.post(root, admitted, speak(soundOf));
-  app.post(`${root}/stream`, admitted, speak(soundOf));
-  app.post(`${root}/with-timestamps`, admitted, speak(objectOf, json));
-  app.post(`${root}/stream/with-timestamps`, admitted, speak(linesOf, json));
+  // A dialogue has as many members and items as a job.
+  const admitted = { onRequest: admitAnyTo(liveSpeech), config: { jsonValuesMax: jobValuesMax } };
+  for (const root of roots) {
+    app.post(root, admitted, speak(soundOf));
+    app.post(`${root}/stream`, admitted, speak(soundOf));
+    app.post(`${root}/with-timestamps`, admitted, speak(objectOf, json));
+    app.post(`${root}/stream/with-timestamps`, admitted, speak(linesOf, json));
+  }
 
   const listed = { onRequest: admitAnyTo(listVoices) };
   const listReady = (request: FastifyRequest, reply: FastifyReply) =>
@@ -102,7 +109,7 @@ export function addElevenLabsRoutes(app: FastifyInstance, options: VendorRoutesO
 
   const got = { onRequest: admitAnyTo(getVoice) };
   const readVoice = async (request: FastifyRequest, reply: FastifyReply) => {
-    const id = voiceOf(request);
+    const id = voiceOf(request)!;
     const { voice, kept } = await run(request, reply, getVoice, (call) => voices.getVoice(call, id));
     return toElevenLabsVoice({ id, voice, kept }, await viewerOf(request));
   };
@@ -122,40 +129,48 @@ export function addElevenLabsRoutes(app: FastifyInstance, options: VendorRoutesO
 
 function addSockets(app: FastifyInstance, options: VendorRoutesOptions): void {
   const { live, admission, isAllowedOrigin, tickets } = options;
-  for (const [name, isMulti] of [
-    ['stream-input', false],
-    ['multi-stream-input', true],
-  ] as const) {
-    app.get(`${root}/${name}`, { exposeHeadRoute: false }, async (request, reply) => {
-      checkUpgrade(request, reply, isAllowedOrigin);
-      const settings = parseSocketSettings(voiceOf(request), request.query as Fields);
-      reply.headers(ignoredHeaders(request, settings.ignored));
-      const open = (contexts: SpeechContexts<ElevenLabsWriter>, socket: ContextSocket) =>
-        new ElevenLabsProtocol(contexts, socket, { settings, isMulti });
-      await serveContexts({ ...options, api: 'elevenlabs' }, [request, reply], open, async (readFirst) => {
-        const { single_use_token: token } = request.query as Fields;
-        const asked = anyKeyOf(request);
-        // A message that cannot be read contains no key.
-        const first = (token ?? asked) === undefined ? await readFirst().catch(() => undefined) : undefined;
-        const key = asked ?? (typeof first?.xi_api_key === 'string' ? first.xi_api_key : undefined);
-        const ticket = token === undefined ? undefined : await tickets.useLive(String(token));
-        await admission.admitWith({ key, ticketKeyId: ticket?.keyId }, request, reply, liveSpeech);
-        const start = settings.startWith(undefined);
-        // Speaks an empty text, to find failures before the first message is handled.
-        const nothing = stream(request, reply, liveSpeech, (call) => live.liveSpeech(call, inputsOf(start, '')));
-        await Array.fromAsync(nothing);
-        return first;
-      });
-      return reply;
+  const serve = (isMulti: boolean) => async (request: FastifyRequest, reply: FastifyReply) => {
+    checkUpgrade(request, reply, isAllowedOrigin);
+    const voiceId = voiceOf(request);
+    const isDialogue = voiceId === undefined;
+    const settings = parseSocketSettings(request.query as Fields);
+    reply.headers(ignoredHeaders(request, settings.ignored));
+    const open = (contexts: SpeechContexts<ElevenLabsWriter>, socket: ContextSocket) =>
+      new ElevenLabsProtocol(contexts, socket, { settings, isMulti, voiceId });
+    const api = { api: 'elevenlabs', hasSnakeNames: isDialogue };
+    await serveContexts({ ...options, ...api }, [request, reply], open, async (readFirst) => {
+      const { single_use_token: asked } = request.query as Fields;
+      const known = anyKeyOf(request);
+      // A message that cannot be read contains no key.
+      const first = (asked ?? known) === undefined ? await readFirst().catch(() => undefined) : undefined;
+      const token = asked ?? first?.single_use_token;
+      const key = known ?? (typeof first?.xi_api_key === 'string' ? first.xi_api_key : undefined);
+      const ticket = typeof token === 'string' ? await tickets.useLive(token) : undefined;
+      await admission.admitWith({ key, ticketKeyId: ticket?.keyId }, request, reply, liveSpeech);
+      // The voices of a dialogue are in later messages.
+      if (isDialogue) return first;
+      const inputs = inputsOf(settings.startWith(voiceId), []);
+      // Speaks nothing, to find failures before the first message is handled.
+      await Array.fromAsync(stream(request, reply, liveSpeech, (call) => live.liveSpeech(call, inputs)));
+      return first;
     });
+    return reply;
+  };
+  for (const root of roots) {
+    app.get(`${root}/stream-input`, { exposeHeadRoute: false }, serve(false));
+    app.get(`${root}/multi-stream-input`, { exposeHeadRoute: false }, serve(true));
   }
 }
 
-const voiceOf = ({ params }: FastifyRequest) => (params as { voiceId: string }).voiceId;
+/** The voice in the URL; undefined for a dialogue. */
+const voiceOf = ({ params }: FastifyRequest) => (params as { voiceId?: string }).voiceId;
 
-async function* inputsOf(start: SpeechRequest, text: string): AsyncGenerator<LiveInput> {
-  yield { type: 'start', start };
-  if (text !== '') yield { type: 'text', text };
+async function* inputsOf(start: SpeechRequest, lines: readonly Line[]): AsyncGenerator<LiveInput> {
+  yield { type: 'start', start, voices: lines.map(({ voiceId }) => voiceId) };
+  for (const [i, line] of lines.entries()) {
+    if (i > 0) yield { type: 'flush' };
+    yield { type: 'text', ...line };
+  }
 }
 
 /** Matches requests with ElevenLabs's header. */
@@ -196,48 +211,84 @@ async function* soundOf(events: AsyncIterable<LiveEvent>): AsyncGenerator<Uint8A
   for await (const event of events) if (event.type === 'audio') yield event.audio;
 }
 
-async function* linesOf(events: AsyncIterable<LiveEvent>, text: string): AsyncGenerator<Uint8Array> {
-  for await (const { audio, timed } of piecesOf(events, text)) {
-    const line = { audio_base64: Buffer.from(audio).toString('base64'), ...toAlignments(timed) };
+/** What a request has spoken. */
+interface Spoken {
+  lines: readonly Line[];
+  /** Whether the reply states which characters belong to which line. */
+  hasSegments: boolean;
+}
+
+async function* linesOf(events: AsyncIterable<LiveEvent>, spoken: Spoken): AsyncGenerator<Uint8Array> {
+  for await (const piece of piecesOf(events, spoken)) {
+    const line = { audio_base64: Buffer.from(piece.audio).toString('base64'), ...toTimes([piece], spoken) };
     yield Buffer.from(`${JSON.stringify(line)}\n`);
   }
 }
 
 /** Yields one JSON object, whose audio is sent while it is generated. */
-async function* objectOf(events: AsyncIterable<LiveEvent>, text: string): AsyncGenerator<Uint8Array> {
-  const all: TimedChar[] = [];
+async function* objectOf(events: AsyncIterable<LiveEvent>, spoken: Spoken): AsyncGenerator<Uint8Array> {
+  const all: Piece[] = [];
   let before = '{"audio_base64":"';
   let held: Uint8Array = new Uint8Array();
-  for await (const { audio, timed } of piecesOf(events, text)) {
-    all.push(...timed);
-    const bytes = Buffer.concat([held, audio]);
+  for await (const piece of piecesOf(events, spoken)) {
+    if (piece.timed.length > 0) all.push(piece);
+    const bytes = Buffer.concat([held, piece.audio]);
     // Encodes groups of three bytes, because each group becomes four base64 characters without padding.
     const whole = bytes.length - (bytes.length % 3);
     held = bytes.subarray(whole);
     if (whole > 0) yield Buffer.from(before + bytes.toString('base64', 0, whole));
     if (whole > 0) before = '';
   }
-  const rest = JSON.stringify(toAlignments(all)).slice(1);
+  const rest = JSON.stringify(toTimes(all, spoken)).slice(1);
   yield Buffer.from(`${before}${Buffer.from(held).toString('base64')}",${rest}`);
 }
 
-async function* piecesOf(events: AsyncIterable<LiveEvent>, text: string) {
-  const nothing = { audio: new Uint8Array(), timed: [] as TimedChar[] };
+interface Piece {
+  audio: Uint8Array;
+  turn: number;
+  timed: readonly TimedChar[];
+}
+
+async function* piecesOf(events: AsyncIterable<LiveEvent>, { lines }: Spoken): AsyncGenerator<Piece> {
+  const nothing = { audio: new Uint8Array(), timed: [] };
   const times = new CharacterTimes({ holdsLast: true });
-  times.addText(0, text);
+  for (const [turn, { text }] of lines.entries()) times.addText(turn, text);
   for await (const event of events) {
-    if (event.type === 'audio') yield { ...nothing, audio: event.audio };
-    else if (event.type === 'timestamps') yield { ...nothing, timed: times.takeWords(event.turn, event.words) };
-    else if (event.type === 'flushed') yield { ...nothing, timed: times.endTurn(event.turn, event.seconds).rest };
+    if (event.type === 'done') continue;
+    const { turn } = event;
+    if (event.type === 'audio') yield { ...nothing, turn, audio: event.audio };
+    else if (event.type === 'timestamps') yield { ...nothing, turn, timed: times.takeWords(turn, event.words) };
+    else if (event.type === 'flushed') yield { ...nothing, turn, timed: times.endTurn(turn, event.seconds).rest };
   }
 }
 
-function toAlignments(timed: readonly TimedChar[]) {
-  if (timed.length === 0) return { alignment: null, normalized_alignment: null };
+function toTimes(pieces: readonly Piece[], { lines, hasSegments }: Spoken) {
+  const timed = pieces.flatMap((piece) => piece.timed);
+  const segments = hasSegments && { voice_segments: toSegments(pieces, lines) };
+  if (timed.length === 0) return { alignment: null, normalized_alignment: null, ...segments };
   const alignment = {
     characters: timed.map(({ char }) => char),
     character_start_times_seconds: timed.map(({ startMs }) => startMs / 1000),
     character_end_times_seconds: timed.map(({ endMs }) => endMs / 1000),
   };
-  return { alignment, normalized_alignment: alignment };
+  return { alignment, normalized_alignment: alignment, ...segments };
+}
+
+/** The lines that the characters of these pieces belong to. */
+function toSegments(pieces: readonly Piece[], lines: readonly Line[]): Fields[] {
+  const segments = new Map<number, Fields>();
+  let index = 0;
+  for (const { turn, timed } of pieces) {
+    if (timed.length === 0) continue;
+    const before = segments.get(turn) ?? {
+      voice_id: lines[turn]!.voiceId,
+      start_time_seconds: timed[0]!.startMs / 1000,
+      character_start_index: index,
+      dialogue_input_index: turn,
+    };
+    index += timed.length;
+    const end = { end_time_seconds: timed.at(-1)!.endMs / 1000, character_end_index: index };
+    segments.set(turn, { ...before, ...end });
+  }
+  return [...segments.values()];
 }
