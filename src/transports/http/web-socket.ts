@@ -75,11 +75,19 @@ export function takeUpgrades(
   server.on('upgrade', (request, socket, head) => {
     upgrades.set(request, { socket, head, takeTurn: (work) => takeTurn(request, work) });
     socket.on('error', () => socket.destroy());
-    const response = new HttpResponse(request);
-    response.shouldKeepAlive = false;
-    response.assignSocket(socket as never);
-    response.once('finish', () => socket.end());
-    listener(request, response);
+    const begin = () => {
+      // A client may have read the previous response before Node detaches it from the socket. A client that does not
+      // wait for that response is cut off, because Node no longer drains the socket for it.
+      const earlier = (socket as Duplex & { _httpMessage?: HttpResponse | null })._httpMessage;
+      if (earlier?.writableEnded) return void earlier.once('close', begin);
+      if (earlier || socket.destroyed) return void socket.destroy();
+      const response = new HttpResponse(request);
+      response.shouldKeepAlive = false;
+      response.assignSocket(socket as never);
+      response.once('finish', () => socket.end());
+      listener(request, response);
+    };
+    begin();
   });
 }
 

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, expect, test } from 'vitest';
 import { openTestGateway } from './open-gateway.ts';
+import { connectRaw, toRequest } from './raw-http.ts';
 
 const shared = await openTestGateway({ settings: { allowedOrigins: ['https://app.example'] } }, afterAll);
 const path = '/api/audio/speech/live';
@@ -277,4 +278,14 @@ test('while the service stops, a turn is finished and the connection closes with
   await until('flushed');
   expect(await closed).toBe(1012);
   await drained;
+});
+
+test('an upgrade sent before the previous response has ended closes only its own connection', async () => {
+  const raw = connectRaw(shared);
+  const lines = [`GET ${path} HTTP/1.1`, 'Host: a', `X-API-Key: ${shared.key}`, 'Connection: Upgrade'];
+  const upgrade = ['Upgrade: websocket', 'Sec-WebSocket-Version: 13', 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=='];
+  const fields = { voice_id: 'tone-low', text: 'one two three four', return_format: 'buffer' };
+  await raw.send(toRequest(shared, '/api/audio/speech', fields) + [...lines, ...upgrade, '', ''].join('\r\n'));
+  await raw.end();
+  expect((await shared.speak(fields)).status).toBe(200);
 });
