@@ -13,7 +13,6 @@ export const openCallLimits: OpenCallLimits = {
   unaryMs: 30_000,
   streamMs: 3_600_000,
   stallMs: 30_000,
-  checkEveryMs: 1_000,
   refusals: { perMinute: 600, burst: 100 },
 };
 /** Interval between checks of the keys of running calls. A revocation must take effect within a second. */

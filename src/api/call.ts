@@ -1,6 +1,7 @@
 // One call of an operation: its caller, the caller's address, and the signals that end the call.
 import { type Actor, type KeyCaller, type LimitStatus, toActor, usualLimits as usualKeyLimits } from '../accounts.ts';
 import type { Failure } from '../platform/errors.ts';
+import type { Pace } from '../platform/pace.ts';
 
 export interface Call {
   caller: KeyCaller;
@@ -9,6 +10,8 @@ export interface Call {
   address: string;
   /** Aborts when the call must end. The reason is a Failure or `callerLeft`. */
   signal: AbortSignal;
+  /** The pace of the reader of a stream. Default: the reader is never slow. */
+  pace?: Pace | undefined;
   /** Aborts with a Failure when the service begins to stop. Long streams should end soon; short work may finish. */
   leaving: AbortSignal;
   /** Start of the call, on the clock of `performance.now`. */

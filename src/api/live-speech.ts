@@ -44,7 +44,7 @@ export interface LiveOperationsOptions {
 
 export const createLiveOperations = ({ speech, metering }: LiveOperationsOptions): LiveOperations => ({
   async *liveSpeech(call, inputs) {
-    const { caller } = call;
+    const { caller, pace } = call;
     const given = inputs[Symbol.asyncIterator]();
     try {
       const { start, voices = [] } = await readStart(given);
@@ -56,7 +56,7 @@ export const createLiveOperations = ({ speech, metering }: LiveOperationsOptions
       const speakTurn = ({ text, voiceId }: LiveTurn, file: FileOfTurns, signal: AbortSignal) => {
         const planned = plans.get(voiceId)!;
         return metering.chargeTurn({ ...call, signal }, planned, (place) =>
-          speech.speakTurn(planned, text, { caller, signal, place, file }),
+          speech.speakTurn(planned, text, { caller, signal, place, file, pace }),
         );
       };
       const languageOf = (voiceId: string) => plans.get(voiceId)!.cast.main.languageCode;

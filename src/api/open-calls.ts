@@ -1,6 +1,5 @@
-// Limits the running calls that need no key: their number per connection, per address and in total, their duration, and
-// their wait for a client that reads nothing. An address with too many refusals is barred: transports drop its calls
-// unanswered.
+// Limits the number of running calls that need no key, per connection, per address and in total. An address with too
+// many refusals is barred: transports drop its calls unanswered.
 import { type Rate, takeOne } from '../accounts.ts';
 import { Failure } from '../platform/errors.ts';
 import { networkOf } from '../platform/net/client-addresses.ts';
@@ -13,20 +12,15 @@ export interface OpenCallLimits {
   streamMs: number;
   /** How long a stream waits for a client that reads nothing. */
   stallMs: number;
-  checkEveryMs: number;
   /** Rate of refusals per address; an address that exceeds it is barred. */
   refusals: Rate;
 }
 
-export interface OpenCall {
+interface OpenCall {
   /** IP address of the client. */
   address: string;
   /** Identifies the connection; undefined if it is unknown. */
-  connection: object | undefined;
-  isStream: boolean;
-  /** Time (performance.now()) since which a result has been waiting to be read; undefined if no result is waiting. */
-  waitingSinceMs(): number | undefined;
-  abort(failure: Failure): void;
+  connection?: object | undefined;
 }
 
 /** Number of addresses whose refusals are remembered. */
@@ -37,36 +31,36 @@ export class OpenCalls {
   /** Number of running calls by network. */
   readonly #fromNetwork = new Map<string, number>();
   readonly #onConnection = new WeakMap<object, number>();
-  readonly #sinceMs = new Map<OpenCall, number>();
   /** By network: the time at which the network's full allowance of refusals is available again. */
   readonly #refusedUntilUs = new Map<string, number>();
-  readonly #timer: NodeJS.Timeout;
+  #inAll = 0;
 
   constructor(limits: OpenCallLimits) {
     this.#limits = limits;
-    this.#timer = setInterval(() => this.#endOverdue(), limits.checkEveryMs).unref();
   }
 
   /** Counts the call until the returned function is called. Throws a Failure if the call is refused. */
-  enter(call: OpenCall): () => void {
+  enter({ address, connection }: OpenCall): () => void {
     const { perConnectionMax, perAddressMax, inAllMax } = this.#limits;
-    const { address, connection } = call;
     const network = networkOf(address);
     const near = this.#fromNetwork.get(network) ?? 0;
     const held = (connection && this.#onConnection.get(connection)) ?? 0;
     try {
       if (held >= perConnectionMax) throw tooMany('on this connection', perConnectionMax);
       if (near >= perAddressMax) throw tooMany('from this address', perAddressMax);
-      if (this.#sinceMs.size >= inAllMax) throw noRoom();
+      if (this.#inAll >= inAllMax) throw noRoom();
     } catch (error) {
       this.#noteRefusal(network);
       throw error;
     }
     this.#fromNetwork.set(network, near + 1);
-    this.#sinceMs.set(call, performance.now());
+    this.#inAll++;
     if (connection) this.#onConnection.set(connection, held + 1);
+    let hasLeft = false;
     return () => {
-      if (!this.#sinceMs.delete(call)) return;
+      if (hasLeft) return;
+      hasLeft = true;
+      this.#inAll--;
       const left = this.#fromNetwork.get(network)! - 1;
       if (left > 0) this.#fromNetwork.set(network, left);
       else this.#fromNetwork.delete(network);
@@ -80,28 +74,12 @@ export class OpenCalls {
     return untilUs !== undefined && !takeOne(untilUs, nowUs(), this.#limits.refusals).isAllowed;
   }
 
-  close(): void {
-    clearInterval(this.#timer);
-  }
-
   #noteRefusal(network: string): void {
     const { fullAtUs } = takeOne(this.#refusedUntilUs.get(network) ?? 0, nowUs(), this.#limits.refusals);
     this.#refusedUntilUs.delete(network);
     this.#refusedUntilUs.set(network, fullAtUs);
     if (this.#refusedUntilUs.size > addressesMax) {
       this.#refusedUntilUs.delete(this.#refusedUntilUs.keys().next().value!);
-    }
-  }
-
-  #endOverdue(): void {
-    const { unaryMs, streamMs, stallMs } = this.#limits;
-    const nowMs = performance.now();
-    for (const [call, sinceMs] of this.#sinceMs) {
-      const timeoutMs = call.isStream ? streamMs : unaryMs;
-      const waitingSinceMs = call.waitingSinceMs();
-      if (nowMs - sinceMs > timeoutMs) call.abort(tooLate(`The call did not finish within ${timeoutMs / 1000} s.`));
-      else if (waitingSinceMs !== undefined && nowMs - waitingSinceMs > stallMs)
-        call.abort(tooLate(`The client read nothing from the stream for ${stallMs / 1000} s.`));
     }
   }
 }
@@ -118,5 +96,3 @@ const tooMany = (where: string, limit: number) =>
 
 const noRoom = () =>
   new Failure('overloaded', { message: 'Too many calls without an API key are running. Try again later.' });
-
-const tooLate = (message: string) => new Failure('engine_timeout', { message });

@@ -9,7 +9,6 @@ import type { Tracing } from '../platform/telemetry/trace.ts';
 import type { EndedCall } from './call.ts';
 import { openCallLimits, streamCallMs, unaryCallMs } from './call-limits.ts';
 import { createCallMetrics } from './call-metrics.ts';
-import { createDeadlines } from './deadlines.ts';
 import { type IsInForce, openKeyWatch } from './key-watch.ts';
 import { type OpenCallLimits, OpenCalls } from './open-calls.ts';
 import { type Incoming, RunningCall, type Shared, type TimeLimits } from './running-call.ts';
@@ -56,9 +55,8 @@ export function createRunner(options: RunnerOptions): Runner {
   const leaving = new AbortController();
   const stopped = new AbortController();
   const openCalls = new OpenCalls(openLimits);
-  const deadlines = createDeadlines();
-  const watches = { openCalls, keyWatch, deadlines };
-  const shared: Shared = { admit, onCallEnd, tracing, timeLimits, ...watches, running, leaving, stopped };
+  const limits = { timeLimits, openLimits, openCalls, keyWatch };
+  const shared: Shared = { admit, onCallEnd, tracing, ...limits, running, leaving, stopped };
   return {
     begin: (incoming) => new RunningCall(incoming, shared),
     isBarred: (address) => openCalls.isBarred(address),
@@ -68,7 +66,6 @@ export function createRunner(options: RunnerOptions): Runner {
     isIdle: () => running.size === 0,
     stop() {
       keyWatch.close();
-      openCalls.close();
       stopped.abort(stopping());
       for (const call of [...running]) call.abort(stopped.signal.reason);
     },

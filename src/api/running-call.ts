@@ -2,11 +2,11 @@
 // aborted call ends at once, even if the operation ignores its signal.
 import { type Admit, checkScopes, type KeyCaller, type LimitStatus, type Presented } from '../accounts.ts';
 import { Failure, failureTable, toFailure } from '../platform/errors.ts';
+import { giveUpAfter, Pace } from '../platform/pace.ts';
 import { type Span, type TraceHeaders, type Tracing, within } from '../platform/telemetry/trace.ts';
 import { anonymous, type Call, callerLeft, type EndedCall, type SpeechFacts } from './call.ts';
-import type { Deadlines } from './deadlines.ts';
 import type { KeyWatch } from './key-watch.ts';
-import type { OpenCalls } from './open-calls.ts';
+import type { OpenCallLimits, OpenCalls } from './open-calls.ts';
 import type { Operation } from './operation.ts';
 
 export interface TimeLimits {
@@ -38,9 +38,9 @@ export interface Shared {
   /** Traces calls; undefined if calls are not traced. */
   tracing: Tracing | undefined;
   timeLimits: TimeLimits;
+  openLimits: OpenCallLimits;
   openCalls: OpenCalls;
   keyWatch: KeyWatch;
-  deadlines: Deadlines;
   running: Set<{ abort(reason: unknown): void }>;
   leaving: AbortController;
   stopped: AbortController;
@@ -63,11 +63,9 @@ export class RunningCall {
   #operation: Operation | undefined;
   #messageCount = 0;
   #hasEnded = false;
-  /** Undoes the set-up done by `#start` and `admitAnyone`. */
-  #release = () => {};
-  #leaveOpen = () => {};
-  /** Time since which a result of the stream has been waiting to be read. */
-  #waitingSinceMs: number | undefined;
+  /** Undo what the start and the admission have set up. */
+  readonly #releases: (() => void)[] = [];
+  readonly #pace = new Pace();
   /** Rejects the awaited result. */
   #refuse: (reason: unknown) => void = () => {};
 
@@ -108,13 +106,9 @@ export class RunningCall {
 
   /** Admits a call to an operation that needs no key. Throws a Failure if the call is refused. */
   admitAnyone({ isOpen }: Operation): void {
-    this.#leaveOpen = this.#shared.openCalls.enter({
-      address: this.#incoming.address,
-      connection: this.#incoming.connection,
-      isStream: isOpen === 'stream',
-      waitingSinceMs: () => this.#waitingSinceMs,
-      abort: (failure) => this.abort(failure),
-    });
+    const { openCalls, openLimits } = this.#shared;
+    this.#releases.push(openCalls.enter(this.#incoming));
+    this.#endAfter(isOpen === 'stream' ? openLimits.streamMs : openLimits.unaryMs);
   }
 
   /**
@@ -147,10 +141,8 @@ export class RunningCall {
 
   /** Returns the results of a started stream. The stream ends when its reader returns or reads nothing for too long. */
   streamFrom<T>(open: () => AsyncIterable<T>): AsyncIterable<T> {
-    const stall = this.#watchStall();
     let source: AsyncIterator<T> | undefined;
     const leave = () => {
-      stall.close();
       // The result is not awaited, because an operation that ignores its signal would block the caller.
       source?.return?.()?.catch(() => {});
     };
@@ -159,16 +151,12 @@ export class RunningCall {
       return source.next();
     };
     const take = (result: IteratorResult<T>) => {
-      if (result.done) {
-        stall.close();
-        this.#end('OK');
-      } else {
-        this.#messageCount++;
-        stall.wait();
-      }
+      if (result.done) return this.#end('OK');
+      this.#messageCount++;
+      this.#pace.given();
     };
     const next = (): Promise<IteratorResult<T>> => {
-      this.#waitingSinceMs = undefined;
+      this.#pace.taken();
       const refused = (error: unknown) => {
         leave();
         return this.thrown(error);
@@ -218,7 +206,12 @@ export class RunningCall {
 
   /** Starts an operation whose results `streamFrom` reads. */
   startStream(operation: Operation): Call {
-    return this.#start(operation, this.#shared.timeLimits.streamCallMs);
+    const { timeLimits, openLimits } = this.#shared;
+    const call = this.#start(operation, timeLimits.streamCallMs);
+    const stallMs = operation.isOpen ? openLimits.stallMs : timeLimits.readerStallMs;
+    const message = `The client read nothing from the stream for ${stallMs / 1000} s.`;
+    this.#releases.push(this.#pace.after(stallMs, () => this.abort(tooLate(message))));
+    return call;
   }
 
   /** Starts the time limit and the watch of the key. */
@@ -232,45 +225,22 @@ export class RunningCall {
     const { running, leaving, stopped } = this.#shared;
     if (stopped.signal.aborted) throw stopped.signal.reason;
     running.add(this);
-    this.#release = () => running.delete(this);
+    this.#releases.push(() => running.delete(this));
     if (!operation.isOpen) this.#limit(operation, timeoutMs);
     const reportSpeech = (facts: SpeechFacts) => void Object.assign(this.#speech, facts);
     const since = { requestId, address, begunMs: this.#begunMs };
-    return { caller, ...since, reportLimits, reportSpeech, signal, leaving: leaving.signal };
+    return { caller, ...since, reportLimits, reportSpeech, signal, pace: this.#pace, leaving: leaving.signal };
   }
 
   #limit({ managesKeys }: Operation, timeoutMs: number): void {
-    const { keyWatch, deadlines, running } = this.#shared;
-    const giveUp = () => this.abort(tooLate(`The call did not finish within ${timeoutMs / 1000} s.`));
-    const inTime = deadlines.watch(timeoutMs, giveUp);
-    const unwatch = managesKeys ? undefined : keyWatch.watch(this.caller.keyId, (failure) => this.abort(failure));
-    this.#release = () => {
-      inTime();
-      unwatch?.();
-      running.delete(this);
-    };
+    this.#endAfter(timeoutMs);
+    if (managesKeys) return;
+    this.#releases.push(this.#shared.keyWatch.watch(this.caller.keyId, (failure) => this.abort(failure)));
   }
 
-  /**
-   * Aborts the stream if a result waits too long to be read. The stream uses one timer, which counts only while a
-   * result is waiting. Calls without a key share a timer.
-   */
-  #watchStall() {
-    const { readerStallMs: stallMs } = this.#shared.timeLimits;
-    const giveUp = () => {
-      if (this.#waitingSinceMs !== undefined)
-        this.abort(tooLate(`The client read nothing from the stream for ${stallMs / 1000} s.`));
-    };
-    let timer: NodeJS.Timeout | undefined;
-    return {
-      wait: () => {
-        this.#waitingSinceMs = performance.now();
-        if (this.#operation?.isOpen) return;
-        timer ??= setInterval(giveUp, stallMs).unref();
-        timer.refresh();
-      },
-      close: () => clearInterval(timer),
-    };
+  #endAfter(timeoutMs: number): void {
+    const giveUp = () => this.abort(tooLate(`The call did not finish within ${timeoutMs / 1000} s.`));
+    this.#releases.push(giveUpAfter(timeoutMs, giveUp));
   }
 
   /**
@@ -305,8 +275,7 @@ export class RunningCall {
   #end(status: string, failure?: Failure): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
-    this.#release();
-    this.#leaveOpen();
+    for (const release of this.#releases) release();
     const { requestId, api } = this.#incoming;
     const ended: EndedCall = {
       requestId,

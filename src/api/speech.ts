@@ -79,11 +79,11 @@ export function createSpeechOperations(options: SpeechOperationsOptions) {
     },
 
     async *streamSpeech(call: Call, request: SpeechRequest): AsyncIterable<SpeechEvent> {
-      const { caller, signal } = call;
+      const { caller, signal, pace } = call;
       const speak = request.returnFormat === 'url' ? delivery.storeStream : speech.speak;
       await speech.checkRoom(request, caller);
       const planned = await speech.plan(request, caller);
-      yield* metering.chargeStream(call, planned, () => speak(planned, caller, signal));
+      yield* metering.chargeStream(call, planned, () => speak(planned, caller, signal, pace));
     },
 
     /** Estimates a request. No characters are charged, but an estimate takes a concurrency slot of the key. */

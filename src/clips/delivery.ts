@@ -6,6 +6,7 @@ import type { Caller } from '../accounts.ts';
 import { audioFormats, type FormatName } from '../audio.ts';
 import type { Voice } from '../engines.ts';
 import { Failure } from '../platform/errors.ts';
+import type { Pace } from '../platform/pace.ts';
 import {
   type CaptionKind,
   type CastSpeech,
@@ -154,10 +155,15 @@ export function createDelivery(options: DeliveryOptions, singleFlight: SingleFli
     },
 
     /** Streams the speech while it is stored. The info and the end of the stream contain the link. */
-    async *storeStream(planned: PlannedSpeech, caller: Caller, signal: AbortSignal): AsyncIterable<SpeechEvent> {
+    async *storeStream(
+      planned: PlannedSpeech,
+      caller: Caller,
+      signal: AbortSignal,
+      pace: Pace | undefined,
+    ): AsyncIterable<SpeechEvent> {
       const bytes = expectedBytesOf(planned.request);
       const reservation = await room.reserve({ accountId: accountOf(caller), bytes, isLinked: true });
-      const events = speech.speak(planned, caller, signal);
+      const events = speech.speak(planned, caller, signal, pace);
       const options = { clips, index, keepMs, reservation, caller, isLinked: true, toCacheKey: () => null };
       const stored = storeClip(events, options);
       let audioUrl = '';

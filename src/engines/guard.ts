@@ -3,6 +3,7 @@
 // was sent. Until then, temporary failures are retried, and a segment with faulty audio is spoken once more.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure, type Reason } from '../platform/errors.ts';
+import type { Pace } from '../platform/pace.ts';
 import { createMetrics, type Metrics } from '../platform/telemetry/prometheus.ts';
 import { CircuitBreaker, type Try } from './circuit-breaker.ts';
 import type { Engine, EngineCapabilities, Segment, SpokenPcm, Voice } from './engine.ts';
@@ -33,6 +34,13 @@ export interface Turn {
 
 /** Resolves when the segment may begin. A segment is urgent if its caller has received no audio yet. */
 export type TakeTurn = (seat: Seat, isUrgent: boolean, signal: AbortSignal) => Promise<Turn>;
+
+interface SpeakOptions {
+  /** If it is absent, the segment begins at once, and its audio is generated only as fast as it is read. */
+  take?: TakeTurn;
+  /** The pace of the call's reader. Default: the reader is never slow. */
+  pace?: Pace | undefined;
+}
 
 type EngineGuard = ReturnType<typeof createEngineGuard>;
 
@@ -97,19 +105,23 @@ export function createEngineGuard(engine: Engine, metrics: Metrics) {
     yield* run(later, signal, await takeTurn(later, signal, take));
   }
 
-  function read(segment: Segment, signal: AbortSignal, turn: Turn | undefined, take: TakeTurn | undefined) {
+  function read(segment: Segment, signal: AbortSignal, turn: Turn | undefined, { take, pace }: SpeakOptions) {
     if (!turn || !take) return run(segment, signal, undefined);
     const isRepeatable = engine.capabilities.isRepeatable && !segment.clone && !segment.isAgain;
     return readAtEngineSpeed({
       run: (by) => run(segment, by, turn),
       again: isRepeatable ? (by) => speakAgain(segment, by, take) : undefined,
       signal,
+      pace,
     });
   }
 
   return {
-    /** If `take` is absent, the segment begins at once, and its audio is generated only as fast as it is read. */
-    async *speak(asked: Segment, callersSignal: AbortSignal, take?: TakeTurn): AsyncGenerator<SpokenPcm, void> {
+    async *speak(
+      asked: Segment,
+      callersSignal: AbortSignal,
+      options: SpeakOptions = {},
+    ): AsyncGenerator<SpokenPcm, void> {
       const signal = AbortSignal.any([callersSignal, closing.signal]);
       signal.throwIfAborted();
       let segment = asked;
@@ -117,8 +129,8 @@ export function createEngineGuard(engine: Engine, metrics: Metrics) {
         let turn: Turn | undefined;
         let isHeard = false;
         try {
-          turn = await takeTurn(segment, signal, take);
-          for await (const piece of read(segment, signal, turn, take)) {
+          turn = await takeTurn(segment, signal, options.take);
+          for await (const piece of read(segment, signal, turn, options)) {
             isHeard = true;
             yield piece;
           }

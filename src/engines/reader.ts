@@ -1,9 +1,10 @@
-// Takes audio as fast as the engine speaks, so that a slow reader does not occupy the engine. If the reader stops for
-// several seconds and the engine can repeat the segment, only `stalledBytesMax` bytes are kept. The rest is dropped,
+// Takes audio as fast as the engine speaks, so that a slow reader does not occupy the engine. If the call's reader is
+// slow (pace.ts) and the engine can repeat the segment, only `stalledBytesMax` bytes are kept. The rest is dropped,
 // and spoken again when the reader continues. For other engines, the whole segment is kept. Small waiting pieces are
 // joined, since each piece costs a turn of the event loop.
 
 import { Failure } from '../platform/errors.ts';
+import { type Pace, slowMs } from '../platform/pace.ts';
 import { join } from '../platform/pcm.ts';
 import type { SpokenPcm } from './engine.ts';
 
@@ -14,12 +15,11 @@ interface ReadOptions {
   /** Repeats the run with identical samples. */
   again?: Run | undefined;
   signal: AbortSignal;
-  stalledAfterMs?: number;
+  pace: Pace | undefined;
 }
 
 /** About two seconds of audio at 16 kHz. */
 const stalledBytesMax = 65_536;
-const stalledAfterMsUsual = 2_000;
 /** Small pieces are joined up to this length, which fits into one event. Larger pieces are not copied. */
 const joinedSamplesMax = 15_360;
 /** Shared, because creating an error for each call would capture a stack trace each time. */
@@ -31,27 +31,16 @@ interface Place {
   words: number;
 }
 
-export async function* readAtEngineSpeed({
-  run,
-  again,
-  signal,
-  stalledAfterMs = stalledAfterMsUsual,
-}: ReadOptions): AsyncGenerator<SpokenPcm> {
+export async function* readAtEngineSpeed({ run, again, signal, pace }: ReadOptions): AsyncGenerator<SpokenPcm> {
   const place: Place = { samples: 0, words: 0 };
   let reading = new Reading(run, signal, place);
-  let timer: NodeJS.Timeout | undefined;
-  let isAsked = true;
-  const onTime = () => isAsked || reading.stall();
+  const unwatch = again && pace?.after(slowMs, () => reading.stall());
   try {
     for (;;) {
-      isAsked = true;
       const piece = await reading.next();
       if (piece) {
         place.samples += piece.samples.length;
         place.words += piece.words?.length ?? 0;
-        isAsked = false;
-        // All pieces share one timer, which each piece restarts.
-        if (again) timer = timer?.refresh() ?? setTimeout(onTime, stalledAfterMs).unref();
         yield piece;
       } else if (again && reading.isCut) {
         reading.leave();
@@ -59,7 +48,7 @@ export async function* readAtEngineSpeed({
       } else return;
     }
   } finally {
-    clearTimeout(timer);
+    unwatch?.();
     reading.leave();
   }
 }

@@ -69,7 +69,9 @@ export async function openLibrary(
     },
     createManagement({ engines, voices, guards, schedule }: OpenedSpeech) {
       const speak = (engine: Engine, ...[segment, signal]: Parameters<Engine['speak']>) =>
-        guards(engine).speak(segment, signal, (seat, _, by) => schedule.turn(callerId, seat, 'first', by));
+        guards(engine).speak(segment, signal, {
+          take: (seat, _, by) => schedule.turn(callerId, seat, 'first', by),
+        });
       const cloneMaking = createCloneMaking({ engines, readSamples, speak });
       return createVoiceManagement({
         rows,

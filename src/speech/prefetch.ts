@@ -1,6 +1,7 @@
 // Starts the next segments of a request, up to a limit, while the current segment is read, and yields them in order. A
-// segment starts only when the reader reads, so a reader that stops also stops the engine. For a slow reader,
+// segment starts only when the reader reads, so a reader that stops also stops the engine. For a slow reader (pace.ts),
 // prefetched segments are dropped and spoken again later, because buffered audio is large.
+import { type Pace, slowMs } from '../platform/pace.ts';
 
 export interface Begun<Cut, Piece> {
   cut: Cut;
@@ -13,8 +14,6 @@ export interface CutSource<Cut> {
   return?(value: undefined): unknown;
 }
 
-/** A reader that takes no piece for this long counts as slow. */
-const slowAfterMs = 2000;
 /** Shared by all calls, because creating an error captures a stack trace, which is slow. */
 const unwanted = new Error('nobody waits for it');
 
@@ -37,6 +36,7 @@ export async function* prefetch<Cut, Piece>(
   cuts: CutSource<Cut>,
   speak: (cut: Cut, signal: AbortSignal) => AsyncIterable<Piece>,
   atOnce: number,
+  pace?: Pace | undefined,
 ): AsyncGenerator<Begun<Cut, Piece>> {
   const queue: Entry<Cut, Piece>[] = [];
   let begunMax = atOnce;
@@ -56,36 +56,24 @@ export async function* prefetch<Cut, Piece>(
       entry.speech = undefined;
     }
   };
-  let untaken: NodeJS.Timeout | undefined;
-  let isReading = false;
-  const taken = (result: IteratorResult<Piece>) => {
-    isReading = false;
-    // One timer serves all pieces, and each piece restarts the timer.
-    untaken = untaken?.refresh() ?? setTimeout(() => isReading || dropPrefetched(), slowAfterMs).unref();
-    return result;
-  };
-  const watched = (speech: Speech<Piece>) => () => {
-    isReading = true;
-    return speech.next().then(taken);
-  };
+  const unwatch = pace?.after(slowMs, dropPrefetched);
   try {
     for (;;) {
       pull.fill();
       const [first] = queue;
       if (!first) {
         if (pull.isOver()) return;
-        isReading = true;
         await pull.next();
         continue;
       }
       first.speech ??= begin(first.cut);
-      const next = watched(first.speech);
+      const { next } = first.speech;
       yield { cut: first.cut, pieces: { [Symbol.asyncIterator]: () => ({ next }) } };
       queue.shift();
     }
   } finally {
     hasLeft = true;
-    clearTimeout(untaken);
+    unwatch?.();
     for (const { speech } of queue) speech?.end();
     endCuts(cuts);
   }

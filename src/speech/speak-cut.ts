@@ -1,5 +1,6 @@
 // Calls the engine for a cut, and passes the clone's data if the voice of the cut is a clone.
 import type { EngineGuards, Segment, SpokenPcm, TakeTurn } from '../engines.ts';
+import type { Pace } from '../platform/pace.ts';
 import type { FileOfTurns } from './file-of-turns.ts';
 import type { SpeechRequest } from './request.ts';
 import type { PlannedCut } from './text-cutter.ts';
@@ -10,6 +11,8 @@ export interface Speaking {
   /** Takes a turn for each segment. */
   take: TakeTurn;
   signal: AbortSignal;
+  /** The pace of the reader. Default: the reader is never slow. */
+  pace?: Pace | undefined;
   /** Whether the request is bulk, so that its segments are not urgent. */
   isBulk?: boolean;
   /** The file of the turns of live speech. Default: the audio is a file of its own. */
@@ -57,9 +60,9 @@ export function speakCut(
   return ready ? speakWith(ready) : speakLater();
 
   function speakWith({ clone }: { clone: Uint8Array | undefined }): AsyncIterable<SpokenPcm> {
-    const { guardOf, take, signal } = speaking;
+    const { guardOf, take, pace, signal } = speaking;
     const until = ended ? AbortSignal.any([signal, ended]) : signal;
-    return guardOf(engine).speak(clone ? { ...segment, clone } : segment, until, take);
+    return guardOf(engine).speak(clone ? { ...segment, clone } : segment, until, { take, pace });
   }
   async function* speakLater(): AsyncGenerator<SpokenPcm> {
     yield* speakWith({ clone: await opened.open(binding) });

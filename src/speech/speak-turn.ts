@@ -3,6 +3,7 @@
 // interrupt the turn.
 import type { Caller } from '../accounts.ts';
 import type { TakeTurn } from '../engines.ts';
+import type { Pace } from '../platform/pace.ts';
 import { onAbort } from '../platform/runtime/abort.ts';
 import type { FileOfTurns } from './file-of-turns.ts';
 import type { LivePlace, PlannedLive } from './live-plan.ts';
@@ -18,12 +19,13 @@ export interface SpeakTurnOptions {
   signal: AbortSignal;
   place: LivePlace;
   file?: FileOfTurns;
+  pace?: Pace | undefined;
 }
 
 /** Speaks with the best engine that works; engines that fail are added to `failed`. */
 export type SpeakPlans = (
   plans: Pick<PlannedSpeech, 'planFor'>,
-  speaking: Pick<Speaking, 'signal' | 'isBulk' | 'file'> & { admission: Pick<Admission, 'turn' | 'heard'> },
+  speaking: Pick<Speaking, 'signal' | 'pace' | 'isBulk' | 'file'> & { admission: Pick<Admission, 'turn' | 'heard'> },
   failed?: Set<Binding>,
 ) => AsyncGenerator<SpeechEvent, void>;
 
@@ -40,7 +42,7 @@ export async function* speakTurn(
   { schedule, speakPlans, waitMsMax }: TurnSpeaker,
   planned: PlannedLive,
   text: LiveText,
-  { caller, signal, place, file }: SpeakTurnOptions,
+  { caller, signal, place, file, pace }: SpeakTurnOptions,
 ): AsyncGenerator<SpeechEvent, void> {
   const leaving = new AbortController();
   const { kept } = planned.voice;
@@ -53,7 +55,7 @@ export async function* speakTurn(
   using _ = onAbort(until, () => text.fail(until.reason));
   try {
     const planFor: PlannedSpeech['planFor'] = async (casting) => planned.planTurn(casting, text, turnPlace.take);
-    for await (const event of speakPlans({ planFor }, { admission: turnPlace, signal: until, file })) {
+    for await (const event of speakPlans({ planFor }, { admission: turnPlace, signal: until, file, pace })) {
       yield event;
       // The caller has received the part, so releasing the slot now charges the part as spoken.
       if (event.type === 'chunk_done') turnPlace.partDone();

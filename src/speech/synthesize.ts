@@ -6,6 +6,7 @@ import type { Caller } from '../accounts.ts';
 import { audioFormats } from '../audio.ts';
 import { createEngineGuards, type EngineGuards, type TakeTurn } from '../engines.ts';
 import { Failure } from '../platform/errors.ts';
+import type { Pace } from '../platform/pace.ts';
 import { onAbort } from '../platform/runtime/abort.ts';
 import { createId } from '../platform/runtime/id.ts';
 import type { Casting } from './cast.ts';
@@ -34,8 +35,13 @@ export interface Speech {
   plan(request: SpeechRequest, caller: Caller, lexicons?: Lexicons): Promise<PlannedSpeech>;
   /** Throws `overloaded` if a stream for the request would be refused at once. Does not look at the text. */
   checkRoom(request: SpeechRequest, caller: Caller): Promise<void>;
-  /** Synthesizes a planned request. */
-  speak(planned: PlannedSpeech, caller: Caller, signal: AbortSignal): AsyncGenerator<SpeechEvent, void>;
+  /** Synthesizes a planned request. Without a pace, the reader is never slow. */
+  speak(
+    planned: PlannedSpeech,
+    caller: Caller,
+    signal: AbortSignal,
+    pace?: Pace | undefined,
+  ): AsyncGenerator<SpeechEvent, void>;
   /**
    * Speaks a plan in the background and stores each segment with `keep`. The call takes no slot and yields to
    * interactive requests. Uses only the plan's engines: if one fails, the call fails.
@@ -95,7 +101,7 @@ export function createSpeech(options: SpeechOptions): Speech {
     }
   }
 
-  async function* speak(planned: PlannedSpeech, caller: Caller, signal: AbortSignal) {
+  async function* speak(planned: PlannedSpeech, caller: Caller, signal: AbortSignal, pace?: Pace | undefined) {
     const { request, bindings, cast } = planned;
     const failed = new Set<Binding>();
     const begin = (binding: Binding) => schedule.begin(demandOf(binding, request, caller, waitMsMax), signal);
@@ -106,7 +112,7 @@ export function createSpeech(options: SpeechOptions): Speech {
     try {
       const ends = [cast.main, ...cast.others].flatMap(({ offered: { kept } }) => (kept ? [kept.ended] : []));
       const until = AbortSignal.any([signal, leaving.signal, ...ends]);
-      yield* speakPlans(planned, { admission, signal: until, isBulk: kindOf(request) === 'bulk' }, failed);
+      yield* speakPlans(planned, { admission, signal: until, pace, isBulk: kindOf(request) === 'bulk' }, failed);
       ended = true;
     } finally {
       if (!ended) leaving.abort(new Error('the reader disconnected'));
@@ -184,7 +190,7 @@ const isOfEngine = (error: unknown): boolean => error instanceof Failure && erro
 
 async function* speakPlan(plan: SpeechPlan, speaking: Speaking, present: Present): AsyncGenerator<SpeechEvent, void> {
   const { request } = plan;
-  const { signal, kept } = speaking;
+  const { signal, pace, kept } = speaking;
   present.bindings = plan.main.bindings;
   present.binding = plan.binding;
   const opened = openBindings();
@@ -206,7 +212,7 @@ async function* speakPlan(plan: SpeechPlan, speaking: Speaking, present: Present
     // The binding is opened before a slot is used or the engine is called.
     await opened.open(plan.binding);
     signal.throwIfAborted();
-    for await (const begun of prefetch(plan.cuts, speak, segmentsAtOnce)) {
+    for await (const begun of prefetch(plan.cuts, speak, segmentsAtOnce, pace)) {
       const { chunkIndex, chunkChars, chunkCharsBegun, charsBegun, rendering, endsChunk, endsRequest } = begun.cut;
       if (rendering) Object.assign(present, { bindings: rendering.cast.bindings, binding: rendering.binding });
       const wordsSoFar = () => sound.wordsSoFar(begun.cut);

@@ -3,6 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { checkScopes } from '../../src/accounts/keys/admit.ts';
 import { type Call, callerLeft, type EndedCall } from '../../src/api/call.ts';
+import { openCallLimits } from '../../src/api/call-limits.ts';
+import type { OpenCallLimits } from '../../src/api/open-calls.ts';
 import { speechOperations } from '../../src/api/operation.ts';
 import { createRunner } from '../../src/api/runner.ts';
 import type { TimeLimits } from '../../src/api/running-call.ts';
@@ -11,7 +13,11 @@ import { callerNamed } from '../transports/rpc/open-services.ts';
 
 const { synthesizeSpeech, streamSpeech } = speechOperations;
 
-function openRunner(scopes: Parameters<typeof callerNamed>[1], timeLimits?: TimeLimits) {
+function openRunner(
+  scopes: Parameters<typeof callerNamed>[1],
+  timeLimits?: TimeLimits,
+  openLimits?: Partial<OpenCallLimits>,
+) {
   const ended: EndedCall[] = [];
   const runner = createRunner({
     admit: async (_presented, ...choices) => {
@@ -22,6 +28,7 @@ function openRunner(scopes: Parameters<typeof callerNamed>[1], timeLimits?: Time
     isInForce: async () => true,
     onCallEnd: (call) => void ended.push(call),
     timeLimits,
+    openLimits: { ...openCallLimits, ...openLimits },
   });
   onTestFinished(() => runner.stop());
   const begin = () => runner.begin({ api: 'test', requestId: 'req_1', address: '127.0.0.1', reportLimits() {} });
@@ -118,4 +125,30 @@ test('a service that stops ends what runs, and begins nothing', async () => {
   expect(await result).toBe('overloaded');
   await expect(late.run(synthesizeSpeech, async () => 1)).rejects.toBeInstanceOf(Failure);
   expect(ended).toMatchObject([{ status: 'UNAVAILABLE' }, { status: 'UNAVAILABLE' }]);
+});
+
+test('a call without a key ends at its own deadline, or if nobody reads it', async () => {
+  const { ended, begin } = openRunner([], undefined, { unaryMs: 0, streamMs: 60_000, stallMs: 0 });
+  const [open, openStream] = [
+    { ...synthesizeSpeech, isOpen: 'unary' } as const,
+    { ...streamSpeech, isOpen: 'stream' } as const,
+  ];
+  const unary = begin();
+  unary.admitAnyone(open);
+  await expect(unary.run(open, () => new Promise(() => {}))).rejects.toMatchObject({ reason: 'engine_timeout' });
+  const unread = begin();
+  unread.admitAnyone(openStream);
+  let signal: AbortSignal | undefined;
+  const results = unread.stream(openStream, (call) => {
+    ({ signal } = call);
+    return count(1000, call);
+  });
+  const reader = results[Symbol.asyncIterator]();
+  await reader.next();
+  await expect.poll(() => signal?.aborted).toBe(true);
+  await expect(reader.next()).rejects.toMatchObject({ reason: 'engine_timeout' });
+  expect(ended.map(({ failure }) => failure?.message)).toEqual([
+    'The call did not finish within 0 s.',
+    'The client read nothing from the stream for 0 s.',
+  ]);
 });

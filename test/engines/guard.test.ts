@@ -71,9 +71,11 @@ test('work in the background waits while a segment is tried again', async () => 
   });
   const guard = createEngineGuard(tone, metrics);
   const speaking = Array.fromAsync(
-    guard.speak(segmentOf(tone), never, async (seat, _, by) => {
-      if (isTried) spoken.push('segment');
-      return schedule.turn('caller', seat, 'first', by);
+    guard.speak(segmentOf(tone), never, {
+      async take(seat, _, by) {
+        if (isTried) spoken.push('segment');
+        return schedule.turn('caller', seat, 'first', by);
+      },
     }),
   );
   const working = schedule.background('job', never, async () => spoken.push('job'));

@@ -1,6 +1,7 @@
 // Opens the guard around an engine with its own scheduler: segments are synthesized for callers, in turn.
 import type { Engine, Segment } from '../../src/engines/engine.ts';
 import { createEngineGuard } from '../../src/engines/guard.ts';
+import type { Pace } from '../../src/platform/pace.ts';
 import { createMetrics } from '../../src/platform/telemetry/prometheus.ts';
 import { Schedule } from '../../src/speech/schedule.ts';
 
@@ -10,10 +11,11 @@ export function openGuard(engine: Engine, metrics = createMetrics()) {
   const schedule = new Schedule({ speakingMax: 1000, waitingMax: 1000 });
   const guard = createEngineGuard(engine, metrics);
   return {
-    speak: (segment: Segment, owner: string, signal: AbortSignal) =>
-      guard.speak(segment, signal, (seat, isUrgent, by) =>
-        schedule.turn(owner, seat, isUrgent ? 'first' : 'later', by),
-      ),
+    speak: (segment: Segment, owner: string, signal: AbortSignal, pace?: Pace) =>
+      guard.speak(segment, signal, {
+        take: (seat, isUrgent, by) => schedule.turn(owner, seat, isUrgent ? 'first' : 'later', by),
+        pace,
+      }),
     restMs: guard.restMs,
     close: guard.close,
     get state() {

@@ -5,12 +5,12 @@ import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import type { Segment, SpokenPcm, WordTime } from '../../src/engines/engine.ts';
 import { readAtEngineSpeed } from '../../src/engines/reader.ts';
+import { Pace } from '../../src/platform/pace.ts';
 import { join } from '../../src/platform/pcm.ts';
 import { openGuard } from './open-guard.ts';
 import { openTone } from './tone-engine.ts';
 
 const never = new AbortController().signal;
-const stalledAfterMs = 30;
 const pieceSamples = 4_000;
 
 /** A source of samples that count up, with one word per piece; `split` moves the borders of the pieces. */
@@ -41,16 +41,29 @@ interface Heard {
   words: WordTime[];
 }
 
-/** Pauses reading after the pieces that `stops` lists. */
+/** A reader that becomes slow when `stop` is called. */
+function openPace() {
+  const pace = new Pace();
+  const stop = () => {
+    pace.given();
+    pace.look(Infinity);
+  };
+  return { pace, stop };
+}
+
+/** Pauses reading after the pieces that `stops` lists, and is slow then. */
 async function hear(
   source: AsyncIterable<SpokenPcm> | Iterable<SpokenPcm>,
   stops: Readonly<Record<number, Promise<unknown>>> = {},
+  stop = () => {},
 ) {
   const heard: Heard = { samples: [], words: [] };
   for await (const { samples, words } of source) {
     heard.samples.push(samples);
     heard.words.push(...(words ?? []));
-    await stops[heard.samples.length];
+    const goOn = stops[heard.samples.length];
+    if (goOn) stop();
+    await goOn;
   }
   return { samples: join(Int16Array, heard.samples), words: heard.words };
 }
@@ -60,8 +73,9 @@ test('what a reader that stops has not read is dropped, and said again when it g
   const first = createCounter(length);
   const second = createCounter(length, { split: 1_234 });
   const goOn = Promise.withResolvers<void>();
-  const source = readAtEngineSpeed({ run: first.run, again: second.run, signal: never, stalledAfterMs });
-  const heard = hear(source, { 3: goOn.promise });
+  const { pace, stop } = openPace();
+  const source = readAtEngineSpeed({ run: first.run, again: second.run, signal: never, pace });
+  const heard = hear(source, { 3: goOn.promise }, stop);
   await expect.poll(() => first.counts.aborted).toBe(1);
   expect(first.counts.pieces).toBeLessThan(50);
   expect(second.counts.begun).toBe(0);
@@ -77,7 +91,8 @@ test('each word is told once, also where it is said again', async () => {
   const first = createCounter(length);
   const goOn = Promise.withResolvers<void>();
   const again = (signal: AbortSignal) => createCounter(length).run(signal);
-  const heard = hear(readAtEngineSpeed({ run: first.run, again, signal: never, stalledAfterMs }), { 2: goOn.promise });
+  const { pace, stop } = openPace();
+  const heard = hear(readAtEngineSpeed({ run: first.run, again, signal: never, pace }), { 2: goOn.promise }, stop);
   await expect.poll(() => first.counts.aborted).toBe(1);
   goOn.resolve();
   expect((await heard).words).toEqual(words);
@@ -87,19 +102,20 @@ test('a run that is over is dropped too; a second time that is shorter is a faul
   const first = createCounter(30 * pieceSamples);
   const goOn = Promise.withResolvers<void>();
   const again = createCounter(10 * pieceSamples);
-  const source = readAtEngineSpeed({ run: first.run, again: again.run, signal: never, stalledAfterMs: 500 });
+  const { pace, stop } = openPace();
+  const source = readAtEngineSpeed({ run: first.run, again: again.run, signal: never, pace });
   const heard = hear(source, { 15: goOn.promise }).catch((error: unknown) => error);
   await expect.poll(() => first.counts.pieces).toBe(30);
-  // The timer of the stalled reader began earlier, so it ends earlier.
-  await sleep(600);
+  stop();
   goOn.resolve();
   expect(await heard).toMatchObject({ reason: 'engine_error' });
 });
 
 test('what cannot be said again is kept for the reader', async () => {
   const { run, counts } = createCounter(50 * pieceSamples);
-  const source = readAtEngineSpeed({ run, signal: never, stalledAfterMs });
-  const heard = hear(source, { 1: expect.poll(() => counts.pieces).toBe(50) });
+  const { pace, stop } = openPace();
+  const source = readAtEngineSpeed({ run, signal: never, pace });
+  const heard = hear(source, { 1: expect.poll(() => counts.pieces).toBe(50) }, stop);
   expect((await heard).samples.length).toBe(50 * pieceSamples);
   expect(counts).toEqual({ begun: 1, pieces: 50, aborted: 0 });
 });
@@ -114,7 +130,7 @@ test('small pieces that wait are joined as long as one event of sound; those wit
       yield { samples, sampleRateHz: 16_000, ...(n === 3 && { words: [word] }) };
   }
   const pieces: SpokenPcm[] = [];
-  for await (const piece of readAtEngineSpeed({ run, signal: never })) {
+  for await (const piece of readAtEngineSpeed({ run, signal: never, pace: undefined })) {
     pieces.push(piece);
     if (pieces.length === 1) await sleep(5);
   }
@@ -129,12 +145,13 @@ test('small pieces that wait are joined as long as one event of sound; those wit
 test('an abort ends a reader that has stopped, and one that waits for what is said again', async () => {
   const first = createCounter(50 * pieceSamples);
   const leaving = new AbortController();
+  const { pace, stop } = openPace();
   async function* hang(): AsyncGenerator<SpokenPcm> {
     await new Promise(() => {});
   }
   const goOn = Promise.withResolvers<void>();
-  const source = readAtEngineSpeed({ run: first.run, again: hang, signal: leaving.signal, stalledAfterMs });
-  const heard = hear(source, { 1: goOn.promise }).catch((error: unknown) => error);
+  const source = readAtEngineSpeed({ run: first.run, again: hang, signal: leaving.signal, pace });
+  const heard = hear(source, { 1: goOn.promise }, stop).catch((error: unknown) => error);
   await expect.poll(() => first.counts.aborted).toBe(1);
   goOn.resolve();
   await sleep(20);
@@ -172,9 +189,10 @@ test('fifty readers that stop hold no turn and less than 256 KiB of sound each, 
   expect(whole.samples.byteLength).toBeGreaterThan(700_000);
   const goOn = Promise.withResolvers<void>();
   const before = heldBytes();
-  const readers = Array.from({ length: 50 }, (_, n) =>
-    hear(guard.speak(segment, `caller-${n}`, never), { 1: goOn.promise }),
-  );
+  const readers = Array.from({ length: 50 }, (_, n) => {
+    const { pace, stop } = openPace();
+    return hear(guard.speak(segment, `caller-${n}`, never, pace), { 1: goOn.promise }, stop);
+  });
   await expect.poll(() => [counts.begun, counts.running, guard.schedule.state.engines[0]!.waiting]).toEqual([50, 0, 0]);
   await expect.poll(() => (heldBytes() - before) / 50, { timeout: 30_000, interval: 500 }).toBeLessThan(256 * 1_024);
   goOn.resolve();

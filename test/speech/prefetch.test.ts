@@ -1,9 +1,8 @@
 // Tests how audio is prefetched. In the tests, words stand for cuts, and their letters for audio.
 import { setImmediate as turn } from 'node:timers/promises';
-import { afterEach, expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
+import { Pace } from '../../src/platform/pace.ts';
 import { prefetch } from '../../src/speech/prefetch.ts';
-
-afterEach(() => void vi.useRealTimers());
 
 /** Speaks the letters of words, and records the words that were begun and the words that were abandoned. */
 function createSpeaker() {
@@ -39,22 +38,23 @@ test('the next cut is begun while the present one is read, and no other', async 
 });
 
 test('for a reader who stops, what was made ahead is let go; it hears all the same, and nothing ahead again', async () => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const { speak, begun, left } = createSpeaker();
+  const pace = new Pace();
   const heard: string[] = [];
-  for await (const { pieces } of prefetch(['ab', 'cd', 'ef', 'gh'].values(), speak, 2)) {
+  for await (const { pieces } of prefetch(['ab', 'cd', 'ef', 'gh'].values(), speak, 2, pace)) {
     for await (const piece of pieces) {
       heard.push(piece);
       if (piece === 'a') {
-        await vi.advanceTimersByTimeAsync(10_000);
+        pace.given();
+        pace.look(Infinity);
         await turn();
         expect([begun, left]).toEqual([['ab', 'cd'], ['cd']]);
+        pace.taken();
       }
     }
   }
   expect(heard.join('')).toBe('abcdefgh');
   expect(begun).toEqual(['ab', 'cd', 'cd', 'ef', 'gh']);
-  expect(vi.getTimerCount()).toBe(0);
 });
 
 test('a reader who leaves ends all that was begun', async () => {

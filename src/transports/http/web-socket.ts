@@ -7,6 +7,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { callerLeft } from '../../api.ts';
 import { type Fields, isObject } from '../../contract.ts';
 import { Failure, type FieldViolation } from '../../platform/errors.ts';
+import { Pace } from '../../platform/pace.ts';
 import { PushQueue } from '../../platform/runtime/push-queue.ts';
 import { ownerOf } from '../net/request-owner.ts';
 import { parseStrictJsonInSteps } from '../net/strict-json.ts';
@@ -191,6 +192,10 @@ function toPeer(peer: import('ws').WebSocket, { owner, readerStallMs, takeTurn, 
     if (code === refusedCode) setTimeout(cut, lingerMs).unref();
   };
   const queue = new PushQueue<string | Buffer>();
+  const pace = new Pace();
+  const unwatch = pace.after(readerStallMs, cut);
+  /** Number of messages that wait for the peer to read. */
+  let unsent = 0;
   let heardMs = performance.now();
   const hear = () => {
     heardMs = performance.now();
@@ -231,6 +236,7 @@ function toPeer(peer: import('ws').WebSocket, { owner, readerStallMs, takeTurn, 
   peer.on('close', () => {
     clearInterval(pings);
     clearInterval(checks);
+    unwatch();
     countOutput();
     queue.end();
   });
@@ -257,9 +263,10 @@ function toPeer(peer: import('ws').WebSocket, { owner, readerStallMs, takeTurn, 
     send: (message) =>
       new Promise((resolve) => {
         const sentMs = performance.now();
-        const stalled = setTimeout(() => peer.terminate(), readerStallMs).unref();
+        if (unsent++ === 0) pace.given();
         peer.send(message, () => {
-          clearTimeout(stalled);
+          if (--unsent > 0) pace.given();
+          else pace.taken();
           countOutput();
           // A peer that reads at playback speed receives pings late; a slow send therefore counts as a sign of life.
           if (performance.now() - sentMs > socketWaitMsMin) hear();

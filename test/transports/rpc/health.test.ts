@@ -92,7 +92,7 @@ test('health watches per connection and per address are limited, over gRPC and C
 });
 
 test('a watch ends at its deadline', async () => {
-  const { client } = await open({ openLimits: { ...openCallLimits, streamMs: 50, checkEveryMs: 10 } });
+  const { client } = await open({ openLimits: { ...openCallLimits, streamMs: 50 } });
   const stream = client.stream('watch', { service: '' });
   stream.on('data', () => {});
   const [error] = await once(stream, 'error');
