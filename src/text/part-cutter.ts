@@ -175,7 +175,9 @@ export class PartCutter {
     const ends = mayEndSentence(before) ? this.#endsSentence({ from, to }) : false;
     if (ends === 'wait') return 'wait';
     if (ends) return to;
-    return from >= this.#clauseCharsMin && (line > 0 || endsClause(before)) ? next : undefined;
+    // (really?) ends a clause, and looks like the end of a sentence.
+    const isClause = line > 0 || (endsClause(before) && !mayEndSentence(before));
+    return from >= this.#clauseCharsMin && isClause ? next : undefined;
   }
 
   #endsInFence(before: string): boolean {

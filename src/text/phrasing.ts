@@ -14,6 +14,8 @@ export interface Phrasing {
   clinging: ReadonlySet<string>;
   /** Meanings of full stops by abbreviation. Keys lack the last stop, and are in lower case except for names. */
   abbreviations: ReadonlyMap<string, AbbreviationRows['means']>;
+  /** Words with a full stop in other tables, such as units: "2 cdas. de aceite". */
+  stopped: ReadonlySet<string>;
   /** Capitalised words that begin a sentence rather than continue a name. */
   starters: ReadonlySet<string>;
   /** Whether a full stop after a number makes it an ordinal: "der 3. Mai". */
@@ -23,10 +25,10 @@ export interface Phrasing {
 type Meaning = AbbreviationRows['means'];
 
 /** The phrasing of a language, from its table. */
-function toPhrasing({ phrasing, stopped = [], abbreviations }: LanguageTable): Phrasing {
+function toPhrasing({ phrasing, stopped = [], abbreviations, units }: LanguageTable): Phrasing {
   const { openers = '', clinging = '', starters = '', ordinal_stops = false, ...lists } = phrasing ?? {};
   const meanings = new Map<string, Meaning>();
-  const { always = '', before_number = '', before_name = '' } = abbreviations ?? {};
+  const { always = '', before_number = '', after_number = '', before_name = '', beside = [] } = abbreviations ?? {};
   for (const [rows, meaning] of [
     [always, 'inner'],
     [before_name, 'inner'],
@@ -39,7 +41,10 @@ function toPhrasing({ phrasing, stopped = [], abbreviations }: LanguageTable): P
   }
   for (const [meaning, words] of Object.entries(lists))
     for (const word of wordSet(words)) meanings.set(word, meaning as Meaning);
+  const others = [units.names, after_number, ...beside.map(({ rows }) => rows)].flatMap(toRows);
+  const keys = others.flatMap(([key]) => key.split(' ').filter((each) => each.endsWith('.')));
   return {
+    stopped: new Set(keys.map((key) => key.slice(0, -1).toLowerCase())),
     hasOrdinalStops: ordinal_stops,
     openers: wordSet(openers),
     clinging: wordSet(clinging),
@@ -49,7 +54,8 @@ function toPhrasing({ phrasing, stopped = [], abbreviations }: LanguageTable): P
 }
 
 const phrasings = new Map<string, Phrasing>();
-const unknown: Phrasing = { openers: new Set(), clinging: new Set(), abbreviations: new Map(), starters: new Set() };
+const none: ReadonlySet<string> = new Set();
+const unknown: Phrasing = { openers: none, clinging: none, abbreviations: new Map(), stopped: none, starters: none };
 
 export function phrasingOf(languageCode: string): Phrasing {
   const language = languageCode.toLowerCase().split('-', 1)[0]!;

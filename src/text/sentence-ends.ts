@@ -10,7 +10,7 @@ const tailCharsMax = 40;
 
 const stopPattern = /(?<![.!?…])([.!?…]+)["'”’»)\]}]*$/;
 const wideStopPattern = /[。！？｡]\p{Pe}*$/u;
-const openerPattern = /^[\p{Ps}\p{Pi}"'¿¡]+/u;
+const openerPattern = /^[\p{Ps}\p{Pi}"'¿¡#/~]+/u;
 const clausePattern = /[,;:—–、，；：،؛][\p{Pe}\p{Pf}"']*$|^[-—–]+$|\)["']?$/u;
 const thaiLikePattern = /[\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]["']?$/u;
 const initialPattern = /^(?:\p{Lu}|\p{Lu}(?:\.\p{L}){1,8}|\p{Ll}(?:\.\p{Ll}){1,8})$/u;
@@ -18,7 +18,14 @@ const listNumberPattern = /^(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})$/;
 /** A number that may be an ordinal before a full stop, or the Roman numeral of a ruler. */
 const ordinalPattern = /^(?:\d{1,3}|[IVX]{1,5})$/;
 /** A short word without vowels is an abbreviation, if a number follows. */
-const shortPattern = /^(?:(?![aeiouyáéíóúàèìòùâêîôûäöüąęåæø])\p{L}){1,4}$/iu;
+const vowels = 'aeiouyáéíóúàèìòùâêîôûäöüąęåæøãõ';
+const shortPattern = new RegExp(`^(?:(?![${vowels}])\\p{L}){1,4}$`, 'iu');
+/** A word that is no unknown abbreviation: long words in texts with capitals, and others in texts without them. */
+const longWordPattern = new RegExp(
+  `(?=\\p{L}{5})[^${vowels}]*[${vowels}]+[^${vowels}]+[${vowels}]\\p{L}*$`,
+  'iu',
+);
+const wordPattern = new RegExp(`^(?=.{3})\\p{L}*[${vowels}]\\p{L}*$`, 'iu');
 /** A street name that may precede a house number: "Hauptstr. 5", "Goethepl. 3". */
 const streetPattern = /\p{L}{3}-?(?:str|pl)$/iu;
 /** Words that may follow "5 p.m." in the same sentence. */
@@ -44,6 +51,7 @@ export function markBreaks(
 ): void {
   const phrasing = phrasingOf(languageCode);
   const unicodeEnds = sentenceEnds(text, languageCode);
+  const capitalAt = text.search(/\p{Lu}/u);
   let startsSentence = true;
   for (const [i, token] of tokens.entries()) {
     const next = tokens[i + 1];
@@ -54,7 +62,15 @@ export function markBreaks(
       const head = text.slice(next.from, Math.min(next.to, next.from + tailCharsMax));
       const ends =
         !measureGoesOn(text, tokens, i) &&
-        isSentenceEnd({ tail, head, startsSentence, isDialogue, unicode: unicodeEnds.has(token.to), phrasing });
+        isSentenceEnd({
+          tail,
+          head,
+          startsSentence,
+          isDialogue,
+          unicode: unicodeEnds.has(token.to),
+          hasCapitals: capitalAt >= 0 && capitalAt < token.to,
+          phrasing,
+        });
       token.breakAfter = ends ? breakStrength.sentence : weakerBreak(tail, head, next.glued, phrasing);
     }
     startsSentence = token.breakAfter >= breakStrength.sentence;
@@ -103,10 +119,12 @@ interface Gap {
   isDialogue: boolean;
   /** Whether Unicode's rules end the sentence here. */
   unicode: boolean;
+  /** Whether the text up to here contains a capital. */
+  hasCapitals: boolean;
   phrasing: Phrasing;
 }
 
-function isSentenceEnd({ tail, head, startsSentence, isDialogue, unicode, phrasing }: Gap): boolean {
+function isSentenceEnd({ tail, head, startsSentence, isDialogue, unicode, hasCapitals, phrasing }: Gap): boolean {
   if (operatorPattern.test(head)) return false;
   const match = stopPattern.exec(tail);
   // Unicode treats an opening bracket after 。 as a closing bracket.
@@ -118,12 +136,18 @@ function isSentenceEnd({ tail, head, startsSentence, isDialogue, unicode, phrasi
     return continues
       ? !isDialogue && unicode && closing === stop && !stop!.endsWith('..')
       : unicode || beginsPattern.test(next);
-  if (continues) return false;
   const stem = stemOf(tail, match.index);
   if (startsSentence && listNumberPattern.test(stem)) return false;
   const starts = phrasing.starters.has(/^[\p{L}]+/u.exec(next)?.[0] ?? '');
   // A single capital is an initial.
-  switch (phrasing.abbreviations.get(stem) ?? phrasing.abbreviations.get(stem.length > 1 ? stem.toLowerCase() : stem)) {
+  const meaning =
+    phrasing.abbreviations.get(stem) ?? phrasing.abbreviations.get(stem.length > 1 ? stem.toLowerCase() : stem);
+  if (continues) {
+    const isShort = meaning !== undefined || phrasing.stopped.has(stem.toLowerCase()) || streetPattern.test(stem);
+    if (isShort || closing !== stop) return false;
+    return /[)\]"']$/.test(stem) || longWordPattern.test(stem) || (!hasCapitals && wordPattern.test(stem));
+  }
+  switch (meaning) {
     case 'title':
     case 'inner':
       return stem.length === 1 && starts;
