@@ -17,14 +17,11 @@ const initialPattern = /^(?:\p{Lu}|\p{Lu}(?:\.\p{L}){1,8}|\p{Ll}(?:\.\p{Ll}){1,8
 const listNumberPattern = /^(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})$/;
 /** A number that may be an ordinal before a full stop, or the Roman numeral of a ruler. */
 const ordinalPattern = /^(?:\d{1,3}|[IVX]{1,5})$/;
-/** A short word without vowels is an abbreviation, if a number follows. */
 const vowels = 'aeiouyáéíóúàèìòùâêîôûäöüąęåæøãõ';
+/** A short word without vowels is an abbreviation, if a number follows. */
 const shortPattern = new RegExp(`^(?:(?![${vowels}])\\p{L}){1,4}$`, 'iu');
 /** A word that is no unknown abbreviation: long words in texts with capitals, and others in texts without them. */
-const longWordPattern = new RegExp(
-  `(?=\\p{L}{5})[^${vowels}]*[${vowels}]+[^${vowels}]+[${vowels}]\\p{L}*$`,
-  'iu',
-);
+const longWordPattern = new RegExp(`(?=\\p{L}{5})[^${vowels}]*[${vowels}]+[^${vowels}]+[${vowels}]\\p{L}*$`, 'iu');
 const wordPattern = new RegExp(`^(?=.{3})\\p{L}*[${vowels}]\\p{L}*$`, 'iu');
 /** A street name that may precede a house number: "Hauptstr. 5", "Goethepl. 3". */
 const streetPattern = /\p{L}{3}-?(?:str|pl)$/iu;
