@@ -16,6 +16,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import('./app/cli/serve.ts')).serveCommand,
   say: async () => (await import('./app/cli/say.ts')).sayCommand,
   book: async () => (await import('./app/cli/book.ts')).bookCommand,
+  check: async () => (await import('./app/cli/check.ts')).checkCommand,
   inspect: async () => (await import('./app/cli/inspect.ts')).inspectCommand,
   voice: async () => (await import('./app/cli/voice.ts')).voiceCommand,
   lexicon: async () => (await import('./app/cli/lexicon.ts')).lexiconCommand,

@@ -25,6 +25,10 @@ export type {
   SpeechTimestamps,
 } from './speech/speech-events.ts';
 
+// What a recording says
+
+export { openTranscriber } from './speech/transcription.ts';
+
 // Voices
 
 export type { Casting, CastVoice } from './speech/cast.ts';

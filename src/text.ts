@@ -47,6 +47,10 @@ export { normalizeText, sayText } from './text/normalize-text.ts';
 export { readPls, toXml, writePls } from './text/pls.ts';
 export { sayAs } from './text/say-as.ts';
 
+// What was heard
+
+export { compareWords, type WordDifference } from './text/compare-words.ts';
+
 // Languages
 
 export { toLanguageCode } from './text/language-code.ts';

@@ -1,6 +1,6 @@
-// The settings of the scheduler and of the default voice.
+// The settings of the scheduler, of the default voice, and of the recognizer that checks speech.
 import { totalmem } from 'node:os';
-import { integerSetting, textSetting } from '../platform/runtime/setting-types.ts';
+import { integerSetting, textSetting, urlSetting } from '../platform/runtime/setting-types.ts';
 
 /** Share of the memory that audio may use while it is being generated. */
 const audioMemoryShare = 0.5;
@@ -34,6 +34,21 @@ export const speechSettings = {
     help: 'Most memory, in MB, for the audio of requests being synthesized; more requests wait. Default: half of the memory that the process may use',
     range: [1, 1_000_000],
     fallback: Math.max(1, Math.floor(audioMemoryShare * memoryMb())),
+  }),
+  transcriptionUrl: urlSetting({
+    name: 'SONANT_TRANSCRIPTION_URL',
+    help: 'Server with OpenAI’s transcription API, such as http://localhost:8000/v1, which checks what recordings say',
+    mayHaveQuery: false,
+  }),
+  transcriptionApiKey: textSetting({
+    name: 'SONANT_TRANSCRIPTION_API_KEY',
+    help: 'API key of the transcription server',
+    secret: true,
+  }),
+  transcriptionModel: textSetting({
+    name: 'SONANT_TRANSCRIPTION_MODEL',
+    help: 'Model to request from the transcription server',
+    fallback: 'whisper-1',
   }),
 };
 

@@ -1,0 +1,155 @@
+// Asks a speech recognizer what a recording says: any server with OpenAI's `POST /v1/audio/transcriptions`. The server
+// states word times if it can. Its answer is not trusted: it is limited in size and time, and redirects are refused,
+// because a request contains the recording and the key.
+import { wavFile } from '../audio.ts';
+import { Failure } from '../platform/errors.ts';
+import { describeBody, retryAfterMs } from '../platform/net/upstream-answer.ts';
+
+export interface Transcript {
+  text: string;
+  /** The start of each word in seconds, by its offset in the text; empty if the server states no word times. */
+  starts: Map<number, number>;
+}
+
+export interface Transcriber {
+  /** Throws a Failure if the server does not answer with a transcript. */
+  transcribe(recording: Recorded, signal: AbortSignal): Promise<Transcript>;
+}
+
+interface Recorded {
+  samples: Float32Array;
+  sampleRateHz: number;
+  languageCode: string;
+}
+
+interface TranscriberOptions {
+  /** Base URL such as "http://localhost:8000/v1". */
+  url: string;
+  apiKey: string;
+  model: string;
+}
+
+const answerBytesMax = 4 << 20;
+/** Longest part of a recording in one request, because servers limit the size of a file. */
+const partSecondsMax = 300;
+/** A part ends at the quietest moment of its last seconds. */
+const quietSearchSeconds = 30;
+const quietSeconds = 0.2;
+/** Time limit: a minute, and twice the length of the recording. */
+const answerMsLeast = 60_000;
+const shareOfLength = 2;
+
+/** Returns undefined if no server is configured. */
+export function openTranscriber({ url, apiKey, model }: TranscriberOptions): Transcriber | undefined {
+  if (url === '') return undefined;
+  /** Whether the server has refused word times. */
+  let isPlain = false;
+
+  async function ask({ samples, sampleRateHz, languageCode }: Recorded, signal: AbortSignal): Promise<Response> {
+    const form = new FormData();
+    form.set('file', new Blob([wavFile(samples, sampleRateHz)], { type: 'audio/wav' }), 'speech.wav');
+    form.set('model', model);
+    form.set('language', languageCode.split('-', 1)[0]!);
+    form.set('temperature', '0');
+    form.set('response_format', isPlain ? 'json' : 'verbose_json');
+    if (!isPlain) form.set('timestamp_granularities[]', 'word');
+    const headers = { ...(apiKey !== '' && { Authorization: `Bearer ${apiKey}` }) };
+    const request: RequestInit = { method: 'POST', headers, body: form, redirect: 'error', signal };
+    const answer = await fetch(`${url}/audio/transcriptions`, request);
+    if (isPlain || ![400, 422].includes(answer.status)) return answer;
+    await answer.body?.cancel();
+    isPlain = true;
+    return ask({ samples, sampleRateHz, languageCode }, signal);
+  }
+
+  async function hear(recorded: Recorded, signal: AbortSignal): Promise<Transcript> {
+    const lengthMs = (1000 * recorded.samples.length) / recorded.sampleRateHz;
+    const limit = AbortSignal.timeout(Math.round(answerMsLeast + shareOfLength * lengthMs));
+    try {
+      const answer = await ask(recorded, AbortSignal.any([signal, limit]));
+      const body = await readBody(answer);
+      const transcript = answer.ok ? toTranscript(body) : undefined;
+      if (transcript) return transcript;
+      const status = `${answer.status}, ${describeBody(answer.headers.get('content-type'), body)}`;
+      throw unavailable(`answered ${status}`, retryAfterMs(answer.headers.get('retry-after')));
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof Failure) throw error;
+      throw unavailable(limit.aborted ? 'did not answer in time' : 'cannot be reached', undefined, error);
+    }
+  }
+
+  return {
+    async transcribe(recorded, signal) {
+      const whole: Transcript = { text: '', starts: new Map() };
+      let from = 0;
+      while (from < recorded.samples.length || from === 0) {
+        const to = endOfPart(recorded, from);
+        const part = await hear({ ...recorded, samples: recorded.samples.subarray(from, to) }, signal);
+        if (whole.text !== '') whole.text += ' ';
+        for (const [at, start] of part.starts)
+          whole.starts.set(whole.text.length + at, from / recorded.sampleRateHz + start);
+        whole.text += part.text;
+        from = Math.max(to, 1);
+      }
+      return whole;
+    },
+  };
+}
+
+/** The end of the part that begins at a sample. */
+function endOfPart({ samples, sampleRateHz }: Recorded, from: number): number {
+  const longest = from + partSecondsMax * sampleRateHz;
+  if (samples.length <= longest) return samples.length;
+  const window = Math.round(quietSeconds * sampleRateHz);
+  let [best, least] = [longest, Infinity];
+  for (let at = longest - quietSearchSeconds * sampleRateHz; at + window <= longest; at += window) {
+    const energy = samples.subarray(at, at + window).reduce((sum, sample) => sum + sample * sample, 0);
+    if (energy < least) [best, least] = [at + (window >> 1), energy];
+  }
+  return best;
+}
+
+const unavailable = (what: string, waitMs?: number, cause?: unknown): Failure => {
+  const wait = waitMs === undefined ? {} : { retryAfterSeconds: Math.ceil(waitMs / 1000) };
+  return new Failure('engine_unavailable', { message: `The transcription server ${what}.`, ...wait }, cause);
+};
+
+async function readBody(answer: Response): Promise<Buffer> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of answer.body ?? []) {
+    bytes += part.length;
+    if (bytes > answerBytesMax) throw unavailable(`answered with more than ${answerBytesMax >> 20} MiB`);
+    parts.push(part);
+  }
+  return Buffer.concat(parts);
+}
+
+/** Returns undefined if the body is not a transcript. The words of a server with word times are its text. */
+function toTranscript(body: Buffer): Transcript | undefined {
+  const { text, words } = parse(body);
+  if (typeof text !== 'string') return undefined;
+  const timed = Array.isArray(words) ? words.map(toWord) : [];
+  const starts = new Map<number, number>();
+  if (timed.length === 0 || timed.includes(undefined)) return { text, starts };
+  let joined = '';
+  for (const word of timed) {
+    starts.set(joined.length, word!.start);
+    joined += `${word!.text} `;
+  }
+  return { text: joined.trimEnd(), starts };
+}
+
+function parse(body: Buffer): Partial<Record<string, unknown>> {
+  try {
+    return Object(JSON.parse(body.toString()));
+  } catch {
+    return {};
+  }
+}
+
+function toWord(given: unknown): { text: string; start: number } | undefined {
+  const { word, start } = Object(given);
+  return typeof word === 'string' && Number.isFinite(start) && start >= 0 ? { text: word.trim(), start } : undefined;
+}

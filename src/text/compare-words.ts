@@ -1,0 +1,227 @@
+// Compares a text with the words that a speech recognizer heard, to find words that were skipped, added or replaced.
+// Both are normalized first, so that "21" and "twenty-one" are equal. A recognizer writes some words differently from
+// the text (names, homophones, compounds), so words that sound alike count as equal.
+import { normalizeText } from './normalize-text.ts';
+
+export interface WordDifference {
+  /** `missing`: words of the text were not heard. `added`: words were heard that the text lacks. */
+  kind: 'missing' | 'added' | 'changed';
+  expected: string;
+  heard: string;
+  /** Range of the differing words in the text, in UTF-16 code units. Empty at the place of added words. */
+  from: number;
+  to: number;
+  /** Where the difference begins in what was heard. */
+  heardFrom: number;
+  /** Number of words, the larger of the two sides. */
+  words: number;
+}
+
+export interface WordComparison {
+  /** Number of words of the text. */
+  words: number;
+  differences: WordDifference[];
+  /** Whether words were probably skipped, added or replaced, rather than misheard. */
+  isSuspect: boolean;
+}
+
+interface Word {
+  text: string;
+  /** The letters that are compared. */
+  key: string;
+  /** Range of the word's token in its text. */
+  from: number;
+  to: number;
+  /** The digits of the word's token as written, such as "945" in "9:45", and the number of its words. */
+  digits: string;
+  wordsOfToken: number;
+}
+
+/** Shortest run of replaced words that a recognizer does not mishear. */
+const changedWordsMin = 3;
+/** Misheard words have about as many letters as the words of the text. */
+const misheardLengthMax = 1.7;
+const lettersLostMin = 4;
+/** Sounds that recognizers leave out, such as "hmm", "uh" and "er". */
+const hesitation = /^(?:h?m+|u+[hm]+|e+[hr]+m*|a+h+)$/;
+/** Cells of the alignment, each one byte. */
+const cellsMax = 64 << 20;
+
+export function compareWords(
+  text: string,
+  heard: string,
+  { languageCode, names = [] }: { languageCode: string; names?: readonly string[] },
+): WordComparison {
+  const expected = wordsOf(text, languageCode);
+  const found = wordsOf(heard, languageCode);
+  const known = new Set(names.flatMap((name) => wordsOf(name, languageCode)).map(({ key }) => key));
+  const runs = [...runsOf(expected, found, (one, other) => one.key === other.key)];
+  const differences = runs.flatMap((run) => describe(run, known));
+  const isOther =
+    expected.length > 0 && differences.some(({ from, to }) => from === expected[0]!.from && to === expected.at(-1)!.to);
+  return { words: expected.length, differences, isSuspect: isOther || differences.some(isFault) };
+}
+
+function isFault({ kind, expected, heard, words }: WordDifference): boolean {
+  if (kind !== 'changed') return true;
+  const [shorter, longer] = [expected, heard].map((side) => side.replaceAll(' ', '').length).sort((a, b) => a - b);
+  return words >= changedWordsMin || (longer! > misheardLengthMax * shorter! && longer! - shorter! >= lettersLostMin);
+}
+
+const unspaced = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}]/u;
+const wordPattern = new RegExp(`${unspaced.source}\\p{M}*|(?:(?!${unspaced.source})[\\p{L}\\p{N}\\p{M}'’])+`, 'gu');
+
+function wordsOf(text: string, languageCode: string): Word[] {
+  const words: Word[] = [];
+  for (const { say, from, to } of normalizeText(text, { languageCode, spellOut: true })) {
+    const said = [...say.matchAll(wordPattern)].map(([word]) => word);
+    const digits = text.slice(from, to).replace(/\P{N}/gu, '');
+    for (const word of said) {
+      const key = word
+        .toLowerCase()
+        .normalize('NFD')
+        .replace(/[\p{M}'’]/gu, '');
+      if (key !== '') words.push({ text: word, key, from, to, digits, wordsOfToken: said.length });
+    }
+  }
+  return words;
+}
+
+/** Words of the text, and the words that were heard in their place. */
+type Run = readonly [expected: readonly Word[], heard: readonly Word[], ...places: Places];
+/** Where a run begins in the text and in what was heard, if it has no words there. */
+type Places = readonly [expected: number, heard: number];
+
+/** The runs of words that differ, between the pairs of equal words. */
+function* runsOf(
+  expected: readonly Word[],
+  heard: readonly Word[],
+  isEqual: IsEqual,
+  places: Places = [0, 0],
+): Generator<Run> {
+  let [i, j] = [0, 0];
+  for (const [atI, atJ] of [...matchesOf(expected, heard, isEqual), [expected.length, heard.length] as const]) {
+    const before: Places = [expected[i - 1]?.to ?? places[0], heard[j - 1]?.to ?? places[1]];
+    if (atI > i || atJ > j) yield [expected.slice(i, atI), heard.slice(j, atJ), ...before];
+    [i, j] = [atI + 1, atJ + 1];
+  }
+}
+
+type IsEqual = (expected: Word, heard: Word) => boolean;
+
+const step = { match: 0, skip: 1, add: 2 } as const;
+
+/** Pairs of equal words, in order: a longest common subsequence within a band around the diagonal. */
+function matchesOf(expected: readonly Word[], heard: readonly Word[], isEqual: IsEqual): [number, number][] {
+  const [rows, columns] = [expected.length, heard.length];
+  const half = Math.min(Math.abs(rows - columns) + 200, Math.floor(cellsMax / (2 * (rows + 1))));
+  const width = 2 * half + 1;
+  const steps = new Uint8Array((rows + 1) * width);
+  const slope = rows === 0 ? 0 : columns / rows;
+  const firstOf = (row: number) => Math.round(row * slope) - half;
+  let above = new Int32Array(width).fill(0);
+  for (let row = rows - 1; row >= 0; row--) {
+    const current = new Int32Array(width);
+    const [first, firstBelow] = [firstOf(row), firstOf(row + 1)];
+    for (let k = width - 1; k >= 0; k--) {
+      const column = first + k;
+      if (column < 0 || column > columns) continue;
+      const at = (c: number) => above[c - firstBelow] ?? -1;
+      const skipped = at(column);
+      const added = k + 1 < width && column < columns ? current[k + 1]! : -1;
+      const matched = column < columns && isEqual(expected[row]!, heard[column]!) ? at(column + 1) + 1 : -1;
+      const best = Math.max(skipped, added, matched);
+      current[k] = best;
+      steps[row * width + k] = best === matched ? step.match : best === skipped ? step.skip : step.add;
+    }
+    above = current;
+  }
+  const matches: [number, number][] = [];
+  for (let [row, column] = [0, 0]; row < rows && column < columns; ) {
+    const taken = steps[row * width + column - firstOf(row)];
+    if (taken === step.match) matches.push([row, column]);
+    if (taken !== step.add) row++;
+    if (taken !== step.skip) column++;
+  }
+  return matches;
+}
+
+/** What differs in a run, without words that sound alike and without names. */
+function describe([said, heard, ...places]: Run, names: ReadonlySet<string>): WordDifference[] {
+  if (
+    soundsAlike(joined(said), joined(heard), said.length === heard.length ? 3 : 8) ||
+    isContraction(said, heard) ||
+    isContraction(heard, said)
+  )
+    return [];
+  const isName = said.some(({ key }) => names.has(key)) && heard.length > 0 && heard.length <= said.length + 1;
+  if (isName) return [];
+  return [...runsOf(said, heard, (one, other) => soundsAlike(one.key, other.key), places)].flatMap(
+    ([left, found, at, heardAt]) => {
+      if (isPartOfNumber(left, found)) return [];
+      if ([...left, ...found].every(({ key }) => hesitation.test(key))) return [];
+      return {
+        kind: found.length === 0 ? 'missing' : left.length === 0 ? 'added' : 'changed',
+        expected: textOf(left),
+        heard: textOf(found),
+        from: left[0]?.from ?? at,
+        to: left.at(-1)?.to ?? at,
+        heardFrom: found[0]?.from ?? heardAt,
+        words: Math.max(left.length, found.length),
+      };
+    },
+  );
+}
+
+/** Whether only parts of numbers differ, which can be read in several ways ("nine forty-five"), and none is missing. */
+function isPartOfNumber(left: readonly Word[], found: readonly Word[]): boolean {
+  const both = [...left, ...found];
+  if (both.some(({ digits }) => digits === '')) return false;
+  const countOf = (side: readonly Word[], { from }: Word) => side.filter((word) => word.from === from).length;
+  const isPart = [left, found].every((side) => side.every((word) => countOf(side, word) < word.wordsOfToken));
+  return isPart || digitsOf(left) === digitsOf(found);
+}
+
+const digitsOf = (words: readonly Word[]): string =>
+  words.map(({ digits, from }, n) => (words[n - 1]?.from === from ? '' : digits)).join('');
+
+/** Whether two words are a contraction in full, such as "you would" for "you'd". */
+const isContraction = ([one, more]: readonly Word[], [first, , third]: readonly Word[]): boolean =>
+  !!one && !more && !!first && !third && /['’]/.test(one.text) && one.key.startsWith(first.key);
+
+const textOf = (words: readonly Word[]): string => words.map(({ text }) => text).join(' ');
+const joined = (words: readonly Word[]): string => words.map(({ key }) => key).join('');
+
+/** Whether words are spelled so similarly that they may sound alike: of every `letters` letters, at most one differs. */
+function soundsAlike(one: string, other: string, letters = 3): boolean {
+  const [a, b] = [soundKey(one), soundKey(other)];
+  return distance(a, b) * letters <= Math.max(a.length, b.length);
+}
+
+/** Folds letters that sound alike in most languages of the Latin script, and doubled letters. */
+const soundKey = (word: string): string =>
+  word
+    .replace(/ph/g, 'f')
+    .replace(/[ckq]+/g, 'k')
+    .replace(/[sz]+/g, 's')
+    .replace(/[dt]+/g, 't')
+    .replace(/[vw]/g, 'v')
+    .replace(/[iy]/g, 'i')
+    .replace(/(?<=.)[eh]/g, '')
+    .replace(/(.)\1+/g, '$1');
+
+/** The number of letters to insert, delete or replace. */
+function distance(one: string, other: string): number {
+  let before = Array.from({ length: other.length + 1 }, (_, n) => n);
+  for (let i = 1; i <= one.length; i++) {
+    const current = [i];
+    for (let j = 1; j <= other.length; j++)
+      current[j] = Math.min(
+        before[j]! + 1,
+        current[j - 1]! + 1,
+        before[j - 1]! + (one[i - 1] === other[j - 1] ? 0 : 1),
+      );
+    before = current;
+  }
+  return before[other.length]!;
+}
