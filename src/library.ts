@@ -20,27 +20,18 @@ export type { LexiconManagement } from './library/lexicons/lexicon-management.ts
 
 export { createRecentRate, type Retry } from './library/models/download.ts';
 export { fetchFirstVoice } from './library/models/first-voice.ts';
-export {
-  getModel,
-  installedBy,
-  listInstalled,
-  type Progress,
-  removeModel,
-  rowOfUrl,
-} from './library/models/get-model.ts';
+export type { Progress } from './library/models/get-model.ts';
 export { type InstallStatus, isUnderWay } from './library/models/install-progress.ts';
-export { createInstallableModels, type InstallableModel } from './library/models/installable-models.ts';
+export type { InstallableModel } from './library/models/installable-models.ts';
+export { type ModelFolder, openModelFolder } from './library/models/model-folder.ts';
 export type { ModelInstalls } from './library/models/model-installs.ts';
 export {
   bytesOfRow,
   firstModelOf,
-  loadModels,
   type ModelEngine,
   type ModelRow,
-  modelEngines,
   modelOfVoice,
   type OfferedModel,
-  toOffered,
 } from './library/models/model-table.ts';
 export { commandsByHand } from './library/models/package-url.ts';
 

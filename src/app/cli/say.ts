@@ -7,7 +7,7 @@ import { addAbortSignal, type Readable } from 'node:stream';
 import { StreamSpeechRequestSchema } from '../../../gen/sonant/v1/speech_pb.ts';
 import { audioFormats, type FormatName } from '../../audio.ts';
 import { registry } from '../../engines.ts';
-import { firstModelOf, modelEngines } from '../../library.ts';
+import { firstModelOf } from '../../library.ts';
 import { reasonOf } from '../../platform/runtime/system-errors.ts';
 import {
   autoLanguage,
@@ -108,7 +108,7 @@ extension .c2pa: the signed statement that Sonant made the audio.`,
 };
 
 /** `say` never waits for a download that nobody asked for. */
-const naturalHint = `sonant: this voice is synthetic; sonant voice get ${firstModelOf(modelEngines(registry))} installs a natural one\n`;
+const naturalHint = `sonant: this voice is synthetic; sonant voice get ${firstModelOf(registry)} installs a natural one\n`;
 
 /** The output file, or `-`; undefined if the audio is played. */
 function chooseOutput({ output, play, format, json, timestamps }: Flags): string | undefined {

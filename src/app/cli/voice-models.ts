@@ -1,38 +1,27 @@
 // `sonant voice get|models|remove`: installs neural models by name, URL or file, lists models, and removes them.
 import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { basename, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { VoiceModelSchema } from '../../../gen/sonant/v1/model_pb.ts';
 import { toModel } from '../../api.ts';
 import { writeMessage } from '../../contract.ts';
 import { type BroughtVoice, registry } from '../../engines.ts';
 import {
-  createInstallableModels,
   createRecentRate,
-  getModel,
-  installedBy,
-  listInstalled,
-  loadModels,
   type ModelEngine,
+  type ModelFolder,
   type ModelRow,
-  modelEngines,
-  modelOfVoice,
   type OfferedModel,
+  openModelFolder,
   type Progress,
   type Retry,
-  removeModel,
-  rowOfUrl,
-  toOffered,
 } from '../../library.ts';
-import { archiveEnding } from '../../platform/archives/archive-file.ts';
 import { isLoopbackUrl } from '../../platform/net/client-addresses.ts';
 import { didYouMean } from '../../platform/runtime/nearest-name.ts';
 import { reasonOf } from '../../platform/runtime/system-errors.ts';
 import { CommandError, type CommandLine, formatTable, onlyArgument, UsageError, withOpened } from './command.ts';
 import { createProgressBar } from './progress.ts';
 import { makeDefault } from './voice-names.ts';
-
-const engines = modelEngines(registry);
 
 interface GetFlags {
   name: string | undefined;
@@ -53,15 +42,16 @@ export async function getVoice(
 ): Promise<void> {
   if (wanted === undefined) throw new UsageError('usage: sonant voice get NAME|URL|FILE');
   const print = flags.json ? () => {} : line.print;
-  const { dataDir, modelsFile, modelsUrl, modelsOffline } = line.loadConfig();
-  const found = await findModel(wanted, await loadModels(modelsFile, engines));
+  const config = line.loadConfig();
+  const { modelsUrl, modelsOffline } = config;
+  const folder = openModelFolder(config, registry);
+  const found = await findModel(wanted, folder);
   if (found === 'file') return getFile({ ...line, print }, line.print, flags, wanted);
   const { row } = found.offered;
   await acceptLicence(row, flags, { ...line, print });
   await acceptLibrary(found.offered.engine, flags, line);
   const bar = createGetBar();
   const options = {
-    dataDir,
     // A URL that the user gave is never replaced by a URL of the mirror.
     modelsUrl: found.isUrl ? '' : modelsUrl,
     files,
@@ -82,13 +72,13 @@ export async function getVoice(
     bar.clear();
     print(text);
   };
-  const { name, voiceIds } = await getModel(found.offered, { ...options, print: printOver }).finally(bar.clear);
+  const { name, voiceIds } = await folder.get(found.offered, { ...options, print: printOver }).finally(bar.clear);
   if (!voiceIds) print(`${name} is already installed; sonant voice remove ${name} removes it`);
   else print(describeInstalled(name, voiceIds, row));
   const made = flags.isDefault
     ? await makeBestDefault(
         { ...line, print },
-        voiceIds ? (voiceId) => voiceIds.includes(voiceId) : await createIsOfModel(found.offered, name, dataDir),
+        voiceIds ? (voiceId) => voiceIds.includes(voiceId) : await folder.ownerOf(found.offered, name),
         `${name}-${row.bestVoice}`,
       )
     : undefined;
@@ -112,12 +102,6 @@ async function makeBestDefault(line: CommandLine, isOwn: (voiceId: string) => bo
   });
 }
 
-/** Creates a function that checks whether a voice belongs to the installed model. */
-async function createIsOfModel(offered: OfferedModel, model: string, dataDir: string) {
-  const installed = await listInstalled(installedBy(offered, dataDir, model) ?? offered.engine, dataDir);
-  return (voiceId: string) => modelOfVoice(voiceId, installed) === model;
-}
-
 const licenceOf = ({ licence, licenceSource, commercial }: ModelRow) => ({
   licence,
   licence_source: licenceSource,
@@ -134,25 +118,20 @@ const describeInstalled = (name: string, voiceIds: readonly string[], row: Model
 /** Finds a model by URL, by name in the table, or else as a file. */
 async function findModel(
   wanted: string,
-  offered: readonly OfferedModel[],
+  folder: ModelFolder,
 ): Promise<'file' | { offered: OfferedModel; isUrl: boolean }> {
   if (/^https?:\/\//.test(wanted)) {
     if (!URL.canParse(wanted)) throw new UsageError(`${wanted} is not a valid URL`);
     // Without a checksum, anyone on the network path could change the file.
     if (!/^https:/.test(wanted) && !isLoopbackUrl(wanted)) throw new UsageError(`${wanted} must begin with https:`);
-    return { offered: toOffered(rowOfUrl(wanted), engines)[0]!, isUrl: true };
+    return { offered: folder.ofUrl(wanted), isUrl: true };
   }
-  const found = offered.find(({ row }) => row.name === wanted || assetOf(row) === wanted);
-  if (found) return { offered: found, isUrl: false };
+  const offered = await folder.find(wanted);
+  if (offered) return { offered, isUrl: false };
   if (existsSync(wanted)) return 'file';
-  const meant = didYouMean(wanted, namesOf(offered));
+  const meant = await folder.suggest(wanted);
   throw new UsageError(`there is no model or file ${wanted}${meant || ';'} sonant voice models lists the models`);
 }
-
-const namesOf = (offered: readonly OfferedModel[]) => offered.map(({ row }) => row.name);
-
-/** The published name of the model's file, without its extension. */
-const assetOf = ({ url }: ModelRow): string => basename(new URL(url).pathname).replace(archiveEnding, '');
 
 async function getFile(
   line: CommandLine,
@@ -228,11 +207,9 @@ export async function printModels(
   { language, json }: { language?: string | undefined; json?: boolean | undefined },
   rest: readonly string[],
 ): Promise<void> {
-  const { dataDir, modelsFile } = line.loadConfig();
   const [name, ...more] = rest;
   if (more.length > 0) throw new UsageError('usage: sonant voice models [NAME]');
-  const models = createInstallableModels({ offered: await loadModels(modelsFile, engines), engines, dataDir });
-  const listed = await Promise.all((await models.list()).map(async (each) => models.describe(each, undefined)));
+  const listed = await openModelFolder(line.loadConfig(), registry).list();
   const all = listed.map((model): Record<string, any> => writeMessage(VoiceModelSchema, toModel(model, [])));
   const wanted = all.filter(
     (model) => (name === undefined || model.name === name) && speaks(model.languages, language),
@@ -285,14 +262,11 @@ export async function removeVoiceModel(
   rest: readonly string[],
 ): Promise<void> {
   const name = onlyArgument(rest, 'sonant voice remove NAME');
-  const { dataDir } = line.loadConfig();
+  const folder = openModelFolder(line.loadConfig(), registry);
   const waiting = { signal: line.signal, print: json ? () => {} : line.print };
-  for (const engine of engines) {
-    if (!(await removeModel(engine, name, dataDir, waiting))) continue;
+  if (await folder.remove(name, waiting))
     return line.print(json ? JSON.stringify({ model: name, removed: true }) : `${name} is removed`);
-  }
-  const here = await Promise.all(engines.map((engine) => listInstalled(engine, dataDir)));
-  const meant = didYouMean(name, here.flat()) || ';';
+  const meant = didYouMean(name, await folder.installed()) || ';';
   throw new CommandError(`model ${name} is not installed${meant} to delete a stored voice, use sonant voice delete`);
 }
 
@@ -310,8 +284,7 @@ export async function importVoice(
     throw new UsageError(`cannot read ${path}: ${reasonOf(error)}`);
   });
   for (const engine of registry) {
-    const own = engines.find(({ name }) => name === engine.name);
-    if (own) await prepare?.(own);
+    if (engine.models) await prepare?.({ ...engine, models: engine.models });
     const voiceIds = await engine.importVoice?.(source);
     if (!voiceIds) continue;
     print(voiceIds.length > 0 ? `imported for ${engine.name}:` : `imported for ${engine.name}; it can clone voices`);

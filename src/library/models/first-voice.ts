@@ -4,7 +4,7 @@ import type { EngineDefinition } from '../../engines.ts';
 import type { Log } from '../../platform/telemetry/log.ts';
 import { isNatural, type Voices } from '../../speech.ts';
 import type { ModelInstalls } from './model-installs.ts';
-import { firstModelOf, modelEngines } from './model-table.ts';
+import { firstModelOf } from './model-table.ts';
 
 const retryMs = 3_600_000;
 
@@ -18,7 +18,7 @@ interface FirstVoiceOptions {
 
 /** Returns a function that ends the attempts. The installation itself ends with `installs`. */
 export function fetchFirstVoice({ openEngines, installs, voices, log, onFault }: FirstVoiceOptions): () => void {
-  const name = firstModelOf(modelEngines(openEngines));
+  const name = firstModelOf(openEngines);
   const hasNatural = () => voices.list().some((voice) => voice.status === 'ready' && isNatural(voice));
   if (name === undefined || installs.isOffline || hasNatural()) return () => {};
   const attempt = async () => {

@@ -146,7 +146,7 @@ export const installedBy = (
     }),
   );
 
-interface Waiting {
+export interface Waiting {
   signal: AbortSignal;
   print(line: string): void;
   onWait?(): void;

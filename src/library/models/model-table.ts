@@ -23,8 +23,8 @@ export const modelEngines = (engines: readonly EngineDefinition[]): ModelEngine[
   engines.filter((engine): engine is ModelEngine => engine.models !== undefined);
 
 /** Name of the model that gives a service a natural voice without a question. */
-export const firstModelOf = (engines: readonly ModelEngine[]): string | undefined =>
-  engines.find(({ models }) => models.firstModel !== undefined)?.models.firstModel;
+export const firstModelOf = (engines: readonly EngineDefinition[]): string | undefined =>
+  modelEngines(engines).find(({ models }) => models.firstModel !== undefined)?.models.firstModel;
 
 export async function loadModels(modelsFile: string, engines: readonly ModelEngine[]): Promise<OfferedModel[]> {
   const stated = parseRows(table).flatMap((row) => (isKnown(row, engines) ? toOffered(row, engines) : []));
