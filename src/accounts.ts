@@ -15,7 +15,7 @@ export {
   type RevokedKey,
 } from './accounts/keys/key-management.ts';
 export { defaultScopes, type Scope, scopes } from './accounts/keys/scopes.ts';
-export { type Accounts, issuerOptionsOf, openAccounts, openKeys } from './accounts/open-accounts.ts';
+export { type Accounts, checkIssuer, openAccounts, openKeys } from './accounts/open-accounts.ts';
 
 // Limits and usage
 
@@ -41,8 +41,7 @@ export {
 
 // Sign-in and sealed tokens
 
-export { checkIssuer } from './accounts/sign-in/oidc-issuer.ts';
-export { findDataDirSecret, readDataDirSecret, type Seal, type SealUse } from './accounts/sign-in/sealed-tokens.ts';
+export type { Seal, SealUse } from './accounts/sign-in/sealed-tokens.ts';
 export { loginSeconds, type SignIn, sessionSeconds, tokenSeconds } from './accounts/sign-in/sign-in.ts';
 export { tokenScopes } from './accounts/sign-in/sign-in-rules.ts';
 

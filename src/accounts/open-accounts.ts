@@ -3,6 +3,7 @@
 import { isLoopbackUrl } from '../platform/net/client-addresses.ts';
 import { createOutboundTargets } from '../platform/net/outbound-targets.ts';
 import type { RowStore } from '../platform/store/row-store.ts';
+import { readSecretFile } from '../platform/store/secret-file.ts';
 import type { storeSettings } from '../platform/store/settings.ts';
 import { createSharedLimitRows } from '../platform/store/shared-limits.ts';
 import type { Tools } from '../platform/telemetry/tools.ts';
@@ -18,8 +19,8 @@ import { openSharedLimiter } from './limits/shared-limiter.ts';
 import { createUsageLedger, dayOf } from './limits/usage-ledger.ts';
 import { createUsageRows } from './limits/usage-rows.ts';
 import type { accountSettings } from './settings.ts';
-import { createIssuer, type IssuerOptions } from './sign-in/oidc-issuer.ts';
-import { createSeal, readDataDirSecret, type Seal } from './sign-in/sealed-tokens.ts';
+import { createIssuer, type IssuerOptions, readIssuerKeys } from './sign-in/oidc-issuer.ts';
+import { createSeal, type Seal } from './sign-in/sealed-tokens.ts';
 import { createSignIn } from './sign-in/sign-in.ts';
 import { webhookUrlCharsMax } from './webhooks/webhook.ts';
 import { createWebhookRows, type WebhookOutcome, webhookOutcomes } from './webhooks/webhook-rows.ts';
@@ -84,14 +85,20 @@ export async function openKeys(settings: Values, store: RowStore) {
 }
 
 const openSeal = async ({ secret, dataDir }: Values): Promise<Seal> =>
-  createSeal(secret || (await readDataDirSecret(dataDir)));
+  createSeal(secret || (await readSecretFile(dataDir)));
 
 /** The pepper for the hashes of keys. */
 const pepperOf = ({ keyPepper }: Values): Pepper | undefined =>
   keyPepper === '' ? undefined : createPepper(keyPepper);
 
-/** Returns the options of the issuer, or undefined if no issuer is configured. */
-export function issuerOptionsOf(settings: Values): IssuerOptions | undefined {
+/** Returns the URL of the issuer, or undefined if none is configured. Rejects if it does not answer, or not validly. */
+export async function checkIssuer(settings: Values): Promise<string | undefined> {
+  const options = issuerOptionsOf(settings);
+  if (options) await readIssuerKeys(options);
+  return options?.issuer;
+}
+
+function issuerOptionsOf(settings: Values): IssuerOptions | undefined {
   const { oidcIssuer: issuer, oidcClientId: clientId, oidcClientSecret: clientSecret, oidcInsecure } = settings;
   const isInsecure = oidcInsecure || (issuer.startsWith('http:') && isLoopbackUrl(issuer));
   const audience = settings.oidcAudience || clientId;

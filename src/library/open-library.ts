@@ -1,8 +1,9 @@
 // Opens what users bring: stored voices, lexicons, and the models that can be installed.
-import { findDataDirSecret, readDataDirSecret } from '../accounts.ts';
+
 import { freeBytesMin } from '../clips.ts';
 import type { Engine, EngineDefinition, EngineGuards } from '../engines.ts';
 import type { RowStore } from '../platform/store/row-store.ts';
+import { findSecretFile, readSecretFile } from '../platform/store/secret-file.ts';
 import type { storeSettings } from '../platform/store/settings.ts';
 import type { Tools } from '../platform/telemetry/tools.ts';
 import type { Lexicons, Schedule, Voices } from '../speech.ts';
@@ -41,7 +42,7 @@ export async function openLibrary(
   const rows = createVoiceRows(store);
   const vault = createVault(
     async (mayMake) =>
-      settings.masterKey || (mayMake ? readDataDirSecret : findDataDirSecret)(settings.dataDir, masterKeyFile),
+      settings.masterKey || (mayMake ? readSecretFile : findSecretFile)(settings.dataDir, masterKeyFile),
   );
   const lexiconRows = createLexiconRows(store);
   const lexiconCache = await openLexiconCache({ rows: lexiconRows, onFault });

@@ -138,7 +138,7 @@ export function createIssuer(options: IssuerOptions): Issuer {
 }
 
 /** Rejects if the issuer sends no answer or an invalid answer. */
-export async function checkIssuer(options: IssuerOptions): Promise<void> {
+export async function readIssuerKeys(options: IssuerOptions): Promise<void> {
   const { keys } = await discover(options);
   await keys.reload();
 }

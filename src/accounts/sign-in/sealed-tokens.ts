@@ -2,12 +2,7 @@
 // form (RFC 7516), encrypted directly with A256GCM under a key derived from the secret. A token is valid only for the
 // purpose in `use`.
 //     eyJhbGciOiJkaXIiLCJlbmMiOiJBMjU2R0NNIn0 .. iv . ciphertext . tag        { use, exp, iat, ... }
-import { createHash, randomBytes } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { Failure } from '../../platform/errors.ts';
-import { makeFolder, writeOnce } from '../../platform/runtime/files.ts';
+import { createHash } from 'node:crypto';
 
 export type SealUse = 'login' | 'session' | 'access' | 'ticket' | 'live-ticket' | 'preview' | 'webhook';
 
@@ -47,25 +42,4 @@ export function createSeal(secret: string) {
       return opened?.payload.use === use ? opened.payload : undefined;
     },
   };
-}
-
-const secretBytes = 32;
-
-/** Returns undefined if the secret does not exist yet. */
-export async function findDataDirSecret(dataDir: string, name: string): Promise<string | undefined> {
-  return existsSync(join(dataDir, name)) ? readDataDirSecret(dataDir, name) : undefined;
-}
-
-export async function readDataDirSecret(dataDir: string, name = 'secret'): Promise<string> {
-  const file = join(dataDir, name);
-  try {
-    makeFolder(dataDir);
-    await writeOnce(file, randomBytes(secretBytes).toString('base64url'));
-    const secret = (await readFile(file, 'utf8')).trim();
-    if (secret.length < secretBytes)
-      throw new Error(`${file} does not contain a secret; delete it, and the next start creates one`);
-    return secret;
-  } catch (error) {
-    throw new Failure('storage_unavailable', { message: 'A secret cannot be stored in the data folder.' }, error);
-  }
 }

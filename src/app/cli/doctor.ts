@@ -1,7 +1,7 @@
 // `sonant doctor`: checks everything that Sonant needs on this machine, and reports problems.
 import { access, constants, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { checkIssuer, issuerOptionsOf } from '../../accounts.ts';
+import { checkIssuer } from '../../accounts.ts';
 import { checkClipStore, openClips } from '../../clips.ts';
 import { type EngineReport, registry } from '../../engines.ts';
 import type { FailureFacts } from '../../platform/errors.ts';
@@ -139,10 +139,8 @@ async function inspectS3(config: Config): Promise<EngineReport> {
 }
 
 async function inspectIssuer(config: Config): Promise<EngineReport> {
-  const issuer = issuerOptionsOf(config);
-  if (!issuer) return absent('not configured; create keys with sonant key');
-  await checkIssuer(issuer);
-  return ready(`${issuer.issuer} answers`);
+  const issuer = await checkIssuer(config);
+  return issuer === undefined ? absent('not configured; create keys with sonant key') : ready(`${issuer} answers`);
 }
 
 /** Returns the path itself, or its closest parent that exists. */

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { operator, toRecordEntry } from '../../../src/accounts/keys/caller.ts';
-import { readDataDirSecret } from '../../../src/accounts/sign-in/sealed-tokens.ts';
 import { createVault } from '../../../src/library/voices/clone-vault.ts';
 import { createVoiceRows, noTexts, type SealedClone } from '../../../src/library/voices/voice-rows.ts';
+import { readSecretFile } from '../../../src/platform/store/secret-file.ts';
 import { openSqlite } from '../../../src/platform/store/sqlite.ts';
 import { type Ended, runSonant } from './sonant-program.ts';
 
@@ -81,7 +81,7 @@ test('whose a stored voice is and who may use it is listed, set, exported and im
 });
 
 test('the master key is readable only by its owner and never shown, and doctor reports a wrong key', async () => {
-  const vault = createVault(() => readDataDirSecret(join(folder, 'data'), 'master-key'));
+  const vault = createVault(() => readSecretFile(join(folder, 'data'), 'master-key'));
   await storeClone('eve', [{ cloneId: 'cln_eve', sealed: await vault.seal(Buffer.from('eve'), 'cln_eve') }]);
   expect(statSync(join(folder, 'data', 'master-key')).mode & 0o777).toBe(0o600);
   const sonant = (command: string, more: Record<string, string> = {}) =>
