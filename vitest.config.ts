@@ -19,7 +19,10 @@ process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules/.comp
 
 const all = ['test/**/*.test.ts'];
 const withOwnTimers = globSync(all).filter((file) => readFileSync(file, 'utf8').includes('useFakeTimers'));
-const openServices = ['test/{access,api,app,compat,contract,http,jobs,rpc,speech,webhooks}/**/*.test.ts'];
+const openServices = [
+  'test/{api,app,contract,speech,accounts/webhooks,clips/jobs}/**/*.test.ts',
+  'test/transports/{http,rpc,vendors}/**/*.test.ts',
+];
 const quickProjects: TestProjectInlineConfiguration[] = [
   // Without the flag, V8 goes through all modules for each few megabytes of audio.
   {

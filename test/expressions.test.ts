@@ -1,10 +1,211 @@
 // Tests that no regular expression of the service takes more than linear work on any text. The work is counted in steps
 // of a backtracking matcher (step-counter.ts), so that the result does not depend on the machine.
+
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseSync, Visitor } from 'vite';
 import { expect, test } from 'vitest';
 import { windowCharsMax } from '../src/text/paragraphs.ts';
-import { collectExpressions, type Expression } from './expressions/collect-expressions.ts';
 import { StepCounter } from './expressions/step-counter.ts';
-import { type WorstText, worstTextsFor, write } from './expressions/worst-texts.ts';
+import { type Node, parseExpression } from './expressions/syntax.ts';
+
+/** Characters that represent a class: some of each kind, because neighbouring classes often overlap in one kind. */
+const kinds = [
+  'aeshwxyz',
+  'AITDXZ',
+  '10579',
+  ' ',
+  '\n\t',
+  '.,:;!?',
+  '-_/\\\'"`',
+  '()[]{}<>=&#@*+~|^$%§€²½',
+  'éäßꜣ',
+  '漢かカก。、：',
+  '\u0301\u200d\ufe0f',
+  '😀\ud800',
+  '\u0001\u00a0',
+].map((chars) => [...chars]);
+
+const memberOf = new WeakMap<Node, readonly string[]>();
+
+/** One character of each kind that the class has. */
+function membersOf(node: Node & { kind: 'set' }): readonly string[] {
+  let members = memberOf.get(node);
+  if (!members) {
+    members = kinds.flatMap((chars) => chars.find((char) => node.isChar(char)) ?? []);
+    if (members.length === 0) {
+      const code = Array.from({ length: 0x3000 }, (_, i) => String.fromCodePoint(i)).find((char) => node.isChar(char));
+      members = code === undefined ? [] : [code];
+    }
+    memberOf.set(node, members);
+  }
+  return members;
+}
+
+/** A short text that the node matches, without regard to look-arounds. `pick` selects among alternatives. */
+function sampleOf(node: Node, pick: number, isFull = false): string {
+  switch (node.kind) {
+    case 'set': {
+      const members = membersOf(node);
+      return members[pick % members.length] ?? '';
+    }
+    case 'sequence':
+      return node.items.map((item) => sampleOf(item, pick, isFull)).join('');
+    case 'choice':
+      return sampleOf(node.items[pick % node.items.length]!, pick, isFull);
+    case 'group':
+      return sampleOf(node.item, pick, isFull);
+    case 'repeat':
+      return sampleOf(node.item, pick, isFull).repeat(Math.min(Math.max(node.min, isFull ? 1 : 0), 40));
+    default:
+      return '';
+  }
+}
+
+interface Place {
+  repeat: Node & { kind: 'repeat' };
+  /** What leads to the repetition. */
+  before: readonly Node[];
+}
+
+function* placesIn(node: Node, before: readonly Node[] = []): Generator<Place> {
+  if (node.kind === 'repeat') yield { repeat: node, before };
+  if (node.kind === 'sequence') {
+    for (const [i, item] of node.items.entries()) yield* placesIn(item, [...before, ...node.items.slice(0, i)]);
+  } else if (node.kind === 'choice') for (const item of node.items) yield* placesIn(item, before);
+  else if ('item' in node) yield* placesIn(node.item, before);
+}
+
+function* setsIn(node: Node): Generator<Node & { kind: 'set' }> {
+  if (node.kind === 'set') yield node;
+  else if ('items' in node) for (const item of node.items) yield* setsIn(item);
+  else if ('item' in node) yield* setsIn(node.item);
+}
+
+const picks = [0, 1, 2];
+const unitsMax = 30;
+
+/** A text of any length. */
+interface WorstText {
+  start: string;
+  unit: string;
+  end: string;
+}
+
+const write = ({ start, unit, end }: WorstText, length: number): string =>
+  start + unit.repeat(Math.ceil(length / unit.length)) + end;
+
+function worstTextsFor(expression: Pick<RegExp, 'source' | 'flags'>): WorstText[] {
+  const tree = parseExpression(expression);
+  const texts = new Map<string, WorstText>();
+  const add = (start: string, unit: string) => {
+    if (unit === '') return;
+    for (const end of ['', '\u0001']) texts.set(JSON.stringify([start, unit, end]), { start, unit, end });
+  };
+  const members = new Set([...setsIn(tree)].flatMap(membersOf));
+  for (const member of [...members].slice(0, unitsMax)) add('', member);
+  for (const pick of picks) for (const isFull of [false, true]) add('', sampleOf(tree, pick, isFull));
+  const places = [...placesIn(tree)].filter(({ repeat }) => repeat.max > 3);
+  for (const { repeat, before } of places) {
+    const units = new Set(picks.flatMap((pick) => [sampleOf(repeat.item, pick), sampleOf(repeat.item, pick, true)]));
+    for (const set of [...setsIn(repeat)].slice(0, 8)) for (const member of membersOf(set)) units.add(member);
+    for (const isFull of [false, true]) {
+      const start = before.map((item) => sampleOf(item, 0, isFull)).join('');
+      for (const unit of units) {
+        add(start, unit);
+        if (start !== '') add('', start + unit);
+      }
+      if (start !== '') add('', start);
+    }
+  }
+  return [...texts.values()];
+}
+
+const root = join(import.meta.dirname, '..');
+const languages = {
+  en: 'english',
+  de: 'german',
+  fr: 'french',
+  es: 'spanish',
+  it: 'italian',
+  pt: 'portuguese',
+  nl: 'dutch',
+  sv: 'swedish',
+  pl: 'polish',
+};
+
+interface Expression {
+  source: string;
+  flags: string;
+  /** The file that has the literal or makes the expression. */
+  file: string;
+}
+
+interface Expressions {
+  expressions: Expression[];
+  /** Files that make expressions at run time, but made none here. */
+  silent: string[];
+}
+
+async function collectExpressions(): Promise<Expressions> {
+  const found = new Map<string, Expression>();
+  const add = (expression: Expression) => {
+    const key = `/${expression.source}/${expression.flags}`;
+    if (!found.has(key)) found.set(key, expression);
+  };
+  const makers = new Set<string>();
+  for (const file of globSync('src/**/*.{ts,js}', { cwd: root, exclude: ['**/*.d.ts'] })) {
+    const { program } = parseSync(file, readFileSync(join(root, file), 'utf8'));
+    new Visitor({
+      Literal(node) {
+        if ('regex' in node && node.regex) add({ source: node.regex.pattern, flags: node.regex.flags, file });
+      },
+      NewExpression({ callee }) {
+        if (callee.type === 'Identifier' && callee.name === 'RegExp') makers.add(file);
+      },
+    }).visit(program);
+  }
+  for (const file of globSync('proto/**/*.proto', { cwd: root })) {
+    for (const [, , source] of readFileSync(join(root, file), 'utf8').matchAll(/pattern(?::| =)\s*(['"])(.*?)\1/g))
+      add({ source: source!.replaceAll('\\\\', '\\'), flags: 'u', file: 'src/contract/rules.ts' });
+  }
+  const active = new Set<string>();
+  const made = await recordExpressions(async () => {
+    for (const file of makers) if (file.endsWith('.ts')) await import(join(root, file));
+    const { segmentText } = await import('../src/text/segment.ts');
+    for (const [languageCode, name] of Object.entries(languages)) {
+      const table = readFileSync(join(root, `test/text/spoken/${name}.txt`), 'utf8').replace(/ =>.*/g, '');
+      for (const _ of segmentText(table, { languageCode, spellOut: true, segmentCharsMax: 1000 }));
+    }
+  });
+  for (const expression of made) {
+    add(expression);
+    for (const file of makers) if (expression.file.includes(file)) active.add(file);
+  }
+  return { expressions: [...found.values()], silent: [...makers].filter((file) => !active.has(file)) };
+}
+
+async function recordExpressions(run: () => Promise<void>): Promise<Expression[]> {
+  const made: Expression[] = [];
+  const Original = RegExp;
+  globalThis.RegExp = new Proxy(Original, {
+    construct(target, given, newTarget) {
+      const expression = Reflect.construct(target, given, newTarget) as RegExp;
+      // The first frame is this function, and the second one makes the expression, unless it is of a package.
+      const frames = (new Error().stack ?? '').split('\n    at ').slice(2);
+      const makers = frames.flatMap((frame) => /\/(src\/[\w/.-]+\.ts):/.exec(frame)?.[1] ?? []);
+      if (makers.length > 0 && !frames[0]!.includes('node_modules'))
+        made.push({ source: expression.source, flags: expression.flags, file: makers.join(' ') });
+      return expression;
+    },
+  });
+  try {
+    await run();
+  } finally {
+    globalThis.RegExp = Original;
+  }
+  return made;
+}
 
 /** Largest factor by which the work may grow if the text doubles. */
 const growthMax = 3;

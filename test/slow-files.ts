@@ -33,7 +33,6 @@ export const slowFiles: readonly string[] = [
   'test/engines/espeak-library.test.ts',
   'test/engines/flite.test.ts',
   'test/engines/google.test.ts',
-  'test/engines/guarded-workers.test.ts',
   'test/engines/hostile-servers.test.ts',
   'test/engines/kokoro.test.ts',
   'test/engines/natural-faults.test.ts',

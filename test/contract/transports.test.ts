@@ -1,10 +1,9 @@
 // Tests one request through every transport: the same bytes if the container is the same, the same number of
-// characters, the same reason if it is refused, and a visible break if it breaks off.
+// characters, and the same reason if it is refused.
 import { type ConnectError, createClient, type Transport } from '@connectrpc/connect';
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from '@connectrpc/connect-node';
-import { afterAll, afterEach, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { OutputFormat, ReturnFormat, SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
-import { Failure } from '../../src/platform/errors.ts';
 import { formatNames } from '../../src/speech/fields.ts';
 import { type ReadEvent, readEvents, soundIn } from '../transports/http/event-reader.ts';
 import { bytesOf, openTestGateway } from '../transports/http/open-gateway.ts';
@@ -194,50 +193,4 @@ test('a misspelt voice is told the one that is near, over every transport', asyn
       fromConnectError((await failureOf(client.synthesizeSpeech(request, { headers: key }))) as ConnectError).message,
     );
   expect(heard).toEqual(Array(6).fill(expect.stringContaining('did you mean tone-low?')));
-});
-
-describe('an engine that fails', () => {
-  afterEach(() => {
-    delete trouble.failsAfterSegments;
-    delete trouble.failure;
-  });
-  const text_chunks = ['One is here.', 'Two is here.', 'Three is not.', 'Four neither.'];
-  const request = { voiceId: 'tone-low', textChunks: text_chunks };
-  const body = { voice_id: 'tone-low', text_chunks };
-  const fail = (failsAfterSegments: number) =>
-    Object.assign(trouble, {
-      failsAfterSegments: failsAfterSegments + gateway.tone.counts.begun,
-      failure: new Failure('engine_error'),
-    });
-  const readGrpc = async () => {
-    let heard = 0;
-    for await (const { event } of grpcJs.stream('streamSpeech', request, { metadata }))
-      heard += +(event.case === 'audio');
-    return heard;
-  };
-
-  test('after two segments breaks each transfer off, visibly', async () => {
-    fail(2);
-    const reply = await gateway.speak({ ...body, method: 'streaming' });
-    expect(reply.status).toBe(200);
-    await expect(reply.arrayBuffer()).rejects.toThrow();
-    fail(2);
-    const events = await readEvents(await gateway.send('/api/audio/speech/sse', { body }));
-    expect(events.at(-1)).toMatchObject({ event: 'error', data: { error: 'engine_error' } });
-    expect(soundIn(events).length).toBeGreaterThan(0);
-    fail(2);
-    expect(explain(await failureOf(readGrpc())).info?.reason).toBe('ENGINE_ERROR');
-  });
-
-  test('before the first sound is an ordinary refusal', async () => {
-    fail(0);
-    const streaming = await gateway.speak({ ...body, method: 'streaming' });
-    fail(0);
-    const sse = await gateway.send('/api/audio/speech/sse', { body });
-    for (const reply of [streaming, sse]) {
-      expect([reply.status, ((await reply.json()) as { error: string }).error]).toEqual([502, 'engine_error']);
-    }
-    fail(0);
-    expect(explain(await failureOf(readGrpc())).info?.reason).toBe('ENGINE_ERROR');
-  });
 });

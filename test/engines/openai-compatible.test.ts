@@ -135,12 +135,6 @@ describe('the sound', () => {
     const [piece] = await Array.fromAsync(wav.engine.speak(segment(wav.engine), signal));
     expect(piece!.sampleRateHz).toBe(22_050);
   });
-
-  test('is asked for once', async () => {
-    const { engine, requests } = await open();
-    await hear(engine);
-    expect(requests).toHaveLength(1);
-  });
 });
 
 const failing = (status: number, headers?: Record<string, string>): ServerTrouble => ({
@@ -241,17 +235,5 @@ describe('a server that fails', () => {
     const message = `${url} does not list its voices; name them in SONANT_OPENAI_VOICES`;
     expect((await openAiCompatible.open(options(url) as never, ''))!.voices).toEqual([]);
     expect(await openAiCompatible.inspect(options(url) as never, '')).toEqual({ state: 'broken', message });
-  });
-
-  test('has its request cancelled when the reader aborts', async () => {
-    const { engine, state } = await open({ pieceBytes: 1000, pieceDelayMs: 20 });
-    const leaving = new AbortController();
-    const heard = refusalOf(
-      Array.fromAsync(runEngine(engine, segment(engine, 'One two three four five.'), leaving.signal)),
-    );
-    await new Promise((resolve) => setTimeout(resolve, 100));
-    leaving.abort(new Error('gone'));
-    expect((await heard).message).toBe('gone');
-    await expect.poll(() => state.left).toBe(1);
   });
 });

@@ -1,15 +1,22 @@
 // Tests the example for Home Assistant: its client runs with the command of examples/README.md against a service with
 // Wyoming, and the settings that it names exist.
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text as readAll } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
 import { allSettings } from '../../src/app/config.ts';
 import { registry } from '../../src/engines/registry.ts';
 import { openWyoming } from '../transports/vendors/wyoming/wyoming-client.ts';
-import { runProgram } from './run-program.ts';
+
+async function runProgram(args: readonly string[], cwd: string, env: Record<string, string> = {}) {
+  const child = spawn(process.execPath, args, { cwd, env: { ...process.env, NODE_OPTIONS: '', ...env } });
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+  const [out, err, code] = await Promise.all([readAll(child.stdout), readAll(child.stderr), ended]);
+  return { out, err, code };
+}
 
 const root = join(import.meta.dirname, '../..');
 const folder = 'examples/home-assistant';

@@ -1,26 +1,198 @@
 // Tests every API at once, at twice the capacity, with faults, for MINUTES: two replicas behind the balancer on
 // PostgreSQL and S3. Passes if every byte is right, every status is documented for its situation, and all
 // resources are released. The offered rate is RATE times the rate that is served while clients wait for their answers.
-import { writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createApiKey } from '../../src/accounts/keys/api-key.ts';
 import { openGoogleServer } from '../engines/google-server.ts';
 import { openOpenAiServer } from '../engines/openai-server.ts';
 import { freePort } from '../free-port.ts';
+import type { ReplicaProcess } from '../replica-process.ts';
 import { type ApiClients, openApiClients } from './api-clients.ts';
-import { type Outcome, Watch } from './checked-requests.ts';
+import type { Outcome } from './checked-requests.ts';
+import { Watch } from './checked-requests.ts';
 import { type CheckingClient, openCheckingClient } from './checking-client.ts';
+import type { FaultWindow } from './fault-cycle.ts';
 import { type Engines, faultOf, killedReplica, startFaults } from './fault-cycle.ts';
 import { learnSounds } from './known-sounds.ts';
-import { callersOf, type Handles, handlesOf, readLeaked } from './leftovers.ts';
-import { readWaits, toWaits } from './measured-waits.ts';
 import { describeSlope, leastInQuarters, type MemorySample, meansInQuarters, memorySlopeOf } from './memory-slope.ts';
-import { type Installation, openInstallation } from './open-installation.ts';
+import type { Installation } from './open-installation.ts';
+import { openInstallation } from './open-installation.ts';
 import { medianAndWorst, mib, rssOf, settled } from './open-service.ts';
 import { openResourceClients, type ResourceClients } from './resource-clients.ts';
-import { type CallOutcome, toTable } from './verdict.ts';
+
+interface Handles {
+  files: number;
+  /** Threads that run JavaScript. Thread pools may grow or shrink by one thread. */
+  threads: number;
+  sockets: number;
+  /** The kinds of files and the number of each. */
+  kinds: string;
+}
+
+/** Files of each thread's event loop: an epoll, an eventfd, an io_uring, and both ends of a pipe. */
+const filesOfThread = 5;
+
+/** Counts the sockets of a process and its other open files, except the files of event loops. */
+function handlesOf(pid: number): Handles {
+  const folder = `/proc/${pid}/fd`;
+  const targets = readdirSync(folder).flatMap((fd) => {
+    try {
+      return [readlinkSync(`${folder}/${fd}`)];
+    } catch {
+      return [];
+    }
+  });
+  const sockets = targets.filter((target) => target.startsWith('socket:')).length;
+  const kinds = [...Map.groupBy(targets, (target) => target.replace(/\[\d+\]$/, ''))].map(
+    ([kind, some]) => `${some.length} ${kind}`,
+  );
+  const threads = targets.filter((target) => target.includes('eventpoll')).length;
+  return {
+    files: targets.length - sockets - threads * filesOfThread,
+    threads,
+    sockets,
+    kinds: kinds.sort().join(', '),
+  };
+}
+
+/** Established connections at the ports of a replica. */
+function callersOf({ httpPort, grpcPort }: ReplicaProcess): number {
+  const established = '01';
+  const ends = [httpPort, grpcPort].map((port) => `:${port.toString(16).toUpperCase().padStart(4, '0')}`);
+  return readFileSync('/proc/net/tcp', 'latin1')
+    .split('\n')
+    .slice(1)
+    .map((line) => line.trim().split(/\s+/))
+    .filter(([, from = '', , state]) => state === established && ends.some((end) => from.endsWith(end))).length;
+}
+
+async function metricOf({ adminPort }: ReplicaProcess, name: string): Promise<number> {
+  const text = await (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text();
+  const lines = [...text.matchAll(new RegExp(`^${name}(?:\\{.*?\\})? (\\S+)$`, 'gm'))];
+  return lines.reduce((sum, [, value]) => sum + Number(value), 0);
+}
+
+/** All held resources by name; empty if the installation is idle. */
+async function readHeld({ replicas, databaseUrl }: Held): Promise<Record<string, number>> {
+  const held: Record<string, number> = {};
+  for (const name of ['sonant_speaking', 'sonant_waiting', 'sonant_engine_waiting', 'sonant_usage_pending_rows'])
+    held[name] = (await Promise.all(replicas.map((replica) => metricOf(replica, name)))).reduce((a, b) => a + b);
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  const count = async (sql: string) => Number((await client.query(`select count(*) as n from ${sql}`)).rows[0].n);
+  held['jobs that run'] = await count("jobs where status in ('queued', 'running')");
+  held['leases of chapters'] = await count(
+    `job_chapters where lease_holder is not null and lease_until_ms > ${Date.now()}`,
+  );
+  held['requests under way'] = await count(
+    `answers where answer is null and runner is not null and until_ms > ${Date.now()}`,
+  );
+  held['webhooks to send'] = await count('webhook_messages where ended_at_ms is null');
+  held['transactions that are open'] = await count("pg_stat_activity where state like 'idle in transaction%'");
+  held.slots = await count('holdings where held > 0 and until_us > sonant_now_us()');
+  held.locks = await count('flights where until_us > sonant_now_us()');
+  await client.end();
+  return held;
+}
+
+type Held = Pick<Installation, 'replicas' | 'databaseUrl'>;
+
+/** Waits until no resource is held. Returns the remaining resources, which have leaked. */
+async function readLeaked(held: Held, atMostMs: number): Promise<Record<string, number>> {
+  for (const since = performance.now(); ; ) {
+    const leaked = Object.fromEntries(Object.entries(await readHeld(held)).filter(([, count]) => count > 0));
+    if (Object.keys(leaked).length === 0 || performance.now() - since > atMostMs) return leaked;
+    await sleep(1000);
+  }
+}
+
+interface CallOutcome extends Outcome {
+  api: string;
+}
+
+/** Refusals for overload, with each API's message; resumable streams are limited to 64 MiB in total. */
+const overload = [
+  /^410 stream_expired$/,
+  /overloaded|system_busy|^message More requests are waiting/,
+  /503 at the handshake$/,
+  /status code:? 503/,
+];
+/** The failures that docs/reliability.md names for faults, and the errors of broken connections. */
+const faulty = [
+  /storage_unavailable|storage_full|engine_(unavailable|error|timeout)|stream_expired|^50[024] .*internal_error/,
+  /^message The speech engine has failed repeatedly|^message Storage is unavailable/,
+  /^broken$|^no answer|^closed 10(06|11|12)$|^50[24] at the handshake$|^(UNAVAILABLE|INTERNAL|UNKNOWN|CANCELLED) \(.*\)$/,
+];
+const isOneOf = (forms: readonly RegExp[], { outcome }: CallOutcome) => forms.some((form) => form.test(outcome));
+
+const isOk = ({ outcome }: CallOutcome) => outcome === 'ok';
+const isWrong = ({ outcome }: CallOutcome) => outcome.startsWith('WRONG');
+
+function countOf(calls: readonly CallOutcome[]): string {
+  const counts = [...Map.groupBy(calls, ({ outcome }) => outcome.split('\n')[0]!)].map(
+    ([outcome, some]) => [outcome, some.length] as const,
+  );
+  return counts
+    .toSorted(([, a], [, b]) => b - a)
+    .map(([outcome, count]) => `${count} ${outcome}`)
+    .join(', ');
+}
+
+function toTable(calls: readonly CallOutcome[], touchedBy: (call: CallOutcome) => FaultWindow | undefined) {
+  const lines = ['| API | calls | by no fault touched | by a fault touched |', '|---|---|---|---|'];
+  const unexpected: string[] = [];
+  for (const [api, some] of [...Map.groupBy(calls, (call) => call.api)].sort()) {
+    const { calm = [], touched = [] } = Object.groupBy(some, (call) => (touchedBy(call) ? 'touched' : 'calm'));
+    lines.push(`| ${api} | ${some.length} | ${countOf(calm)} | ${countOf(touched)} |`);
+    for (const call of some) {
+      if (isOk(call) || isOneOf(overload, call)) continue;
+      const fault = touchedBy(call);
+      if (fault && !isWrong(call) && isOneOf(faulty, call)) continue;
+      const at = (call.endedMs / 1000).toFixed(1);
+      unexpected.push(
+        `${api}: ${call.outcome.split('\n')[0]} at ${at} s, ${fault ? `while ${fault.name}` : 'by no fault'}`,
+      );
+    }
+  }
+  const bytes = calls.reduce((sum, call) => sum + call.bytes, 0);
+  return { lines, unexpected, bytes, wrong: calls.filter(isWrong).map(({ api, outcome }) => `${api}: ${outcome}`) };
+}
+
+type Readings = ReadonlyMap<string, number>;
+
+const families: Readonly<Record<string, string>> = {
+  'first sound of all streams': 'sonant_first_sound_seconds',
+  'wait for a slot, interactive': 'sonant_wait_seconds{class="interactive"}',
+  'wait for a slot, bulk': 'sonant_wait_seconds{class="bulk"}',
+  'wait for the engine, first segment': 'sonant_engine_wait_seconds{engine="flite",segment="first"}',
+  'wait for the engine, later segment': 'sonant_engine_wait_seconds{engine="flite",segment="later"}',
+  'first sound of the engine': 'sonant_engine_first_sound_seconds{engine="flite"}',
+};
+
+async function readWaits({ adminPort }: ReplicaProcess): Promise<Readings> {
+  const text = await (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text();
+  return new Map([...text.matchAll(/^(\w+(?:\{.*?\})?) (\S+)$/gm)].map(([, name, value]) => [name!, Number(value)]));
+}
+
+/** Mean and count of each wait between two readings, and the CPU time of the replica. */
+function toWaits(before: Readings, after: Readings): string[] {
+  const grown = (family: string, end: '_sum' | '_count') => {
+    const [name, labels = ''] = family.split('{');
+    const isOf = (each: string) => each.startsWith(`${name}${end}`) && each.endsWith(labels);
+    const sum = (readings: Readings) => [...readings].reduce((all, [each, value]) => all + (isOf(each) ? value : 0), 0);
+    return sum(after) - sum(before);
+  };
+  const cpu = 'sonant_process_cpu_seconds_total';
+  const lines = Object.entries(families).flatMap(([what, family]) => {
+    const count = grown(family, '_count');
+    return count > 0 ? [`${what}: mean ${((1000 * grown(family, '_sum')) / count).toFixed(0)} ms of ${count}`] : [];
+  });
+  return [...lines, `processor: ${((after.get(cpu) ?? 0) - (before.get(cpu) ?? 0)).toFixed(1)} s`];
+}
 
 const { MINUTES = '5', RATE = '2', REPORT = '' } = process.env;
 const minutes = Number(MINUTES);

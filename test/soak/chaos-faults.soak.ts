@@ -4,11 +4,50 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Fault as S3Fault } from '../clips/stores/fault-proxy.ts';
+import type { Call } from './checking-client.ts';
 import { type Kind, kinds } from './checking-client.ts';
-import { longestSilenceMs, toRow } from './fault-report.ts';
-import { startLoad, wrongOf } from './load.ts';
+import { startLoad, tallyOf, wrongOf } from './load.ts';
 import { type CheckedInstallation, openCheckedInstallation } from './open-checked-installation.ts';
 import { startAgain } from './open-installation.ts';
+
+interface FaultReport {
+  calls: readonly Call[];
+  beganMs: number;
+  endedMs: number;
+}
+
+const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
+const isOk = ({ outcome }: Call) => outcome === 'ok';
+
+/** Calls that ran while the fault lasted. */
+const touchedOf = ({ calls, beganMs, endedMs }: FaultReport): Call[] =>
+  calls.filter((call) => call.endedMs > beganMs && call.beganMs < endedMs);
+
+const longestSilenceMs = ({ calls }: FaultReport): number => Math.max(0, ...calls.map(({ silentMs }) => silentMs));
+
+/** Calls that began after the recovery, and failed. */
+const lateFailuresOf = ({ calls, endedMs }: FaultReport): Call[] =>
+  calls.filter((call) => call.beganMs >= endedMs && !isOk(call));
+
+function toRow(name: string, report: FaultReport): string {
+  const { beganMs, endedMs, calls } = report;
+  const late = lateFailuresOf(report);
+  const lastMs = late.length === 0 ? 0 : Math.max(...late.map((call) => call.beganMs)) - endedMs;
+  // Time from which clients of every kind were answered again.
+  const again = [...Map.groupBy(calls, ({ kind }) => kind).values()].map(
+    (some) => some.find((call) => isOk(call) && call.endedMs > endedMs)?.endedMs ?? Number.NaN,
+  );
+  const firstOkMs = Math.min(...again) - endedMs;
+  const lateSaid = late.length === 0 ? 'none' : `${tallyOf(late)}, the last began ${seconds(lastMs)} after it`;
+  const cells = [
+    `${name}, for ${seconds(endedMs - beganMs)}`,
+    tallyOf(touchedOf(report)),
+    lateSaid,
+    seconds(firstOkMs),
+    seconds(longestSilenceMs(report)),
+  ];
+  return `| ${cells.join(' | ')} |`;
+}
 
 const { FAULTS = '' } = process.env;
 const calmMs = 3_000;

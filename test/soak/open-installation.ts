@@ -1,5 +1,8 @@
 // Opens a whole installation as in deploy/: replicas in separate processes and data folders behind the real balancer,
 // on a real PostgreSQL and Ceph, with a proxy between the replicas and each store that can cut the connection.
+
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,7 +20,38 @@ import { limitObjects, startCeph } from '../clips/stores/ceph.ts';
 import { openFaultProxy } from '../clips/stores/fault-proxy.ts';
 import { type OwnPostgresServer, startOwnPostgres } from '../platform/store/postgres-server.ts';
 import { createReplica, type ReplicaProcess } from '../replica-process.ts';
-import { openWire, type Wire } from './open-wire.ts';
+
+interface Wire {
+  port: number;
+  /** Resets all connections, old and new. */
+  reset(): Promise<void>;
+  /** Stops all bytes, in both directions, on old and new connections. */
+  silence(): Promise<void>;
+  /** Restores everything; bytes that were held back arrive. */
+  heal(): Promise<void>;
+  close(): Promise<void>;
+}
+
+async function openWire(target: { path: string } | { host: string; port: number }): Promise<Wire> {
+  const child = fork(join(import.meta.dirname, 'cut-wire.ts'), [JSON.stringify(target)]);
+  const [{ port }] = (await once(child, 'message')) as [{ port: number }];
+  const tell = async (order: 'heal' | 'reset' | 'silence') => {
+    const done = once(child, 'message');
+    child.send(order);
+    await done;
+  };
+  return {
+    port,
+    reset: () => tell('reset'),
+    silence: () => tell('silence'),
+    heal: () => tell('heal'),
+    async close() {
+      const ended = once(child, 'exit');
+      child.disconnect();
+      await ended;
+    },
+  };
+}
 
 export interface Installation {
   /** URL of the balancer, for HTTP and gRPC. */

@@ -4,11 +4,12 @@
 // What a killed process of the earlier version leaves is there in this version, on SQLite and PostgreSQL; RECORD=1 only
 // records it for test/upgrade.test.ts.
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { main } from '../app/cli/sonant-program.ts';
 import { startPostgres } from '../platform/store/postgres-server.ts';
 import { expectAllThere, leaveInstallation, openReceiver, settingsOf } from '../upgrade/left-installation.ts';
@@ -20,7 +21,35 @@ import { joinSounds, type KnownSounds, learnSounds } from './known-sounds.ts';
 import { startLoad, tallyOf } from './load.ts';
 import { type CheckedInstallation, openCheckedInstallation } from './open-checked-installation.ts';
 import { makeKey, openService, type Service } from './open-service.ts';
-import { openVersionBefore, type VersionBefore } from './version-before.ts';
+
+interface VersionBefore {
+  commit: string;
+  /** Path of that version's main program. */
+  main: string;
+  /** The speech service in that version's stubs. */
+  service: typeof SpeechService;
+  remove(): void;
+}
+
+const root = join(import.meta.dirname, '../..');
+const git = (...args: string[]) => execFileSync('git', args, { cwd: root, maxBuffer: 1 << 28 });
+const readJson = (path: string) => JSON.parse(readFileSync(path, 'utf8'));
+
+async function openVersionBefore(name: string): Promise<VersionBefore> {
+  const commit = git('rev-parse', '--short', `${name}^{commit}`).toString().trim();
+  const folder = mkdtempSync(join(tmpdir(), 'sonant-soak-before-'));
+  const remove = () => rmSync(folder, { recursive: true });
+  execFileSync('tar', ['-x', '-C', folder], { input: git('archive', commit) });
+  const { dependencies } = readJson(join(folder, 'package.json')) as { dependencies: Record<string, string> };
+  const others = Object.entries(dependencies).some(([each, version]) => {
+    const path = join(root, 'node_modules', each, 'package.json');
+    return !existsSync(path) || readJson(path).version !== version;
+  });
+  if (others) execFileSync('npm', ['ci', '--omit=dev'], { cwd: folder });
+  else symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  const { SpeechService: service } = await import(join(folder, 'gen/sonant/v1/speech_pb.ts'));
+  return { commit, main: join(folder, 'src/main.ts'), service, remove };
+}
 
 /** By default, BEFORE is the commit from forty merges ago. */
 const {

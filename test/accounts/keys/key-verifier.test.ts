@@ -7,7 +7,9 @@ import { crc32 } from 'node:zlib';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { createAdmit } from '../../../src/accounts/keys/admit.ts';
 import { createApiKey, createPepper, parseApiKey } from '../../../src/accounts/keys/api-key.ts';
+import type { ApiKeyUse } from '../../../src/accounts/keys/api-key-rows.ts';
 import { type ApiKeyRows, createApiKeyRows } from '../../../src/accounts/keys/api-key-rows.ts';
+import { createLastUse, ExpiringCache } from '../../../src/accounts/keys/key-verifier.ts';
 import { defaultScopes } from '../../../src/accounts/keys/scopes.ts';
 import { createFailedAttempts } from '../../../src/accounts/limits/failed-attempts.ts';
 import { Failure } from '../../../src/platform/errors.ts';
@@ -234,4 +236,49 @@ test('the id of a key stands in for it, by the same rules', async () => {
   await keyVerifier.revoke(apiKey.keyId);
   await expect(verify()).rejects.toMatchObject({ reason: 'invalid_api_key' });
   await expect(keyVerifier.verifyId('key_none', '127.0.0.1')).rejects.toMatchObject({ reason: 'invalid_api_key' });
+});
+
+test('what is remembered is forgotten when its time is over', () => {
+  const cache = new ExpiringCache<string>({ entriesMax: 10, ttlMs: 500 });
+  cache.set('a', 'x', 1_000);
+  expect(cache.get('a', 1_499)).toBe('x');
+  expect(cache.get('a', 1_500)).toBeUndefined();
+  expect(cache.size).toBe(0);
+});
+
+test('it never holds more than it may; the oldest make room', () => {
+  const cache = new ExpiringCache<number>({ entriesMax: 3, ttlMs: 500 });
+  for (let i = 0; i < 100; i++) {
+    cache.set(`key ${i}`, i, 0);
+    expect(cache.size).toBeLessThanOrEqual(3);
+  }
+  expect([96, 97, 98, 99].map((i) => cache.get(`key ${i}`, 0))).toEqual([undefined, 97, 98, 99]);
+  cache.set('key 97', 1, 0);
+  cache.set('key 100', 2, 0);
+  expect(cache.get('key 97', 0)).toBe(1);
+  expect(cache.size).toBe(3);
+});
+
+test('many uses are one row a key, in batches, written after a while', async () => {
+  const batches: (readonly ApiKeyUse[])[] = [];
+  const lastUse = createLastUse(async (uses) => void batches.push(uses), 10);
+  for (let i = 0; i < 3_000; i++) lastUse.note(`key ${i % 1_100}`, i);
+  await expect.poll(() => batches.length).toBe(3);
+  expect(batches.map(({ length }) => length)).toEqual([500, 500, 100]);
+  expect(batches[0]![0]).toEqual({ keyId: 'key 0', usedAtMs: 2_200 });
+  await lastUse.close();
+  expect(batches).toHaveLength(3);
+});
+
+test('a store that fails in between is retried; at the close its failure is thrown', async () => {
+  let tries = 0;
+  const lastUse = createLastUse(async () => {
+    tries++;
+    throw new Failure('storage_unavailable');
+  }, 1);
+  lastUse.note('a', 1);
+  await expect.poll(() => tries).toBe(1);
+  lastUse.note('b', 2);
+  await expect(lastUse.close()).rejects.toMatchObject({ reason: 'storage_unavailable' });
+  expect(tries).toBe(2);
 });

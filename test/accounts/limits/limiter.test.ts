@@ -1,7 +1,7 @@
 // Tests limits on keys that this process enforces alone, and limits on addresses.
 import { expect, test } from 'vitest';
 import { createFailedAttempts } from '../../../src/accounts/limits/failed-attempts.ts';
-import { createLimiter } from '../../../src/accounts/limits/limiter.ts';
+import { createAccounts, createLimiter } from '../../../src/accounts/limits/limiter.ts';
 import type { Failure } from '../../../src/platform/errors.ts';
 import { limiterConformance } from '../../conformance/limiter.ts';
 
@@ -40,4 +40,22 @@ test('the end of a synthesis may be passed on alone', async () => {
   const { end } = await limiter.takeSynthesis(caller, 5, { signal, report() {} });
   end(5);
   expect(await limiter.running('ada')).toBe(0);
+});
+
+test('accounts at rest are removed, and those in use stay', async () => {
+  let nowUs = 0;
+  const accounts = createAccounts({ spentSince: async () => 0, now: () => nowUs / 1000 }, () => nowUs);
+  const { signal } = new AbortController();
+  await accounts.open('speaking').slots.take({ signal });
+  accounts.open('calling').fullAtUs = 5_000;
+  const names = Array.from({ length: 998 }, (_, n) => `key ${n}`);
+  for (const name of names) accounts.open(name);
+  nowUs = 4_000;
+  accounts.open('another');
+  expect(names.filter((name) => accounts.find(name))).toEqual([]);
+  expect(['speaking', 'calling', 'another'].map((name) => accounts.find(name) !== undefined)).toEqual([
+    true,
+    true,
+    true,
+  ]);
 });

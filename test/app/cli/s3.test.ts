@@ -8,14 +8,6 @@ import { hasS3, openS3Server, type S3Server } from '../../clips/stores/s3-server
 import { serve } from './serving-program.ts';
 import { runSonant } from './sonant-program.ts';
 
-test('public links need an address', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'sonant-cli-s3-'));
-  const env = { SONANT_S3_BUCKET: 'audio', SONANT_S3_LINKS: 'public' };
-  const served = await runSonant(folder, ['serve'], '', env);
-  rmSync(folder, { recursive: true });
-  expect(served).toMatchObject({ code: 2, err: expect.stringMatching(/SONANT_S3_PUBLIC_URL .*must be the address/) });
-});
-
 describe.skipIf(!hasS3)('with S3', () => {
   let server: S3Server;
   let env: Record<string, string>;

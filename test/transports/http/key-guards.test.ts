@@ -43,11 +43,6 @@ describe('null in a new key is the usual default, not what the maker has:', () =
     const answer = await send('', body, { key: (await maker).key });
     expect([answer.status, JSON.stringify(answer.json)]).toEqual([status, expect.stringContaining(told)]);
   });
-
-  test('what is left out is at most what the maker has', async () => {
-    const child = await make({ limits: {} }, (await maker).key);
-    expect(child).toMatchObject({ scopes: ['voices:read'], limits: { requests_per_minute: 5, concurrency: 20 } });
-  });
 });
 
 test.each(['scopes', 'voice_ids', 'allowed_ips'])(
@@ -76,6 +71,10 @@ test('the fields of a new key have limits', async () => {
     [{ scopes: ['voices:read admin'] }, 'scopes[0]'],
     [{ scopes: ['voices:read', ''] }, 'scopes[1]'],
     [{ expires_in_days: 3651 }, 'expires_in_days'],
+    [{ expires_in_days: 0 }, 'expires_in_days'],
+    [{ limits: { requests_per_minute: 0 } }, 'limits.requests_per_minute'],
+    [{ limits: { concurrency: 10_001 } }, 'limits.concurrency'],
+    [{ limits: { characters_per_month: -1 } }, 'limits.characters_per_month'],
     [{ expires_in_days: 0.5 }, 'expires_in_days'],
     [{ voice_ids: Array(101).fill('far') }, 'voice_ids'],
     [{ voice_ids: ['no such voice'] }, 'voice_ids[0]'],

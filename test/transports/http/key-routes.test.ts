@@ -1,10 +1,9 @@
 // Tests /api/auth/api-keys: the keys that a key with keys:write may create and see, none of which exceeds its
 // permissions, and the audit records.
-import { create } from '@bufbuild/protobuf';
 import { createClient } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
 import { afterAll, describe, expect, test } from 'vitest';
-import { ApiKeyService, ApiKeySpecSchema } from '../../../gen/sonant/v1/api_key_pb.ts';
+import { ApiKeyService } from '../../../gen/sonant/v1/api_key_pb.ts';
 import { listAudit } from '../../../src/accounts/keys/api-key-rows.ts';
 import { operator } from '../../../src/accounts/keys/caller.ts';
 import { fromConnectError } from '../rpc/received-failure.ts';
@@ -66,45 +65,6 @@ interface Listed {
   api_keys: Json[];
   next_cursor: string | null;
 }
-
-test('every fault in the fields is reported', async () => {
-  const types = await send('', {
-    name: 1,
-    scopes: 'x',
-    expires_in_days: '9',
-    voice_ids: [],
-    allowed_ips: [1],
-    limits: 3,
-  });
-  expect([types.status, types.json.error]).toEqual([400, 'invalid_request']);
-  expect((types.json.details as { field: string }[]).map(({ field }) => field).sort()).toEqual([
-    'allowed_ips[0]',
-    'expires_in_days',
-    'limits',
-    'name',
-    'scopes',
-    'voice_ids',
-  ]);
-  const values = await send('', {
-    name: 'a\nb',
-    scopes: ['nothing'],
-    expires_in_days: 0,
-    voice_ids: ['x'.repeat(129)],
-    allowed_ips: ['10.0.0.0/33', '1.2.3'],
-    limits: { requests_per_minute: 0, concurrency: 10_001, characters_per_month: -1 },
-  });
-  expect((values.json.details as { field: string }[]).map(({ field }) => field)).toEqual([
-    'name',
-    'scopes[0]',
-    'expires_in_days',
-    'voice_ids[0]',
-    'limits.requests_per_minute',
-    'limits.concurrency',
-    'limits.characters_per_month',
-    'allowed_ips[0]',
-    'allowed_ips[1]',
-  ]);
-});
 
 test('a misspelt member is refused in a new and in a changed key, with what it may have been', async () => {
   const { id } = await make();
@@ -284,11 +244,6 @@ test('over Connect the same keys are managed, by the same rules', async () => {
     await raw('UpdateApiKey', { keyId, spec: { limits: { concurency: 1 } }, updateMask: 'limits' }),
   ])
     expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining('is not a known field')]);
-  const newer = create(ApiKeySpecSchema);
-  newer.$unknown = [{ no: 17, wireType: 0, data: new Uint8Array([1]) }];
-  const spoken = createClient(ApiKeyService, createConnectTransport({ ...transportOptions, useBinaryFormat: true }));
-  const refused = await spoken.createApiKey({ spec: newer }, options).catch((error) => fromConnectError(error));
-  expect(refused).toMatchObject({ reason: 'invalid_request', facts: { details: [{ field: 'spec' }] } });
   await client.revokeApiKey({ keyId }, options);
   expect((await gateway.keyVerifier.management.get(keyId, operator)).status).toBe('revoked');
 });

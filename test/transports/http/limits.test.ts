@@ -185,19 +185,6 @@ describe('over its limit', () => {
     expect(failure.message).toContain('this text has 35');
   });
 
-  test('of characters, a key that takes its place has no more', async () => {
-    const scopes = ['keys:write', 'speech:synthesize'];
-    const { key, apiKey } = await shared.keyVerifier.create({ limits: { charactersPerMonth: 20 }, scopes });
-    const speak = async (apiKey: string, text: string) =>
-      (await shared.speak({ text }, { headers: { 'X-API-Key': apiKey } })).status;
-    expect(await speak(key, 'Twelve chars')).toBe(200);
-    const path = `/api/auth/api-keys/${apiKey.keyId}/rotate`;
-    const next = (await (await shared.send(path, { headers: { 'X-API-Key': key }, body: {} })).json()) as {
-      key: string;
-    };
-    expect([await speak(next.key, 'Twelve more.'), await speak(key, 'Twelve more.')]).toEqual([429, 429]);
-  });
-
   test('of syntheses at once, it waits a moment; a stream holds its place to its last byte, and no longer', async () => {
     const gateway = await openTestGateway({ isLimited: true, trouble: { pieceDelayMs: 5 } });
     const { headers, keyId } = await keyOf(gateway, { concurrency: 2 });

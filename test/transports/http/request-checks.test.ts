@@ -227,20 +227,13 @@ test.each(['text/plain', 'application/json'])(
   },
 );
 
-test.each(['/docs', '/console'])('the page %s is found with a slash, and has a HEAD without a body', async (path) => {
+test.each(['/docs', '/console'])('the page %s is found with a slash', async (path) => {
   for (const method of ['GET', 'HEAD']) {
     const led = await fetch(`${shared.url}${path}/?a=b`, { method, redirect: 'manual' });
     const location = led.headers.get('Location')!;
     expect([led.status, new URL(location, led.url).href]).toEqual([308, `${shared.url}${path}?a=b`]);
     expect(new URL(location, `https://proxy.test/prefix${path}/`).pathname).toBe(`/prefix${path}`);
   }
-  const [whole, head] = await Promise.all(
-    ['GET', 'HEAD'].map((method) => fetch(shared.url + path, { method, headers: { 'Accept-Encoding': 'identity' } })),
-  );
-  expect([head!.status, await head!.text()]).toEqual([200, '']);
-  for (const name of ['Content-Type', 'Content-Length', 'ETag', 'Content-Security-Policy'])
-    expect([name, head!.headers.get(name)]).toEqual([name, whole!.headers.get(name)]);
-  expect((await whole!.text()).length).toBeGreaterThan(0);
 });
 
 const kept = ['/docs', '/openapi.json', '/console', '/api/voices/tone-low/preview'];

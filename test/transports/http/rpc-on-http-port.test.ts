@@ -1,8 +1,5 @@
-// Tests Connect on the gateway's port, and other ways to reach that port: TLS, and connections accepted by another
-// listener. test/contract/transports.test.ts compares all transports.
-import { once } from 'node:events';
+// Tests Connect on the port of the gateway, and TLS on it. test/contract/transports.test.ts compares all transports.
 import { request as secureRequest } from 'node:https';
-import { type AddressInfo, createServer } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
@@ -42,18 +39,6 @@ test('a port in use is reported', async () => {
   ).rejects.toThrow(
     `cannot listen for HTTP on 127.0.0.1:${gateway.gateway.port}: the port is in use by another program`,
   );
-});
-
-test('connections that another listener has taken are served and drained alike', async () => {
-  const inner = await openTestGateway({ settings: { address: undefined as never } });
-  expect(inner.gateway.port).toBe(0);
-  const listener = createServer(inner.gateway.accept).listen(0, '127.0.0.1');
-  onTestFinished(() => void listener.close());
-  await once(listener, 'listening');
-  const url = `http://127.0.0.1:${(listener.address() as AddressInfo).port}`;
-  const answer = await fetch(`${url}/healthz`);
-  expect([answer.status, await answer.json()]).toEqual([200, { status: 'ok' }]);
-  await inner.gateway.drain(1_000);
 });
 
 test('a silent stream sends a keep-alive every fifteen seconds', async () => {

@@ -1,7 +1,8 @@
 // Tests strict JSON: like JSON.parse, but input that two parsers may understand differently is refused.
 import { expect, test } from 'vitest';
 import { Failure } from '../../../src/platform/errors.ts';
-import { parseStrictJson } from '../../../src/transports/net/strict-json.ts';
+import { atOnce, inSteps } from '../../../src/platform/runtime/steps.ts';
+import { countMembers, parseStrictJson, readJson } from '../../../src/transports/net/strict-json.ts';
 
 const parse = (text: string) => parseStrictJson(Buffer.from(text));
 const refusalOf = (body: string | Uint8Array) => {
@@ -109,4 +110,133 @@ test('many faults in a body give a short message', () => {
   const { details = [] } = refusalOf(`{"${'n'.repeat(50_000)}":{${members}}}`).facts;
   expect(details).toHaveLength(100);
   expect(details.every(({ field }) => field.length <= 100)).toBe(true);
+});
+
+const read = (text: string) => atOnce(readJson(Buffer.from(text)));
+const messageOf = (body: string | Uint8Array) => {
+  try {
+    atOnce(readJson(Buffer.from(body as string)));
+  } catch (error) {
+    expect(error).toBeInstanceOf(Failure);
+    return (error as Failure).message;
+  }
+  throw new Error('was taken');
+};
+const long = 'a,]}"é\\'.repeat(5000);
+const [text, number] = [JSON.stringify(long), '1'.repeat(40_000)];
+
+test.each([
+  ['a long text', text],
+  ['a long text among short ones', `["a" , ${text},"b" ,1]`],
+  ['a long member among short ones', `{"a":1, "b\\"," : ${text} ,"c":{"d":2}}`],
+  ['members and items that are long themselves', `{"a":[${text},[${text},{"b":${text}}]],"c":${number}}`],
+  ['ten thousand items', `[${Array.from({ length: 10_000 }, (_, n) => `{"n":${n},"t":"${n}"}`).join(' ,\n')}]`],
+  ['nine hundred members', `{${Array.from({ length: 900 }, (_, n) => `"m${n}":["${'x'.repeat(n)}",null]`).join()}}`],
+  ['names that are numbers', `{${Array.from({ length: 900 }, (_, n) => `"${9000 - n}":"${'x'.repeat(n)}"`).join()}}`],
+  ['a member named __proto__', `{"a":1,"__proto__":{"b":${text}},"c":2}`],
+  ['much white space', `${' '.repeat(40_000)}[${'\n'.repeat(40_000)}1${'\t'.repeat(40_000)},2]${' '.repeat(40_000)}`],
+  ['nothing but white space in a list', `[${' '.repeat(40_000)}]`],
+])('%s', (_, json) => {
+  expect(read(json)).toEqual(JSON.parse(json));
+});
+
+test.each([
+  ['a comma at the end of a list', `[${text},]`],
+  ['a comma at its beginning', `[,${text}]`],
+  ['two commas', `[${text},,${text}]`],
+  ['a comma at the end of an object', `{"a":${text},}`],
+  ['a member without a name', `{${text}}`],
+  ['a member without a colon', `{"a" ${text}}`],
+  ['a name that is none', `{a:${text}}`],
+  ['two names', `{"a""b":${text}}`],
+  ['a sign beside a name', `{x "a":${text}}`],
+  ['brackets of another kind', `[${text}}`],
+  ['brackets that cross', `[${text},[{]},1]`],
+  ['a bracket too many', `[${text}]]`],
+  ['a text without its end', `[${text.slice(0, -1)}]`],
+  ['no comma', `[${text} ${text}]`],
+])('%s is no JSON', (_, json) => {
+  expect(() => JSON.parse(json)).toThrow(SyntaxError);
+  expect(messageOf(json)).toContain('not valid JSON');
+});
+
+test('bytes that are not UTF-8 are refused in each piece', () => {
+  const bytes = Buffer.from(`[${text},"é",${text}]`);
+  bytes[bytes.indexOf(',"é"') + 3] = 0x20;
+  expect(messageOf(bytes)).toContain('UTF-8');
+  expect(messageOf(`[${text},\ufeff1]`)).toContain('JSON');
+});
+
+test('random values are read as JSON.parse reads them, and what is no JSON is refused', () => {
+  let seed = 11;
+  const random = (below: number) => {
+    seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((seed / 2 ** 32) * below);
+  };
+  const value = (depth: number): unknown => {
+    const kind = random(depth > 2 ? 3 : 5);
+    if (kind === 3) return Array.from({ length: random(12) }, () => value(depth + 1));
+    if (kind === 4)
+      return Object.fromEntries(Array.from({ length: random(9) }, (_, n) => [`m${n}"`, value(depth + 1)]));
+    return [long.slice(0, random(20_000)), random(100), null][kind];
+  };
+  for (let round = 0; round < 150; round++) {
+    const json = JSON.stringify(
+      Array.from({ length: 3 }, () => value(0)),
+      undefined,
+      random(2),
+    );
+    expect(read(json)).toEqual(JSON.parse(json));
+    const at = random(json.length);
+    const mutant = json.slice(0, at) + ',:"]}[{ '[random(8)]! + json.slice(at + random(2));
+    let expected: unknown;
+    try {
+      expected = JSON.parse(mutant);
+    } catch {
+      expect(messageOf(mutant)).toContain('not valid JSON');
+      continue;
+    }
+    expect(read(mutant)).toEqual(expected);
+  }
+});
+
+test('an object of ten thousand members is refused', () => {
+  expect(messageOf(`{${Array.from({ length: 10_000 }, (_, n) => `"m${n}":[${n},null]`).join()}}`)).toContain(
+    '1000 members',
+  );
+});
+
+test('members are counted, and what is too deep or has too many values is refused', () => {
+  const count = (json: string) => atOnce(countMembers(Buffer.from(json), { depthMax: 4, valuesMax: 10 }));
+  expect(count(`{"a:":{"b":":"},"c":["${'\\"'.repeat(20_000)}"]}`)).toBe(3);
+  expect(() => count('[[[[[')).toThrow('more than 4 levels deep');
+  expect(() => count(`[${'1,'.repeat(30)}1]`)).toThrow('too many');
+});
+
+test('other tasks run between the steps of a long task', async () => {
+  let turns = 0;
+  let isOver = false;
+  const turn = () => {
+    turns++;
+    if (!isOver) setImmediate(turn);
+  };
+  turn();
+  const slow = function* () {
+    for (let n = 0; n < 20; n++) {
+      const sinceMs = performance.now();
+      while (performance.now() - sinceMs < 2);
+      yield;
+    }
+    return 'done';
+  };
+  expect(await Promise.all([inSteps(slow()), inSteps(slow())])).toEqual(['done', 'done']);
+  isOver = true;
+  // Only one step of the two runs per turn.
+  expect(turns).toBeGreaterThanOrEqual(40);
+});
+
+test('lists beside each other do not nest', () => {
+  const limits = { depthMax: 3, valuesMax: 1000 };
+  expect(() => atOnce(countMembers(Buffer.from(`[${'[],{},'.repeat(50)}[[]]]`), limits))).not.toThrow();
+  expect(() => atOnce(countMembers(Buffer.from('[[[[]]]]'), limits))).toThrow(Failure);
 });
