@@ -1,8 +1,8 @@
 // Tags in plain text. Everything else is plain text.
 //     pauses: [pause:1.5s] or [pause:300ms], without white space
 //     tags of vendors' APIs: <break time="1s"/>, <phoneme alphabet="ipa" ph="hɛˈləʊ">hello</phoneme>,
-//         <spell>A4B</spell> and <<h|ɛ|l|oʊ>>. These have no effect: <emotion value="..."/>, <speed ratio="..."/> and
-//         <volume ratio="..."/>
+//         <spell>A4B</spell> and <<h|ɛ|l|oʊ>>. These have no effect: <emotion value="..."/>, <speed ratio="..."/>,
+//         <volume ratio="..."/>, and tags for how to speak, such as [whispers]
 import { type MarkedText, MarkedTextBuilder, MarkupFault, plainStyle, type Said } from './marked-text.ts';
 import { readBreak, readSaid } from './ssml-elements.ts';
 
@@ -16,8 +16,11 @@ const emptyTags = 'break|emotion|speed|volume';
 const tagsAroundText = 'phoneme|spell';
 /** The names of the vendors' tags, as alternatives of a pattern. */
 export const vendorTagNames = `${emptyTags}|${tagsAroundText}`;
+/** Words in brackets that are no text. Other words in brackets are spoken, because a text may contain them. */
+const mannerTags =
+  'angry|applause|breathes|calm(?:ly)?|cheerful(?:ly)?|chuckles?|clears throat|coughs?|crying|cries|curious(?:ly)?|deadpan|excited(?:ly)?|exhales|frustrated|gasps?|giggles?|groans?|gulps|happily|happy|hesitates|inhales|laughs?(?: harder)?|laughing|laughter|mischievously|mumbles|nervous(?:ly)?|pauses|playful(?:ly)?|sad(?:ly)?|sarcastic(?:ally)?|screams|serious(?:ly)?|short pause|long pause|shouts?|shouting|sighs?|sings?|singing|sniffs|snorts|sobs|surprised|tired|warmly|whispers?|whispering|yawns|yells';
 const vendorPattern = new RegExp(
-  String.raw`<(${emptyTags})${attributesSource}\s?/?>|<(${tagsAroundText})${attributesSource}\s?>([^<>]{1,500})</\3>|<<([^<>\s|]{1,20}(?:\|[^<>\s|]{1,20}){1,40})>>`,
+  String.raw`\[(${mannerTags})\]|<(${emptyTags})${attributesSource}\s?/?>|<(${tagsAroundText})${attributesSource}\s?>([^<>]{1,500})</\4>|<<([^<>\s|]{1,20}(?:\|[^<>\s|]{1,20}){1,40})>>`,
   'gi',
 );
 const attributePattern = /\s([a-z]{1,20})\s?=\s?(?:"([^"]*)"|'([^']*)')/gi;
@@ -31,7 +34,8 @@ export const readPauseTags = (source: string): MarkedText =>
 /** Reads the tags that texts for vendors' APIs contain. Throws a MarkupFault if a pause is too long. */
 export const readVendorTags = (source: string): MarkedText =>
   readTags(source, vendorPattern, (found, tags) => {
-    const { 1: alone, 2: ofAlone, 3: around, 4: ofAround, 5: inner, 6: sounds, index: at } = found;
+    const { 1: manner, 2: alone, 3: ofAlone, 4: around, 5: ofAround, 6: inner, 7: sounds, index: at } = found;
+    if (manner) return tags.ignore(manner.toLowerCase());
     const pairs = [...(ofAlone ?? ofAround ?? '').matchAll(attributePattern)];
     const attributes = Object.fromEntries(pairs.map(([, name, double, single]) => [name, double ?? single!]));
     const name = (alone ?? around ?? 'phoneme').toLowerCase();
@@ -50,7 +54,7 @@ export function withoutVendorTags(text: string): string[] {
   const chars: string[] = [];
   let end = 0;
   const add = (to: number) => chars.push(...text.slice(end, to));
-  for (const { 0: tag, 5: inner, 6: sounds, index } of text.matchAll(vendorPattern)) {
+  for (const { 0: tag, 6: inner, 7: sounds, index } of text.matchAll(vendorPattern)) {
     add(index);
     const from = innerStart(tag);
     const isMark = (char: string, at: number) =>

@@ -245,7 +245,7 @@ function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: Gat
   const { publicVoices: listsForAnyone = false, voiceNames: standIns = [] } = settings;
   addOpenAiRoutes(app, { speech, voices, admission, isStrict, listsForAnyone, standIns });
   const { leaving } = runner;
-  const ofVendors = { live, voices, tickets, admission, isAllowedOrigin, leaving, readerStallMs, baseUrl };
+  const ofVendors = { live, voices, handlers, tickets, admission, isAllowedOrigin, leaving, readerStallMs, baseUrl };
   addCartesiaRoutes(app, ofVendors);
   addElevenLabsRoutes(app, ofVendors);
   addMcpRoute(app, { speech, voices, handlers, admitTo: admitBearerTo, isAllowedOrigin });

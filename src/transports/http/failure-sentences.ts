@@ -8,18 +8,29 @@ export interface VendorNames {
   fields: Readonly<Record<string, string>>;
   /** The request that lists the voices. */
   listVoices: string;
+  /** The vendor's word for a lexicon. */
+  lexicon?: string;
 }
 
 /** The failure with the vendor's names. */
-export function renamed(failure: Failure, { fields, listVoices }: VendorNames): Failure {
+export function renamed(failure: Failure, { fields, listVoices, lexicon = 'lexicon' }: VendorNames): Failure {
   const { reason, facts, cause } = failure;
-  const message = failure.message
-    .replace('GET /api/voices ', `${listVoices} `)
-    .replace('; details lists every violation', '');
-  const details = facts.details?.map((violation) => {
-    const name = violation.field.replace(/\[.*/, '');
-    return { ...violation, field: Object.hasOwn(fields, name) ? fields[name]! : violation.field };
-  });
+  const inWords = (text: string) =>
+    text
+      .replace('GET /api/voices ', `${listVoices} `)
+      .replace(/lexicon\b/gi, (word) =>
+        word === 'lexicon' ? lexicon : lexicon.replace(/^./, (letter) => letter.toUpperCase()),
+      );
+  const message = inWords(failure.message).replace('; details lists every violation', '');
+  const toName = (part: string) => {
+    const name = part.replace(/\[.*/, '');
+    return Object.hasOwn(fields, name) ? fields[name]! : part;
+  };
+  const details = facts.details?.map((violation) => ({
+    ...violation,
+    field: violation.field.split('.').map(toName).join('.'),
+    message: inWords(violation.message),
+  }));
   return new Failure(reason, { ...facts, message, ...(details && { details }) }, cause);
 }
 

@@ -49,6 +49,7 @@ interface ContextsOptions {
 /** Dependencies of a vendor's routes. */
 export interface VendorRoutesOptions extends ContextsOptions {
   voices: VoiceOperations;
+  handlers: { voices: object; lexicons: object };
   admission: Admission;
   isAllowedOrigin(origin: string): boolean;
   tickets: Tickets;

@@ -14,6 +14,7 @@ const gateway = await openAgentGateway(afterAll);
 
 test.skipIf(!python).each([
   ['elevenlabs', 22_050],
+  ['elevenlabs-dialogue', 22_050],
   ['cartesia', 24_000],
   ['openai', 24_000],
 ])(
@@ -51,6 +52,7 @@ test.skipIf(!python).each([
 test.skipIf(!python).each([
   // The plugin reports the code with which a WebSocket was closed, not the reason.
   ['elevenlabs', 'status_code=1008'],
+  ['elevenlabs-dialogue', 'voice_not_found'],
   ['cartesia', 'Voice not found'],
   ['openai', 'Voice not found'],
 ])(

@@ -21,6 +21,9 @@ TURNS = json.load(sys.stdin)
 def open_plugin(session):
     if plugin == "elevenlabs":
         return elevenlabs.TTS(base_url=url + "/v1", api_key=key, voice_id=voice, http_session=session)
+    if plugin == "elevenlabs-dialogue":
+        address = url + "/v1"
+        return elevenlabs.TTS(base_url=address, api_key=key, voice_id=voice, model="eleven_v3", http_session=session)
     if plugin == "cartesia":
         return cartesia.TTS(base_url=url, api_key=key, voice=voice, http_session=session)
     whole = openai.TTS(base_url=url + "/v1", api_key=key, voice=voice)

@@ -19,7 +19,7 @@ interface Heard {
 const python = findPython();
 const gateway = await openAgentGateway(afterAll);
 
-test.skipIf(!python).each(['elevenlabs', 'elevenlabs-http', 'cartesia', 'openai'])(
+test.skipIf(!python).each(['elevenlabs', 'elevenlabs-dialogue', 'elevenlabs-http', 'cartesia', 'openai'])(
   '%s: three turns, the second of which is interrupted',
   async (service) => {
     const args = [service, gateway.url, gateway.key, voice];
@@ -68,6 +68,7 @@ test.skipIf(!python)(
 test.skipIf(!python).each([
   // Pipecat only logs the reason for which a WebSocket was closed.
   ['elevenlabs', 'completed with no audio'],
+  ['elevenlabs-dialogue', 'Voice not found'],
   ['elevenlabs-http', 'Voice not found'],
   ['cartesia', 'Voice not found'],
 ])(

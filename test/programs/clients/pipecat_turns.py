@@ -24,6 +24,7 @@ from pipecat.pipeline.pipeline import Pipeline
 from pipecat.pipeline.worker import PipelineWorker
 from pipecat.processors.frame_processor import FrameProcessor
 from pipecat.services.cartesia.tts import CartesiaTTSService
+from pipecat.services.elevenlabs.dialogue.tts import ElevenLabsDialogueTTSService
 from pipecat.services.elevenlabs.tts import ElevenLabsHttpTTSService, ElevenLabsTTSService
 from pipecat.services.openai.tts import OpenAITTSService
 from pipecat.workers.runner import WorkerRunner
@@ -36,6 +37,9 @@ def open_service(session):
     if service == "elevenlabs":
         settings = ElevenLabsTTSService.Settings(voice=voice)
         return ElevenLabsTTSService(api_key=key, url=url.replace("http", "ws", 1), settings=settings)
+    if service == "elevenlabs-dialogue":
+        settings = ElevenLabsDialogueTTSService.Settings(voice=voice)
+        return ElevenLabsDialogueTTSService(api_key=key, url=url.replace("http", "ws", 1), settings=settings)
     if service == "elevenlabs-http":
         settings = ElevenLabsHttpTTSService.Settings(voice=voice)
         return ElevenLabsHttpTTSService(api_key=key, base_url=url, aiohttp_session=session, settings=settings)

@@ -50,3 +50,16 @@ test('Cartesia: the words of spelled and pronounced text are words', async () =>
   const words = [...events].flatMap(([, data]) => JSON.parse(data!).word_timestamps?.words ?? []);
   expect(words).toEqual(['Gate', 'A4,', 'I', 'mɛt', 'her.']);
 });
+
+test.each(Object.entries(vendors))(
+  '%s: tags for how to speak are not spoken; other words in brackets are',
+  async (_, speak) => {
+    const [plain, tagged, bracketed] = await Promise.all(
+      ['Two words.', '[Whispers] Two [clears throat] words.', 'Two [more] words.'].map(
+        async (text) => (await bytesOf(await speak(text))).length,
+      ),
+    );
+    expect(Math.abs(tagged! - plain!)).toBeLessThan(0.2 * plain!);
+    expect(bracketed!).toBeGreaterThan(1.2 * plain!);
+  },
+);

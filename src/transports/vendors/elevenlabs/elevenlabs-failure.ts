@@ -31,8 +31,17 @@ function statusOf({ reason, facts: { limitReason } }: Failure): string {
 }
 
 const names: VendorNames = {
-  fields: { sample_rate: 'output_format', speaking_rate: 'voice_settings.speed' },
+  fields: {
+    sample_rate: 'output_format',
+    speaking_rate: 'voice_settings.speed',
+    lexicon_ids: 'pronunciation_dictionary_locators',
+    entries: 'rules',
+    grapheme: 'string_to_replace',
+    pls: 'file',
+    limit: 'page_size',
+  },
   listVoices: 'GET /v1/voices',
+  lexicon: 'pronunciation dictionary',
 };
 
 const sentenceOf = (failure: Failure): string => toMessage(failure, names);

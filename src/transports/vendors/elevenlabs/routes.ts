@@ -30,6 +30,7 @@ import {
 } from '../speech-contexts.ts';
 import { CharacterTimes, type TimedChar } from './alignment.ts';
 import { ElevenLabsProtocol } from './contexts.ts';
+import { addDictionaryRoutes } from './dictionaries.ts';
 import { elevenLabsHeader } from './elevenlabs-failure.ts';
 import type { ElevenLabsWriter } from './events.ts';
 import { type Line, parseGeneration, parseSocketSettings } from './generation.ts';
@@ -46,6 +47,7 @@ export function addElevenLabsRoutes(app: FastifyInstance, options: VendorRoutesO
   const { admitAnyTo } = admission;
 
   addSockets(app, options);
+  addDictionaryRoutes(app, options);
   addWithoutBody(app, (scope) => {
     scope.post('/v1/single-use-token/tts_websocket', { onRequest: admitAnyTo(liveSpeech) }, async (request, reply) => {
       const { ticketId } = await tickets.issueLive(request.call!.caller);

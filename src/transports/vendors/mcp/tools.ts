@@ -1,13 +1,12 @@
 // The tools of the MCP server. Each tool runs one operation. The arguments, their schemas and their descriptions come
 // from the protos, as in the REST API.
-import { create, type DescMethod } from '@bufbuild/protobuf';
+import type { DescMethod } from '@bufbuild/protobuf';
 import { JobService } from '../../../../gen/sonant/v1/job_service_pb.ts';
 import { SynthesizeSpeechRequestSchema } from '../../../../gen/sonant/v1/speech_pb.ts';
 import { UsageService } from '../../../../gen/sonant/v1/usage_pb.ts';
 import { VoiceService } from '../../../../gen/sonant/v1/voice_pb.ts';
 import {
   type Call,
-  callUnary,
   type Operation,
   operationOf,
   type SpeechOperations,
@@ -15,18 +14,10 @@ import {
   type VoiceOperations,
 } from '../../../api.ts';
 import { audioFormats } from '../../../audio.ts';
-import {
-  endpointsOf,
-  type Fields,
-  memberSchema,
-  membersOf,
-  newReading,
-  readMembers,
-  requestSchema,
-  writeMessage,
-} from '../../../contract.ts';
+import { type Fields, memberSchema, membersOf, requestSchema } from '../../../contract.ts';
 import type { FieldViolation } from '../../../platform/errors.ts';
 import { ownLanguage, readRequest } from '../../../speech.ts';
+import { callWith } from '../contract-calls.ts';
 
 export interface Tool {
   name: string;
@@ -85,23 +76,14 @@ function createTool(
   handlers: object,
   { description, defaults = {} }: { description: string; defaults?: Fields },
 ): Tool {
-  const { input, output } = method;
-  const responseBody = endpointsOf(method)[0]?.responseBody;
   return {
     name,
     description,
-    inputSchema: toInputSchema(requestSchema(input, name), defaults),
+    inputSchema: toInputSchema(requestSchema(method.input, name), defaults),
     annotations: about(name !== 'make_job'),
     operation: operationOf(method),
     async run(call, given) {
-      const message = create(input);
-      const reading = newReading(true);
-      readMembers(message, input, { ...defaults, ...given }, reading);
-      const { violations, emptyLists } = reading;
-      const values = reading.given.filter((path) => !emptyLists.includes(path));
-      const result = await callUnary(method, handlers, message, call, { violations, given: values, emptyLists });
-      const body = responseBody ? result[responseBody.localName] : result;
-      return [toText(writeMessage(responseBody?.message ?? output, body))];
+      return [toText(await callWith(method, handlers, call, { ...defaults, ...given }, { isStrict: true }))];
     },
   };
 }
