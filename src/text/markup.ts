@@ -116,7 +116,8 @@ class MarkupScan {
   #source(at: number): number | undefined {
     const source = matchAt(sourcePattern, this.#raw, at);
     const before = this.#raw.slice(Math.max(0, at - 3), at);
-    if (!source || !/\S/.test(this.#raw.slice(0, at)) || !/[^\p{L}\p{N}]$|\p{Ll}{3}$/u.test(before)) return undefined;
+    const isMark = /[^\p{L}\p{N}]$|(?:^|[\s\p{L}])\p{L}\p{Ll}$/u.test(before);
+    if (!source || !isMark || !/\S/.test(this.#raw.slice(0, at))) return undefined;
     if (before.endsWith('^')) at--;
     const end = source.index + source[0].length;
     this.#set(at, end, mark.silent);

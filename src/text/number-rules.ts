@@ -118,20 +118,28 @@ function timeRules(v: Verbalizer): Rule[] {
     String.raw`^(?: (?:${links}) ${clock}${after}| ?[-–] ?${clock}(?![\d%€$£]|[.,]\d| ?[%€$£]| (?!h(?!\p{L}))(?:${v.nouns.unitSource})(?!\p{L})))`,
     'u',
   );
+  const isMeasured = new RegExp(`^ ?(?:[%°]|(?:${v.nouns.unitSource}|${v.nouns.signSource})(?!\\p{L}))`, 'u');
   const point = rule(
     String.raw`([01]?\d|2[0-4])\.([0-5]\d)(?!\d|[.,]\d)(${after})?`,
     ([written, hour, minute, end], place) =>
       end !== undefined ||
+      (/^0\d/.test(hour!) && !isMeasured.test(textAfter(place, written.length, 12))) ||
       goesOn.test(textAfter(place, written.length, 24)) ||
       isBefore.test(textBefore(place, 24)) ||
       isInRange.test(textBefore(place, 10))
         ? say(hour!, minute!, undefined, wordBefore(place))
         : undefined,
   );
-  const lettered = rule(String.raw`([01]?\d|2[0-4]) ?[hH] ?([0-5]\d)(?:min)?(?![\d\p{L}])`, ([, hour, minute], place) =>
-    say(hour!, minute!, undefined, wordBefore(place)),
+  const lettered = rule(
+    String.raw`([01]?\d|2[0-4]) ?[hH] ?([0-5]\d)(?! ?min)(?![\d\p{L}])`,
+    ([, hour, minute], place) => say(hour!, minute!, undefined, wordBefore(place)),
   );
-  return letter ? [lettered, colon, point] : [colon, point];
+  const units = ['h', 'min'].map((symbol) => v.nouns.unit(symbol)!);
+  const long = rule(String.raw`(\d{1,3}) ?h ?([0-5]?\d) ?m(?:in)?(?![\d\p{L}])`, ([, ...counts], place) => {
+    const inCase = v.agreement.caseAt(place, counts[0]!);
+    return counts.map((amount, i) => v.count(`${Number(amount)}`, units[i]!, inCase)).join(' ');
+  });
+  return letter ? [long, lettered, colon, point] : [long, colon, point];
 }
 
 function moneyRules(v: Verbalizer): Rule[] {
@@ -173,9 +181,17 @@ function measureRules(v: Verbalizer): Rule[] {
     const goesOn = place.text[place.at + written.length] === '/';
     return isName ? undefined : v.measure(amount!, symbol!, goesOn, v.agreement.caseAt(place, amount!));
   });
+  /** 5 Mio. km; a unit of one letter may be a word: 3 mln w 2020 */
   const scaled = rule(
-    magnitudeSource === '' ? '(?!)' : String.raw`(${amountSource}) ?(${magnitudeSource})(?![\p{L}\d])`,
-    ([, amount, scale], place) => v.count(amount!, v.nouns.magnitude(scale!)!, v.agreement.caseAt(place, amount!)),
+    magnitudeSource === ''
+      ? '(?!)'
+      : String.raw`(${amountSource}) ?(${magnitudeSource})(?![\p{L}\d])(?: (t\.?(?= |$)|(?=\p{L}{2}|m[²³])(?:${unitSource}))(?!'?[\p{L}\d²³]))?`,
+    ([, amount, scale, symbol], place) => {
+      const said = v.count(amount!, v.nouns.magnitude(scale!)!, v.agreement.caseAt(place, amount!));
+      const unit = symbol === undefined ? undefined : (v.nouns.unit(symbol) ?? v.nouns.unit(symbol.replace('.', '')));
+      const name = unit && v.nouns.nameFor(unit, '1000000');
+      return name === undefined ? said : `${said}${v.of(name)}${name}`;
+    },
   );
   const name = rule(String.raw`(?<=\p{L}-?|\p{Ll}\p{Lu}\p{L}{1,12} )(\d{1,6})'?s${endSource}`, ([, digits]) =>
     v.number(digits!),
@@ -241,6 +257,8 @@ export function fractionRulesFor(v: Verbalizer): Rule[] {
       const [over = '', under = ''] = fraction!.normalize('NFKC').split(/[⁄/]/);
       const unit = name === undefined ? undefined : v.nouns.unitNamed(name);
       const isOther = (name !== undefined && !unit) || (whole !== undefined && Number(over) >= Number(under));
+      // 50/60 Hz are two values.
+      if (unit && Number(over) > 9 && Number(under) % 10 === 0) return `${v.numeral(over)} ${v.count(under, unit)}`;
       const amount = written.slice(0, written.indexOf(fraction!) + fraction!.length);
       return isOther ? undefined : v.fraction(over, under, whole, unit, v.agreement.caseAt(place, amount));
     }),
@@ -272,7 +290,7 @@ export const phoneRuleFor = (v: Verbalizer): Rule =>
   startingWith(
     v.table.numbers.phone === undefined ? /[+(0]/ : /[+(\d]/,
     rule(
-      String.raw`(?<![\p{L}\d.,])(?:\+[1-9]\d{0,75}(?: ?\(0\)\d{0,72})?(?:(?=[ ./()-])\)?[ ./-]?\(?\d{1,72}){0,6}\)?|0\d(?:\.\d\d){4}|\(?0\d{1,6}\)?(?:[ /-]{1,3}\d{1,12}){1,6}${v.table.numbers.phone === undefined ? '' : `|${v.table.numbers.phone}`})(?![\d\p{L}]|[.,:]\d)`,
+      String.raw`(?<![\p{L}\d.,])(?:\+[1-9]\d{0,75}(?: ?\(0\)\d{0,72})?(?:(?=[ ./()-])\)?[ ./-]?\(?\d{1,72}){0,6}\)?|0\d(?:\.\d\d){4}|0 \d{3}(?: \d{2,3}){2,3}|\(?0\d{1,6}\)?(?:[ /-]{1,3}\d{1,12}){1,6}${v.table.numbers.phone === undefined ? '' : `|${v.table.numbers.phone}`})(?![\d\p{L}]|[.,:]\d)`,
       ([written]) => (written.replace(/\D/g, '').length < 6 ? undefined : v.telephone(written)),
     ),
   );

@@ -30,6 +30,7 @@ function toPhrasing({ phrasing, stopped = [], abbreviations, units }: LanguageTa
   const meanings = new Map<string, Meaning>();
   const { always = '', before_number = '', after_number = '', before_name = '', beside = [] } = abbreviations ?? {};
   for (const [rows, meaning] of [
+    ...beside.map(({ rows }) => [rows, 'numbered'] as const),
     [always, 'inner'],
     [before_name, 'inner'],
     [before_number, 'numbered'],
@@ -41,7 +42,7 @@ function toPhrasing({ phrasing, stopped = [], abbreviations, units }: LanguageTa
   }
   for (const [meaning, words] of Object.entries(lists))
     for (const word of wordSet(words)) meanings.set(word, meaning as Meaning);
-  const others = [units.names, after_number, ...beside.map(({ rows }) => rows)].flatMap(toRows);
+  const others = [units.names, after_number].flatMap(toRows);
   const keys = others.flatMap(([key]) => key.split(' ').filter((each) => each.endsWith('.')));
   return {
     stopped: new Set(keys.map((key) => key.slice(0, -1).toLowerCase())),

@@ -199,12 +199,15 @@ function readDash(sign: Sign, v: Verbalizer): SignReading {
   if (repeats > 1) return before === ' ' && after === ' ' ? marked(sign, ',') : silent(sign);
   const isBetween = before !== ' ' && after !== ' ';
   const next = text.slice(end, end + 2);
-  if (/^ ?[\d€$]/.test(next) && (before === ' ') === (after === ' ') && /\d/.test(textBefore(sign, 6))) {
+  const [, unit = ''] = /\d ?(\p{L}{1,3}\.?) $/u.exec(textBefore(sign, 8)) ?? [];
+  // After 2021 r. – a sum, there is a pause.
+  const isOther = before === ' ' && unit !== '' && !text.slice(end, end + 20).includes(unit);
+  if (/^ ?[\d€$]/.test(next) && (before === ' ') === (after === ' ') && !isOther && /\d/.test(textBefore(sign, 6))) {
     const [, first = ''] = /(?<![\p{L}\d.,][-–]?)(\d{1,8})$/u.exec(textBefore(sign, 10)) ?? [];
     const [, second = ''] = /^(\d{1,8})(?![\d:]|[.,]\d)/.exec(text.slice(end, end + 10)) ?? [];
     if (first !== '' && (codePattern.test(`${first}-${second}`) || typePattern.test(textBefore(sign, 20))))
       return silent(sign);
-    const isFalling = first.length < 3 && Number(second) < Number(first);
+    const isFalling = first.length < 3 && Number(second) <= Number(first);
     const isAdjacent = first.length === 1 && Number(second) === Number(first) + 1;
     const isScore = second !== '' && (isFalling || scorePattern.test(textBefore(sign, 6)));
     if (quantityPattern.test(textBefore(sign, 8)))
