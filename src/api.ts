@@ -19,7 +19,7 @@ export {
   toLiveResponse,
   toStreamResponse,
 } from './api/speech-messages.ts';
-export { isTicketId, type Ticket, type Tickets } from './api/stream-tickets.ts';
+export { isTicketId, type Ticket, type Tickets, tokenSecondsMax } from './api/stream-tickets.ts';
 
 // Live speech
 

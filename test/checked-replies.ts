@@ -15,7 +15,7 @@ let replies: Reply[] = [];
 
 /** APIs of other vendors, which have their own documentation. */
 const vendorPath =
-  /^\/(?:tts\/|voices|v1\/text-to-speech\/|v1\/voices|v1\/user|v1\/single-use-token|v2|audio\/speech$|models$)/;
+  /^\/(?:tts\/|access-token|voices|v1\/text-to-(?:speech|dialogue)|v1\/pronunciation-dictionaries|v1\/voices|v1\/user|v1\/single-use-token|v2|audio\/speech$|models$)/;
 
 const ask = globalThis.fetch;
 globalThis.fetch = async (asked, init) => {

@@ -1,8 +1,8 @@
 // Tickets: browsers cannot send an API key with EventSource or WebSocket, so a page first requests a URL. The URL
 // starts one stream, on any replica, and is valid for a minute. A ticket is either for the events of one request or for
 // live speech. A ticket that is used for the other kind of stream is refused and becomes invalid. A request for events
-// with a Last-Event-ID resumes the stream. The URL of a preview has a token that is valid for an hour, for all previews
-// of its key.
+// with a Last-Event-ID resumes the stream. A token can be used until it expires: for all previews of its key, or for
+// speech by the API of another vendor. It is refused as soon as its key is.
 import type { KeyCaller, Seal, SealUse } from '../accounts.ts';
 import { Failure } from '../platform/errors.ts';
 import { requestBytesMax } from '../platform/net/request-limits.ts';
@@ -28,6 +28,9 @@ const ticketIdBits = 128;
 export const isTicketId = (id: string): boolean => /^tkt_[0-9A-Z]{36}$/.test(id);
 /** The purpose of a ticket. The seal of a ticket is valid only for this purpose. */
 type TicketUse = Extract<SealUse, 'ticket' | 'live-ticket'>;
+/** The purpose of a token. */
+type TokenUse = Extract<SealUse, 'preview' | 'speech'>;
+export const tokenSecondsMax = 3600;
 /**
  * Largest sealed content. The content of a ticket for events is a request, which may be as large as a request body,
  * plus field names and defaults.
@@ -38,7 +41,6 @@ const factsBytesMax: Readonly<Record<TicketUse, number | undefined>> = {
 };
 /** The row decides when a ticket expires. The seal lasts longer, because the clocks of replicas may differ. */
 const sealedSeconds = 3600;
-const previewSeconds = 3600;
 const limits = { ofAccount: ticketCharsPerAccountMax, ofAll: ticketCharsMax };
 
 /** Each ticket counts as at least `ticketCharsMin`, since a ticket for one letter takes memory too. */
@@ -82,10 +84,11 @@ export function createTickets({ rows, seal }: { rows: TicketRows; seal: Seal }) 
       issue('live-ticket', holder, ticketCharsMin, {}),
     /** Like `use`, but for a live-speech ticket. */
     useLive: (ticketId: string): Promise<Pick<Ticket, 'keyId'> | undefined> => take('live-ticket', ticketId),
-    issuePreview: ({ keyId }: TicketHolder): Promise<string> => seal.close('preview', { keyId }, previewSeconds),
-    /** Returns the id of the key that the token of a preview was issued to. */
-    async openPreview(token: string): Promise<string | undefined> {
-      const facts = await seal.open('preview', token);
+    issueToken: (use: TokenUse, { keyId }: TicketHolder, seconds: number = tokenSecondsMax): Promise<string> =>
+      seal.close(use, { keyId }, seconds),
+    /** Returns the id of the key that the token was issued to, if the token is valid. */
+    async openToken(use: TokenUse, token: string): Promise<string | undefined> {
+      const facts = await seal.open(use, token);
       return facts && String(facts.keyId);
     },
   };

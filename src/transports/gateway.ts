@@ -277,6 +277,7 @@ const failureForms: readonly FailureForm[] = [
   ['/audio/speech', toOpenAiReply],
   ['/models', toOpenAiReply],
   ['/tts', toCartesiaReply],
+  ['/access-token', toCartesiaReply],
   ['/voices', toCartesiaReply],
   ['', toCartesiaReply, cartesiaHeader],
 ];

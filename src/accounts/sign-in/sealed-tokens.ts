@@ -4,7 +4,7 @@
 //     eyJhbGciOiJkaXIiLCJlbmMiOiJBMjU2R0NNIn0 .. iv . ciphertext . tag        { use, exp, iat, ... }
 import { createHash } from 'node:crypto';
 
-export type SealUse = 'login' | 'session' | 'access' | 'ticket' | 'live-ticket' | 'preview' | 'webhook';
+export type SealUse = 'login' | 'session' | 'access' | 'ticket' | 'live-ticket' | 'preview' | 'speech' | 'webhook';
 
 /** Maximum length of a token from a client. If the payload has its own limit, this limit covers the rest. */
 const tokenCharsMax = 4096;

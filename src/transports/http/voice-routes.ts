@@ -49,7 +49,7 @@ export function addVoiceRoutes(
   const admit = async (request: FastifyRequest, reply: FastifyReply) => {
     const { token } = request.query as Readonly<Record<string, unknown>>;
     if (token === undefined) return admission.admit(request, reply, previewVoice);
-    const presented = { key: undefined, ticketKeyId: await tickets.openPreview(String(token)) };
+    const presented = { key: undefined, ticketKeyId: await tickets.openToken('preview', String(token)) };
     await admission.admitWith(presented, request, reply, previewVoice);
   };
   app.get(

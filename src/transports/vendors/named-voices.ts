@@ -1,12 +1,31 @@
 // Voices for the voice lists in other vendors' APIs. A voice is listed under its id and again under each alias, so that
 // clients find the name that they look for. The cursor of a page is the last id of the previous page.
-import { parseVoiceFilter, toPredicate } from '../../api.ts';
+import type { FastifyRequest } from 'fastify';
+import type { VoiceUser } from '../../accounts.ts';
+import { parseVoiceFilter, type Tickets, toPredicate } from '../../api.ts';
 import type { Fields } from '../../contract.ts';
 import { Failure, type FieldViolation } from '../../platform/errors.ts';
 import type { OfferedVoice } from '../../speech.ts';
 
 export const toNamedVoices = <Offered extends OfferedVoice>(offered: Offered) =>
   [offered.voice.voiceId, ...offered.aliases].map((id) => ({ id, voice: offered.voice, kept: offered.kept }));
+
+/** For whom voices are listed. */
+export interface Viewer {
+  caller: VoiceUser;
+  /** The address of a preview, which needs no key. */
+  previewUrl(id: string): string;
+}
+
+export async function viewerOf(
+  { call }: Pick<FastifyRequest, 'call'>,
+  { tickets, baseUrl }: { tickets: Tickets; baseUrl(): string },
+): Promise<Viewer> {
+  const { caller } = call!;
+  const token = await tickets.issueToken('preview', caller);
+  const previewUrl = (id: string) => `${baseUrl()}/api/voices/${encodeURIComponent(id)}/preview?token=${token}`;
+  return { caller, previewUrl };
+}
 
 export type NamedVoice = ReturnType<typeof toNamedVoices>[number];
 

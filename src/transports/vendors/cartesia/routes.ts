@@ -1,35 +1,49 @@
-// The speech endpoints of Cartesia's API: GET /tts/websocket, POST /tts/bytes, POST /tts/sse, GET /voices and GET
-// /voices/{id}. The API key is in X-API-Key, a bearer token or, for browser WebSockets, the query parameter
-// `api_key`. Every request for speech becomes live speech.
+// The speech endpoints of Cartesia's API: GET /tts/websocket, POST /tts/bytes, POST /tts/sse, and POST /access-token, whose
+// tokens are only for speech. The API key or the token is a bearer token or in the query, where browsers put it as
+// `access_token`; the key may also be in X-API-Key. Every request for speech becomes live speech.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { type LiveEvent, type LiveInput, speechOperations, voiceOperations } from '../../../api.ts';
+import { type LiveEvent, type LiveInput, speechOperations, tokenSecondsMax } from '../../../api.ts';
 import { audioFormats } from '../../../audio.ts';
-import type { Fields } from '../../../contract.ts';
+import { type Fields, isObject } from '../../../contract.ts';
 import { Failure, type FieldViolation } from '../../../platform/errors.ts';
-import type { OfferedVoice } from '../../../speech.ts';
-import { run, stream } from '../../http/admission.ts';
+import { anyKeyOf, stream } from '../../http/admission.ts';
 import { sendPieces } from '../../http/body-writer.ts';
-import { ignoredHeaders, sortFields } from '../../http/ignored-fields.ts';
+import { ignoredHeaders } from '../../http/ignored-fields.ts';
 import { fieldsOf } from '../../http/json-body.ts';
 import { eventHeaders } from '../../http/synthesis/server-sent-events.ts';
 import { withWarnings } from '../../http/synthesis/speech-headers.ts';
 import { fromThrown } from '../../http/thrown-failure.ts';
 import { checkUpgrade } from '../../http/web-socket.ts';
-import { type NamedVoice, pageOfVoices } from '../named-voices.ts';
 import { checkTextFits, serveContexts, type VendorRoutesOptions } from '../speech-contexts.ts';
 import { toErrorMessage } from './cartesia-failure.ts';
 import { type CartesiaWriter, createCartesiaProtocol } from './contexts.ts';
 import { type CartesiaMessage, createEventWriter, doneMessage } from './events.ts';
 import { type Generation, parseGeneration } from './generation.ts';
+import { addCartesiaVoiceRoutes } from './voices.ts';
 
 const { liveSpeech } = speechOperations;
-const { listVoices, getVoice } = voiceOperations;
 
 export function addCartesiaRoutes(app: FastifyInstance, options: VendorRoutesOptions): void {
-  const { live, voices, admission } = options;
-  const { admitAnyTo } = admission;
+  const { live, admission, tickets } = options;
+  addCartesiaVoiceRoutes(app, options);
 
-  app.get('/tts/websocket', { onRequest: admitAnyTo(liveSpeech), exposeHeadRoute: false }, async (request, reply) => {
+  app.post('/access-token', { onRequest: admission.admitAnyTo(liveSpeech) }, async (request, reply) => {
+    const seconds = readTokenRequest(fieldsOf(request));
+    const token = await tickets.issueToken('speech', request.call!.caller, seconds);
+    return reply.header('cache-control', 'no-store').send({ token });
+  });
+
+  const admit = async (request: FastifyRequest, reply: FastifyReply) => {
+    const { access_token: asked } = request.query as Fields;
+    const key = anyKeyOf(request);
+    const token = asked ?? (key?.startsWith(tokenStart) ? key : undefined);
+    const ticketKeyId = token === undefined ? undefined : await tickets.openToken('speech', String(token));
+    if (token !== undefined && ticketKeyId === undefined)
+      throw new Failure('invalid_api_key', { message: tokenExpired });
+    await admission.admitWith({ key, ticketKeyId }, request, reply, liveSpeech);
+  };
+
+  app.get('/tts/websocket', { onRequest: admit, exposeHeadRoute: false }, async (request, reply) => {
     checkUpgrade(request, reply, options.isAllowedOrigin);
     await serveContexts<CartesiaWriter>({ ...options, api: 'cartesia' }, [request, reply], (contexts, socket) =>
       createCartesiaProtocol(contexts, socket, request.id),
@@ -50,7 +64,7 @@ export function addCartesiaRoutes(app: FastifyInstance, options: VendorRoutesOpt
     return { generation, events };
   };
 
-  const onPost = [admitAnyTo(liveSpeech), takeAsJson];
+  const onPost = [admit, takeAsJson];
   app.post('/tts/bytes', { onRequest: onPost }, async (request, reply) => {
     const { generation, events } = begin(request, reply);
     const { format } = generation.start;
@@ -69,19 +83,24 @@ export function addCartesiaRoutes(app: FastifyInstance, options: VendorRoutesOpt
     await sendPieces(reply, headers, eventsOf(withWarnings(reply, events), generation, request.id));
     return reply;
   });
+}
 
-  app.get('/voices', { onRequest: admitAnyTo(listVoices) }, async (request, reply) => {
-    const { fields, ignored } = sortFields(request.query as Fields, voicesQuery, false);
-    const page = toVoicePage(await run(request, reply, listVoices, (call) => voices.listReadyVoices(call)), fields);
-    reply.headers(ignoredHeaders(request, ignored));
-    return page;
-  });
+/** The start of every token: the encoded `{"alg":`. */
+const tokenStart = 'eyJ';
+const tokenExpired = 'The access token is invalid or has expired. Request a new one.';
+const tokenSecondsDefault = 60;
 
-  app.get('/voices/:id', { onRequest: admitAnyTo(getVoice) }, async (request, reply) => {
-    const { id } = request.params as { id: string };
-    const { voice } = await run(request, reply, getVoice, (call) => voices.getVoice(call, id));
-    return toCartesiaVoice({ id, voice });
-  });
+/** The number of seconds for which the token is to be valid. */
+function readTokenRequest({ expires_in, grants }: Fields): number {
+  const seconds = expires_in ?? tokenSecondsDefault;
+  const details: FieldViolation[] = [];
+  if (isObject(grants) && grants.tts !== true)
+    details.push({ field: 'grants.tts', reason: 'enum', message: 'must be true, because a token is only for speech' });
+  const isValid = Number.isInteger(seconds) && Number(seconds) >= 1 && Number(seconds) <= tokenSecondsMax;
+  const message = `must be a whole number of seconds from 1 to ${tokenSecondsMax}`;
+  if (!isValid) details.push({ field: 'expires_in', reason: 'range', message });
+  if (details.length > 0) throw new Failure('invalid_request', { details });
+  return Number(seconds);
 }
 
 /** Reads a body without Content-Type as JSON, because LiveKit's plugin for Node sends no Content-Type. */
@@ -121,41 +140,4 @@ async function* eventsOf(
     if (!hasBegun) throw error;
     yield toText(toErrorMessage(fromThrown(error), requestId));
   }
-}
-
-const names = { size: 'limit', text: 'q', languageCode: 'language', after: 'starting_after' };
-const voicesQuery = [...Object.values(names), 'gender', 'api_key'];
-const pageSizeDefault = 100;
-/** Cartesia's names for genders, by Sonant's names. */
-const genders: Readonly<Record<string, string>> = { male: 'masculine', female: 'feminine', neutral: 'gender_neutral' };
-
-const toCartesiaVoice = ({
-  id,
-  voice: { name, description, languageCodes, labels },
-}: Pick<NamedVoice, 'id' | 'voice'>) => ({
-  id,
-  name,
-  description,
-  tagline: '',
-  gender: genderOf(labels),
-  language: languageCodes[0]!.split('-', 1)[0]!,
-  locales: languageCodes.filter((code) => code.includes('-')).map((locale, i) => ({ locale, is_native: i === 0 })),
-  access: 'public',
-  visibility: 'all',
-  is_owner: false,
-  created_at: '1970-01-01T00:00:00Z',
-});
-
-const genderOf = ({ gender = '' }: Readonly<Record<string, string>>) =>
-  Object.hasOwn(genders, gender) ? genders[gender] : null;
-
-function toVoicePage(ready: readonly OfferedVoice[], query: Fields) {
-  const { gender = '' } = query;
-  const allowed = Object.values(genders);
-  const message = `must be one of ${allowed.join(', ')}`;
-  if (gender !== '' && !allowed.includes(String(gender)))
-    throw new Failure('invalid_request', { details: [{ field: 'gender', reason: 'enum', message, allowed }] });
-  const wanted = ready.filter(({ voice }) => gender === '' || genderOf(voice.labels) === gender);
-  const { page, hasMore, next } = pageOfVoices(wanted, query, names, pageSizeDefault);
-  return { data: page.map(toCartesiaVoice), has_more: hasMore, next_page: next };
 }

@@ -21,6 +21,7 @@ import { ignoredHeaders, sortFields } from '../../http/ignored-fields.ts';
 import { addWithoutBody, fieldsOf } from '../../http/json-body.ts';
 import { withWarnings } from '../../http/synthesis/speech-headers.ts';
 import { checkUpgrade } from '../../http/web-socket.ts';
+import { viewerOf } from '../named-voices.ts';
 import {
   type ContextSocket,
   checkTextFits,
@@ -43,7 +44,7 @@ const roots = ['/v1/text-to-speech/:voiceId', '/v1/text-to-dialogue'];
 const json = 'application/json';
 
 export function addElevenLabsRoutes(app: FastifyInstance, options: VendorRoutesOptions): void {
-  const { live, voices, admission, tickets, baseUrl } = options;
+  const { live, voices, admission, tickets } = options;
   const { admitAnyTo } = admission;
 
   addSockets(app, options);
@@ -91,20 +92,14 @@ export function addElevenLabsRoutes(app: FastifyInstance, options: VendorRoutesO
     const { ignored } = sortFields(request.query as Fields, [...known, 'api_key'], false);
     reply.headers(ignoredHeaders(request, ignored));
   };
-  const viewerOf = async ({ call }: FastifyRequest) => {
-    const { caller } = call!;
-    const token = await tickets.issuePreview(caller);
-    const previewUrl = (id: string) => `${baseUrl()}/api/voices/${encodeURIComponent(id)}/preview?token=${token}`;
-    return { caller, previewUrl };
-  };
   app.get('/v1/voices', listed, async (request, reply) => {
     nameIgnored(request, reply, []);
-    return toVoices(await listReady(request, reply), await viewerOf(request));
+    return toVoices(await listReady(request, reply), await viewerOf(request, options));
   });
 
   app.get('/v2/voices', listed, async (request, reply) => {
     const ready = await listReady(request, reply);
-    const page = toVoicePage(ready, request.query as Fields, await viewerOf(request));
+    const page = toVoicePage(ready, request.query as Fields, await viewerOf(request, options));
     nameIgnored(request, reply, voicePageQuery);
     return page;
   });
@@ -113,7 +108,7 @@ export function addElevenLabsRoutes(app: FastifyInstance, options: VendorRoutesO
   const readVoice = async (request: FastifyRequest, reply: FastifyReply) => {
     const id = voiceOf(request)!;
     const { voice, kept } = await run(request, reply, getVoice, (call) => voices.getVoice(call, id));
-    return toElevenLabsVoice({ id, voice, kept }, await viewerOf(request));
+    return toElevenLabsVoice({ id, voice, kept }, await viewerOf(request, options));
   };
   app.get('/v1/voices/:voiceId', got, readVoice);
   app.get('/v1/voices/:voiceId/settings', got, async (request, reply) => (await readVoice(request, reply)).settings);

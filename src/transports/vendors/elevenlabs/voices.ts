@@ -1,15 +1,9 @@
 // Voices in ElevenLabs's format, and the filters and orders of GET /v2/voices.
 
-import type { VoiceUser } from '../../../accounts.ts';
 import type { Fields } from '../../../contract.ts';
 import { Failure, type FieldViolation } from '../../../platform/errors.ts';
 import { type OfferedVoice, ownerOf, type VoiceOwner } from '../../../speech.ts';
-import { type NamedVoice, pageOfVoices, toNamedVoices } from '../named-voices.ts';
-
-interface Viewer {
-  caller: VoiceUser;
-  previewUrl(id: string): string;
-}
+import { type NamedVoice, pageOfVoices, toNamedVoices, type Viewer } from '../named-voices.ts';
 
 /** ElevenLabs's defaults, of which only the speed has an effect here. */
 export const voiceSettings = { stability: 0.5, similarity_boost: 0.75, style: 0, use_speaker_boost: true, speed: 1 };
