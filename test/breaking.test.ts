@@ -1,17 +1,16 @@
 // Tests the promise to gRPC clients: `.ci/breaking` accepts additions since the last release, and reports everything
 // that was renamed or removed.
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { newFolder } from './new-folder.ts';
 import { hasTool } from './tool-packages.ts';
 
 const root = join(import.meta.dirname, '..');
 
 test.skipIf(!hasTool('@bufbuild/buf'))('a change that breaks clients of the last release fails the check', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'sonant-breaking-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder();
   const git = (...args: string[]) =>
     execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@localhost', ...args], { cwd: folder, stdio: 'pipe' });
   const commit = () => {

@@ -1,11 +1,11 @@
 // Tests the dashboard against Grafana's own types (@grafana/schema, installed only for this test), which refuse
 // misnamed members and invalid values.
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { newFolder } from './new-folder.ts';
 
 const root = join(import.meta.dirname, '..');
 const run = promisify(execFile);
@@ -33,8 +33,7 @@ type Series = Omit<Plain<Panel>, 'type' | 'options' | 'fieldConfig' | 'targets'>
 export const dashboard: Omit<Plain<Dashboard>, 'panels'> & { panels: Series[] } =`;
 
 test("Grafana's own types take the dashboard, and would refuse faults in it", { timeout: 300_000 }, async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'sonant-dashboard-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder();
   writeFileSync(join(folder, 'package.json'), '{"private": true}');
   await run('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', schema], { cwd: folder });
   const compilerOptions = { noEmit: true, strict: true, skipLibCheck: true, target: 'es2024', types: [] };

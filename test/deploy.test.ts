@@ -2,10 +2,10 @@
 // app of Home Assistant starts. deploy.programs.ts runs the balancer before two replicas, image.long.ts the image.
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { hostname, tmpdir } from 'node:os';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { SaxesParser } from 'saxes';
@@ -15,6 +15,7 @@ import { firstKeyScopes } from '../src/accounts/keys/scopes.ts';
 import { allSettings, loadConfig } from '../src/app/config.ts';
 import { registry } from '../src/engines/registry.ts';
 import { freePort } from './free-port.ts';
+import { newFolder } from './new-folder.ts';
 
 const deploy = join(import.meta.dirname, '../deploy');
 
@@ -85,8 +86,7 @@ test('the app of Home Assistant describes each option and port, and its address 
 test('the app of Home Assistant speaks over Wyoming with its own key, and is announced', {
   timeout: 60_000,
 }, async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'sonant-app-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder();
   writeFileSync(join(folder, 'options.json'), JSON.stringify({ default_voice: 'arthur' }));
   const announced = Promise.withResolvers<unknown>();
   const supervisor = createServer(async (request, response) => {

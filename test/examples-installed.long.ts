@@ -12,6 +12,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { serve } from './app/cli/serving-program.ts';
 import { main } from './app/cli/sonant-program.ts';
 import { freePort } from './free-port.ts';
+import { newFolder } from './new-folder.ts';
 import { testCertificate } from './transports/rpc/test-certificate.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -35,8 +36,7 @@ async function install(example: string): Promise<string> {
 
 /** A service with TLS, and a function that restarts it on the same port. */
 async function serveTls() {
-  const folder = mkdtempSync(join(tmpdir(), 'sonant-tls-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder();
   const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
   writeFileSync(cert, `${testCertificate.cert}\n`);
   writeFileSync(key, `${testCertificate.key}\n`);

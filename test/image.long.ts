@@ -3,15 +3,15 @@
 // also contains a model from a mirror.
 import { execFile, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { chown, mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chown, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { tinyVoiceFiles } from './engines/tiny-supertonic.ts';
 import { freePort } from './free-port.ts';
 import { openMirror } from './library/models/model-mirror.ts';
+import { newFolder } from './new-folder.ts';
 import { bzip2, tarOf } from './platform/archives/archive-writer.ts';
 import { isInstalled } from './programs.ts';
 
@@ -47,8 +47,7 @@ const sandboxed = [
 const hardened = ['--read-only', '--read-only-tmpfs=false', '--tmpfs', '/tmp', '--cap-drop', 'all'];
 
 async function start(image: string): Promise<Container> {
-  const data = await mkdtemp(join(tmpdir(), 'sonant-image-'));
-  onTestFinished(() => rm(data, { recursive: true }));
+  const data = newFolder();
   await chown(data, 1000, 1000);
   const [http, grpc, admin] = [await freePort(), await freePort(), await freePort()];
   const ports = Object.entries({ HTTP: http, GRPC: grpc, ADMIN: admin });

@@ -1,14 +1,14 @@
 // Tests the content of a production install: only permitted licences, pinned packages, all packages in the bill of
 // materials and in NOTICE, and an error message for an old version of Node.
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { readInstalled, toSbom } from '../.ci/sbom.ts';
 import packageFile from '../package.json' with { type: 'json' };
 import { versionText } from '../src/platform/runtime/installation.ts';
 import toolsFile from '../tools/package.json' with { type: 'json' };
+import { newFolder } from './new-folder.ts';
 
 const root = join(import.meta.dirname, '..');
 const check = (folder: string) => {
@@ -18,8 +18,7 @@ const check = (folder: string) => {
 
 /** Writes a folder with a lock file of packages and their files. */
 function layInstall(packages: Record<string, object>, files: readonly string[] = []): string {
-  const folder = mkdtempSync(join(tmpdir(), 'sonant-licences-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder();
   const own = { name: 'fake', version: '1.0.0', license: 'MIT', dependencies: {} };
   const locked = Object.entries(packages).map(([path, more]) => [path, { version: '1.0.0', ...more }]);
   const lock = { lockfileVersion: 3, packages: { '': own, ...Object.fromEntries(locked) } };

@@ -1,10 +1,10 @@
 // Tests that long-running commands restart themselves in the same process, because some memory settings apply only to a
 // new program. The operator's settings take precedence, and all other commands start only once.
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runSonant } from './app/cli/sonant-program.ts';
+import { newFolder } from './new-folder.ts';
 
 interface Beginning {
   pid: number;
@@ -13,15 +13,13 @@ interface Beginning {
   trimmed: string | undefined;
 }
 
-let folder: string;
+const folder = newFolder(afterAll);
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'sonant-lean-memory-'));
   const fields = `{ pid, flags: execArgv, mapped: env.MALLOC_MMAP_THRESHOLD_, trimmed: env.MALLOC_TRIM_THRESHOLD_ }`;
   const script = `const { pid, execArgv, env } = process; process.stderr.write(JSON.stringify(${fields}) + '\\n');`;
   await writeFile(join(folder, 'told.cjs'), script);
   await writeFile(join(folder, 'v8-flags.cjs'), tellingV8Flags);
 });
-afterAll(() => rm(folder, { recursive: true }));
 
 /** Writes each V8 flag that a program sets later to stderr. */
 const tellingV8Flags = `

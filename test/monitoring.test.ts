@@ -1,14 +1,11 @@
 // Tests that Prometheus's own tool accepts the alert rules, and that rules and dashboard only use metrics and labels
 // that the service has.
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { loadConfig } from '../src/app/config.ts';
-import { openService } from '../src/app/service.ts';
 import { openAiCompatible } from '../src/engines/openai-compatible/openai-compatible.ts';
-import { createLog } from '../src/platform/telemetry/log.ts';
+import { openConfigured } from './app/open-configured.ts';
 import { openOpenAiServer } from './engines/openai-server.ts';
 import { isInstalled } from './programs.ts';
 
@@ -18,20 +15,9 @@ const rulesFile = join(folder, 'prometheus/sonant.rules.yml');
 /** Names of the metrics of a service with everything on that has metrics. */
 async function readFamilyNames(): Promise<string[]> {
   const { url } = await openOpenAiServer();
-  const data = mkdtempSync(join(tmpdir(), 'sonant-monitoring-'));
-  const env = {
-    SONANT_HTTP_ADDR: '127.0.0.1:0',
-    SONANT_GRPC_ADDR: '127.0.0.1:0',
-    SONANT_DATA_DIR: data,
-    SONANT_OPENAI_URL: url,
-    OTEL_EXPORTER_OTLP_ENDPOINT: url,
-  };
-  const definitions = [openAiCompatible];
-  const config = loadConfig({ env, folder: data, engines: definitions });
-  const service = await openService({ config, definitions, log: createLog('silent'), isSinglePort: false });
-  const text = await (await fetch(`http://127.0.0.1:${service.httpPort}/metrics`)).text();
-  await service.drain();
-  rmSync(data, { recursive: true });
+  const settings = { SONANT_OPENAI_URL: url, OTEL_EXPORTER_OTLP_ENDPOINT: url };
+  const service = await openConfigured(settings, { definitions: [openAiCompatible] });
+  const text = await (await fetch(`${service.url}/metrics`)).text();
   return [...text.matchAll(/^# HELP (\S+)/gm)].map(([, name]) => name!);
 }
 

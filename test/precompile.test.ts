@@ -2,18 +2,17 @@
 // leaves nothing else.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { newFolder } from './new-folder.ts';
 
 const root = join(import.meta.dirname, '..');
 const countFiles = (folder: string) =>
   readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()).length;
 
 test('an install compiles what the first start runs, without settings, and leaves no folder', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'sonant-test-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder();
   const compiled = join(folder, 'compiled');
   const env = { PATH: process.env.PATH, TMPDIR: folder, NODE_COMPILE_CACHE: compiled };
   writeFileSync(join(folder, 'sonant.toml'), 'nonsense');

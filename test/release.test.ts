@@ -1,10 +1,10 @@
 // Tests that `npm run release` sets the version everywhere, and turns the changelog's unreleased part into a section.
 import { spawnSync } from 'node:child_process';
-import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import packageFile from '../package.json' with { type: 'json' };
+import { newFolder } from './new-folder.ts';
 
 const root = join(import.meta.dirname, '..');
 const versions = (folder: string): string[] => {
@@ -28,8 +28,7 @@ test('one version stands everywhere', () => {
 });
 
 test('a release sets it and writes a section of the changelog once', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'sonant-release-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder();
   for (const path of ['package.json', 'package-lock.json', 'deploy', 'docs/deploy.md', 'docs/quick-start.md'])
     cpSync(join(root, path), join(folder, path), { recursive: true });
   const [head, notes] = [

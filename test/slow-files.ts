@@ -63,7 +63,6 @@ export const slowFiles: readonly string[] = [
   'test/clips/jobs/job-life.test.ts',
   'test/clips/jobs/jobs.test.ts',
   'test/clips/jobs/killed-jobs.test.ts',
-  'test/clips/jobs/moved-alias.test.ts',
   'test/clips/jobs/reading-pauses.test.ts',
   'test/library/models/package-sources.test.ts',
   'test/transports/rpc/dismiss-sender.test.ts',

@@ -1,9 +1,7 @@
 // Tests the upgrade from the last version with deeper keys than an account and its keys: a data folder with SQLite, and
 // one with PostgreSQL, as its killed process left them (recorded by `npm run soak upgrade` with RECORD=1).
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, onTestFinished, test } from 'vitest';
+import { newFolder } from './new-folder.ts';
 import { startPostgres } from './platform/store/postgres-server.ts';
 import { openService } from './soak/open-service.ts';
 import { expectAllThere, openReceiver, settingsOf } from './upgrade/left-installation.ts';
@@ -16,8 +14,7 @@ afterAll(() => server?.stop());
 const timeout = 240_000;
 
 async function upgrade(name: string, databaseUrl?: string): Promise<void> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'sonant-upgrade-'));
-  onTestFinished(() => rmSync(dataDir, { recursive: true }));
+  const dataDir = newFolder();
   const receiver = await openReceiver();
   onTestFinished(receiver.close);
   const left = await unpack(name, dataDir, receiver.url, databaseUrl);

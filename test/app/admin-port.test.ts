@@ -1,28 +1,13 @@
 // Tests the listeners of a configured service: a separate port for health and metrics, connection limits that do not
 // affect this port, and ports that are set twice.
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
 import { get, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { loadConfig } from '../../src/app/config.ts';
-import { openService } from '../../src/app/service.ts';
-import { createLog } from '../../src/platform/telemetry/log.ts';
-import { defineTone } from '../engines/tone-engine.ts';
 import { freePort } from '../free-port.ts';
+import { openConfigured } from './open-configured.ts';
 
-async function open(settings: Record<string, string>, isSinglePort = false) {
-  const folder = mkdtempSync(join(tmpdir(), 'sonant-admin-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const any = { SONANT_HTTP_ADDR: '127.0.0.1:0', SONANT_GRPC_ADDR: '127.0.0.1:0', SONANT_DATA_DIR: folder };
-  const definitions = [defineTone()];
-  const config = loadConfig({ env: { ...any, ...settings }, folder, engines: definitions });
-  const service = await openService({ config, definitions, log: createLog('silent'), isSinglePort });
-  onTestFinished(() => service.drain());
-  return service;
-}
+const open = (settings: Record<string, string>, isSinglePort = false) => openConfigured(settings, { isSinglePort });
 
 async function ask(port: number, path: string): Promise<{ status: number; body: string }> {
   const call = get({ host: '127.0.0.1', port, path, agent: false });

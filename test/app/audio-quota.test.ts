@@ -1,32 +1,9 @@
 // Tests the whole service with quotas from the settings for stored audio, which /readyz and /metrics report.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
-import { createApiKey } from '../../src/accounts/keys/api-key.ts';
-import { loadConfig } from '../../src/app/config.ts';
-import { openService } from '../../src/app/service.ts';
-import { createLog } from '../../src/platform/telemetry/log.ts';
-import { defineTone } from '../engines/tone-engine.ts';
+import { expect, test } from 'vitest';
+import { openConfigured } from './open-configured.ts';
 
 test('the quotas of the settings hold, and are reported with what is stored', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'sonant-room-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const { key } = createApiKey();
-  const env = {
-    ...{
-      SONANT_DATA_DIR: folder,
-      SONANT_BOOTSTRAP_KEY: key,
-      SONANT_AUDIO_MIB_MAX: '4096',
-      SONANT_AUDIO_MIB_PER_KEY: '1',
-    },
-    ...{ SONANT_HTTP_ADDR: '127.0.0.1:0', SONANT_GRPC_ADDR: '127.0.0.1:0' },
-  };
-  const definitions = [defineTone()];
-  const config = loadConfig({ env, folder, engines: definitions });
-  const service = await openService({ config, definitions, log: createLog('silent'), isSinglePort: false });
-  onTestFinished(() => service.drain());
-  const url = `http://127.0.0.1:${service.httpPort}`;
+  const { url, key } = await openConfigured({ SONANT_AUDIO_MIB_MAX: '4096', SONANT_AUDIO_MIB_PER_KEY: '1' });
   const speak = async (text: string) => {
     const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' };
     const body = JSON.stringify({ voice_id: 'tone-low', text, sample_rate: 24_000 });

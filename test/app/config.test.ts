@@ -1,18 +1,17 @@
 // Tests the configuration: where values come from, and that all mistakes are reported at once.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { allSettings, loadConfig } from '../../src/app/config.ts';
 import { registry } from '../../src/engines/registry.ts';
 import { ConfigError } from '../../src/platform/runtime/config-mistakes.ts';
 import { defineTone } from '../engines/tone-engine.ts';
+import { newFolder } from '../new-folder.ts';
 
 let folder: string;
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'sonant-config-'));
+  folder = newFolder();
 });
-afterEach(() => rmSync(folder, { recursive: true }));
 
 const load = (env: Record<string, string> = {}) => loadConfig({ env, folder, engines: registry });
 

@@ -1,7 +1,5 @@
 // Tests a service without a natural voice: it fetches one in the background, speaks with a synthetic voice until then, and
 // goes on with that voice if no source can be reached. The package clients are stand-ins; the voice is the real one.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { createApiKey } from '../../src/accounts/keys/api-key.ts';
@@ -12,17 +10,12 @@ import { onnx } from '../../src/engines/onnx/onnx.ts';
 import { createLog } from '../../src/platform/telemetry/log.ts';
 import { fetchVoice } from '../engines/fetched-voice.ts';
 import { placeClients } from '../library/models/package-clients.ts';
+import { newFolder } from '../new-folder.ts';
 
 const { folder: packages, why } = await fetchVoice();
 const definitions = [onnx, flite];
 const { key } = createApiKey();
 const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' };
-
-function newFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'sonant-first-voice-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
 
 async function open(folder: string, settings: Record<string, string> = {}) {
   const env = {

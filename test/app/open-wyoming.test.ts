@@ -1,34 +1,17 @@
 // Tests that the Wyoming listener is off by default, is never open to strangers by mistake, and closes properly.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createApiKey } from '../../src/accounts/keys/api-key.ts';
-import { loadConfig } from '../../src/app/config.ts';
-import { openService } from '../../src/app/service.ts';
 import { ConfigError } from '../../src/platform/runtime/config-mistakes.ts';
-import { createLog } from '../../src/platform/telemetry/log.ts';
-import { defineTone } from '../engines/tone-engine.ts';
 import { openClient } from '../transports/vendors/wyoming/wyoming-client.ts';
+import { openConfigured } from './open-configured.ts';
 
 const { key } = createApiKey();
 
-function open(wyoming: Record<string, string>) {
-  const folder = mkdtempSync(join(tmpdir(), 'sonant-wyoming-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const env = {
-    ...{ SONANT_BOOTSTRAP_KEY: key, SONANT_DATA_DIR: folder },
-    ...{ SONANT_HTTP_ADDR: '127.0.0.1:0', SONANT_GRPC_ADDR: '127.0.0.1:0', ...wyoming },
-  };
-  const definitions = [defineTone()];
-  const config = loadConfig({ env, folder, engines: definitions });
-  return openService({ config, definitions, log: createLog('silent'), isSinglePort: false });
-}
+const open = (wyoming: Record<string, string>) => openConfigured({ SONANT_BOOTSTRAP_KEY: key, ...wyoming });
 
 const mistakesOf = async (wyoming: Record<string, string>) => {
   try {
-    const service = await open(wyoming);
-    await service.drain();
+    await open(wyoming);
   } catch (error) {
     if (error instanceof ConfigError) return error.mistakes.map(({ name, given }) => [name, given]);
     throw error;
@@ -48,9 +31,7 @@ test('the listener speaks with the key that is set, and ends with the service', 
 });
 
 test('it is off by default', async () => {
-  const service = await open({});
-  expect(service.wyomingPort).toBeUndefined();
-  await service.drain();
+  expect((await open({})).wyomingPort).toBeUndefined();
 });
 
 const off = '(secret)';

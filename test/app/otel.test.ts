@@ -1,20 +1,14 @@
 // Tests OpenTelemetry's standard variables: what a configured service exports, and which values are ignored.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { loadConfig } from '../../src/app/config.ts';
-import { openService } from '../../src/app/service.ts';
 import { explainMistake } from '../../src/platform/runtime/config-mistakes.ts';
 import { createLog } from '../../src/platform/telemetry/log.ts';
 import { defineTone } from '../engines/tone-engine.ts';
+import { newFolder } from '../new-folder.ts';
 import { openCollector } from '../platform/telemetry/collector.ts';
-
-function newFolder() {
-  const folder = mkdtempSync(join(tmpdir(), 'sonant-otel-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  return folder;
-}
+import { openConfigured } from './open-configured.ts';
 
 const load = (env: Record<string, string>, folder = newFolder()) =>
   loadConfig({ env, folder, engines: [defineTone()] });
@@ -22,17 +16,14 @@ const load = (env: Record<string, string>, folder = newFolder()) =>
 /** Requests a text whole and as events, closes the service, and returns the collector's input and the log lines. */
 async function speak(variables: (endpoint: string) => Record<string, string>, headers: Record<string, string> = {}) {
   const { endpoint, received, spans } = await openCollector();
-  const folder = newFolder();
-  const any = { SONANT_HTTP_ADDR: '127.0.0.1:0', SONANT_GRPC_ADDR: '127.0.0.1:0', SONANT_DATA_DIR: folder };
-  const config = load({ ...any, ...variables(endpoint) }, folder);
   const lines: Record<string, unknown>[] = [];
   const log = createLog('info', (line) => void lines.push(JSON.parse(line)));
-  const service = await openService({ config, definitions: [defineTone()], log, isSinglePort: false });
+  const service = await openConfigured(variables(endpoint), { log });
   const body = JSON.stringify({ voice_id: 'tone-low', text: 'A short sentence.' });
   for (const path of ['speech', 'speech/sse', 'speech']) {
-    const answer = await fetch(`http://127.0.0.1:${service.httpPort}/api/audio/${path}`, {
+    const answer = await fetch(`${service.url}/api/audio/${path}`, {
       method: 'POST',
-      headers: { ...headers, 'X-API-Key': service.firstKey!.key, 'Content-Type': 'application/json' },
+      headers: { ...headers, 'X-API-Key': service.key, 'Content-Type': 'application/json' },
       body,
     });
     expect([path, answer.status]).toEqual([path, 200]);

@@ -1,19 +1,15 @@
 // Tests that npm installs a missing library for neural voices completely, or not at all.
 
 import { existsSync, readFileSync } from 'node:fs';
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, mkdir, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { addLibrary, librarySpec } from '../../src/engines/sherpa-onnx/sherpa-library.ts';
+import { newFolder } from '../new-folder.ts';
 
-let root: string;
 let dataDir: string;
 let printed: string[];
-beforeAll(async () => {
-  root = await mkdtemp(join(tmpdir(), 'sonant-library-'));
-});
-afterAll(() => rm(root, { recursive: true }));
+const root = newFolder(afterAll);
 beforeEach(async () => {
   dataDir = join(await mkdtemp(join(root, 'case-')), 'data');
   printed = [];

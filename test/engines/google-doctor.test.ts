@@ -1,14 +1,14 @@
 // Tests that doctor reports Google's faults but no secret.
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { status as code } from '@grpc/grpc-js';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { google, openGoogle } from '../../src/engines/google/google.ts';
+import { newFolder } from '../new-folder.ts';
 import { openGoogleServer } from './google-server.ts';
 
 const settings = {
@@ -21,11 +21,7 @@ const settings = {
 };
 const inspect = (more: Partial<typeof settings>) => google.inspect({ ...settings, ...more } as never, '');
 
-let folder: string;
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'sonant-google-'));
-});
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = newFolder(afterAll);
 const fileOf = (name: string, text: string) => {
   writeFileSync(join(folder, name), text);
   return join(folder, name);

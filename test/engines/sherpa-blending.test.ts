@@ -1,8 +1,7 @@
 // Tests blended voices with the real library: a blend sounds according to its weights, and blends are added and removed while other voices are in use.
-import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdtemp, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Blend, Engine, Segment, Voice } from '../../src/engines/engine.ts';
 import { importModel } from '../../src/engines/sherpa-onnx/import-model.ts';
 import { readModel } from '../../src/engines/sherpa-onnx/model-folder.ts';
@@ -12,14 +11,11 @@ import { findLibrary } from '../../src/engines/sherpa-onnx/sherpa-library.ts';
 import { join as joinSamples } from '../../src/platform/pcm.ts';
 import { dominantFrequencyHz } from '../audio/measure-tone.ts';
 import { engineConformance } from '../conformance/engine.ts';
+import { newFolder } from '../new-folder.ts';
 import { openGuards } from './open-guard.ts';
 import { hummed, makeTinySupertonic } from './tiny-supertonic.ts';
 
-let folder: string;
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'sonant-blending-'));
-});
-afterAll(() => rm(folder, { recursive: true }));
+const folder = newFolder(afterAll);
 
 engineConformance(
   'sherpa-onnx, with styles,',

@@ -1,9 +1,8 @@
 // Tests models that appear and disappear while the service runs: they are offered and dropped without a restart,
 // running requests finish unchanged, and unused models leave memory.
 import { cp, mkdtemp, rename, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { ModelLink } from '../../src/engines/sherpa-onnx/model-pool.ts';
 import { openSherpaEngine, type SherpaOnnxOptions } from '../../src/engines/sherpa-onnx/sherpa-engine.ts';
 import { findLibrary } from '../../src/engines/sherpa-onnx/sherpa-library.ts';
@@ -11,15 +10,12 @@ import { Schedule } from '../../src/speech/schedule.ts';
 import type { SpeechEvent } from '../../src/speech/speech-events.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
+import { newFolder } from '../new-folder.ts';
 import { parseSpeechRequest } from '../speech/parse-request.ts';
 import { makeTinyPocket } from './tiny-pocket.ts';
 import { makeTinyVoice } from './tiny-supertonic.ts';
 
-let folder: string;
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'sonant-changes-'));
-});
-afterAll(() => rm(folder, { recursive: true }));
+const folder = newFolder(afterAll);
 
 const patience = { timeout: 60_000 };
 const streamCount = 100;

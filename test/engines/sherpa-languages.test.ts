@@ -1,9 +1,8 @@
 // Tests Supertonic in the layout of its release, with the real library: every language that a voice
 // claims reaches the model, with its speaker, speed and steps, checked in the child's input and in the audio.
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { openSherpaEngine } from '../../src/engines/sherpa-onnx/sherpa-engine.ts';
 import { findLibrary } from '../../src/engines/sherpa-onnx/sherpa-library.ts';
 import { supertonicLanguages } from '../../src/engines/sherpa-onnx/supertonic-model.ts';
@@ -11,15 +10,12 @@ import { Schedule } from '../../src/speech/schedule.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { dominantFrequencyHz } from '../audio/measure-tone.ts';
+import { newFolder } from '../new-folder.ts';
 import { collectSpeech } from '../speech/collect-speech.ts';
 import { parseSpeechRequest } from '../speech/parse-request.ts';
 import { hummed, makeTinySupertonic } from './tiny-supertonic.ts';
 
-let folder: string;
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'sonant-languages-'));
-});
-afterAll(() => rm(folder, { recursive: true }));
+const folder = newFolder(afterAll);
 
 /** The silence before and after a text, which does not depend on the speed. */
 const silenceSeconds = 0.025 + 0.135;

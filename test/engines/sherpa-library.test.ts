@@ -9,13 +9,12 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
-  rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { arch, platform, tmpdir } from 'node:os';
+import { arch, platform } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { gzipSync } from 'node:zlib';
@@ -28,6 +27,7 @@ import lockFile from '../../tools/package-lock.json' with { type: 'json' };
 import { serve } from '../app/cli/serving-program.ts';
 import { runSonant } from '../app/cli/sonant-program.ts';
 import { type Mirror, openMirror, sha256Of } from '../library/models/model-mirror.ts';
+import { newFolder } from '../new-folder.ts';
 import { bzip2, tarOf } from '../platform/archives/archive-writer.ts';
 import { makeTinyVoice, tinyVoiceFiles } from './tiny-supertonic.ts';
 
@@ -78,11 +78,7 @@ async function openNpmRegistry(
 const checkout = join(import.meta.dirname, '../..');
 const binaryName = `sherpa-onnx-${platform() === 'win32' ? 'win' : platform()}-${arch()}`;
 
-let root: string;
-beforeAll(() => {
-  root = mkdtempSync(join(tmpdir(), 'sonant-library-'));
-});
-afterAll(() => rmSync(root, { recursive: true }));
+const root = newFolder(afterAll);
 
 /** Half a second of a tone for any text. */
 const fakeLibrary = `
@@ -99,11 +95,11 @@ function layPackages(packages: string, names: readonly string[]): void {
   }
 }
 const layLibrary = (packages: string) => layPackages(packages, ['sherpa-onnx-node', binaryName]);
-const newFolder = () => mkdtempSync(join(root, 'case-'));
+const newCase = () => mkdtempSync(join(root, 'case-'));
 
 describe('the library', () => {
   test('is that of the checkout, or else that of the data folder, or is missing', () => {
-    const [own, dataDir] = [newFolder(), newFolder()];
+    const [own, dataDir] = [newCase(), newCase()];
     const find = () => findLibrary(dataDir, pathToFileURL(join(own, 'src/library.ts')).href);
     expect(find()).toBeUndefined();
     layLibrary(join(dataDir, 'libraries/node_modules'));
@@ -113,7 +109,7 @@ describe('the library', () => {
   });
 
   test('is missing where it has no binary for this platform', () => {
-    const dataDir = newFolder();
+    const dataDir = newCase();
     layPackages(join(dataDir, 'libraries/node_modules'), ['sherpa-onnx-node', 'sherpa-onnx-plan9-pdp11']);
     expect(findLibrary(dataDir, pathToFileURL(join(dataDir, 'library.ts')).href)).toBeUndefined();
   });
@@ -149,7 +145,7 @@ describe('an install without the library', { timeout: 120_000 }, () => {
   let registry: NpmRegistry;
   afterAll(() => registry[Symbol.asyncDispose]());
   beforeAll(async () => {
-    const install = newFolder();
+    const install = newCase();
     mkdirSync(join(install, 'node_modules'));
     for (const path of globSync('node_modules/*', { cwd: checkout }))
       if (!basename(path).startsWith('sherpa-onnx')) symlinkSync(join(checkout, path), join(install, path));
@@ -165,7 +161,7 @@ describe('an install without the library', { timeout: 120_000 }, () => {
 
   const run = (dataDir: string, args: string[], env: Record<string, string> = {}) =>
     runSonant(dirname(dataDir), args, '', { SONANT_DATA_DIR: dataDir, ...env }, main);
-  const newDataDir = () => join(newFolder(), 'data');
+  const newDataDir = () => join(newCase(), 'data');
   const findingOf = (out: string) => out.split('\n').find((line) => line.includes('engine sherpa-onnx'));
 
   test('says in import, in doctor and at the start what to run, and under which licence it is', async () => {
@@ -199,7 +195,7 @@ describe('an install without the library', { timeout: 120_000 }, () => {
     let table: string;
     beforeAll(async () => {
       mirror = await openMirror({ 'tts-models/vits-amy.tar.bz2': archive });
-      table = join(newFolder(), 'models.json');
+      table = join(newCase(), 'models.json');
       writeFileSync(table, JSON.stringify({ models: [row] }));
     });
     afterAll(() => mirror[Symbol.asyncDispose]());

@@ -1,21 +1,17 @@
 // Tests the checks on a model folder before it is loaded: recognized kinds, and every fault with its file. The models
 // are headers without weights, except for tiny ones.
-import { mkdtemp, open, rm, truncate, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { open, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { readModel } from '../../src/engines/sherpa-onnx/model-folder.ts';
 import { packReference, parseReference } from '../../src/engines/sherpa-onnx/reference.ts';
+import { newFolder } from '../new-folder.ts';
 import { espeak, header, type ModelContents, makeModelFolder, phonemes } from './model-folders.ts';
 import { float, int64 } from './onnx-writer.ts';
 import { makeTinyPocket } from './tiny-pocket.ts';
 import { makeTinyVoice, tinyVoiceFiles } from './tiny-supertonic.ts';
 
-let root: string;
-beforeAll(async () => {
-  root = await mkdtemp(join(tmpdir(), 'sonant-models-'));
-});
-afterAll(() => rm(root, { recursive: true }));
+const root = newFolder(afterAll);
 
 const makeFolder = (name: string, files: ModelContents) => makeModelFolder(root, name, files);
 

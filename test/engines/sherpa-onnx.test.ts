@@ -1,9 +1,8 @@
 // Tests the operator's neural models with the real library: the engine contract holds, and the service survives crashes
 // of the model processes.
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Engine, Segment } from '../../src/engines/engine.ts';
 import { importModel } from '../../src/engines/sherpa-onnx/import-model.ts';
 import { openSherpaEngine, type SherpaOnnxOptions } from '../../src/engines/sherpa-onnx/sherpa-engine.ts';
@@ -12,16 +11,13 @@ import { sherpaOnnx } from '../../src/engines/sherpa-onnx/sherpa-onnx.ts';
 import { join as joinSamples, type Pcm, secondsOf } from '../../src/platform/pcm.ts';
 import { dominantFrequencyHz, tone } from '../audio/measure-tone.ts';
 import { engineConformance } from '../conformance/engine.ts';
+import { newFolder } from '../new-folder.ts';
 import { float, node, writeOnnx } from './onnx-writer.ts';
 import { openGuards } from './open-guard.ts';
 import { humHz, makeTinyPocket } from './tiny-pocket.ts';
 import { hummed, makeTinyVoice, tinyVoiceFiles } from './tiny-supertonic.ts';
 
-let folder: string;
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'sonant-sherpa-'));
-});
-afterAll(() => rm(folder, { recursive: true }));
+const folder = newFolder(afterAll);
 
 const newDataDir = () => mkdtemp(join(folder, 'data-'));
 const settings = { threads: 1, processesMax: 2, modelProcessesMax: 1, idleSeconds: 600, steps: 0 };

@@ -1,23 +1,19 @@
 // Tests the languages, recordings and options of models, and the operator's settings for them.
-import { mkdir, mkdtemp, rm, truncate, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { readModel } from '../../src/engines/sherpa-onnx/model-folder.ts';
 import { toLibraryRequest } from '../../src/engines/sherpa-onnx/model-request.ts';
 import { toModelText } from '../../src/engines/sherpa-onnx/model-text.ts';
 import { speakersOf } from '../../src/engines/sherpa-onnx/model-voices.ts';
+import { newFolder } from '../new-folder.ts';
 import { wavHeader } from './google-server.ts';
 import { espeak, header, type ModelContents, makeModelFolder, phonemes } from './model-folders.ts';
 import { float, int64 } from './onnx-writer.ts';
 import { makeTinyPocket } from './tiny-pocket.ts';
 import { makeTinySupertonic } from './tiny-supertonic.ts';
 
-let root: string;
-beforeAll(async () => {
-  root = await mkdtemp(join(tmpdir(), 'sonant-options-'));
-});
-afterAll(() => rm(root, { recursive: true }));
+const root = newFolder(afterAll);
 
 const makeFolder = (name: string, files: ModelContents) => makeModelFolder(root, name, files);
 const i = int64;

@@ -1,23 +1,19 @@
 // Tests the processes of models: their number, when they exit, and callers that wait for a process that dies.
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { SpokenPcm } from '../../src/engines/engine.ts';
 import type { Model } from '../../src/engines/sherpa-onnx/model.ts';
 import { readModel } from '../../src/engines/sherpa-onnx/model-folder.ts';
 import { type ModelLink, ModelPool, type ModelPoolOptions } from '../../src/engines/sherpa-onnx/model-pool.ts';
 import type { SpokenBy } from '../../src/engines/sherpa-onnx/model-request.ts';
 import { findLibrary } from '../../src/engines/sherpa-onnx/sherpa-library.ts';
+import { newFolder } from '../new-folder.ts';
 import { guardWork } from './guarded-work.ts';
 import { makeTinyVoice } from './tiny-supertonic.ts';
 
-let folder: string;
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'sonant-processes-'));
-});
-afterAll(() => rm(folder, { recursive: true }));
+const folder = newFolder(afterAll);
 
 describe('the processes of models', { timeout: 60_000 }, () => {
   beforeEach((context) => context.skip(!findLibrary(folder), 'the package sherpa-onnx-node was not found'));

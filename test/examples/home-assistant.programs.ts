@@ -1,14 +1,14 @@
 // Tests the example for Home Assistant: its client runs with the command of examples/README.md against a service with
 // Wyoming, and the settings that it names exist.
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { allSettings } from '../../src/app/config.ts';
 import { registry } from '../../src/engines/registry.ts';
+import { newFolder } from '../new-folder.ts';
 import { openWyoming } from '../transports/vendors/wyoming/wyoming-client.ts';
 
 async function runProgram(args: readonly string[], cwd: string, env: Record<string, string> = {}) {
@@ -24,8 +24,7 @@ const read = (file: string) => readFileSync(join(root, file), 'utf8');
 const text = 'The bed light is off. The kitchen lights are on.';
 
 function temporaryFolder(): string {
-  const made = mkdtempSync(join(tmpdir(), 'sonant-home-'));
-  onTestFinished(() => rmSync(made, { recursive: true }));
+  const made = newFolder();
   return made;
 }
 

@@ -1,6 +1,5 @@
 // Tests the first key of a service, which the operator provides or the service generates.
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { createApiKey, createPepper } from '../../../src/accounts/keys/api-key.ts';
@@ -9,10 +8,10 @@ import { operator } from '../../../src/accounts/keys/caller.ts';
 import { acceptBootstrapKey, makeFirstKey } from '../../../src/accounts/keys/first-key.ts';
 import { firstKeyScopes } from '../../../src/accounts/keys/scopes.ts';
 import { openSqlite } from '../../../src/platform/store/sqlite.ts';
+import { newFolder } from '../../new-folder.ts';
 import { openKeys } from './open-keys.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'sonant-first-key-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = newFolder(afterAll);
 let folders = 0;
 
 async function newService() {

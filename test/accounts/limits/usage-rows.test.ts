@@ -1,22 +1,14 @@
 // Tests the ledger of a killed process: everything acknowledged is there, and nothing is there in part.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, onTestFinished, test } from 'vitest';
-import { openSqlite } from '../../../src/platform/store/sqlite.ts';
+import { expect, test } from 'vitest';
+import { openSqliteInFolder } from '../../platform/store/open-test-store.ts';
 
 test('five kills at random moments lose no acknowledged usage', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'sonant-usage-'));
-  const file = join(folder, 'sonant.db');
-  const store = await openSqlite(file);
-  onTestFinished(async () => {
-    await store.close();
-    rmSync(folder, { recursive: true });
-  });
+  const { file, store } = await openSqliteInFolder();
   const kept = async () => {
     const [row] = await store.query<{ requests: number; characters: number; ms: number }>(
       'select coalesce(sum(requests), 0) as requests, sum(characters) as characters, sum(audio_ms) as ms from usage',

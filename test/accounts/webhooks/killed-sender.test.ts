@@ -1,8 +1,6 @@
 // Tests a sender that is killed at any moment: the next sender delivers the remaining messages, with the same ids.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
@@ -11,7 +9,7 @@ import { createSeal } from '../../../src/accounts/sign-in/sealed-tokens.ts';
 import { leaseMs } from '../../../src/accounts/webhooks/webhook.ts';
 import { createWebhookRows } from '../../../src/accounts/webhooks/webhook-rows.ts';
 import { createWebhookSecrets } from '../../../src/accounts/webhooks/webhook-secrets.ts';
-import { openSqlite } from '../../../src/platform/store/sqlite.ts';
+import { openSqliteInFolder } from '../../platform/store/open-test-store.ts';
 import { openKeys } from '../keys/open-keys.ts';
 import { audit, openReceiver, openTestSender } from './open-sender.ts';
 
@@ -19,13 +17,7 @@ const secret = 'a secret of thirty-two characters';
 const kills = 5;
 
 test(`${kills} kills while messages are sent lose none`, async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'sonant-webhooks-'));
-  const file = join(folder, 'sonant.db');
-  const store = await openSqlite(file);
-  onTestFinished(async () => {
-    await store.close();
-    rmSync(folder, { recursive: true });
-  });
+  const { file, store } = await openSqliteInFolder();
   const rows = createWebhookRows(store);
   const keys = openKeys({ rows: createApiKeyRows(store) });
   onTestFinished(() => keys.close());

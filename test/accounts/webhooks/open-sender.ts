@@ -1,10 +1,7 @@
 // Opens webhooks for tests: a store, a key with a secret, a manual clock, and receivers on this machine.
-import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
 import { createApiKeyRows } from '../../../src/accounts/keys/api-key-rows.ts';
@@ -19,6 +16,7 @@ import { createOutboundTargets, type TargetOptions } from '../../../src/platform
 import { openStore } from '../../../src/platform/store/open-store.ts';
 import type { RowStore } from '../../../src/platform/store/row-store.ts';
 import { createStorage } from '../../distributed/storage.ts';
+import { newFolder } from '../../new-folder.ts';
 import { testCertificate } from '../../transports/rpc/test-certificate.ts';
 import { openKeys } from '../keys/open-keys.ts';
 
@@ -28,13 +26,10 @@ export const audit = (change: Parameters<typeof toAuditRow>[0]) => toAuditRow(ch
 const rarely = { pollMs: 3_600_000, attemptMs: 15_000 };
 
 export async function openTestStore() {
-  const folder = mkdtempSync(join(tmpdir(), 'sonant-webhooks-'));
+  const folder = newFolder();
   const { settings } = await createStorage(folder);
   const store = await openStore(loadConfig({ env: settings, folder, engines: [] }));
-  onTestFinished(async () => {
-    await store.close();
-    rmSync(folder, { recursive: true });
-  });
+  onTestFinished(() => store.close());
   const keys = openKeys({ rows: createApiKeyRows(store) });
   onTestFinished(() => keys.close());
   const { apiKey } = await keys.create();

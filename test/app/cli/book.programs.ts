@@ -1,25 +1,23 @@
 // Tests that `sonant book` continues after it was interrupted or killed. Also tests the loudness of a book's chapters.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readFileHead, soundOf } from '../../../src/audio/file-head.ts';
+import { newFolder } from '../../new-folder.ts';
 import { isInstalled } from '../../programs.ts';
 import { sentences } from '../../sentences.ts';
 import { main, runSonant } from './sonant-program.ts';
 
-let folder: string;
+const folder = newFolder(afterAll);
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'sonant-book-'));
   const said = 'The keeper wrote the day and the weather into the ledger. ';
   const long = [1, 2, 3].map((n) => `Chapter ${n}\n\n${`${said.repeat(16)}`}`).join('\n\n');
   writeFileSync(join(folder, 'long.txt'), long);
 });
-afterAll(() => rmSync(folder, { recursive: true }));
 
 const sonant = (...args: string[]) => runSonant(folder, ['book', ...args]);
 

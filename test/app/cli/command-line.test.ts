@@ -1,13 +1,12 @@
 // Tests the exit codes and messages of further commands in the test's process, and each command once as a program.
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
 import packageFile from '../../../package.json' with { type: 'json' };
 import { bookCommand } from '../../../src/app/cli/book.ts';
 import { commandLine, UsageError } from '../../../src/app/cli/command.ts';
@@ -25,6 +24,7 @@ import { openKeys, openUsage } from '../../../src/app/command-line.ts';
 import { versionText } from '../../../src/platform/runtime/installation.ts';
 import { openOpenAiServer } from '../../engines/openai-server.ts';
 import { freePort } from '../../free-port.ts';
+import { newFolder } from '../../new-folder.ts';
 import { testCertificate } from '../../transports/rpc/test-certificate.ts';
 import { runMain } from './run-main.ts';
 import { main, runSonant } from './sonant-program.ts';
@@ -43,11 +43,7 @@ const commands = [
   webhookCommand,
 ];
 
-let folder: string;
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'sonant-cli-'));
-});
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = newFolder(afterAll);
 
 const sonant = (args: string[], input?: string, env?: Record<string, string>) => runMain(folder, args, input, env);
 const program = (args: string[], env?: Record<string, string>) => runSonant(folder, args, '', env);
@@ -442,8 +438,7 @@ test.each(['', 'say', 'voice', 'doctor', 'config'])('sonant %s --help helps', as
 });
 
 test('in a clone, files on the command line are in the folder of the user', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'sonant-clone-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder();
   writeFileSync(join(folder, 'own.toml'), 'speaking_max = 7\n');
   const root = join(import.meta.dirname, '../../..');
   const run = (...args: string[]) =>

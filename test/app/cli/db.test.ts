@@ -1,8 +1,6 @@
 // Tests `sonant db`: an installation moves from SQLite to PostgreSQL completely, or not at all.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import type { CommandLine } from '../../../src/app/cli/command.ts';
 import { configCommand } from '../../../src/app/cli/config.ts';
 import { dbCommand } from '../../../src/app/cli/db.ts';
@@ -14,6 +12,7 @@ import { inspectStore } from '../../../src/platform/store/open-store.ts';
 import { openPostgres } from '../../../src/platform/store/postgres.ts';
 import type { RowStore } from '../../../src/platform/store/row-store.ts';
 import { openSqlite } from '../../../src/platform/store/sqlite.ts';
+import { newFolder } from '../../new-folder.ts';
 import { startPostgres } from '../../platform/store/postgres-server.ts';
 
 const server = await startPostgres();
@@ -22,8 +21,7 @@ const there = test.skipIf(server === undefined);
 
 /** A data folder, an empty database, and the command line with both. */
 async function openTestServices() {
-  const folder = mkdtempSync(join(tmpdir(), 'sonant-db-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder();
   const file = join(folder, 'sonant.db');
   const url = await server!.createDatabase();
   const secrets = { SONANT_SECRET: 's'.repeat(32), SONANT_MASTER_KEY: 'm'.repeat(32) };

@@ -1,13 +1,12 @@
 // Tests `sonant lexicon` and `sonant say --lexicon`.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { newFolder } from '../../new-folder.ts';
 import { runMain } from './run-main.ts';
 
-let folder: string;
+const folder = newFolder(afterAll);
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'sonant-cli-lexicon-'));
   writeFileSync(join(folder, 'names.json'), JSON.stringify([{ grapheme: 'AWS', alias: 'Amazon Web Services' }]));
   writeFileSync(
     join(folder, 'greens.pls'),
@@ -15,7 +14,6 @@ beforeAll(() => {
   );
   writeFileSync(join(folder, 'broken.pls'), '<lexicon>\n<lexeme></lexicon>');
 });
-afterAll(() => rmSync(folder, { recursive: true }));
 
 const run = (...args: string[]) => runMain(folder, args, '', { SONANT_DATA_DIR: 'data' });
 

@@ -1,18 +1,14 @@
 // Tests `sonant say` as a program: signals during a wait, named and unnamed pipes, shell descriptors, and full disks.
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { newFolder } from '../../new-folder.ts';
 import { main, runSonant, untilWaiting } from './sonant-program.ts';
 import { wavOf } from './wav-header.ts';
 
-let folder: string;
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'sonant-cli-'));
-});
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = newFolder(afterAll);
 
 /** Runs the command with a shell's redirections in a new data folder. */
 const shell = (command: string, before = '', dataDir = mkdtempSync(join(folder, 'data-'))) =>

@@ -1,19 +1,15 @@
 // Tests `sonant say`: its files, exit codes and messages. say.programs.ts tests shells, pipes and disks.
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { readFileHead } from '../../../src/audio/file-head.ts';
+import { newFolder } from '../../new-folder.ts';
 import { runMain } from './run-main.ts';
 import { main, runSonant } from './sonant-program.ts';
 import { wavOf } from './wav-header.ts';
 
-let folder: string;
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'sonant-cli-'));
-});
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = newFolder(afterAll);
 
 const sonant = (args: string[], input?: string | Uint8Array, env?: Record<string, string>) =>
   runMain(folder, args, input, env);

@@ -1,14 +1,14 @@
 // Tests `sonant serve` as an operator starts it: free ports for all listeners, links to audio, and graceful shutdown.
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { createClient } from '@connectrpc/connect';
 import { createGrpcTransport } from '@connectrpc/connect-node';
 import { expect, onTestFinished, test } from 'vitest';
 import { VoiceService } from '../../../gen/sonant/v1/voice_pb.ts';
+import { newFolder } from '../../new-folder.ts';
 import { serve } from './serving-program.ts';
 import { main, runSonant } from './sonant-program.ts';
 
@@ -38,8 +38,7 @@ test('speaks, stores, plays from the link, deletes, and ends on a signal', async
 });
 
 test('prints the first key to a terminal, or with --print-key, and stores it in a file of the operator', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'sonant-key-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder();
   const file = join(folder, 'secrets/key');
   const asked = await serve(['--print-key'], { SONANT_FIRST_KEY_FILE: file });
   const key = readFileSync(file, 'utf8').trim();
@@ -112,8 +111,7 @@ sent.end();
 `;
 
 test('speaks to LiveKit’s plugin for Cartesia over TLS, if that trusts the certificate', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'sonant-tls-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder();
   const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
   // The same options as in docs/compatibility.md.
   const extensions = ['subjectAltName=DNS:localhost,IP:127.0.0.1', 'basicConstraints=critical,CA:FALSE'];

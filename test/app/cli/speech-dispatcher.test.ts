@@ -1,6 +1,5 @@
 // Tests the module for Speech Dispatcher through its protocol, and the file that `install` writes.
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { expect, onTestFinished, test } from 'vitest';
@@ -8,13 +7,8 @@ import { serveSpeechDispatcher } from '../../../src/app/cli/speech-dispatcher-mo
 import { openApp } from '../../../src/app/command-line.ts';
 import { loadConfig } from '../../../src/app/config.ts';
 import { defineTone } from '../../engines/tone-engine.ts';
+import { newFolder } from '../../new-folder.ts';
 import { runMain } from './run-main.ts';
-
-function newFolder() {
-  const folder = mkdtempSync(join(tmpdir(), 'sonant-spd-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  return folder;
-}
 
 /** Opens the module, and collects its output: lines, and the samples of the audio events. */
 async function openModule() {

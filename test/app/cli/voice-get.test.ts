@@ -1,28 +1,24 @@
 // Tests that a model is installed by name, URL or file and can speak, or is refused and leaves nothing behind.
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type CommandLine, commandLine } from '../../../src/app/cli/command.ts';
 import { voiceCommand } from '../../../src/app/cli/voice.ts';
 import { findLibrary } from '../../../src/engines/sherpa-onnx/sherpa-library.ts';
 import { makeTinyPocket } from '../../engines/tiny-pocket.ts';
 import { tinyVoiceFiles } from '../../engines/tiny-supertonic.ts';
 import { type Mirror, openMirror, sha256Of } from '../../library/models/model-mirror.ts';
+import { newFolder } from '../../new-folder.ts';
 import { bzip2, tarOf, writeZip } from '../../platform/archives/archive-writer.ts';
 import { isInstalled } from '../../programs.ts';
 import { main, runSonant } from './sonant-program.ts';
 
-let root: string;
 let place: string;
 let mirror: Mirror;
-beforeAll(async () => {
-  root = await mkdtemp(join(tmpdir(), 'sonant-get-'));
-});
-afterAll(() => rm(root, { recursive: true }));
+const root = newFolder(afterAll);
 beforeEach(async (context) => {
   context.skip(!findLibrary(''), 'the package sherpa-onnx-node was not found');
   place = await mkdtemp(join(root, 'case-'));

@@ -1,21 +1,17 @@
 // Tests that the operator's voices are imported completely, from a folder or an archive, or not at all.
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { commandLine } from '../../../src/app/cli/command.ts';
 import { voiceCommand } from '../../../src/app/cli/voice.ts';
 import { importVoice } from '../../../src/app/cli/voice-models.ts';
 import { findLibrary } from '../../../src/engines/sherpa-onnx/sherpa-library.ts';
 import { makeTinyVoice, tinyVoiceFiles } from '../../engines/tiny-supertonic.ts';
+import { newFolder } from '../../new-folder.ts';
 import { runSonant } from './sonant-program.ts';
 
-let root: string;
 let dataDir: string;
-beforeAll(async () => {
-  root = await mkdtemp(join(tmpdir(), 'sonant-import-'));
-});
-afterAll(() => rm(root, { recursive: true }));
+const root = newFolder(afterAll);
 beforeEach(async () => {
   dataDir = join(await mkdtemp(join(root, 'case-')), 'data');
 });

@@ -1,19 +1,15 @@
 // Tests the table of installable models: it is complete, unknown values are printed as unknown, and the operator's own
 // rows are checked.
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { commandLine } from '../../../src/app/cli/command.ts';
 import { voiceCommand } from '../../../src/app/cli/voice.ts';
 import { registry } from '../../../src/engines/registry.ts';
 import { loadModels, modelEngines } from '../../../src/library/models/model-table.ts';
+import { newFolder } from '../../new-folder.ts';
 
-let folder: string;
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'sonant-table-'));
-});
-afterAll(() => rm(folder, { recursive: true }));
+const folder = newFolder(afterAll);
 
 const engines = modelEngines(registry);
 const row = { name: 'amy', url: 'https://example.com/tts-models/amy.tar.bz2' };

@@ -1,16 +1,10 @@
 // Tests `sonant voice default` and `sonant voice alias`: their output, the voice that speaks afterwards, and keys that
 // are limited to an alias.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
+import { newFolder } from '../../new-folder.ts';
 import { runMain } from './run-main.ts';
 
-let folder: string;
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'sonant-cli-names-'));
-});
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = newFolder(afterAll);
 
 const sonant = (args: string[], env: Record<string, string> = {}) =>
   runMain(folder, args, '', { SONANT_DATA_DIR: 'data', ...env });

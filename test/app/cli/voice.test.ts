@@ -1,20 +1,16 @@
 // Tests that commands for stored voices work without an engine, so that consent can always be withdrawn.
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { operator, toRecordEntry } from '../../../src/accounts/keys/caller.ts';
 import { createVault } from '../../../src/library/voices/clone-vault.ts';
 import { createVoiceRows, noTexts, type SealedClone } from '../../../src/library/voices/voice-rows.ts';
 import { readSecretFile } from '../../../src/platform/store/secret-file.ts';
 import { openSqlite } from '../../../src/platform/store/sqlite.ts';
+import { newFolder } from '../../new-folder.ts';
 import { type Ended, runSonant } from './sonant-program.ts';
 
-let folder: string;
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'sonant-cli-voice-'));
-});
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = newFolder(afterAll);
 
 const env = { SONANT_GOOGLE_CREDENTIALS: '/nowhere.json', SONANT_DATA_DIR: 'data' };
 const voice = (...args: string[]) => runSonant(folder, ['voice', ...args], '', env);

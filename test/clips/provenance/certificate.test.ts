@@ -1,14 +1,13 @@
 // Tests that a self-signed certificate is created once per data folder, and that an operator's must have an ES256 key.
 import { generateKeyPairSync } from 'node:crypto';
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { makeSelfSigned, openSelfSigned, readCredentials } from '../../../src/clips/provenance/certificate.ts';
+import { newFolder } from '../../new-folder.ts';
 
 test('callers at the same time get one certificate, which only its owner may read', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'sonant-provenance-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder();
   const file = join(folder, 'data', 'provenance.pem');
   const open = () => openSelfSigned(file, 'ACME');
   const opened = await Promise.all(Array.from({ length: 8 }, open));

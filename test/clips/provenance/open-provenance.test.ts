@@ -1,7 +1,6 @@
 // Tests that manifests remain recognizable after the certificate was replaced: a service stores every certificate that it
 // signs with.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../../src/app/config.ts';
@@ -14,17 +13,15 @@ import {
 import { createSigningCertificateRows } from '../../../src/clips/provenance/signing-certificate-rows.ts';
 import { verifyManifest } from '../../../src/clips/provenance/verify.ts';
 import { openStore } from '../../../src/platform/store/open-store.ts';
+import { newFolder } from '../../new-folder.ts';
 import { plainFile, sign } from './signing.ts';
 
 test('files that were signed with replaced certificates are recognized', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'sonant-certificates-'));
+  const folder = newFolder();
   const configOf = (env: Record<string, string>) => loadConfig({ env, folder, engines: [] });
   const config = configOf({ SONANT_DATA_DIR: folder });
   const store = await openStore(config);
-  onTestFinished(async () => {
-    await store.close();
-    rmSync(folder, { recursive: true });
-  });
+  onTestFinished(() => store.close());
   const rows = createSigningCertificateRows(store);
   const keep = (of: typeof config) => createOpenSigner(of, rows.add)!;
   const plain = await plainFile('wav');

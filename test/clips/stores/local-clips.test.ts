@@ -1,7 +1,6 @@
 // Tests clips in a folder: the contract, and faults that only a folder has.
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, expect, test } from 'vitest';
@@ -9,9 +8,9 @@ import { openLocalClips } from '../../../src/clips/stores/local-clips.ts';
 import { createId } from '../../../src/platform/runtime/id.ts';
 import { badKeys, clipStoreConformance } from '../../conformance/clip-store.ts';
 import { patternBytes } from '../../conformance/pattern-bytes.ts';
+import { newFolder } from '../../new-folder.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'sonant-clips-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = newFolder(afterAll);
 let folders = 0;
 const newDir = () => join(folder, String(folders++), 'clips');
 

@@ -1,17 +1,16 @@
 // Tests English phonemes with the real lexicons, tagger, dictionary and network (fetched-voice.ts).
-import { globSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { globSync, mkdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { fromArpabet } from '../../../src/engines/phonemes/arpabet.ts';
 import { type EnglishPhonemes, openEnglish } from '../../../src/engines/phonemes/english.ts';
 import { englishFiles, writeTable } from '../../../src/engines/phonemes/english-tables.ts';
 import { unpackArchive } from '../../../src/platform/archives/unpack-archive.ts';
+import { newFolder } from '../../new-folder.ts';
 import { fetchVoice } from '../fetched-voice.ts';
 
 const { folder: packages, why = '' } = await fetchVoice();
-const folder = mkdtempSync(join(tmpdir(), 'sonant-phonemes-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = newFolder(afterAll);
 const signal = new AbortController().signal;
 const sources: Record<string, string> = {};
 if (packages) {

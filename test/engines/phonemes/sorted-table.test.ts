@@ -1,12 +1,11 @@
 // Tests tables in files: each key is found, and no other.
-import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { openTable, toTable } from '../../../src/engines/phonemes/sorted-table.ts';
+import { newFolder } from '../../new-folder.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'sonant-table-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = newFolder(afterAll);
 const path = join(folder, 'table.txt');
 
 const keys = ['a', 'A', "a'", 'ab', 'a b', 'é', 'ﬁ', '😀', 'zz', 'z', '-', '0'];

@@ -1,8 +1,7 @@
 // Tests that plain text, Markdown and HTML are read as chapters, and that other files are refused with the reason.
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { toJobFields } from '../../../src/api/books.ts';
 import type { Book } from '../../../src/library/books/book.ts';
 import { readHtmlBook } from '../../../src/library/books/html-book.ts';
@@ -11,6 +10,7 @@ import { readPlainBook } from '../../../src/library/books/plain-book.ts';
 import { type BookReading, readBook } from '../../../src/library/books/read-book.ts';
 import { Failure } from '../../../src/platform/errors.ts';
 import { isLongRun } from '../../long/run-length.ts';
+import { newFolder } from '../../new-folder.ts';
 import { chapterPage, container, opf, prose, writeEpub } from './epub-writer.ts';
 import { hostileBooks } from './hostile-books.ts';
 
@@ -196,11 +196,7 @@ test('titles and metadata are cut between characters', async () => {
 });
 
 describe('in a process,', () => {
-  let folder: string;
-  beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'sonant-books-'));
-  });
-  afterAll(() => rm(folder, { recursive: true }));
+  const folder = newFolder(afterAll);
 
   test('a book is read from a path, and without a title has the name of its file', async () => {
     const path = join(folder, 'The Ledger.md');

@@ -2,25 +2,26 @@
 // an unreachable source, a full disk, and a service that stops.
 import { once } from 'node:events';
 import { statfsSync, writeFileSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, rm, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, truncate, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { patienceDefault } from '../../../src/library/models/download.ts';
-import { createModelInstalls, type ModelInstallsOptions } from '../../../src/library/models/model-installs.ts';
+import {
+  createModelInstalls,
+  type ModelInstallsOptions,
+  toInstallFailure,
+} from '../../../src/library/models/model-installs.ts';
 import { type ModelEngine, parseRows, toOffered } from '../../../src/library/models/model-table.ts';
+import { Failure } from '../../../src/platform/errors.ts';
 import { defineTone } from '../../engines/tone-engine.ts';
+import { newFolder } from '../../new-folder.ts';
 import { type Mirror, openMirror } from './model-mirror.ts';
 
-let root: string;
 let dataDir: string;
 let mirror: Mirror;
-beforeAll(async () => {
-  root = await mkdtemp(join(tmpdir(), 'sonant-installs-'));
-});
-afterAll(() => rm(root, { recursive: true }));
+const root = newFolder(afterAll);
 beforeEach(async () => {
   dataDir = await mkdtemp(join(root, 'case-'));
   mirror = await openMirror({ 'tts-models/amy.tar.gz': Buffer.alloc(50_000), 'more/vocos.onnx': Buffer.alloc(30_000) });
@@ -227,4 +228,43 @@ test('the end of the service ends what is under way and what waits, and nothing 
   expect((await installs.list()).map(({ install }) => install?.state)).toEqual(['cancelled', 'cancelled']);
   expect((await readdir(join(dataDir, 'models'))).filter((name) => !name.startsWith('.'))).toEqual([]);
   await expect(installs.install('amy', 'a test')).rejects.toMatchObject({ reason: 'overloaded' });
+});
+
+const told = (error: unknown) => {
+  const { reason, message, cause } = toInstallFailure(error, '/srv/sonant/data');
+  expect(cause).toBeDefined();
+  return { reason, message };
+};
+const of = (message: string) => told(new Failure('invalid_request', { message })).message;
+
+test('paths of the machine are left out', () => {
+  expect(of('/srv/sonant/data/models/.downloads/amy/amy.tar.bz2 was not imported')).toBe(
+    'amy.tar.bz2 was not imported',
+  );
+  expect(of('model amy already exists in /srv/sonant/data/models/amy')).toBe('model amy already exists in models/amy');
+});
+
+test('credentials in a URL are left out', () => {
+  expect(of('https://user:secret@mirror.example/a/b.tar.bz2 answers 403')).toBe(
+    'https://mirror.example/a/b.tar.bz2 answers 403',
+  );
+});
+
+test('a password is left out whole, also where it contains what ends it', () => {
+  expect(of('https://user:se@cr@et@mirror.example/a answers 403')).toBe('https://mirror.example/a answers 403');
+});
+
+test.each([
+  ['EROFS', 'storage_unavailable', /cannot write to its folder of models/],
+  ['EACCES', 'storage_unavailable', /cannot write to its folder of models/],
+  ['SQLITE_CANTOPEN', 'storage_unavailable', /cannot write to its folder of models/],
+  ['ENOSPC', 'storage_full', /disk has no space/],
+])('%s of the file system is %s, in words', (code, reason, message) => {
+  const error = Object.assign(new Error(`${code}: at /srv/sonant/data/models`), { code });
+  expect(told(error)).toEqual({ reason, message: expect.stringMatching(message) });
+});
+
+test('anything else is an internal error, which only the log explains', () => {
+  const { reason, message } = told(new Error('secret of the machine'));
+  expect({ reason, isTold: message.includes('secret') }).toEqual({ reason: 'internal_error', isTold: false });
 });

@@ -1,10 +1,10 @@
 // Opens, for each test of a file, a mirror with one file and a folder to download it into.
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
+import { afterEach, beforeEach, expect } from 'vitest';
 import { type Download, download, leastRateDefault } from '../../../src/library/models/download.ts';
+import { newFolder } from '../../new-folder.ts';
 import { type Mirror, openMirror, sha256Of } from './model-mirror.ts';
 
 export const whole = randomBytes(1_000_000);
@@ -20,14 +20,9 @@ export const patience = {
 const { signal } = new AbortController();
 
 export function openDownloads() {
-  let root: string;
   const here = { to: '', mirror: undefined as unknown as Mirror };
-  beforeAll(async () => {
-    root = await mkdtemp(join(tmpdir(), 'sonant-download-'));
-  });
-  afterAll(() => rm(root, { recursive: true }));
   beforeEach(async () => {
-    here.to = join(await mkdtemp(join(root, 'case-')), 'file');
+    here.to = join(newFolder(), 'file');
     here.mirror = await openMirror({ file: whole });
   });
   afterEach(() => here.mirror[Symbol.asyncDispose]());

@@ -2,23 +2,19 @@
 // archives write nothing outside their folder.
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { openArchive } from '../../../src/platform/archives/archive-file.ts';
 import { bunzip2 } from '../../../src/platform/archives/bzip2.ts';
 import { unpackArchive } from '../../../src/platform/archives/unpack-archive.ts';
+import { newFolder } from '../../new-folder.ts';
 import { isInstalled } from '../../programs.ts';
 import { bzip2, pax, tarEntry, tarOf, writeTar, writeZip } from './archive-writer.ts';
 
-let root: string;
-beforeAll(async () => {
-  root = await mkdtemp(join(tmpdir(), 'sonant-archives-'));
-});
-afterAll(() => rm(root, { recursive: true }));
+const root = newFolder(afterAll);
 
 const { signal } = new AbortController();
 

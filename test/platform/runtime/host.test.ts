@@ -1,14 +1,14 @@
 // Tests the guarantees of the host, over threads, forked processes and processes on pipes that finish, fail, exit,
 // hang, do not start or do not stop.
 import { execFile } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { Host, type HostOptions, type WorkerLink, type WorkerStart } from '../../../src/platform/runtime/host.ts';
 import { pipeLink, processLink, threadLink } from '../../../src/platform/runtime/worker-links.ts';
 import { isAlive } from '../../engines/is-alive.ts';
+import { newFolder } from '../../new-folder.ts';
 import { type FaultyStart, type FaultyTask, floodChars, floodPieces, lingerMs } from './faulty-work.ts';
 import { lineCodec } from './line-codec.ts';
 
@@ -219,8 +219,7 @@ describe.each(Object.entries(kinds))('a %s', (kind, openLink) => {
   test('that has stopped takes the next task, however late that is read', async () => {
     const lateMs = lingerMs + 50;
     const { host, worker } = open({ stopMsMax: lateMs });
-    const folder = mkdtempSync(join(tmpdir(), 'sonant-host-'));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const folder = newFolder();
     const repliedFile = join(folder, 'replied');
     const leaving = new AbortController();
     const left = host.run({ does: 'linger', pieces: ['{worker}'], repliedFile }, leaving.signal);

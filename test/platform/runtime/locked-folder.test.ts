@@ -1,19 +1,13 @@
 // Tests that leftover folders of a killed process are removed, and nothing else.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { openLockedFolder, removeLeftFolders } from '../../../src/platform/runtime/locks.ts';
 import { serve } from '../../app/cli/serving-program.ts';
-
-function newFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'sonant-locked-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  return folder;
-}
+import { newFolder } from '../../new-folder.ts';
 
 /** Another process with a temporary folder, and a file in it. */
 async function startHolder(folder: string) {

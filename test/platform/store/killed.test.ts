@@ -1,8 +1,7 @@
 // Tests a service killed at any moment: everything acknowledged exists afterwards, and nothing incomplete does.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { buffer, text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -13,10 +12,10 @@ import { createClipRows } from '../../../src/clips/clip-rows.ts';
 import { openLocalClips } from '../../../src/clips/stores/local-clips.ts';
 import { openSqlite } from '../../../src/platform/store/sqlite.ts';
 import { isLongRun } from '../../long/run-length.ts';
+import { newFolder } from '../../new-folder.ts';
 import { clipBytes } from './clip-bytes.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'sonant-killed-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = newFolder(afterAll);
 
 const { KILLS = isLongRun ? '10' : '3' } = process.env;
 const kills = Number(KILLS);

@@ -1,19 +1,16 @@
 // Opens a SQLite database in a new folder, closed and removed after the test.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { RowStore, Topic } from '../../../src/platform/store/row-store.ts';
 import { openSqlite } from '../../../src/platform/store/sqlite.ts';
+import { newFolder } from '../../new-folder.ts';
 
 export async function openSqliteInFolder() {
-  const folder = mkdtempSync(join(tmpdir(), 'sonant-store-'));
-  const store = await openSqlite(join(folder, 'sonant.db'));
-  onTestFinished(async () => {
-    await store.close();
-    rmSync(folder, { recursive: true });
-  });
-  return { folder, store };
+  const folder = newFolder();
+  const file = join(folder, 'sonant.db');
+  const store = await openSqlite(file);
+  onTestFinished(() => store.close());
+  return { folder, file, store };
 }
 
 /** The store, and the topics that its transactions announce to other processes. Nobody hears of them. */

@@ -1,8 +1,7 @@
 // Tests SQLite: the contract, and faults that only a file has.
 import { execFile, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import Database from 'better-sqlite3';
@@ -14,9 +13,9 @@ import { inspectStore } from '../../../src/platform/store/open-store.ts';
 import type { Rows } from '../../../src/platform/store/row-store.ts';
 import { openSqlite } from '../../../src/platform/store/sqlite.ts';
 import { rowStoreConformance } from '../../conformance/row-store.ts';
+import { newFolder } from '../../new-folder.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'sonant-rows-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = newFolder(afterAll);
 let files = 0;
 const newFile = () => join(folder, `${files++}`, 'sonant.db');
 const program = join(import.meta.dirname, 'row-writer.ts');

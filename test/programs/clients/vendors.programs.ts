@@ -1,9 +1,9 @@
 // Tests the newest Python clients of OpenAI, ElevenLabs and Cartesia at their defaults: sound, voices, an account, and
 // what their users read of each refusal. No client waits for a quota, or asks again.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { newFolder } from '../../new-folder.ts';
 import { openTestGateway } from '../../transports/http/open-gateway.ts';
 import { testCertificate } from '../../transports/rpc/test-certificate.ts';
 import { findPython, runPython } from './python-clients.ts';
@@ -13,8 +13,7 @@ const python = findPython();
 test.skipIf(!python)(
   'the clients of OpenAI, ElevenLabs and Cartesia get sound and readable refusals, and ask once',
   async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'sonant-vendors-'));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const folder = newFolder();
     writeFileSync(join(folder, 'cert.pem'), testCertificate.cert);
     // The WebSocket of ElevenLabs's client always uses TLS.
     process.env.SSL_CERT_FILE = join(folder, 'cert.pem');

@@ -2,14 +2,14 @@
 // whatever the voice and the text are called.
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { shellWord } from '../../../src/platform/runtime/shell-word.ts';
+import { newFolder } from '../../new-folder.ts';
 
 /** The module of the browser. It is plain JavaScript, which has no declarations. */
 const {
@@ -55,8 +55,7 @@ const attacks = [
 
 /** Runs the code in an empty folder, against a server that keeps the request. */
 async function runCode(language: string, body: object, voiceId: string) {
-  const folder = mkdtempSync(join(tmpdir(), 'sonant-code-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder();
   const received: string[] = [];
   const server = createServer(async (request, response) => {
     received.push(Buffer.concat(await request.toArray()).toString());

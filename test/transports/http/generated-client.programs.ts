@@ -1,11 +1,11 @@
 // Tests a client that a public generator creates from the /openapi.json of a running service. The client compiles, and
 // knows the types of requests, responses and failures. It receives a link, audio, events, a list and named failures.
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, expect, test } from 'vitest';
+import { newFolder } from '../../new-folder.ts';
 import { toolProgram } from '../../tool-packages.ts';
 import { eventsIn, soundIn } from './event-reader.ts';
 import { openTestGateway } from './open-gateway.ts';
@@ -14,8 +14,7 @@ const run = promisify(execFile);
 const root = join(import.meta.dirname, '../..', '..');
 const program = (name: string) => join(root, 'node_modules/.bin', name);
 const gateway = await openTestGateway({}, afterAll);
-const folder = mkdtempSync(join(tmpdir(), 'sonant-client-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = newFolder(afterAll);
 
 /** The program of a user who knows only the types. */
 const calls = `

@@ -1,8 +1,5 @@
 // Tests answers stored under Idempotency-Keys, and how long they are stored, with two replicas on one database.
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { createAnswerRows } from '../../../src/api/answer-rows.ts';
@@ -11,15 +8,15 @@ import { loadConfig } from '../../../src/app/config.ts';
 import { processName } from '../../../src/platform/runtime/id.ts';
 import { openStore } from '../../../src/platform/store/open-store.ts';
 import { createStorage } from '../../distributed/storage.ts';
+import { newFolder } from '../../new-folder.ts';
 
 async function openReplicas(runners: readonly (string | undefined)[] = [], leaseMs = 3000) {
-  const folder = mkdtempSync(join(tmpdir(), 'sonant-idempotency-'));
+  const folder = newFolder();
   const { settings } = await createStorage(folder);
   const config = loadConfig({ env: settings, folder, engines: [] });
   const stores = await Promise.all([1, 2].map(() => openStore(config)));
   onTestFinished(async () => {
     for (const store of stores) await store.close();
-    rmSync(folder, { recursive: true });
   });
   const all = stores.map(createAnswerRows);
   const [here, there] = all.map((rows, i) =>
