@@ -22,13 +22,9 @@ test.skipIf(!python)(
     const baseUrl = () => `https://localhost:${port}`;
     const gateway = await openTestGateway({ isLimited: true, settings: { tls: testCertificate, baseUrl } });
     port = gateway.gateway.port;
+    const key = await gateway.makeKey(['speech:stream', 'voices:read', 'voices:write']);
     const { key: limited } = await gateway.keyVerifier.create({ limits: { charactersPerMonth: 20 } });
-    const got = await runPython<Record<string, any>>(
-      python!,
-      'vendors_client.py',
-      [baseUrl(), gateway.key, limited],
-      null,
-    );
+    const got = await runPython<Record<string, any>>(python!, 'vendors_client.py', [baseUrl(), key, limited], null);
     for (const name of [
       'openai',
       'openai alloy',
@@ -36,6 +32,7 @@ test.skipIf(!python)(
       'elevenlabs',
       'elevenlabs realtime',
       'preview',
+      'dialogue',
       'quota, part',
     ])
       expect(got[name], name).toBeGreaterThan(1_000);
@@ -57,6 +54,24 @@ test.skipIf(!python)(
       [1, ['tone-high']],
     ]);
     expect(got.headers).toEqual([true, expect.stringMatching(/^req_/), '12']);
+    const [lines, whole, pieces] = got['dialogue times'];
+    expect(lines).toEqual([
+      ['tone-low', 'Hello there.'],
+      ['tone-high', 'Hi.'],
+    ]);
+    expect(whole).toBeGreaterThan(1_000);
+    expect(pieces).toBeGreaterThan(0.95 * whole);
+    expect(got['dialogue, wrong voice']).toEqual(['ApiError', 404, expect.stringContaining('Voice not found')]);
+    expect(got.dictionary).toEqual(['there and everywhere else', ['Words'], expect.any(Number)]);
+    expect(got.dictionary[2]).toBeGreaterThan(1.5);
+    const dictionary = 'pronunciation_dictionary_locators is not a pronunciation dictionary of this key.';
+    expect(got['dictionary, wrong id']).toEqual(['ApiError', 400, expect.stringContaining(dictionary)]);
+    expect(got['access token']).toEqual([expect.any(Number), 401]);
+    expect(got['access token'][0]).toBeGreaterThan(1_000);
+    expect(got['own voice']).toEqual(['Ours', 'feminine', ['mine'], []]);
+    expect(got.clone).toEqual(['InternalServerError', 501, expect.stringContaining('consent')]);
+    const longer = ['ApiError', 400, expect.stringContaining('20 a month')];
+    expect(got['quota, too long: dialogue']).toEqual(longer);
     for (const [vendor, tooLong, spent] of [
       ['openai', 'BadRequestError', 'RateLimitError'],
       ['cartesia', 'BadRequestError', 'RateLimitError'],
@@ -67,7 +82,8 @@ test.skipIf(!python)(
       expect(got[`quota, spent: ${vendor}`], vendor).toEqual([spent, status, expect.stringContaining('8 are left')]);
     }
     const refusals = gateway.requests.filter(({ status }) => status === 429 || status === 401);
-    expect(refusals, 'one for each client').toHaveLength(3);
+    // And the token that lists no voices.
+    expect(refusals, 'one for each client').toHaveLength(4);
   },
   300_000,
 );
