@@ -17,6 +17,7 @@ export type { LivePlace, PlannedLive } from './speech/live-plan.ts';
 export { LiveText } from './speech/live-text.ts';
 export { type ReadRequest, type RequestOptions, readRequest, type SpeechRequest, toRequest } from './speech/request.ts';
 export type {
+  Meter,
   SpeechAudio,
   SpeechDone,
   SpeechEvent,
@@ -74,7 +75,7 @@ export {
 
 export { charsPerSecond, type Estimate, estimateSpeech, expectedBytesOf } from './speech/estimate.ts';
 export { bestCasting, type CastSpeech, type PlannedSpeech, type SpeechPlan, type TextPart } from './speech/plan.ts';
-export type { KeepSegment } from './speech/speak-cut.ts';
+export type { KeepSegment, SpeakOptions } from './speech/spoken-plan.ts';
 export { createTextCutter, cutsOf, type PlannedCut } from './speech/text-cutter.ts';
 export { createWordAt, type TimedWord } from './speech/word-timing.ts';
 

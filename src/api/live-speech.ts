@@ -39,7 +39,7 @@ export function toLiveInput(
 
 export interface LiveOperationsOptions {
   speech: Pick<Speech, 'planLive' | 'speakTurn'>;
-  metering: Pick<Metering, 'chargeTurn'>;
+  metering: Pick<Metering, 'openTurn'>;
 }
 
 export const createLiveOperations = ({ speech, metering }: LiveOperationsOptions): LiveOperations => ({
@@ -55,9 +55,8 @@ export const createLiveOperations = ({ speech, metering }: LiveOperationsOptions
       for (const voiceId of [start.voiceId, ...voices]) await planVoice(voiceId);
       const speakTurn = ({ text, voiceId }: LiveTurn, file: FileOfTurns, signal: AbortSignal) => {
         const planned = plans.get(voiceId)!;
-        return metering.chargeTurn({ ...call, signal }, planned, (place) =>
-          speech.speakTurn(planned, text, { caller, signal, place, file, pace }),
-        );
+        const charging = metering.openTurn({ ...call, signal }, planned);
+        return speech.speakTurn(planned, text, { ...charging, caller, signal, file, pace });
       };
       const languageOf = (voiceId: string) => plans.get(voiceId)!.cast.main.languageCode;
       const session = new LiveSession({ call, start, languageOf, speakTurn });

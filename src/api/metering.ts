@@ -7,7 +7,7 @@ import { audioFormats } from '../audio.ts';
 import type { Delivered } from '../clips.ts';
 import type { Voice } from '../engines.ts';
 import { Failure } from '../platform/errors.ts';
-import type { CastSpeech, LivePlace, PlannedLive, SpeechEvent, SpeechInfo, SpeechRequest } from '../speech.ts';
+import type { CastSpeech, LivePlace, Meter, PlannedLive, SpeechEvent, SpeechInfo, SpeechRequest } from '../speech.ts';
 import type { Call } from './call.ts';
 import { turnWaitMsMax } from './call-limits.ts';
 
@@ -78,50 +78,36 @@ export function createMetering({ limiter, ledger, onFault }: MeteringOptions) {
       }
     },
 
-    async *chargeStream(
-      call: Call,
-      { request, voice: { voice } }: SpeechCharged,
-      events: () => AsyncIterable<SpeechEvent>,
-    ): AsyncIterable<SpeechEvent> {
+    /** Opens the meter of a stream, and takes its concurrency slot. */
+    async openStream(call: Call, { request, voice: { voice } }: SpeechCharged): Promise<Meter> {
       reportVoice(call, request, voice);
       const synthesis = await take(call, request.chars);
       const account = new StreamAccount(call, noteFor(call, request));
-      try {
-        for await (const event of events()) {
-          if (account.isToSettle(event)) await account.settle(synthesis);
-          yield event;
-        }
-      } finally {
-        // If the client disconnected or the stream failed, the sent part of the last chunk is charged.
-        const settled = account.settle().catch(onFault);
-        synthesis.end(account.spokenChars);
-        await settled;
-      }
+      return meterOf(account, synthesis, () => synthesis.end(account.spokenChars));
     },
 
-    /** Charges a turn of live speech part by part. Holds a concurrency slot while a part is spoken. */
-    async *chargeTurn(
-      call: Call,
-      { request, voice: { voice } }: Pick<PlannedLive, 'request' | 'voice'>,
-      events: (place: LivePlace) => AsyncIterable<SpeechEvent>,
-    ): AsyncIterable<SpeechEvent> {
+    /** Opens the meter of a turn of live speech, which holds a concurrency slot while a part is spoken. */
+    openTurn(call: Call, { request, voice: { voice } }: Pick<PlannedLive, 'request' | 'voice'>) {
       reportVoice(call, request, voice);
       const account = new StreamAccount(call, noteFor(call, request));
       const takeSlot = (chars: number, replaces: Synthesis | undefined) =>
         take(call, chars, { replaces, isPart: true });
-      const charges = new TurnCharges(account, takeSlot);
-      try {
-        for await (const event of events(charges)) {
-          if (account.isToSettle(event)) await account.settle(charges);
-          yield event;
-        }
-      } finally {
-        const settled = account.settle().catch(onFault);
-        charges.close();
-        await settled;
-      }
+      const place = new TurnCharges(account, takeSlot);
+      return { place, openMeter: () => meterOf(account, place, () => place.close()) };
     },
   };
+
+  function meterOf(account: StreamAccount, running: Pick<Synthesis, 'recorded'>, close: () => void): Meter {
+    return {
+      count: (event) => (account.isToSettle(event) ? account.settle(running) : undefined),
+      async end() {
+        // If the client disconnected or the stream failed, the sent part of the last chunk is charged.
+        const settled = account.settle().catch(onFault);
+        close();
+        await settled;
+      },
+    };
+  }
 }
 
 /** Closes the audio that nobody will read, and rethrows the error. */

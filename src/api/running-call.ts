@@ -46,6 +46,9 @@ export interface Shared {
   stopped: AbortController;
 }
 
+/** The results of a stream. Nothing is held until the first one is read. */
+type Results<T> = AsyncIterable<T> | Promise<AsyncIterable<T>>;
+
 /** Failures that have been reported as the end of a call. */
 const reported = new WeakSet<Failure>();
 export const wasReported = (error: unknown): boolean => error instanceof Failure && reported.has(error);
@@ -135,21 +138,23 @@ export class RunningCall {
   }
 
   /** Runs an operation with a stream of results. */
-  stream<T>(operation: Operation, work: (call: Call) => AsyncIterable<T>): AsyncIterable<T> {
+  stream<T>(operation: Operation, work: (call: Call) => Results<T>): AsyncIterable<T> {
     return this.streamFrom(() => work(this.startStream(operation)));
   }
 
   /** Returns the results of a started stream. The stream ends when its reader returns or reads nothing for too long. */
-  streamFrom<T>(open: () => AsyncIterable<T>): AsyncIterable<T> {
+  streamFrom<T>(open: () => Results<T>): AsyncIterable<T> {
     let source: AsyncIterator<T> | undefined;
     const leave = () => {
       // The result is not awaited, because an operation that ignores its signal would block the caller.
       source?.return?.()?.catch(() => {});
     };
-    const read = () => {
-      source ??= open()[Symbol.asyncIterator]();
+    const begin = async () => {
+      source = (await open())[Symbol.asyncIterator]();
+      this.#ending.signal.throwIfAborted();
       return source.next();
     };
+    const read = () => source?.next() ?? begin();
     const take = (result: IteratorResult<T>) => {
       if (result.done) return this.#end('OK');
       this.#messageCount++;

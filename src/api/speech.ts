@@ -78,12 +78,12 @@ export function createSpeechOperations(options: SpeechOperationsOptions) {
       });
     },
 
-    async *streamSpeech(call: Call, request: SpeechRequest): AsyncIterable<SpeechEvent> {
+    async streamSpeech(call: Call, request: SpeechRequest): Promise<AsyncIterable<SpeechEvent>> {
       const { caller, signal, pace } = call;
       const speak = request.returnFormat === 'url' ? delivery.storeStream : speech.speak;
       await speech.checkRoom(request, caller);
       const planned = await speech.plan(request, caller);
-      yield* metering.chargeStream(call, planned, () => speak(planned, caller, signal, pace));
+      return speak(planned, caller, signal, { pace, openMeter: () => metering.openStream(call, planned) });
     },
 
     /** Estimates a request. No characters are charged, but an estimate takes a concurrency slot of the key. */

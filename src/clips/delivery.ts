@@ -6,12 +6,12 @@ import type { Caller } from '../accounts.ts';
 import { audioFormats, type FormatName } from '../audio.ts';
 import type { Voice } from '../engines.ts';
 import { Failure } from '../platform/errors.ts';
-import type { Pace } from '../platform/pace.ts';
 import {
   type CaptionKind,
   type CastSpeech,
   expectedBytesOf,
   type PlannedSpeech,
+  type SpeakOptions,
   type Speech,
   type SpeechEvent,
   type SpeechRequest,
@@ -159,20 +159,26 @@ export function createDelivery(options: DeliveryOptions, singleFlight: SingleFli
       planned: PlannedSpeech,
       caller: Caller,
       signal: AbortSignal,
-      pace: Pace | undefined,
+      { pace, openMeter }: SpeakOptions,
     ): AsyncIterable<SpeechEvent> {
-      const bytes = expectedBytesOf(planned.request);
-      const reservation = await room.reserve({ accountId: accountOf(caller), bytes, isLinked: true });
-      const events = speech.speak(planned, caller, signal, pace);
-      const options = { clips, index, keepMs, reservation, caller, isLinked: true, toCacheKey: () => null };
-      const stored = storeClip(events, options);
-      let audioUrl = '';
-      for await (const event of stored.events) {
-        if (event.type === 'info') {
-          audioUrl = urlOf({ clipId: event.audioId, format: event.format });
-          const manifestUrl = manifestUrlOf(event.audioId);
-          yield { ...event, audioUrl, manifestUrl, expiresAt: new Date(Date.now() + keepMs) };
-        } else yield event.type === 'done' ? { ...event, audioUrl } : event;
+      const meter = await openMeter?.();
+      try {
+        const bytes = expectedBytesOf(planned.request);
+        const reservation = await room.reserve({ accountId: accountOf(caller), bytes, isLinked: true });
+        const options = { clips, index, keepMs, reservation, caller, isLinked: true, toCacheKey: () => null };
+        const stored = storeClip(speech.speak(planned, caller, signal, { pace }), options);
+        let link = {};
+        for await (const event of stored.events) {
+          if (event.type === 'info') {
+            link = { audioUrl: urlOf({ clipId: event.audioId, format: event.format }) };
+            const manifestUrl = manifestUrlOf(event.audioId);
+            Object.assign(event, link, { manifestUrl, expiresAt: new Date(Date.now() + keepMs) });
+          } else if (event.type === 'done') Object.assign(event, link);
+          await meter?.count(event);
+          yield event;
+        }
+      } finally {
+        await meter?.end();
       }
     },
 

@@ -7,7 +7,7 @@ import type { Pace } from '../platform/pace.ts';
 import { createMetrics, type Metrics } from '../platform/telemetry/prometheus.ts';
 import { CircuitBreaker, type Try } from './circuit-breaker.ts';
 import type { Engine, EngineCapabilities, Segment, SpokenPcm, Voice } from './engine.ts';
-import { readAtEngineSpeed } from './reader.ts';
+import { type Run, SegmentReader } from './reader.ts';
 import { type RunPace, runEngine } from './run.ts';
 import { isSoundFault } from './sound-check.ts';
 
@@ -36,8 +36,7 @@ export interface Turn {
 export type TakeTurn = (seat: Seat, isUrgent: boolean, signal: AbortSignal) => Promise<Turn>;
 
 interface SpeakOptions {
-  /** If it is absent, the segment begins at once, and its audio is generated only as fast as it is read. */
-  take?: TakeTurn;
+  take: TakeTurn;
   /** The pace of the call's reader. Default: the reader is never slow. */
   pace?: Pace | undefined;
 }
@@ -78,77 +77,60 @@ export function createEngineGuard(engine: Engine, metrics: Metrics) {
   const closing = new AbortController();
   let closed: Promise<void> | undefined;
 
-  async function takeTurn(
-    segment: Segment,
-    signal: AbortSignal,
-    take: TakeTurn | undefined,
-  ): Promise<Turn | undefined> {
+  async function takeTurn(segment: Segment, signal: AbortSignal, take: TakeTurn): Promise<Turn> {
     // Waiting for a turn is useless while the breaker is open.
     breakerOf(segment).check();
     const seat = { engine, resource: engine.resourceOf?.(segment), isClone: segment.clone !== undefined };
     const sinceMs = performance.now();
-    const turn = await take?.(seat, segment.urgent, signal);
+    const turn = await take(seat, segment.urgent, signal);
     wait({ engine: name, segment: segment.urgent ? 'first' : 'later' }, (performance.now() - sinceMs) / 1000);
     return turn;
   }
 
   const breakerOf = ({ voice, clone }: Segment) => breakers.of(voice.voiceId, clone !== undefined);
 
-  function run(segment: Segment, signal: AbortSignal, turn: Turn | undefined): AsyncGenerator<SpokenPcm> {
+  const runOnce = (segment: Segment, turn: Turn, ...[push, signal]: Parameters<Run>): Promise<void> => {
     const observer = observe(segment, beginTry(breakerOf(segment), turn));
-    return runEngine(engine, segment, signal, { ...observer, onIdle: () => turn?.end() });
-  }
-
-  /** Repeats a segment whose audio was dropped because its reader was slow. The repetition waits without priority. */
-  async function* speakAgain(segment: Segment, signal: AbortSignal, take: TakeTurn): AsyncGenerator<SpokenPcm> {
-    const later = { ...segment, urgent: false };
-    yield* run(later, signal, await takeTurn(later, signal, take));
-  }
-
-  function read(segment: Segment, signal: AbortSignal, turn: Turn | undefined, { take, pace }: SpeakOptions) {
-    if (!turn || !take) return run(segment, signal, undefined);
-    const isRepeatable = engine.capabilities.isRepeatable && !segment.clone && !segment.isAgain;
-    return readAtEngineSpeed({
-      run: (by) => run(segment, by, turn),
-      again: isRepeatable ? (by) => speakAgain(segment, by, take) : undefined,
-      signal,
-      pace,
-    });
-  }
+    return runEngine(engine, segment, push, signal, { ...observer, onIdle: () => turn.end() });
+  };
 
   return {
-    async *speak(
-      asked: Segment,
-      callersSignal: AbortSignal,
-      options: SpeakOptions = {},
-    ): AsyncGenerator<SpokenPcm, void> {
-      const signal = AbortSignal.any([callersSignal, closing.signal]);
-      signal.throwIfAborted();
+    speak(asked: Segment, signal: AbortSignal, { take, pace }: SpeakOptions): SegmentReader {
       let segment = asked;
-      for (let attempts = 1; ; attempts++) {
-        let turn: Turn | undefined;
+      const run: Run = async (push, by) => {
         let isHeard = false;
-        try {
-          turn = await takeTurn(segment, signal, options.take);
-          for await (const piece of read(segment, signal, turn, options)) {
-            isHeard = true;
-            yield piece;
+        const hear = (piece: SpokenPcm) => {
+          isHeard = true;
+          push(piece);
+        };
+        for (let attempts = 1; ; attempts++) {
+          let turn: Turn | undefined;
+          try {
+            turn = await takeTurn(segment, by, take);
+            return await runOnce(segment, turn, hear, by);
+          } catch (error) {
+            by.throwIfAborted();
+            const mayTry = !isHeard && attempts < attemptsMax && breakerOf(segment).restMs() === 0;
+            const isFaulty = isSoundFault(error) && !segment.isAgain;
+            const waitMs = isFaulty ? 0 : retryWaitMs(error, attempts);
+            if (!mayTry || waitMs === undefined) throw error;
+            // The same seed would repeat the fault.
+            const seed = segment.seed === undefined ? {} : { seed: (segment.seed + 1) % 2 ** 32 };
+            if (isFaulty) segment = { ...segment, ...seed, isAgain: true };
+            retries({ engine: name });
+            turn?.retryIn(waitMs);
+            await sleep(waitMs, undefined, { signal: by });
           }
-          return;
-        } catch (error) {
-          signal.throwIfAborted();
-          const mayTry = !isHeard && attempts < attemptsMax && breakerOf(segment).restMs() === 0;
-          const isFaulty = isSoundFault(error) && !segment.isAgain;
-          const waitMs = isFaulty ? 0 : retryWaitMs(error, attempts);
-          if (!mayTry || waitMs === undefined) throw error;
-          // The same seed would repeat the fault.
-          const seed = segment.seed === undefined ? {} : { seed: (segment.seed + 1) % 2 ** 32 };
-          if (isFaulty) segment = { ...segment, ...seed, isAgain: true };
-          retries({ engine: name });
-          turn?.retryIn(waitMs);
-          await sleep(waitMs, undefined, { signal }).catch(() => signal.throwIfAborted());
         }
-      }
+      };
+      /** Repeats a segment whose audio was dropped. The repetition waits without priority. */
+      const runLater: Run = async (push, by) => {
+        const later = { ...segment, urgent: false };
+        await runOnce(later, await takeTurn(later, by, take), push, by);
+      };
+      const again = () =>
+        engine.capabilities.isRepeatable && !segment.clone && !segment.isAgain ? runLater : undefined;
+      return new SegmentReader({ run, again, signals: [signal, closing.signal], pace });
     },
     /** Milliseconds until the engine may be called again for this voice or clone; 0 if it may be called now. */
     restMs: (voiceId: string, isClone: boolean): number => breakers.of(voiceId, isClone).restMs(),
@@ -166,11 +148,11 @@ export function createEngineGuard(engine: Engine, metrics: Metrics) {
 }
 
 /** Begins a call to the engine. If the breaker refuses the call, the turn ends unused. */
-function beginTry(breaker: CircuitBreaker, turn: Turn | undefined): Try {
+function beginTry(breaker: CircuitBreaker, turn: Turn): Try {
   try {
     return breaker.begin();
   } catch (error) {
-    turn?.end(true);
+    turn.end(true);
     throw error;
   }
 }

@@ -30,12 +30,14 @@ export interface RunPace {
   workSeconds: number;
 }
 
-export async function* runEngine(
+/** Resolves when all audio of the segment was pushed. */
+export async function runEngine(
   engine: Engine,
   segment: Segment,
+  push: (piece: SpokenPcm) => void,
   signal: AbortSignal,
   observer: RunObserver = {},
-): AsyncGenerator<SpokenPcm> {
+): Promise<void> {
   const { segmentCharsMax, firstSoundMsMax, stallMsMax } = { ...usual, ...engine.capabilities };
   const watchdog = createWatchdog(signal);
   let pieces: AsyncIterator<SpokenPcm> | undefined;
@@ -53,9 +55,9 @@ export async function* runEngine(
       if (done) break;
       pace.soundSeconds += secondsOf(value);
       if (!isHeard) observer.onFirstSound?.();
-      for (const piece of check.add(value)) yield piece;
+      for (const piece of check.add(value)) push(piece);
     }
-    for (const piece of check.end()) yield piece;
+    for (const piece of check.end()) push(piece);
     observer.onEnd?.({ pace });
   } catch (error) {
     signal.throwIfAborted();

@@ -1,11 +1,13 @@
-// Starts the next segments of a request, up to a limit, while the current segment is read, and yields them in order. A
+// Starts the next segments of a request, up to a limit, while the current segment is read, and returns them in order. A
 // segment starts only when the reader reads, so a reader that stops also stops the engine. For a slow reader (pace.ts),
 // prefetched segments are dropped and spoken again later, because buffered audio is large.
+
 import { type Pace, slowMs } from '../platform/pace.ts';
 
+/** A cut and its speech, which has started. */
 export interface Begun<Cut, Piece> {
   cut: Cut;
-  pieces: AsyncIterable<Piece>;
+  speech: AsyncIterator<Piece>;
 }
 
 /** A source of cuts, synchronous or asynchronous. */
@@ -14,130 +16,92 @@ export interface CutSource<Cut> {
   return?(value: undefined): unknown;
 }
 
-/** Shared by all calls, because creating an error captures a stack trace, which is slow. */
-const unwanted = new Error('nobody waits for it');
-
-interface Entry<Cut, Piece> {
-  cut: Cut;
-  /** The speech of the cut; undefined before it starts and after it was dropped. */
-  speech: Speech<Piece> | undefined;
+interface PrefetchOptions<Cut, Piece> {
+  /** Starts the speech of a cut. */
+  speak(cut: Cut): AsyncIterator<Piece>;
+  /** Maximum number of started cuts. */
+  atOnce: number;
+  pace?: Pace | undefined;
 }
 
-interface Speech<Piece> {
-  next(): Promise<IteratorResult<Piece>>;
-  end(): void;
-}
+export class Prefetch<Cut, Piece> {
+  readonly #cuts: CutSource<Cut>;
+  readonly #speak: (cut: Cut) => AsyncIterator<Piece>;
+  readonly #unwatch: (() => void) | undefined;
+  /** The cut being read and those after it. Without speech, a cut has not started or was dropped. */
+  readonly #queue: { cut: Cut; speech: AsyncIterator<Piece> | undefined }[] = [];
+  #begunMax: number;
+  #isReading = false;
+  #isClosed = false;
+  /** Set while a cut is awaited. */
+  #awaited: Promise<void> | undefined;
+  /** Set when the source has ended; contains `error` if the source failed. */
+  #over: { error?: unknown } | undefined;
 
-/**
- * Yields each cut with the pieces of its audio, in order. Starts at most `atOnce` unfinished cuts. If the reader
- * returns early, the source of cuts and all started speech are stopped.
- */
-export async function* prefetch<Cut, Piece>(
-  cuts: CutSource<Cut>,
-  speak: (cut: Cut, signal: AbortSignal) => AsyncIterable<Piece>,
-  atOnce: number,
-  pace?: Pace | undefined,
-): AsyncGenerator<Begun<Cut, Piece>> {
-  const queue: Entry<Cut, Piece>[] = [];
-  let begunMax = atOnce;
-  let hasLeft = false;
-  const begin = (cut: Cut) => {
-    const leaving = new AbortController();
-    return beginNow(speak(cut, leaving.signal), () => leaving.abort(unwanted));
-  };
-  const add = (cut: Cut) => {
-    if (!hasLeft) queue.push({ cut, speech: begin(cut) });
-  };
-  const pull = pullCuts(cuts, () => !hasLeft && queue.length < begunMax, add);
-  const dropPrefetched = () => {
-    begunMax = 1;
-    for (const entry of queue.slice(1)) {
-      entry.speech?.end();
+  constructor(cuts: CutSource<Cut>, { speak, atOnce, pace }: PrefetchOptions<Cut, Piece>) {
+    this.#cuts = cuts;
+    this.#speak = speak;
+    this.#begunMax = atOnce;
+    this.#unwatch = pace?.after(slowMs, () => this.#dropPrefetched());
+  }
+
+  /** The next cut, once the present one was read; undefined after the last one. */
+  async next(): Promise<Begun<Cut, Piece> | undefined> {
+    if (this.#isReading) this.#queue.shift();
+    for (;;) {
+      this.#fill();
+      const [first] = this.#queue;
+      this.#isReading = first !== undefined;
+      if (first) {
+        first.speech ??= this.#speak(first.cut);
+        return { cut: first.cut, speech: first.speech };
+      }
+      if (this.#over && 'error' in this.#over) throw this.#over.error;
+      if (this.#over) return undefined;
+      await this.#awaited;
+    }
+  }
+
+  /** Ends the source of cuts and all started speech. */
+  close(): void {
+    this.#isClosed = true;
+    this.#unwatch?.();
+    for (const { speech } of this.#queue) end(speech);
+    // The result is not awaited, because an asynchronous source first completes its pending cut.
+    const ended = this.#cuts.return?.(undefined);
+    if (ended instanceof Promise) ended.catch(() => {});
+  }
+
+  #dropPrefetched(): void {
+    this.#begunMax = 1;
+    for (const entry of this.#queue.slice(1)) {
+      end(entry.speech);
       entry.speech = undefined;
     }
-  };
-  const unwatch = pace?.after(slowMs, dropPrefetched);
-  try {
-    for (;;) {
-      pull.fill();
-      const [first] = queue;
-      if (!first) {
-        if (pull.isOver()) return;
-        await pull.next();
-        continue;
-      }
-      first.speech ??= begin(first.cut);
-      const { next } = first.speech;
-      yield { cut: first.cut, pieces: { [Symbol.asyncIterator]: () => ({ next }) } };
-      queue.shift();
+  }
+
+  /** Pulls cuts while there is room, one at a time if the source is asynchronous. */
+  #fill(): void {
+    while (!this.#over && !this.#awaited && !this.#isClosed && this.#queue.length < this.#begunMax) {
+      const next = this.#cuts.next();
+      if (!('then' in next)) this.#add(next);
+      else
+        this.#awaited = next
+          .then((result) => this.#add(result))
+          .catch((error: unknown) => {
+            this.#over = { error };
+          })
+          .then(() => {
+            this.#awaited = undefined;
+            this.#fill();
+          });
     }
-  } finally {
-    hasLeft = true;
-    unwatch?.();
-    for (const { speech } of queue) speech?.end();
-    endCuts(cuts);
+  }
+
+  #add({ done, value }: IteratorResult<Cut, undefined>): void {
+    if (done) this.#over = {};
+    else if (!this.#isClosed) this.#queue.push({ cut: value, speech: this.#speak(value) });
   }
 }
 
-/** Closes the source without waiting, because an asynchronous source first completes its pending cut. */
-function endCuts<Cut>(cuts: CutSource<Cut>): void {
-  const ended = cuts.return?.(undefined);
-  if (ended instanceof Promise) ended.catch(() => {});
-}
-
-/** Pulls cuts while there is room, one at a time if the source is asynchronous. */
-function pullCuts<Cut>(cuts: CutSource<Cut>, hasRoom: () => boolean, add: (cut: Cut) => void) {
-  /** Set while a cut is awaited. */
-  let awaited: Promise<void> | undefined;
-  /** Set when the source has ended; contains `error` if the source failed. */
-  let over: { error?: unknown } | undefined;
-  const take = ({ done, value }: IteratorResult<Cut, undefined>) => {
-    if (done) over = {};
-    else add(value);
-  };
-  const fail = (error: unknown) => {
-    over = { error };
-  };
-  const fill = () => {
-    while (!over && !awaited && hasRoom()) {
-      const next = cuts.next();
-      if (!('then' in next)) take(next);
-      else {
-        awaited = next
-          .then(take)
-          .catch(fail)
-          .then(() => {
-            awaited = undefined;
-            fill();
-          });
-      }
-    }
-  };
-  return {
-    fill,
-    next: () => awaited,
-    /** Whether the source has ended. Throws if the source has failed. */
-    isOver(): boolean {
-      if (over && 'error' in over) throw over.error;
-      return over !== undefined;
-    },
-  };
-}
-
-/** Pulls the first piece at once; further pieces are pulled by the reader. The reader receives any failure. */
-function beginNow<Piece>(source: AsyncIterable<Piece>, abort: () => void): Speech<Piece> {
-  const iterator = source[Symbol.asyncIterator]();
-  let first: Promise<IteratorResult<Piece>> | undefined = iterator.next();
-  first.catch(() => {});
-  const next = () => {
-    const result = first ?? iterator.next();
-    first = undefined;
-    return result;
-  };
-  // `return` alone is too late: a generator that awaits its first piece handles `return` only afterwards.
-  const end = () => {
-    abort();
-    iterator.return?.()?.catch(() => {});
-  };
-  return { next, end };
-}
+const end = (speech: AsyncIterator<unknown> | undefined): void => void speech?.return?.()?.catch(() => {});

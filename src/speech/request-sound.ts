@@ -15,7 +15,6 @@ import { join } from '../platform/pcm.ts';
 import type { Break } from '../text.ts';
 import { autoLanguage } from './fields.ts';
 import type { FileOfTurns } from './file-of-turns.ts';
-import type { Begun } from './prefetch.ts';
 import type { Rendering } from './rendering.ts';
 import type { SpeechRequest } from './request.ts';
 import type { SpeechMark, SpeechTimestamps } from './speech-events.ts';
@@ -75,6 +74,10 @@ export class RequestSound {
   /** Non-silent stretches of the segment, used to locate words if the engine gives no times. */
   #sounded: Stretch[] = [];
   #isLocated = false;
+  /** Whether audio of the segment was sent, the sample rate of the segment, and its filter. */
+  #isHeard = false;
+  #segmentRateHz = 0;
+  #filter: DcFilter | undefined;
   #emphasis: EmphasisEnvelope | undefined;
 
   constructor(request: SpeechRequest, origin: Origin | undefined, file?: FileOfTurns) {
@@ -104,46 +107,60 @@ export class RequestSound {
     return (audioFormats[format].delaySamples ?? 0) / sampleRateHz;
   }
 
-  /** Yields the bytes of one segment, one slice of audio at a time. */
-  async *encode({ cut: planned, pieces }: Begun<PlannedCut, SpokenPcm>): AsyncGenerator<Uint8Array> {
+  /** Opens the file, unless an earlier turn has. */
+  async open(): Promise<void> {
+    if (this.#pipeline) return;
+    const { format, sampleRateHz: outRateHz } = this.#request;
+    const input = { inRateHz: outRateHz, gainDb: 0, tempo: 1 };
+    const options = { format: audioFormats[format], outRateHz, origin: this.#origin, ...input };
+    this.#pipeline = await openAudioPipeline(options);
+    this.#turnTo(input, outRateHz);
+  }
+
+  /** Begins a segment. */
+  begin(planned: PlannedCut): void {
     this.#times = [];
     this.#sounded = [];
     this.#emphasis = undefined;
     this.#segmentStart = this.seconds;
     this.#isLocated = isTimed(planned, this.#request) && !planned.rendering?.binding.engine.capabilities.timings;
     this.#trimmer = undefined;
-    let filter: DcFilter | undefined;
-    let rateHz = 0;
-    let isHeard = false;
-    for await (const piece of pieces) {
-      if (!this.#trimmer || !filter) {
-        rateHz = piece.sampleRateHz;
-        this.#trimmer = this.#trimmerFor(planned, rateHz);
-        filter = new DcFilter(rateHz);
-        const { emphasized } = planned;
-        if (emphasized.length > 0) this.#emphasis = new EmphasisEnvelope(emphasized, rateHz);
-      }
-      if (piece.sampleRateHz !== rateHz) throw new Failure('engine_error', {}, new Error('the sample rate changed'));
-      if (piece.words) {
-        this.#times.push(...piece.words);
-        this.#emphasis?.note(piece.words);
-      }
-      const samples = this.#trimmer.push(filter.process(piece.samples));
-      if (samples.length === 0) continue;
-      if (!isHeard) yield* this.#begin(planned, this.#trimmer, rateHz);
-      isHeard = true;
-      // `yield*` is not used, because delegation to a synchronous generator would add two awaits per item.
-      for (const bytes of this.#push(samples, this.#trimmer.droppedLeadSamples)) yield bytes;
+    this.#isHeard = false;
+  }
+
+  /** Yields the bytes of a piece of the segment, one slice of audio at a time. */
+  *push(planned: PlannedCut, { samples: given, sampleRateHz, words }: SpokenPcm): Generator<Uint8Array> {
+    if (!this.#trimmer || !this.#filter) {
+      this.#segmentRateHz = sampleRateHz;
+      this.#trimmer = this.#trimmerFor(planned, sampleRateHz);
+      this.#filter = new DcFilter(sampleRateHz);
+      const { emphasized } = planned;
+      if (emphasized.length > 0) this.#emphasis = new EmphasisEnvelope(emphasized, sampleRateHz);
     }
-    if (isHeard) this.#soundEnd = this.#secondsAt(this.#sent - this.#trimmer!.trailSamples);
-    if (planned.pauseBeforeMs > 0 && !isHeard) yield* this.#pause(planned.pauseBeforeMs / 1000);
+    if (sampleRateHz !== this.#segmentRateHz)
+      throw new Failure('engine_error', {}, new Error('the sample rate changed'));
+    if (words) {
+      this.#times.push(...words);
+      this.#emphasis?.note(words);
+    }
+    const samples = this.#trimmer.push(this.#filter.process(given));
+    if (samples.length === 0) return;
+    if (!this.#isHeard) yield* this.#hear(planned, this.#trimmer, sampleRateHz);
+    this.#isHeard = true;
+    yield* this.#slices(samples, this.#trimmer.droppedLeadSamples);
+  }
+
+  /** Yields the bytes after the last piece of the segment. */
+  *finish(planned: PlannedCut): Generator<Uint8Array> {
+    if (this.#isHeard) this.#soundEnd = this.#secondsAt(this.#sent - this.#trimmer!.trailSamples);
+    else if (planned.pauseBeforeMs > 0) yield* this.#pause(planned.pauseBeforeMs / 1000);
     if (!planned.endsRequest) return;
-    if (this.#trail) for (const bytes of this.#push(this.#trail.takeTrail(endSeconds * this.#tempo))) yield bytes;
+    if (this.#trail) yield* this.#slices(this.#trail.takeTrail(endSeconds * this.#tempo));
     if (this.#trail || this.seconds === 0) yield* this.#pause(this.#trail ? endSeconds : silenceSeconds);
   }
 
   /** Yields the audio before the first samples of a segment, and prepares the pipeline for the segment. */
-  async *#begin({ rendering, pauseBeforeMs }: PlannedCut, trimmer: SeamTrimmer, rateHz: number) {
+  *#hear({ rendering, pauseBeforeMs }: PlannedCut, trimmer: SeamTrimmer, rateHz: number): Generator<Uint8Array> {
     // The segment begins after the pause, so that no word time lies in the silence before the segment.
     if (pauseBeforeMs > 0) {
       const seconds = pauseBeforeMs / 1000 - trimmer.leadSamples / rateHz / rendering!.tempo;
@@ -152,13 +169,13 @@ export class RequestSound {
     } else if (this.#trail) {
       const trail = this.#trail.takeTrail();
       this.#segmentStart += trail.length / this.#rateHz / this.#tempo;
-      for (const bytes of this.#push(trail)) yield bytes;
+      yield* this.#slices(trail);
     }
-    const rest = await this.#turnTo(rendering!, rateHz);
+    const rest = this.#turnTo(rendering!, rateHz);
     this.#trail = trimmer;
     this.#segmentStart = this.seconds;
     this.#segmentSent = 0;
-    // Every yield costs a turn of the event loop, so empty bytes are skipped.
+    // Every slice costs a turn of the event loop, so empty bytes are skipped.
     if (rest.length > 0) yield rest;
   }
 
@@ -245,7 +262,7 @@ export class RequestSound {
    * Encodes samples. `dropped` is the number of samples trimmed from the start of the segment; undefined if `samples`
    * are silence around the segment.
    */
-  *#push(samples: Int16Array, dropped?: number): Generator<Uint8Array> {
+  *#slices(samples: Int16Array, dropped?: number): Generator<Uint8Array> {
     for (let from = 0; from < samples.length; from += this.#sliceSamples) {
       const part = samples.subarray(from, from + this.#sliceSamples);
       const isSegment = dropped !== undefined;
@@ -269,25 +286,17 @@ export class RequestSound {
   }
 
   /** Prepares the pipeline for audio of this rate, gain and tempo. Returns the last bytes of the previous input. */
-  async #turnTo({ gainDb, tempo }: Pick<Rendering, 'gainDb' | 'tempo'>, inRateHz: number): Promise<Uint8Array> {
+  #turnTo({ gainDb, tempo }: Pick<Rendering, 'gainDb' | 'tempo'>, inRateHz: number): Uint8Array {
     const input = { inRateHz, gainDb, tempo };
     const { format, sampleRateHz: outRateHz } = this.#request;
     let bytes: Uint8Array = nothing;
     try {
-      if (!this.#pipeline) {
-        this.#pipeline = await openAudioPipeline({
-          format: audioFormats[format],
-          outRateHz,
-          origin: this.#origin,
-          ...input,
-        });
-      } else if (inRateHz === this.#rateHz && tempo === this.#tempo) {
-        this.#pipeline.setGain(gainDb);
+      if (inRateHz === this.#rateHz && tempo === this.#tempo) {
+        this.#pipeline!.setGain(gainDb);
         return bytes;
-      } else {
-        if (this.#sent > 0) bytes = this.#pipeline.endInput();
-        this.#pipeline.setInput(input);
       }
+      if (this.#sent > 0) bytes = this.#pipeline!.endInput();
+      this.#pipeline!.setInput(input);
     } catch (error) {
       // A server may state any rate.
       throw error instanceof RangeError ? new Failure('engine_error', {}, error) : error;
@@ -305,9 +314,8 @@ export class RequestSound {
   }
 
   /** Yields silence that extends the silence after the last sound to this length. */
-  async *#pause(seconds: number): AsyncGenerator<Uint8Array> {
+  *#pause(seconds: number): Generator<Uint8Array> {
     const lackingSeconds = this.#lackingSeconds(seconds);
-    if (!this.#pipeline) await this.#turnTo({ gainDb: 0, tempo: 1 }, this.#request.sampleRateHz);
     this.#trail = undefined;
     for (const bytes of this.#pipeline!.silence(lackingSeconds)) {
       this.#beginInput();

@@ -3,47 +3,29 @@
 // interrupt the turn.
 import type { Caller } from '../accounts.ts';
 import type { TakeTurn } from '../engines.ts';
-import type { Pace } from '../platform/pace.ts';
 import { onAbort } from '../platform/runtime/abort.ts';
 import type { FileOfTurns } from './file-of-turns.ts';
 import type { LivePlace, PlannedLive } from './live-plan.ts';
 import type { LiveText } from './live-text.ts';
-import type { PlannedSpeech } from './plan.ts';
 import { type Admission, liveDemandOf, type Schedule } from './schedule.ts';
-import type { Speaking } from './speak-cut.ts';
-import type { SpeechEvent } from './speech-events.ts';
-import type { Binding } from './voice.ts';
+import type { SpeakOptions, Utterance } from './spoken-plan.ts';
 
-export interface SpeakTurnOptions {
+export interface SpeakTurnOptions extends SpeakOptions {
   caller: Caller;
   signal: AbortSignal;
   place: LivePlace;
   file?: FileOfTurns;
-  pace?: Pace | undefined;
-}
-
-/** Speaks with the best engine that works; engines that fail are added to `failed`. */
-export type SpeakPlans = (
-  plans: Pick<PlannedSpeech, 'planFor'>,
-  speaking: Pick<Speaking, 'signal' | 'pace' | 'isBulk' | 'file'> & { admission: Pick<Admission, 'turn' | 'heard'> },
-  failed?: Set<Binding>,
-) => AsyncGenerator<SpeechEvent, void>;
-
-interface TurnSpeaker {
-  schedule: Schedule;
-  speakPlans: SpeakPlans;
-  waitMsMax: number | undefined;
 }
 
 /** Longest time for which a turn keeps its slot while nothing is spoken and the text has not paused. */
 const placeKeptMsMax = 10_000;
 
-export async function* speakTurn(
-  { schedule, speakPlans, waitMsMax }: TurnSpeaker,
+export function toTurn(
+  { schedule, waitMsMax }: { schedule: Schedule; waitMsMax: number | undefined },
   planned: PlannedLive,
   text: LiveText,
-  { caller, signal, place, file, pace }: SpeakTurnOptions,
-): AsyncGenerator<SpeechEvent, void> {
+  { caller, signal, place, ...options }: SpeakTurnOptions,
+): Utterance {
   const leaving = new AbortController();
   const { kept } = planned.voice;
   const until = AbortSignal.any([signal, leaving.signal, ...(kept ? [kept.ended] : [])]);
@@ -52,18 +34,20 @@ export async function* speakTurn(
   const turnPlace = createTurnPlace(text, place, (chars) =>
     schedule.begin(liveDemandOf(binding!, { chars, languageCode }, caller, waitMsMax), until),
   );
-  using _ = onAbort(until, () => text.fail(until.reason));
-  try {
-    const planFor: PlannedSpeech['planFor'] = async (casting) => planned.planTurn(casting, text, turnPlace.take);
-    for await (const event of speakPlans({ planFor }, { admission: turnPlace, signal: until, file, pace })) {
-      yield event;
-      // The caller has received the part, so releasing the slot now charges the part as spoken.
-      if (event.type === 'chunk_done') turnPlace.partDone();
-    }
-  } finally {
-    leaving.abort(new Error('the turn is over'));
-    turnPlace.close();
-  }
+  return {
+    ...options,
+    planFor: async (casting) => planned.planTurn(casting, text, turnPlace.take),
+    signal: until,
+    admit() {
+      const watch = onAbort(until, () => text.fail(until.reason));
+      const end = () => {
+        leaving.abort(new Error('the turn is over'));
+        turnPlace.close();
+        watch[Symbol.dispose]();
+      };
+      return { ...turnPlace, end };
+    },
+  };
 }
 
 export function createTurnPlace(text: LiveText, place: LivePlace, begin: (chars: number) => Promise<Admission>) {

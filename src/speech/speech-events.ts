@@ -103,28 +103,33 @@ export class EventBuffer {
     this.#info = info;
   }
 
-  /** Adds bytes and yields the pieces to send now. If `flush` is set, all bytes are sent. */
-  *put(bytes: Uint8Array, at: Omit<SpeechAudio, 'type' | 'audio'>, flush: boolean): Generator<SpeechEvent> {
+  /** Adds bytes and returns the pieces to send now. If `flush` is set, all bytes are sent. */
+  put(bytes: Uint8Array, at: Omit<SpeechAudio, 'type' | 'audio'>, flush: boolean): readonly SpeechEvent[] {
     if (bytes.length > 0) this.#held.push(bytes);
     this.#heldBytes += bytes.length;
-    if (this.#heldBytes === 0 || (this.#heldBytes < pieceBytesMin && !flush && !this.#info)) return;
-    if (this.#info) {
-      yield this.#info;
-      yield* this.#early;
-      this.#info = undefined;
-    }
+    if (this.#heldBytes === 0 || (this.#heldBytes < pieceBytesMin && !flush && !this.#info)) return [];
+    const sent: SpeechEvent[] = this.#info ? [this.#info, ...this.#early] : [];
+    this.#info = undefined;
     const all = this.#held.length === 1 ? this.#held[0]! : Buffer.concat(this.#held);
     this.#held = [];
     this.#heldBytes = 0;
     this.byteCount += all.length;
-    for (let from = 0; from < all.length; from += pieceBytesMax) {
-      yield { type: 'audio', ...at, audio: all.subarray(from, from + pieceBytesMax) };
-    }
+    for (let from = 0; from < all.length; from += pieceBytesMax)
+      sent.push({ type: 'audio', ...at, audio: all.subarray(from, from + pieceBytesMax) });
+    return sent;
   }
 
-  /** Yields an event other than audio. Before the first audio, stores the event instead. */
-  *pass(event: SpeechEvent): Generator<SpeechEvent> {
-    if (this.#info) this.#early.push(event);
-    else yield event;
+  /** Returns the events, which are no audio. Before the first audio, stores them instead. */
+  pass(events: readonly SpeechEvent[]): readonly SpeechEvent[] {
+    if (!this.#info) return events;
+    this.#early.push(...events);
+    return [];
   }
+}
+
+/** Counts the events of a stream, each before the reader receives it. */
+export interface Meter {
+  count(event: SpeechEvent): void | Promise<void>;
+  /** Called when the stream has ended, however it has ended. */
+  end(): void | Promise<void>;
 }

@@ -8,7 +8,7 @@ import { speechOperations } from '../../src/api/operation.ts';
 import { createRunner } from '../../src/api/runner.ts';
 import type { Engine, Segment, SpokenPcm, Voice } from '../../src/engines/engine.ts';
 import { Schedule } from '../../src/speech/schedule.ts';
-import type { SpeechEvent, SpeechInfo } from '../../src/speech/speech-events.ts';
+import type { Meter, SpeechEvent, SpeechInfo } from '../../src/speech/speech-events.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { sendPieces } from '../../src/transports/http/body-writer.ts';
@@ -19,14 +19,18 @@ const audio = new Uint8Array(8192);
 const request = parseSpeechRequest({ voice_id: 'ada', text: 'Hello.' });
 
 /** Yields `count` pieces of audio. A generator would add waits. */
-function pieces(count: number): AsyncIterable<SpeechEvent> {
+function pieces(count: number, meter: Meter): AsyncIterable<SpeechEvent> {
   let n = -1;
   const info = { type: 'info', format: 'wav', sampleRateHz: 24_000 } as SpeechInfo;
   const next = async (): Promise<IteratorResult<SpeechEvent>> => {
     n++;
+    if (n === 0) await meter.count(info);
     if (n === 0) return { done: false, value: info };
     if (n > count) return { done: true, value: undefined };
-    return { done: false, value: { type: 'audio', chunkIndex: 0, audio, chunkCharsBegun: 1, charsBegun: 1 } };
+    const value: SpeechEvent = { type: 'audio', chunkIndex: 0, audio, chunkCharsBegun: 1, charsBegun: 1 };
+    const counted = meter.count(value);
+    if (counted) await counted;
+    return { done: false, value };
   };
   return { [Symbol.asyncIterator]: () => ({ next }) };
 }
@@ -73,7 +77,10 @@ async function countWaits(work: () => Promise<void>): Promise<number> {
 async function waitsFor(count: number) {
   const { runner, metering, call, operation } = await openCall();
   const found = { request, voice: { voice: { voiceId: 'ada', engine: 'tone' } } } as never;
-  const events = call.stream(operation, (begun) => metering.chargeStream(begun, found, () => pieces(count)));
+  const events = call.stream(operation, async (begun) => {
+    const meter = await metering.openStream(begun, found);
+    return pieces(count, meter);
+  });
   const waits = await countWaits(async () => {
     for await (const _ of events);
   });
@@ -111,8 +118,8 @@ async function waitsToSocket(sentences: number) {
   const speech = createSpeech({ voices: createVoices([readyEngine()]), schedule });
   const caller = { callerId: 'ada' };
   const planned = await speech.plan(spoken, caller);
-  const events = call.stream(operation, (begun) =>
-    metering.chargeStream(begun, planned, () => speech.speak(planned, caller, begun.signal)),
+  const events = call.stream(operation, async (begun) =>
+    speech.speak(planned, caller, begun.signal, { openMeter: () => metering.openStream(begun, planned) }),
   );
   let written = 0;
   const raw = { writeHead() {}, write: () => ++written > 0, end() {} };
@@ -122,12 +129,12 @@ async function waitsToSocket(sentences: number) {
   return { waits, written };
 }
 
-test('a piece of sound passes at most four waits between the pipeline and the API that writes it', async () => {
+test('a piece of sound passes at most two waits between the pipeline and the API that writes it', async () => {
   const [few, many] = [await fewest(() => waitsFor(100)), await fewest(() => waitsFor(300))];
-  expect((many.waits - few.waits) / 200).toBeLessThanOrEqual(4);
+  expect((many.waits - few.waits) / 200).toBeLessThanOrEqual(2);
 });
 
-test('a piece of sound passes at most 28 waits between the engine and the socket', async () => {
+test('a piece of sound passes at most 13 waits between the engine and the socket', async () => {
   const [few, many] = [await fewest(() => waitsToSocket(4)), await fewest(() => waitsToSocket(12))];
-  expect((many.waits - few.waits) / (many.written - few.written)).toBeLessThanOrEqual(28);
+  expect((many.waits - few.waits) / (many.written - few.written)).toBeLessThanOrEqual(13);
 });

@@ -1,5 +1,6 @@
 // Tests that a stream is refused cheaply under overload: neither its text nor the limits on its key are examined.
 import { expect, test } from 'vitest';
+import type { Call } from '../../src/api/call.ts';
 import { createMetering } from '../../src/api/metering.ts';
 import { createSpeechOperations, type SpeechOperationsOptions } from '../../src/api/speech.ts';
 import { Failure } from '../../src/platform/errors.ts';
@@ -31,8 +32,7 @@ test('a stream that would be refused is refused before its text is planned, and 
   const operations = createSpeechOperations(options);
   const request = parseSpeechRequest({ voice_id: 'tone-low', method: 'streaming', text_chunks: ['Hello.'] });
   const call = { caller: { callerId: 'key_1' }, signal: new AbortController().signal, reportSpeech() {} };
-  const stream = () =>
-    Array.fromAsync(operations.streamSpeech(call as unknown as Parameters<typeof operations.streamSpeech>[0], request));
+  const stream = async () => Array.fromAsync(await operations.streamSpeech(call as unknown as Call, request));
   const { bindings } = createVoices([tone]).find('tone-low');
   const { end } = await schedule.begin(demandOf(bindings[0]!, request, { callerId: 'key_2' }), call.signal);
   await expect(stream()).rejects.toMatchObject({ reason: 'overloaded', facts: { retryAfterSeconds: 1 } });

@@ -4,7 +4,7 @@ import type { TakeOptions } from '../../src/accounts/limits/limiter.ts';
 import type { Call } from '../../src/api/call.ts';
 import { createMetering } from '../../src/api/metering.ts';
 import type { LivePlace } from '../../src/speech/live-plan.ts';
-import type { SpeechEvent } from '../../src/speech/speech-events.ts';
+import type { Meter, SpeechEvent } from '../../src/speech/speech-events.ts';
 
 /** Metering that logs each slot when it is taken, the ledger entries, and the characters reported to each slot. */
 function openLoggedMetering() {
@@ -38,8 +38,9 @@ const chunkOf = (chars: number): SpeechEvent[] => [
   { type: 'audio', chunkIndex: 0, audio: new Uint8Array(480), chunkCharsBegun: chars, charsBegun: chars },
   { type: 'chunk_done', chars, endSeconds: 0.01 } as SpeechEvent,
 ];
-async function readAll(events: AsyncIterable<unknown>): Promise<void> {
-  for await (const _ of events);
+async function countAll(meter: Meter, events: AsyncIterable<SpeechEvent>): Promise<void> {
+  for await (const event of events) await meter.count(event);
+  await meter.end();
 }
 
 test('of a stream, each chunk when it is in the ledger', async () => {
@@ -47,7 +48,7 @@ test('of a stream, each chunk when it is in the ledger', async () => {
   async function* speak() {
     yield* [info, ...chunkOf(40), ...chunkOf(20)];
   }
-  await readAll(metering.chargeStream(call, found(70), speak));
+  await countAll(await metering.openStream(call, found(70)), speak());
   const told = ['ledger +40', 'slot 1 recorded 40', 'ledger +20', 'slot 1 recorded 60'];
   expect(log).toEqual(['slot 1: 70', ...told, 'slot 1 ended 60']);
 });
@@ -64,7 +65,8 @@ test('of a turn of live speech, what belongs to the parts since the slot was tak
     await place.take(10);
     yield* chunkOf(10);
   }
-  await readAll(metering.chargeTurn(call, found(0), speak));
+  const { place, openMeter } = metering.openTurn(call, found(0));
+  await countAll(openMeter(), speak(place));
   expect(log).toEqual([
     ...['slot 1: 40', 'ledger +40', 'slot 1 recorded 40'],
     ...['slot 2 goes on: 20', 'ledger +20', 'slot 2 recorded 60', 'slot 2 ended 60'],

@@ -3,11 +3,11 @@ import { status as code } from '@grpc/grpc-js';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { Engine, Segment } from '../../src/engines/engine.ts';
 import { type GoogleOptions, openGoogle } from '../../src/engines/google/google.ts';
-import { runEngine } from '../../src/engines/run.ts';
 import { Failure } from '../../src/platform/errors.ts';
 import { engineConformance } from '../conformance/engine.ts';
 import { googleVoice } from './google-rules.ts';
 import { type GoogleTrouble, openGoogleServer, wavHeader } from './google-server.ts';
+import { runAlone } from './run-alone.ts';
 
 const options = (endpoint: string): GoogleOptions => ({
   credentials: '',
@@ -40,7 +40,7 @@ const segment = (engine: Engine, text: string, voiceId: string): Segment => {
   return { voice, text, languageCode: voice.languageCodes[0]!, speakingRate: 1, timings: false, urgent: true };
 };
 const listen = (engine: Engine, text: string, voiceId: string, signal = new AbortController().signal) =>
-  Array.fromAsync(runEngine(takingLongText(engine), segment(engine, text, voiceId), signal));
+  Array.fromAsync(runAlone(takingLongText(engine), segment(engine, text, voiceId), signal));
 const takingLongText = (engine: Engine): Engine => {
   return { ...engine, capabilities: { ...engine.capabilities, segmentCharsMax: 10_000 } };
 };
@@ -179,7 +179,7 @@ describe('the sound', () => {
     const { engine, state } = await open({ wavRateHz: 16_000 });
     const changing = (async () => {
       const text = 'a'.repeat(800);
-      for await (const _ of runEngine(engine, segment(engine, text, neural), new AbortController().signal)) {
+      for await (const _ of runAlone(engine, segment(engine, text, neural), new AbortController().signal)) {
         state.trouble = {};
       }
     })();

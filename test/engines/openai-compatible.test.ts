@@ -8,10 +8,10 @@ import {
   openAiCompatible,
   openOpenAiCompatible,
 } from '../../src/engines/openai-compatible/openai-compatible.ts';
-import { runEngine } from '../../src/engines/run.ts';
 import { Failure, type Reason } from '../../src/platform/errors.ts';
 import { engineConformance } from '../conformance/engine.ts';
 import { openOpenAiServer, type ServerTrouble, wavHeader } from './openai-server.ts';
+import { runAlone } from './run-alone.ts';
 
 const options = (url: string): OpenAiCompatibleOptions => ({
   url,
@@ -45,7 +45,7 @@ async function open(trouble: ServerTrouble = {}) {
   return { ...server, engine: await openOpenAiCompatible(options(server.url)) };
 }
 const hear = async (engine: Engine, text?: string) =>
-  (await Array.fromAsync(runEngine(engine, segment(engine, text), signal))).flatMap(({ samples }) => [...samples]);
+  (await Array.fromAsync(runAlone(engine, segment(engine, text), signal))).flatMap(({ samples }) => [...samples]);
 const refusalOf = (promise: Promise<unknown>): Promise<Failure> =>
   promise.then(
     () => {
@@ -88,7 +88,7 @@ describe('what it asks', () => {
   test('is speech with instructions and a seed where these are given, by a model that takes them', async () => {
     const { engine, requests, url } = await open();
     const manner = { instructions: 'Whisper.', seed: 7 };
-    await Array.fromAsync(runEngine(engine, { ...segment(engine), ...manner }, signal));
+    await Array.fromAsync(runAlone(engine, { ...segment(engine), ...manner }, signal));
     expect(requests[0]!.body).toMatchObject(manner);
     for (const [model, instructions, seed] of [
       ['tones', true, true],
@@ -209,7 +209,7 @@ describe('a server that fails', () => {
   ])('%s is left as soon as it is given up', async (_, trouble) => {
     const { engine, requests, state } = await open(trouble);
     const leaving = new AbortController();
-    const speaking = refusalOf(Array.fromAsync(runEngine(engine, segment(engine), leaving.signal)));
+    const speaking = refusalOf(Array.fromAsync(runAlone(engine, segment(engine), leaving.signal)));
     await expect.poll(() => requests.length).toBe(1);
     leaving.abort(new Failure('engine_timeout'));
     expect(await speaking).toBe(leaving.signal.reason);

@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import type { Segment, SpokenPcm, WordTime } from '../../src/engines/engine.ts';
-import { readAtEngineSpeed } from '../../src/engines/reader.ts';
+import { type Run, SegmentReader } from '../../src/engines/reader.ts';
 import { Pace } from '../../src/platform/pace.ts';
 import { join } from '../../src/platform/pcm.ts';
 import { openGuard } from './open-guard.ts';
@@ -39,6 +39,19 @@ function createCounter(length: number, { split = 0 } = {}) {
 interface Heard {
   samples: Int16Array[];
   words: WordTime[];
+}
+
+type Source = (signal: AbortSignal) => AsyncIterable<SpokenPcm>;
+
+const toRun =
+  (source: Source): Run =>
+  async (push, signal) => {
+    for await (const piece of source(signal)) push(piece);
+  };
+
+function readAtEngineSpeed(options: { run: Source; again?: Source; signal: AbortSignal; pace: Pace | undefined }) {
+  const { run, again, signal, pace } = options;
+  return new SegmentReader({ run: toRun(run), again: () => again && toRun(again), signals: [signal], pace });
 }
 
 /** A reader that becomes slow when `stop` is called. */

@@ -2,7 +2,37 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { Pace } from '../../src/platform/pace.ts';
-import { prefetch } from '../../src/speech/prefetch.ts';
+import { type CutSource, Prefetch } from '../../src/speech/prefetch.ts';
+
+/** Starts speech at once. */
+function start(pieces: AsyncGenerator<string>): AsyncGenerator<string> {
+  const first = pieces.next();
+  return {
+    ...pieces,
+    next: () => pieces.next(),
+    return: (value) => pieces.return(value),
+    [Symbol.asyncIterator]: async function* () {
+      const { done, value } = await first;
+      if (!done) yield value;
+      yield* pieces;
+    },
+  } as AsyncGenerator<string>;
+}
+
+async function* prefetch(
+  cuts: CutSource<string>,
+  speak: (word: string) => AsyncGenerator<string>,
+  atOnce: number,
+  pace?: Pace,
+) {
+  const ahead = new Prefetch<string, string>(cuts, { speak: (word) => start(speak(word)), atOnce, pace });
+  try {
+    for (let begun = await ahead.next(); begun; begun = await ahead.next())
+      yield { cut: begun.cut, pieces: begun.speech as AsyncGenerator<string> };
+  } finally {
+    ahead.close();
+  }
+}
 
 /** Speaks the letters of words, and records the words that were begun and the words that were abandoned. */
 function createSpeaker() {

@@ -109,7 +109,7 @@ export function stream<T>(
   { call }: FastifyRequest,
   reply: FastifyReply,
   operation: Operation,
-  work: (call: Call) => AsyncIterable<T>,
+  work: (call: Call) => AsyncIterable<T> | Promise<AsyncIterable<T>>,
 ): AsyncIterable<T> {
   abortOnClose(call!, reply);
   return call!.stream(operation, work);

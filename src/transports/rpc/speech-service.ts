@@ -43,7 +43,7 @@ export function createSpeechService(speech: SpeechOperations, live: LiveOperatio
     },
     async *streamSpeech(message, context) {
       const request = toRequest(StreamSpeechRequestSchema, message);
-      for await (const event of speech.streamSpeech(callOf(context), request)) yield toStreamResponse(event);
+      for await (const event of await speech.streamSpeech(callOf(context), request)) yield toStreamResponse(event);
     },
     async *liveSpeech(messages, context) {
       for await (const event of live.liveSpeech(callOf(context), toLiveInputs(messages))) yield toLiveResponse(event);

@@ -1,0 +1,246 @@
+// The audio and the events of a plan. Calls the engine for each cut, with the clone's data if the voice of the cut is a
+// clone, and encodes the audio of all cuts into one file.
+import { audioFormats } from '../audio.ts';
+import type { EngineGuards, Segment, SpokenPcm, TakeTurn } from '../engines.ts';
+import type { Pace } from '../platform/pace.ts';
+import { createId } from '../platform/runtime/id.ts';
+import type { FileOfTurns } from './file-of-turns.ts';
+import type { PlannedSpeech, SpeechPlan } from './plan.ts';
+import { RequestSound } from './request-sound.ts';
+import type { Admission } from './schedule.ts';
+import { EventBuffer, type Meter, type SpeechAudio, type SpeechEvent, type SpeechInfo } from './speech-events.ts';
+import type { PlannedCut } from './text-cutter.ts';
+import type { Binding } from './voice.ts';
+
+export interface Speaking {
+  guardOf: EngineGuards;
+  /** Takes a turn for each segment. */
+  take: TakeTurn;
+  signal: AbortSignal;
+  /** The pace of the reader. Default: the reader is never slow. */
+  pace?: Pace | undefined;
+  /** Whether the request is bulk, so that its segments are not urgent. */
+  isBulk?: boolean;
+  /** The file of the turns of live speech. Default: the audio is a file of its own. */
+  file?: FileOfTurns | undefined;
+  /** Set for background work: each segment is spoken completely and stored. */
+  kept?: { keep: KeepSegment; run: RunKept } | undefined;
+}
+
+/** Yields the stored audio of a cut. If none is stored, calls `speak` and stores the resulting audio. */
+export type KeepSegment = (cut: PlannedCut, speak: SpeakWhole, signal: AbortSignal) => AsyncIterable<SpokenPcm>;
+
+/** Speaks a segment in the background. */
+export type RunKept = (
+  signal: AbortSignal,
+  work: (by: AbortSignal) => ReturnType<SpeakWhole>,
+) => ReturnType<SpeakWhole>;
+
+/** Makes an engine speak the whole segment. Returns no pieces if the segment has no words. */
+type SpeakWhole = () => Promise<readonly SpokenPcm[]>;
+
+export interface SpeakOptions {
+  /** The pace of the reader. Default: the reader is never slow. */
+  pace?: Pace | undefined;
+  /** Opens the meter of the stream. Default: the stream is not charged. */
+  openMeter?: (() => Meter | Promise<Meter>) | undefined;
+}
+
+/** What a call needs to speak. */
+export interface Utterance extends SpeakOptions, Pick<Speaking, 'signal' | 'isBulk' | 'file' | 'kept'> {
+  planFor: PlannedSpeech['planFor'];
+  /** Waits until the call may begin. */
+  admit(): CallAdmission | Promise<CallAdmission>;
+  /** Engines that are not tried. */
+  failed?: Set<Binding>;
+}
+
+export interface CallAdmission extends Pick<Admission, 'turn' | 'heard' | 'end'> {
+  /** Called when the caller has received a chunk. */
+  partDone?(): void;
+}
+
+/** Number of random bits of an audio id, so that nobody can guess a public audio URL. */
+const audioIdBits = 128;
+const nothing = new Uint8Array();
+/** Shared by all calls, because creating an error captures a stack trace, which is slow. */
+const unwanted = new Error('nobody waits for it');
+
+export class SpokenPlan {
+  readonly #plan: SpeechPlan;
+  readonly #speaking: Speaking;
+  readonly #opened = openBindings();
+  readonly events: EventBuffer;
+  readonly sound: RequestSound;
+  /** The engine that is speaking, and all engines of the same voice. */
+  present: { bindings: readonly Binding[]; binding: Binding };
+  #voiceId: string;
+  #chars = 0;
+  #startSeconds = 0;
+
+  constructor(plan: SpeechPlan, speaking: Speaking) {
+    this.#plan = plan;
+    this.#speaking = speaking;
+    this.events = new EventBuffer(toInfo(plan));
+    this.sound = new RequestSound(plan.request, plan.origin, speaking.file);
+    this.present = { bindings: plan.main.bindings, binding: plan.binding };
+    this.#voiceId = plan.voice.voiceId;
+  }
+
+  async open(): Promise<void> {
+    await this.#opened.open(this.#plan.binding);
+    this.#speaking.signal.throwIfAborted();
+  }
+
+  /** Starts the speech of a cut. */
+  readonly speak = (cut: PlannedCut): AsyncIterator<SpokenPcm> => {
+    const { signal, kept } = this.#speaking;
+    if (!kept) return this.#speakCut(cut, signal);
+    const leaving = new AbortController();
+    const until = AbortSignal.any([signal, leaving.signal]);
+    const speakWhole = (by: AbortSignal) => Array.fromAsync(this.#speakCut(cut, by));
+    const pieces = kept.keep(cut, () => kept.run(until, speakWhole), until)[Symbol.asyncIterator]();
+    return {
+      next: () => pieces.next(),
+      // `return` alone is too late: a generator that awaits its first piece handles `return` only afterwards.
+      return: async () => {
+        leaving.abort(unwanted);
+        return { done: true, value: await pieces.return?.() };
+      },
+    };
+  };
+
+  /** Begins to encode a cut. Returns the place of its audio. */
+  async begin(cut: PlannedCut): Promise<Omit<SpeechAudio, 'type' | 'audio'>> {
+    const { chunkIndex, chunkCharsBegun, charsBegun, rendering } = cut;
+    if (rendering) this.present = { bindings: rendering.cast.bindings, binding: rendering.binding };
+    await this.sound.open();
+    this.sound.begin(cut);
+    return { chunkIndex, chunkCharsBegun, charsBegun, wordsSoFar: () => this.sound.wordsSoFar(cut) };
+  }
+
+  /** The last events of a cut whose audio was encoded. */
+  finish(cut: PlannedCut, at: Omit<SpeechAudio, 'type' | 'audio'>): readonly SpeechEvent[] {
+    const { chunkIndex, chunkChars: chars, rendering, endsChunk, endsRequest } = cut;
+    const { sound, events } = this;
+    // All audio of a chunk is sent before the end of the chunk is reported. The last chunk includes the audio that the
+    // encoder held back.
+    const audio = events.put(endsRequest ? sound.end() : nothing, at, true);
+    const told: SpeechEvent[] = [];
+    if (rendering && rendering.voice.voiceId !== this.#voiceId) {
+      this.#voiceId = rendering.voice.voiceId;
+      const seconds = sound.segmentSeconds;
+      told.push({ type: 'mark', chunkIndex, kind: 'voice', name: this.#voiceId, seconds });
+    }
+    told.push(...sound.tell(cut));
+    if (endsChunk) {
+      const [startSeconds, endSeconds] = [this.#startSeconds, sound.seconds];
+      this.#chars += chars;
+      this.#startSeconds = endSeconds;
+      told.push({ type: 'chunk_done', chunkIndex, chars, startSeconds, endSeconds });
+    }
+    return [...audio, ...events.pass(told)];
+  }
+
+  done(): SpeechEvent {
+    const { encodedSeconds: seconds, head } = this.sound;
+    return { type: 'done', chars: this.#chars, seconds, byteCount: this.events.byteCount, head };
+  }
+
+  close(): void {
+    this.#opened.close();
+    this.sound.close();
+  }
+
+  #speakCut(
+    { cut, breakBefore, rendering, marks, emphasized }: PlannedCut,
+    signal: AbortSignal,
+  ): AsyncIterableIterator<SpokenPcm> {
+    if (!cut || !rendering) return silent();
+    const { guardOf, take, pace, isBulk, kept } = this.#speaking;
+    const { binding, ended, languageCode, engineRate: speakingRate, pitch, manner } = rendering;
+    const { engine, speaker: voice } = binding;
+    const isTimed = this.#plan.request.timestamps || marks.length > 0 || emphasized.length > 0;
+    const segment: Segment = {
+      voice,
+      text: cut.text,
+      languageCode,
+      speakingRate,
+      timings: isTimed && engine.capabilities.timings,
+      urgent: breakBefore === undefined && !kept && !isBulk,
+      ...(kept && { isBackground: true }),
+      ...(pitch !== 1 && { pitch }),
+      ...manner,
+      ...(cut.phonemes && { phonemes: cut.phonemes }),
+    };
+    const until = ended ? AbortSignal.any([signal, ended]) : signal;
+    const speakWith = (clone: Uint8Array | undefined) =>
+      guardOf(engine).speak(clone ? { ...segment, clone } : segment, until, { take, pace });
+    // Calls the engine synchronously if the binding is open.
+    const ready = this.#opened.ready(binding);
+    return ready ? speakWith(ready.clone) : later(this.#opened.open(binding).then(speakWith));
+  }
+}
+
+async function* silent(): AsyncGenerator<SpokenPcm> {}
+
+function later(opening: Promise<AsyncIterableIterator<SpokenPcm>>): AsyncIterableIterator<SpokenPcm> {
+  opening.catch(() => {});
+  const pieces: AsyncIterableIterator<SpokenPcm> = {
+    next: async () => (await opening).next(),
+    return: async () => (await opening).return!(),
+    [Symbol.asyncIterator]: () => pieces,
+  };
+  return pieces;
+}
+
+function openBindings() {
+  const opened = new Map<Binding, Promise<Uint8Array | undefined>>();
+  const ready = new Map<Binding, { clone: Uint8Array | undefined }>();
+  const releases: (() => void)[] = [];
+  let isClosed = false;
+  const openBinding = async (binding: Binding) => {
+    const { engine, speaker } = binding;
+    const clone = await binding.openClone?.();
+    const release = engine.keep?.(speaker, clone);
+    if (isClosed) release?.();
+    else if (release) releases.push(release);
+    ready.set(binding, { clone });
+    return clone;
+  };
+  return {
+    /** Returns an object with the clone's data, if there is a clone; undefined if the binding is not open. */
+    ready: (binding: Binding) => ready.get(binding),
+    /** Opens the binding. Resolves to the clone's data if the voice is a clone. */
+    open(binding: Binding): Promise<Uint8Array | undefined> {
+      const opening = opened.get(binding) ?? openBinding(binding);
+      // Prevents an unhandled rejection. Callers that await `opening` still receive the failure.
+      opening.catch(() => {});
+      opened.set(binding, opening);
+      return opening;
+    },
+    close(): void {
+      isClosed = true;
+      for (const release of releases.splice(0)) release();
+    },
+  };
+}
+
+function toInfo({ request, voice, binding, ended, ...plan }: SpeechPlan): SpeechInfo {
+  return {
+    type: 'info',
+    audioId: createId('aud', audioIdBits),
+    voice,
+    speaker: binding.speaker,
+    ended,
+    format: request.format,
+    contentType: audioFormats[request.format].contentType,
+    sampleRateHz: request.sampleRateHz,
+    chunkCount: plan.chunkCount,
+    chars: plan.chars,
+    warnings: plan.warnings,
+    others: plan.others,
+    lexiconVersions: plan.lexiconVersions,
+    origin: plan.origin,
+  };
+}
