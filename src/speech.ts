@@ -13,9 +13,18 @@ export {
   ownLanguage,
   speakingRates,
 } from './speech/fields.ts';
-export type { LivePlace, PlannedLive } from './speech/live-plan.ts';
 export { LiveText } from './speech/live-text.ts';
-export { type ReadRequest, type RequestOptions, readRequest, type SpeechRequest, toRequest } from './speech/request.ts';
+export {
+  fromStoredRequest,
+  type ReadRequest,
+  type RequestOptions,
+  readRequest,
+  type SpeechRequest,
+  type StoredRequest,
+  toRequest,
+  toStoredRequest,
+} from './speech/request.ts';
+export type { LivePlace } from './speech/speak-turn.ts';
 export type {
   Meter,
   SpeechAudio,
@@ -32,7 +41,6 @@ export { openTranscriber } from './speech/transcription.ts';
 
 // Voices
 
-export type { Casting, CastVoice } from './speech/cast.ts';
 export { type DefaultVoice, findDefault } from './speech/default-voice.ts';
 export {
   ofEveryone,
@@ -74,15 +82,15 @@ export {
 // Plans
 
 export { charsPerSecond, type Estimate, estimateSpeech, expectedBytesOf } from './speech/estimate.ts';
-export { bestCasting, type CastSpeech, type PlannedSpeech, type SpeechPlan, type TextPart } from './speech/plan.ts';
+export { bestCasting, type Feed, type Plan } from './speech/plan.ts';
 export type { KeepSegment, SpeakOptions } from './speech/spoken-plan.ts';
-export { createTextCutter, cutsOf, type PlannedCut } from './speech/text-cutter.ts';
+export { cutsOf, type PlannedCut } from './speech/text-cutter.ts';
 export { createWordAt, type TimedWord } from './speech/word-timing.ts';
 
 // Synthesis
 
 export { FileOfTurns } from './speech/file-of-turns.ts';
 export { isMiss } from './speech/find-current.ts';
-export { type Marking, originOf } from './speech/marking.ts';
+export type { Marking } from './speech/marking.ts';
 export { Schedule } from './speech/schedule.ts';
 export { createSpeech, type Speech } from './speech/synthesize.ts';

@@ -33,21 +33,10 @@ const about = ({ format, sampleRateHz, chars }: SpeechRequest) => {
 export const readyPlan: Speech['plan'] = async (request) => {
   const offered = voices.find(request.voiceId);
   const main = { offered, languageCode: request.languageCode, bindings: [] };
-  return {
-    request,
-    voice: offered,
-    bindings: [],
-    cast: { main, others: [], voiceOf: () => main },
-    lexiconVersions: [],
-    planFor() {
-      throw new Error('there is nothing to speak');
-    },
+  const cut = () => {
+    throw new Error('there is nothing to speak');
   };
-};
-
-export const readyCast: Speech['cast'] = async (request, caller) => {
-  const planned = await readyPlan(request, caller);
-  return { ...planned, plan: () => planned };
+  return { request, main, ended: undefined, check() {}, keyOf: () => '', cut };
 };
 
 export const readySpeak: Speech['speak'] = async function* ({ request }) {

@@ -50,7 +50,7 @@ import { addRpcRoutes, createServices } from '../../src/transports/rpc/services.
 import { createSpeechService } from '../../src/transports/rpc/speech-service.ts';
 import { ownCpuMs } from '../measuring/machine.ts';
 import { openGrpcJs, openRawHttp, openRawHttp2 } from './raw-servers.ts';
-import { readyCast, readyDelivery, readyPlan, readySpeak, sound, voice, voices } from './ready-speech.ts';
+import { readyDelivery, readyPlan, readySpeak, sound, voice, voices } from './ready-speech.ts';
 import { openSameHandler } from './same-handler.ts';
 
 export interface Addresses {
@@ -96,7 +96,7 @@ async function openSonant(openOther?: typeof openSameHandler): Promise<Addresses
   const management = {} as VoiceManagement;
   const operations = {
     speech: createSpeechOperations({
-      speech: { cast: readyCast, plan: readyPlan, async checkRoom() {}, speak: readySpeak },
+      speech: { plan: readyPlan, async checkRoom() {}, speak: readySpeak },
       delivery: readyDelivery,
       metering,
       idempotency,

@@ -40,6 +40,7 @@ import {
 import { countChars } from '../platform/count-chars.ts';
 import { Failure } from '../platform/errors.ts';
 import { createId } from '../platform/runtime/id.ts';
+import { type SpeechRequest, toStoredRequest } from '../speech.ts';
 import { withDisclosure } from '../text.ts';
 import type { Call } from './call.ts';
 import { jobEventsEveryMs, jobWatchMs } from './call-limits.ts';
@@ -182,7 +183,7 @@ export type JobView = ReturnType<typeof toJob>;
 /** The message of a job, from its rows. */
 export function toJob(row: JobRow, chapters: readonly ChapterRow[], { baseUrl }: FileLinks) {
   const settings: JobSettings = JSON.parse(row.settings);
-  const { format, sampleRateHz, voiceId, captions } = toPartRequest(settings.speech, {}, 'a');
+  const { format, sampleRateHz, voiceId, captions } = toPartRequest(settings.speech, {});
   const urlOf = (audioId: string, extension: string) => `${baseUrl()}/audio/${audioId}.${extension}`;
   const audioUrlOf = (audioId: string | null) =>
     audioId === null ? '' : urlOf(audioId, audioFormats[format].extension);
@@ -253,9 +254,13 @@ function fingerprintOf({ settings: { speech: _, ...settings }, speech, chapters 
   const metadata = Object.fromEntries(
     Object.entries(settings.metadata).toSorted(([one], [other]) => (one < other ? -1 : 1)),
   );
-  const spoken = chapters.map(({ title, speech, parts }) => [title, toSorted(speech), parts]);
+  const spoken = chapters.map(({ title, speech, parts }) => [
+    title,
+    toSorted(speech),
+    parts.map(({ offset, text, request: { chars } }) => ({ offset, text, chars })),
+  ]);
   return createHash('sha256')
-    .update(JSON.stringify([{ ...settings, metadata }, speech, spoken]))
+    .update(JSON.stringify([{ ...settings, metadata }, toStoredRequest(speech), spoken]))
     .digest('base64url');
 }
 
@@ -289,15 +294,19 @@ async function checkSpeech(
   const { disclosure } = settings;
   for (const [i, chapter] of chapters.entries()) {
     const saidHere: SaidChapter = { voiceId: '', chars: 0, parts: [] };
-    const plan = (text: string) =>
-      nameFaults(chapter, () => speech.plan(toPartRequest(settings.speech, chapter.speech, text), caller));
+    const plan = (request: SpeechRequest) =>
+      nameFaults(chapter, async () => {
+        const planned = await speech.plan(request, caller);
+        planned.check();
+        return planned;
+      });
     let added = 0;
-    for (const { offset, text: given } of chapter.parts) {
+    for (const { offset, text: given, request: asked } of chapter.parts) {
       let text = given;
-      let { request, cast } = await plan(text);
+      let { request, main } = await plan(asked);
       if (offset === 0 && (disclosure === 'chapters' || (disclosure === 'start' && i === 0))) {
-        text = withDisclosure(given, request.markup === 'ssml', cast.main.languageCode);
-        ({ request } = await plan(text));
+        text = withDisclosure(given, request.markup === 'ssml', main.languageCode);
+        ({ request } = await plan(toPartRequest(settings.speech, chapter.speech, text)));
       }
       saidHere.voiceId = request.voiceId;
       saidHere.chars += request.chars;

@@ -3,7 +3,7 @@
 import { type LiveSpeechRequest, LiveSpeechRequestSchema, LiveStartSchema } from '../../gen/sonant/v1/speech_pb.ts';
 import { checkRules, Violations } from '../contract.ts';
 import { Failure } from '../platform/errors.ts';
-import { type FileOfTurns, type PlannedLive, type RequestOptions, type Speech, toRequest } from '../speech.ts';
+import { type FileOfTurns, type Plan, type RequestOptions, type Speech, toRequest } from '../speech.ts';
 import { disclosureIn } from '../text.ts';
 import type { Call } from './call.ts';
 import { liveStartMs } from './call-limits.ts';
@@ -38,7 +38,7 @@ export function toLiveInput(
 }
 
 export interface LiveOperationsOptions {
-  speech: Pick<Speech, 'planLive' | 'speakTurn'>;
+  speech: Pick<Speech, 'plan' | 'speakTurn'>;
   metering: Pick<Metering, 'openTurn'>;
 }
 
@@ -48,17 +48,19 @@ export const createLiveOperations = ({ speech, metering }: LiveOperationsOptions
     const given = inputs[Symbol.asyncIterator]();
     try {
       const { start, voices = [] } = await readStart(given);
-      const plans = new Map<string, PlannedLive>();
+      const plans = new Map<string, Plan>();
       const planVoice = async (voiceId = start.voiceId) => {
-        if (!plans.has(voiceId)) plans.set(voiceId, await speech.planLive({ ...start, voiceId }, caller));
+        // The word times show where an interrupted turn was cut off.
+        const request = { ...start, voiceId, timestamps: true };
+        if (!plans.has(voiceId)) plans.set(voiceId, await speech.plan(request, caller));
       };
       for (const voiceId of [start.voiceId, ...voices]) await planVoice(voiceId);
       const speakTurn = ({ text, voiceId }: LiveTurn, file: FileOfTurns, signal: AbortSignal) => {
-        const planned = plans.get(voiceId)!;
-        const charging = metering.openTurn({ ...call, signal }, planned);
-        return speech.speakTurn(planned, text, { ...charging, caller, signal, file, pace });
+        const plan = plans.get(voiceId)!;
+        const charging = metering.openTurn({ ...call, signal }, plan);
+        return speech.speakTurn(plan, text, { ...charging, caller, signal, file, pace });
       };
-      const languageOf = (voiceId: string) => plans.get(voiceId)!.cast.main.languageCode;
+      const languageOf = (voiceId: string) => plans.get(voiceId)!.main.languageCode;
       const session = new LiveSession({ call, start, languageOf, speakTurn });
       if (start.disclosure) {
         await session.handle({ type: 'text', text: disclosureIn(languageOf(start.voiceId)) });

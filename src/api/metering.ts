@@ -7,7 +7,7 @@ import { audioFormats } from '../audio.ts';
 import type { Delivered } from '../clips.ts';
 import type { Voice } from '../engines.ts';
 import { Failure } from '../platform/errors.ts';
-import type { CastSpeech, LivePlace, Meter, PlannedLive, SpeechEvent, SpeechInfo, SpeechRequest } from '../speech.ts';
+import type { LivePlace, Meter, Plan, SpeechEvent, SpeechInfo, SpeechRequest } from '../speech.ts';
 import type { Call } from './call.ts';
 import { turnWaitMsMax } from './call-limits.ts';
 
@@ -19,7 +19,7 @@ interface MeteringOptions {
 }
 
 /** The request to charge, and its voice. */
-type SpeechCharged = Pick<CastSpeech, 'request' | 'voice'>;
+type SpeechCharged = Pick<Plan, 'request' | 'main'>;
 
 export type Metering = ReturnType<typeof createMetering>;
 
@@ -50,11 +50,11 @@ export function createMetering({ limiter, ledger, onFault }: MeteringOptions) {
      */
     async charge(
       call: Call,
-      { request, voice: { voice } }: SpeechCharged,
+      { request, main }: SpeechCharged,
       chars: number,
       work: (onSpoken: () => void) => Promise<Delivered>,
     ): Promise<Delivered> {
-      reportVoice(call, request, voice);
+      reportVoice(call, request, main.offered.voice);
       const taken = take(call, chars);
       const synthesis = taken instanceof Promise ? await taken : taken;
       const note = noteFor(call, request);
@@ -79,16 +79,16 @@ export function createMetering({ limiter, ledger, onFault }: MeteringOptions) {
     },
 
     /** Opens the meter of a stream, and takes its concurrency slot. */
-    async openStream(call: Call, { request, voice: { voice } }: SpeechCharged): Promise<Meter> {
-      reportVoice(call, request, voice);
+    async openStream(call: Call, { request, main }: SpeechCharged): Promise<Meter> {
+      reportVoice(call, request, main.offered.voice);
       const synthesis = await take(call, request.chars);
       const account = new StreamAccount(call, noteFor(call, request));
       return meterOf(account, synthesis, () => synthesis.end(account.spokenChars));
     },
 
     /** Opens the meter of a turn of live speech, which holds a concurrency slot while a part is spoken. */
-    openTurn(call: Call, { request, voice: { voice } }: Pick<PlannedLive, 'request' | 'voice'>) {
-      reportVoice(call, request, voice);
+    openTurn(call: Call, { request, main }: SpeechCharged) {
+      reportVoice(call, request, main.offered.voice);
       const account = new StreamAccount(call, noteFor(call, request));
       const takeSlot = (chars: number, replaces: Synthesis | undefined) =>
         take(call, chars, { replaces, isPart: true });

@@ -9,7 +9,7 @@ import {
   type Estimate,
   estimateSpeech,
   expectedBytesOf,
-  type PlannedSpeech,
+  type Plan,
   type Speech,
   type SpeechEvent,
   type SpeechRequest,
@@ -29,7 +29,7 @@ interface SynthesizeOptions {
 }
 
 export interface SpeechOperationsOptions {
-  speech: Pick<Speech, 'cast' | 'plan' | 'checkRoom' | 'speak'>;
+  speech: Pick<Speech, 'plan' | 'checkRoom' | 'speak'>;
   delivery: Delivery;
   metering: Metering;
   idempotency: Pick<Idempotency, 'forgetAbout'>;
@@ -45,7 +45,7 @@ export function createSpeechOperations(options: SpeechOperationsOptions) {
   return {
     /** Throws a Failure if a stream of this request would be refused before it reaches an engine. */
     async check(request: SpeechRequest, caller: Caller): Promise<void> {
-      await speech.plan(request, caller);
+      (await speech.plan(request, caller)).check();
     },
 
     /** Resolves when the whole text has been spoken and, if the result is a link, the audio has been stored. */
@@ -55,18 +55,18 @@ export function createSpeechOperations(options: SpeechOperationsOptions) {
       { fresh, inlineBytesMax }: SynthesizeOptions,
     ): Promise<Delivered> {
       const { caller, signal } = call;
-      const found = await speech.cast(request, caller);
+      const plan = await speech.plan(request, caller);
       const sizeLimit = request.returnFormat === 'url' ? undefined : toSizeLimit(inlineBytesMax);
-      const clip = fresh ? undefined : await delivery.findCached(found, caller);
+      const clip = fresh ? undefined : await delivery.findCached(plan, caller);
       // The clip may have been removed in the meantime.
-      const cached = clip && (await delivery.openCached(clip, found));
-      // Cached audio needs no plan: its text was spoken before.
-      const planned = cached ? undefined : found.plan();
+      const cached = clip && (await delivery.openCached(clip, plan));
+      // The text of cached audio was checked before.
+      if (!cached) plan.check();
       const onFirstSound = () => call.reportSpeech({ firstSoundMs: performance.now() - call.begunMs });
-      if (planned && sizeLimit) await checkEstimate(planned, sizeLimit, signal);
-      const charged = metering.charge(call, found, cached ? 0 : found.request.chars, async (onSpoken) => {
+      if (!cached && sizeLimit) await checkEstimate(plan, sizeLimit, signal);
+      const charged = metering.charge(call, plan, cached ? 0 : plan.request.chars, async (onSpoken) => {
         const delivered =
-          cached ?? (await delivery.deliver(planned!, caller, signal, { fresh, sizeLimit, onFirstSound, onSpoken }));
+          cached ?? (await delivery.deliver(plan, caller, signal, { fresh, sizeLimit, onFirstSound, onSpoken }));
         const { byteCount } = delivered;
         if (!sizeLimit || byteCount <= sizeLimit.bytesMax) return delivered;
         delivered.close();
@@ -82,18 +82,20 @@ export function createSpeechOperations(options: SpeechOperationsOptions) {
       const { caller, signal, pace } = call;
       const speak = request.returnFormat === 'url' ? delivery.storeStream : speech.speak;
       await speech.checkRoom(request, caller);
-      const planned = await speech.plan(request, caller);
-      return speak(planned, caller, signal, { pace, openMeter: () => metering.openStream(call, planned) });
+      const plan = await speech.plan(request, caller);
+      plan.check();
+      return speak(plan, caller, signal, { pace, openMeter: () => metering.openStream(call, plan) });
     },
 
     /** Estimates a request. No characters are charged, but an estimate takes a concurrency slot of the key. */
     async estimateSpeech(call: Call, request: SpeechRequest): Promise<Estimate> {
       const { caller, signal } = call;
-      const planned = await speech.plan(request, caller);
+      const plan = await speech.plan(request, caller);
+      plan.check();
       return metering.occupy(call, async () => {
         const giveBack = await estimateSlots.take({ owner: caller.callerId, signal });
         try {
-          return await estimateSpeech(planned, signal);
+          return await estimateSpeech(plan, signal);
         } finally {
           giveBack();
         }
@@ -127,8 +129,8 @@ const isTooMuch = (byteCount: number, { bytesMax }: SizeLimit): boolean => estim
 /** Whether the request may be too large. Most requests are clearly small enough and need no estimate. */
 const mayBeTooMuch = (request: SpeechRequest, limit: SizeLimit): boolean => isTooMuch(expectedBytesOf(request), limit);
 
-async function checkEstimate(planned: PlannedSpeech, limit: SizeLimit, signal: AbortSignal): Promise<void> {
-  if (!mayBeTooMuch(planned.request, limit)) return;
-  const { byteCount } = await estimateSpeech(planned, signal);
+async function checkEstimate(plan: Plan, limit: SizeLimit, signal: AbortSignal): Promise<void> {
+  if (!mayBeTooMuch(plan.request, limit)) return;
+  const { byteCount } = await estimateSpeech(plan, signal);
   if (isTooMuch(byteCount, limit)) throw limit.refuse(byteCount);
 }

@@ -7,7 +7,7 @@ import type { KeyCaller, Seal, SealUse } from '../accounts.ts';
 import { Failure } from '../platform/errors.ts';
 import { requestBytesMax } from '../platform/net/request-limits.ts';
 import { createId } from '../platform/runtime/id.ts';
-import type { SpeechRequest } from '../speech.ts';
+import { fromStoredRequest, type SpeechRequest, type StoredRequest, toStoredRequest } from '../speech.ts';
 import { ticketCharsMax, ticketCharsMin, ticketCharsPerAccountMax, ticketMs } from './call-limits.ts';
 import type { TicketRows } from './ticket-rows.ts';
 
@@ -44,9 +44,9 @@ const sealedSeconds = 3600;
 const limits = { ofAccount: ticketCharsPerAccountMax, ofAll: ticketCharsMax };
 
 /** Each ticket counts as at least `ticketCharsMin`, since a ticket for one letter takes memory too. */
-const charsHeldBy = ({ chunks }: SpeechRequest) =>
+const charsHeldBy = ({ texts }: SpeechRequest) =>
   Math.max(
-    chunks.reduce((sum, { length }) => sum + length, 0),
+    texts.reduce((sum, { source }) => sum + source.length, 0),
     ticketCharsMin,
   );
 
@@ -72,13 +72,13 @@ export function createTickets({ rows, seal }: { rows: TicketRows; seal: Seal }) 
   };
   return {
     issue: (request: SpeechRequest, holder: TicketHolder): Promise<Pick<Ticket, 'ticketId' | 'expiresAtMs'>> =>
-      issue('ticket', holder, charsHeldBy(request), { request }),
+      issue('ticket', holder, charsHeldBy(request), { request: toStoredRequest(request) }),
     /** Returns the ticket and invalidates it, or returns undefined if the ticket is unknown, used or expired. */
     async use(ticketId: string): Promise<Ticket | undefined> {
       const taken = await take('ticket', ticketId);
       if (!taken) return undefined;
       const { facts, ...ticket } = taken;
-      return { request: facts.request as SpeechRequest, ticketId, ...ticket };
+      return { request: fromStoredRequest(facts.request as StoredRequest), ticketId, ...ticket };
     },
     issueLive: (holder: TicketHolder): Promise<Pick<Ticket, 'ticketId' | 'expiresAtMs'>> =>
       issue('live-ticket', holder, ticketCharsMin, {}),

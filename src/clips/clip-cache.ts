@@ -2,8 +2,7 @@
 // used, so that it is not removed at once to make room. If audio is returned directly, a slow or unreachable store is
 // not an error.
 import { hasReason } from '../platform/errors.ts';
-import { bestCasting, type Casting, type CastSpeech, type Speech } from '../speech.ts';
-import { bestKeyOf, keyOfCasting } from './cache-key.ts';
+import { bestCasting, type Plan, type Speech } from '../speech.ts';
 import type { ClipMemory, ReadClip } from './clip-memory.ts';
 import { keptMsMin } from './clip-remover.ts';
 import type { ClipRow, ClipRows } from './clip-rows.ts';
@@ -23,9 +22,6 @@ interface ClipCacheOptions {
   keepMs: number;
 }
 
-/** A request for speech without its plan, which the cache does not need. */
-type CachedSpeech = Omit<CastSpeech, 'plan'>;
-
 export function createClipCache({ speech, clips, memory, index, patience, keepMs }: ClipCacheOptions) {
   const lastsUntilMs = () => Date.now() + Math.round(keepMs * cachedLifeMin);
   const findCached = async (ownerId: string, cacheKey: string): Promise<ClipRow | undefined> => {
@@ -37,12 +33,10 @@ export function createClipCache({ speech, clips, memory, index, patience, keepMs
   };
 
   /** Finds a clip of the best engine. A clip of another engine is used only while all better engines cannot speak. */
-  const find = async (found: CachedSpeech, ownerId: string) => {
-    const { bindings, cast } = found;
-    for (const binding of bindings) {
-      const casting: Casting = (voice) => (voice === cast.main ? binding : bestCasting(voice));
-      const isBest = binding === bindings[0];
-      const cached = await findCached(ownerId, isBest ? bestKeyOf(found) : keyOfCasting(found, casting));
+  const find = async ({ main, keyOf }: Plan, ownerId: string) => {
+    for (const binding of main.bindings) {
+      const key = keyOf((voice) => (voice === main ? binding : bestCasting(voice)));
+      const cached = await findCached(ownerId, key);
       if (cached || speech.restMs(binding) === 0) return cached;
     }
     return undefined;
@@ -65,9 +59,9 @@ export function createClipCache({ speech, clips, memory, index, patience, keepMs
   };
 
   return {
-    async find(found: CachedSpeech, ownerId: string): Promise<ClipRow | undefined> {
-      if (found.request.returnFormat !== 'url') return patience.run(() => find(found, ownerId));
-      const clip = await find(found, ownerId);
+    async find(plan: Plan, ownerId: string): Promise<ClipRow | undefined> {
+      if (plan.request.returnFormat !== 'url') return patience.run(() => find(plan, ownerId));
+      const clip = await find(plan, ownerId);
       return clip && (await use(clip)) ? clip : undefined;
     },
     /**

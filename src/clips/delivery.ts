@@ -7,16 +7,15 @@ import { audioFormats, type FormatName } from '../audio.ts';
 import type { Voice } from '../engines.ts';
 import { Failure } from '../platform/errors.ts';
 import {
+  bestCasting,
   type CaptionKind,
-  type CastSpeech,
   expectedBytesOf,
-  type PlannedSpeech,
+  type Plan,
   type SpeakOptions,
   type Speech,
   type SpeechEvent,
   type SpeechRequest,
 } from '../speech.ts';
-import { bestKeyOf } from './cache-key.ts';
 import { createClipCache } from './clip-cache.ts';
 import { type ClipMemory, type ClipPieces, createClipMemory, type ReadClip } from './clip-memory.ts';
 import type { ClipRoom } from './clip-room.ts';
@@ -93,61 +92,63 @@ export function createDelivery(options: DeliveryOptions, singleFlight: SingleFli
 
   /** Undefined if the audio was removed before it could be opened. */
   const answer = async (
-    { request, voice: { voice } }: Pick<CastSpeech, 'request' | 'voice'>,
+    { request, main }: Plan,
     { clip, held }: Spoken,
     isCached: boolean,
   ): Promise<Delivered | undefined> => {
     const read = () => held?.read() ?? (isCached ? cache.read(clip) : memory.read(clip));
     const sound = request.returnFormat === 'url' ? readLater(memory, clip) : await read();
-    return sound && { ...factsOf(clip, voice, isCached, request), open: () => sound.pieces, close: sound.close };
+    return (
+      sound && { ...factsOf(clip, main.offered.voice, isCached, request), open: () => sound.pieces, close: sound.close }
+    );
   };
 
   return {
     /** Finds the cached clip of an identical request by the same caller. The request then needs no plan. */
-    findCached: (found: CastSpeech, { callerId }: Caller): Promise<ClipRow | undefined> => cache.find(found, callerId),
+    findCached: (plan: Plan, { callerId }: Caller): Promise<ClipRow | undefined> => cache.find(plan, callerId),
 
     /** Opens a cached clip. Undefined if the clip was removed in the meantime. */
-    openCached: (clip: ClipRow, found: CastSpeech): Promise<Delivered | undefined> => answer(found, { clip }, true),
+    openCached: (clip: ClipRow, plan: Plan): Promise<Delivered | undefined> => answer(plan, { clip }, true),
 
     /**
      * Speaks the text, or uses the cache unless the answer must be `fresh`. An answer with a link resolves when the clip
      * is stored; other answers do not depend on the store.
      */
     async deliver(
-      planned: PlannedSpeech,
+      plan: Plan,
       caller: Caller,
       signal: AbortSignal,
       { fresh, onSpoken = () => {}, ...watch }: DeliverOptions,
     ): Promise<Delivered> {
       const { callerId } = caller;
-      const isLink = planned.request.returnFormat === 'url';
+      const isLink = plan.request.returnFormat === 'url';
       const makeFor = (until: AbortSignal, payers: ReadonlySet<() => void>): Promise<Spoken> => {
         const onDone = () => {
           for (const each of payers) each();
         };
-        return speaking[isLink ? 'intoClip' : 'intoMemory'](planned, caller, until, { ...watch, onSpoken: onDone });
+        return speaking[isLink ? 'intoClip' : 'intoMemory'](plan, caller, until, { ...watch, onSpoken: onDone });
       };
       const makeOwn = async () => {
-        const made = await answer(planned, await makeFor(signal, new Set([onSpoken])), false);
+        const made = await answer(plan, await makeFor(signal, new Set([onSpoken])), false);
         // If memory is short, the audio is only in the store, which may already have removed it to make room.
         if (!made) throw new Failure('storage_full', { retryAfterSeconds: 1 });
         return made;
       };
       if (fresh) return makeOwn();
       const find = async (): Promise<Spoken | undefined> => {
-        const clip = await cache.find(planned, callerId);
+        const clip = await cache.find(plan, callerId);
         return clip && { clip };
       };
       const kind = isLink ? 'link' : `sound ${watch.sizeLimit?.bytesMax ?? ''}`;
       // A caller without a deadline must not share a refusal with a caller that has a deadline.
       const patience = caller.deadlineMs === undefined ? '' : ' until';
-      const flight = `${callerId} ${bestKeyOf(planned)} ${kind}${patience}`;
+      const flight = `${callerId} ${plan.keyOf(bestCasting)} ${kind}${patience}`;
       const payers = waiting.get(flight) ?? new Set();
       waiting.set(flight, payers.add(onSpoken));
       try {
         const make = (until: AbortSignal) => makeFor(until, payers);
         const { value: spoken, isMade } = await singleFlight.run(flight, signal, { find, make });
-        return (await answer(planned, spoken, !isMade)) ?? (await makeOwn());
+        return (await answer(plan, spoken, !isMade)) ?? (await makeOwn());
       } finally {
         payers.delete(onSpoken);
         if (payers.size === 0) waiting.delete(flight);
@@ -156,17 +157,17 @@ export function createDelivery(options: DeliveryOptions, singleFlight: SingleFli
 
     /** Streams the speech while it is stored. The info and the end of the stream contain the link. */
     async *storeStream(
-      planned: PlannedSpeech,
+      plan: Plan,
       caller: Caller,
       signal: AbortSignal,
       { pace, openMeter }: SpeakOptions,
     ): AsyncIterable<SpeechEvent> {
       const meter = await openMeter?.();
       try {
-        const bytes = expectedBytesOf(planned.request);
+        const bytes = expectedBytesOf(plan.request);
         const reservation = await room.reserve({ accountId: accountOf(caller), bytes, isLinked: true });
-        const options = { clips, index, keepMs, reservation, caller, isLinked: true, toCacheKey: () => null };
-        const stored = storeClip(speech.speak(planned, caller, signal, { pace }), options);
+        const options = { clips, index, keepMs, reservation, caller, isLinked: true, isCached: false };
+        const stored = storeClip(speech.speak(plan, caller, signal, { pace }), options);
         let link = {};
         for await (const event of stored.events) {
           if (event.type === 'info') {

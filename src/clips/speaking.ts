@@ -5,15 +5,13 @@ import type { Caller } from '../accounts.ts';
 import type { Failure } from '../platform/errors.ts';
 import {
   expectedBytesOf,
-  type PlannedSpeech,
+  type Plan,
   type Speech,
   type SpeechAudio,
   type SpeechDone,
   type SpeechEvent,
   type SpeechInfo,
 } from '../speech.ts';
-import { readMarkup } from '../text.ts';
-import { cacheKeyOf } from './cache-key.ts';
 import { toCaptioned } from './captions.ts';
 import type { ReadClip } from './clip-memory.ts';
 import type { ClipRoom } from './clip-room.ts';
@@ -53,62 +51,59 @@ interface SpeakingOptions {
 }
 
 interface Speaking {
-  intoClip(planned: PlannedSpeech, caller: Caller, signal: AbortSignal, watch: AudioWatch): Promise<Spoken>;
-  intoMemory(planned: PlannedSpeech, caller: Caller, signal: AbortSignal, watch: AudioWatch): Promise<Spoken>;
+  intoClip(plan: Plan, caller: Caller, signal: AbortSignal, watch: AudioWatch): Promise<Spoken>;
+  intoMemory(plan: Plan, caller: Caller, signal: AbortSignal, watch: AudioWatch): Promise<Spoken>;
 }
 
 export function createSpeaking(options: SpeakingOptions): Speaking {
   const { speech, clips, index, room, patience, keepMs, onFault } = options;
   const memory = createSoundMemory();
 
-  const recordOptions = ({ request }: PlannedSpeech, caller: Caller) => {
-    const isLinked = request.returnFormat === 'url';
-    const toCacheKey = (info: SpeechInfo) => cacheKeyOf(request, info);
-    return { keepMs, caller, isLinked, toCacheKey };
+  const recordOptions = ({ request }: Plan, caller: Caller) => {
+    return { keepMs, caller, isLinked: request.returnFormat === 'url', isCached: true };
   };
 
   /** Stores the audio of the events. Makes room before the first event is read. */
-  const store = async (events: AsyncIterable<SpeechEvent>, planned: PlannedSpeech, caller: Caller, bytes: number) => {
-    const { captions, chunks, markup } = planned.request;
-    const { languageCode } = planned.cast.main;
-    const captioned = captions.length > 0 ? toCaptioned(readMarkup(chunks[0]!, markup), languageCode) : undefined;
-    const record = recordOptions(planned, caller);
+  const store = async (events: AsyncIterable<SpeechEvent>, plan: Plan, caller: Caller, bytes: number) => {
+    const { request, main } = plan;
+    const captioned = request.captions.length > 0 ? toCaptioned(request.texts[0]!, main.languageCode) : undefined;
+    const record = recordOptions(plan, caller);
     const reservation = await room.reserve({ accountId: accountOf(caller), bytes, isLinked: record.isLinked });
     const stored = storeClip(events, { clips, index, reservation, captioned, ...record });
     for await (const _ of stored.events);
     return stored.clip;
   };
 
-  const keep = (held: HeldSound, planned: PlannedSpeech, caller: Caller) => {
-    const stored = () => store(replay(held.events()), planned, caller, held.done.byteCount);
+  const keep = (held: HeldSound, plan: Plan, caller: Caller) => {
+    const stored = () => store(replay(held.events()), plan, caller, held.done.byteCount);
     // The answer does not depend on the stored clip, so any failure is only reported.
     return patience.run(stored).catch(onFault);
   };
 
   return {
-    async intoClip(planned, caller, signal, { sizeLimit: _, ...watch }) {
-      const events = watchAudio(speech.speak(planned, caller, signal), watch, signal);
-      return { clip: await store(events, planned, caller, expectedBytesOf(planned.request)) };
+    async intoClip(plan, caller, signal, { sizeLimit: _, ...watch }) {
+      const events = watchAudio(speech.speak(plan, caller, signal), watch, signal);
+      return { clip: await store(events, plan, caller, expectedBytesOf(plan.request)) };
     },
 
-    async intoMemory(planned, caller, signal, watch) {
-      const expected = expectedBytesOf(planned.request);
-      const events = watchAudio(speech.speak(planned, caller, signal), watch, signal);
-      if (!memory.hasRoom(expected)) return { clip: await store(events, planned, caller, expected) };
+    async intoMemory(plan, caller, signal, watch) {
+      const expected = expectedBytesOf(plan.request);
+      const events = watchAudio(speech.speak(plan, caller, signal), watch, signal);
+      if (!memory.hasRoom(expected)) return { clip: await store(events, plan, caller, expected) };
       const held = memory.open();
       try {
         for (let next = await events.next(); !next.done; next = await events.next()) {
           if (held.add(next.value)) continue;
           const all = replay([...held.events(), next.value], events);
-          const clip = await store(all, planned, caller, expected);
+          const clip = await store(all, plan, caller, expected);
           held.release();
           return { clip };
         }
-        const clip = await keep(held, planned, caller);
+        const clip = await keep(held, plan, caller);
         // If the caller has left, nobody would read the answer.
         signal.throwIfAborted();
         // The audio stays in memory, because other clips may displace the stored clip before the answer is read.
-        return { clip: clip ?? toClipRecord(held.info, held.done, recordOptions(planned, caller)), held };
+        return { clip: clip ?? toClipRecord(held.info, held.done, recordOptions(plan, caller)), held };
       } catch (error) {
         held.release();
         throw error;

@@ -17,8 +17,8 @@ interface ClipRecordOptions {
   caller: Caller;
   /** Whether the caller receives a link to the clip. */
   isLinked: boolean;
-  /** Returns the cache key of the clip, or null if the clip is not cached. */
-  toCacheKey(info: SpeechInfo): string | null;
+  /** Whether later requests may be answered from the clip. */
+  isCached: boolean;
 }
 
 interface StoreClipOptions extends ClipRecordOptions {
@@ -86,14 +86,14 @@ export const accountOf = ({ accountId, callerId }: Caller): string => accountId 
 export function toClipRecord(
   info: SpeechInfo,
   done: Pick<SpeechDone, 'byteCount' | 'seconds' | 'chars'>,
-  { keepMs, caller, isLinked, toCacheKey }: ClipRecordOptions,
+  { keepMs, caller, isLinked, isCached }: ClipRecordOptions,
 ): ClipRecord {
   const now = Date.now();
   return {
     clipId: info.audioId,
     ownerId: caller.callerId,
     accountId: accountOf(caller),
-    cacheKey: toCacheKey(info),
+    cacheKey: isCached ? info.cacheKey!() : null,
     format: info.format,
     byteCount: done.byteCount,
     seconds: done.seconds,

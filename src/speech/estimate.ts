@@ -2,7 +2,7 @@
 // pauses, so that other calls are served in between.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { audioFormats, type FormatName } from '../audio.ts';
-import { bestCasting, type PlannedSpeech } from './plan.ts';
+import { bestCasting, type Plan } from './plan.ts';
 import type { SpeechRequest } from './request.ts';
 
 export interface Estimate {
@@ -24,16 +24,16 @@ export const expectedBytesOf = ({ chars, pauseMs, format, sampleRateHz, speaking
   bytesOf(chars / charsPerSecond / speakingRate + pauseMs / 1000, format, sampleRateHz);
 
 /** Rejects with the signal's reason if the signal aborts. */
-export async function estimateSpeech({ request, planFor }: PlannedSpeech, signal: AbortSignal): Promise<Estimate> {
-  const { cuts, warnings } = await planFor(bestCasting);
+export async function estimateSpeech({ request, cut }: Plan, signal: AbortSignal): Promise<Estimate> {
+  const { cuts, info } = await cut(bestCasting);
   let seconds = 0;
   let segmentCount = 0;
   let sinceMs = performance.now();
   for (let next = await cuts.next(); !next.done; next = await cuts.next()) {
-    const { cut, rendering, pauseBeforeMs } = next.value;
+    const { cut: spoken, rendering, pauseBeforeMs } = next.value;
     seconds += pauseBeforeMs / 1000;
-    if (cut && rendering) {
-      seconds += cut.text.length / charsPerSecond / (rendering.engineRate * rendering.tempo);
+    if (spoken && rendering) {
+      seconds += spoken.text.length / charsPerSecond / (rendering.engineRate * rendering.tempo);
       segmentCount++;
     }
     if (performance.now() - sinceMs < sliceMs) continue;
@@ -42,7 +42,7 @@ export async function estimateSpeech({ request, planFor }: PlannedSpeech, signal
     sinceMs = performance.now();
   }
   const { chars, format, sampleRateHz } = request;
-  return { chars, seconds, byteCount: bytesOf(seconds, format, sampleRateHz), segmentCount, warnings };
+  return { chars, seconds, byteCount: bytesOf(seconds, format, sampleRateHz), segmentCount, warnings: info.warnings };
 }
 
 function bytesOf(seconds: number, format: FormatName, sampleRateHz: number): number {

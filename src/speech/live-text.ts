@@ -2,22 +2,25 @@
 // order. Each part is available as soon as it is complete. Several readers can read all parts from the start.
 
 import { countChars } from '../platform/count-chars.ts';
+import { Failure, type FieldReason } from '../platform/errors.ts';
 import type { Steps } from '../platform/runtime/steps.ts';
-import { isSsml, type MarkupKind, PartCutter } from '../text.ts';
+import { isSsml, type MarkedText, MarkupFault, type MarkupKind, PartCutter, pausesMsMax, readMarkup } from '../text.ts';
+import { pausesTooLong, textLimits } from './fields.ts';
 
 export interface LivePart {
   text: string;
   chars: number;
   /** Start of the part within the turn, in code points. */
   offset: number;
-  /** End of the part in the text of the turn, in UTF-16 units. */
-  end: number;
   isLast: boolean;
 }
 
 export class LiveText {
   readonly #cutter: PartCutter;
-  readonly #mayBeDocument: boolean;
+  readonly #markup: MarkupKind | undefined;
+  /** The markup of the first parts, each read once. */
+  readonly #marked: MarkedText[] = [];
+  #pausesMs = 0;
   /** Text that is, or may become, a markup document. A document is one part. */
   #held = '';
   /** The held text without white space before it, until it is certainly a document. */
@@ -36,7 +39,7 @@ export class LiveText {
 
   constructor(languageCode: string, markup?: MarkupKind) {
     this.#cutter = new PartCutter(languageCode);
-    this.#mayBeDocument = markup === 'ssml';
+    this.#markup = markup;
   }
 
   /** All text received so far. */
@@ -63,7 +66,7 @@ export class LiveText {
     this.#isQuiet = false;
     this.#received += text;
     this.#chars += countChars(text);
-    if (this.#mayBeDocument && (this.#held !== '' || this.#parts.length === 0) && !this.#cutter.hasText) {
+    if (this.#markup === 'ssml' && (this.#held !== '' || this.#parts.length === 0) && !this.#cutter.hasText) {
       this.#held += text;
       if (this.#mayGoOnAsDocument(text)) return;
     }
@@ -110,13 +113,28 @@ export class LiveText {
     return this.#parts[index]!;
   }
 
-  /** Resolves when the part is complete. Rejects if the turn fails. */
-  async part(index: number): Promise<LivePart> {
+  /** Reads the markup of a part when the part is complete. Rejects if it cannot be read, or if the turn fails. */
+  async part(index: number): Promise<{ marked: MarkedText; isLast: boolean }> {
     for (;;) {
       if (this.#failed) throw this.#failed.reason;
       const part = this.#parts[index];
-      if (part) return part;
+      if (part) return { marked: this.#marked[index] ?? this.#read(part.text), isLast: part.isLast };
       await this.#changed.promise;
+    }
+  }
+
+  #read(text: string): MarkedText {
+    try {
+      const marked = readMarkup(text, this.#markup);
+      const { chunkCharsMax: limit } = textLimits;
+      if (this.#markup === 'ssml' && marked.chars > limit)
+        throw refused('too_long', `has ${marked.chars} characters, over the limit of ${limit} of a document`);
+      if (this.#pausesMs + marked.pauseMs > pausesMsMax) throw refused('range', pausesTooLong);
+      this.#pausesMs += marked.pauseMs;
+      this.#marked.push(marked);
+      return marked;
+    } catch (error) {
+      throw error instanceof MarkupFault ? refused('markup', error.message) : error;
     }
   }
 
@@ -130,13 +148,15 @@ export class LiveText {
 
   #add(text: string, isLast: boolean): void {
     const chars = countChars(text);
-    const end = (this.#parts.at(-1)?.end ?? 0) + text.length;
-    this.#parts.push({ text, chars, offset: this.#partChars, end, isLast });
+    this.#parts.push({ text, chars, offset: this.#partChars, isLast });
     this.#partChars += chars;
     this.#changed.resolve();
     if (!this.#failed) this.#changed = Promise.withResolvers();
   }
 }
+
+const refused = (reason: FieldReason, message: string): Failure =>
+  new Failure('invalid_request', { details: [{ field: 'text', reason, message }] });
 
 /** No text, or an incomplete start of the root element. */
 const startPattern = /^(?:<(?:(?:[^\s<>/:="']{1,40}:)?s?p?e?a?k?|[^\s<>/:="']{1,40}))?$/;

@@ -1,12 +1,13 @@
-// Plans a request once, before anything is spoken: finds the voices and their engines. For each choice of engines, the
-// plan has the segments of every chunk and the warnings. Everything that can be refused without calling an engine is
-// refused here.
+// Plans speech: finds the voices, applies lexicons, and cuts texts for the engines. One planner serves all texts. Those of a
+// request are read and checked before anything is charged. A feed is read while it arrives: the parts of a live turn, or
+// of a chapter of a job. Everything that can be refused without calling an engine is refused here.
 import type { Caller } from '../accounts.ts';
-import type { Origin } from '../audio.ts';
-import type { Voice } from '../engines.ts';
+import { audioFormats } from '../audio.ts';
 import { Failure, type FieldViolation } from '../platform/errors.ts';
+import { createId } from '../platform/runtime/id.ts';
 import { ownTurn } from '../platform/runtime/steps.ts';
-import { inspectScripts, type MarkedText, type ReadingState, readMarkup } from '../text.ts';
+import { inspectScripts, type MarkedText } from '../text.ts';
+import { hashOfSound } from './cache-key.ts';
 import { type Cast, type Casting, type CastVoice, findCast } from './cast.ts';
 import { autoLanguage, languageCodeDefault, ownLanguage } from './fields.ts';
 import { createLanguageMarker } from './guess-languages.ts';
@@ -22,144 +23,241 @@ import {
   lexiconVersionsOf,
   noLexicons,
 } from './request-lexicons.ts';
+import type { SpeechInfo, Warning } from './speech-events.ts';
 import type { VoiceStatus } from './stored-voices.ts';
-import { type CutSteps, createTextCutter, type PlannedCut, peekSpoken } from './text-cutter.ts';
+import { type CutSteps, createTextCutter, cutsOf, type PlannedCut, peekSpoken } from './text-cutter.ts';
 import { type Binding, blendOf, isSpokenBy, type OfferedVoice, type Voices, voicesFor } from './voice.ts';
 
-/** `ignored:` precedes the name of markup or of a field that has no effect, such as "ignored:phoneme". */
-export type Warning = 'nothing_spoken' | 'transliterated' | 'fallback_engine' | `ignored:${string}`;
-
-/** A voice other than the request's own voice. */
-export interface OtherVoice {
-  voice: Voice;
-  speaker: Voice;
+export interface Plan {
+  /** The request with the id of its voice, and with the voice's language if the request names none. */
+  request: SpeechRequest;
+  main: CastVoice;
+  /** Aborts when one of the voices may no longer be used. */
+  ended: AbortSignal | undefined;
+  /** Throws a Failure if the voice cannot speak the texts of the request. `cut` also checks them. */
+  check(): void;
+  /** Hash of everything that the audio depends on, if these engines speak. */
+  keyOf(casting: Casting): string;
+  /** Cuts the texts of the request, or those of a feed, for these engines. */
+  cut(casting: Casting, feed?: Feed): Promise<CutPlan>;
 }
 
-export interface SpeechPlan {
+/** Texts that arrive one after the other. They can be read again from the first, if another engine takes over. */
+export interface Feed {
+  /** Returns a text when it is complete. */
+  part(index: number): Promise<{ marked: MarkedText; isLast: boolean }>;
+  /** Awaited before a text is spoken. */
+  take?(index: number, chars: number): Promise<void>;
+  /** Whether the texts are already divided, as in live speech. */
+  isDivided: boolean;
+}
+
+/** The cuts of a plan for one choice of engines. */
+export interface CutPlan {
   request: SpeechRequest;
-  /** Number of chunks of the request; 0 in live speech. */
-  chunkCount: number;
-  chars: number;
-  /** The voice as callers see it. */
-  voice: Voice;
+  info: SpeechInfo;
+  main: CastVoice;
   binding: Binding;
   /** The chosen engines of all voices. */
   bindings: readonly Binding[];
-  main: CastVoice;
-  /** The other voices, and the engine voices that speak them. */
-  others: readonly OtherVoice[];
-  /** Aborts when one of the voices may no longer be used. */
-  ended: AbortSignal | undefined;
-  /** Versions of the lexicons that the voices use; empty if they use none. */
-  lexiconVersions: readonly string[];
-  /** Origin that the file states; undefined if files do not state it. */
-  origin?: Origin | undefined;
-  /** Warnings; in live speech, each part that arrives may add some. */
-  warnings: readonly Warning[];
   /** The cuts, each created when it is read. */
   cuts: CutSource<PlannedCut>;
 }
 
-/** A request with its voices, which is enough for a cache key. */
-export interface CastSpeech {
-  /** The request with the id of its voice, and with the voice's language if the request names none. */
-  request: SpeechRequest;
-  voice: OfferedVoice;
-  /** Engines that speak the language, best first; at least one. */
-  bindings: readonly Binding[];
-  cast: Cast;
-  /** See `SpeechPlan.lexiconVersions`. */
-  lexiconVersions: readonly string[];
-  /** Information for the origin of files; undefined if files do not state their origin. */
+export interface PlanTools {
+  voices: Voices;
+  /** Default: no lexicons. */
+  lexicons?: Lexicons | undefined;
+  /** Information for the origin of files. Default: files do not state their origin. */
   marking?: Marking | undefined;
-  /** Throws a Failure if the voice cannot speak the text. */
-  plan(): PlannedSpeech;
 }
-
-/** A cast request with a plan for each choice of engines. */
-export interface PlannedSpeech extends Omit<CastSpeech, 'plan'> {
-  planFor(casting: Casting, part?: TextPart): Promise<SpeechPlan>;
-}
-
-/** State for a request that continues the texts of another request: the shared cutter and its reading state. */
-export interface TextPart {
-  cutText: TextCutter;
-  state: ReadingState;
-  endsRequest: boolean;
-}
-
-type TextCutter = ReturnType<typeof createTextCutter>;
 
 /** Assigns the best engine to every voice. */
 export const bestCasting: Casting = ({ bindings }) => bindings[0]!;
 
-/** Rejects if a voice or lexicon does not exist for the caller, or the voice does not speak the language. */
-export async function castSpeech(
-  voices: Voices,
-  given: SpeechRequest,
-  caller: Caller,
-  lexicons: Lexicons = noLexicons,
-  marking?: Marking,
-): Promise<CastSpeech> {
-  const { request: asked, main } = findVoice(voices, given, caller);
-  const { textField: field, markup, chunks } = asked;
-  const lexiconsOf = createVoiceLexicons(lexicons, findLexicons(lexicons, asked.lexiconIds, caller));
-  const written: MarkedText[] = [];
-  for (const chunk of chunks) {
-    // Other work runs between texts with markup, of which each takes some milliseconds.
-    if (markup !== undefined && written.length > 0) await ownTurn();
-    written.push(readMarkup(chunk, markup));
-  }
-  const cast = findCast(main, written, { voices: voicesFor(voices, caller), checkReady, field });
-  const lexiconVersions = lexiconVersionsOf(cast, lexiconsOf);
-  // Languages are found before lexicons are applied, because some entries apply to one language only.
-  const markLanguages = lexiconVersions.length > 0 ? createLanguageMarker(asked) : (text: MarkedText) => text;
-  const texts: MarkedText[] = [];
-  for (const text of written) texts.push(await applyVoiceLexicons(markLanguages(text, cast), cast, lexiconsOf, field));
-  const request = { ...asked, chars: asked.chars + sumOfChars(texts) - sumOfChars(written) };
-  const isIncomplete = [cast.main, ...cast.others].some((each) => lexiconsOf(each).isIncomplete);
-  const found = { request, voice: main.offered, bindings: main.bindings, cast, lexiconVersions, marking };
-  return { ...found, plan: () => planCast(found, { written, texts, isIncomplete }) };
-}
-
-interface SpokenTexts {
-  written: readonly MarkedText[];
-  /** Texts after lexicons have been applied. */
+/** Texts with their voices, after lexicons have been applied. */
+interface ReadTexts {
+  cast: Cast;
   texts: readonly MarkedText[];
+  /** Versions of the lexicons that the voices use; empty if they use none. Only then are languages not marked yet. */
+  lexiconVersions: readonly string[];
   /** Whether a lexicon bound to a voice has been deleted. */
   isIncomplete: boolean;
 }
 
-function planCast(found: Omit<CastSpeech, 'plan'>, { written, texts, isIncomplete }: SpokenTexts): PlannedSpeech {
-  const { request, cast, lexiconVersions, marking } = found;
-  const { textField, chunks } = request;
-  const isMarked = lexiconVersions.length > 0;
-  const scripts = inspectScripts(texts.map(toSaidText).join('\n'), ...languagesOf(request, cast.main));
-  if (scripts.mostlyForeign && !isOfOthers(written)) throw unsupportedText(request, textField, scripts.foreign);
-  const planFor = async (casting: Casting, part?: TextPart): Promise<SpeechPlan> => {
-    const ignored = new Set<string>(isIncomplete ? ['lexicon'] : []);
-    const render = createRenderer({ cast, casting, request, ignore: (what) => ignored.add(what) });
-    // The whole text is checked before the first audio, because warnings precede the audio. Guessing the languages is
-    // slow, so it is deferred if no warning depends on the languages.
-    const isGuessed = request.languageCode === autoLanguage && !isMarked;
-    const isLater = isGuessed && !texts.some(hasMarkup);
-    const markLanguages = isMarked ? (text: MarkedText) => text : createLanguageMarker(request);
-    const rendered: RenderedText[] = [];
-    for (const text of texts) {
-      const items = () => render(markLanguages(text, cast));
-      if (isLater) render(text);
-      else if (rendered.length > 0) await ownTurn();
-      rendered.push({ text, items: isLater ? later(items) : items() });
-    }
-    const { cuts, isSpoken } = await peekSpoken(planCuts(rendered, part));
-    const warnings: Warning[] = isSpoken ? [] : ['nothing_spoken'];
-    if (scripts.foreign.length > 0) warnings.push('transliterated');
-    if (isFallback(cast, casting)) warnings.push('fallback_engine');
-    for (const what of ignored) warnings.push(`ignored:${what}`);
-    const told = { chunkCount: chunks.length, chars: request.chars, lexiconVersions, warnings };
-    return { ...planFrom(request, { cast, casting, marking }), ...told, cuts };
+type LanguageMarker = ReturnType<typeof createLanguageMarker>;
+
+/** Rejects if a voice or lexicon does not exist for the caller, or the voice does not speak the language. */
+export async function createPlan(given: SpeechRequest, caller: Caller, tools: PlanTools): Promise<Plan> {
+  const { voices, lexicons = noLexicons, marking } = tools;
+  const { request: asked, main } = findVoice(voices, given, caller);
+  const { texts: written, textField: field } = asked;
+  const requested = findLexicons(lexicons, asked.lexiconIds, caller);
+  const castOptions = { voices: voicesFor(voices, caller), checkReady, field };
+
+  /** Finds the voices of texts and applies lexicons. */
+  const createReader = (markLanguages: LanguageMarker) => {
+    const lexiconsOf = createVoiceLexicons(lexicons, requested);
+    return async (given: readonly MarkedText[]): Promise<ReadTexts> => {
+      const cast = findCast(main, given, castOptions);
+      const lexiconVersions = lexiconVersionsOf(cast, lexiconsOf);
+      const texts: MarkedText[] = [];
+      // Languages are found before lexicons are applied, because some entries apply to one language only.
+      for (const text of lexiconVersions.length > 0 ? given : [])
+        texts.push(await applyVoiceLexicons(markLanguages(text, cast), cast, lexiconsOf, field));
+      const isIncomplete = [cast.main, ...cast.others].some((voice) => lexiconsOf(voice).isIncomplete);
+      return { cast, texts: lexiconVersions.length > 0 ? texts : given, lexiconVersions, isIncomplete };
+    };
   };
-  return { ...found, planFor };
+
+  const read = await createReader(createLanguageMarker(asked))(written);
+  const request = { ...asked, chars: asked.chars + sumOfChars(read.texts) - sumOfChars(written) };
+  const ends = [main, ...read.cast.others].flatMap(({ offered: { kept } }) => (kept ? [kept.ended] : []));
+  const ended = ends.length > 1 ? AbortSignal.any(ends) : ends[0];
+
+  let scripts: ReturnType<typeof inspectScripts> | undefined;
+  const check = () => {
+    scripts ??= inspectScripts(read.texts.map(toSaidText).join('\n'), ...languagesOf(request, main));
+    if (scripts.mostlyForeign && !isOfOthers(written)) throw unsupportedText(request, field, scripts.foreign);
+    return scripts.foreign.length > 0;
+  };
+
+  const keys: { bindings: readonly Binding[]; key: string }[] = [];
+  const keyOf = (casting: Casting): string => {
+    const { cast, lexiconVersions } = read;
+    const bindings = [main, ...cast.others].map(casting);
+    const known = keys.find((each) => each.bindings.every((binding, i) => binding === bindings[i]));
+    if (known) return known.key;
+    const speakers = bindings.map(({ speaker }, i) => ({ voice: (cast.others[i - 1] ?? main).offered.voice, speaker }));
+    const key = hashOfSound(request, { speakers, lexiconVersions, origin: originOf(marking, cast, casting) });
+    keys.push({ bindings, key });
+    return key;
+  };
+
+  const toCutPlan = (
+    { cast, lexiconVersions }: Pick<ReadTexts, 'cast' | 'lexiconVersions'>,
+    casting: Casting,
+    warnings: readonly Warning[],
+    cuts: CutSource<PlannedCut>,
+  ): CutPlan => {
+    const { format, sampleRateHz, chars } = request;
+    const info: SpeechInfo = {
+      type: 'info',
+      audioId: createId('aud', audioIdBits),
+      voice: main.offered.voice,
+      speaker: casting(main).speaker,
+      ended,
+      format,
+      contentType: audioFormats[format].contentType,
+      sampleRateHz,
+      chunkCount: written.length,
+      chars,
+      warnings,
+      others: cast.others.map((each) => ({ voice: each.offered.voice, speaker: casting(each).speaker })),
+      lexiconVersions,
+      origin: originOf(marking, cast, casting),
+      cacheKey: () => keyOf(casting),
+    };
+    return { request, info, main, binding: casting(main), bindings: [main, ...cast.others].map(casting), cuts };
+  };
+
+  async function cutWhole(casting: Casting): Promise<CutPlan> {
+    const isForeign = check();
+    const ignored = new Set<string>(read.isIncomplete ? ['lexicon'] : []);
+    const markLanguages = createLanguageMarker(request);
+    const ignore = (what: string) => ignored.add(what);
+    const cutting = { request, casting, markLanguages, ignore, cutText: createTextCutter() };
+    const { cuts, isSpoken } = await cutTexts(read, cutting, true);
+    const warnings: Warning[] = isSpoken ? [] : ['nothing_spoken'];
+    if (isForeign) warnings.push('transliterated');
+    if ([main, ...read.cast.others].some((voice) => casting(voice) !== voice.bindings[0]))
+      warnings.push('fallback_engine');
+    for (const what of ignored) warnings.push(`ignored:${what}`);
+    return toCutPlan(read, casting, warnings, cuts);
+  }
+
+  /** Yields the cuts of each text as soon as the text is complete and may be spoken. */
+  async function* cutFeed(
+    feed: Feed,
+    casting: Casting,
+    warn: (what: Warning) => void,
+  ): AsyncGenerator<PlannedCut, undefined> {
+    const markLanguages = createLanguageMarker(request);
+    const readPart = createReader(markLanguages);
+    const ignore = (what: string) => warn(`ignored:${what}`);
+    const cutText = createTextCutter({ state: { fence: '', within: false }, isDivided: feed.isDivided });
+    const cutting = { request, casting, markLanguages, ignore, cutText };
+    let said = '';
+    let isAnySpoken = false;
+    for (let i = 0; ; i++) {
+      const { marked, isLast } = await feed.part(i);
+      const part = await voices.findCurrent(() => readPart([marked]));
+      const own = toSaidText(part.texts[0]!);
+      said += own;
+      if (request.markup !== 'ssml' && hasForeign(own, said)) warn('transliterated');
+      if (part.isIncomplete) ignore('lexicon');
+      await feed.take?.(i, part.texts[0]!.chars);
+      const { cuts, isSpoken } = await cutTexts(part, cutting, isLast);
+      isAnySpoken ||= isSpoken;
+      if (isLast && !isAnySpoken) warn('nothing_spoken');
+      yield* cutsOf(cuts);
+      if (isLast) return;
+    }
+  }
+
+  /** Whether a part has a foreign phrase, which the voice only approximates. Throws if all so far is mostly foreign. */
+  const hasForeign = (own: string, soFar: string): boolean => {
+    const languages = languagesOf(request, main);
+    const found = inspectScripts(own, ...languages);
+    if (!found.mostlyForeign) return found.foreign.length > 0;
+    const { mostlyForeign, foreign } = inspectScripts(soFar, ...languages);
+    if (mostlyForeign) throw unsupportedText(request, field, foreign);
+    return true;
+  };
+
+  const cutParts = (casting: Casting, feed: Feed): CutPlan => {
+    const warnings: Warning[] = [];
+    const warn = (what: Warning) => {
+      if (!warnings.includes(what)) warnings.push(what);
+    };
+    return toCutPlan(read, casting, warnings, cutFeed(feed, casting, warn));
+  };
+  const cut: Plan['cut'] = async (casting, feed) => (feed ? cutParts(casting, feed) : cutWhole(casting));
+  return { request, main, ended, check, keyOf, cut };
+}
+
+/** Number of random bits of an audio id, so that nobody can guess a public audio URL. */
+const audioIdBits = 128;
+
+interface Cutting {
+  request: SpeechRequest;
+  casting: Casting;
+  markLanguages: LanguageMarker;
+  cutText: ReturnType<typeof createTextCutter>;
+  /** Called with the name of markup, or of a field, that has no effect. */
+  ignore(what: string): void;
+}
+
+/** Cuts texts that have been read. The last of them may end the request. */
+async function cutTexts({ cast, texts, lexiconVersions }: ReadTexts, cutting: Cutting, isEnd: boolean) {
+  const { request, markLanguages, cutText } = cutting;
+  const render = createRenderer({ cast, ...cutting });
+  const hasLanguages = lexiconVersions.length > 0;
+  // The whole text is checked before the first audio, because warnings precede the audio. Guessing the languages is
+  // slow, so it is deferred if no warning depends on the languages.
+  const isLater = request.languageCode === autoLanguage && !hasLanguages && !texts.some(hasMarkup);
+  const rendered: { text: MarkedText; items: Iterable<RenderedItem> }[] = [];
+  for (const text of texts) {
+    const items = () => render(hasLanguages ? text : markLanguages(text, cast));
+    if (isLater) render(text);
+    else if (rendered.length > 0) await ownTurn();
+    rendered.push({ text, items: isLater ? later(items) : items() });
+  }
+  function* steps(): CutSteps {
+    for (const [i, { text, items }] of rendered.entries())
+      yield* cutText(text, items, isEnd && i === rendered.length - 1);
+  }
+  return peekSpoken(steps());
 }
 
 const sumOfChars = (texts: readonly MarkedText[]): number => texts.reduce((sum, { chars }) => sum + chars, 0);
@@ -176,9 +274,6 @@ const toSaidText = ({ items }: MarkedText): string =>
 const isOfOthers = (texts: readonly MarkedText[]): boolean =>
   texts.some(({ items }) => items.some((item) => item.kind === 'run' && (item.style.voice || item.style.languageCode)));
 
-const isFallback = ({ main, others }: Cast, casting: Casting): boolean =>
-  [main, ...others].some((voice) => casting(voice) !== voice.bindings[0]);
-
 /** Finds the voice and its engines for the language, and completes the request. Throws if the voice is not ready. */
 export function findVoice(
   voices: Voices,
@@ -194,33 +289,13 @@ export function findVoice(
 }
 
 /** Languages that the text may be in. */
-export const languagesOf = ({ languageCode }: SpeechRequest, { offered }: CastVoice): readonly string[] =>
+const languagesOf = ({ languageCode }: SpeechRequest, { offered }: CastVoice): readonly string[] =>
   languageCode === autoLanguage ? offered.voice.languageCodes : [languageCode];
 
-export const unsupportedText = ({ voiceId }: SpeechRequest, field: string, foreign: readonly string[]) => {
+const unsupportedText = ({ voiceId }: SpeechRequest, field: string, foreign: readonly string[]) => {
   const message = `has text in ${foreign.join(', ')}, which voice ${voiceId} cannot speak`;
   return new Failure('invalid_request', { details: [{ field, reason: 'unsupported_text', message }] });
 };
-
-/** The parts of a plan that depend on the engines but not on the text. */
-export function planFrom(
-  request: SpeechRequest,
-  { cast, casting, marking }: { cast: Cast; casting: Casting; marking: Marking | undefined },
-) {
-  const { main, others } = cast;
-  const all: readonly CastVoice[] = [main, ...others];
-  const ended = all.flatMap(({ offered: { kept } }) => (kept ? [kept.ended] : []));
-  return {
-    request,
-    voice: main.offered.voice,
-    binding: casting(main),
-    bindings: all.map(casting),
-    main,
-    others: others.map((each) => ({ voice: each.offered.voice, speaker: casting(each).speaker })),
-    origin: originOf(marking, cast, casting),
-    ended: ended.length > 1 ? AbortSignal.any(ended) : ended[0],
-  };
-}
 
 const completed = (request: SpeechRequest, { voice }: OfferedVoice): SpeechRequest => ({
   ...request,
@@ -238,7 +313,7 @@ const unreadyMessages: Readonly<Record<Exclude<VoiceStatus, 'ready'>, string>> =
   consent_revoked: 'The person whose voice this is has withdrawn their consent.',
 };
 
-export function checkReady(offered: OfferedVoice): void {
+function checkReady(offered: OfferedVoice): void {
   const { status, bindings } = offered;
   if (status !== 'ready') throw new Failure('voice_not_ready', { message: unreadyMessages[status] });
   if (bindings.length > 0) return;
@@ -267,14 +342,4 @@ const hasMarkup = ({ items }: MarkedText): boolean =>
 
 function* later<T>(make: () => Iterable<T>): Generator<T> {
   yield* make();
-}
-
-type RenderedText = { text: MarkedText; items: Iterable<RenderedItem> };
-
-function* planCuts(
-  texts: readonly RenderedText[],
-  { cutText = createTextCutter(), endsRequest = true, state }: Partial<TextPart> = {},
-): CutSteps {
-  for (const [i, { text, items }] of texts.entries())
-    yield* cutText(text, items, { endsRequest: endsRequest && i === texts.length - 1, ...(state && { state }) });
 }

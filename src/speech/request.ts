@@ -60,9 +60,9 @@ export interface SpeechRequest {
   instructions: string | undefined;
   /** Seed for the engine's random choices. */
   seed: number | undefined;
-  /** The texts to speak in order, with markup; none in live speech. */
-  chunks: readonly string[];
-  /** Number of spoken Unicode code points in all chunks. This number is charged. */
+  /** The texts to speak in order, whose markup has been read; none in live speech. */
+  texts: readonly MarkedText[];
+  /** Number of spoken Unicode code points in all texts. This number is charged. */
   chars: number;
   /** Sum of all pauses in the markup. */
   pauseMs: number;
@@ -159,7 +159,7 @@ export function toRequest(
     lexiconIds: values.lexiconIds,
     instructions: instructions || undefined,
     seed: values.seed,
-    chunks: texts.map((each) => each.source),
+    texts,
     chars: sumOf(texts, 'chars'),
     pauseMs: sumOf(texts, 'pauseMs'),
     textField,
@@ -168,6 +168,19 @@ export function toRequest(
     disclosure: values.disclosure ?? false,
   };
 }
+
+/** A request as JSON, with the texts as they were sent. */
+export type StoredRequest = Omit<SpeechRequest, 'texts'> & { chunks: readonly string[] };
+
+export const toStoredRequest = ({ texts, ...request }: SpeechRequest): StoredRequest => ({
+  ...request,
+  chunks: texts.map(({ source }) => source),
+});
+
+export const fromStoredRequest = ({ chunks, ...request }: StoredRequest): SpeechRequest => ({
+  ...request,
+  texts: chunks.map((chunk) => readMarkup(chunk, request.markup)),
+});
 
 const onlyWithLink = 'are only available with method rest and return_format url; remove them';
 
@@ -205,7 +218,7 @@ interface SourceTexts {
   texts: readonly MarkedText[];
 }
 
-const noTexts: SourceTexts = { field: '', texts: [] };
+const noTexts: SourceTexts = { field: 'text', texts: [] };
 
 /** Reads the texts of a message from the field that has them. Reports violations. */
 function readTexts(source: TextSource, limits: TextLimits, violations: Violations): SourceTexts {

@@ -5,10 +5,18 @@ import type { Caller } from '../accounts.ts';
 import type { TakeTurn } from '../engines.ts';
 import { onAbort } from '../platform/runtime/abort.ts';
 import type { FileOfTurns } from './file-of-turns.ts';
-import type { LivePlace, PlannedLive } from './live-plan.ts';
 import type { LiveText } from './live-text.ts';
+import type { Plan } from './plan.ts';
 import { type Admission, liveDemandOf, type Schedule } from './schedule.ts';
 import type { SpeakOptions, Utterance } from './spoken-plan.ts';
+
+/** The caller's concurrency slot and charges during live speech. */
+export interface LivePlace {
+  /** Charges the characters of a part, and takes a slot if none is held. */
+  take(chars: number): Promise<void>;
+  /** Releases the slot while nothing is spoken. */
+  rest(): void;
+}
 
 export interface SpeakTurnOptions extends SpeakOptions {
   caller: Caller;
@@ -22,21 +30,21 @@ const placeKeptMsMax = 10_000;
 
 export function toTurn(
   { schedule, waitMsMax }: { schedule: Schedule; waitMsMax: number | undefined },
-  planned: PlannedLive,
+  { request, main, ended, cut }: Plan,
   text: LiveText,
   { caller, signal, place, ...options }: SpeakTurnOptions,
 ): Utterance {
   const leaving = new AbortController();
-  const { kept } = planned.voice;
-  const until = AbortSignal.any([signal, leaving.signal, ...(kept ? [kept.ended] : [])]);
-  const [binding] = planned.bindings;
-  const { languageCode } = planned.request;
+  const until = AbortSignal.any([signal, leaving.signal, ...(ended ? [ended] : [])]);
+  const [binding] = main.bindings;
+  const { languageCode } = request;
   const turnPlace = createTurnPlace(text, place, (chars) =>
     schedule.begin(liveDemandOf(binding!, { chars, languageCode }, caller, waitMsMax), until),
   );
+  const feed = { part: (index: number) => text.part(index), take: turnPlace.take, isDivided: true };
   return {
     ...options,
-    planFor: async (casting) => planned.planTurn(casting, text, turnPlace.take),
+    cut: (casting) => cut(casting, feed),
     signal: until,
     admit() {
       const watch = onAbort(until, () => text.fail(until.reason));

@@ -2,8 +2,10 @@
 // pieces wait for a few kilobytes or the end of a segment.
 import type { FormatName, Origin } from '../audio.ts';
 import type { Voice } from '../engines.ts';
-import type { OtherVoice, Warning } from './plan.ts';
 import type { TimedWord } from './word-timing.ts';
+
+/** `ignored:` precedes the name of markup or of a field that has no effect, such as "ignored:phoneme". */
+export type Warning = 'nothing_spoken' | 'transliterated' | 'fallback_engine' | `ignored:${string}`;
 
 export interface SpeechInfo {
   type: 'info';
@@ -18,13 +20,16 @@ export interface SpeechInfo {
   sampleRateHz: number;
   chunkCount: number;
   chars: number;
+  /** In live speech, each part that arrives may add some. */
   warnings: readonly Warning[];
-  /** Voices named in the markup, without the request's own voice. */
-  others: readonly OtherVoice[];
+  /** Voices named in the markup, without the request's own voice, and the engine voices that speak them. */
+  others: readonly { voice: Voice; speaker: Voice }[];
   /** Versions of the lexicons that the voices use; empty if they use none. */
   lexiconVersions: readonly string[];
   /** The origin that the file states; undefined if files do not state it. */
   origin?: Origin | undefined;
+  /** Hash of everything that the audio depends on. */
+  cacheKey?(): string;
   /** URL of the audio, if the audio will be stored. */
   audioUrl?: string;
   manifestUrl?: string;

@@ -1,14 +1,13 @@
 // The audio and the events of a plan. Calls the engine for each cut, with the clone's data if the voice of the cut is a
 // clone, and encodes the audio of all cuts into one file.
-import { audioFormats } from '../audio.ts';
 import type { EngineGuards, Segment, SpokenPcm, TakeTurn } from '../engines.ts';
 import type { Pace } from '../platform/pace.ts';
-import { createId } from '../platform/runtime/id.ts';
+import type { Casting } from './cast.ts';
 import type { FileOfTurns } from './file-of-turns.ts';
-import type { PlannedSpeech, SpeechPlan } from './plan.ts';
+import type { CutPlan } from './plan.ts';
 import { RequestSound } from './request-sound.ts';
 import type { Admission } from './schedule.ts';
-import { EventBuffer, type Meter, type SpeechAudio, type SpeechEvent, type SpeechInfo } from './speech-events.ts';
+import { EventBuffer, type Meter, type SpeechAudio, type SpeechEvent } from './speech-events.ts';
 import type { PlannedCut } from './text-cutter.ts';
 import type { Binding } from './voice.ts';
 
@@ -48,7 +47,8 @@ export interface SpeakOptions {
 
 /** What a call needs to speak. */
 export interface Utterance extends SpeakOptions, Pick<Speaking, 'signal' | 'isBulk' | 'file' | 'kept'> {
-  planFor: PlannedSpeech['planFor'];
+  /** Cuts the texts for a choice of engines. */
+  cut(casting: Casting): Promise<CutPlan>;
   /** Waits until the call may begin. */
   admit(): CallAdmission | Promise<CallAdmission>;
   /** Engines that are not tried. */
@@ -60,14 +60,12 @@ export interface CallAdmission extends Pick<Admission, 'turn' | 'heard' | 'end'>
   partDone?(): void;
 }
 
-/** Number of random bits of an audio id, so that nobody can guess a public audio URL. */
-const audioIdBits = 128;
 const nothing = new Uint8Array();
 /** Shared by all calls, because creating an error captures a stack trace, which is slow. */
 const unwanted = new Error('nobody waits for it');
 
 export class SpokenPlan {
-  readonly #plan: SpeechPlan;
+  readonly #plan: CutPlan;
   readonly #speaking: Speaking;
   readonly #opened = openBindings();
   readonly events: EventBuffer;
@@ -78,13 +76,13 @@ export class SpokenPlan {
   #chars = 0;
   #startSeconds = 0;
 
-  constructor(plan: SpeechPlan, speaking: Speaking) {
+  constructor(plan: CutPlan, speaking: Speaking) {
     this.#plan = plan;
     this.#speaking = speaking;
-    this.events = new EventBuffer(toInfo(plan));
-    this.sound = new RequestSound(plan.request, plan.origin, speaking.file);
+    this.events = new EventBuffer(plan.info);
+    this.sound = new RequestSound(plan.request, plan.info.origin, speaking.file);
     this.present = { bindings: plan.main.bindings, binding: plan.binding };
-    this.#voiceId = plan.voice.voiceId;
+    this.#voiceId = plan.info.voice.voiceId;
   }
 
   async open(): Promise<void> {
@@ -223,24 +221,5 @@ function openBindings() {
       isClosed = true;
       for (const release of releases.splice(0)) release();
     },
-  };
-}
-
-function toInfo({ request, voice, binding, ended, ...plan }: SpeechPlan): SpeechInfo {
-  return {
-    type: 'info',
-    audioId: createId('aud', audioIdBits),
-    voice,
-    speaker: binding.speaker,
-    ended,
-    format: request.format,
-    contentType: audioFormats[request.format].contentType,
-    sampleRateHz: request.sampleRateHz,
-    chunkCount: plan.chunkCount,
-    chars: plan.chars,
-    warnings: plan.warnings,
-    others: plan.others,
-    lexiconVersions: plan.lexiconVersions,
-    origin: plan.origin,
   };
 }

@@ -6,10 +6,9 @@ import type { Caller } from '../accounts.ts';
 import { createEngineGuards, type EngineGuards, type TakeTurn } from '../engines.ts';
 import { Failure } from '../platform/errors.ts';
 import type { Casting } from './cast.ts';
-import { type PlannedLive, planLive } from './live-plan.ts';
 import type { LiveText } from './live-text.ts';
 import type { Marking } from './marking.ts';
-import { type CastSpeech, castSpeech, findVoice, type PlannedSpeech, type SpeechPlan } from './plan.ts';
+import { type CutPlan, createPlan, findVoice, type Plan } from './plan.ts';
 import { Prefetch } from './prefetch.ts';
 import type { SpeechRequest } from './request.ts';
 import type { Lexicons } from './request-lexicons.ts';
@@ -28,33 +27,24 @@ import {
 import type { Binding, Voices } from './voice.ts';
 
 export interface Speech {
-  /** Finds the voices of the request. See `castSpeech` for the failures. */
-  cast(request: SpeechRequest, caller: Caller): Promise<CastSpeech>;
   /**
-   * Finds the voices and plans the request. Rejects if the voice cannot speak the text. Default for `lexicons`: those of
-   * the service.
+   * Plans the request, without cutting its texts. Rejects if a voice or lexicon does not exist for the caller. Default
+   * for `lexicons`: those of the service.
    */
-  plan(request: SpeechRequest, caller: Caller, lexicons?: Lexicons): Promise<PlannedSpeech>;
+  plan(request: SpeechRequest, caller: Caller, lexicons?: Lexicons): Promise<Plan>;
   /** Throws `overloaded` if a stream for the request would be refused at once. Does not look at the text. */
   checkRoom(request: SpeechRequest, caller: Caller): Promise<void>;
   /** Synthesizes a planned request. Without a pace, the reader is never slow. */
-  speak(
-    planned: PlannedSpeech,
-    caller: Caller,
-    signal: AbortSignal,
-    options?: SpeakOptions,
-  ): AsyncGenerator<SpeechEvent, void>;
+  speak(plan: Plan, caller: Caller, signal: AbortSignal, options?: SpeakOptions): AsyncGenerator<SpeechEvent, void>;
   /**
    * Speaks a plan in the background and stores each segment with `keep`. The call takes no slot and yields to
    * interactive requests. Uses only the plan's engines: if one fails, the call fails.
    */
-  speakKept(plan: SpeechPlan, caller: Caller, signal: AbortSignal, keep: KeepSegment): AsyncIterable<SpeechEvent>;
+  speakKept(plan: CutPlan, caller: Caller, signal: AbortSignal, keep: KeepSegment): AsyncIterable<SpeechEvent>;
   /** Plans and synthesizes a request. */
   streamSpeech(request: SpeechRequest, caller: Caller, signal: AbortSignal): AsyncGenerator<SpeechEvent, void>;
-  /** Finds the voice for live speech. */
-  planLive(start: SpeechRequest, caller: Caller): Promise<PlannedLive>;
   /** Speaks a turn of live speech while its text arrives. Takes a slot only while something is spoken. */
-  speakTurn(planned: PlannedLive, text: LiveText, options: SpeakTurnOptions): AsyncGenerator<SpeechEvent, void>;
+  speakTurn(plan: Plan, text: LiveText, options: SpeakTurnOptions): AsyncGenerator<SpeechEvent, void>;
   /** Milliseconds until the engine of the binding may be called again; 0 if it may be called now. */
   restMs(binding: Binding): number;
 }
@@ -76,8 +66,8 @@ export function createSpeech(options: SpeechOptions): Speech {
   const restMs = ({ engine, speaker, openClone }: Binding) =>
     guardOf(engine).restMs(speaker.voiceId, openClone !== undefined);
 
-  const cast = (request: SpeechRequest, caller: Caller, used = lexicons) =>
-    voices.findCurrent(() => castSpeech(voices, request, caller, used, marking));
+  const plan = (request: SpeechRequest, caller: Caller, used = lexicons) =>
+    voices.findCurrent(() => createPlan(request, caller, { voices, lexicons: used, marking }));
 
   /**
    * Runs the work with the best engine of the voice that may be called now. If that engine has used up its segments per
@@ -100,15 +90,13 @@ export function createSpeech(options: SpeechOptions): Speech {
     }
   }
 
-  const speak: Speech['speak'] = (planned, caller, signal, options) => {
-    const { request, bindings, cast } = planned;
+  const speak: Speech['speak'] = ({ request, main, ended, cut }, caller, signal, options) => {
     const failed = new Set<Binding>();
     const begin = (binding: Binding) => schedule.begin(demandOf(binding, request, caller, waitMsMax), signal);
-    const ends = [cast.main, ...cast.others].flatMap(({ offered: { kept } }) => (kept ? [kept.ended] : []));
     return speakAll({
-      planFor: planned.planFor,
-      admit: () => atReadiest(bindings, begin, failed),
-      signal: ends.length > 0 ? AbortSignal.any([signal, ...ends]) : signal,
+      cut,
+      admit: () => atReadiest(main.bindings, begin, failed),
+      signal: ended ? AbortSignal.any([signal, ended]) : signal,
       isBulk: kindOf(request) === 'bulk',
       failed,
       ...options,
@@ -119,7 +107,7 @@ export function createSpeech(options: SpeechOptions): Speech {
    * Speaks with the best available engines. If the engine of a voice fails before the first audio, tries the voice's
    * next engine.
    */
-  async function* speakAll({ planFor, admit, openMeter, failed = new Set(), ...given }: Utterance) {
+  async function* speakAll({ cut: cutFor, admit, openMeter, failed = new Set(), ...given }: Utterance) {
     const { signal, pace, kept } = given;
     const casting: Casting = ({ bindings }) => {
       const left = bindings.filter((binding) => !failed.has(binding));
@@ -132,7 +120,7 @@ export function createSpeech(options: SpeechOptions): Speech {
       admission = await admit();
       const speaking: Speaking = { ...given, guardOf, take: admission.turn };
       for (let isOver = false; !isOver; ) {
-        const plan = await planFor(casting);
+        const plan = await cutFor(casting);
         const voicing = new SpokenPlan(plan, speaking);
         const { events, sound } = voicing;
         const cuts = new Prefetch(plan.cuts, { speak: voicing.speak, atOnce: kept ? 1 : atOnceOf(plan), pace });
@@ -188,23 +176,21 @@ export function createSpeech(options: SpeechOptions): Speech {
   }
 
   return {
-    cast,
-    plan: async (request, caller, used) => (await cast(request, caller, used)).plan(),
+    plan,
     async checkRoom(given, caller) {
       const { request, main } = await voices.findCurrent(() => findVoice(voices, given, caller));
       await atReadiest(main.bindings, (binding) => schedule.check(demandOf(binding, request, caller, waitMsMax)));
     },
     speak,
-    planLive: (fields, caller) => voices.findCurrent(() => planLive(voices, fields, caller, lexicons, marking)),
     speakTurn: (...turn) => speakAll(toTurn({ schedule, waitMsMax }, ...turn)),
     async *streamSpeech(request, caller, signal) {
-      yield* speak((await cast(request, caller)).plan(), caller, signal);
+      yield* speak(await plan(request, caller), caller, signal);
     },
-    speakKept(plan, { callerId, accountId = callerId }, signal, keep) {
+    speakKept(cutPlan, { callerId, accountId = callerId }, signal, keep) {
       const turn: TakeTurn = (seat, _, by) => schedule.turn(accountId, seat, 'background', by);
       const run: RunKept = (by, work) => schedule.background(accountId, by, work);
       const admit = () => ({ turn, heard() {}, end() {} });
-      return speakAll({ planFor: async () => plan, admit, signal, kept: { keep, run } });
+      return speakAll({ cut: async () => cutPlan, admit, signal, kept: { keep, run } });
     },
     restMs,
   };
@@ -216,5 +202,5 @@ const readiest = (bindings: readonly Binding[], restMs: (binding: Binding) => nu
 
 const isOfEngine = (error: unknown): boolean => error instanceof Failure && error.reason.startsWith('engine_');
 
-const atOnceOf = ({ bindings }: SpeechPlan): number =>
+const atOnceOf = ({ bindings }: CutPlan): number =>
   Math.max(...bindings.map(({ engine }) => engine.capabilities.segmentsAtOnce));

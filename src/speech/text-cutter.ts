@@ -48,26 +48,21 @@ interface CutMark {
   before: number | undefined;
 }
 
-interface CutTextOptions {
-  endsRequest: boolean;
-  /** The reading state at the end of the previous text, if this text continues the previous text. */
+interface TextCutterOptions {
+  /** The reading state, if each text continues the previous text. */
   state?: ReadingState;
-  /** Whether the text is one part of live speech. */
-  isPart?: boolean;
+  /** Whether the texts are already divided, as in live speech. */
+  isDivided?: boolean;
 }
 
 /** Maximum length of the first segment, which is short so that audio begins soon. */
 const firstCharsMax = 60;
 
-export function createTextCutter() {
+export function createTextCutter({ state, isDivided: isPart }: TextCutterOptions = {}) {
   let chunkIndex = -1;
   let cutsBefore = 0;
   let breakBefore: Break | undefined;
-  return function* cutText(
-    text: MarkedText,
-    items: Iterable<RenderedItem>,
-    { endsRequest, state, isPart }: CutTextOptions,
-  ): CutSteps {
+  return function* cutText(text: MarkedText, items: Iterable<RenderedItem>, endsRequest: boolean): CutSteps {
     chunkIndex++;
     const at = { chunkIndex, chunk: text.source, chunkChars: text.chars, endsChunk: false, endsRequest: false };
     const whole = countChars(text.source);

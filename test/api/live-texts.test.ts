@@ -3,8 +3,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
 import { atOnce } from '../../src/platform/runtime/steps.ts';
-import { planLive } from '../../src/speech/live-plan.ts';
 import { LiveText } from '../../src/speech/live-text.ts';
+import { bestCasting, createPlan } from '../../src/speech/plan.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { openTone } from '../engines/tone-engine.ts';
 import { modelTexts, toPieces } from '../model-texts.ts';
@@ -68,7 +68,7 @@ test('wherever the writer pauses, every word is spoken once, as a whole', async 
 /** The words of a turn whose writer pauses at `pauseAt`. */
 async function plannedWords(languageCode: string, whole: string, pauseAt = 0): Promise<string[]> {
   const given = parseLiveStart({ ...start, language_code: languageCode });
-  const planned = planLive(voices, given, { callerId: 'ada' });
+  const plan = await createPlan(given, { callerId: 'ada' }, { voices });
   const text = new LiveText(languageCode);
   if (pauseAt > 0) {
     atOnce(text.append(whole.slice(0, pauseAt)));
@@ -76,11 +76,7 @@ async function plannedWords(languageCode: string, whole: string, pauseAt = 0): P
   }
   atOnce(text.append(whole.slice(pauseAt)));
   text.end();
-  const { cuts } = planned.planTurn(
-    ({ bindings }) => bindings[0]!,
-    text,
-    async () => {},
-  );
+  const { cuts } = await plan.cut(bestCasting, { part: (index) => text.part(index), isDivided: true });
   const points = [...whole];
   const words = new Set<string>();
   for (let next = await cuts.next(); !next.done; next = await cuts.next()) {

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { TakeOptions } from '../../src/accounts/limits/limiter.ts';
 import type { Call } from '../../src/api/call.ts';
 import { createMetering } from '../../src/api/metering.ts';
-import type { LivePlace } from '../../src/speech/live-plan.ts';
+import type { LivePlace } from '../../src/speech/speak-turn.ts';
 import type { Meter, SpeechEvent } from '../../src/speech/speech-events.ts';
 
 /** Metering that logs each slot when it is taken, the ledger entries, and the characters reported to each slot. */
@@ -31,7 +31,7 @@ const call = { caller: { keyId: 'key' }, signal: never, reportLimits() {}, repor
 const found = (chars: number) =>
   ({
     request: { voiceId: 'ada', format: 'pcm', chars },
-    voice: { voice: { voiceId: 'ada', engine: 'tone' } },
+    main: { offered: { voice: { voiceId: 'ada', engine: 'tone' } } },
   }) as never;
 const info = { type: 'info', format: 'pcm', sampleRateHz: 24_000 } as SpeechEvent;
 const chunkOf = (chars: number): SpeechEvent[] => [

@@ -1,15 +1,14 @@
 // Tests that estimates for long texts yield to the event loop, and stop when their callers disconnect.
 import { expect, test } from 'vitest';
 import { estimateSpeech } from '../../src/speech/estimate.ts';
-import { castSpeech } from '../../src/speech/plan.ts';
+import { createPlan } from '../../src/speech/plan.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { openTone } from '../engines/tone-engine.ts';
 import { parseSpeechRequest } from './parse-request.ts';
 
 const sentence = 'On 3 March 2024 at 5:30 p.m., Dr. Smith paid $1,234.56 for 12.5 kg of the 3rd batch. ';
 const fields = { voice_id: 'tone-low', method: 'streaming', text_chunks: Array(10).fill(sentence.repeat(57)) };
-const plan = async () =>
-  (await castSpeech(createVoices([openTone()]), parseSpeechRequest(fields), { callerId: 'a' })).plan();
+const plan = () => createPlan(parseSpeechRequest(fields), { callerId: 'a' }, { voices: createVoices([openTone()]) });
 
 test('a long text lets the event loop go on many times', async () => {
   let turns = 0;

@@ -1,13 +1,11 @@
 // Tests lexicons of requests and of voices, through `streamSpeech` with the tone engine: which are used, what is
 // charged, which ids are refused, and their part in the cache key.
 import { expect, test } from 'vitest';
-import { bestKeyOf } from '../../src/clips/cache-key.ts';
 import { noTexts } from '../../src/library/voices/voice-rows.ts';
 import { Failure } from '../../src/platform/errors.ts';
 import { atOnce } from '../../src/platform/runtime/steps.ts';
-import { planLive } from '../../src/speech/live-plan.ts';
 import { LiveText } from '../../src/speech/live-text.ts';
-import { bestCasting, castSpeech } from '../../src/speech/plan.ts';
+import { bestCasting, createPlan } from '../../src/speech/plan.ts';
 import type { SpeechEvent } from '../../src/speech/speech-events.ts';
 import { type StoredVoice, StoredVoices } from '../../src/speech/stored-voices.ts';
 import { createVoices } from '../../src/speech/voice.ts';
@@ -143,8 +141,8 @@ test('the cache key has the content of the lexicons, and not their ids', async (
     const stored = [boundVoice(boundIds)];
     const voices = createVoices([tone], { stored: new StoredVoices(stored) });
     const request = parseSpeechRequest({ voice_id: 'bound', text: 'AWS.', lexicon_ids });
-    const found = await castSpeech(voices, request, { callerId: 'test', accountId: 'test' }, keepLexicons(kept));
-    return bestKeyOf(found);
+    const caller = { callerId: 'test', accountId: 'test' };
+    return (await createPlan(request, caller, { voices, lexicons: keepLexicons(kept) })).keyOf(bestCasting);
   };
   const none = await keyOf({}, []);
   const one = await keyOf({ aws }, ['aws']);
@@ -161,12 +159,14 @@ test('live speech uses the lexicons of its start, in each part of its text', asy
   const { tone } = openSpeech();
   const start = parseLiveStart({ voice_id: 'tone-low', lexicon_ids: ['aws'] });
   const caller = { callerId: 'test', accountId: 'test' };
-  const planned = planLive(createVoices([tone]), start, caller, keepLexicons({ aws }));
+  const tools = { voices: createVoices([tone]), lexicons: keepLexicons({ aws }) };
+  const { cut } = await createPlan(start, caller, tools);
   const text = new LiveText('en-US');
   atOnce(text.append('I use AWS. So AWS it is.'));
   text.end();
   const taken: number[] = [];
-  const plan = planned.planTurn(bestCasting, text, async (_, chars) => void taken.push(chars));
+  const take = async (_: number, chars: number) => void taken.push(chars);
+  const plan = await cut(bestCasting, { part: (index) => text.part(index), take, isDivided: true });
   const said: string[] = [];
   for (let next = await plan.cuts.next(); !next.done; next = await plan.cuts.next())
     said.push(next.value.cut?.text ?? '');

@@ -3,6 +3,7 @@
 import { expect, test } from 'vitest';
 import { countChars } from '../../src/platform/count-chars.ts';
 import { Failure } from '../../src/platform/errors.ts';
+import { toStoredRequest } from '../../src/speech/request.ts';
 import { readSpeechBody } from '../../src/transports/http/synthesis/speech-body.ts';
 import { parseSpeechRequest } from './parse-request.ts';
 
@@ -24,7 +25,7 @@ const faultsOf = (fields: Record<string, unknown>) =>
   refuse(fields).facts.details?.map(({ field, reason }) => `${field} ${reason}`);
 
 test('defaults are those of the specification', () => {
-  expect(parseSpeechRequest(rest)).toEqual({
+  expect(toStoredRequest(parseSpeechRequest(rest))).toEqual({
     voiceId: 'ada',
     method: 'rest',
     chunks: ['Hello.'],
@@ -50,7 +51,7 @@ test('defaults are those of the specification', () => {
 });
 
 test('a streaming request has its chunks in order, counted together', () => {
-  expect(parseSpeechRequest(streaming)).toMatchObject({ chunks: ['Hello.', 'Bye.'], chars: 10 });
+  expect(toStoredRequest(parseSpeechRequest(streaming))).toMatchObject({ chunks: ['Hello.', 'Bye.'], chars: 10 });
 });
 
 test('the characters of a document are those that are spoken; its tags may take more', () => {
@@ -147,8 +148,8 @@ test.each([
 });
 
 test('the other text field may be there if it is empty', () => {
-  expect(parseSpeechRequest({ ...rest, text_chunks: [] }).chunks).toEqual(['Hello.']);
-  expect(parseSpeechRequest({ ...streaming, text: '' }).chunks).toHaveLength(2);
+  expect(toStoredRequest(parseSpeechRequest({ ...rest, text_chunks: [] })).chunks).toEqual(['Hello.']);
+  expect(parseSpeechRequest({ ...streaming, text: '' }).texts).toHaveLength(2);
 });
 
 test.each<[string, Record<string, unknown>, number, number]>([

@@ -34,7 +34,7 @@ interface Finished {
 export async function joinBook(job: JobRow, tools: JobTools, signal: AbortSignal): Promise<void> {
   const { rows, index, room, keepMs } = tools;
   const settings: JobSettings = JSON.parse(job.settings);
-  const request = toPartRequest(settings.speech, {}, 'a');
+  const request = toPartRequest(settings.speech, {});
   const finished = await findChapters(job, tools);
   if (!finished) return;
   const bytes = finished.reduce((sum, { clip }) => sum + clip.byteCount, 0);

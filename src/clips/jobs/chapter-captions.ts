@@ -2,7 +2,7 @@
 // book. Joins the captions of all chapters for the job. All captions are stored as JSON arrays of cues.
 
 import type { SpeechEvent, TimedWord } from '../../speech.ts';
-import { type MarkupKind, readMarkup } from '../../text.ts';
+import type { MarkedText } from '../../text.ts';
 import { type Cue, toCaptioned, toCues } from '../captions.ts';
 import { captionsOf, readCaptions } from '../stored-captions.ts';
 import type { ClipDraft, ClipStore } from '../stores/clip-store.ts';
@@ -30,15 +30,14 @@ async function openCues(clips: Drafts, audioId: string) {
 
 interface CaptionOptions {
   clips: Drafts;
-  markup: MarkupKind | undefined;
   languageCode: string;
-  textOf(part: number): string;
+  textOf(part: number): MarkedText;
 }
 
 /** Yields all events unchanged. Stores the captions before the event `done`, and removes them if its reader fails. */
 export async function* storeChapterCaptions(
   events: AsyncIterable<SpeechEvent>,
-  { clips, markup, languageCode, textOf }: CaptionOptions,
+  { clips, languageCode, textOf }: CaptionOptions,
 ): AsyncGenerator<SpeechEvent> {
   let cues: Awaited<ReturnType<typeof openCues>> | undefined;
   let words: TimedWord[] = [];
@@ -48,7 +47,7 @@ export async function* storeChapterCaptions(
       if (event.type === 'info') cues = await openCues(clips, event.audioId);
       else if (event.type === 'timestamps') words.push(...event.words);
       else if (event.type === 'chunk_done') {
-        const captioned = toCaptioned(readMarkup(textOf(event.chunkIndex), markup), languageCode);
+        const captioned = toCaptioned(textOf(event.chunkIndex), languageCode);
         if (words.length > 0) await cues!.add(toCues(captioned, words, event.endSeconds));
         words = [];
       } else if (event.type === 'done') await cues!.commit();

@@ -1,23 +1,13 @@
 // Speaks a chapter into its file. Segments that have not been stored yet are spoken and stored. All segments are then
 // encoded together, so that interruptions of the work do not change the file.
-import type { Caller } from '../../accounts.ts';
 import { encodedRateOf } from '../../audio.ts';
-import {
-  bestCasting,
-  createTextCutter,
-  cutsOf,
-  expectedBytesOf,
-  type PlannedCut,
-  type Speech,
-  type SpeechPlan,
-  type SpeechRequest,
-  type TextPart,
-} from '../../speech.ts';
+import { bestCasting, cutsOf, expectedBytesOf, type Feed } from '../../speech.ts';
+import { type MarkedText, type MarkupKind, readMarkup } from '../../text.ts';
 import { storeClip } from '../stored-clip.ts';
 import { storeChapterCaptions } from './chapter-captions.ts';
 import { chapterLeaseMs, jobKeepHoursMax } from './job-limits.ts';
 import { type JobSettings, toPartRequest } from './job-request.ts';
-import type { ChapterRow, JobRow, JobRows, PartRow } from './job-rows.ts';
+import type { ChapterRow, JobRow, JobRows } from './job-rows.ts';
 import { removeChapterAudio } from './job-sweep.ts';
 import type { JobTools } from './job-tools.ts';
 import { keepSegments } from './kept-segments.ts';
@@ -30,13 +20,18 @@ const keepMsMax = jobKeepHoursMax * 3_600_000;
 
 export async function speakChapter(job: JobRow, row: ChapterRow, tools: JobTools, signal: AbortSignal): Promise<void> {
   const { rows, speech, clips, index, room, holder, limiter, findCaller, onFault } = tools;
-  const { jobKey, chapter, partCount, title } = row;
+  const { jobKey, chapter } = row;
   const id = { jobKey, chapter };
   const settings: JobSettings = JSON.parse(job.settings);
   const caller = await findCaller(job);
   // The voice was determined when the job was created, because an alias may move to another voice in the meantime.
   const fields = { ...settings.speech, ...JSON.parse(row.speech), voice_id: row.voiceId };
-  const { plan, request, partOf } = await planChapter(tools, { ...id, partCount, title, speech: fields, caller });
+  const { request, main, cut } = await speech.plan(toPartRequest(fields, {}), caller);
+  const parts = createParts(rows, row, request.markup);
+  const plan = await cut(bestCasting, parts.feed);
+  // No pauses are added to an SSML document, which states its own pauses.
+  const cuts =
+    request.markup === 'ssml' ? plan.cuts : withReadingPauses(cutsOf(plan.cuts), { ...request, title: row.title });
   const take = async (chars: number, until: AbortSignal) => {
     const present = await findCaller(job);
     const options = { signal: until, report() {}, isPart: true, needsNoSlot: true };
@@ -50,15 +45,14 @@ export async function speakChapter(job: JobRow, row: ChapterRow, tools: JobTools
     holder,
     leaseUntilMs: async () => (await rows.now()) + chapterLeaseMs,
     take,
-    offsetOf: (part) => partOf(part).offset,
+    offsetOf: (part) => parts.of(part).offset,
   });
   const bytes = expectedBytesOf({ ...request, chars: row.chars });
   const reservation = await room.reserve({ accountId: caller.accountId, bytes, isLinked: true });
-  const spoken = speech.speakKept(plan, caller, signal, keep);
-  const { markup, captions } = request;
-  const { languageCode } = plan.main;
-  const textOf = (part: number) => partOf(part).text;
-  const events = captions.length > 0 ? storeChapterCaptions(spoken, { clips, markup, languageCode, textOf }) : spoken;
+  const spoken = speech.speakKept({ ...plan, cuts }, caller, signal, keep);
+  const { languageCode } = main;
+  const captioning = { clips, languageCode, textOf: (part: number) => parts.of(part).marked };
+  const events = request.captions.length > 0 ? storeChapterCaptions(spoken, captioning) : spoken;
   const stored = storeClip(events, {
     clips,
     index,
@@ -66,7 +60,7 @@ export async function speakChapter(job: JobRow, row: ChapterRow, tools: JobTools
     caller,
     keepMs: keepMsUnfinished,
     isLinked: true,
-    toCacheKey: () => null,
+    isCached: false,
   });
   // The signal is not checked after the last event, because a chapter whose file is stored should be finished.
   for await (const { type } of stored.events) if (type !== 'done') signal.throwIfAborted();
@@ -95,51 +89,32 @@ async function removeUnfinished(
   if (present?.audioId !== audioId) await removeChapterAudio(tools, audioId, ownerId);
 }
 
-interface ChapterPlanOptions {
-  jobKey: string;
-  chapter: number;
-  partCount: number;
-  title: string;
-  /** Speech fields from the job and from the chapter. */
-  speech: Readonly<Record<string, unknown>>;
-  caller: Caller;
+interface Part {
+  /** Start of the part in the chapter, in code points. */
+  offset: number;
+  marked: MarkedText;
 }
 
-interface PlannedChapter {
-  plan: SpeechPlan;
-  request: SpeechRequest;
+/** Reads the parts of a chapter, each once. */
+function createParts(
+  rows: Pick<JobRows, 'findPart'>,
+  { jobKey, chapter, partCount }: ChapterRow,
+  markup: MarkupKind | undefined,
+) {
+  const parts = new Map<number, Part>();
+  const feed: Feed = {
+    async part(index) {
+      const row = await rows.findPart(jobKey, chapter, index);
+      if (!row) throw new Error(`part ${index} of chapter ${chapter} is missing`);
+      const marked = readMarkup(row.text, markup);
+      parts.set(index, { offset: row.offset, marked });
+      // Keeps two earlier parts, whose last segments may still be in progress.
+      parts.delete(index - 3);
+      return { marked, isLast: index === partCount - 1 };
+    },
+    isDivided: false,
+  };
   /** Returns a part that is being spoken or was spoken recently. */
-  partOf(part: number): PartRow;
-}
-
-async function planChapter(
-  { speech, rows }: { speech: Pick<Speech, 'plan'>; rows: Pick<JobRows, 'findPart'> },
-  { jobKey, chapter, partCount, title, speech: fields, caller }: ChapterPlanOptions,
-): Promise<PlannedChapter> {
-  const cutText = createTextCutter();
-  const state: TextPart['state'] = { fence: '', within: false };
-  const parts = new Map<number, PartRow>();
-  const planPart = async (part: number) => {
-    const row = await rows.findPart(jobKey, chapter, part);
-    if (!row) throw new Error(`part ${part} of chapter ${chapter} is missing`);
-    parts.set(part, row);
-    // Keeps two earlier parts, whose last segments may still be in progress.
-    parts.delete(part - 3);
-    const planned = await speech.plan(toPartRequest(fields, {}, row.text), caller);
-    const plan = await planned.planFor(bestCasting, { cutText, state, endsRequest: part === partCount - 1 });
-    return { plan, request: planned.request };
-  };
-  const first = await planPart(0);
-  async function* cuts(): AsyncGenerator<PlannedCut, undefined> {
-    yield* cutsOf(first.plan.cuts);
-    for (let part = 1; part < partCount; part++) yield* cutsOf((await planPart(part)).plan.cuts);
-  }
-  const { request } = first;
-  // No pauses are added to an SSML document, which states its own pauses.
-  const paused = request.markup === 'ssml' ? cuts() : withReadingPauses(cuts(), { ...request, title });
-  return {
-    plan: { ...first.plan, chunkCount: partCount, cuts: paused },
-    request,
-    partOf: (part) => parts.get(part)!,
-  };
+  const of = (index: number) => parts.get(index)!;
+  return { feed, of };
 }

@@ -47,7 +47,7 @@ export interface ChapterRequest {
   title: string;
   /** Speech fields that differ from the speech fields of the job. */
   speech: Fields;
-  parts: readonly (TextPart & { chars: number })[];
+  parts: readonly JobPart[];
   chars: number;
   /** Returns the path of a field of this chapter in the request: in the chapter or in the job. */
   nameOf(field: string): string;
@@ -61,9 +61,11 @@ const jobSpeechNames = SynthesizeSpeechRequestSchema.fields
 const toRequest = (fields: Fields): SpeechRequest =>
   readRequest(SynthesizeSpeechRequestSchema, fields, { limits: { charsMax: ssmlCharsMax } }).request;
 
-/** Returns the speech request for one part of a chapter. */
-export const toPartRequest = (ofJob: Fields, ofChapter: Fields, text: string): SpeechRequest =>
-  toRequest({ ...ofJob, ...ofChapter, text });
+/** Returns the speech request for one part of a chapter. Without a text, returns a request for no text. */
+export function toPartRequest(ofJob: Fields, ofChapter: Fields, text?: string): SpeechRequest {
+  const request = toRequest({ ...ofJob, ...ofChapter, text: text ?? 'a' });
+  return text === undefined ? { ...request, texts: [], chars: 0 } : request;
+}
 
 /** Reads the job in the message. Reports violations; the result can be undefined only if there are violations. */
 export const readJobRequest = (message: CreateJobRequest, violations: Violations): Promise<JobRequest | undefined> =>
@@ -145,13 +147,13 @@ function parseDocument(chapter: Chapter, ofJob: Fields, nameOf: NameOf, report: 
     const isOwn = ['text', 'ssml'].includes(field) || Object.hasOwn(own, field);
     if (isOwn || field === 'markup') report(isOwn ? nameOf(field) : field, ...rest);
   };
-  const chars = parseSpeech({ ...ofJob, ...own, text, ssml }, reportOwn, nameOf)?.chars ?? 0;
+  const request = parseSpeech({ ...ofJob, ...own, text, ssml }, reportOwn, nameOf);
   return {
     title,
     speech: { ...own, markup: 'ssml' },
-    parts: [{ offset: 0, text: ssml, chars }],
-    chars,
-    nameOf: (field) => (field === 'text' ? nameOf('ssml') : Object.hasOwn(own, field) ? nameOf(field) : field),
+    parts: request ? [{ offset: 0, text: ssml, request }] : [],
+    chars: request?.chars ?? 0,
+    nameOf: (field) => (field === 'ssml' || Object.hasOwn(own, field) ? nameOf(field) : field),
   };
 }
 
@@ -173,16 +175,16 @@ function* parseChapter(
   const reportOwn: Report = (field, ...rest) => {
     if (field === 'text' || Object.hasOwn(speech, field)) report(nameOf(field), ...rest);
   };
-  const parts: ChapterRequest['parts'][number][] = [];
+  const parts: JobPart[] = [];
   // A blank text is not divided, because `parseSpeech` reports it.
   for (const part of isDocument || text.trim() === '' ? [{ offset: 0, text }] : divideText(text)) {
     const reportPart: Report = (field, reason, message, allowed) =>
       reportOwn(field, reason, inWhole(message, text, part.offset), allowed);
     const request = parseSpeech({ ...ofJob, ...speech, text: part.text }, reportPart, nameOf);
-    if (request) parts.push({ ...part, chars: request.chars });
+    if (request) parts.push({ ...part, request });
     yield;
   }
-  return { title, speech, parts, chars: parts.reduce((sum, { chars }) => sum + chars, 0), nameOf: ownName };
+  return { title, speech, parts, chars: parts.reduce((sum, { request }) => sum + request.chars, 0), nameOf: ownName };
 }
 
 /** Replaces the position in a part, such as in "line 1, column 5: ...", with the position in the chapter. */
@@ -262,6 +264,11 @@ function hasJpegSize(picture: Buffer): boolean {
     else at += 2 + picture.readUInt16BE(at + 2);
   }
   return false;
+}
+
+/** A part of a chapter as it was sent, and the request to speak it. */
+export interface JobPart extends TextPart {
+  request: SpeechRequest;
 }
 
 interface TextPart {

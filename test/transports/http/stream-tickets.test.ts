@@ -14,6 +14,7 @@ import { createTicketRows } from '../../../src/api/ticket-rows.ts';
 import { loadConfig } from '../../../src/app/config.ts';
 import { requestBytesMax } from '../../../src/platform/net/request-limits.ts';
 import { openStore } from '../../../src/platform/store/open-store.ts';
+import { toStoredRequest } from '../../../src/speech/request.ts';
 import { readEventBody } from '../../../src/transports/http/synthesis/speech-body.ts';
 import { createStorage } from '../../distributed/storage.ts';
 import { type ReadEvent, readEvents } from './event-reader.ts';
@@ -128,7 +129,7 @@ describe('a ticket', () => {
     const { ticketId } = await issue();
     const [row] = await stores[0]!.query<{ sealed: string }>('select * from tickets');
     expect(await createSeal('a secret of both').open('ticket', row!.sealed)).toEqual({
-      ...{ request, ticketId, use: 'ticket' },
+      ...{ request: toStoredRequest(request), ticketId, use: 'ticket' },
       ...{ iat: expect.any(Number), exp: expect.any(Number) },
     });
     const taken = await Promise.all([here, there, here, there].map((replica) => replica!.use(ticketId)));

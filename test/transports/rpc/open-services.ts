@@ -85,12 +85,12 @@ export async function openTestServices(options: ServicesTestOptions = {}) {
   const calls: EndedCall[] = [];
   const faults: unknown[] = [];
   const onFault = (fault: unknown) => void faults.push(fault);
-  const { delivery, voices, cast, plan, speak, estimateSpeech } = fakeSpeech;
+  const { delivery, voices, plan, speak, estimateSpeech } = fakeSpeech;
   const onCallEnd = (call: EndedCall) => void calls.push(call);
   const runner = createRunner({ admit, isInForce, onCallEnd, tracing, timeLimits, openLimits });
   const idempotency = { forgetAbout: async () => {} };
   const metering = createMetering({ ...unlimited, onFault });
-  const spoken = { cast, plan, checkRoom: async () => {}, speak };
+  const spoken = { plan, checkRoom: async () => {}, speak };
   const speechOperations = createSpeechOperations({ speech: spoken, delivery, metering, idempotency });
   const preview = async () => Promise.reject(new Error('unused'));
   const services = createServices({

@@ -9,10 +9,9 @@ import { type AudioFormat, audioFormats } from '../../../src/audio/formats.ts';
 import type { DeliveredFacts, Delivery } from '../../../src/clips/delivery.ts';
 import type { Engine, Voice } from '../../../src/engines/engine.ts';
 import { Failure, type FieldViolation } from '../../../src/platform/errors.ts';
-import type { PlannedSpeech, SpeechPlan } from '../../../src/speech/plan.ts';
+import type { CutPlan, Plan } from '../../../src/speech/plan.ts';
 import type { SpeechRequest } from '../../../src/speech/request.ts';
 import type { SpeechEvent, SpeechInfo } from '../../../src/speech/speech-events.ts';
-import type { Speech } from '../../../src/speech/synthesize.ts';
 import { createVoices, isSpokenBy } from '../../../src/speech/voice.ts';
 
 export interface SpeechCounts {
@@ -73,20 +72,15 @@ export function openShortSpeech() {
     }
   }
 
-  const plan = async (request: SpeechRequest, _caller: Caller): Promise<PlannedSpeech> => {
+  const plan = async (request: SpeechRequest, _caller: Caller): Promise<Plan> => {
     check(request);
-    const planFor = async () => ({ cuts: [].values(), warnings: [] as const }) as unknown as SpeechPlan;
+    const cut = async () => ({ cuts: [].values(), info: { warnings: [] } }) as unknown as CutPlan;
     const voice = voices.find(request.voiceId);
     const main = { offered: voice, languageCode: request.languageCode, bindings: [] };
-    const cast = { main, others: [], voiceOf: () => main };
-    return { request, voice, bindings: [], cast, lexiconVersions: [], planFor };
+    return { request, main, ended: undefined, check() {}, keyOf: () => '', cut };
   };
 
-  async function* stream(
-    { request }: PlannedSpeech,
-    _caller: Caller,
-    signal: AbortSignal,
-  ): AsyncGenerator<SpeechEvent> {
+  async function* stream({ request }: Plan, _caller: Caller, signal: AbortSignal): AsyncGenerator<SpeechEvent> {
     const voice = check(request);
     const format: AudioFormat = audioFormats[request.format];
     const { chars, sampleRateHz } = request;
@@ -102,7 +96,7 @@ export function openShortSpeech() {
       format: format.name,
       contentType: format.contentType,
       sampleRateHz,
-      chunkCount: request.chunks.length,
+      chunkCount: request.texts.length,
       chars,
       warnings: ['transliterated'],
       others: [],
@@ -110,7 +104,7 @@ export function openShortSpeech() {
       ...(request.returnFormat === 'url' && link),
     };
     try {
-      for (const [chunkIndex, text] of request.chunks.entries()) {
+      for (const [chunkIndex, { source: text }] of request.texts.entries()) {
         for await (const audio of speakChunk(text, signal)) {
           if (info) yield info;
           info = undefined;
@@ -166,11 +160,6 @@ export function openShortSpeech() {
     return { ...facts, open, close() {} };
   };
 
-  const cast: Speech['cast'] = async (request, caller) => {
-    const planned = await plan(request, caller);
-    return { ...planned, plan: () => planned };
-  };
-
   const delivery: Delivery = {
     findCached: async () => undefined,
     openCached: async () => undefined,
@@ -184,8 +173,8 @@ export function openShortSpeech() {
   /** The estimated size does not fit into 32 bits. */
   const estimateSpeech: SpeechOperations['estimateSpeech'] = async (_call, request) => {
     check(request);
-    const segmentCount = request.chunks.length;
+    const segmentCount = request.texts.length;
     return { chars: request.chars, seconds: 0.5, byteCount: 2 ** 33, segmentCount, warnings: [] };
   };
-  return { counts, trouble, voices, delivery, cast, plan, speak: stream, estimateSpeech };
+  return { counts, trouble, voices, delivery, plan, speak: stream, estimateSpeech };
 }

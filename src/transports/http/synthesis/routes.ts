@@ -11,7 +11,7 @@ import {
 } from '../../../api.ts';
 import { writeMessage } from '../../../contract.ts';
 import { Failure, type FieldViolation } from '../../../platform/errors.ts';
-import type { ReadRequest, SpeechEvent, SpeechInfo } from '../../../speech.ts';
+import { type ReadRequest, type SpeechEvent, type SpeechInfo, toStoredRequest } from '../../../speech.ts';
 import { asksFor, isFreshWanted } from '../../net/headers.ts';
 import { type AdmitTo, run, stream } from '../admission.ts';
 import { sendPieces } from '../body-writer.ts';
@@ -84,7 +84,7 @@ export function addSpeechRoutes(app: FastifyInstance, options: SpeechRoutesOptio
     const { headers, body } =
       key === undefined
         ? (await work()).answer
-        : await idempotency.once({ key, callerId, request: read.request, work });
+        : await idempotency.once({ key, callerId, request: toStoredRequest(read.request), work });
     const charged = isRepeated ? { 'X-Chars-Charged': '0' } : {};
     return reply.headers({ ...headers, ...charged, ...ignoredHeaders(request, read.ignored) }).send(body);
   };
