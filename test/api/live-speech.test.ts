@@ -6,6 +6,7 @@ import type { LiveEvent, LiveInput } from '../../src/api/live-session.ts';
 import { decodeRecording } from '../../src/audio/recording/recording.ts';
 import type { Failure } from '../../src/platform/errors.ts';
 import { PushQueue } from '../../src/platform/runtime/push-queue.ts';
+import { countTurns } from '../count-turns.ts';
 import { openTone, type ToneOptions } from '../engines/tone-engine.ts';
 import { parseLiveStart } from '../speech/parse-request.ts';
 import { createRandom } from '../text/random-text.ts';
@@ -370,16 +371,7 @@ test('a turn that is spoken is not looked at all the time, though nothing is to 
 test('other tasks run while a long text is divided', async () => {
   const { begin } = open();
   const { inputs, say, until } = begin();
-  let turns = 0;
-  let isOver = false;
-  const turn = () => {
-    turns++;
-    if (!isOver) setImmediate(turn);
-  };
   say('5 ft. '.repeat(3_000));
   inputs.push({ type: 'interrupt' });
-  setImmediate(turn);
-  await until('interrupted');
-  isOver = true;
-  expect(turns).toBeGreaterThan(10);
+  expect(await countTurns(() => until('interrupted'))).toBeGreaterThan(10);
 });

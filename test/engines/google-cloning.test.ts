@@ -4,10 +4,11 @@ import { join } from 'node:path';
 import { inspect, promisify } from 'node:util';
 import { status as code } from '@grpc/grpc-js';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { CloneSample, Engine, Segment } from '../../src/engines/engine.ts';
+import type { CloneSample, Engine, Voice } from '../../src/engines/engine.ts';
 import { openGoogle } from '../../src/engines/google/google.ts';
 import { Failure } from '../../src/platform/errors.ts';
 import { type GoogleTrouble, openGoogleServer } from './google-server.ts';
+import { segmentOf } from './open-guard.ts';
 
 const signal = new AbortController().signal;
 const pcm = { samples: Int16Array.from({ length: 24_000 }, (_, n) => 9_000 * Math.sin(n / 20)), sampleRateHz: 24_000 };
@@ -29,15 +30,10 @@ const sampleIn = ({ cloning }: Engine, languageCode: string, more: Partial<Clone
   languageCode,
   ...more,
 });
-const segmentOf = (engine: Engine, clone: Uint8Array, languageCode: string, own = languageCode): Segment => ({
-  voice: { ...engine.voices[0]!, voiceId: 'v_somebody', kind: 'cloned', languageCodes: [own] },
-  text: 'One two three.',
-  languageCode,
-  speakingRate: 1,
-  timings: false,
-  urgent: true,
-  clone,
-});
+const clonedSegment = (engine: Engine, clone: Uint8Array, languageCode: string, own = languageCode) => {
+  const voice: Voice = { ...engine.voices[0]!, voiceId: 'v_somebody', kind: 'cloned', languageCodes: [own] };
+  return segmentOf(engine, { voice, languageCode, clone });
+};
 const refusalOf = async (promise: Promise<unknown>): Promise<Failure> => {
   const refusal = await promise.then(
     () => undefined,
@@ -51,7 +47,7 @@ test('a clone is made of two recordings, and speaks as a stream', async () => {
   const { engine, cloning, calls, keys } = await open();
   const clone = await cloning.make(sampleIn(engine, 'en-GB'), signal);
   expect(keys).toEqual(new Set([Buffer.from(clone).toString('utf8')]));
-  const heard = await Array.fromAsync(engine.speak(segmentOf(engine, clone, 'en', 'en-GB'), signal));
+  const heard = await Array.fromAsync(engine.speak(clonedSegment(engine, clone, 'en', 'en-GB'), signal));
   expect(heard.reduce((sum, { samples }) => sum + samples.length, 0)).toBeGreaterThan(10_000);
   expect(calls).toMatchObject([
     { method: 'key', body: { language_code: 'en-GB', consent_script: expect.stringContaining('I am the owner') } },
@@ -125,7 +121,7 @@ describe('the cloning key is not disclosed', () => {
 
   test('when Google refuses it, and quotes it', async () => {
     const { engine } = await open();
-    const speech = engine.speak(segmentOf(engine, Buffer.from(key), 'en-US'), signal);
+    const speech = engine.speak(clonedSegment(engine, Buffer.from(key), 'en-US'), signal);
     const failure = await refusalOf(Array.fromAsync(speech));
     expect(failure).toMatchObject({ reason: 'engine_error' });
     const logged = inspect(failure, { depth: 20, showHidden: true }) + JSON.stringify(failure);
@@ -135,7 +131,7 @@ describe('the cloning key is not disclosed', () => {
 
   test('when other things fail', async () => {
     const { engine } = await open({ failures: { count: 1, code: code.INTERNAL, logged: `cannot load ${key}` } });
-    const speech = engine.speak(segmentOf(engine, Buffer.from(key), 'en-US'), signal);
+    const speech = engine.speak(clonedSegment(engine, Buffer.from(key), 'en-US'), signal);
     expect(inspect(await refusalOf(Array.fromAsync(speech)))).not.toContain(key.slice(0, 10));
   });
 

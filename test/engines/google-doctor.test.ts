@@ -1,13 +1,12 @@
 // Tests that doctor reports Google's faults but no secret.
 import { generateKeyPairSync } from 'node:crypto';
-import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { status as code } from '@grpc/grpc-js';
 import { afterAll, describe, expect, test } from 'vitest';
 import { google, openGoogle } from '../../src/engines/google/google.ts';
+import { listen } from '../free-port.ts';
 import { newFolder } from '../new-folder.ts';
 import { openGoogleServer } from './google-server.ts';
 
@@ -71,8 +70,7 @@ describe('doctor says', () => {
     const tokens = createServer((request, response) =>
       status ? response.writeHead(status, { 'Content-Type': 'application/json' }).end(body) : request.socket.destroy(),
     );
-    await once(tokens.listen(0, '127.0.0.1'), 'listening');
-    const { port } = tokens.address() as AddressInfo;
+    const port = await listen(tokens);
     const account = {
       type: 'external_account',
       audience: '//iam.example/pool',

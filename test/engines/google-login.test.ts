@@ -1,14 +1,13 @@
 // Tests each kind of Google credentials against servers on loopback that speak Google's protocols.
 import { createVerify, generateKeyPairSync } from 'node:crypto';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text as readText } from 'node:stream/consumers';
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { openGoogleLogin } from '../../src/engines/google/google-login.ts';
+import { listen } from '../free-port.ts';
 
 const scope = 'https://www.googleapis.com/auth/cloud-platform';
 const keys = generateKeyPairSync('rsa', { modulusLength: 2048 });
@@ -53,12 +52,12 @@ async function openServer(answer: Answer) {
     response.setHeader('Content-Type', 'application/json');
     response.end(JSON.stringify(json));
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const serverPort = await listen(server);
   onTestFinished(() => {
     server.closeAllConnections();
     server.close();
   });
-  const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const host = `127.0.0.1:${serverPort}`;
   return {
     host,
     url: `http://${host}`,

@@ -2,7 +2,7 @@
 // @grpc/grpc-js, which shares no code with the client. It refuses what Google refuses (google-rules.ts), and misbehaves on demand. gRPC and REST share a port.
 import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { json as readJson } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { create, type DescMessage, fromBinary, type MessageInitShape, toBinary, toJson } from '@bufbuild/protobuf';
@@ -16,6 +16,7 @@ import {
 } from '@grpc/grpc-js';
 import { onTestFinished } from 'vitest';
 import { SsmlVoiceGender, TextToSpeech } from '../../gen/google/cloud/texttospeech/v1/cloud_tts_pb.ts';
+import { listen } from '../free-port.ts';
 import {
   type AudioRequest,
   checkAudio,
@@ -246,8 +247,7 @@ export async function openGoogleServer(
       error ? reject(error) : resolve(port),
     ),
   );
-  await once(rest.listen(0, '127.0.0.1'), 'listening');
-  const restPort = (rest.address() as AddressInfo).port;
+  const restPort = await listen(rest);
   // HTTP/2 begins with "PRI", REST with "POST".
   const sockets = new Set<Socket>();
   const lose = () => {
@@ -265,7 +265,7 @@ export async function openGoogleServer(
       socket.pipe(inner).pipe(socket);
     });
   });
-  await once(listener.listen(0, '127.0.0.1'), 'listening');
+  const listenerPort = await listen(listener);
   const close = async () => {
     listener.close();
     lose();
@@ -275,7 +275,7 @@ export async function openGoogleServer(
     await tone.close();
   };
   onClose(close);
-  return { endpoint: `http://127.0.0.1:${(listener.address() as AddressInfo).port}`, calls, keys, state, lose, close };
+  return { endpoint: `http://127.0.0.1:${listenerPort}`, calls, keys, state, lose, close };
 }
 
 /** The inputs of a stream as they arrive; Google gives up if the next one is late. */

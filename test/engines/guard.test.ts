@@ -5,7 +5,7 @@ import { createEngineGuard } from '../../src/engines/guard.ts';
 import { Failure } from '../../src/platform/errors.ts';
 import { Schedule } from '../../src/speech/schedule.ts';
 import { noteMetrics } from '../platform/telemetry/noted-metrics.ts';
-import { openGuard } from './open-guard.ts';
+import { openGuard, segmentOf } from './open-guard.ts';
 import { cloneMark, openTone, type ToneTrouble } from './tone-engine.ts';
 
 const never = new AbortController().signal;
@@ -27,10 +27,6 @@ function guardTone(trouble: ToneTrouble, capabilities: Partial<EngineCapabilitie
     Array.fromAsync(guard.speak({ ...segmentOf(tone), ...more }, 'caller', signal));
   return { tone, guard, speak, ended, paces, retries: () => retries };
 }
-const segmentOf = (engine: Engine): Segment => ({
-  ...{ voice: engine.voices[0]!, text: 'One two three.', languageCode: 'en', speakingRate: 1 },
-  ...{ timings: false, urgent: true },
-});
 
 test('a retryable failure before the first sound is retried', async () => {
   const { tone, speak, ended, retries } = guardTone({ failure: passing, failsAfterPieces: 0 });

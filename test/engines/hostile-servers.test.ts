@@ -1,7 +1,7 @@
 // Tests that a speech server that misbehaves on purpose costs little memory and time, and learns and reveals nothing.
 import { status as code } from '@grpc/grpc-js';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { Engine, Segment } from '../../src/engines/engine.ts';
+import type { Engine } from '../../src/engines/engine.ts';
 import { openGoogle } from '../../src/engines/google/google.ts';
 import { openOpenAiCompatible } from '../../src/engines/openai-compatible/openai-compatible.ts';
 import { soundOfEvents } from '../../src/engines/openai-compatible/speech-events.ts';
@@ -10,6 +10,7 @@ import { createLog } from '../../src/platform/telemetry/log.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { googleVoice } from './google-rules.ts';
 import { type GoogleTrouble, openGoogleServer, wavHeader } from './google-server.ts';
+import { segmentOf } from './open-guard.ts';
 import { openOpenAiServer, type ServerTrouble } from './openai-server.ts';
 import { openTone } from './tone-engine.ts';
 
@@ -44,14 +45,8 @@ async function openAtGoogle(trouble: GoogleTrouble) {
   return { ...server, engine };
 }
 
-const segment = (engine: Engine, text = 'One two three.'): Segment => ({
-  voice: engine.voices[0]!,
-  text,
-  languageCode: engine.voices[0]!.languageCodes[0]!,
-  speakingRate: 1,
-  timings: false,
-  urgent: true,
-});
+const segment = (engine: Engine, text = 'One two three.') =>
+  segmentOf(engine, { text, languageCode: engine.voices[0]!.languageCodes[0]! });
 const speak = (engine: Engine, text?: string) => Array.fromAsync(engine.speak(segment(engine, text), signal));
 const rejection = (promise: Promise<unknown>): Promise<Failure> =>
   promise.then(

@@ -34,3 +34,9 @@ export function openGuards() {
     return guard;
   };
 }
+
+/** A segment of a short text in the engine's first voice. */
+export const segmentOf = (engine: Engine, more: Partial<Segment> = {}): Segment => ({
+  ...{ voice: engine.voices[0]!, text: 'One two three.', languageCode: 'en', speakingRate: 1 },
+  ...{ timings: false, urgent: true, ...more },
+});

@@ -2,7 +2,7 @@
 import { inspect } from 'node:util';
 import { afterAll, describe, expect, test } from 'vitest';
 import { loadConfig } from '../../src/app/config.ts';
-import type { Engine, Segment } from '../../src/engines/engine.ts';
+import type { Engine } from '../../src/engines/engine.ts';
 import {
   type OpenAiCompatibleOptions,
   openAiCompatible,
@@ -10,6 +10,7 @@ import {
 } from '../../src/engines/openai-compatible/openai-compatible.ts';
 import { Failure, type Reason } from '../../src/platform/errors.ts';
 import { engineConformance } from '../conformance/engine.ts';
+import { segmentOf } from './open-guard.ts';
 import { openOpenAiServer, type ServerTrouble, wavHeader } from './openai-server.ts';
 import { runAlone } from './run-alone.ts';
 
@@ -31,14 +32,7 @@ engineConformance('openai-compatible', async () => {
 });
 
 const signal = new AbortController().signal;
-const segment = (engine: Engine, text = 'One two three.'): Segment => ({
-  voice: engine.voices[0]!,
-  text,
-  languageCode: 'en',
-  speakingRate: 1,
-  timings: false,
-  urgent: true,
-});
+const segment = (engine: Engine, text = 'One two three.') => segmentOf(engine, { text });
 
 async function open(trouble: ServerTrouble = {}) {
   const server = await openOpenAiServer(trouble);

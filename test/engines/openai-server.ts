@@ -1,11 +1,10 @@
 // Serves OpenAI's speech interface on loopback, with the tone engine as its voice. On demand it is slow, silent,
 // broken, over its quota, or cut off midway.
-import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { json as readJson } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
+import { listen } from '../free-port.ts';
 import { openTone } from './tone-engine.ts';
 
 export interface ServerTrouble {
@@ -97,13 +96,13 @@ export async function openOpenAiServer(
     response.writeHead(200, { 'Content-Type': wavRateHz ? 'audio/wav' : 'audio/pcm' });
     await send(response, wavRateHz ? Buffer.concat([wavHeader(wavRateHz), sound]) : sound);
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const serverPort = await listen(server);
   onClose(async () => {
     server.closeAllConnections();
     server.close();
     await tone.close();
   });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, requests, state, server };
+  return { url: `http://127.0.0.1:${serverPort}/v1`, requests, state, server };
 }
 
 async function soundOf(tone: ReturnType<typeof openTone>, { voice, input }: { voice: string; input: string }) {

@@ -1,13 +1,12 @@
 // Tests several servers on loopback behind one engine, as in a service: each segment in its turn, retried by the guard.
 import { expect, test } from 'vitest';
-import type { Engine, Segment } from '../../src/engines/engine.ts';
 import {
   type OpenAiCompatibleOptions,
   openOpenAiCompatible,
 } from '../../src/engines/openai-compatible/openai-compatible.ts';
 import type { ServerGroupOptions } from '../../src/engines/openai-compatible/server-group.ts';
 import { secondsOf } from '../../src/platform/pcm.ts';
-import { openGuard } from './open-guard.ts';
+import { openGuard, segmentOf } from './open-guard.ts';
 import { openOpenAiServer } from './openai-server.ts';
 
 type Server = Awaited<ReturnType<typeof openOpenAiServer>>;
@@ -39,15 +38,6 @@ const openEngine = (
     tools,
   );
 
-const segmentOf = (engine: Engine, urgent: boolean): Segment => ({
-  voice: engine.voices[0]!,
-  text,
-  languageCode: 'en',
-  speakingRate: 1,
-  timings: false,
-  urgent,
-});
-
 function kill({ server }: Server): void {
   server.closeAllConnections();
   server.close();
@@ -67,7 +57,7 @@ test('100 streams over four servers, of which one is killed, one is full and one
     const sinceMs = performance.now();
     let seconds = 0;
     for (let n = 0; n < segmentsOfStream; n++)
-      for await (const piece of guard.speak(segmentOf(engine, n === 0), owner, never)) {
+      for await (const piece of guard.speak(segmentOf(engine, { text, urgent: n === 0 }), owner, never)) {
         if (seconds === 0) firstSoundMs.push(performance.now() - sinceMs);
         if (++heard === 500) kill(killed!);
         seconds += secondsOf(piece);
@@ -104,7 +94,7 @@ test('an engine whose servers are all full rests, so that another one speaks at 
   const servers = await Promise.all([0, 1].map(() => openOpenAiServer({ failures: { count: Infinity, status: 429 } })));
   const engine = await openEngine(servers);
   const guard = openGuard(engine);
-  const say = () => Array.fromAsync(guard.speak(segmentOf(engine, true), 'owner', never));
+  const say = () => Array.fromAsync(guard.speak(segmentOf(engine, { text }), 'owner', never));
   for (let n = 0; n < 5; n++) await expect(say()).rejects.toMatchObject({ reason: 'engine_unavailable' });
   expect(guard.state).toBe('open');
   const before = servers.map(({ requests }) => requests.length);
@@ -131,7 +121,7 @@ test('a name is resolved to the addresses that are called', async () => {
     { lookup: async () => ['127.0.0.1'], onStream: (server) => hosts.add(server) },
   );
   expect(engine.voices.length).toBe(2);
-  await Array.fromAsync(engine.speak(segmentOf(engine, true), never));
+  await Array.fromAsync(engine.speak(segmentOf(engine, { text }), never));
   expect(requests.length).toBe(1);
   expect([...hosts]).toEqual([new URL(url).host]);
   await engine.close();

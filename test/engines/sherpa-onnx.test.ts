@@ -13,7 +13,7 @@ import { dominantFrequencyHz, tone } from '../audio/measure-tone.ts';
 import { engineConformance } from '../conformance/engine.ts';
 import { newFolder } from '../new-folder.ts';
 import { float, node, writeOnnx } from './onnx-writer.ts';
-import { openGuards } from './open-guard.ts';
+import { openGuards, segmentOf } from './open-guard.ts';
 import { humHz, makeTinyPocket } from './tiny-pocket.ts';
 import { hummed, makeTinyVoice, tinyVoiceFiles } from './tiny-supertonic.ts';
 
@@ -52,18 +52,9 @@ describe('models of one\u2019s own', { timeout: 60_000 }, () => {
     onTestFinished(() => engine.close());
     return engine;
   };
-  const segment = (engine: Engine, text: string, options: Partial<Segment> = {}): Segment => ({
-    voice: engine.voices[0]!,
-    text,
-    languageCode: 'en',
-    speakingRate: 1,
-    timings: false,
-    urgent: true,
-    ...options,
-  });
   const guards = openGuards();
   const speak = (engine: Engine, text: string, options?: Partial<Segment>) =>
-    guards(engine).speak(segment(engine, text, options), 'caller', signal);
+    guards(engine).speak(segmentOf(engine, { text, ...options }), 'caller', signal);
   const hear = async (engine: Engine, text: string, options?: Partial<Segment>): Promise<Pcm> => {
     const pieces = await Array.fromAsync(speak(engine, text, options));
     const samples = pieces.map((piece) => piece.samples);

@@ -1,7 +1,7 @@
 // Tests a table of the speech servers that people run, as the servers' sources describe them: model, voices, requested
 // formats, sample rate, answer when full, and whether the server clones. Each row is checked with the engine.
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { CloneSample, Engine, Segment } from '../../src/engines/engine.ts';
+import type { CloneSample, Engine } from '../../src/engines/engine.ts';
 import { openAiCompatible, openOpenAiCompatible } from '../../src/engines/openai-compatible/openai-compatible.ts';
 import { ServerFull } from '../../src/engines/openai-compatible/server-full.ts';
 import { soundOfEvents } from '../../src/engines/openai-compatible/speech-events.ts';
@@ -9,6 +9,7 @@ import { createSpeechServer, type soundForms } from '../../src/engines/openai-co
 import { barePcm } from '../../src/engines/pcm-stream.ts';
 import { Failure } from '../../src/platform/errors.ts';
 import { join, type Pcm, samplesOf } from '../../src/platform/pcm.ts';
+import { segmentOf } from './open-guard.ts';
 import { openVendor, type VendorName, type VendorTrouble, vendors, wavHead } from './speech-vendors.ts';
 
 const signal = new AbortController().signal;
@@ -345,15 +346,8 @@ describe('a clone', () => {
     languageCode: 'en',
     ...more,
   });
-  const segmentOf = (engine: Engine, clone: Uint8Array): Segment => ({
-    voice: { ...engine.voices[0]!, voiceId: 'voc_1', kind: 'cloned' },
-    text,
-    languageCode: 'en',
-    speakingRate: 1,
-    timings: false,
-    urgent: true,
-    clone,
-  });
+  const clonedSegment = (engine: Engine, clone: Uint8Array) =>
+    segmentOf(engine, { voice: { ...engine.voices[0]!, voiceId: 'voc_1', kind: 'cloned' }, clone });
   async function openEngine(vendorName: VendorName, others: readonly VendorName[] = [], refreshMs = 60_000) {
     const opened = await openVendor(vendorName);
     const more = await Promise.all(others.map((each) => openVendor(each)));
@@ -367,7 +361,7 @@ describe('a clone', () => {
       (...entry) => logged.push(JSON.stringify(entry)),
     );
     onTestFinished(() => engine.close());
-    const say = (clone: Uint8Array) => Array.fromAsync(engine.speak(segmentOf(engine, clone), signal));
+    const say = (clone: Uint8Array) => Array.fromAsync(engine.speak(clonedSegment(engine, clone), signal));
     return { ...opened, more, engine, cloning: engine.cloning!, logged, say };
   }
 

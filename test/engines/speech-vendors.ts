@@ -2,12 +2,11 @@
 // The voice is the tone engine. Sources: vLLM-Omni 0131cb55, SGLang-Omni 843e9ec9 (old: before #655), Kokoro-FastAPI
 // 26eec06, LocalAI 82c191af, speaches 870e1e1, openedai-speech 31f0335, mlx-audio ebf44dfc, Dynamo 0b00ddce,
 // Chatterbox-TTS-Server 68213e7, Orpheus-FastAPI 7bd4cfc, and OpenAI's reference.
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
+import { listen } from '../free-port.ts';
 import { openTone } from './tone-engine.ts';
 
 export interface VendorTrouble {
@@ -506,7 +505,7 @@ export async function openVendor(vendorName: VendorName, change: Partial<Vendor>
     if (refused) return void response.writeHead(refused[0], json).end(JSON.stringify(refused[1]));
     await vendor.speak({ body, sound: await soundOf(body.input), trouble, response });
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const serverPort = await listen(server);
   onTestFinished(async () => {
     server.closeAllConnections();
     server.close();
@@ -516,5 +515,5 @@ export async function openVendor(vendorName: VendorName, change: Partial<Vendor>
   const restart = () => {
     state.uploaded = [];
   };
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, vendor, state, soundOf, restart };
+  return { url: `http://127.0.0.1:${serverPort}/v1`, vendor, state, soundOf, restart };
 }

@@ -1,8 +1,8 @@
 // Runs a proxy from a local port to a server (TCP or a Unix socket), in its own process so that nothing slows it. It
 // obeys its parent: 'heal', 'reset' (resets existing and new connections) or 'silence' (like an unplugged cable: no
 // data and no errors): node cut-wire.ts '{"path":"/run/postgresql/.s.PGSQL.5432"}'
-import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
+import { listen } from '../free-port.ts';
 
 type Order = 'heal' | 'reset' | 'silence';
 
@@ -64,6 +64,5 @@ process.on('message', (instruction: Order) => {
   process.send!({ done: instruction });
 });
 process.on('disconnect', () => process.exit());
-server.listen(0, '127.0.0.1');
-await once(server, 'listening');
-process.send!({ port: (server.address() as AddressInfo).port });
+const serverPort = await listen(server);
+process.send!({ port: serverPort });

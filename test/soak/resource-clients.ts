@@ -1,12 +1,11 @@
 // Checks stored resources: jobs whose end a webhook announces, lexicons, cloned voices and keys. Each client creates a
 // resource, uses it, deletes it, and checks that it is gone.
 import { createHmac, randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { findPlace } from '../../src/clips/provenance/places.ts';
+import { listen } from '../free-port.ts';
 import { sentences } from '../sentences.ts';
 import type { ApiCall } from './api-clients.ts';
 import { RequestClient, readAll, Seen, same, Watch } from './checked-requests.ts';
@@ -203,10 +202,10 @@ async function openReceiver(secret: string) {
     heard.add((JSON.parse(body) as { data: { id: string } }).data.id);
     response.writeHead(204).end();
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const serverPort = await listen(server);
   return Object.assign(state, {
     heard,
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
+    url: `http://127.0.0.1:${serverPort}/hook`,
     close() {
       server.closeAllConnections();
       server.close();

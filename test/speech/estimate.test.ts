@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { estimateSpeech } from '../../src/speech/estimate.ts';
 import { createPlan } from '../../src/speech/plan.ts';
 import { createVoices } from '../../src/speech/voice.ts';
+import { countTurns } from '../count-turns.ts';
 import { openTone } from '../engines/tone-engine.ts';
 import { parseSpeechRequest } from './parse-request.ts';
 
@@ -11,16 +12,10 @@ const fields = { voice_id: 'tone-low', method: 'streaming', text_chunks: Array(1
 const plan = () => createPlan(parseSpeechRequest(fields), { callerId: 'a' }, { voices: createVoices([openTone()]) });
 
 test('a long text lets the event loop go on many times', async () => {
-  let turns = 0;
-  let isOver = false;
-  const turn = () => {
-    turns++;
-    if (!isOver) setImmediate(turn);
-  };
-  setImmediate(turn);
-  const estimate = await estimateSpeech(await plan(), new AbortController().signal);
-  isOver = true;
-  expect(estimate.segmentCount).toBeGreaterThan(100);
+  const turns = await countTurns(async () => {
+    const estimate = await estimateSpeech(await plan(), new AbortController().signal);
+    expect(estimate.segmentCount).toBeGreaterThan(100);
+  });
   expect(turns).toBeGreaterThan(10);
 });
 

@@ -2,6 +2,7 @@
 // an engine lacks, odd text.
 import { describe, expect, test } from 'vitest';
 import { formatNames } from '../../src/speech/fields.ts';
+import { countTurns } from '../count-turns.ts';
 import { collect, fifty, joined, openSpeech as open, samplesOf, sentence, streaming } from './open-speech.ts';
 
 describe('a stream', () => {
@@ -58,14 +59,7 @@ describe('a stream', () => {
 
   test('of 50 headings lets the event loop go on at each of them', async () => {
     const { stream, tone } = open();
-    let [turns, isOver] = [0, false];
-    const turn = () => {
-      turns++;
-      if (!isOver) setImmediate(turn);
-    };
-    turn();
-    for await (const _ of stream({ text: '# a\n'.repeat(50) }));
-    isOver = true;
+    const turns = await countTurns(() => collect(stream({ text: '# a\n'.repeat(50) })));
     expect(tone.counts.begun).toBe(50);
     expect(turns).toBeGreaterThanOrEqual(50);
   });

@@ -8,6 +8,7 @@ import { partCharsMax } from '../../../src/clips/jobs/job-limits.ts';
 import { readJobRequest, toPartRequest } from '../../../src/clips/jobs/job-request.ts';
 import { Violations } from '../../../src/contract/violations.ts';
 import { Failure } from '../../../src/platform/errors.ts';
+import { countTurns } from '../../count-turns.ts';
 import { chapters, type JobJson, openJobsGateway, scopes } from './open-jobs.ts';
 
 describe('a job', () => {
@@ -84,19 +85,11 @@ describe('a job', () => {
   });
 
   test('gives away turns of the event loop while its chapters are read', async () => {
-    const turns = async (count: number) => {
-      let [given, isOver] = [0, false];
-      const turn = () => {
-        given++;
-        if (!isOver) setImmediate(turn);
-      };
-      setImmediate(turn);
+    const turns = (count: number) => {
       const ssml = `<speak>${'<s>Hi.</s>'.repeat(480)}</speak>`;
       const chapters = Array.from({ length: count }, () => ({ ssml }));
       const message = createMessage(CreateJobRequestSchema, { voiceId: 'tone-low', chapters });
-      await readJobRequest(message, new Violations());
-      isOver = true;
-      return given;
+      return countTurns(() => readJobRequest(message, new Violations()));
     };
     await turns(1);
     expect(await turns(200)).toBeGreaterThan(20);

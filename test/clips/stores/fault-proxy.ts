@@ -2,9 +2,9 @@
 // it itself.
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse, request as send } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
+import { listen } from '../../free-port.ts';
 
 export type Fault =
   /** Resets the connection before anything is read. */
@@ -42,9 +42,7 @@ export async function openFaultProxy(target: string, onClose: (close: () => Prom
     inner.once('response', (answered: IncomingMessage) => passBack(answered, response, fault).catch(() => undefined));
     await passOn(request, inner, fault).catch(() => inner.destroy());
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port: ownPort } = server.address() as AddressInfo;
+  const ownPort = await listen(server);
   onClose(async () => {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));

@@ -1,18 +1,17 @@
 // Tests that a store that misbehaves on purpose fills neither the memory nor the log.
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 import { openS3Bucket } from '../../../src/clips/stores/s3-bucket.ts';
 import { S3Clips } from '../../../src/clips/stores/s3-clips.ts';
 import { createId } from '../../../src/platform/runtime/id.ts';
 import { createLog } from '../../../src/platform/telemetry/log.ts';
+import { listen } from '../../free-port.ts';
 
 async function openStore(answer: (request: IncomingMessage, response: ServerResponse) => unknown) {
   const server = createServer((request, response) => void answer(request.resume(), response));
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const serverPort = await listen(server);
+  const endpoint = `http://127.0.0.1:${serverPort}`;
   const credentials = { accessKeyId: 'AKID', secretAccessKey: 'hush' };
   const bucket = await openS3Bucket('clips', { endpoint, credentials });
   onTestFinished(() => {

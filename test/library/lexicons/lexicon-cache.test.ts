@@ -10,6 +10,7 @@ import { createLexiconManagement } from '../../../src/library/lexicons/lexicon-m
 import { createLexiconRows } from '../../../src/library/lexicons/lexicon-rows.ts';
 import { atOnce } from '../../../src/platform/runtime/steps.ts';
 import { matchLexicons } from '../../../src/text/lexicon.ts';
+import { countTurns } from '../../count-turns.ts';
 import { openSqliteInFolder, withNotices } from '../../platform/store/open-test-store.ts';
 
 async function open() {
@@ -79,16 +80,10 @@ test('other tasks run while a large lexicon is compiled, and it is compiled once
   const spec = create(LexiconSpecSchema, { name: 'Large', entries });
   const { lexiconId } = await management.create(atOnce(checkLexicon(spec, new Violations())), operator);
   const lexicon = cache.find(lexiconId)!;
-  let turns = 0;
-  let isOver = false;
-  const turn = () => {
-    turns++;
-    if (!isOver) setImmediate(turn);
-  };
-  setImmediate(turn);
-  const [first, second] = await Promise.all([lexicon.compile(), lexicon.compile()]);
-  isOver = true;
-  expect(first).toBe(second);
-  expect([...matchLexicons([first], 'wfff', 'en')]).toHaveLength(1);
+  const turns = await countTurns(async () => {
+    const [first, second] = await Promise.all([lexicon.compile(), lexicon.compile()]);
+    expect(first).toBe(second);
+    expect([...matchLexicons([first], 'wfff', 'en')]).toHaveLength(1);
+  });
   expect(turns).toBeGreaterThan(10);
 });

@@ -1,8 +1,9 @@
 // Opens an HTTP proxy on loopback for HTTPS: it answers CONNECT, and leads each tunnel to a TLS server before a mirror,
 // whatever host and port are requested.
 import { createServer } from 'node:http';
-import { type AddressInfo, connect, type Server, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
+import { listen } from '../../free-port.ts';
 import { testCertificate } from '../../transports/rpc/test-certificate.ts';
 
 export interface ConnectProxy extends AsyncDisposable {
@@ -44,9 +45,4 @@ export async function openConnectProxy(mirrorUrl: string): Promise<ConnectProxy>
     join(socket, tunnel);
   });
   return opened;
-}
-
-async function listen(server: Server): Promise<number> {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return (server.address() as AddressInfo).port;
 }

@@ -1,10 +1,10 @@
 // Tests downloads through the proxies in the environment, over HTTP and, by tunnels, over HTTPS.
 import { rm } from 'node:fs/promises';
 import { createServer, request as httpRequest } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Retry } from '../../../src/library/models/download.ts';
+import { listen } from '../../free-port.ts';
 import { testCertificate } from '../../transports/rpc/test-certificate.ts';
 import { type ConnectProxy, openConnectProxy } from './connect-proxy.ts';
 import { cutAfter } from './model-mirror.ts';
@@ -21,9 +21,9 @@ test('the proxy that the environment names is used, but not where NO_PROXY excep
       answer.pipe(response);
     }).end();
   });
-  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  const proxyPort = await listen(proxy);
   try {
-    vi.stubEnv('HTTP_PROXY', `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`);
+    vi.stubEnv('HTTP_PROXY', `http://127.0.0.1:${proxyPort}`);
     vi.stubEnv('NO_PROXY', '');
     await fetchIt();
     expect(asked).toEqual([`${here.mirror.url}/file`]);

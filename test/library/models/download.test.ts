@@ -2,10 +2,11 @@
 // fails with the reason.
 import { randomBytes } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import type { Retry } from '../../../src/library/models/download.ts';
 import { TransferRate } from '../../../src/library/models/download.ts';
+import { listen } from '../../free-port.ts';
 import { cutAfter, openMirror, send, sha256Of } from './model-mirror.ts';
 import { build, openDownloads, patience, whole } from './open-downloads.ts';
 
@@ -315,9 +316,8 @@ test('a source that sends its answer’s head without end is given up', async ()
     const timer = setInterval(() => socket.write('x'), 20);
     socket.once('close', () => clearInterval(timer));
   });
-  await new Promise<void>((resolve) => dripping.listen(0, '127.0.0.1', resolve));
+  const port = await listen(dripping);
   try {
-    const { port } = dripping.address() as AddressInfo;
     const hasty = { ...patience, stallMs: 300, attemptsMax: 2 };
     const fetched = fetchIt({ url: `http://127.0.0.1:${port}/file`, patience: hasty });
     await expect(fetched).rejects.toThrow(/cannot be fetched: it did not answer within 1 s/);

@@ -1,8 +1,8 @@
 // Serves a mirror of models on loopback that has ranges and ETags like GitHub's, and misbehaves on demand.
 import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { listen } from '../../free-port.ts';
 
 export interface Served {
   path: string;
@@ -39,8 +39,8 @@ export async function openMirror(files: Readonly<Record<string, Uint8Array>> = {
     },
   };
   const server = createServer((request, response) => void serve(mirror, request, response));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  mirror.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const serverPort = await listen(server);
+  mirror.url = `http://127.0.0.1:${serverPort}`;
   return mirror;
 }
 

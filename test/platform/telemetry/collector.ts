@@ -1,10 +1,9 @@
 // Runs an OpenTelemetry collector on loopback: a real HTTP server that stores requests and answers as instructed.
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
 import { onTestFinished } from 'vitest';
+import { listen } from '../../free-port.ts';
 
 interface Received {
   path: string;
@@ -36,7 +35,7 @@ export async function openCollector(
     received.push({ path: request.url!, authorization: request.headers.authorization, message });
     response.writeHead(statusOf(received.length), { 'Content-Type': 'application/json' }).end('{}');
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const serverPort = await listen(server);
   onClose(async () => {
     server.closeAllConnections();
     server.close();
@@ -48,5 +47,5 @@ export async function openCollector(
       const id = resource.attributes.find(({ key }: { key: string }) => key === 'service.instance.id');
       return scopeSpans[0].spans.map((span: ReceivedSpan) => ({ ...span, process: id.value.stringValue }));
     });
-  return { endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, received, spans };
+  return { endpoint: `http://127.0.0.1:${serverPort}`, received, spans };
 }

@@ -1,12 +1,12 @@
 // Tests the console's Speak page in Chromium: gapless playback, sample for sample equal to the REST audio, word
 // highlighting, download, errors, resuming, and accessibility (axe) in the light theme, in the dark theme and on a
 // phone. If SCREENSHOTS names a folder, screenshots are saved there.
-import { once } from 'node:events';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { listen } from '../../free-port.ts';
 import { isInstalled } from '../../programs.ts';
 import { bytesOf, openTestGateway } from '../http/open-gateway.ts';
 import { axeFindings } from './axe-findings.ts';
@@ -249,9 +249,9 @@ describe.skipIf(!isInstalled('chromium'))('the console', () => {
       sockets.add(socket);
       gateway.gateway.accept(socket);
     });
-    await once(proxy.listen(0, '127.0.0.1'), 'listening');
+    const proxyPort = await listen(proxy);
     onTestFinished(() => void proxy.close());
-    await openSpeakPage(`http://127.0.0.1:${(proxy.address() as AddressInfo).port}`);
+    await openSpeakPage(`http://127.0.0.1:${proxyPort}`);
     gateway.tone.trouble = { pieceDelayMs: 60 };
     const text = sentence.repeat(2).trim();
     await typeText(text);

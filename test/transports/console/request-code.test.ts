@@ -1,14 +1,13 @@
 // Tests the code that the console shows: it is run by a real shell, Python and Node, and must send exactly the request,
 // whatever the voice and the text are called.
 import { execFile } from 'node:child_process';
-import { once } from 'node:events';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { shellWord } from '../../../src/platform/runtime/shell-word.ts';
+import { listen } from '../../free-port.ts';
 import { newFolder } from '../../new-folder.ts';
 
 /** The module of the browser. It is plain JavaScript, which has no declarations. */
@@ -61,9 +60,8 @@ async function runCode(language: string, body: object, voiceId: string) {
     received.push(Buffer.concat(await request.toArray()).toString());
     response.end('audio');
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const port = await listen(server);
   onTestFinished(() => void server.close());
-  const { port } = server.address() as AddressInfo;
   // The path is one that a shell would split and run.
   const url = `http://127.0.0.1:${port}/a'b;touch$IFS'pwned/api/audio/speech`;
   const code = codeWriters[language]!({ url, body, file: toFileName(voiceId, 'wav') });

@@ -3,11 +3,11 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
+import { listen } from '../../free-port.ts';
 import { isInstalled } from '../../programs.ts';
 import { bytesOf, openTestGateway } from './open-gateway.ts';
 
@@ -34,8 +34,8 @@ test.skipIf(!isInstalled('chromium'))('EventSource receives a stream through a t
     if (request.method === 'POST') report(await readAll(request));
     response.writeHead(200, { 'Content-Type': 'text/html' }).end(page);
   });
-  await once(site.listen(0, '127.0.0.1'), 'listening');
-  const origin = `http://127.0.0.1:${(site.address() as AddressInfo).port}`;
+  const sitePort = await listen(site);
+  const origin = `http://127.0.0.1:${sitePort}`;
   const gateway = await openTestGateway({ settings: { allowedOrigins: [origin] } });
 
   const body = { voice_id: 'tone-low', text_chunks: ['Hello there.', 'This is for a browser.', 'Goodbye.'] };

@@ -3,6 +3,7 @@ import Fastify from 'fastify';
 import { afterAll, expect, test } from 'vitest';
 import { toFailure } from '../../../src/platform/errors.ts';
 import { type FormBody, readForms } from '../../../src/transports/http/form-body.ts';
+import { countTurns } from '../../count-turns.ts';
 
 const app = Fastify({ bodyLimit: 2 ** 25 });
 readForms(app, { fileNames: ['sample'], textNames: ['name'] });
@@ -18,17 +19,10 @@ const part = (name: string, content: string) =>
 
 /** Returns the reply, and the number of turns of the event loop until then. */
 async function send(payload: string) {
-  let turns = 0;
-  let isOver = false;
-  const count = () => {
-    turns++;
-    if (!isOver) setImmediate(count);
-  };
-  setImmediate(count);
   const headers = { 'content-type': 'multipart/form-data; boundary=x' };
-  const reply = await app.inject({ method: 'POST', url: '/', headers, payload });
-  isOver = true;
-  return { reply: reply.json(), turns };
+  const reply = app.inject({ method: 'POST', url: '/', headers, payload });
+  const turns = await countTurns(async () => reply);
+  return { reply: (await reply).json(), turns };
 }
 
 test('a large file is read whole, in many turns of the event loop', async () => {

@@ -1,12 +1,11 @@
 // Starts a real OpenID Connect server (oidc-provider) on loopback, with its own sign-in and consent pages, and a
 // gateway that uses it as its issuer. The server can issue invalid tokens with its key, and change its key.
-import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 import { onTestFinished } from 'vitest';
 import { createIssuer } from '../../../src/accounts/sign-in/oidc-issuer.ts';
 import type { SignInOptions } from '../../../src/accounts/sign-in/sign-in.ts';
+import { listen } from '../../free-port.ts';
 import { loadTool } from '../../tool-packages.ts';
 import { type GatewayTestOptions, openTestGateway } from './open-gateway.ts';
 
@@ -20,8 +19,8 @@ export async function openSignInGateway(
 ) {
   let answer: RequestListener = () => {};
   const server = createServer((request, response) => answer(request, response));
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const issuerUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const serverPort = await listen(server);
+  const issuerUrl = `http://127.0.0.1:${serverPort}`;
   let url = '';
   const issuer = createIssuer({ ...client, issuer: issuerUrl, audience, isInsecure: true });
   const signInRules = { subjects: [], domains: ['example.test'], groups: [] };

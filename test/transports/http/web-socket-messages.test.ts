@@ -1,22 +1,7 @@
 // Tests that a WebSocket message is parsed like a body: a large one in steps, so that other requests do not wait.
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { fieldsOfMessage } from '../../../src/transports/http/web-socket.ts';
-
-/** Number of event loop turns during the work. */
-async function turnsDuring(work: Promise<unknown>): Promise<number> {
-  let turns = 0;
-  let isOver = false;
-  const over = work.finally(() => {
-    isOver = true;
-  });
-  while (!isOver) {
-    await nextTurn();
-    turns++;
-  }
-  await over;
-  return turns;
-}
+import { countTurns } from '../../count-turns.ts';
 
 test('a message as large as may be is read in many turns of the event loop', async () => {
   const numbers = Array.from({ length: 900 }, () => `${'7'.repeat(280)}e-300`);
@@ -25,7 +10,7 @@ test('a message as large as may be is read in many turns of the event loop', asy
   const read = async () => {
     fields = await fieldsOfMessage(message, 'text');
   };
-  expect(await turnsDuring(read())).toBeGreaterThan(2);
+  expect(await countTurns(read)).toBeGreaterThan(2);
   expect(fields).toEqual({ type: Array(900).fill(Number(numbers[0])) });
 });
 

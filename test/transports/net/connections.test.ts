@@ -1,8 +1,9 @@
 // Tests the connection limits: which connection is closed to make room for a new one, on real sockets.
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { createConnections, createTurns, FairShares } from '../../../src/transports/net/connections.ts';
+import { listen } from '../../free-port.ts';
 
 type Options = Parameters<typeof createConnections>[0];
 
@@ -14,9 +15,7 @@ async function open(options: Options) {
     socket.on('error', () => {});
     if (connections.admit(socket)) taken.push(socket);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  const port = await listen(server);
   const clients: Socket[] = [];
   onTestFinished(() => {
     for (const client of clients) client.destroy();

@@ -8,6 +8,7 @@ import { toFailure } from '../../../src/platform/errors.ts';
 import { bodyPaceBytes, bodyPaceMs, bodySlotsMax, slotlessBytesMax } from '../../../src/platform/net/request-limits.ts';
 import { type BodyLimits, readBody } from '../../../src/transports/net/request-body.ts';
 import { setOwner } from '../../../src/transports/net/request-owner.ts';
+import { listen } from '../../free-port.ts';
 
 const limits: BodyLimits = { bytesMax: 100_000, arrivalMs: 60_000 };
 
@@ -27,10 +28,8 @@ async function open(limits: BodyLimits, httpVersion: '1.1' | '2', before = async
     );
   };
   const server = httpVersion === '2' ? createServer(answer) : createHttp1Server(answer);
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const port = await listen(server);
   onTestFinished(() => void server.close());
-  const { port } = server.address() as AddressInfo;
   const outcome = async () => {
     await expect.poll(() => read.length).toBe(1);
     return read[0];

@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { createServer as createHttp1Server, type RequestListener, type ServerResponse } from 'node:http';
 import { type ClientHttp2Stream, connect as connectHttp2, createServer, type Http2ServerResponse } from 'node:http2';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import fastify from 'fastify';
 import { expect, onTestFinished, test } from 'vitest';
@@ -16,6 +16,7 @@ import {
 import { acceptWebSocket, takeUpgrades } from '../../../src/transports/http/web-socket.ts';
 import { setOwner } from '../../../src/transports/net/request-owner.ts';
 import { Http2Response, HttpResponse } from '../../../src/transports/net/unread-replies.ts';
+import { listen } from '../../free-port.ts';
 
 const replyBytes = 15 << 20;
 const perOwner = Math.floor(unreadBytesPerOwnerMax / replyBytes);
@@ -43,9 +44,7 @@ async function open(version: '1.1' | '2') {
     version === '2'
       ? createServer({ Http2ServerResponse: Http2Response }, answer)
       : createHttp1Server({ ServerResponse: HttpResponse }, answer as unknown as RequestListener<never, never>);
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  const port = await listen(server);
   const clients: Client[] = [];
   onTestFinished(async () => {
     for (const { socket } of clients) socket.destroy();

@@ -1,11 +1,12 @@
 // Tests that the listener drains gracefully, says clearly why it cannot listen, and survives whatever one client does.
 import { once } from 'node:events';
-import { type AddressInfo, connect as connectSocket, createServer, type Socket } from 'node:net';
+import { connect as connectSocket, createServer, type Socket } from 'node:net';
 import { type ConnectError, createClient } from '@connectrpc/connect';
 import grpc from '@grpc/grpc-js';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { SpeechService, type StreamSpeechResponse } from '../../../gen/sonant/v1/speech_pb.ts';
 import { openRpcServer } from '../../../src/transports/rpc/server.ts';
+import { listen } from '../../free-port.ts';
 import { explain, failureOf, openGrpcClient } from './grpc-client.ts';
 import { goodKey, openTestServices } from './open-services.ts';
 import { openSession, request, speechMessage, streamPath, synthesizePath } from './raw-grpc.ts';
@@ -96,8 +97,8 @@ test('it serves connections that another listener took', async () => {
   const core = await openRpcServer({ services, onFault() {} });
   expect(core.port).toBe(0);
   const listener = createServer((socket) => core.accept(socket));
-  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
-  const client = openGrpcClient(SpeechService, `127.0.0.1:${(listener.address() as AddressInfo).port}`);
+  const listenerPort = await listen(listener);
+  const client = openGrpcClient(SpeechService, `127.0.0.1:${listenerPort}`);
   expect((await client.unary('synthesizeSpeech', hello, goodKey)).chars).toBe(5);
   client.close();
   listener.close();

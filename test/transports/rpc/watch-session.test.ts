@@ -1,19 +1,19 @@
 // Tests connections whose peer answers no ping, with a raw client and Node's own HTTP/2 server.
 import { once } from 'node:events';
 import { connect as connectHttp2, createServer } from 'node:http2';
-import { type AddressInfo, connect } from 'node:net';
+import { connect } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { type WatchOptions, watchSession } from '../../../src/transports/rpc/server.ts';
+import { listen } from '../../free-port.ts';
 
 const preface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0', 'latin1');
 const quick = { pingEveryMs: 20, pingAnswerMs: 20, readerStallMs: 100 };
 
 async function openWatched(options: WatchOptions): Promise<number> {
   const server = createServer().on('session', (session) => watchSession(session, { ...quick, ...options }));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const serverPort = await listen(server);
   onTestFinished(() => void server.close());
-  return (server.address() as AddressInfo).port;
+  return serverPort;
 }
 
 /** Waits until the server closes the connection of a peer that reads but sends nothing. */
