@@ -10,6 +10,8 @@ interface Schema {
   const?: unknown;
   oneOf?: readonly Schema[];
   allOf?: readonly Schema[];
+  /** Only states which members are required. */
+  anyOf?: readonly Schema[];
   items?: Schema;
   properties?: Readonly<Record<string, Schema>>;
   required?: readonly string[];
@@ -24,7 +26,8 @@ function toType(schema: Schema): string {
   if ($ref) return $ref.split('/').at(-1)!;
   if (oneOf) return oneOf.map(toType).join(' | ');
   const own = allOf && !schema.type ? [] : [toOwnType(schema)];
-  return [...(allOf ?? []).map((part) => bracketed(toType(part))), ...own].join(' & ');
+  const parts = allOf?.filter(({ anyOf }) => !anyOf) ?? [];
+  return [...parts.map((part) => bracketed(toType(part))), ...own].join(' & ');
 }
 
 function toOwnType(schema: Schema): string {

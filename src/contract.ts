@@ -23,7 +23,15 @@ export { Violations } from './contract/violations.ts';
 
 // Protos and OpenAPI
 
-export { documentMethod, memberSchema, messageComment, requestSchema, type Schema } from './contract/openapi.ts';
+export {
+  anyOfTexts,
+  documentMethod,
+  memberSchema,
+  messageComment,
+  requestSchema,
+  type Schema,
+  withNull,
+} from './contract/openapi.ts';
 export {
   type Endpoint,
   endpointsOf,

@@ -33,6 +33,7 @@ const packages = {
   javac: 'default-jdk-headless',
   kubectl: 'kubernetes-client',
   mediainfo: 'mediainfo',
+  mvn: 'maven',
   openssl: 'openssl',
   haproxy: 'haproxy',
   parec: 'pulseaudio-utils',

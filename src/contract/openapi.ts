@@ -77,6 +77,9 @@ export function documentMethod(method: DescMethod, endpoint: Endpoint, scopes: r
   };
 }
 
+/** Converts "sample_rate" to "SampleRate". */
+const toTitle = (name: string) => name.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase());
+
 /** Converts "GetVoice" to "Get voice". */
 const toWords = (name: string) =>
   name.replace(/([a-z])([A-Z])/g, (_, before, after) => `${before} ${after.toLowerCase()}`);
@@ -137,26 +140,35 @@ function toBody(method: DescMethod, { body, inPath }: Endpoint): NonNullable<Met
     return own === undefined ? [] : [[member.name, own] as const];
   });
   const isOptional = members.every(({ field, rest }) => !isRequired(field, rest));
-  const schema = toObject(name, members, { side: 'request', isPartial: isUpdate });
   return {
-    schema: getOption(method, rest).nullResets ? withNull(schema) : schema,
+    schema: toObject(name, members, { side: 'request', isPartial: isUpdate }),
     examples: { usual: Object.fromEntries(examples) },
     ...(isOptional && !isUpdate && { isOptional: true }),
   };
 }
 
-/** Makes a schema nullable. A schema with a title is not changed, because its other uses need not be nullable. */
-const nullable = (schema: Schema): Schema =>
-  schema.title
-    ? { oneOf: [schema, { type: 'null' }], description: schema.description }
-    : { ...schema, type: [schema.type, 'null'] };
+/**
+ * Makes a schema nullable. A schema with a title is not changed, because its other uses need not be nullable. An enum
+ * without a title stays as it is: generated Go does not compile with null among its values.
+ */
+function nullable(schema: Schema): Schema {
+  const { title, type, oneOf, default: usual, description, ...rules } = schema;
+  if (Array.isArray(type) || oneOf || (rules.enum && !title)) return schema;
+  const about = { ...(usual !== undefined && { default: usual }), description };
+  if (title) return { oneOf: [{ title, type, ...rules }, { type: 'null' }], ...about };
+  return { type: [type, 'null'], ...rules, ...about };
+}
 
-/** The schema of an object in which all members, including those of inner objects, may be null. */
-function withNull(schema: Schema): Schema {
-  const toNullable = ([name, each]: [string, Schema]) => [name, nullable(withNull(each))];
-  const { properties } = schema;
+/** The schema of a JSON body, in which a member that is not required may also be null, which counts as absent. */
+export function withNull(schema: Schema): Schema {
+  const { properties, items, required = [] } = schema as { [name: string]: Schema } & { required?: string[] };
+  if (items) return { ...schema, items: withNull(items) };
   if (!properties) return schema;
-  return { ...schema, properties: Object.fromEntries(Object.entries(properties).map(toNullable)) };
+  const members = Object.entries(properties).map(([name, each]) => {
+    const inner = withNull(each as Schema);
+    return [name, required.includes(name) ? inner : nullable(inner)];
+  });
+  return { ...schema, properties: Object.fromEntries(members) };
 }
 
 function toAnswers(method: DescMethod, { responseBody }: Endpoint): Readonly<Record<number, unknown>> {
@@ -256,18 +268,10 @@ export const requestSchema = (desc: DescMessage, title: string): Schema =>
 const isRequired = (field: DescField, { given }: Member['rest']) => given || rulesOf(field).required;
 
 const toMessage = (desc: DescMessage, side: Side): Schema =>
-  toObject(
-    side === 'response' || !differs(desc) ? shortName(desc) : shortName(desc).replace(/(Input)?$/, 'Input'),
-    membersOf(desc),
-    {
-      side,
-      description: messageComment(desc),
-    },
-  );
-
-/** Whether the schemas of a message differ between requests and responses. */
-const differs = (desc: DescMessage): boolean =>
-  desc.fields.some((field) => isRequired(field, restOf(field)) || hasPresence(field));
+  toObject(side === 'response' ? shortName(desc) : shortName(desc).replace(/(Input)?$/, 'Input'), membersOf(desc), {
+    side,
+    description: messageComment(desc),
+  });
 
 function toObject(
   title: string,
@@ -282,8 +286,15 @@ function toObject(
     ...(description && { description }),
     type: 'object',
     ...(required.length > 0 && { required: required.map(({ name }) => name) }),
+    ...(side === 'request' && anyOfTexts(members.map(({ name }) => name))),
     properties: Object.fromEntries(members.map(({ name, field }) => [name, schemaOf(field, side)])),
   };
+}
+
+/** A request needs one of its texts. Generators take an object with an own `anyOf` for a union, so it is in an `allOf`. */
+export function anyOfTexts(names: readonly string[]): Schema {
+  const texts = ['text', 'text_chunks', 'ssml', 'chapters'].filter((name) => names.includes(name));
+  return texts.length > 1 ? { allOf: [{ anyOf: texts.map((name) => ({ required: [name] })) }] } : {};
 }
 
 /** The schema of the named field of a message. */
@@ -317,9 +328,17 @@ function schemaOf(field: DescField, side: Side): Schema {
   return { ...orNull(value), ...fallback, description };
 }
 
-/** Returns the schema of a single value, a list item or a map value. */
-function valueSchema({ enum: values, message, scalar }: DescField, side: Side, rules: FieldRules | undefined): Schema {
-  if (values) return { type: 'string', enum: allowedNames(values, rules) };
+/**
+ * Returns the schema of a single value, a list item or a map value. The enums of requests have titles, because many
+ * requests share them.
+ */
+function valueSchema(
+  { name, enum: values, message, scalar }: DescField,
+  side: Side,
+  rules: FieldRules | undefined,
+): Schema {
+  const titled = (title: string) => (side === 'request' ? { title } : {});
+  if (values) return { ...titled(values.name), type: 'string', enum: allowedNames(values, rules) };
   if (message?.typeName === 'google.protobuf.Timestamp') return { type: 'string', format: 'date-time' };
   if (message?.typeName === 'google.protobuf.Duration') return { type: 'number' };
   if (message) return toMessage(message, side === 'event' ? 'response' : side);
@@ -343,7 +362,7 @@ function valueSchema({ enum: values, message, scalar }: DescField, side: Side, r
       const { greaterThan, lessThan, in: allowed = [] } = (rules?.type.value ?? {}) as NumberRules;
       return {
         type: scalar === ScalarType.DOUBLE ? 'number' : 'integer',
-        ...(allowed.length > 0 && { enum: allowed.map(Number) }),
+        ...(allowed.length > 0 && { ...titled(toTitle(name)), enum: allowed.map(Number) }),
         ...(greaterThan?.case === 'gte' && { minimum: Number(greaterThan.value) }),
         ...(lessThan?.case === 'lte' && { maximum: Number(lessThan.value) }),
       };

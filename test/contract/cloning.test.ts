@@ -144,15 +144,16 @@ describe('by REST', () => {
   });
 
   test('a malformed form, one that is too large or has too many parts is refused', async () => {
-    const sendRaw = async (body: string, type: string) => {
+    const sendRaw = async (body: string, type: string, path = '/api/voices') => {
       const headers = { 'X-API-Key': key, 'Content-Type': type };
-      const answer = await fetch(`${url}/api/voices`, { method: 'POST', headers, body });
+      const answer = await fetch(url + path, { method: 'POST', headers, body });
       return [answer.status, ((await answer.json()) as { error: string }).error];
     };
     expect(await sendRaw('--x\r\nnonsense', 'multipart/form-data; boundary=x')).toEqual([400, 'invalid_request']);
     expect(await sendRaw('hello', 'multipart/form-data')).toEqual([400, 'invalid_request']);
     expect(await sendRaw('hello', 'text/plain')).toEqual([415, 'unsupported_media_type']);
     expect(await sendRaw('name=Ada', 'application/x-www-form-urlencoded')).toEqual([415, 'unsupported_media_type']);
+    expect(await sendRaw('{}', 'application/json', '/api/cloning')).toEqual([415, 'unsupported_media_type']);
     const huge = form({ reference_audio: new Blob([new Uint8Array(26 << 20)]) });
     expect(await send('POST', '/api/voices', huge)).toMatchObject({ status: 413, body: { limit: 25 << 20 } });
     const many = form();
@@ -201,7 +202,9 @@ describe('by gRPC', () => {
 });
 
 test('the data of a clone appears in no log, reply, metric or file', async () => {
-  await send('POST', '/api/voices', form({ voice_id: 'cleo' }));
+  // The path of the form alone, which generated clients call.
+  const { status, headers } = await send('POST', '/api/cloning', form({ voice_id: 'cleo' }));
+  expect([status, headers.get('Location')]).toEqual([201, `${url}/api/voices/cleo`]);
   const metrics = await send('GET', '/metrics');
   expect(metrics.bytes.toString()).toContain('sonant_engine_segments_total{engine="cloner",outcome="spoken"}');
   expect(metrics.bytes.toString()).toMatch(

@@ -6,14 +6,13 @@ import { create, type DescMethod } from '@bufbuild/protobuf';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { LexiconService, LexiconSpecSchema } from '../../../gen/sonant/v1/lexicon_pb.ts';
 import { callUnary, type Handlers } from '../../api.ts';
-import { endpointsOf, newReading, readQuery, throwNamed, toViolation } from '../../contract.ts';
+import { endpointsOf, memberSchema, newReading, readQuery, throwNamed, toViolation } from '../../contract.ts';
 import { Failure } from '../../platform/errors.ts';
 import {
   bodyArrivalMs,
   lexiconRequestBytesMax,
   lexiconValuesMax as valuesMax,
 } from '../../platform/net/request-limits.ts';
-import { voiceAccesses } from '../../speech.ts';
 import { toLanguageCode, writePls } from '../../text.ts';
 import { asksFor } from '../net/headers.ts';
 import { readBody } from '../net/request-body.ts';
@@ -21,7 +20,7 @@ import { parseStrictJsonInSteps } from '../net/strict-json.ts';
 import { run } from './admission.ts';
 import { addContractRoutes, type ContractRoutesOptions, contractRoute } from './contract-routes.ts';
 import { checkEncoding } from './json-body.ts';
-import { documented, queryParameter, text } from './route-docs.ts';
+import { documented, queryParameter } from './route-docs.ts';
 
 const plsTypes = ['application/pls+xml', 'application/xml', 'text/xml'];
 const document = { type: 'string', description: 'A document of PLS 1.0.' };
@@ -31,7 +30,7 @@ const plsQuery = [
   queryParameter(
     'access',
     'Who may use the lexicon, for a PLS document.',
-    text('Who may use the lexicon.', { enum: [...voiceAccesses] }),
+    memberSchema(LexiconSpecSchema, 'access', 'request'),
   ),
 ];
 

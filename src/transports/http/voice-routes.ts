@@ -73,17 +73,29 @@ export function addVoiceRoutes(
   app.register(async (scope) => {
     readForms(scope, { fileNames: cloneFiles, textNames: cloneTexts });
     const { docs, handle, send } = contractRoute(create, endpointsOf(create)[0]!, handlers, options);
-    const both = { ...docs, ...cloneDocs, body: { ...docs.body!, form: cloneForm } };
+    const limits = { bodyBytesMax: uploadBytesMax };
+    const cloneFrom = async (request: FastifyRequest, reply: FastifyReply, form: FormBody) => {
+      const { message, violations, ignored } = parseCloneForm(form, isStrict);
+      const cloned = run(request, reply, cloneVoice, (call) =>
+        callUnary(clone, handlers, message, call, { violations }),
+      );
+      return send(reply, await cloned.catch((error) => throwNamed(error, ignored)), ignored);
+    };
     scope.post(
       url,
-      documented(both, admitTo(createVoice, cloneVoice), { bodyBytesMax: uploadBytesMax }),
+      documented({ ...docs, ...createDocs }, admitTo(createVoice, cloneVoice), limits),
       async (request, reply) => {
-        if (!(request.body instanceof FormBody)) return handle(request, reply);
-        const { message, violations, ignored } = parseCloneForm(request.body, isStrict);
-        const cloned = run(request, reply, cloneVoice, (call) =>
-          callUnary(clone, handlers, message, call, { violations }),
-        );
-        return send(reply, await cloned.catch((error) => throwNamed(error, ignored)), ignored);
+        if (request.body instanceof FormBody) return cloneFrom(request, reply, request.body);
+        return handle(request, reply);
+      },
+    );
+    // The documents have the form under a path of its own, because many generators take one type of body per operation.
+    scope.post(
+      '/api/cloning',
+      documented({ ...docs, ...cloneDocs, body: { examples: {}, form: cloneForm } }, admitTo(cloneVoice), limits),
+      async (request, reply) => {
+        if (request.body instanceof FormBody) return cloneFrom(request, reply, request.body);
+        throw new Failure('unsupported_media_type', { message: 'The request body must be multipart/form-data.' });
       },
     );
   });
@@ -151,11 +163,14 @@ const previewDocs: RouteDocs = {
   failures: ['voice_not_found', 'voice_not_ready', 'engine_error', 'engine_unavailable', 'engine_timeout'],
 };
 
-/** The endpoint that creates voices from engine voices and clones. */
-const cloneDocs = {
-  summary: 'Create or clone a voice',
+const createDocs = {
   description:
-    'JSON creates a voice from engine voices, in order of preference or blended. A form clones a person who consents; a recording of the consent is required.',
+    'Creates a voice from engine voices, in order of preference or blended. The form of POST /api/cloning is accepted too.',
+};
+const cloneDocs = {
+  id: 'cloneVoice',
+  summary: 'Clone a voice',
+  description: 'Clones a person who consents; a recording of the consent is required.',
 };
 
 const cloneForm: NonNullable<RouteBody['form']> = {

@@ -194,7 +194,7 @@ const speechSchema: Schema = {
       description:
         'Id or alias of the voice. If it is omitted, the default voice speaks. For a voice of OpenAI, such as `alloy`, that the caller does not have, a voice of Kokoro speaks, or the one that the operator chose, else the default voice, and `X-Ignored-Fields` contains `voice`. `X-Voice-Id` is the voice that spoke. With `SONANT_STRICT=1`, both cases are errors. Any other unknown voice is always an error.',
     },
-    response_format: { ...schemaOf('output_format'), enum: responseFormats, default: 'mp3' },
+    response_format: { ...schemaOf('output_format'), title: undefined, enum: responseFormats, default: 'mp3' },
     speed: schemaOf('speaking_rate'),
     stream_format: text('Audio, or events with audio.', { enum: ['audio', 'sse'], default: 'audio' }),
     ...Object.fromEntries(sameFields.map((name) => [name, schemaOf(name)])),

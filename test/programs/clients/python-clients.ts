@@ -1,6 +1,6 @@
-// Installs the newest Python clients of other vendors (requirements.txt) into a virtual environment beside the packages
-// of tools/, once for each list of versions, and runs programs with them. Tests are skipped where Python or the
-// packages cannot be had.
+// Installs the newest Python clients of other vendors (requirements.txt), or the generators of clients, into a virtual
+// environment beside the packages of tools/, once for each list of versions, and runs programs with them. Tests are
+// skipped where Python or the packages cannot be had.
 import { execFile, execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -8,10 +8,10 @@ import { join } from 'node:path';
 import { toolFolder } from '../../tool-packages.ts';
 
 const here = import.meta.dirname;
-const requirements = join(here, 'requirements.txt');
 
-/** Path of the interpreter with the packages; undefined if they cannot be installed. */
-export function findPython(): string | undefined {
+/** Path of the interpreter with the packages of a list; undefined if they cannot be installed. */
+export function findPython(list = 'requirements.txt'): string | undefined {
+  const requirements = join(here, list);
   const version = createHash('sha256').update(readFileSync(requirements)).digest('hex').slice(0, 12);
   const folder = join(toolFolder, `.python-clients-${version}`);
   const python = join(folder, 'bin/python');

@@ -71,6 +71,10 @@ const credentials: Readonly<Record<string, () => Promise<Headers>>> = {
 
 /** Bodies of operations whose permissions depend on the body. */
 const bodies: Readonly<Record<string, Readonly<Record<string, object>>>> = {
+  'post /api/audio/speech/buffer': {
+    ', method rest': { voice_id: 'tone-low', text: 'Hi.' },
+    ', method streaming': { voice_id: 'tone-low', text_chunks: ['Hi.'], method: 'streaming' },
+  },
   'post /api/audio/speech': {
     ', method rest': { voice_id: 'tone-low', text: 'Hi.', return_format: 'buffer' },
     ', method streaming': { voice_id: 'tone-low', text_chunks: ['Hi.'], method: 'streaming' },

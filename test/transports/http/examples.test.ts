@@ -84,7 +84,7 @@ test('each is understood', async () => {
       const answer = await fetch(addressOf(path, parameters), { ...request, redirect: 'manual' });
       const text = await answer.text();
       // The example client is unknown, and its recordings are not audio.
-      const isRefused = { takeToken: 401, createVoice: 400 }[operationId] === answer.status && body.title === 'form';
+      const isRefused = { takeToken: 401, cloneVoice: 400 }[operationId] === answer.status && body.title === 'form';
       // fetch cannot open a WebSocket.
       const isUpgrade = operationId === 'liveSpeech' && answer.status === 400;
       const ignored = answer.headers.get('X-Ignored-Fields') ?? '';

@@ -38,7 +38,7 @@ const link = await sonant.synthesizeSpeech(asked, {}, auth);
 if (link.status !== 200) throw new Error(link.status === 204 ? 'nothing came' : link.data.message);
 const { audio_url, chars, method } = link.data;
 
-const whole = await sonant.synthesizeSpeech({ ...asked, return_format: 'buffer' }, {}, binary);
+const whole = await sonant.synthesizeAudio(asked, {}, binary);
 const sound = Buffer.from(bytes).toString('base64');
 
 const events = await sonant.streamSpeech({ voice_id: 'tone-low', text: 'Hello.', sample_rate: 24000, output_format: 'pcm' }, {}, auth);
@@ -49,7 +49,7 @@ const voices = listed.data.voices.map(({ voice_id, status }) => voice_id + ' is 
 
 const refused = await sonant.synthesizeSpeech({ ...asked, voice_id: 'nobody' }, {}, auth);
 if (refused.status !== 404) throw new Error('it was not refused');
-const unknown: 'voice_not_found' | undefined = refused.data.error;
+const unknown: sonant.Failure['error'] = refused.data.error;
 
 const bad = await sonant.synthesizeSpeech({ voice_id: 'tone-low' }, {}, auth);
 const fields = bad.status === 400 ? bad.data.details?.map(({ field, reason }) => field + ' ' + reason) : [];

@@ -34,7 +34,7 @@ const apart =
 const elsewhere = /^\/(docs|mcp$|openapi\.json|console|oauth\/(?!get-key)|sonant\.v1\.|grpc\.)/;
 
 function createOpenApiCheck(document: OpenApi) {
-  const ajv = new Validator({ strict: true, strictTypes: false, logger: false });
+  const ajv = new Validator({ strict: true, strictTypes: false, strictRequired: false, logger: false });
   addFormats.default(ajv, ['date', 'date-time', 'uri', 'uri-reference']);
   ajv.addFormat('binary', true).addVocabulary(['example']);
   const resolve = <T>(value: T | { $ref: string }): T => {
@@ -126,7 +126,13 @@ function createOpenApiCheck(document: OpenApi) {
       const faults = headerFaults(headers, answer.headers);
       if (type !== undefined && !content) faults.push(`type ${type} is not documented`);
       if (type === undefined && answer.content && method !== 'HEAD') faults.push('the type is missing');
-      if (content && body && /[/+]json$/.test(type!)) faults.push(...faultsOf(content.schema, JSON.parse(body)));
+      if (content && body && /[/+]json$/.test(type!)) {
+        const value = JSON.parse(body);
+        faults.push(...faultsOf(content.schema, value));
+        // All failures have one schema; a response names its own failures by its examples.
+        if (status >= 400 && content.examples && !hasExampleOf(content.examples, value))
+          faults.push(`${reasonOf(value)} has no example`);
+      }
       return faults.map((fault) => `${name}: ${fault}`);
     },
     /** Checks the complete events in a piece of a stream. */
@@ -149,6 +155,10 @@ export function openDocumentCheck() {
   documentCheck ??= createOpenApiCheck(JSON.parse(readFileSync(file, 'utf8')) as OpenApi);
   return documentCheck;
 }
+
+const reasonOf = ({ error }: { error: string | { code: string } }) => (typeof error === 'string' ? error : error.code);
+const hasExampleOf = (examples: object, failure: Parameters<typeof reasonOf>[0]) =>
+  Object.keys(examples).some((name) => name.split('.')[0] === reasonOf(failure));
 
 const toFault = ({ instancePath, message, params }: ErrorObject) =>
   `${instancePath} ${message} ${JSON.stringify(params)}`;

@@ -183,6 +183,33 @@ describe('names and members', () => {
     await many.arrayBuffer();
   });
 
+  test('the path for audio only gives audio, whatever is asked for', async () => {
+    const speak = async (path: string, body: object) => {
+      const answer = await shared.send(path, {
+        headers: { Accept: 'audio/wav, text/event-stream, application/json' },
+        body: { voice_id: 'tone-low', output_format: 'pcm', ...body },
+      });
+      const { headers } = answer;
+      return {
+        answer,
+        headers: [headers.get('Content-Type'), headers.get('X-Ignored-Fields')],
+        audio: await bytesOf(answer),
+      };
+    };
+    const path = '/api/audio/speech/buffer';
+    const text = 'Audio for generated clients.';
+    const whole = await speak('/api/audio/speech', { text, return_format: 'buffer' });
+    const same = await speak(path, { text });
+    expect([same.headers, same.audio]).toEqual([['audio/pcm', null], whole.audio]);
+    const noLink = await speak(path, { text, return_format: 'url' });
+    expect([noLink.headers, noLink.audio]).toEqual([['audio/pcm', 'return_format'], whole.audio]);
+    const stream = await speak(path, { method: 'streaming', text_chunks: [text] });
+    expect([stream.headers, stream.answer.headers.get('X-Method')]).toEqual([['audio/pcm', null], 'streaming']);
+    expect(stream.audio.length).toBeGreaterThan(1000);
+    const failed = await speak(path, { text, voice_id: 'nobody' });
+    expect([failed.answer.status, failed.headers[0]]).toEqual([404, 'application/json; charset=utf-8']);
+  });
+
   test('changes to a text are reported as warnings', async () => {
     const nothing = await shared.speak({ text: '... 🙂 !' });
     expect([nothing.status, nothing.headers.get('X-Warnings')]).toEqual([200, 'nothing_spoken']);

@@ -1,6 +1,7 @@
 // GET /openapi.json: an OpenAPI 3.1 document (https://spec.openapis.org/oas/v3.1.0), built from the documentation of
 // the registered routes. Schemas with a title and failure responses appear once, under components.
 import type { FastifyInstance } from 'fastify';
+import { withNull } from '../../../contract.ts';
 import { apiVersion } from '../../net/headers.ts';
 import { contentTypes, type StaticFile, sendStaticFile, toStaticFile } from '../../net/static-file.ts';
 import { failureExamples, toFailureAnswers } from '../documented-failures.ts';
@@ -152,7 +153,7 @@ const toRequestBody = ({ schema, examples, form, file, isOptional }: RouteBody) 
   required: !isOptional,
   ...(file && { description: file.description }),
   content: {
-    ...(schema && { 'application/json': { schema, examples: toExamples(examples) } }),
+    ...(schema && { 'application/json': { schema: withNull(schema), examples: toExamples(examples) } }),
     ...(form && { [form.type]: { schema: form.schema, example: form.example } }),
     ...(file && Object.fromEntries(file.types.map((type) => [type, toFileContent(type, file.examples[type])]))),
   },
@@ -212,8 +213,17 @@ function withReferences(value: unknown, schemas: Record<string, unknown>): unkno
         /^examples?$/.test(name) ? item : withReferences(item, schemas),
       ]),
     );
-  const { title, type, allOf, oneOf } = value as Schema;
+  const { title, type, allOf, oneOf, enum: names, default: usual, description } = value as Schema;
   if (typeof title !== 'string' || (type ?? allOf ?? oneOf) === undefined) return copy();
-  schemas[title] ??= copy();
-  return { $ref: `#/components/schemas/${title}` };
+  const $ref = `#/components/schemas/${title}`;
+  schemas[title] ??= names ? { type, enum: names } : copy();
+  if (!names) return { $ref };
+  // The values are shared. A field may allow fewer of them, and has its own default and description.
+  const refused = (schemas[title] as { enum: unknown[] }).enum.filter((name) => !(names as unknown[]).includes(name));
+  return {
+    $ref,
+    ...(refused.length > 0 && { not: { enum: refused } }),
+    ...(usual !== undefined && { default: usual }),
+    ...(description !== undefined && { description }),
+  };
 }

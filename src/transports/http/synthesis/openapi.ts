@@ -8,7 +8,7 @@ import {
 } from '../../../../gen/sonant/v1/speech_pb.ts';
 import { idempotencyKeyCharsMax, speechOperations } from '../../../api.ts';
 import { audioFormats } from '../../../audio.ts';
-import { memberSchema, membersOf } from '../../../contract.ts';
+import { anyOfTexts, memberSchema, membersOf } from '../../../contract.ts';
 import { formatNames } from '../../../speech.ts';
 import type { ReplyHeaderName } from '../documented-headers.ts';
 import {
@@ -32,17 +32,26 @@ export const fieldSchemas: Readonly<Record<string, Schema>> = {
   ...schemasOf(SynthesizeSpeechRequestSchema),
   method: text(
     '`rest` returns the audio of `text` when all of it is synthesized; `streaming` returns the audio of `text_chunks` while it is being synthesized.',
-    { enum: ['rest', 'streaming'], default: 'rest' },
+    { title: 'SpeechMethod', enum: ['rest', 'streaming'], default: 'rest' },
   ),
 };
 const { timestamps: _, ...speechSchemas } = fieldSchemas;
+const { return_format: _link, captions: _files, ...audioSchemas } = speechSchemas;
 
-const speechRequestSchema: Schema = {
-  title: 'SpeechRequest',
+/** The schema of a request for speech. */
+export const speechSchema = (
+  title: string,
+  properties: Readonly<Record<string, Schema>>,
+  description = '',
+): Schema => ({
+  title,
+  ...(description && { description }),
   type: 'object',
   required: ['voice_id'],
-  properties: speechSchemas,
-};
+  ...anyOfTexts(Object.keys(properties)),
+  properties,
+});
+const speechRequestSchema = speechSchema('SpeechRequest', speechSchemas);
 
 export const exampleAudioId = 'aud_01JD3Q8S6V5W2K9YB4XJ7M0C3F6H';
 
@@ -140,6 +149,27 @@ export const speechDocs: RouteDocs = {
     204: { description: 'There are no events after Last-Event-ID.' },
   },
   failures: [...speakingFailures, 'idempotency_conflict', 'stream_expired'],
+};
+
+export const audioDocs: RouteDocs = {
+  ...speechDocs,
+  id: 'synthesizeAudio',
+  summary: 'Turn text into audio',
+  description:
+    'Like POST /api/audio/speech with `return_format` `buffer`: every response with status 200 is audio, so that a generated client can type it. ' +
+    'With `method` `streaming`, the audio is sent while it is being synthesized.',
+  parameters: [requestHeader('Cache-Control', '`no-cache` bypasses the cache.')],
+  body: {
+    schema: speechSchema('AudioRequest', audioSchemas, 'Like SpeechRequest, for audio in the response.'),
+    examples: {
+      whole: { voice_id: 'clara', text: 'Hello, world.', output_format: 'mp3' },
+      streaming: { voice_id: 'clara', method: 'streaming', text_chunks: ['Hello, ', 'world.'], sample_rate: 24000 },
+    },
+  },
+  answers: {
+    200: { description: 'The audio.', headers: [...soundHeaders, ...streamHeaders], content: soundContent },
+  },
+  failures: speakingFailures,
 };
 
 export const estimateDocs: RouteDocs = {

@@ -1,5 +1,5 @@
 // POST /api/audio/speech returns a link (`url`), audio in the reply (`buffer`), or audio as it is synthesized
-// (`streaming`).
+// (`streaming`). POST /api/audio/speech/buffer only returns audio, so that generated clients can type its answer.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { EstimateSpeechResponseSchema } from '../../../../gen/sonant/v1/speech_pb.ts';
 import {
@@ -19,7 +19,7 @@ import { checkUnusedKey, ignoredHeaders } from '../ignored-fields.ts';
 import { fieldsOf } from '../json-body.ts';
 import { documented } from '../route-docs.ts';
 import type { EventSender } from './event-sender.ts';
-import { estimateDocs, speechDocs } from './openapi.ts';
+import { audioDocs, estimateDocs, speechDocs } from './openapi.ts';
 import { readSpeechBody } from './speech-body.ts';
 import {
   captionHeaders,
@@ -98,22 +98,21 @@ export function addSpeechRoutes(app: FastifyInstance, options: SpeechRoutesOptio
     return reply;
   };
 
-  app.post(
-    '/api/audio/speech',
-    documented(speechDocs, admitTo(synthesizeSpeech, streamSpeech)),
-    async (request, reply) => {
-      const fields = fieldsOf(request);
-      const isStream = fields.method === 'streaming';
-      request.call!.narrow(isStream ? streamSpeech : synthesizeSpeech);
-      const isEvents = isStream && asksFor(request.headers.accept, 'text/event-stream');
-      const read = readSpeechBody(fields, { isStrict, isEvents });
-      if (isStream || read.request.returnFormat === 'buffer') refuseUnusedKey(request, read, isStrict);
-      if (isEvents) return eventSender.begin(request, reply, read);
-      if (isStream) return sendStream(speech, request, reply, read);
-      const send = read.request.returnFormat === 'buffer' ? sendSound : sendLink;
-      return send(request, reply, read);
-    },
-  );
+  const speak = (isAudio: boolean) => async (request: FastifyRequest, reply: FastifyReply) => {
+    const fields = fieldsOf(request);
+    const isStream = fields.method === 'streaming';
+    request.call!.narrow(isStream ? streamSpeech : synthesizeSpeech);
+    const isEvents = isStream && !isAudio && asksFor(request.headers.accept, 'text/event-stream');
+    const read = readSpeechBody(fields, { isStrict, isEvents, isAudio });
+    if (isStream || read.request.returnFormat === 'buffer') refuseUnusedKey(request, read, isStrict);
+    if (isEvents) return eventSender.begin(request, reply, read);
+    if (isStream) return sendStream(speech, request, reply, read);
+    const send = read.request.returnFormat === 'buffer' ? sendSound : sendLink;
+    return send(request, reply, read);
+  };
+  const admit = admitTo(synthesizeSpeech, streamSpeech);
+  app.post('/api/audio/speech', documented(speechDocs, admit), speak(false));
+  app.post('/api/audio/speech/buffer', documented(audioDocs, admit), speak(true));
 
   addEstimate(app, options);
 }

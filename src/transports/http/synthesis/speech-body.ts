@@ -18,15 +18,17 @@ interface BodyRules {
 
 const methods = ['rest', 'streaming'];
 
-/** Reads the body of POST /api/audio/speech. Word times are sent only in events. */
+/** Reads the body of POST /api/audio/speech, or of the path for audio only. Word times are sent only in events. */
 export function readSpeechBody(
   given: Fields,
-  { isStrict, isEvents }: { isStrict: boolean; isEvents: boolean },
+  { isStrict, isEvents, isAudio = false }: { isStrict: boolean; isEvents: boolean; isAudio?: boolean },
 ): ReadRequest {
   const isStream = given.method === 'streaming';
   const desc = isStream ? StreamSpeechRequestSchema : SynthesizeSpeechRequestSchema;
   const others = isStream ? ['text', 'captions'] : ['text_chunks'];
-  return readBody(desc, given, { methods, others, isStrict, without: isEvents ? [] : ['timestamps'] });
+  const without = [...(isEvents ? [] : ['timestamps']), ...(isAudio ? ['return_format'] : [])];
+  const read = readBody(desc, given, { methods, others, isStrict, without });
+  return isAudio ? { ...read, request: { ...read.request, returnFormat: 'buffer' } } : read;
 }
 
 /** Reads the body of an event stream. */

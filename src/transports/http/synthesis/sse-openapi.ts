@@ -14,22 +14,27 @@ import {
   text,
 } from '../route-docs.ts';
 import { eventContent } from './event-schemas.ts';
-import { exampleAudioId, fieldSchemas, soundHeaders, speakingFailures, streamHeaders } from './openapi.ts';
+import {
+  exampleAudioId,
+  fieldSchemas,
+  soundHeaders,
+  speakingFailures,
+  speechSchema,
+  streamHeaders,
+} from './openapi.ts';
 
 const { streamSpeech } = speechOperations;
 const { captions: _, ...streamSchemas } = fieldSchemas;
 
-const streamRequestSchema: Schema = {
-  title: 'StreamRequest',
-  description: 'Like SpeechRequest; `text` is a single chunk, and `method` may be omitted.',
-  type: 'object',
-  required: ['voice_id'],
-  properties: {
+const streamRequestSchema = speechSchema(
+  'StreamRequest',
+  {
     ...streamSchemas,
     return_format: memberSchema(StreamSpeechRequestSchema, 'return_format', 'request'),
-    method: text('The only value.', { enum: ['streaming'], default: 'streaming' }),
+    method: { ...streamSchemas.method, description: 'The only value.', enum: ['streaming'], default: 'streaming' },
   },
-};
+  'Like SpeechRequest; `text` is a single chunk, and `method` may be omitted.',
+);
 
 const exampleTicketId = 'tkt_01JD3Q8S6V5W2K9YB4XJ7M0C3F6H';
 const ticket = describeObject('StreamTicket', {
